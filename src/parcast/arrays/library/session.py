@@ -41,15 +41,25 @@ WRITERS: Final = ("sync", "write-behind", "double-buffer")
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """A request that has ended: what it took."""
+    """A request that has ended: what it took.
 
-    seconds: float  # wall time at this client
-    size: int  # of all elements [B]
+    Attributes
+    ----------
+    seconds : float
+        Wall time at this client, from the call to the end of `wait`. [s]
+    size : int
+        Length of the elements of all arrays. [B]
+    servers : tuple of Spent
+        What each server did, and where its time went.
+    """
+
+    seconds: float
+    size: int
     servers: tuple[Spent, ...]
 
 
 class Handle:
-    """A request that is under way."""
+    """A request that is under way, of `write` or `append` with ``wait=False``."""
 
     def __init__(self, session: "Session", job: Job) -> None:
         self._session, self._job = session, job
@@ -58,11 +68,22 @@ class Handle:
 
     @property
     def is_done(self) -> bool:
-        """Whether it has ended."""
+        """Whether it has ended, well or not."""
         return self._job.is_done
 
     def wait(self) -> Written:
-        """Wait until it has ended; what has failed is raised here, on every client."""
+        """Wait until it has ended.
+
+        Returns
+        -------
+        Written
+            What it took.
+
+        Raises
+        ------
+        ParcastError
+            Where the request was refused or has failed: the same on every client.
+        """
         self._session.endpoint.turn_until(lambda: self._job.is_done)
         if self._seconds is None:
             self._seconds = perf_counter() - self._begun
@@ -171,7 +192,44 @@ class Session:
         stack: str = "",
         **storage: Any,
     ) -> Written | Handle:
-        """Write arrays that all clients hold, into one store."""
+        """Write arrays that clients hold into one new store. All clients call it.
+
+        Parameters
+        ----------
+        path : path-like
+            Where the store will be: complete, or not at all.
+        arrays : mapping of str to Block or Boxes
+            What this client holds of each array, by name.
+        wait : bool, default True
+            False: return when the elements have been copied, and write while the program goes on.
+        writer : {"double-buffer", "write-behind", "sync"}
+            What a server does while a subchunk is written: gather the next one, while another
+            thread writes; or nothing. "write-behind" leaves it to the cache of the system,
+            "sync" does not go on before a subchunk is on the device.
+        batch : bool, default True
+            Whether many small arrays go in one message.
+        subchunk : int
+            Most bytes of a subchunk: what a server gathers at a time, and the least that is
+            read later. By default 4 MiB. [B]
+        stack : str, default ""
+            Name of one array on disk that takes all arrays, which are equal in shape and type,
+            along a new first axis: far fewer files.
+        **storage
+            For the store: `dimensions` (names of the dimensions of each array), `coordinates`
+            (values for names of dimensions), `attributes`, `fill`, `zstd` (level of compression)
+            and `overwrite`; those of client 0 count.
+
+        Returns
+        -------
+        Written or Handle
+            What it took, or with ``wait=False`` what to wait for.
+
+        Raises
+        ------
+        ParcastError
+            On every client, and with its number, if one client is at fault; or if a server
+            cannot write. The path is as it was before.
+        """
         options = {"writer": writer, "batch": batch, "limit": int(subchunk), "stack": stack}
         return self._submit("write", path, arrays, options, storage, wait=wait)
 
@@ -185,7 +243,30 @@ class Session:
         batch: bool = True,
         **storage: Any,
     ) -> Written | Handle:
-        """Append rows along axis 0, which all clients hold, to the arrays of a store."""
+        """Append rows along axis 0 to the arrays of a store. All clients call it.
+
+        Parameters
+        ----------
+        path : path-like
+            A store that `write` made. A reader sees the old rows or all.
+        arrays : mapping of str to Block or Boxes
+            What this client holds of the new rows of each array: `shape` is theirs alone.
+        wait, writer, batch
+            As in `write`.
+        **storage
+            `coordinates`: values for the new rows of a dimension that has some; `dimension`: the
+            name of axis 0, where arrays of the store have different ones.
+
+        Returns
+        -------
+        Written or Handle
+            As from `write`.
+
+        Raises
+        ------
+        ParcastError
+            As from `write`; and if rows do not fit those that are there.
+        """
         options = {"writer": writer, "batch": batch, "limit": LIMIT, "stack": ""}
         return self._submit("append", path, arrays, options, storage, wait=wait)
 
@@ -232,7 +313,34 @@ class Session:
         halo: int | Sequence[int] = 0,
         policy: Policy = "balanced",
     ) -> dict[str, Array]:
-        """Read arrays, or a box of them, distributed over a mesh of the clients."""
+        """Read arrays, or a box of them, in blocks over a mesh of the clients. All call it.
+
+        Parameters
+        ----------
+        path : path-like
+            A Zarr 3 store, of parcast or another program, whatever clients have written it.
+        names : sequence of str, optional
+            Arrays to read; by default all.
+        mesh : sequence of int, optional
+            Blocks in each dimension; their product is the number of clients. By default the
+            first dimension is divided.
+        box : (start, count), optional
+            Only these elements are read, and divided; by default the whole array.
+        halo : int or sequence of int, default 0
+            Elements around the block that are read too; zero where they lie outside the box.
+        policy : {"balanced", "hpf"}, default "balanced"
+            Blocks of an extent that the mesh does not divide, as in `Block`.
+
+        Returns
+        -------
+        dict of str to ndarray
+            The block of this client, with its halo, of each array.
+
+        Raises
+        ------
+        ParcastError
+            On every client, if the store is missing or damaged, or the mesh does not fit.
+        """
         client = self._require_client()
         targets: dict[str, Array] = {}
 
@@ -291,7 +399,36 @@ def connect(
     servers: int | Sequence[int] = 1,
     dedicated: bool = False,
 ) -> Session:
-    """Connect all ranks of a communicator; every one of them calls it."""
+    """Make some ranks of a program I/O servers, for arrays that the others hold.
+
+    All ranks call it, and use it as a context manager:
+
+        with parcast.arrays.connect(servers=2) as io:
+            if io.is_client:
+                u = parcast.arrays.Block(local, shape=(512, 512), mesh=(4, 2))
+                io.write("out.zarr", {"u": u})
+
+    Dedicated servers serve at the end of the block, until all clients have left it.
+
+    Parameters
+    ----------
+    comm : MPI.Intracomm, optional
+        Ranks of the program, by default all; a process that was started alone is one rank.
+    servers : int or sequence of int, default 1
+        How many ranks are servers, spread evenly, or which.
+    dedicated : bool, default False
+        Whether servers do nothing else; otherwise they are clients too.
+
+    Returns
+    -------
+    Session
+        Its `write`, `append` and `read` are called by all clients together.
+
+    Raises
+    ------
+    ParameterError
+        If `servers` does not name ranks, or leaves no client.
+    """
     ranks = comm if comm is not None else world()
     size = 1 if ranks is None else ranks.Get_size()
     chosen = _servers(servers, size, dedicated)
