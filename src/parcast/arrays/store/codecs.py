@@ -40,7 +40,8 @@ def crc32c(parts: Iterable[Buffer]) -> bytes:
         ) from None
     value = 0
     for part in parts:
-        value = google_crc32c.extend(value, memoryview(part).toreadonly())
+        if len(part):  # its argument may be an array, but not a memoryview
+            value = google_crc32c.extend(value, np.frombuffer(part, np.uint8))
     return value.to_bytes(CHECKSUM, "little")
 
 

@@ -104,3 +104,65 @@ def write_file(path: str | os.PathLike[str], content: bytes) -> None:
         os.fsync(file)
     finally:
         os.close(file)
+
+
+class Unflushed:
+    """Files and folders that were written below a folder and are not known to be on disk.
+
+    A few files stay open until they are flushed, so that no error is missed; where there are many,
+    the file system is flushed as a whole.
+    """
+
+    def __init__(self, top: Path) -> None:
+        """Begin before anything is written: what fails from now on is reported."""
+        self._top = top
+        self._place = os.open(top, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        self._files: list[int] = []
+        self._folders: set[Path] = {top}
+        self._as_a_whole = False
+
+    def add_file(self, file: int) -> None:
+        """Take over an open file that is complete."""
+        if len(self._files) < MANY and not self._as_a_whole:
+            self._files.append(file)
+        elif can_flush_all():
+            self._as_a_whole = True
+            os.close(file)
+            self._close_files()
+        else:
+            try:
+                os.fsync(file)
+            finally:
+                os.close(file)
+
+    def add_folder(self, folder: Path) -> None:
+        """Note a folder in which a file or folder was made, and those above it."""
+        while folder not in self._folders:
+            self._folders.add(folder)
+            folder = folder.parent
+
+    def flush(self) -> None:
+        """Return when everything is on disk."""
+        if self._as_a_whole or (len(self._folders) > MANY and can_flush_all()):
+            flush_all(self._place)
+            self._close_files()
+        else:
+            while self._files:
+                os.fsync(self._files[-1])
+                os.close(self._files.pop())
+            for folder in sorted(self._folders, reverse=True):
+                flush_folder(folder)
+        self._as_a_whole = False
+        self._folders = {self._top}
+
+    def _close_files(self) -> None:
+        """Close the files without flushing each."""
+        while self._files:
+            os.close(self._files.pop())
+
+    def close(self) -> None:
+        """Let go of everything, flushed or not."""
+        self._close_files()
+        if self._place >= 0:
+            os.close(self._place)
+            self._place = -1

@@ -203,12 +203,11 @@ def stacked(specs: "list[ArraySpec]", *, name: str, dimension: str = "array") ->
 
 def check_name(name: str) -> None:
     """Refuse a name that cannot be a folder of a store."""
-    parts = name.split("/")
-    is_bad = "\0" in name or any(not x or x.startswith(("__", ".")) for x in parts)
-    if not isinstance(name, str) or (name and (is_bad or METADATA in parts)):
+    is_name = isinstance(name, str) and not {"/", "\0"} & {*name}
+    if not is_name or name.startswith(("__", ".")) or name == METADATA:
         raise ParameterError(
             "name of an array",
-            must='be a name without "." or "__" in front of it',
+            must='be text without "/", and without "." or "__" in front',
             got=f"{name!r:.80}",
             hint='Example: "temperature".',
         )
