@@ -1,1 +1,1 @@
-"""Collective array I/O: arrays of a parallel program on disk, what it costs, and how to plan it."""
+"""Collective array I/O: arrays of a parallel program on disk, and what writing them costs."""

@@ -238,7 +238,7 @@ class ChunkWriter:
                 got=f"no elements of {self._next[1]}",
                 hint="Write every box of chunk.boxes.",
             )
-        body = memoryview(self._entries).cast("B")
+        body = self._entries.reshape(-1).view(np.uint8).data
         checksum = [crc32c([body])] if self._layout.index_has_checksum else []
         durable.write_all(self._file, [body, *checksum], self._offset)
         self.is_complete = True
@@ -251,9 +251,7 @@ def subchunks_of(layout: Layout, index: Index, box: Box) -> Iterator[tuple[int, 
     part = box & whole
     local = Box(tuple(a - b for a, b in zip(part.start, whole.start, strict=True)), part.count)
     for cell in inner.touching(local):
-        start = (
-            a * c + b for a, c, b in zip(cell, layout.subchunk, whole.start, strict=True)
-        )
+        start = (a * c + b for a, c, b in zip(cell, layout.subchunk, whole.start, strict=True))
         yield position(cell, inner.cells), Box(tuple(start), layout.subchunk)
 
 

@@ -4,6 +4,7 @@ What another reader may have written otherwise (blosc, numcodecs, extensions) is
 """
 
 import gzip
+import sys
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -84,13 +85,15 @@ class ByteCodec:
             if self.name == "zstd":
                 return memoryview(_unpacked_zstd(encoded, most))
             return memoryview(_unpacked_gzip(encoded, most))
-        except (zlib.error, EOFError, *_zstd_errors(self.name)) as failure:
+        except (zlib.error, EOFError, _zstd_error()) as failure:
             raise DamageError(f"cannot be unpacked ({self.name}: {failure})") from failure
 
 
-def _zstd_errors(name: str) -> tuple[type[Exception], ...]:
+def _zstd_error() -> type[Exception]:
     """Give the error of zstandard where it is in use."""
-    return (_zstandard().ZstdError,) if name == "zstd" else ()
+    loaded = sys.modules.get("zstandard")
+    error: type[Exception] = EOFError if loaded is None else loaded.ZstdError
+    return error
 
 
 def _unpacked_zstd(encoded: memoryview, most: int | None) -> bytes:
@@ -129,7 +132,7 @@ class Chain:
         """Encode the elements of a whole subchunk; a block that lies as stored is not copied."""
         turned = block.transpose(self.axes) if self.axes else block
         laid = np.ascontiguousarray(turned, dtype=self.dtype)
-        parts: list[Buffer] = [memoryview(laid.reshape(-1).view(np.uint8))]
+        parts: list[Buffer] = [laid.reshape(-1).view(np.uint8).data]
         for codec in self.then:
             parts = codec.encode(parts)
         return parts

@@ -53,15 +53,14 @@ def stored_type(dtype: Any, *, name: str = "dtype") -> "np.dtype[Any]":
         ) from None
     key = wanted.char if wanted.char in "gG" else wanted.kind
     if wanted.kind in "biufc" and wanted.name in NAMES:
-        return wanted.newbyteorder("<")
+        little: np.dtype[Any] = wanted.newbyteorder("<")
+        return little
     raise ParameterError(
         name,
         must="be bool, an integer, float16 to float64, complex64 or complex128",
         got=f"{INSTEAD.get(key, 'another type')} ({wanted})",
         hint=CONVERT.get(key, 'Convert it: array.astype("float64").'),
     )
-
-
 
 
 def fill_to_json(value: Any, dtype: "np.dtype[Any]") -> Any:
@@ -94,12 +93,13 @@ def _float_to_json(scalar: Any, dtype: "np.dtype[Any]") -> Any:
 
 def fill_from_json(value: Any, dtype: "np.dtype[Any]") -> Any:
     """Read a fill value; ValueError where it is none of the type."""
-    wanted = {"b": bool, "i": int, "u": int}.get(dtype.kind)
-    if wanted is not None:
-        if type(value) is not wanted:
-            raise ValueError(f"{value!r} is no {dtype}")
-        info = np.iinfo(dtype) if dtype.kind != "b" else None
-        if info is not None and not info.min <= value <= info.max:
+    if dtype.kind == "b" and isinstance(value, bool):
+        return np.bool_(value)
+    if dtype.kind in "biu":
+        info = np.iinfo(dtype if dtype.kind in "iu" else "u1")
+        if isinstance(value, bool) or not (
+            dtype.kind in "iu" and isinstance(value, int) and info.min <= value <= info.max
+        ):
             raise ValueError(f"{value!r} is no {dtype}")
         return dtype.type(value)
     if dtype.kind == "c":

@@ -462,7 +462,9 @@ def _begun(place: Place) -> Iterator[Lock]:
                 lock.release()
             raise
     except OSError as failure:
-        state = f"{place.target} is as it was before." if place.is_there() else "No store was made."
+        state = (
+            f"{place.target} is as it was before." if place.is_there() else "No store was made."
+        )
         raise not_written("The store", str(place.target), failure, state) from failure
 
 

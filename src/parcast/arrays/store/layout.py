@@ -1,4 +1,4 @@
-"""How one array lies on disk: its `zarr.json`, written from a specification and read into a layout.
+"""How one array lies on disk: its `zarr.json`, from a specification and as a layout.
 
 A storage chunk is a shard (`sharding_indexed`, its index at the end), a subchunk an inner chunk of
 it. Chunks that were written without shards are storage chunks of one subchunk.
@@ -376,7 +376,8 @@ def _check_members(document: Mapping[str, Any]) -> None:
 def _type_of(name: Any) -> "np.dtype[Any]":
     """Read the type of elements."""
     if name in NAMES:
-        return np.dtype(name)
+        known: np.dtype[Any] = np.dtype(name)
+        return known
     shown = name["name"] if isinstance(name, Mapping) and "name" in name else name
     raise UnsupportedError(_unread("data type", str(shown)))
 

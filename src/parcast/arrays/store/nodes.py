@@ -1,4 +1,4 @@
-"""The metadata of a store: its groups and arrays, as they are or as a complete append makes them."""
+"""The metadata of a store: its groups and arrays, as a complete append makes them."""
 
 import json
 import os
@@ -11,6 +11,7 @@ from parcast.arrays.store.codecs import UnsupportedError
 from parcast.arrays.store.layout import METADATA, SCHEMA, Layout, label_of, layout_of
 from parcast.arrays.store.messages import not_readable, problem
 from parcast.arrays.store.place import Place, pending_metadata
+from parcast.errors import FileProblems
 
 MANIFEST: Final = "parcast"  # attribute of the root of a store that parcast wrote
 OLDER: Final = (".zgroup", ".zarray", ".zattrs")  # of Zarr 2
@@ -25,6 +26,7 @@ class Node:
     content: bytes
     layout: Layout | None  # None where it is not read here
     refusal: str = ""  # why
+    is_damaged: bool = False  # the metadata are no JSON
 
     def changed(self, **members: Any) -> dict[str, Any]:
         """Give the metadata with some members changed."""
@@ -92,7 +94,14 @@ def _arrays_in(
             continue
         name = f"{group}/{entry.name}" if group else entry.name
         content = _content(path, pending, root)
-        document = _document(path, content)
+        try:
+            document = _document(path, content)
+        except FileProblems as failure:  # the other arrays can be read
+            refusal = failure.problems[0].message
+            arrays[name] = Node(
+                path=path, content=content, layout=None, refusal=refusal, is_damaged=True
+            )
+            continue
         if document.get("node_type") == "array":
             arrays[name] = _node(name, path, content, is_whole=name in expected)
         elif depth < DEEPEST:

@@ -92,7 +92,7 @@ class NpyWriter:
             )
         laid = np.ascontiguousarray(given, part.dtype)
         with _failing(part.target):
-            content = memoryview(laid.reshape(-1).view(np.uint8))
+            content = laid.reshape(-1).view(np.uint8).data
             durable.write_all(self._file, [content], part.offset + row * part.row_size)
 
     def flush(self) -> None:
@@ -279,7 +279,7 @@ class NpyArray:
 
     def _read_run(self, row: "np.ndarray[Any, Any]", offset: int) -> None:
         """Read elements that lie next to each other."""
-        left = memoryview(row.view(np.uint8))
+        left = row.view(np.uint8).data
         while left:
             done = os.preadv(self._file, [left[:LONGEST_RUN]], offset)
             if not done:
@@ -298,14 +298,17 @@ def open_npy(path: str | os.PathLike[str]) -> NpyArray:
             header, offset = _read_header(stream, os.fspath(path))
         shape, _, dtype = header
         stored_type(dtype, name=f"dtype of {os.fspath(path)}")
-        expected = offset + prod(shape) * dtype.itemsize
-        size = os.fstat(file).st_size
-        if size < expected:
-            raise problem(path, f"is cut off: it must have {expected} bytes, got {size}.")
+        _check_length(path, os.fstat(file).st_size, offset + prod(shape) * dtype.itemsize)
     except BaseException:
         os.close(file)
         raise
     return NpyArray(os.fspath(path), file, header, offset)
+
+
+def _check_length(path: str | os.PathLike[str], size: int, expected: int) -> None:
+    """Refuse a file that ends before its array."""
+    if size < expected:
+        raise problem(path, f"is cut off: it must have {expected} bytes, got {size}.")
 
 
 def _read_header(stream: Any, path: str) -> tuple[tuple[Index, bool, Any], int]:

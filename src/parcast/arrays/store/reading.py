@@ -11,6 +11,7 @@ import os
 import weakref
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final, Self
 
@@ -34,7 +35,9 @@ READ_ONLY: Final = {errno.EROFS, errno.EACCES, errno.EPERM}
 class StoredArray:
     """An array of a store: boxes of it can be read."""
 
-    def __init__(self, layout: Layout, root: str, folder: int, *, along: int | None = None) -> None:
+    def __init__(
+        self, layout: Layout, root: str, folder: int, *, along: int | None = None
+    ) -> None:
         """Read below an open folder; `along`: only this index of axis 0."""
         self._layout, self._root, self._folder, self._along = layout, root, folder, along
         self._open: OrderedDict[Index, ChunkReader | None] = OrderedDict()
@@ -270,8 +273,9 @@ class Store(Mapping[str, StoredArray]):
 def _names_in(layout: Layout) -> list[str]:
     """Names of the arrays that are stacked in one; none where it is a usual array."""
     names = layout.attributes.get("names")
-    fits = isinstance(names, list) and layout.shape[:1] == (len(names),)
-    return names if fits and layout.is_whole and all(isinstance(x, str) for x in names) else []
+    if not (layout.is_whole and isinstance(names, list) and layout.shape[:1] == (len(names),)):
+        return []
+    return names if all(isinstance(name, str) for name in names) else []
 
 
 def _listed(names: Mapping[str, Any]) -> str:
@@ -297,15 +301,20 @@ def open_store(path: str | os.PathLike[str]) -> Store:
         raise
     try:
         nodes = read_nodes(root, place)
-        if not os.path.samestat(os.fstat(folder), os.stat(root)):
-            raise problem(root, "was replaced while it was opened. Open it again.")
+        _check_same(root, folder)
     except BaseException:
         os.close(folder)
         raise
     return Store(os.fspath(path), nodes, folder)
 
 
-def _put_back(place: Place) -> Any:
+def _check_same(root: Path, folder: int) -> None:
+    """Refuse metadata that were read while the store was replaced."""
+    if not os.path.samestat(os.fstat(folder), os.stat(root)):
+        raise problem(root, "was replaced while it was opened. Open it again.")
+
+
+def _put_back(place: Place) -> Path:
     """Put back what an interrupted commit left aside; where that cannot be, read it there."""
     try:
         lock = Lock.take(place)
