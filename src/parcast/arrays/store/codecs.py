@@ -14,11 +14,11 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 
 from parcast.arrays.store.grid import Index
+from parcast.places import load
 
 CHECKSUM: Final = 4  # length of a CRC32C [B]
 BYTE_CODECS: Final = ("zstd", "gzip", "crc32c")
 INSTALL: Final = 'Install it with: pip install "parcast[arrays]"'
-AT_ONCE: Final = 1 << 20  # bytes of which a checksum is computed without a copy of all of them
 
 Buffer: TypeAlias = bytes | memoryview
 
@@ -31,18 +31,23 @@ class UnsupportedError(Exception):
     """Metadata name something that is not read here; the text is a whole message."""
 
 
-def crc32c(parts: Iterable[Buffer]) -> bytes:
-    """Compute the CRC32C of some bytes, as it is stored."""
+@cache
+def _extend() -> Any:
+    """Load what continues a CRC32C, or say how to install it."""
     try:
-        import google_crc32c
+        return load("google_crc32c:extend")
     except ImportError:
         raise ModuleNotFoundError(
             f"Array stores need google-crc32c. {INSTALL}", name="google_crc32c"
         ) from None
+
+
+def crc32c(parts: Iterable[Buffer]) -> bytes:
+    """Compute the CRC32C of some bytes, as it is stored."""
     value = 0
     for part in parts:
         if len(part):  # its argument may be an array, but not a memoryview
-            value = google_crc32c.extend(value, np.frombuffer(part, np.uint8))
+            value = _extend()(value, np.frombuffer(part, np.uint8))
     return value.to_bytes(CHECKSUM, "little")
 
 
