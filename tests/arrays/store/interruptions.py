@@ -1,10 +1,12 @@
 """Writes that are killed, or fail, at every system call; run in a process of its own.
 
-    python interruptions.py FOLDER ACTION FALLBACK
+    python interruptions.py FOLDER ACTION kill|ENOSPC|EDQUOT|EIO|log [fallback]
 
-For k = 1, 2, ... a fresh child does the action and dies by SIGKILL at its k-th system call that
-changes something: before it, and where it writes bytes, after half of them. The parent then looks
-at what is there. It prints one line of JSON: how many steps there were, and every state found.
+For k = 1, 2, ... a fresh child does the action, and its k-th system call that changes something
+fails: it dies by SIGKILL before the call, or after half of its bytes are written, or the call
+gives an error. The parent then looks at what is there. With "fallback", names cannot be
+exchanged. It prints one line of JSON: how many steps there were, every state found, and what was
+said; with "log", the calls of an undisturbed action and the paths that they change.
 """
 
 import errno
@@ -14,7 +16,6 @@ import shutil
 import signal
 import sys
 from collections import Counter
-
 from pathlib import Path
 
 import numpy as np
@@ -26,10 +27,11 @@ from parcast.arrays.store.npy import NpyDraft, NpyWriter, open_npy
 from parcast.arrays.store.place import Place, sweep
 from parcast.arrays.store.reading import open_store
 from parcast.arrays.store.verify import verify
+from parcast.errors import RunFailed
 
 CHANGING = (
     *("open", "mkdir", "write", "pwrite", "pwritev", "fsync", "rename", "replace"),
-    *("unlink", "rmdir", "ftruncate", "close"),
+    *("unlink", "rmdir", "ftruncate"),
 )
 ROWS, LATER = 6, 4  # at first, and appended; 6 is in the middle of a chunk
 OLD = np.arange(ROWS * 5 * 3, dtype="f8").reshape(ROWS, 5, 3)
@@ -54,7 +56,7 @@ class Steps:
             if name == "open" and not args[1] & (os.O_CREAT | os.O_TRUNC):
                 return call(*args, **kwargs)
             self.count += 1
-            self.log.append((name, args))
+            self.log.append((name, [path_of(x) for x in args[:2]]))
             if self.count == self.at:
                 self.action(name, args)
             return call(*args, **kwargs)
@@ -62,13 +64,29 @@ class Steps:
         return step
 
 
+def path_of(argument):
+    """Name what a call changes: the path of an open file, or a path as it is."""
+    if isinstance(argument, int):
+        return os.path.realpath(f"/proc/self/fd/{argument}")
+    return os.fspath(argument) if isinstance(argument, str | os.PathLike) else ""
+
+
 def killed(name, args):
     """Die; half of the bytes of a write are written before."""
     if name == "pwritev":
         file, parts, offset = args
         content = b"".join(map(bytes, parts))
-        os.pwrite.__wrapped__(file, content[: len(content) // 2], offset)
+        killed.write(file, content[: len(content) // 2], offset)
     os.kill(os.getpid(), signal.SIGKILL)
+
+
+def failing(code):
+    """Fail with an error; once."""
+
+    def fail(*_):
+        raise OSError(code, os.strerror(code))
+
+    return fail
 
 
 def specs(dtype):
@@ -164,34 +182,62 @@ def prepared(folder, action):
     return path
 
 
-def in_child(path, action, at):
-    """Do an action in a child that dies at a step; give its exit status."""
+def in_child(path, action, at, fault):
+    """Do an action in a child that fails at a step; give how it ended, and what it said."""
+    said = path.parent.parent / "said"
     child = os.fork()
     if not child:
-        plain = os.pwrite
-        steps = Steps(at, killed)
-        steps.install()
-        os.pwrite.__wrapped__ = plain
-        ACTIONS[action][1](path)
-        os._exit(0)
+        killed.write = os.pwrite
+        steps = Steps(at, killed if fault == "kill" else failing(getattr(errno, fault)))
+        with said.open("w") as stream:
+            steps.install()
+            try:
+                ACTIONS[action][1](path)
+            except RunFailed as error:
+                stream.write(str(error))
+            except BaseException as error:
+                stream.write(f"unexpected {type(error).__name__}: {error}")
+        os._exit(0 if steps.count < at else 1)
     _, status = os.waitpid(child, 0)
-    return status
+    return status, said.read_text()
+
+
+def check_message(said, state, action, path, at):
+    """What is said of an error names the place, and agrees with what is there."""
+    if not said:
+        return
+    assert not said.startswith("unexpected"), (at, said)
+    assert path in said, (at, said)
+    if "as it was before" in said or "Nothing" in said:
+        assert state == ACTIONS[action][2][0], (at, said)
+    else:
+        assert state == ACTIONS[action][2][1], (at, said)
 
 
 def main():
-    folder, action, fallback = Path(sys.argv[1]), sys.argv[2], sys.argv[3] == "fallback"
+    folder, action, fault, *fallback = Path(sys.argv[1]), *sys.argv[2:]
     if fallback:
         durable.exchange = lambda *_: False
+    if fault == "log":
+        path = prepared(folder / "here", action)
+        steps = Steps(0, killed)
+        steps.install()
+        ACTIONS[action][1](path)
+        sys.stdout.write(json.dumps([str(path), steps.log]))
+        return
     states, verdicts, at = Counter(), Counter(), 0
+    messages = Counter()
     while True:
         at += 1
         path = prepared(folder / "here", action)
-        status = in_child(path, action, at)
-        if os.WIFEXITED(status):
-            assert os.WEXITSTATUS(status) == 0
+        status, said = in_child(path, action, at, fault)
+        if status == 0:
             break
-        assert os.WTERMSIG(status) == signal.SIGKILL
+        killed_it = os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGKILL
+        assert killed_it == (fault == "kill"), (at, status)
         state = state_of(path)
+        check_message(said, state, action, str(path), at)
+        messages[said.replace(str(path), "STORE")] += 1
         assert state in ACTIONS[action][2], (at, state)
         states[state] += 1
         if path.exists():
@@ -204,11 +250,13 @@ def main():
         assert not left, (at, left)
         if path.exists():
             clean = verify(path)
-            assert {x.kind for x in clean.faults} <= {"interrupted append"}, (at, clean.faults)
-        ACTIONS[action][1](path) if state in ("absent", "old") else None
+            assert clean.status == "whole", (at, clean.faults)
+        if state in ("absent", "old"):
+            ACTIONS[action][1](path)
         assert state_of(path) == ACTIONS[action][2][1], at
         assert verify(path).status == "whole", (at, verify(path).to_document())
-    print(json.dumps({"steps": at - 1, "states": states, "verdicts": verdicts}))
+    found = {"steps": at - 1, "states": states, "verdicts": verdicts, "messages": messages}
+    sys.stdout.write(json.dumps(found))
 
 
 if __name__ == "__main__":

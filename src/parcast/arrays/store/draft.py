@@ -41,8 +41,6 @@ from parcast.arrays.store.messages import (
     exists,
     no_folder,
     no_store,
-    not_readable,
-    not_written,
     problem,
 )
 from parcast.arrays.store.nodes import (
@@ -54,7 +52,15 @@ from parcast.arrays.store.nodes import (
     read_nodes,
     readable,
 )
-from parcast.arrays.store.place import Lock, Place, journal_of, publish, settle
+from parcast.arrays.store.place import (
+    APPEND,
+    Lock,
+    Place,
+    failing,
+    journal_of,
+    publish,
+    settle,
+)
 from parcast.errors import ParameterError, RunFailed, as_whole
 
 FLAGS: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
@@ -188,10 +194,8 @@ class Writer:
         """Say what could not be written, and that nothing has changed."""
         target = self._part.target
         try:
-            yield
-        except OSError as failure:
-            state = f"{target} is as it was before." if target.exists() else "No store was made."
-            raise not_written(what, str(target), failure, state) from failure
+            with failing(what, target):
+                yield
         except DamageError as failure:
             raise problem(target, _cannot_append(f"{what} {failure}")) from failure
 
@@ -275,7 +279,7 @@ class Draft:
             }
             values = _new_coordinates(grown, name, rows, coordinates or {})
             _check_appendable(grown, name)
-            draft = cls(place, lock, place.new_draft())
+            draft = cls(place, lock, place.new_draft(APPEND))
             with draft._or_abandoned():
                 draft._begin_append(grown, rows)
                 draft._write_coordinates(values)
@@ -361,25 +365,15 @@ class Draft:
         if not self._is_open:
             raise ParameterError("draft", must="not be committed twice", hint="Make a new one.")
         self._check_complete()
-        try:
-            self._unflushed.flush()
-            if self._appended:
-                self._merge()
-            else:
-                publish(self._place, self._folder)
-        except OSError as failure:
-            is_new = self._is_in_place()
-            self.abandon()
-            target = self._place.target
-            state = (
-                f"{target} is complete and new, but may not last if the machine fails now."
-                if is_new
-                else f"{target} is as it was before."
-                if target.exists()
-                else "No store was made."
-            )
-            raise not_written("The store", str(target), failure, state) from failure
-        self.abandon()  # nothing is left of it but the lock
+        with failing("The store", self._place.target, self._is_in_place):
+            try:
+                self._unflushed.flush()
+                if self._appended:
+                    self._merge()
+                else:
+                    publish(self._place, self._folder)
+            finally:
+                self.abandon()  # after a commit nothing is left but the lock
 
     def _check_complete(self) -> None:
         """Refuse to commit while a chunk is missing."""
@@ -416,7 +410,7 @@ class Draft:
             name: (node.content, (self._folder / name / METADATA).read_bytes())
             for name, node in self._appended.items()
         }
-        draft = self._folder / "append.json"
+        draft = self._folder / "journal"
         durable.write_file(draft, journal_of(changed))
         os.rename(draft, self._place.journal)
         durable.flush_folder(self._place.target.parent)
@@ -450,7 +444,7 @@ def _begun(place: Place) -> Iterator[Lock]:
     folder = place.target.parent
     if not folder.is_dir():
         raise no_folder(str(folder))
-    try:
+    with failing("The store", place.target):
         lock = Lock.take(place)
         try:
             settle(place)
@@ -461,11 +455,6 @@ def _begun(place: Place) -> Iterator[Lock]:
             with suppress(OSError):
                 lock.release()
             raise
-    except OSError as failure:
-        state = (
-            f"{place.target} is as it was before." if place.is_there() else "No store was made."
-        )
-        raise not_written("The store", str(place.target), failure, state) from failure
 
 
 def _check_target(place: Place, overwrite: bool) -> None:

@@ -5,8 +5,7 @@ A .npy file has neither checksums nor chunks. Like a store it is a draft until i
 
 import io
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass
 from math import prod
 from pathlib import Path
@@ -23,10 +22,9 @@ from parcast.arrays.store.messages import (
     no_folder,
     no_store,
     not_readable,
-    not_written,
     problem,
 )
-from parcast.arrays.store.place import Lock, Place, publish, settle
+from parcast.arrays.store.place import Lock, Place, failing, publish, settle
 from parcast.errors import ParameterError
 
 FLAGS: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
@@ -55,7 +53,7 @@ class NpyWriter:
     def __init__(self, part: NpyPart) -> None:
         """Open the draft."""
         self._part = part
-        with _failing(part.target):
+        with failing("The array", part.target):
             self._file = os.open(part.file, os.O_WRONLY | os.O_CLOEXEC)
 
     def __enter__(self) -> Self:
@@ -91,13 +89,13 @@ class NpyWriter:
                 hint=f'Convert it: block.astype("{part.dtype.name}").',
             )
         laid = np.ascontiguousarray(given, part.dtype)
-        with _failing(part.target):
+        with failing("The array", part.target):
             content = laid.reshape(-1).view(np.uint8).data
             durable.write_all(self._file, [content], part.offset + row * part.row_size)
 
     def flush(self) -> None:
         """Return when everything that was written is on disk."""
-        with _failing(self._part.target):
+        with failing("The array", self._part.target):
             os.fsync(self._file)
 
 
@@ -108,6 +106,7 @@ class NpyDraft:
         """Use `create`."""
         self._place, self._lock, self.part = place, lock, part
         self._is_open = True
+        self._inode = part.file.stat().st_ino
 
     @classmethod
     def create(
@@ -127,7 +126,7 @@ class NpyDraft:
         place = Place.of(path)
         if not place.target.parent.is_dir():
             raise no_folder(str(place.target.parent))
-        with _failing(place.target):
+        with failing("The array", place.target):
             lock = Lock.take(place)
             try:
                 settle(place)
@@ -165,11 +164,22 @@ class NpyDraft:
 
     def commit(self) -> None:
         """Put the file in place; every writer must have flushed what it wrote."""
+        if not self._is_open:
+            raise ParameterError("draft", must="not be committed twice", hint="Make a new one.")
         with NpyWriter(self.part) as writer:
             writer.flush()
-        with _failing(self._place.target):
-            publish(self._place, self.part.file)
-        self.abandon()
+        with failing("The array", self._place.target, self._is_in_place):
+            try:
+                publish(self._place, self.part.file)
+            finally:
+                self.abandon()
+
+    def _is_in_place(self) -> bool:
+        """Tell whether the new file is what a reader gets."""
+        try:
+            return self._place.target.stat().st_ino == self._inode
+        except OSError:
+            return False
 
     def abandon(self) -> None:
         """Remove the draft: the place stays what it was. After a commit nothing is to be done."""
@@ -198,16 +208,6 @@ def _check_target(place: Place, overwrite: bool) -> None:
         raise no_store(str(place.target), "a .npy file")
     if not overwrite:
         raise exists(str(place.target))
-
-
-@contextmanager
-def _failing(target: Path) -> Iterator[None]:
-    """Say what could not be written, and that nothing has changed."""
-    try:
-        yield
-    except OSError as failure:
-        state = f"{target} is as it was before." if target.exists() else "No file was made."
-        raise not_written("The array", str(target), failure, state) from failure
 
 
 class NpyArray:

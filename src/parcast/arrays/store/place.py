@@ -12,16 +12,21 @@ import json
 import os
 import shutil
 import socket
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
 from parcast.arrays.store import durable
-from parcast.arrays.store.layout import METADATA
-from parcast.arrays.store.messages import is_busy
+from parcast.arrays.store.codecs import UnsupportedError
+from parcast.arrays.store.layout import METADATA, layout_of
+from parcast.arrays.store.messages import is_busy, not_written
 
 NO_LOCKS: Final = {errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOSYS, errno.EINVAL}
+DRAFT: Final = "draft"  # of a whole store or file
+APPEND: Final = "append"  # of rows
+KINDS: Final = (DRAFT, APPEND)
 JOURNAL_SCHEMA: Final = "parcast/array-append/1"
 
 
@@ -53,20 +58,20 @@ class Place:
     @property
     def journal(self) -> Path:
         """File of the metadata of an append that is complete, while they are put in place."""
-        return self.beside("append.json")
+        return self.beside("journal")
 
-    def new_draft(self) -> Path:
+    def new_draft(self, kind: str = DRAFT) -> Path:
         """Name a draft as no other writer does."""
-        return self.beside(f"draft-{os.urandom(6).hex()}")
+        return self.beside(f"{kind}-{os.urandom(6).hex()}")
 
-    def drafts(self) -> list[Path]:
-        """List the drafts that lie there."""
-        prefix = self.beside("draft-").name
+    def drafts(self, kind: str = "") -> list[Path]:
+        """List the drafts of a kind that lie there, by default of both."""
+        starts = tuple(self.beside(f"{x}-").name for x in ((kind,) if kind else KINDS))
         try:
             names = os.listdir(self.target.parent)
         except OSError:
             return []
-        return [self.target.with_name(name) for name in sorted(names) if name.startswith(prefix)]
+        return [self.target.with_name(name) for name in sorted(names) if name.startswith(starts)]
 
     def is_there(self) -> bool:
         """Tell whether something has the name of the target."""
@@ -188,10 +193,26 @@ def settle(place: Place) -> list[str]:
             os.rename(place.aside, place.target)
             durable.flush_folder(place.target.parent)
             done.append("the old store was put back")
+    for draft in place.drafts(APPEND):
+        _remove_unreached(place, draft)
     for draft in place.drafts():
         remove(draft)
         done.append(f"the draft {draft.name} of an interrupted write was removed")
     return done
+
+
+def _remove_unreached(place: Place, draft: Path) -> None:
+    """Remove the chunks of an append that were put beside those of a store, but not made valid."""
+    for path in draft.rglob(METADATA):
+        name = "/".join(path.parent.relative_to(draft).parts)
+        try:
+            current = json.loads((place.target / name / METADATA).read_bytes())
+            now, later = layout_of(name, current), layout_of(name, json.loads(path.read_bytes()))
+        except (OSError, ValueError, UnsupportedError):
+            continue  # nothing was put there: metadata are written before chunks are moved
+        for index in later.grid.indices():
+            if index[0] >= now.grid.cells[0]:
+                (place.target / name / now.key(index)).unlink(missing_ok=True)
 
 
 def sweep(path: str | os.PathLike[str]) -> list[str]:
@@ -248,6 +269,21 @@ def publish(place: Place, draft: Path) -> None:
     durable.flush_folder(folder)
     with suppress(OSError):
         remove(place.aside)
+
+
+@contextmanager
+def failing(what: str, target: Path, is_new: Callable[[], bool] = lambda: False) -> Iterator[None]:
+    """Say what cannot be written, and whether the old or the new is at the target now."""
+    try:
+        yield
+    except OSError as failure:
+        if is_new():
+            state = f"{target} is complete and new, but may be lost if the machine fails now."
+        elif target.exists():
+            state = f"{target} is as it was before."
+        else:
+            state = "Nothing was put there."
+        raise not_written(what, str(target), failure, state) from failure
 
 
 def journal_of(changed: dict[str, tuple[bytes, bytes]]) -> bytes:
