@@ -87,6 +87,18 @@ def steps(io, folder):
     assert np.array_equal(read, steps[box_of(*block_of((7, 20, 30), (1, 1, clients), me))])
 
 
+def rows(io, folder):
+    """One array in a .npy file, which numpy.load reads."""
+    clients, me = len(io.clients), io.client
+    array, path = whole(3, (50, 7, 4)), folder / "rows.npy"
+    own = box_of(*block_of(array.shape, (1, 1, clients), me))
+    io.write(path, {"u": Block(array[own], array.shape, (1, 1, clients))}, subchunk=500)
+    read = io.read(path, ["v"], mesh=(1, clients, 1), box=((3, 0, 1), (40, 7, 2)))["v"]
+    own = box_of(*block_of((40, 7, 2), (1, clients, 1), me))
+    assert np.array_equal(read, array[3:43, :, 1:3][own])
+    assert np.array_equal(np.load(path), array)
+
+
 def meanwhile(io, folder):
     """A request that nobody waits for takes what there was when it began."""
     clients, me = len(io.clients), io.client
@@ -119,6 +131,8 @@ def refusals(io, folder):
         "object": lambda: io.write(folder / "x", {"u": block(dtype=object)}),
         "longdouble": lambda: io.write(folder / "x", {"u": block(dtype=np.longdouble)}),
         "subchunk": lambda: io.write(folder / "x", {"u": block()}, subchunk=4),
+        "append": lambda: io.append(folder / "x.npy", {"u": block()}),
+        "option": lambda: io.write(folder / "x", {"u": block()}, atributes={}),
         "folder": lambda: io.write(folder / "no" / "x", {"u": block()}),
         "missing": lambda: io.read(folder / "x"),
     }
@@ -135,7 +149,7 @@ def main():
     with connect(servers=servers, dedicated=kind == "dedicated") as io:
         if io.is_client:
             some = (refusals,) if len(io.clients) > 1 else ()
-            for run in (modes, boxes, steps, meanwhile, *some):
+            for run in (modes, boxes, steps, rows, meanwhile, *some):
                 (folder / run.__name__).mkdir(exist_ok=True)
                 run(io, folder / run.__name__)
     sys.stdout.write(f"ended {io.is_client}\n")

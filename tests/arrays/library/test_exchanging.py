@@ -18,6 +18,8 @@ from parcast.mpi.leftovers import processes_of
 HERE = Path(__file__).parent
 EXCHANGING, REPLACING = HERE / "exchanging.py", HERE / "replacing.py"
 REFUSED = {
+    "append": "path must be that of a Zarr store, to append rows",
+    "option": "got an option of another name. Did you mean attributes?",
     "call": "All clients must give the same call: client {0} gives read, client 0 write.",
     "dtype": "All clients must give the same dtypes: client {0} gives <f4, client 0 <f8.",
     "folder": "path must be in a folder that exists",

@@ -10,7 +10,7 @@ import numpy as np
 from parcast.arrays.library.client import Boxes, Described, Spent
 from parcast.arrays.library.endpoint import Endpoint
 from parcast.arrays.library.schema import Kind, Lying, Named, Schema, Stored, layout_for
-from parcast.arrays.library.storing import catalogue
+from parcast.arrays.library.storing import catalogue, is_npy, no_zarr
 from parcast.errors import ParcastError, RunFailed
 
 
@@ -126,7 +126,8 @@ def laid_out(described: Described, *, servers: int) -> list[Stored]:
     """Choose how arrays are cut on disk."""
     limit, stored = described.options["limit"], []
     for name, shape, dtype, _ in described.arrays:
-        chunk, inner = layout_for(shape, np.dtype(dtype).itemsize, servers=servers, limit=limit)
+        item, rows = np.dtype(dtype).itemsize, is_npy(described.path)
+        chunk, inner = layout_for(shape, item, servers=servers, limit=limit, whole_rows=rows)
         if described.options["stack"]:
             chunk = tuple(-(-n // i) * i for n, i in zip(shape, inner, strict=True))
         stored.append(Stored(name, shape, dtype, chunk, inner))
@@ -135,6 +136,8 @@ def laid_out(described: Described, *, servers: int) -> list[Stored]:
 
 def _grown(described: Described) -> list[Stored]:
     """Tell how the arrays of a store will be that rows are appended to."""
+    if is_npy(described.path):
+        raise no_zarr(described.path, "append rows")
     stored = []
     there = catalogue(described.path, [name for name, *_ in described.arrays])
     for old, (name, shape, dtype, _) in zip(there, described.arrays, strict=True):

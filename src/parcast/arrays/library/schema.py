@@ -192,9 +192,11 @@ class Unit(NamedTuple):
 
 
 def layout_for(
-    shape: Sequence[int], item: int, *, servers: int, limit: int = LIMIT
+    shape: Sequence[int], item: int, *, servers: int, limit: int = LIMIT, whole_rows: bool = False
 ) -> tuple[Point, Point]:
     """Choose the shapes of storage chunks and subchunks of an array, in slabs of whole rows.
+
+    Where a row exceeds the limit it is cut too, unless rows have to stay whole.
 
     >>> layout_for((512, 512, 512), 8, servers=4)
     ((128, 512, 512), (2, 512, 512))
@@ -213,7 +215,7 @@ def layout_for(
     for axis in range(len(extents)):
         row = item * prod(extents[axis + 1 :])
         inner[axis] = max(min(limit // max(row, 1), extents[axis]), 1)
-        if row <= limit:
+        if row <= limit or whole_rows:
             break
     if item * prod(extents) <= limit:
         return tuple(extents), tuple(inner)

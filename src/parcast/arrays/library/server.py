@@ -17,7 +17,7 @@ from parcast.arrays.library.distribution import Array
 from parcast.arrays.library.endpoint import Endpoint
 from parcast.arrays.library.gathering import Gathering, Overlaps
 from parcast.arrays.library.schema import Schema, Unit
-from parcast.arrays.library.storing import ReadingFiles, WritingFiles, files_of
+from parcast.arrays.library.storing import ReadingFiles, Writes, files_of
 from parcast.errors import ParcastError, RunFailed
 
 Waiting: TypeAlias = Iterator[None]  # it gives way wherever it waits
@@ -131,7 +131,7 @@ class Server:
                 request.messages += len(gathering.missing)
                 yield gathering
 
-    def _write(self, request: Request, files: WritingFiles, disk: Disk) -> Waiting:
+    def _write(self, request: Request, files: Writes, disk: Disk) -> Waiting:
         """Gather one unit after the other, and have each written."""
         for gathering in self._units(request, is_filled=True):
             begun = perf_counter()
@@ -191,7 +191,7 @@ class Server:
                 request.failure = failure
 
 
-def _written(files: WritingFiles, unit: Unit, buffers: Sequence[Sequence[Array]]) -> None:
+def _written(files: Writes, unit: Unit, buffers: Sequence[Sequence[Array]]) -> None:
     """Write the subchunks of a unit."""
     for array, own in zip(unit.arrays, buffers, strict=True):
         for subchunk, values in zip(unit.subchunks, own, strict=True):
