@@ -73,6 +73,12 @@ def test_a_failure_is_mended_with_options(parcast, folder, ranks):
     assert said.err.endswith("go on with --resume.\n") == (ranks == 2)
 
 
+def test_a_run_without_a_checkpoint_is_not_resumed(parcast, folder):
+    said = parcast("run", "pipeline", job(folder, BAD_ITEM), "--resume")
+    assert said.status == 2
+    assert "--resume must be given with --checkpoint. Name the folder with the" in said.err
+
+
 def job(folder, text):
     """Write a job."""
     (folder / "job_of_test.py").write_text(text)

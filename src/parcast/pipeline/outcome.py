@@ -16,6 +16,8 @@ def result_of(job: Job, outcome: Outcome, *, is_root: bool) -> PipelineResult:
     return PipelineResult(
         value=outcome.value,
         items=outcome.items,
+        resumed_items=outcome.resumed_items,
+        retried=outcome.retried,
         seconds=outcome.seconds,
         reductions=outcome.reductions,
         skipped=outcome.skipped,
