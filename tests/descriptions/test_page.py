@@ -76,9 +76,13 @@ def default_of(key):
 
 
 def table_of(schema):
-    lines = ["| key | holds | default | means |", "| --- | --- | --- | --- |"]
+    """A row for each key; keys that hold and mean the same have one row."""
+    rows = {}
     for name, key in keys_of(schema, schema.get("$defs", {})):
-        lines.append(f"| `{name}` | {value_of(key)} | {default_of(key)} | {key['description']} |")
+        cells = f"{value_of(key)} | {default_of(key)} | {key['description']}"
+        rows.setdefault(cells, []).append(f"`{name}`")
+    lines = ["| key | holds | default | means |", "| --- | --- | --- | --- |"]
+    lines += [f"| {', '.join(names)} | {cells} |" for cells, names in rows.items()]
     return "\n".join(lines)
 
 
