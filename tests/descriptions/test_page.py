@@ -108,16 +108,17 @@ def held(mark):
 
 
 def table_of_laws(family):
-    """The keys that each law of a family has for itself."""
-    lines = ["| law | key | holds | default | means |", "| --- | --- | --- | --- | --- |"]
+    """The keys that each law of a family has for itself; the same key of several has one row."""
+    rows = {}
     for law, kind in laws().items():
         if issubclass(kind, family):
             keys = kind.model_json_schema()["properties"]
-            lines += [
-                f"| `{law}` | `{name}` | {held(mark) if mark else value_of(keys[name])} "
-                f"| {default_of(keys[name])} | {keys[name]['description']} |"
-                for name, mark in own_parameters(kind).items()
-            ]
+            for name, mark in own_parameters(kind).items():
+                holds = held(mark) if mark else value_of(keys[name])
+                cells = f"`{name}` | {holds} | {default_of(keys[name])} | {keys[name]['description']}"
+                rows.setdefault(cells, []).append(f"`{law}`")
+    lines = ["| law | key | holds | default | means |", "| --- | --- | --- | --- | --- |"]
+    lines += [f"| {', '.join(names)} | {cells} |" for cells, names in rows.items()]
     return "\n".join(lines)
 
 
