@@ -115,7 +115,8 @@ def table_of_laws(family):
             keys = kind.model_json_schema()["properties"]
             for name, mark in own_parameters(kind).items():
                 holds = held(mark) if mark else value_of(keys[name])
-                cells = f"`{name}` | {holds} | {default_of(keys[name])} | {keys[name]['description']}"
+                means = f"{default_of(keys[name])} | {keys[name]['description']}"
+                cells = f"`{name}` | {holds} | {means}"
                 rows.setdefault(cells, []).append(f"`{law}`")
     lines = ["| law | key | holds | default | means |", "| --- | --- | --- | --- | --- |"]
     lines += [f"| {', '.join(names)} | {cells} |" for cells, names in rows.items()]
