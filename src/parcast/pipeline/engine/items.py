@@ -21,8 +21,8 @@ from parcast.units import shown
 TOGETHER: Final = 4096  # items of a sequence that are taken before messages are looked after
 SLOW: Final = 0.002  # an item that takes longer to get is passed on at once [s]
 STOPPING: Final = (
-    "parcast: interrupted: no more items are taken, and the result will be of those taken until "
-    "now. Press Ctrl-C again to end the run at once.\n"
+    "parcast: interrupted: no further items are taken, and those taken are finished. "
+    "Press Ctrl-C again to end the run at once.\n"
 )
 
 

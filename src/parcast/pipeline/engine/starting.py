@@ -202,7 +202,7 @@ class _Host:
                 try:
                     outcome = self._answer(connection, connection.recv())
                 except (EOFError, ConnectionError):
-                    raise self._failure() from None
+                    raise _last_said(connection) or self._failure() from None
                 if outcome is not None:
                     with suppress(Exception):
                         self._started.process.wait(LAST)
@@ -283,6 +283,17 @@ class _Host:
             f"Rank {ended.rank} of {self._started.called} {how} {at}. All other ranks were "
             f"stopped. {advice}"
         )
+
+
+def _last_said(connection: Connection) -> ParcastError | None:
+    """Give the failure that rank 0 has told of while something was sent to it."""
+    with suppress(EOFError, OSError):
+        while connection.poll():
+            kind, *facts = connection.recv()
+            if kind == "failed":
+                refusal: ParcastError = facts[0]
+                return refusal
+    return None
 
 
 def _how_ended(status: int) -> tuple[str, str]:

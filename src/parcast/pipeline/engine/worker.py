@@ -53,9 +53,9 @@ class Host:
         with self._receiving:
             self._is_asked = True
             try:
-                self.say(*message)
-                if self._is_awaited:  # its answer comes first
+                if self._is_awaited:  # what it sends first, and may wait for somebody to read
                     self._answer = self._received()
+                self.say(*message)
                 return self._received()
             finally:
                 self._is_asked = False
