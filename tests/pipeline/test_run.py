@@ -303,7 +303,7 @@ def test_progress_and_remaining_time_are_told():
             {"server_rank": 0, "server": print},
             "server_rank must be None on one rank",
         ),
-        ({"comm": "world"}, "comm must be a Intracomm, got str."),
+        ({"comm": "world"}, "comm must be an Intracomm, got str."),
         ({"trace": "no/trace.jsonl"}, "no/trace.jsonl must be in a folder that exists."),
     ],
 )
