@@ -233,6 +233,6 @@ def _inside(timeline: Timeline) -> str:
             f"used {used} of one each"
         )
     return (
-        f"waiting inside tasks and merges: they used a core {used} of their time (they sleep, wait "
-        "for files or the network, or other processes use the cores)"
+        f"waiting inside tasks and merges: they used a core {used} of their time (they sleep, "
+        "wait for files or the network, or other processes use the cores)"
     )
