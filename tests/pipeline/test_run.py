@@ -359,3 +359,13 @@ def test_one_process_needs_no_mpi():
         check=True,
     )
     assert done.stdout == "36\n"
+
+
+def test_a_trace_that_the_disk_does_not_take_costs_no_value(tmp_path):
+    trace = tmp_path / "full.jsonl"
+    trace.symlink_to("/dev/full")
+    result = parcast.run_pipeline(range(5), abs, trace=trace)
+    assert result.value == 10
+    assert result.warnings == (
+        f"The trace cannot be written to {trace}: no space left on device.",
+    )

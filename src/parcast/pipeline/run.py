@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
@@ -203,7 +204,12 @@ def run_pipeline(
         raise RunFailed((*parts(failure.text), *hint)) from failure
     result = result_of(job, outcome, is_root=is_root)
     if trace is not None and is_root:
-        write_trace(trace, *traced(job, outcome, started))
+        try:
+            write_trace(trace, *traced(job, outcome, started))
+        except OSError as failure:  # the value, which took the time of the run, is not lost
+            why = (failure.strerror or str(failure)).lower()
+            fault = f"The trace cannot be written to {trace}: {why}."
+            result = replace(result, warnings=(*result.warnings, fault))
     return result
 
 

@@ -97,7 +97,7 @@ def _row(element: Any) -> dict[str, Any]:
     """Columns of an element of a list: by name, or by number from 0."""
     if isinstance(element, Mapping):
         return dict(element)
-    if isinstance(element, list | tuple) or getattr(element, "ndim", 0):
+    if isinstance(element, list | tuple) or getattr(element, "ndim", 0) > 0:
         return {str(i): cell for i, cell in enumerate(element)}
     return {"value": element}
 
