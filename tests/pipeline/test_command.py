@@ -38,7 +38,7 @@ def items(*words):
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
-    """A folder with two jobs and three texts, two of them deeper."""
+    """A folder with two jobs and three texts, one of them deeper."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", [*sys.path])
     for name in ("count_words_of_test", "numbers_of_test", "job_of_test", "words_of_test"):
@@ -51,6 +51,19 @@ def folder(tmp_path, monkeypatch):
     (tmp_path / "texts" / "a.txt").write_text("or not")
     (tmp_path / "texts" / "deep" / "c.txt").write_text("to be")
     return tmp_path
+
+
+def job(folder, text):
+    """Write a job, whose items are by default the words that it is given."""
+    (folder / "job_of_test.py").write_text(text if "items" in text else WORDS + text)
+    return "job_of_test.py"
+
+
+def load(path):
+    """Read a value that was written."""
+    if path.suffix == ".json":
+        return json.loads(path.read_text())
+    return pickle.loads(path.read_bytes()) if path.suffix == ".pickle" else np.load(path).tolist()
 
 
 BAD_ITEM = """
@@ -75,12 +88,6 @@ def test_a_failure_is_mended_with_options(parcast, folder, ranks):
     assert said.err.startswith("parcast: Item 30 failed")
     assert "Correct it, or skip such items with --skip-errors.\nTraceback" in said.err
     assert said.err.endswith("go on with --resume.\n") == (ranks == 2)
-
-
-def job(folder, text):
-    """Write a job, whose items are by default the words that it is given."""
-    (folder / "job_of_test.py").write_text(text if "items" in text else WORDS + text)
-    return "job_of_test.py"
 
 
 @pytest.mark.usefixtures("folder")
@@ -130,13 +137,6 @@ def test_a_value_that_does_not_fit_is_written_beside_the_output(
     assert f"value       {value!r}" in said.out
     assert not Path(output).exists()
     assert load(Path(other)) == value
-
-
-def load(path):
-    """Read a value that was written."""
-    if path.suffix == ".json":
-        return json.loads(path.read_text())
-    return pickle.loads(path.read_bytes()) if path.suffix == ".pickle" else np.load(path).tolist()
 
 
 @pytest.mark.parametrize("output", ["full.json", "full.npy", "full.pickle"])
