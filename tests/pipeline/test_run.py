@@ -80,8 +80,8 @@ def test_items_are_taken_as_they_are_needed():
         done.append(len(taken) - i)
         return i
 
-    parcast.run_pipeline(items(), task, batch=4)
-    assert max(done) <= 40  # some batches, granted and fetched in advance
+    parcast.run_pipeline(items(), task, batch=1)
+    assert max(done) <= 6  # a span of 4, and 2 ahead
 
 
 def test_reductions_are_served_during_the_run_and_in_order():
@@ -133,8 +133,10 @@ def test_a_task_has_a_time_limit_and_may_be_tried_again():
             time.sleep(10)
         return i
 
-    assert parcast.run_pipeline([5], task, timeout=0.1, retries=1).value == 5
-    assert slept == [5, 5]
+    result = parcast.run_pipeline([5], task, timeout=0.1, retries=1)
+    assert (result.value, result.retried, slept) == (5, 1, [5, 5])
+    assert result.to_document()["retried"] == 1
+    assert "retried     1 attempt after a task had failed" in str(result)
 
 
 def test_a_run_outside_the_main_thread_keeps_no_time_limit_for_tasks():
@@ -204,10 +206,14 @@ def test_an_interrupted_run_repeats_only_what_its_checkpoint_lacks(tmp_path, eve
     before = len(ran)
     result = run("a")
     again = ran[before:]
+    assert result.resumed_items == result.to_document()["resumed_items"] == 50 - len(again)
+    assert f"resumed     {50 - len(again)} items of an interrupted run" in str(result)
     assert len(again) <= 25
     assert min(again) > 20
     assert not list((tmp_path / "kept").iterdir())
     whole = run("b")
+    assert whole.resumed_items == 0
+    assert "resumed" not in str(whole)
     assert result.value == whole.value
     assert result.items == whole.items == 50
     assert (tmp_path / "a.jsonl").read_bytes() == (tmp_path / "b.jsonl").read_bytes()
@@ -304,6 +310,8 @@ def test_progress_and_remaining_time_are_told():
             "server_rank must be None on one rank",
         ),
         ({"comm": "world"}, "comm must be an Intracomm, got str."),
+        ({"resume": True}, "resume must be given with checkpoint. Name the folder with the check"),
+        ({"time_limit": 0}, "time_limit must be above 0, got 0"),
         ({"trace": "no/trace.jsonl"}, "no/trace.jsonl must be in a folder that exists."),
     ],
 )

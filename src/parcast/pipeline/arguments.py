@@ -44,6 +44,7 @@ def job_of(given: Mapping[str, Any]) -> Job:
         retries=as_whole("retries", given["retries"], least=0, hint="0 is one attempt."),
         timeout=amount("timeout", given["timeout"], hint="Give it in seconds."),
         memory=amount("memory", given["memory"], hint="Give it in bytes."),
+        time_limit=amount("time_limit", given["time_limit"], hint="Give it in seconds."),
         checkpoint_every=_seconds(given, "checkpoint_every"),
         resumes=bool(given["resume"]),
         signature=str(given["signature"]),

@@ -18,6 +18,8 @@ def result_of(job: Job, outcome: Outcome, *, is_root: bool) -> PipelineResult:
     return PipelineResult(
         value=outcome.value,
         items=outcome.items,
+        resumed_items=outcome.resumed_items,
+        retried=outcome.retried,
         seconds=outcome.seconds,
         reductions=outcome.reductions,
         skipped=outcome.skipped,
@@ -40,7 +42,7 @@ def result_of(job: Job, outcome: Outcome, *, is_root: bool) -> PipelineResult:
         schedule=job.schedule,
         program=job.name,
         is_root=is_root,
-        warnings=() if outcome.items or not is_root else (NO_ITEMS,),
+        warnings=() if outcome.items else (NO_ITEMS,),
     )
 
 

@@ -57,6 +57,10 @@ def _facts(result: PipelineResult) -> Iterator[Fact]:
     if result.task_time is not None:
         yield Fact("task", f"{format_quantity(result.task_time, 'time')} per item")
     yield Fact("busy", f"{whole_percent(result.utilisation)} % of the time of all ranks")
+    if result.resumed_items:
+        yield Fact("resumed", f"{counted(result.resumed_items, 'item')} of an interrupted run")
+    if result.retried:
+        yield Fact("retried", f"{counted(result.retried, 'attempt')} after a task had failed")
     if result.reductions > 1:
         yield Fact("reductions", str(result.reductions))
     if result.was_stopped:

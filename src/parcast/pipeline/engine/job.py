@@ -43,6 +43,7 @@ class Job:
     skips: bool = False  # items whose task fails
     retries: int = 0
     timeout: float | None = None  # of an item [s]
+    time_limit: float | None = None  # of the run [s]
     memory: float | None = None  # of the results that a rank holds [B]
     directory: Path | None = None  # for results that do not fit
     checkpoint: Path | None = None
