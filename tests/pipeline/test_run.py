@@ -33,24 +33,51 @@ def test_results_are_merged_in_the_order_of_the_items():
 
 
 def test_no_items_give_zero_and_one_gives_its_result():
-    assert parcast.run_pipeline([], len).value is None
-    assert parcast.run_pipeline([], len, zero=0).value == 0
-    assert parcast.run_pipeline(["abc"], len).value == 3
-    assert parcast.run_pipeline([], len, every=5).reductions == 0
-    assert parcast.run_pipeline([], list, "counts", shards=2, zero={}).value == [{}, {}]
+    for merge, zero in (("sum", 0), ("counts", {}), ("sorted", []), ("top:3", []), (max, None)):
+        assert parcast.run_pipeline(iter([]), len, merge).value == zero
+    nothing = parcast.run_pipeline([], len, zero="nothing")
+    assert (nothing.value, nothing.items) == ("nothing", 0)
+    assert "warning" in str(nothing)
+    assert "There were no items" in str(nothing)
+    assert parcast.run_pipeline([], len, zero=None).value is None
+    assert parcast.run_pipeline([], len, every=5, server=print).reductions == 0
+    first, second = parcast.run_pipeline([], list, "counts", shards=2).value
+    first["a"] = 1
+    assert second == {}
+    one = parcast.run_pipeline(["abc"], len)
+    assert (one.value, one.warnings) == (3, ())
+    assert parcast.run_pipeline([], dict, "counts").value == {}  # not what was changed above
+
+
+def test_the_largest_of_one_item_are_in_order_and_no_more_than_asked_for():
+    task = [1, 3, 2].copy
+    assert parcast.run_pipeline([0], lambda _: task(), "top:2").value == [3, 2]
+    largest = parcast.run_pipeline([0], lambda _: task(), "top:2", finish=sum)
+    assert largest.value == 5
+
+
+def test_results_that_a_named_merge_does_not_take_are_said():
+    for merge, keys, says in (
+        ("counts", {}, r'The merge "counts" takes mappings of numbers, got int: .*items.*Return'),
+        ("counts", {"shards": 2}, r'The merge "counts" takes mappings of numbers, got int: '),
+        ("sorted", {}, r'The merge "sorted" takes sorted arrays or lists, got int: '),
+        ("top:2", {}, r'The merge "top:2" takes lists of numbers, or of tuples .*, got int: '),
+        ("sum", {"shards": 2}, r"Sums of type int have no parts for shards=2\. Return arrays"),
+    ):
+        with pytest.raises(RunFailed, match=says):
+            parcast.run_pipeline([1, 2], int, merge, **keys)
 
 
 def test_items_are_taken_as_they_are_needed():
     taken, done = [], []
 
     def items():
-        for i in range(50):
+        for i in range(1000):
             taken.append(i)
             yield i
 
     def task(i):
         done.append(len(taken) - i)
-        time.sleep(0.03)
         return i
 
     parcast.run_pipeline(items(), task, batch=1)
@@ -274,10 +301,15 @@ def test_progress_and_remaining_time_are_told():
         ({"server": 7}, "server must be a function, or a file that ends in .jsonl or .pickle, g"),
         ({"server": "no/folder.jsonl"}, "no/folder.jsonl must be in a folder that exists."),
         (
+            {"every": 2},
+            "server must be given with every. It gets the reductions, of which none is",
+        ),
+        ({"trace": "t.txt"}, "trace must end in .jsonl or .jsonl.gz, got t.txt."),
+        (
             {"server_rank": 0, "server": print},
             "server_rank must be None on one rank",
         ),
-        ({"comm": "world"}, "comm must be a Intracomm, got str."),
+        ({"comm": "world"}, "comm must be an Intracomm, got str."),
         ({"resume": True}, "resume must be given with checkpoint. Name the folder with the check"),
         ({"time_limit": 0}, "time_limit must be above 0, got 0"),
         ({"trace": "no/trace.jsonl"}, "no/trace.jsonl must be in a folder that exists."),
@@ -335,3 +367,13 @@ def test_one_process_needs_no_mpi():
         check=True,
     )
     assert done.stdout == "36\n"
+
+
+def test_a_trace_that_the_disk_does_not_take_costs_no_value(tmp_path):
+    trace = tmp_path / "full.jsonl"
+    trace.symlink_to("/dev/full")
+    result = parcast.run_pipeline(range(5), abs, trace=trace)
+    assert result.value == 10
+    assert result.warnings == (
+        f"The trace cannot be written to {trace}: no space left on device.",
+    )

@@ -47,7 +47,7 @@ ARGUMENTS: Final[
     "shards": "--shards",
     "every": "--every",
     "merge": "--merge",
-    "server": "--server",
+    "server": "-o",
     "output": "-o",
     "by": "--by",
     "queries": "-q",
@@ -157,6 +157,10 @@ def some_run_options(*names: str) -> Callable[[Callable[..., Any]], Callable[...
         @wraps(function)
         def answering(*args: Any, **given: Any) -> Any:
             own = {name: given.pop(name) for name in names}
+            for name in ("resume", "checkpoint_every"):
+                if own.get(name) and not own["checkpoint"]:
+                    option = name.replace("_", "-")
+                    raise click.UsageError(f"--{option} requires --checkpoint PATH.")
             script = own.pop("slurm")
             own["on_error"] = "skip" if own.pop("skip_errors", False) else "raise"
             own = {name: value for name, value in own.items() if value is not None}

@@ -2,13 +2,15 @@
 
 from collections.abc import Iterator, Mapping
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 
 from parcast.pipeline.engine.job import Job
 from parcast.pipeline.engine.session import Outcome
 from parcast.pipeline.result import PipelineResult, RankShare
 from parcast.pipeline.trace import TraceHeader
 from parcast.version import __version__
+
+NO_ITEMS: Final = "There were no items: the value is that of an empty input (zero)."
 
 
 def result_of(job: Job, outcome: Outcome, *, is_root: bool) -> PipelineResult:
@@ -40,6 +42,7 @@ def result_of(job: Job, outcome: Outcome, *, is_root: bool) -> PipelineResult:
         schedule=job.schedule,
         program=job.name,
         is_root=is_root,
+        warnings=() if outcome.items else (NO_ITEMS,),
     )
 
 

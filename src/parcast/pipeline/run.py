@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
@@ -88,9 +89,10 @@ def run_pipeline(
     merge : callable or str, default "sum"
         Result of two, of earlier and of later items; it must be associative and may change and
         return its first argument. "sum" adds, "counts" adds the values of mappings by key,
-        "sorted" merges sorted arrays, "top:10" keeps the 10 largest.
+        "sorted" merges sorted arrays, "top:10" keeps the 10 largest elements of lists.
     zero : object, optional
-        Result of no item; by default None.
+        Result of no item; by default 0 for "sum", {} for "counts", [] for "sorted" and "top:10",
+        and None for a function.
     setup : callable, optional
         Called once on every rank before its first task.
     finish : callable, optional
@@ -104,7 +106,8 @@ def run_pipeline(
         Parts of a reduction that are merged apart, each on a rank of its own at the end, so that
         no rank holds all. The value is a list with one element for each. [1]
     every : int, optional
-        Items of a reduction. By default all items are one reduction. [1]
+        Items of a reduction; it needs `server` or `finish`. By default all items are one
+        reduction. [1]
     server : callable or path, optional
         What receives every completed reduction, in order and during the run: a function of a
         `Reduction` (`first`, `stop`, `value`), or a file to which they are added, ``.jsonl`` or
@@ -211,7 +214,12 @@ def run_pipeline(
         raise RunFailed((*parts(failure.text), *hint)) from failure
     result = result_of(job, outcome, is_root=is_root)
     if trace is not None and is_root:
-        write_trace(trace, *traced(job, outcome, started))
+        try:
+            write_trace(trace, *traced(job, outcome, started))
+        except OSError as failure:  # the value, which took the time of the run, is not lost
+            why = (failure.strerror or str(failure)).lower()
+            fault = f"The trace cannot be written to {trace}: {why}."
+            result = replace(result, warnings=(*result.warnings, fault))
     return result
 
 

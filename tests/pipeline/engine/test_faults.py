@@ -26,8 +26,8 @@ TOLD = {
     "wrong split": r"ParameterError: split must give 2 parts, got 1\. One for each shard\.",
     "finish": r"RunFailed: finish\(\) of items 0 to 49 failed.*: ValueError: this one is bad\.",
     "server": r"RunFailed: server\(\) of items 0 to 4 failed.*: ValueError: this one is bad\.",
-    "json": r"RunFailed: server\(\) of items 0 to 4 failed.*: TypeError: a complex cannot be "
-    r"written as JSON; use a \.pickle file\.",
+    "json": r"RunFailed: Reductions cannot be written to .*out\.jsonl: JSON has no complex\. "
+    r"Choose a \.pickle file\.",
     "mean": r"RunFailed: The merge is not associative: of items .* is .* and .* is .*\. Correct ",
     "lock as item": r"RunFailed: Item \d failed.*: <unlocked _thread.lock.*>: TypeError: cannot "
     r"pickle '_thread\.lock' object\. Correct it, or skip such",

@@ -4,6 +4,7 @@ import platform
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from copy import copy
 from dataclasses import dataclass, replace
 from pathlib import Path
 from time import perf_counter
@@ -80,10 +81,9 @@ class Served:
 
     def _plain(self, value: Any) -> Any:
         """Give the result of no item for what is empty."""
-        zero = None if self.job.zero is EMPTY else self.job.zero
         if self.job.shards > 1 and isinstance(value, list):
-            return [zero if part is EMPTY else part for part in value]
-        return zero if value is EMPTY else value
+            return [copy(self.job.zero) if part is EMPTY else part for part in value]
+        return copy(self.job.zero) if value is EMPTY else value
 
 
 def run_here(
