@@ -155,7 +155,7 @@ def run_here(
 
 
 def _without_value(outcome: Outcome) -> Outcome:
-    """Give what all ranks are told of a run: neither its value nor its events."""
+    """Give what all ranks get of a run: neither its value nor its events."""
     notes = tuple(replace(each, events=[]) for each in outcome.notes)
     return replace(outcome, value=None, notes=notes)
 
