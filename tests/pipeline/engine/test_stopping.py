@@ -1,6 +1,7 @@
 """Items without an end give results during the run, and Ctrl-C gives what was taken until then."""
 
 import ast
+import json
 import os
 import signal
 import time
@@ -8,20 +9,22 @@ from pathlib import Path
 
 import pytest
 
+from parcast.pipeline.engine.items import STOPPING
+
 ENDLESS = Path(__file__).parent / "endless.py"
 
 
-def stopped(process, folder, lines):
+def stopped(process, folder, lines, is_ready=lambda: True):
     """Stop a program as Ctrl-C in a terminal does, once so much was served; give all."""
     served, end = folder / "served", time.monotonic() + 30
-    while not served.exists() or len(served.read_text().splitlines()) < lines:
+    while not served.exists() or len(served.read_text().splitlines()) < lines or not is_ready():
         assert time.monotonic() < end
         assert process.poll() is None, process.communicate()
         time.sleep(0.02)
     os.killpg(process.pid, signal.SIGINT)
     out, err = process.communicate(timeout=30)
     said = [line for line in out.splitlines() if "Ctrl-C" not in line]  # mpiexec tells of it
-    assert (process.returncode, said, err) == (0, [], "")
+    assert (process.returncode, said, err) == (0, [], STOPPING)  # which is said once
     reductions = [tuple(map(int, line.split())) for line in served.read_text().splitlines()]
     served.unlink()
     assert all(value == sum(range(first, stop)) for first, stop, value in reductions)
@@ -63,9 +66,11 @@ def test_a_second_interrupt_ends_the_run_at_once(started, gone):
     process = started(program)
     assert process.stderr.readline() == "begun\n"
     begun = time.monotonic()
-    for _ in range(2):
-        process.send_signal(signal.SIGINT)
-        time.sleep(0.5)
+    process.send_signal(signal.SIGINT)
+    while (line := process.stderr.readline()) == "begun\n":  # the other rank's
+        pass
+    assert line == STOPPING  # though the tasks take long
+    process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=20)
     assert time.monotonic() - begun < 15
     assert process.returncode != 0
@@ -74,11 +79,17 @@ def test_a_second_interrupt_ends_the_run_at_once(started, gone):
 
 
 def test_a_run_that_was_stopped_goes_on_from_its_checkpoint(started, tmp_path):
+    manifest = tmp_path / "kept" / "checkpoint.json"
+    delivered = 0
+
+    def is_kept():
+        return manifest.exists() and json.loads(manifest.read_text())["delivered"] > delivered
+
     keys = ["every=7", "checkpoint='kept'", "checkpoint_every=0.01", "resume=True"]
     seen = {}
     for ranks in (None, 2):
         process = started(ENDLESS, *keys, *(["ranks=2"] if ranks is None else []), ranks=ranks)
-        seen[ranks] = stopped(process, tmp_path, 5)
-        assert (tmp_path / "kept" / "checkpoint.json").exists()
+        seen[ranks] = stopped(process, tmp_path, 5, is_kept)
+        delivered = json.loads(manifest.read_text())["delivered"]
     assert 0 < seen[2][0][0] <= seen[None][-1][0] + 7
     assert seen[2][0][0] % 7 == 0
