@@ -15,18 +15,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from parcast.errors import FileProblems, ParameterError, RunFailed
-from parcast.pipeline.engine import payload, store
+from parcast.mpi import payload
+from parcast.mpi.messages import Alone
+from parcast.mpi.payload import EMPTY, packed, portable, read_value, size_of, unpacked
+from parcast.pipeline.engine import store
 from parcast.pipeline.engine.associativity import Checked, same
-from parcast.pipeline.engine.channel import Alone
 from parcast.pipeline.engine.checkpoint import Checkpoint, has_manifest
 from parcast.pipeline.engine.coordinator import Held
 from parcast.pipeline.engine.items import SLOW, Items, stopped_by_interrupt
 from parcast.pipeline.engine.job import Job, Skipped
 from parcast.pipeline.engine.limits import Alarm, Limit, Turn
-from parcast.pipeline.engine.payload import packed, portable, read_value, size_of, unpacked
 from parcast.pipeline.engine.starting import LONGEST_ADDRESS, _last_said, address
 from parcast.pipeline.engine.store import Store
-from parcast.pipeline.engine.tree import EMPTY, Combiner, Merge, Node, aligned_level, root_level
+from parcast.pipeline.engine.tree import Combiner, Merge, Node, aligned_level, root_level
 from parcast.pipeline.engine.worker import Host, HostItems
 from parcast.pipeline.engine.working import Unsendable, Work, sendable
 

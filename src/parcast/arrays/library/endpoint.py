@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable
 from typing import Any, Final, Protocol
 
-from parcast.pipeline.engine.channel import Channel
+from parcast.mpi.messages import Channel
 
 SHORTEST_REST: Final = 2e-5  # of a rank that waits [s]
 LONGEST_REST: Final = 1e-3  # [s]
@@ -78,7 +78,7 @@ class Endpoint:
 
     def turn_meanwhile(self, is_wanted: bool) -> None:
         """Have another thread turn the loop, or no longer."""
-        if not is_wanted:
+        if not is_wanted or not self.channel.may_use_threads:
             self._is_wanted.clear()
             return
         self._is_wanted.set()

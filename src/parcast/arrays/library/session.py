@@ -29,7 +29,7 @@ from parcast.arrays.library.schema import LIMIT, Operation, Stored, Writer
 from parcast.arrays.library.server import Server
 from parcast.errors import ParameterError, ParcastError, RunFailed
 from parcast.mpi.launched import world
-from parcast.pipeline.engine.channel import Alone, Channel, MpiChannel
+from parcast.mpi.messages import Alone, Channel, MpiChannel
 
 if TYPE_CHECKING:
     from mpi4py import MPI
