@@ -107,10 +107,13 @@ def test_bad_documents_end_it_or_are_listed(parcast, docs):
         (("docs", "--rows", "occurrence", "--frequencies", "-o", "f.csv"), "rows must be phrase"),
         (("docs", "--shards", "2"), "must be 1 where nothing is written, got 2."),
         (("nowhere*",), "nowhere* must hold documents, got no file."),
+        (("docs", "-o", "docs/links.jsonl"), "docs/links.jsonl must be another file than those"),
     ],
 )
 def test_wrong_use_is_said_before_anything_is_read(parcast, docs, monkeypatch, options, says):
     monkeypatch.chdir(docs.parent)
+    (docs.parent / "links.jsonl").write_text('{"a": "b"}\n')
+    (docs / "links.jsonl").symlink_to("../links.jsonl")
     said = parcast("run", "features", *options)
     assert said.status == 2
     assert says in said.err

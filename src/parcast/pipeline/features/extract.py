@@ -135,7 +135,9 @@ def extract_features(
         )
     places = [os.fspath(path) for path in outputs]
     for place in places:
-        check_output(place, rows, settings.occurrences)
+        for shard in range(count):
+            place_of_part = path_of_part(place, shard, count)
+            check_output(place_of_part, rows, settings.occurrences, sources=paths)
     settings()  # a tagger that is missing is missed before ranks are started
     finish = partial(
         _finished, places=places, rows=rows, least=least, shards=count, settings=settings

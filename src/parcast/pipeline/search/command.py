@@ -91,7 +91,9 @@ def command(
     **how: Any,
 ) -> int:
     """Search and return the exit status."""
-    outputs.check(docs)
+    from parcast.pipeline.documents.paths import document_paths
+
+    outputs.check(document_paths(docs) if outputs.paths else ())
     wanted = [*asked, *(_lines(queries) if queries is not None else [])]
     if not wanted:
         raise click.UsageError('-q or --queries must be given. Write for example -q "load".', ctx)

@@ -21,7 +21,7 @@ HELP: Final = """Sort the array of a .npy file that is larger than memory into a
 
 INPUT holds one dimension: numbers, strings of fixed width, dates, or records. The result has the
 bytes of numpy.sort(array, kind="stable") for every number of ranks: the sort is stable, and NaN
-comes last. OUTPUT takes its place when all of it has been written; it may be INPUT.
+comes last. OUTPUT is replaced when all of it has been written; it cannot be INPUT itself.
 
 No rank holds more than SIZE of resident memory, Python and MPI included; the peak of each rank is
 shown. What does not fit goes to files beside OUTPUT, or in --directory: together with OUTPUT they
