@@ -124,7 +124,10 @@ def test_what_cannot_be_read_is_refused_or_counted(tmp_path):
     lexicon = lexicon_of(bad, lines, state=Features(skip=True)())
     assert lexicon.phrases() == ["fine rain", "fog"]
     assert (lexicon.totals.documents, lexicon.totals.skipped) == (2, 2)
-    assert [fault.split(":")[0] for fault in lexicon.totals.faults] == [str(bad), str(lines)]
+    assert [fault.split(": ")[0] for fault in lexicon.totals.faults] == [
+        str(bad),
+        f"{lines}, line 2",
+    ]
 
 
 def test_the_grammar_is_refused_before_anything_is_read():
