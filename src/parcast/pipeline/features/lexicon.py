@@ -309,31 +309,6 @@ def split(lexicon: Lexicon, parts: int) -> list[Lexicon]:
     return [lexicon.taken(numbers == part, with_totals=not part) for part in range(count)]
 
 
-def split_at(lexicon: Lexicon, boundaries: Sequence[str]) -> list[Lexicon]:
-    """Parts by range: phrases below the first boundary, from it up to the second, ...
-
-    One after the other the parts are in order. `boundaries` of a sample gives even ones.
-    """
-    keys = lexicon.encoded()
-    cuts = [0, *(bisect_left(keys, boundary.encode()) for boundary in boundaries), len(keys)]
-    position = np.arange(len(keys))
-    return [
-        lexicon.taken((position >= first) & (position < stop), with_totals=part == 0)
-        for part, (first, stop) in enumerate(pairwise(cuts))
-    ]
-
-
-def boundaries(sample: Lexicon, parts: int) -> list[str]:
-    """Phrases that divide a lexicon like the sample into parts with equally many occurrences."""
-    count = as_whole("parts", parts, least=1, hint="Give the number of parts.")
-    if not len(sample) or count == 1:
-        return []
-    sums = np.cumsum(sample.counts)
-    at = np.searchsorted(sums, sums[-1] * np.arange(1, count) / count)
-    phrases = sample.phrases()
-    return sorted({phrases[i] for i in at.tolist()})
-
-
 def _packed(keys: Sequence[bytes]) -> tuple[Array, Array]:
     """Phrases as one array of bytes, and where each ends."""
     blob = np.frombuffer(bytearray(b"".join(keys)), dtype=np.uint8)
