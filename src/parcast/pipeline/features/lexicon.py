@@ -233,8 +233,7 @@ def merged(lexicons: Iterable[Lexicon]) -> Lexicon:
     )
     parts = [part for part in every if len(part)]
     if len(parts) < 2:
-        only = parts[0] if parts else zero()
-        return Lexicon(only.blob, only.ends, only.counts, only.places, totals)
+        return replace(parts[0] if parts else zero(), totals=totals)
     places = [part.places for part in parts if part.places is not None]
     if len(places) == len(parts):
         parts.sort(key=lambda part: part.places.documents[0] if part.places else ())

@@ -1,6 +1,5 @@
 """`parcast run sort-file`: an array larger than memory, sorted on MPI ranks."""
 
-from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
 import click
@@ -75,8 +74,7 @@ def command(
     def sort(arguments: dict[str, Any]) -> "SortedFile":
         from parcast.pipeline.sorting.sort_file import sort_file
 
-        with suppress(KeyError):
-            del arguments["on_error"]
+        arguments.pop("on_error", None)
         return sort_file(source, output, by=by, memory=memory, **arguments)
 
     result: SortedFile = running.ended(sort, "sorting")
