@@ -91,9 +91,7 @@ def command(
     **how: Any,
 ) -> int:
     """Search and return the exit status."""
-    from parcast.pipeline.documents.paths import document_paths
-
-    outputs.check(document_paths(docs) if outputs.paths else ())
+    outputs.check(docs)
     wanted = [*asked, *(_lines(queries) if queries is not None else [])]
     if not wanted:
         raise click.UsageError('-q or --queries must be given. Write for example -q "load".', ctx)
@@ -101,8 +99,11 @@ def command(
         return ANSWERED
 
     def search(arguments: dict[str, Any]) -> "SearchResult":
+        from parcast.pipeline.documents.paths import document_paths
         from parcast.pipeline.search.search_documents import search_documents
 
+        if outputs.paths:  # what is read may lie in a folder
+            outputs.check(document_paths(docs))
         chosen = {name: how[name] for name in ("count", "k1", "b", "snippet")}
         return search_documents(docs, wanted, reading=reading_of(how), **chosen, **arguments)
 
