@@ -250,7 +250,7 @@ def merged(lexicons: Iterable[Lexicon]) -> Lexicon:
     packed = _packed([ascending[i] for i in firsts.tolist()])
     if len(places) < len(parts):
         return Lexicon(*packed, total, None, totals)
-    number = np.empty(len(keys), dtype=np.int64)  # of each old phrase in the new lexicon
+    number = np.empty(len(keys), dtype=np.uint32)  # of each old phrase in the new lexicon
     number[column] = np.cumsum(is_new) - 1
     ordered = [part.places for part in parts if part.places is not None]
     places_of_all = _merged_places(ordered, np.repeat(number, counts))
@@ -263,18 +263,20 @@ def _merged_places(parts: Sequence[Places], phrase: Array) -> Places:
     every = chain.from_iterable(part.documents for part in parts)
     documents = tuple(every) if ordered else tuple(sorted(set(every)))
     fields = tuple(sorted({name for part in parts for name in part.fields}))
-    document = np.concatenate(_renumbered([p.documents for p in parts], documents, parts, ordered))
     names = {name: i for i, name in enumerate(fields)}
-    field = np.concatenate(
-        [np.array([names[x] for x in p.fields], dtype=np.uint16)[p.field] for p in parts]
+    columns = (
+        _renumbered([p.documents for p in parts], documents, parts, ordered),
+        [np.array([names[x] for x in p.fields], dtype=np.uint16)[p.field] for p in parts],
+        [part.start for part in parts],
+        [part.length for part in parts],
     )
-    start = np.concatenate([part.start for part in parts])
-    length = np.concatenate([part.length for part in parts])
     if ordered:  # within a phrase they stand in order already
         order = np.argsort(phrase, kind="stable")
     else:
+        document, field, start, length = map(np.concatenate, columns)
         order = np.lexsort((field, length, start, document, phrase))
-    return Places(documents, fields, document[order], field[order], start[order], length[order])
+    # One column after the other, as they may take hundreds of megabytes:
+    return Places(documents, fields, *(np.concatenate(column)[order] for column in columns))
 
 
 def _renumbered(
