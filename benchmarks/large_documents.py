@@ -228,7 +228,7 @@ def measure(path: Path, task: str, ranks: int, tagger: str, memory: str) -> None
     )
     print(
         f"{path.name:14} {task:8} {first['seconds']:7.1f} s  gap {first['gap']:6.1f} s  "
-        f"peak [MB] {peaks:12}  {numbers}{first.get('refused', '')}",
+        f"peak [MB] {peaks:12}  {numbers}{' '.join(first.get('refused', '').split())}",
         flush=True,
     )
     if output.exists():
