@@ -12,7 +12,7 @@ from parcast.pipeline.documents.reading import read_documents
 from parcast.pipeline.merges import merge_largest
 from parcast.pipeline.search.bm25 import Bm25, Statistics
 from parcast.pipeline.search.snippets import Snippet, snippet_of
-from parcast.pipeline.search.words import words_of
+from parcast.pipeline.search.words import blocks_of, words_of
 
 SNIPPET: Final = 160  # characters
 
@@ -109,7 +109,8 @@ def counted(document: Document, words: frozenset[str]) -> tuple[Counter[str], in
     counts: Counter[str] = Counter()
     length = 0
     for field in document.fields:
-        found = words_of(field.text)
-        length += len(found)
-        counts.update(word for word in found if word in words)
+        for block in blocks_of(field.text):
+            found = words_of(block)
+            length += len(found)
+            counts.update(word for word in found if word in words)
     return counts, length
