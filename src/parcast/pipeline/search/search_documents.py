@@ -132,7 +132,7 @@ def search_documents(
         best = _whole(ranked).value
         runs.append(ranked)
     if not counted.is_root:
-        return SearchResult(run=counted)
+        return SearchResult(run=runs[-1])
     return SearchResult(
         queries=tuple(map(partial(_hits_of, statistics), asked, wanted, best)),
         documents=statistics.documents,
