@@ -7,6 +7,7 @@ from typing import Final
 
 import numpy as np
 
+from parcast.pipeline.law import FEW_BATCHES
 from parcast.pipeline.planning.costs import Costs
 from parcast.pipeline.planning.grid import Figures, Shapes, figures_of
 from parcast.pipeline.planning.result import Limits, Plan
@@ -219,6 +220,12 @@ def warnings_of(
         yield (
             f"A merge of two results takes longer than a task ({merge} and {task}): "
             f"{percent(share)} of the work is merging."
+        )
+    each = costs.items / (plan.ranks * plan.batch)
+    if each < FEW_BATCHES:
+        yield (
+            f"Only {each:.2g} batches for each rank: such times were up to 15 % from simulations, "
+            "and lower where tasks vary. More items or fewer ranks make it sure."
         )
     if costs.cores is not None and plan.ranks > costs.cores:
         yield f"{plan.ranks} ranks share {costs.cores} cores."
