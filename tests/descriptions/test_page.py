@@ -76,9 +76,13 @@ def default_of(key):
 
 
 def table_of(schema):
-    lines = ["| key | holds | default | means |", "| --- | --- | --- | --- |"]
+    """A row for each key; keys that hold and mean the same have one row."""
+    rows = {}
     for name, key in keys_of(schema, schema.get("$defs", {})):
-        lines.append(f"| `{name}` | {value_of(key)} | {default_of(key)} | {key['description']} |")
+        cells = f"{value_of(key)} | {default_of(key)} | {key['description']}"
+        rows.setdefault(cells, []).append(f"`{name}`")
+    lines = ["| key | holds | default | means |", "| --- | --- | --- | --- |"]
+    lines += [f"| {', '.join(names)} | {cells} |" for cells, names in rows.items()]
     return "\n".join(lines)
 
 
@@ -104,16 +108,18 @@ def held(mark):
 
 
 def table_of_laws(family):
-    """The keys that each law of a family has for itself."""
-    lines = ["| law | key | holds | default | means |", "| --- | --- | --- | --- | --- |"]
+    """The keys that each law of a family has for itself; the same key of several has one row."""
+    rows = {}
     for law, kind in laws().items():
         if issubclass(kind, family):
             keys = kind.model_json_schema()["properties"]
-            lines += [
-                f"| `{law}` | `{name}` | {held(mark) if mark else value_of(keys[name])} "
-                f"| {default_of(keys[name])} | {keys[name]['description']} |"
-                for name, mark in own_parameters(kind).items()
-            ]
+            for name, mark in own_parameters(kind).items():
+                holds = held(mark) if mark else value_of(keys[name])
+                means = f"{default_of(keys[name])} | {keys[name]['description']}"
+                cells = f"`{name}` | {holds} | {means}"
+                rows.setdefault(cells, []).append(f"`{law}`")
+    lines = ["| law | key | holds | default | means |", "| --- | --- | --- | --- | --- |"]
+    lines += [f"| {', '.join(names)} | {cells} |" for cells, names in rows.items()]
     return "\n".join(lines)
 
 
