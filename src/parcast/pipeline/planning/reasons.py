@@ -224,8 +224,8 @@ def warnings_of(
     each = costs.items / (plan.ranks * plan.batch)
     if each < FEW_BATCHES:
         yield (
-            f"Only {each:.2g} batches for each rank: such times were up to 15 % from simulations, "
-            "and lower where tasks vary. More items or fewer ranks make it sure."
+            f"Fewer than {FEW_BATCHES} batches for each rank ({each:.2g}): there the law was up "
+            "to 15 % from simulations, and it is too low where tasks vary."
         )
     if costs.cores is not None and plan.ranks > costs.cores:
         yield f"{plan.ranks} ranks share {costs.cores} cores."

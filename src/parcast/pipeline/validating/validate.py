@@ -151,18 +151,16 @@ def validate_pipeline(
         capped hosts of a testbed) and 1 ms. [s]
     message : int, default 24000
         Size of the result of an item. [B]
-    grows : bool
-        Whether a result of k items is k times as long.
+    grows, quick : bool
+        Whether a result of k items is k times as long; whether to make fewer and smaller runs.
     batch : int, default 1
         Items that a rank takes at a time in the default schedule. [1]
     repetitions : int, default 3
         Runs of each point. [1]
-    quick : bool
-        Whether to make fewer and smaller runs.
     seed : int
         Of the order of the runs.
     time_limit : float, optional
-        Longest time of all runs. [s]
+        Of all runs. [s]
     cores : int, optional
         Cores that the ranks share, by default those of this machine, or the hosts of a testbed.
     runner : callable, optional
