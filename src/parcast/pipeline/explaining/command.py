@@ -5,10 +5,9 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from parcast.cli.answering import A_FILE, OneOf, Whole, cli_command
-from parcast.cli.failures import ANSWERED, in_options
+from parcast.cli.failures import ANSWERED, spelled_with
 from parcast.cli.options import answer_options
 from parcast.cli.outputs import Outputs, with_inputs
-from parcast.errors import ParameterError
 
 if TYPE_CHECKING:
     from parcast.show.result import Result
@@ -97,19 +96,17 @@ def command(
             f"--{given[0]} cannot be combined with TRACE, which contains it. Leave it out.", ctx
         )
     outputs.check(files)
-    outputs.give(_timeline(*files) if ranks is None else _schedule(ctx, ranks, options))
+    outputs.give(_timeline(*files) if ranks is None else _schedule(ranks, options))
     return ANSWERED
 
 
-def _schedule(ctx: click.Context, ranks: int, options: dict[str, Any]) -> "Result":
+def _schedule(ranks: int, options: dict[str, Any]) -> "Result":
     """Expand the schedule."""
     from parcast.pipeline.explaining.explain import explain_pipeline
 
     given = {name: value for name, value in options.items() if value is not None}
-    try:
+    with spelled_with(OPTIONS, click.UsageError):
         result = explain_pipeline(ranks, **given)
-    except ParameterError as refusal:
-        raise click.UsageError(in_options(refusal, OPTIONS), ctx) from refusal
     return with_inputs(result, options={"ranks": ranks} | options)
 
 
