@@ -1,5 +1,6 @@
 """Commands are run as a person does; Hypothesis draws the same examples on every run."""
 
+import gc
 import io
 import os
 import subprocess
@@ -23,6 +24,17 @@ TWO_MACHINES = "machine,p,time_s\n" + "".join(
     for machine, scale in (("T3E", 1), ("SP", 3))
     for row in (f"{p},{scale * (5 + 95 / p)}" for p in (1, 2, 4, 8))
 )
+
+
+def pytest_collection():
+    """Collect thousands of tests, all of which stay, without a search for garbage among them."""
+    gc.disable()
+
+
+def pytest_collection_finish():
+    """Search for garbage in what the tests make, not in tests and modules."""
+    gc.freeze()
+    gc.enable()
 
 
 @dataclass
