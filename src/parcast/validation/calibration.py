@@ -258,8 +258,8 @@ def _wall_of_a_processor_second(cells: list[tuple[int, int]], measured: list[Arr
 def _median_of_drawn(times: Array, middle: Array, random: np.random.Generator) -> Array:
     """Medians of as many launches drawn with replacement, spread as those of new ones would be.
 
-    Few launches drawn again spread less than new ones, by sqrt((k - 1)/k). `middle` are the medians
-    of all.
+    Few launches drawn again spread less than new ones, by sqrt((k - 1)/k). `middle`
+    are the medians of all.
     """
     k = len(times)
     if k == 1:
