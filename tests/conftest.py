@@ -5,6 +5,7 @@ import io
 import os
 import subprocess
 import sys
+import time
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -93,6 +94,16 @@ def machines(tmp_path):
 
 
 COMMAND = [sys.executable, "-c", "from parcast.cli import main; main()"]
+# Ctrl-C ends what runs in the foreground, also where the tests run in the background.
+FOREGROUND = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+
+
+def until(holds, seconds=60.0):
+    """Wait until something holds, which it must before the seconds are over."""
+    end = time.monotonic() + seconds
+    while not holds():
+        assert time.monotonic() < end
+        time.sleep(0.02)
 
 
 @pytest.fixture
