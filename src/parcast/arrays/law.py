@@ -40,7 +40,7 @@ References
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, Literal, NamedTuple
 
 import numpy as np
@@ -363,18 +363,19 @@ def _file_system_time(
     parts: Sequence[Sequences], assembly: Array, costs: Costs, options: Options
 ) -> Array:
     """Time of each server that is not assembling or sending [s]."""
-    servers = costs.servers
-    if options.infinite != "none":
-        return np.asarray(np.sum([part.number * part.packing.sum(axis=1) for part in parts], axis=0))
-    is_read = options.operation == "read"
+    servers, is_read = costs.servers, options.operation == "read"
     rate = servers.read_rate if is_read else servers.write_rate
+    is_free = options.infinite != "none"
+    if is_free:  # compression remains
+        rate = np.full_like(rate, np.inf)
+        parts = [replace(part, opening=np.zeros_like(part.opening)) for part in parts]
     if options.writer == "double-buffer":
         time = overlapped(parts, rate, disk_first=is_read) - assembly
-    elif is_read or options.writer == "sync":
+    elif is_read or is_free or options.writer == "sync":
         time = synchronous(parts, rate)
     else:
         time = written_behind(parts, servers)
-    return time if is_read else time + servers.synchronise
+    return time if is_read or is_free else time + servers.synchronise
 
 
 def _startup(costs: Costs) -> Array:
