@@ -1,6 +1,6 @@
 """The law of collective writes and reads as loops over servers, subchunks and clients.
 
-Written from the equations, without looking at how the package evaluates them: one number at a time,
+Written from the equations and not from how the package evaluates them: one number at a time, with
 delays and cache by their recursions.
 """
 
@@ -102,14 +102,14 @@ class Law:
             return 0.0
         return n / min(a.bandwidth, b.bandwidth)
 
-    def startup(self, l):
+    def startup(self, server):
         n, c, s = self.protocol.schema_length, self.clients[0], self.servers
         time = c.construct_schema + self.send(n, c, s[0]) + self.transfer(n, c, s[0])
-        time += self.receive(n, c, s[0]) + s[l].parse_schema
-        if l == 0:
+        time += self.receive(n, c, s[0]) + s[server].parse_schema
+        if server == 0:
             return time + sum(self.send(n, s[0], s[i]) for i in range(1, len(s)))
-        time += sum(self.send(n, s[0], s[i]) for i in range(1, l + 1))
-        return time + self.transfer(n, s[0], s[l]) + self.receive(n, s[0], s[l])
+        time += sum(self.send(n, s[0], s[i]) for i in range(1, server + 1))
+        return time + self.transfer(n, s[0], s[server]) + self.receive(n, s[0], s[server])
 
     def closing(self, i):
         n, c, s = self.protocol.quit_length, self.clients, self.servers[0]
@@ -241,5 +241,5 @@ class Law:
         return time + dirty / rate
 
     def total(self, intermediate):
-        start = max(self.startup(l) + t for l, t in enumerate(intermediate))
+        start = max(self.startup(i) + time for i, time in enumerate(intermediate))
         return start + max(self.closing(i) for i in range(len(self.clients)))

@@ -1,4 +1,4 @@
-"""Blocks, pieces and contiguous runs: against counts by brute force, at the edges, and refusals."""
+"""Blocks, pieces and contiguous runs: against counts by brute force, at edges, and refusals."""
 
 import numpy as np
 import pytest
@@ -143,7 +143,8 @@ def test_schemas_are_read_as_letters_and_words(given_schema, mesh, text):
         ),
         (
             lambda: as_schema("BC", (8, 1)),
-            'schema must consist of B and *, got BC. Write B for block and * for whole, such as "B**".',
+            "schema must consist of B and *, got BC. Write B for block and * for whole, such "
+            'as "B**".',
         ),
         (
             lambda: as_schema("**", (8, 1)),
@@ -162,7 +163,8 @@ def test_schemas_are_read_as_letters_and_words(given_schema, mesh, text):
         ),
         (
             lambda: as_shape((2,) * 7),
-            "shape must have 1 to 6 dimensions, got 7. Join dimensions that are next to each other.",
+            "shape must have 1 to 6 dimensions, got 7. Join dimensions that are next to each "
+            "other.",
         ),
         (
             lambda: as_shape("512x512"),

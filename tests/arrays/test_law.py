@@ -441,7 +441,8 @@ def test_formulas_are_evaluated_at_a_point():
     [
         (
             lambda: ServerCosts(write_rate=0.0),
-            "write_rate of servers must be above 0 and finite, got 0. Give seconds, bytes or bytes "
+            "write_rate of servers must be above 0 and finite, got 0. Give seconds, bytes or "
+            "bytes "
             "per second.",
         ),
         (
@@ -473,11 +474,13 @@ def test_formulas_are_evaluated_at_a_point():
         ),
         (
             lambda: Options(writer="async"),
-            'writer must be "sync" or "write-behind" or "double-buffer", got \'async\'. Choose one.',
+            'writer must be "sync" or "write-behind" or "double-buffer", got \'async\'. '
+            "Choose one.",
         ),
         (
             lambda: Options(buffer=0),
-            "buffer must be a whole number of at least 1, got 0. Give it in bytes; 1 MiB is usual.",
+            "buffer must be a whole number of at least 1, got 0. Give it in bytes; 1 MiB is "
+            "usual.",
         ),
         (
             lambda: request_time(
@@ -492,7 +495,8 @@ def test_formulas_are_evaluated_at_a_point():
         ),
         (
             lambda: request_time(EqualArrays(table_of((8, 8), (2, 1), (2, 1)), 0), SP2),
-            "number of arrays must be a whole number of at least 1, got 0. Count equal arrays from "
+            "number of arrays must be a whole number of at least 1, got 0. Count equal "
+            "arrays from "
             "1.",
         ),
         (

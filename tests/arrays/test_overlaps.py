@@ -242,7 +242,8 @@ def test_an_array_without_elements_has_no_subchunks():
         ),
         (
             lambda: schema_subchunks((8, 8), (2, 1), itemsize=8, servers=0),
-            "mesh must have as many positions as there are servers, 0, got 2x1 = 2. Choose factors "
+            "mesh must have as many positions as there are servers, 0, got 2x1 = 2. Choose "
+            "factors "
             "of that number.",
         ),
         (
@@ -261,18 +262,21 @@ def test_an_array_without_elements_has_no_subchunks():
         ),
         (
             lambda: storage_subchunks((10**6,) * 3, (1, 1, 1), servers=1, itemsize=4),
-            "subchunks must be at most 10,000,000, got 1,000,000,000,000,000,000. Make them larger.",
+            "subchunks must be at most 10,000,000, got 1,000,000,000,000,000,000. Make them "
+            "larger.",
         ),
         (
             lambda: schema_subchunks((10**10, 10**10), (1, 1), itemsize=8),
-            "shape must be that of at most 4611686018427387904 bytes, got 10000000000x10000000000. "
+            "shape must be that of at most 4611686018427387904 bytes, got "
+            "10000000000x10000000000. "
             "Check the extents.",
         ),
         (
             lambda: overlaps(
                 mesh_chunks((8, 8), (2, 1)), schema_subchunks((8, 9), (2, 1), itemsize=8)
             ),
-            "shape must be that of the clients' array, 8x8, got 8x9. Distribute the same array over "
+            "shape must be that of the clients' array, 8x8, got 8x9. Distribute the same "
+            "array over "
             "clients and servers.",
         ),
     ],
