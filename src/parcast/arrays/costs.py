@@ -122,6 +122,12 @@ class Costs:
             self, clients=self.clients.each(clients), servers=self.servers.each(servers)
         )
 
+    def with_servers(self, count: int) -> "Costs":
+        """Give the same for the first `count` servers, where each has numbers of its own."""
+        names = [key for key in _numeric(self.servers) if getattr(self.servers, key).ndim]
+        first: dict[str, Any] = {key: getattr(self.servers, key)[:count] for key in names}
+        return replace(self, servers=replace(self.servers, **first)) if first else self
+
     def with_free_network(self) -> "Costs":
         """Give the same with messages that take no time at all."""
         free: dict[str, Any] = {
