@@ -175,6 +175,15 @@ def test_chunks_in_fortran_order_have_other_runs():
     assert overlaps(chunks, rows, order="F").runs_in_chunk.tolist() == [8, 8]
 
 
+def test_a_whole_chunk_in_fortran_order_is_not_sent_as_it_lies():
+    for shape, expected in (((8, 8), [False]), ((8, 1), [True])):
+        table = overlaps(
+            mesh_chunks(shape, (1, 1)), schema_subchunks(shape, (1, 1), itemsize=8), order="F"
+        )
+        assert table.is_whole_chunk.tolist() == [True]
+        assert table.requests().is_whole_chunk.tolist() == expected
+
+
 # Storage chunks
 
 

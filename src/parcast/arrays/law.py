@@ -122,15 +122,19 @@ class RequestTime:
     size: Ints  # bytes of the arrays [B]
     stored: Ints  # bytes on disk [B]
     disk_rate: Array  # of writing or reading [B/s]
-    bound: Bound | None  # of the intermediate phase by contention; None: not counted
+    bound: Bound  # of the intermediate phase by contention
+    has_contention: bool  # whether the time counts it
 
     @property
     def finished(self) -> float:
         """Time at which the last server has finished [s]."""
         alone = float((self.startup + self.intermediate).max())
-        if self.bound is None:
-            return alone
-        return max(alone, float(self.startup.min()) + self.bound.time)
+        return max(alone, self.bounded) if self.has_contention else alone
+
+    @property
+    def bounded(self) -> float:
+        """Time at which what is shared is done, at the earliest [s]."""
+        return float(self.startup.min()) + self.bound.time
 
     @property
     def time(self) -> float:
@@ -209,10 +213,6 @@ def request_time(
     intermediate = totals.assembly + _file_system_time(parts, totals.assembly, costs, options)
     intermediate += totals.last
     disk = costs.servers.write_rate if options.operation == "write" else costs.servers.read_rate
-    bound = None
-    if options.contention:
-        load = totals.load(intermediate, parts)
-        bound = lower_bound(load, options.placement)
     return RequestTime(
         startup=_startup(costs),
         intermediate=intermediate,
@@ -225,7 +225,8 @@ def request_time(
         size=totals.size,
         stored=np.sum([part.number * part.counts for part in parts], axis=0, dtype=np.int64),
         disk_rate=disk,
-        bound=bound,
+        bound=lower_bound(totals.load(intermediate, parts), options.placement),
+        has_contention=options.contention,
     )
 
 
@@ -296,6 +297,13 @@ def _as_groups(
             hint="Make a request of each.",
         )
     return groups
+
+
+def tables_of(
+    arrays: Overlaps | EqualArrays | Sequence[Overlaps | EqualArrays],
+) -> list[Overlaps]:
+    """Overlaps of each of the different arrays of a request."""
+    return [group.overlaps for group in _as_groups(arrays)]
 
 
 def _batches(group: EqualArrays, options: Options) -> Iterator[tuple[Overlaps, int, int]]:

@@ -24,7 +24,7 @@ class Requests(NamedTuple):
     size: Ints  # of the overlap [B]
     runs_in_subchunk: Ints
     runs_in_chunk: Ints  # in the memory of the client
-    is_whole_chunk: Bools  # of the client, which then sends it as it lies in memory
+    is_whole_chunk: Bools  # of the client, which sends it as it lies in memory
     is_whole_subchunk: Bools
 
 
@@ -39,6 +39,7 @@ class Overlaps:
     boxes: Boxes  # places in the array
     runs_in_subchunk: Ints  # contiguous in the buffer of the server
     runs_in_chunk: Ints  # contiguous in the memory of the client
+    order: Order  # of the chunks in the memory of clients
 
     @property
     def server(self) -> Ints:
@@ -68,6 +69,8 @@ class Overlaps:
     def requests(self) -> Requests:
         """Join the overlaps of a subchunk with several chunks of one client to one message."""
         size, client, whole = self.size, self.client, self.is_whole_chunk
+        if self.order == "F":  # sent as it lies if that is also its row-major order
+            whole = whole & ((self.boxes.extents > 1).sum(axis=1) <= 1)
         is_first = np.ones(len(size), dtype=bool)
         same = self.subchunk[1:] == self.subchunk[:-1]
         is_first[1:] = ~same | (client[1:] != client[:-1])
@@ -132,4 +135,5 @@ def overlaps(chunks: Chunks, subchunks: Subchunks, *, order: Order = "C") -> Ove
         boxes=boxes,
         runs_in_subchunk=contiguous_runs(boxes, outer),
         runs_in_chunk=contiguous_runs(boxes, inner, order),
+        order=order,
     )

@@ -87,6 +87,20 @@ def test_contention_is_reported_with_its_resource():
     assert bound_of(table, SP2, clients=[0], servers=[1] * 8).resource == "client 0"
 
 
+def test_a_client_that_is_needed_by_many_servers_is_warned_of():
+    table = table_of((64, 64), (1, 1), (8, 1))
+    fast = with_servers(SP2, write_rate=1e9)
+    [needed, single] = simulate_request(table, fast).warnings
+    assert needed == (
+        "The client 0 would be busy for 4.36 ms, longer than the servers: the time is too low. "
+        "contention=True counts it."
+    )
+    assert single.startswith("Where a subchunk overlaps one client only, its transfer counts both")
+    counted = Options(contention=True, overlap_rendezvous=True)
+    assert simulate_request(table, fast, counted).warnings == ()
+    assert simulate_request(table, fast, Options(operation="read", contention=True)).warnings == ()
+
+
 def test_the_document_has_every_server():
     document = json.loads(json.dumps(simulation("3x4x2", "8x1x1").to_document()))
     assert document["schema"] == "parcast/array-io-simulation/1"
@@ -94,7 +108,8 @@ def test_the_document_has_every_server():
     assert [row["messages"] for row in document["servers"]][:3] == [16384, 16384, 32768]
     assert document["times"]["normal"] == document["time_s"]
     assert [x["server"] for x in document["imbalances"]] == [2, 5]
-    assert document["contention"] is None
+    assert document["contention"]["counted"] is False
+    assert document["warnings"] == []
 
 
 @pytest.mark.parametrize("ending", ["svg", "png", "csv", "json"])

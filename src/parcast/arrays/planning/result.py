@@ -97,6 +97,7 @@ class RequestPlan(Result):
             "within": self.within,
             "best": self.best.row(),
             "limited_by": self.simulation.limited_by,
+            "warnings": list(self.simulation.warnings),
             "plans": [plan.row() for plan in self.plans],
             "inputs": dict(self.inputs),
         }

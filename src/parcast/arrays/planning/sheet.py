@@ -41,6 +41,7 @@ def sheet_of(result: RequestPlan, *, show_all: bool = False) -> Sheet:
         title=f"{title_of(result)}: {answer}",
         tables=tuple(tables),
         facts=tuple(_facts(result)),
+        warnings=result.simulation.warnings,
         left_out=left_out,
     )
 

@@ -37,6 +37,7 @@ class RequestSimulation(Result):
     options: Options
     limited_by: Limit
     imbalances: tuple[Imbalance, ...]
+    warnings: tuple[str, ...] = ()
     inputs: Mapping[str, Any] = field(default_factory=dict)
 
     def __repr__(self) -> str:
@@ -94,9 +95,8 @@ class RequestSimulation(Result):
             "limited_by": self.limited_by,
             "shares": dict(self.shares),
             "times": {name: self.times[mode].time for mode, name in MODES.items()},
-            "contention": None
-            if bound is None
-            else {
+            "contention": {
+                "counted": self.options.contention,
                 "resource": bound.resource,
                 "busy_s": bound.time,
                 "determines_time": self.normal.is_bound,
@@ -109,6 +109,7 @@ class RequestSimulation(Result):
                 }
                 for each in self.imbalances
             ],
+            "warnings": list(self.warnings),
             "servers": list(self.rows()),
             "inputs": dict(self.inputs),
         }

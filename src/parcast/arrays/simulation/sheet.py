@@ -25,6 +25,7 @@ def sheet_of(result: RequestSimulation) -> Sheet:
         title=title_of(result),
         tables=(_servers_table(result),),
         facts=tuple(_facts(result)),
+        warnings=result.warnings,
     )
 
 
@@ -88,8 +89,8 @@ def _facts(result: RequestSimulation) -> Iterator[Fact]:
     ):
         less = f"{percent(shares[limit])} less" if shares[limit] > 0 else "no gain"
         yield Fact(label, f"{what}: {_time(time)} ({less})")
-    bound = result.normal.bound
-    if bound is not None:
+    if result.normal.has_contention:
+        bound = result.normal.bound
         text = f"{bound.resource} is busy for {_time(bound.time)}"
         known = ", which determines the time" if result.normal.is_bound else ""
         yield Fact("contention", text + known, is_marked=result.normal.is_bound)

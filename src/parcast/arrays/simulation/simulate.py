@@ -21,9 +21,10 @@ import numpy as np
 from parcast.aliases import Array
 from parcast.arrays.costs import Costs
 from parcast.arrays.geometry import Ints
-from parcast.arrays.law import EqualArrays, Options, RequestTime, request_time
+from parcast.arrays.law import EqualArrays, Options, RequestTime, request_time, tables_of
 from parcast.arrays.overlaps import Overlaps
 from parcast.arrays.simulation.result import MODES, Imbalance, Limit, RequestSimulation
+from parcast.units import format_quantity
 
 USED: Final = 0.9  # of the rate of a disk, from which it is what limits [1]
 GAIN: Final = 1.25  # by a free network, from which communication is what limits [1]
@@ -44,6 +45,7 @@ def simulate_request(
         options=options,
         limited_by=limit_of(*times.values()),
         imbalances=tuple(imbalances_of(times["none"])),
+        warnings=tuple(_warnings(arrays, costs, times["none"], options)),
     )
 
 
@@ -70,6 +72,34 @@ def imbalances_of(result: RequestTime) -> Iterator[Imbalance]:
             ratios=own,
             reasons=tuple(name for name in REASONS if own[name] > EXCESS),
         )
+
+
+def _warnings(
+    arrays: Overlaps | EqualArrays | Sequence[Overlaps | EqualArrays],
+    costs: Costs,
+    normal: RequestTime,
+    options: Options,
+) -> Iterator[str]:
+    """Give what a reader of the times must know, in sentences."""
+    if not options.contention and normal.bounded > (normal.startup + normal.intermediate).max():
+        busy = format_quantity(normal.bound.time, "time")
+        yield (
+            f"The {normal.bound.resource} would be busy for {busy}, longer than the servers: the "
+            "time is too low. contention=True counts it."
+        )
+    protocol = costs.protocol
+    if options.operation == "read" or options.overlap_rendezvous:
+        return
+    for table in tables_of(arrays):
+        requests = table.requests()
+        is_alone = np.bincount(requests.subchunk)[requests.subchunk] == 1
+        if np.any(is_alone & (protocol.always | (requests.size >= protocol.eager_limit))):
+            yield (
+                "Where a subchunk overlaps one client only, its transfer counts both in the "
+                "handling of the client and in the receive call of the server. "
+                "overlap_rendezvous=True counts it once."
+            )
+            return
 
 
 def _over_least(values: Array | Ints) -> Array:
