@@ -8,8 +8,9 @@ import sys
 from pathlib import Path
 from time import perf_counter
 
+from parcast.arrays.batches import EqualArrays
 from parcast.arrays.chunks import listed_chunks, mesh_chunks
-from parcast.arrays.law import EqualArrays, Options, request_time
+from parcast.arrays.law import Options, request_time
 from parcast.arrays.overlaps import overlaps
 from parcast.arrays.parameters import read_costs
 from parcast.arrays.planning.plan import plan_request

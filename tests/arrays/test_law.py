@@ -5,11 +5,12 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from parcast.arrays.batches import EqualArrays, batch_of, batches
 from parcast.arrays.chunks import listed_chunks, mesh_chunks
 from parcast.arrays.contention import Placement
 from parcast.arrays.costs import ClientCosts, Costs, ServerCosts
 from parcast.arrays.exchange import delays
-from parcast.arrays.law import EqualArrays, Options, batch_size, request_time
+from parcast.arrays.law import Options, request_time
 from parcast.arrays.messages import Protocol
 from parcast.arrays.overlaps import overlaps
 from parcast.arrays.parameters import ArrayParameters, read_costs
@@ -63,7 +64,7 @@ def test_one_small_array_in_aligned_chunks():
 
 def test_delays_by_hand():
     table = table_of((8, 8), (2, 2), (2, 1))
-    each = delays(table, SP2.for_nodes(4, 2))
+    each = delays(batch_of(table), SP2.for_nodes(4, 2))
     assert each.handling == pytest.approx(np.full(4, 388.4e-6), rel=1e-12)
     assert each.slack == pytest.approx([431e-6, 61e-6] * 2, rel=1e-12)
     assert each.delay == pytest.approx([0.0, 327.4e-6] * 2, rel=1e-12)
@@ -86,6 +87,13 @@ def test_a_slow_disk_delays_its_own_server():
     # Server 7 was last, the last to get the schema message.
     gain = even.startup[7] - even.startup[1]
     assert result.time - even.time == pytest.approx(later - gain, rel=1e-9)
+
+
+def arrays_in_first(group, options):
+    """Arrays in the first batch, by the bytes of its messages."""
+    servers = group.overlaps.subchunks.servers
+    first = next(batches([group], batch=options.batch, buffer=options.buffer, servers=servers))
+    return first.requests.size.sum() / group.overlaps.size.sum()
 
 
 def with_servers(costs, **changes):
@@ -200,7 +208,7 @@ def test_each_delay_is_that_of_the_recursion(drawn):
     for server, own in enumerate(pieces):
         for piece in own:
             expected += law.gather(server, piece, chunks, itemsize)[1]
-    each = delays(groups[0].overlaps, costs.for_nodes(clients, servers))
+    each = delays(batch_of(groups[0].overlaps), costs.for_nodes(clients, servers))
     assert each.delay == pytest.approx(expected, rel=1e-9, abs=1e-15)
 
 
@@ -213,7 +221,7 @@ def test_batches_are_arrays_in_one_message(drawn, size):
     chunks, pieces = arrays[0]
     is_single = max(map(len, pieces)) == 1
     each = min(size, group.number) if is_single else 1
-    assert batch_size(group, Options(batch=size)) == each
+    assert arrays_in_first(group, Options(batch=size)) == each
     expected = np.zeros(servers)
     messages = np.zeros(servers, dtype=int)
     for first in range(0, group.number, each):
@@ -235,13 +243,13 @@ def test_batches_are_arrays_in_one_message(drawn, size):
 
 def test_a_batch_fills_the_buffer_of_a_server():
     small = EqualArrays(table_of((32, 16, 16), (2, 4, 4), (8, 1, 1)), 2048)
-    assert batch_size(small, Options(batch=True)) == 128  # of 8 KiB in 1 MiB
+    assert arrays_in_first(small, Options(batch=True)) == 128  # of 8 KiB in 1 MiB
     result = request_time(small, SP2, Options(batch=True))
     assert result.messages.tolist() == [16 * 16] * 8
     assert result.size.tolist() == [2048 * 8192] * 8
     assert result.time < request_time(small, SP2).time / 2
     large = EqualArrays(table_of((256, 256, 256), (2, 4, 4), (8, 1, 1)), 3)
-    assert batch_size(large, Options(batch=True)) == 1
+    assert arrays_in_first(large, Options(batch=True)) == 1
 
 
 # Many arrays

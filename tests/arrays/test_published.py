@@ -11,8 +11,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from parcast.arrays.batches import EqualArrays
 from parcast.arrays.chunks import mesh_chunks
-from parcast.arrays.law import EqualArrays
 from parcast.arrays.overlaps import overlaps
 from parcast.arrays.parameters import read_costs
 from parcast.arrays.simulation.simulate import simulate_request

@@ -28,8 +28,9 @@ Reading is the mirror image [R]: the server packs and sends one overlap after th
 
 with t_ext of the server; and after its last subchunk the last client receives and unpacks.
 
-A message may carry the overlaps of several equal arrays [D]: times of bytes and runs count for
-each array, all others once; even whole chunks then are packed.
+A message may carry the overlaps of several arrays [D]: then times of bytes and runs are those of
+all of them, t_find and t_bnd count once for those that are equal, and all other times once; even
+whole chunks are packed.
 """
 
 from dataclasses import dataclass
@@ -38,9 +39,10 @@ from typing import NamedTuple
 import numpy as np
 
 from parcast.aliases import Array
+from parcast.arrays.batches import Batch
 from parcast.arrays.costs import Costs
 from parcast.arrays.geometry import Bools, Ints
-from parcast.arrays.overlaps import Overlaps, Requests
+from parcast.arrays.overlaps import Requests
 
 
 class Delays(NamedTuple):
@@ -53,13 +55,11 @@ class Delays(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class Exchange:
-    """Times of the exchange of every subchunk of one array, or of several in the same messages."""
+    """Times of the exchange of every subchunk of a batch."""
 
     assembly: Array  # of each subchunk, A_k [s]
     delay: Array  # of each subchunk, within its assembly [s]
     last: Array  # of each subchunk: until its last client has unpacked; 0 where written [s]
-    requests: Requests
-    arrays: int  # that each message carries a part of
     client_time: Array  # that the client spends on each request [s]
     client_work: Array  # of it, what a core does [s]
     server_work: Array  # of each subchunk: what a core of the server does [s]
@@ -76,44 +76,37 @@ class _Sides(NamedTuple):
     on_wire: Array
 
 
-def gathered(
-    table: Overlaps, costs: Costs, *, arrays: int = 1, overlap_rendezvous: bool = False
-) -> Exchange:
+def gathered(batch: Batch, costs: Costs, *, overlap_rendezvous: bool = False) -> Exchange:
     """Exchange of every subchunk that is written; `costs` are for each node."""
-    requests = table.requests()
-    ask, receive, handling, client = _parts_of_write(requests, costs, arrays, overlap_rendezvous)
+    requests = batch.requests
+    ask, receive, handling, client = _parts_of_write(requests, costs, overlap_rendezvous)
     first, of = _groups(requests.subchunk)
     pending = _total(ask, first, of) - _running(ask, first, of)
     before = _running(receive, first, of) - receive
     late = np.maximum.reduceat(handling - pending - before, first) if len(first) else handling
-    subchunks = table.subchunks
-    count = len(subchunks.server)
+    count = len(batch.server)
     delay = np.zeros(count)
     delay[requests.subchunk[first]] = np.maximum(late, 0.0)
-    find = costs.servers.find[subchunks.server]
+    find = costs.servers.find[batch.server] * batch.kinds
     own = ask + receive
-    work = own - _wire_of_server(requests, costs, arrays)
+    work = own - _wire_of_server(requests, costs)
     return Exchange(
         assembly=find + np.bincount(requests.subchunk, own, count) + delay,
         delay=delay,
         last=np.zeros(count),
-        requests=requests,
-        arrays=arrays,
         client_time=client.time,
         client_work=client.work,
         server_work=find + np.bincount(requests.subchunk, work, count),
     )
 
 
-def delays(
-    table: Overlaps, costs: Costs, *, arrays: int = 1, overlap_rendezvous: bool = False
-) -> Delays:
+def delays(batch: Batch, costs: Costs, *, overlap_rendezvous: bool = False) -> Delays:
     """Delay of every request of a write, equations (8) to (11) [R].
 
     With M_i the largest value up to i of what is maximised above, T_del(i) is M_i - M_(i-1).
     """
-    requests = table.requests()
-    ask, receive, handling, _ = _parts_of_write(requests, costs, arrays, overlap_rendezvous)
+    requests = batch.requests
+    ask, receive, handling, _ = _parts_of_write(requests, costs, overlap_rendezvous)
     first, of = _groups(requests.subchunk)
     pending = _total(ask, first, of) - _running(ask, first, of)
     before = _running(receive, first, of) - receive
@@ -125,15 +118,12 @@ def delays(
     return Delays(handling, pending + before + done, so_far[of, within + 1] - done)
 
 
-def scattered(
-    table: Overlaps, costs: Costs, *, arrays: int = 1, overlap_rendezvous: bool = False
-) -> Exchange:
+def scattered(batch: Batch, costs: Costs, *, overlap_rendezvous: bool = False) -> Exchange:
     """Exchange of every subchunk that is read; `costs` are for each node."""
-    requests = table.requests()
+    requests = batch.requests
     sides = _sides(
         requests,
         costs,
-        arrays,
         server_startup=costs.servers.send_startup,
         client_startup=costs.clients.receive_startup,
     )
@@ -141,23 +131,22 @@ def scattered(
     pack = _packing(
         requests.runs_in_subchunk,
         sides.size,
-        is_free=requests.is_whole_subchunk & (arrays == 1),
-        run=costs.servers.run[server] * arrays,
+        is_free=requests.is_whole_subchunk,
+        run=costs.servers.run[server],
         rate=costs.servers.copy_rate[server],
     )
     unpack = _packing(
         requests.runs_in_chunk,
         sides.size,
-        is_free=requests.is_whole_chunk & (arrays == 1),
-        run=costs.clients.run[client] * arrays,
+        is_free=requests.is_whole_chunk,
+        run=costs.clients.run[client],
         rate=costs.clients.copy_rate[client],
     )
-    work = costs.servers.boundary[server] + pack + sides.server_software
+    work = costs.servers.boundary[server] * requests.overlaps + pack + sides.server_software
     in_call = sides.in_call
     arrival = sides.on_wire + (0.0 if overlap_rendezvous else in_call)
-    subchunks = table.subchunks
-    count = len(subchunks.server)
-    find = costs.servers.find[subchunks.server]
+    count = len(batch.server)
+    find = costs.servers.find[batch.server] * batch.kinds
     last = np.zeros(count)
     last[requests.subchunk] = arrival + sides.client_software + unpack  # the last one stays
     busy = np.bincount(requests.subchunk, work, count)
@@ -165,8 +154,6 @@ def scattered(
         assembly=find + busy + np.bincount(requests.subchunk, in_call, count),
         delay=np.zeros(count),
         last=last,
-        requests=requests,
-        arrays=arrays,
         client_time=sides.client_software + in_call + unpack,
         client_work=sides.client_software + unpack,
         server_work=find + busy,
@@ -179,7 +166,7 @@ class _OfClient(NamedTuple):
 
 
 def _parts_of_write(
-    requests: Requests, costs: Costs, arrays: int, overlap_rendezvous: bool
+    requests: Requests, costs: Costs, overlap_rendezvous: bool
 ) -> tuple[Array, Array, Array, _OfClient]:
     """What asking, receiving and handling each request takes, and what of it the client spends."""
     clients, servers, protocol = costs.clients, costs.servers, costs.protocol
@@ -187,22 +174,21 @@ def _parts_of_write(
     sides = _sides(
         requests,
         costs,
-        arrays,
         server_startup=servers.receive_startup,
         client_startup=clients.send_startup,
     )
     size = protocol.request_length
-    ask = servers.boundary[server] + protocol.call_time(
+    ask = servers.boundary[server] * requests.overlaps + protocol.call_time(
         size, servers.send_startup[server], servers.packet_time[server], sides.link
     )
     is_alone = np.bincount(requests.subchunk)[requests.subchunk] == 1
-    place = np.where(is_alone, 0.0, requests.runs_in_subchunk * servers.run[server] * arrays)
+    place = np.where(is_alone, 0.0, requests.runs_in_subchunk * servers.run[server])
     receive = sides.server_software + sides.in_call + place
     extract = _packing(
         requests.runs_in_chunk,
         sides.size,
-        is_free=requests.is_whole_chunk & (arrays == 1),
-        run=clients.run[client] * arrays,
+        is_free=requests.is_whole_chunk,
+        run=clients.run[client],
         rate=clients.copy_rate[client],
     )
     asked = protocol.software_time(
@@ -215,21 +201,21 @@ def _parts_of_write(
     return ask, receive, handling, _OfClient(work + wire + sides.in_call, work)
 
 
-def _wire_of_server(requests: Requests, costs: Costs, arrays: int) -> Array:
+def _wire_of_server(requests: Requests, costs: Costs) -> Array:
     """Time of the wire within the calls of a server that writes."""
     link = _link(requests, costs)
     protocol = costs.protocol
     return np.asarray(
         protocol.wire_time_in_call(protocol.request_length, link)
-        + protocol.wire_time_in_call(requests.size * arrays, link)
+        + protocol.wire_time_in_call(requests.size, link)
     )
 
 
 def _sides(
-    requests: Requests, costs: Costs, arrays: int, *, server_startup: Array, client_startup: Array
+    requests: Requests, costs: Costs, *, server_startup: Array, client_startup: Array
 ) -> _Sides:
     """Message of the overlap of every request."""
-    size = np.asarray(requests.size * arrays, dtype=np.float64)
+    size = np.asarray(requests.size, dtype=np.float64)
     link, protocol = _link(requests, costs), costs.protocol
     server, client = requests.server, requests.client
     return _Sides(

@@ -21,8 +21,8 @@ A read is the mirror image [R]: T_k = s/R_read + t_find + sum over the clients o
 t_send(o), and the last client of a server receives and unpacks after the last subchunk. With two
 buffers the next subchunk is read while the last is sent [D].
 
-With `batch`, a message carries the overlaps of as many equal arrays as a server gathers in one
-buffer [D].
+With `batch`, a message carries the overlaps of as many small arrays as a server gathers in one
+buffer: `parcast.arrays.batches` [D].
 
 Use it to choose the number of servers and how arrays are distributed over them, before a run. It
 assumes a network without contention and clients that serve each server as if it were alone:
@@ -39,13 +39,14 @@ References
    :doi:`10.1109/SUPERC.1996.183547`. (The equations in prose; see the reference page.)
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Final, Literal, NamedTuple
+from typing import Final, Literal
 
 import numpy as np
 
 from parcast.aliases import Array
+from parcast.arrays.batches import Batch, EqualArrays, batches
 from parcast.arrays.contention import Bound, Load, Placement, lower_bound
 from parcast.arrays.costs import ClientCosts, Costs, ServerCosts
 from parcast.arrays.exchange import Exchange, gathered, scattered
@@ -71,13 +72,6 @@ CHOICES: Final = {
     "writer": WRITERS,
     "infinite": ("none", "disks", "disks and network"),
 }
-
-
-class EqualArrays(NamedTuple):
-    """Arrays of one shape that are distributed in the same way."""
-
-    overlaps: Overlaps
-    number: int
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -203,14 +197,16 @@ def request_time(
     if options.infinite == "disks and network":
         costs = costs.with_free_network()
     costs = costs.for_nodes(clients, servers)
+    needed = [_needed(group, options) for group in groups]
+    split = batches(needed, batch=options.batch, buffer=options.buffer, servers=servers)
+    exchange = gathered if options.operation == "write" else scattered
     exchanges = [
-        (_exchange(table, costs, options, arrays=each), table, number)
-        for group in groups
-        for table, each, number in _batches(group, options)
+        (batch, exchange(batch, costs, overlap_rendezvous=options.overlap_rendezvous))
+        for batch in split
     ]
-    parts = [_sequences(table, exchange, costs, n, options) for exchange, table, n in exchanges]
+    sequences = [_sequences(batch, each, costs, options) for batch, each in exchanges]
     totals = _Totals(clients, servers, exchanges)
-    intermediate = totals.assembly + _file_system_time(parts, totals.assembly, costs, options)
+    intermediate = totals.assembly + _file_system_time(sequences, totals.assembly, costs, options)
     intermediate += totals.last
     disk = costs.servers.write_rate if options.operation == "write" else costs.servers.read_rate
     return RequestTime(
@@ -223,9 +219,9 @@ def request_time(
         messages=totals.messages,
         subchunks=totals.subchunks,
         size=totals.size,
-        stored=np.sum([part.number * part.counts for part in parts], axis=0, dtype=np.int64),
+        stored=np.sum([part.number * part.counts for part in sequences], axis=0),
         disk_rate=disk,
-        bound=lower_bound(totals.load(intermediate, parts), options.placement),
+        bound=lower_bound(totals.load(intermediate, sequences), options.placement),
         has_contention=options.contention,
     )
 
@@ -234,19 +230,19 @@ class _Totals:
     """Sums over the subchunks and messages of all arrays."""
 
     def __init__(
-        self, clients: int, servers: int, exchanges: Sequence[tuple[Exchange, Overlaps, int]]
+        self, clients: int, servers: int, exchanges: Sequence[tuple[Batch, Exchange]]
     ) -> None:
         self.assembly, self.delay, self.last = np.zeros((3, servers))
         self.client_time, self.client_work = np.zeros((2, clients))
         self.server_work = np.zeros(servers)
         self.messages, self.subchunks, self.size = np.zeros((3, servers), dtype=np.int64)
         self.traffic = np.zeros((clients, servers), dtype=np.int64)
-        for exchange, table, number in exchanges:
-            self._add(exchange, table, number)
+        for batch, exchange in exchanges:
+            self._add(batch, exchange)
 
-    def _add(self, exchange: Exchange, table: Overlaps, number: int) -> None:
+    def _add(self, batch: Batch, exchange: Exchange) -> None:
         servers, clients = len(self.assembly), len(self.client_time)
-        server, requests = table.subchunks.server, exchange.requests
+        server, requests, number = batch.server, batch.requests, batch.number
         self.assembly += number * np.bincount(server, exchange.assembly, servers)
         self.delay += number * np.bincount(server, exchange.delay, servers)
         self.server_work += number * np.bincount(server, exchange.server_work, servers)
@@ -256,9 +252,8 @@ class _Totals:
         self.messages += number * np.bincount(requests.server, minlength=servers)
         self.subchunks += number * np.bincount(server, minlength=servers)
         # Bytes are summed as integers: those of a request may exceed what a float counts exactly.
-        arrays = number * exchange.arrays
-        np.add.at(self.size, requests.server, arrays * requests.size)
-        np.add.at(self.traffic, (requests.client, requests.server), arrays * requests.size)
+        np.add.at(self.size, requests.server, number * requests.size)
+        np.add.at(self.traffic, (requests.client, requests.server), number * requests.size)
 
     def load(self, intermediate: Array, parts: Sequence[Sequences]) -> Load:
         """What all of it asks of every rank."""
@@ -306,64 +301,34 @@ def tables_of(
     return [group.overlaps for group in _as_groups(arrays)]
 
 
-def _batches(group: EqualArrays, options: Options) -> Iterator[tuple[Overlaps, int, int]]:
-    """Split equal arrays into batches: the arrays of each message, and how many such batches."""
-    table = group.overlaps.needed() if options.operation == "read" else group.overlaps
-    group = EqualArrays(table, group.number)
-    each = batch_size(group, options)
-    full, rest = divmod(group.number, each)
-    if full:
-        yield table, each, full
-    if rest:
-        yield table, rest, 1
+def _needed(group: EqualArrays, options: Options) -> EqualArrays:
+    """Leave out the subchunks that are not read."""
+    if options.operation == "write":
+        return group
+    return EqualArrays(group.overlaps.needed(), group.number)
 
 
-def batch_size(group: EqualArrays, options: Options) -> int:
-    """Arrays in a message: one where a server has several subchunks of an array [D]."""
-    if not options.batch:
-        return 1
-    subchunks = group.overlaps.subchunks
-    is_single = np.bincount(subchunks.server, minlength=1).max() == 1
-    largest = int(subchunks.size.max(initial=1))
-    if not is_single:
-        return 1
-    wanted = options.buffer // largest if options.batch is True else int(options.batch)
-    return int(np.clip(wanted, 1, group.number))
-
-
-def _exchange(table: Overlaps, costs: Costs, options: Options, *, arrays: int) -> Exchange:
-    """Exchange of every subchunk, written or read."""
-    exchange = gathered if options.operation == "write" else scattered
-    return exchange(table, costs, arrays=arrays, overlap_rendezvous=options.overlap_rendezvous)
-
-
-def _sequences(
-    table: Overlaps, exchange: Exchange, costs: Costs, number: int, options: Options
-) -> Sequences:
+def _sequences(batch: Batch, exchange: Exchange, costs: Costs, options: Options) -> Sequences:
     """What each server does for one batch, subchunk by subchunk."""
-    servers, subchunks = costs.servers, table.subchunks
-    server = subchunks.server
-    counts = np.bincount(server, minlength=subchunks.servers)
+    servers, server = costs.servers, batch.server
+    counts = np.bincount(server, minlength=len(servers.write_rate))
     place = np.arange(len(server)) - (np.cumsum(counts) - counts)[server]
-    shape = (subchunks.servers, int(counts.max(initial=0)))
-    stored = np.ceil(subchunks.stored * exchange.arrays * servers.compression[server])
-    is_first = np.ones(len(server), dtype=bool)  # of a file
-    is_first[1:] = subchunks.storage_chunk[1:] != subchunks.storage_chunk[:-1]
+    shape = (len(counts), int(counts.max(initial=0)))
     is_write = options.operation == "write"
     packing = servers.compression_rate if is_write else servers.decompression_rate
-    raw = subchunks.stored * exchange.arrays / packing[server]
 
     def table_of(values: Array) -> Array:
         spread = np.zeros(shape)
         spread[server, place] = values
         return spread
 
+    stored = np.ceil(batch.stored * servers.compression[server])
     return Sequences(
-        number=number,
+        number=batch.number,
         busy=table_of(exchange.assembly),
         stored=table_of(stored).astype(np.int64),
-        opening=table_of(np.where(is_first, servers.open_file[server] * exchange.arrays, 0.0)),
-        packing=table_of(raw),
+        opening=table_of(batch.files * servers.open_file[server]),
+        packing=table_of(batch.stored / packing[server]),
     )
 
 

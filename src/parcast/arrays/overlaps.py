@@ -24,6 +24,7 @@ class Requests(NamedTuple):
     size: Ints  # of the overlap [B]
     runs_in_subchunk: Ints
     runs_in_chunk: Ints  # in the memory of the client
+    overlaps: Ints  # that are computed for it
     is_whole_chunk: Bools  # of the client, which sends it as it lies in memory
     is_whole_subchunk: Bools
 
@@ -89,6 +90,7 @@ class Overlaps:
             size=total,
             runs_in_subchunk=joined(self.runs_in_subchunk),
             runs_in_chunk=joined(self.runs_in_chunk),
+            overlaps=np.diff(first, append=len(size)),
             is_whole_chunk=whole[first] & is_alone,
             is_whole_subchunk=total == self.subchunks.size[subchunk],
         )

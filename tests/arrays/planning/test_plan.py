@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from parcast.arrays.batches import EqualArrays
 from parcast.arrays.chunks import listed_chunks, mesh_chunks
-from parcast.arrays.law import EqualArrays, Options, request_time
+from parcast.arrays.law import Options, request_time
 from parcast.arrays.overlaps import overlaps
 from parcast.arrays.planning.plan import StorageChunks, meshes, plan_request, ranked
 from parcast.arrays.subchunks import schema_subchunks

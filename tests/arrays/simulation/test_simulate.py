@@ -5,8 +5,9 @@ import json
 import numpy as np
 import pytest
 
+from parcast.arrays.batches import EqualArrays
 from parcast.arrays.chunks import mesh_chunks
-from parcast.arrays.law import EqualArrays, Options
+from parcast.arrays.law import Options
 from parcast.arrays.overlaps import overlaps
 from parcast.arrays.simulation.simulate import simulate_request
 from parcast.arrays.subchunks import schema_subchunks

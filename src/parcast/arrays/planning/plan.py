@@ -15,10 +15,11 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
+from parcast.arrays.batches import EqualArrays
 from parcast.arrays.chunks import Chunks
 from parcast.arrays.costs import Costs
 from parcast.arrays.geometry import Ints, Policy, as_schema
-from parcast.arrays.law import EqualArrays, Options, RequestTime, request_time
+from parcast.arrays.law import Options, RequestTime, request_time
 from parcast.arrays.overlaps import overlaps
 from parcast.arrays.planning.result import Objective, Plan, RequestPlan
 from parcast.arrays.simulation.simulate import simulate_request

@@ -19,9 +19,10 @@ from typing import Final
 import numpy as np
 
 from parcast.aliases import Array
+from parcast.arrays.batches import EqualArrays
 from parcast.arrays.costs import Costs
 from parcast.arrays.geometry import Ints
-from parcast.arrays.law import EqualArrays, Options, RequestTime, request_time, tables_of
+from parcast.arrays.law import Options, RequestTime, request_time, tables_of
 from parcast.arrays.overlaps import Overlaps
 from parcast.arrays.simulation.result import MODES, Imbalance, Limit, RequestSimulation
 from parcast.units import format_quantity
