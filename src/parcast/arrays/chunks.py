@@ -39,6 +39,7 @@ class Chunks:
     boxes: Boxes
     client: Ints  # that holds each of them; they are sorted by it
     clients: int  # in all, those without a chunk included
+    edges: tuple[Ints, ...] | None = None  # of blocks over a mesh, in every dimension
 
 
 def mesh_chunks(
@@ -58,8 +59,14 @@ def mesh_chunks(
     mesh = as_mesh(mesh, len(shape))
     as_schema(schema, mesh)
     count = require_nodes(mesh, clients, "clients")
-    boxes = product_boxes(mesh_edges(shape, mesh, policy))
-    return Chunks(shape=shape, boxes=boxes, client=np.arange(count), clients=count)
+    edges = mesh_edges(shape, mesh, policy)
+    return Chunks(
+        shape=shape,
+        boxes=product_boxes(edges),
+        client=np.arange(count),
+        clients=count,
+        edges=edges,
+    )
 
 
 def listed_chunks(

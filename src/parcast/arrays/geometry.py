@@ -145,15 +145,27 @@ def cut(boxes: Boxes, pieces: Ints) -> tuple[Boxes, Ints]:
     (dimensions). Also given is the box that each piece is of.
     """
     pieces = np.broadcast_to(pieces, boxes.start.shape)
-    counts = -(-boxes.extents // pieces)
+    of, places = grid_places(-(-boxes.extents // pieces))
+    start = boxes.start[of] + places * pieces[of]
+    return Boxes(start, np.minimum(start + pieces[of], boxes.stop[of])), of
+
+
+def grid_places(counts: Ints) -> tuple[Ints, Ints]:
+    """Enumerate the places of many grids in row-major order: the grid of each, and the place.
+
+    `counts` are the places of each grid in every dimension, of shape (grids, dimensions).
+
+    >>> of, places = grid_places(np.array([[1, 2], [2, 1]]))
+    >>> of.tolist(), places.tolist()
+    ([0, 0, 1, 1], [[0, 0], [0, 1], [0, 0], [1, 0]])
+    """
     totals = np.prod(counts, axis=1, dtype=np.int64)
     of = np.repeat(np.arange(len(totals)), totals)
-    place = np.arange(len(of)) - (np.cumsum(totals) - totals)[of]
-    start = np.empty((len(of), boxes.start.shape[1]), dtype=np.int64)
-    for d in reversed(range(start.shape[1])):
-        place, inner = np.divmod(place, np.maximum(counts[of, d], 1))
-        start[:, d] = boxes.start[of, d] + inner * pieces[of, d]
-    return Boxes(start, np.minimum(start + pieces[of], boxes.stop[of])), of
+    rest = np.arange(len(of)) - (np.cumsum(totals) - totals)[of]
+    places = np.empty((len(of), counts.shape[1]), dtype=np.int64)
+    for d in reversed(range(counts.shape[1])):
+        rest, places[:, d] = np.divmod(rest, counts[of, d])
+    return of, places
 
 
 def contiguous_runs(boxes: Boxes, outer: Boxes, order: Order = "C") -> Ints:

@@ -1,14 +1,16 @@
 """Which boxes of two lists intersect, and where a list of boxes leaves a gap.
 
-Pairs are enumerated in the dimension in which the fewest come into question: there the boxes of
-one list are sorted by where they start, and each box of the other has a range of them.
+Of blocks over a mesh a box intersects a range in every dimension. Of other boxes, pairs are
+enumerated in the dimension in which the fewest come into question: there the boxes of one list are
+sorted by where they start, and each box of the other has a range of them.
 """
 
+from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 import numpy as np
 
-from parcast.arrays.geometry import Boxes, Ints
+from parcast.arrays.geometry import Boxes, Ints, grid_places
 
 AT_ONCE: Final = 1 << 20  # pairs that are tested at a time: they take some 50 MB
 
@@ -51,6 +53,27 @@ def intersecting(first: Boxes, second: Boxes) -> Pairs:
         at = stop
     place, partner = np.concatenate(parts, axis=1)
     return Pairs(filled[place], others[partner])
+
+
+def intersecting_blocks(boxes: Boxes, edges: Sequence[Ints]) -> Pairs:
+    """Pairs of boxes and of blocks over a mesh, which are in row-major order, by their edges.
+
+    >>> box = Boxes(np.array([[2, 0]]), np.array([[8, 4]]))
+    >>> intersecting_blocks(box, [np.array([0, 4, 8]), np.array([0, 4, 8])]).second
+    array([0, 2])
+    """
+    filled = [np.flatnonzero(np.diff(each)) for each in edges]  # blocks that are not empty
+    low, high = np.empty_like(boxes.start), np.empty_like(boxes.start)
+    for d, (each, blocks) in enumerate(zip(edges, filled, strict=True)):
+        low[:, d] = np.searchsorted(each[blocks + 1], boxes.start[:, d], side="right")
+        high[:, d] = np.searchsorted(each[blocks], boxes.stop[:, d], side="left")
+    is_filled = boxes.elements[:, None] > 0
+    first, places = grid_places(np.where(is_filled, np.maximum(high - low, 0), 0))
+    places += low[first]
+    second = np.zeros(len(first), dtype=np.int64)
+    for d, (each, blocks) in enumerate(zip(edges, filled, strict=True)):
+        second = second * (len(each) - 1) + blocks[places[:, d]]
+    return Pairs(first, second)
 
 
 def first_gap(boxes: Boxes, region: Boxes) -> Boxes | None:

@@ -10,7 +10,7 @@ import numpy as np
 
 from parcast.arrays.chunks import Chunks
 from parcast.arrays.geometry import Bools, Boxes, Ints, Order, contiguous_runs
-from parcast.arrays.intersections import intersecting
+from parcast.arrays.intersections import intersecting, intersecting_blocks
 from parcast.arrays.subchunks import Subchunks
 from parcast.errors import ParameterError
 
@@ -126,7 +126,10 @@ def overlaps(chunks: Chunks, subchunks: Subchunks, *, order: Order = "C") -> Ove
             got=texts[1],
             hint="Distribute the same array over clients and servers.",
         )
-    subchunk, chunk = intersecting(subchunks.boxes, chunks.boxes)
+    if chunks.edges is None:
+        subchunk, chunk = intersecting(subchunks.boxes, chunks.boxes)
+    else:
+        subchunk, chunk = intersecting_blocks(subchunks.boxes, chunks.edges)
     outer, inner = subchunks.boxes.at(subchunk), chunks.boxes.at(chunk)
     boxes = Boxes(np.maximum(outer.start, inner.start), np.minimum(outer.stop, inner.stop))
     return Overlaps(
