@@ -520,6 +520,25 @@ def test_formulas_are_evaluated_at_a_point():
             "clients of the placement must be 2, got 1. Give one number for each.",
         ),
         (
+            lambda: bound_of(table_of((8, 8), (1, 1), (1, 1)), SP2, clients=[0], servers=[-1]),
+            "servers of the placement must be at least 0, got -1. Count from 0.",
+        ),
+        (
+            lambda: bound_of(
+                table_of((8, 8), (1, 1), (1, 1)), SP2, clients=[0], servers=[0], serving=[1]
+            ),
+            "serving of the placement must be a client from 0 to 0, or -1, got 1. Count from 0.",
+        ),
+        (
+            lambda: request_time(table_of((8, 8), (1, 1), (1, 1)), "sp2_like.toml"),
+            "costs must be a Costs, got str. Read a file with "
+            "parcast.arrays.parameters.read_costs.",
+        ),
+        (
+            lambda: Options(batch="all"),
+            "batch must be a number, got 'all'. Give the arrays of a message, or True.",
+        ),
+        (
             lambda: Placement(clients=(0,), servers=(0,), cores=0),
             "cores must be above 0, got 0. Leave it out if unlimited.",
         ),

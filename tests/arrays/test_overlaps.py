@@ -284,7 +284,7 @@ def test_an_array_without_elements_has_no_subchunks():
         ),
         (
             lambda: storage_subchunks((10**6,) * 3, (1, 1, 1), servers=1, itemsize=4),
-            "subchunks must be at most 10,000,000, got 1,000,000,000,000,000,000. Make them "
+            "subchunks must be at most 1,000,000, got 1,000,000,000,000,000,000. Make them "
             "larger.",
         ),
         (

@@ -97,7 +97,7 @@ class Options:
             if value not in choices:
                 must = "be " + " or ".join(f'"{choice}"' for choice in choices)
                 raise ParameterError(name, must=must, got=shown(repr(value)), hint="Choose one.")
-        as_whole("batch", int(self.batch), least=0, hint="Give the arrays of a message, or True.")
+        as_whole("batch", self.batch, least=0, hint="Give the arrays of a message, or True.")
         as_whole("buffer", self.buffer, least=1, hint="Give it in bytes; 1 MiB is usual.")
 
 
@@ -191,6 +191,10 @@ def request_time(
     '0.024699276'
     """
     options = Options() if options is None else options
+    require_kind(
+        "costs", costs, Costs, hint="Read a file with parcast.arrays.parameters.read_costs."
+    )
+    require_kind("options", options, Options, hint="Give parcast.arrays.law.Options(...).")
     groups = _as_groups(arrays)
     first = groups[0].overlaps
     clients, servers = first.chunks.clients, first.subchunks.servers

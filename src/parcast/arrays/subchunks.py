@@ -34,7 +34,7 @@ from parcast.arrays.geometry import (
 from parcast.errors import ParameterError, as_whole
 
 MOST: Final = 1 << 20  # largest subchunk by default, 1 MiB [S]
-MANY: Final = 10_000_000  # subchunks of an array: each takes some 200 bytes of memory
+MANY: Final = 1_000_000  # subchunks of an array: with 8 overlaps each they take some 3 GB
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
