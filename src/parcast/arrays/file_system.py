@@ -119,7 +119,7 @@ def written_behind(parts: Sequence[Sequences], costs: ServerCosts) -> Array:
     return np.asarray(time + (waited + dirty) / rate)
 
 
-class _Map(NamedTuple):
+class CacheMap(NamedTuple):
     """What a sequence of writes does to the bytes in the cache, and how many it waits for [B]."""
 
     shift: Array
@@ -133,12 +133,12 @@ class _Map(NamedTuple):
         after = np.minimum(self.high, np.maximum(self.low, dirty + self.shift))
         return after, self.lost + np.maximum(dirty - self.knee, 0.0)
 
-    def then(self, other: "_Map") -> "_Map":
+    def then(self, other: "CacheMap") -> "CacheMap":
         """Compose with what comes after it."""
         # For few bytes the other one begins at `low`, for many at `high`.
         early = np.maximum(self.low - other.knee, 0.0)
         late = np.maximum(self.high - other.knee, 0.0)
-        return _Map(
+        return CacheMap(
             self.shift + other.shift,
             np.clip(self.low + other.shift, other.low, other.high),
             np.clip(self.high + other.shift, other.low, other.high),
@@ -146,18 +146,18 @@ class _Map(NamedTuple):
             self.knee + early - late,
         )
 
-    def composed(self) -> "_Map":
+    def composed(self) -> "CacheMap":
         """Compose all along the last axis, pairwise."""
         here = self
         while (count := here.shift.shape[-1]) > 1:
             even = count - count % 2
-            pairs = _Map(*(x[..., 0:even:2] for x in here))
-            joined = pairs.then(_Map(*(x[..., 1:even:2] for x in here)))
+            pairs = CacheMap(*(x[..., 0:even:2] for x in here))
+            joined = pairs.then(CacheMap(*(x[..., 1:even:2] for x in here)))
             rest = (x[..., even:] for x in here)
-            here = _Map(*(np.concatenate(x, axis=-1) for x in zip(joined, rest, strict=True)))
-        return _Map(*(x[..., 0] for x in here))
+            here = CacheMap(*(np.concatenate(x, axis=-1) for x in zip(joined, rest, strict=True)))
+        return CacheMap(*(x[..., 0] for x in here))
 
-    def power(self, count: int) -> "_Map":
+    def power(self, count: int) -> "CacheMap":
         """Compose it `count` times, at least once."""
         if count == 1:
             return self
@@ -166,7 +166,7 @@ class _Map(NamedTuple):
         return whole.then(self) if count % 2 else whole
 
 
-def _through_cache(part: Sequences, costs: ServerCosts, offset: Ints) -> _Map:
+def _through_cache(part: Sequences, costs: ServerCosts, offset: Ints) -> CacheMap:
     """Map of all sequences, the first of which begins `offset` bytes after the file's start."""
     sizes = part.counts
     period = int(np.lcm.reduce([costs.partition // gcd(costs.partition, int(n)) for n in sizes]))
@@ -182,7 +182,7 @@ def _through_cache(part: Sequences, costs: ServerCosts, offset: Ints) -> _Map:
     return whole.then(_writes(part, costs, offset, rest)) if rest else whole
 
 
-def _writes(part: Sequences, costs: ServerCosts, offset: Ints, number: int) -> _Map:
+def _writes(part: Sequences, costs: ServerCosts, offset: Ints, number: int) -> CacheMap:
     """Map of so many sequences from an offset on."""
     servers, length = part.stored.shape
     if number > 1 and number * length * servers > AT_ONCE:
@@ -199,13 +199,18 @@ def _writes(part: Sequences, costs: ServerCosts, offset: Ints, number: int) -> _
     cache = np.broadcast_to(costs.cache[:, None], (servers, number * length))
     shift = size - drained - filling
     low = np.maximum(was_open + size - filling, is_open)
-    return _Map(
+    return write_map(shift, low, cache).composed()
+
+
+def write_map(shift: Array, low: Array, cache: Array) -> CacheMap:
+    """Map of single writes, D -> min(C, max(D + shift, low)), which wait for what C cuts off."""
+    return CacheMap(
         shift,
         np.minimum(low, cache),
         cache,
         np.maximum(low - cache, 0.0),
         np.maximum(low, cache) - shift,
-    ).composed()
+    )
 
 
 def _opened(written: Ints, partition: int) -> Array:
