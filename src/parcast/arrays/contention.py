@@ -46,19 +46,13 @@ class Placement:
                     got=str(len(nodes)),
                     hint="Give one number for each.",
                 )
-        for name, least, end in (
-            ("clients", 0, None),
-            ("servers", 0, None),
-            ("serving", -1, clients),
-        ):
-            given = np.asarray(getattr(self, name))
-            ok = (given >= least) & (True if end is None else given < end)
-            must = (
-                f"be at least {least}"
-                if end is None
-                else f"be a client from 0 to {end - 1}, or -1"
-            )
-            require(f"{name} of the placement", given, ok, must=must, hint="Count from 0.")
+        limits = {"clients": (0, None), "servers": (0, None), "serving": (-1, clients)}
+        for name, (least, end) in limits.items():
+            numbers = np.asarray(getattr(self, name))
+            ok, must = numbers >= least, f"be at least {least}"
+            if end is not None:
+                ok, must = ok & (numbers < end), f"be a client from 0 to {end - 1}, or -1"
+            require(f"{name} of the placement", numbers, ok, must=must, hint="Count from 0.")
 
 
 class Load(NamedTuple):
