@@ -11,6 +11,7 @@ from parcast.words import common_unit, counted, rounded
 
 DIGITS: Final = 4
 MOST_ROWS: Final = 8
+LEGEND: Final = "used: share of the rates of the file systems; clients: that a subchunk overlaps"
 OBJECTIVES: Final = {
     "time": "least time",
     "utilisation": "highest utilisation of the file systems",
@@ -86,13 +87,12 @@ def _table(plans: Sequence[Plan], *, title: str = "") -> Table:
         Column(title="messages", cells=[_range(plan.messages) for plan in plans]),
         Column(title="balance", cells=[f"{plan.balance:.2f}" for plan in plans]),
     ]
+    if title:
+        return Table(title=title, forms=(Form(columns=columns), Form(columns=columns[:-2])))
     return Table(
-        title=title,
-        forms=(Form(columns=columns), Form(columns=columns[:-2])),
-        legend=""
-        if title
-        else "used: share of the rates of the file systems; clients: that a subchunk overlaps; "
-        "messages: of a server; balance: time of the slowest server over the fastest",
+        forms=(Form(columns=columns), Form(columns=columns[:-2], legend=LEGEND)),
+        legend=f"{LEGEND}; messages: of a server; balance: time of the slowest server over the "
+        "fastest",
     )
 
 

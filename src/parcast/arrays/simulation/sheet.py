@@ -12,6 +12,8 @@ DIGITS: Final = 4
 MEGABYTE: Final = 1e6
 MOST_NAMED: Final = 6  # servers of a row
 FASTER: Final = ("infinitely fast disks", "infinitely fast network too")
+WAITING: Final = "assembly: gathering or sending subchunks; files: waiting for the file system"
+USED: Final = "used: share of the rate of the file system"
 LIMITED: Final = {
     "file system": "the file system",
     "communication": "communication",
@@ -45,7 +47,7 @@ def _servers_table(result: RequestSimulation) -> Table:
     groups: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
     for row in result.rows():
         values = [value for key, value in row.items() if key not in ("server", "startup_s")]
-        groups.setdefault(tuple(f"{x:.6g}" for x in values), []).append(row)
+        groups.setdefault(tuple(f"{x:.{DIGITS}g}" for x in values), []).append(row)
     rows = [group[0] for group in groups.values()]
     names = [listed((str(x["server"]) for x in group), MOST_NAMED) for group in groups.values()]
     unit = common_unit([row["intermediate_s"] or 1.0 for row in rows])
@@ -72,10 +74,9 @@ def _servers_table(result: RequestSimulation) -> Table:
     ]
     narrow = [columns[0], columns[1], *columns[3:6], columns[8]]
     return Table(
-        forms=(Form(columns=columns), Form(columns=narrow)),
-        legend="assembly: gathering or sending subchunks; files: waiting for the file system; "
-        "normal, fast disks, fast network: throughput as it is, with infinitely fast disks, and "
-        "with an infinitely fast network too; used: share of the rate of the file system",
+        forms=(Form(columns=columns), Form(columns=narrow, legend=f"{WAITING}; {USED}")),
+        legend=f"{WAITING}; normal, fast disks, fast network: throughput as it is, with "
+        f"infinitely fast disks, and with an infinitely fast network too; {USED}",
     )
 
 
