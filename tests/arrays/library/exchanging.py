@@ -118,6 +118,8 @@ def refusals(io, folder):
     clients, me = len(io.clients), io.client
     last = me == clients - 1
 
+    rows = np.zeros((4, 4))
+
     def block(shape=(4, 4), dtype=float, mesh=(clients, 1)):
         return Block(np.zeros(shape, dtype), (4 * clients, 4), mesh)
 
@@ -131,6 +133,8 @@ def refusals(io, folder):
         "object": lambda: io.write(folder / "x", {"u": block(dtype=object)}),
         "longdouble": lambda: io.write(folder / "x", {"u": block(dtype=np.longdouble)}),
         "subchunk": lambda: io.write(folder / "x", {"u": block()}, subchunk=4),
+        "gap": lambda: io.write(folder / "x", {"u": Boxes([((4 * me, 0), rows)], (99, 4))}),
+        "overlap": lambda: io.write(folder / "x", {"u": Boxes([((me, 0), rows)], (9, 4))}),
         "append": lambda: io.append(folder / "x.npy", {"u": block()}),
         "option": lambda: io.write(folder / "x", {"u": block()}, atributes={}),
         "folder": lambda: io.write(folder / "no" / "x", {"u": block()}),

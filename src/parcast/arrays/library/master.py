@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from parcast.arrays.chunks import listed_chunks
 from parcast.arrays.library.client import Boxes, Described, Spent
 from parcast.arrays.library.endpoint import Endpoint
 from parcast.arrays.library.schema import Kind, Lying, Named, Schema, Stored, layout_for
@@ -156,9 +157,12 @@ def schema_of(described: Sequence[Described], told: Described, stored: Sequence[
     kinds: dict[Kind, int] = {}
     named = []
     for i, (name, shape, dtype, chunk, inner) in enumerate(stored):
-        base = shape[0] - described[0].arrays[i][1][0]  # rows before those of this request
-        lying = _lying([each.arrays[i][3] for each in described], base)
-        kind = Kind(shape, dtype, chunk, inner, lying, base)
+        own = described[0].arrays[i][1]  # without the rows before those of this request
+        boxes = [each.arrays[i][3] for each in described]
+        base = shape[0] - own[0]
+        kind = Kind(shape, dtype, chunk, inner, _lying(boxes, base), base)
+        if kind not in kinds and told.operation != "read":
+            listed_chunks(own, boxes)  # which refuses gaps and overlaps
         named.append(Named(name, kinds.setdefault(kind, len(kinds))))
     stack = options.get("stack", "")
     servers = options.get("servers", 1)
