@@ -129,7 +129,7 @@ def _content(path: Path, pending: Mapping[Path, bytes], root: Path) -> bytes:
     """Read the metadata of a node."""
     try:
         return pending[path] if path in pending else path.read_bytes()
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         raise problem(root, _no_store(root)) from None
     except OSError as failure:
         raise not_readable(path, failure) from failure
