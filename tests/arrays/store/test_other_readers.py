@@ -6,9 +6,6 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-pytest.importorskip("google_crc32c", reason="the extra arrays is not installed")
-zarr = pytest.importorskip("zarr", reason="zarr-python is not installed")
-
 from parcast.arrays.store.draft import Draft, Writer
 from parcast.arrays.store.reading import open_store
 from parcast.arrays.store.verify import verify
@@ -21,6 +18,9 @@ from tests.arrays.store.made import (
     specs,
     write_store,
 )
+
+pytest.importorskip("google_crc32c", reason="the extra arrays is not installed")
+zarr = pytest.importorskip("zarr", reason="zarr-python is not installed")
 
 often = settings(
     max_examples=40,

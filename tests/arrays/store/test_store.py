@@ -8,8 +8,6 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-pytest.importorskip("google_crc32c", reason="the extra arrays is not installed")
-
 from parcast.arrays.store import durable
 from parcast.arrays.store.codecs import crc32c
 from parcast.arrays.store.draft import Draft, Writer
@@ -25,6 +23,8 @@ from tests.arrays.store.made import (
     specs,
     write_store,
 )
+
+pytest.importorskip("google_crc32c", reason="the extra arrays is not installed")
 
 often = settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
@@ -198,9 +198,9 @@ def test_a_draft_is_not_committed_before_every_chunk_is_written(tmp_path):
 def test_a_chunk_that_is_not_written_to_its_end_is_told(tmp_path):
     spec = ArraySpec(name="u", shape=(8,), dtype="f8", subchunk=(4,))
     with Draft.create(tmp_path / "s.zarr", [spec]) as draft, Writer(draft.part) as writer:
-        with pytest.raises(ParameterError, match=r"got no elements of \[4:8\]"):
-            with writer.chunk("u", (0,)) as chunk:
-                chunk.write(np.zeros(4))
+        with pytest.raises(ParameterError) as caught, writer.chunk("u", (0,)) as chunk:
+            chunk.write(np.zeros(4))
+        assert "got no elements of [4:8]" in str(caught.value)
         with pytest.raises(RunFailed, match=r"array u, chunk 0 was not written to its end"):
             writer.flush()
 
@@ -263,8 +263,10 @@ def test_arrays_that_do_not_fit_together_are_refused(tmp_path, names, more, says
 )
 def test_a_block_of_another_shape_or_type_is_refused(tmp_path, block, says):
     spec = ArraySpec(name="u", shape=(4,), dtype="f8")
-    with Draft.create(tmp_path / "s.zarr", [spec]) as draft, Writer(draft.part) as writer:
-        with pytest.raises(ParameterError) as caught, writer.chunk("u", (0,)) as chunk:
+    draft = Draft.create(tmp_path / "s.zarr", [spec])
+    with draft, Writer(draft.part) as writer:
+        chunks = writer.chunk("u", (0,))
+        with pytest.raises(ParameterError) as caught, chunks as chunk:
             chunk.write(block)
     assert says in str(caught.value)
 

@@ -124,7 +124,7 @@ class Writer:
         self._unfinished.add((name, index))
         with self._failing(what):
             path = self._part.folder / name / layout.key(index)
-            os.makedirs(path.parent, exist_ok=True)
+            durable.make_folders(path.parent, self._part.folder)
             old = self._old(layout, index)
             try:
                 file = os.open(path, FLAGS, 0o666)
@@ -342,7 +342,7 @@ class Draft:
     def _write_small(self, name: str, content: bytes) -> None:
         """Write the metadata of a node to the draft."""
         path = self._folder / name / METADATA
-        os.makedirs(path.parent, exist_ok=True)
+        durable.make_folders(path.parent, self._folder)
         file = os.open(path, FLAGS, 0o666)
         try:
             durable.write_all(file, [content], 0)
@@ -392,7 +392,7 @@ class Draft:
             for index in self.part.chunks(name):
                 key = layout.key(index)
                 path = target / name / key
-                os.makedirs(path.parent, exist_ok=True)
+                durable.make_folders(path.parent, target)
                 os.replace(self._folder / name / key, path)
                 folders |= {path.parent, *path.parents} - {target, *target.parents}
         for folder in sorted(folders, reverse=True):

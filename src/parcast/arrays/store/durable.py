@@ -68,6 +68,21 @@ def flush_folder(folder: str | os.PathLike[str]) -> None:
         os.close(place)
 
 
+def make_folders(folder: Path, top: Path) -> None:
+    """Make a folder and those between it and `top`, which must be there."""
+    if folder == top:
+        return
+    try:
+        os.mkdir(folder)
+    except FileExistsError:
+        return
+    except FileNotFoundError:
+        if folder.parent == top:
+            raise
+        make_folders(folder.parent, top)
+        make_folders(folder, top)
+
+
 def write_all(file: int, parts: Iterable[bytes | memoryview], offset: int) -> int:
     """Write bytes at an offset of an open file, one after another; give how many it were."""
     left = [memoryview(part).cast("B") for part in parts if len(part)]
