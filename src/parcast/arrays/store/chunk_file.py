@@ -117,19 +117,25 @@ class ChunkReader:
 
 
 class ChunkWriter:
-    """A storage chunk that is being written: its boxes in order, then its index.
-
-    >>> with writer.chunk("u", (0, 0)) as chunk:  # doctest: +SKIP
-    ...     for box in chunk.boxes:
-    ...         chunk.write(gathered(box))
-    """
+    """A storage chunk that is being written: its boxes in order, then its index."""
 
     def __init__(
-        self, layout: Layout, index: Index, file: int, old: ChunkReader | None, base: int
+        self,
+        layout: Layout,
+        index: Index,
+        file: int,
+        *,
+        old: ChunkReader | None = None,
+        base: int = 0,
+        write_out: int = 0,
     ) -> None:
-        """Write to an open file; rows before `base` are those of the `old` file of the chunk."""
+        """Write to an open file; rows before `base` are those of the `old` file of the chunk.
+
+        Whenever `write_out` bytes are there, the system begins to write them to disk.
+        """
         self._layout, self._index, self._file = layout, index, file
         self._old, self._base = old, base
+        self._write_out, self._begun = write_out, 0
         self._whole = layout.grid.whole(index)
         self._inner = layout.inner
         self._entries = np.full((int(np.prod(self._inner.cells)), 2), ABSENT, layout.index_type)
@@ -228,6 +234,9 @@ class ChunkWriter:
         length = durable.write_all(self._file, parts, self._offset)
         self._entries[number] = self._offset, length
         self._offset += length
+        if self._write_out and self._offset - self._begun >= self._write_out:
+            durable.start_writing(self._file, self._begun, self._offset - self._begun)
+            self._begun = self._offset
 
     def finish(self) -> None:
         """Write the index after the last subchunk."""

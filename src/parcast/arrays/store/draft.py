@@ -63,6 +63,7 @@ from parcast.arrays.store.place import (
 )
 from parcast.errors import ParameterError, RunFailed, as_whole
 
+WRITE_OUT: Final = 8 << 20  # large enough for a long sequential access, small beside a chunk
 FLAGS: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
 
 
@@ -96,9 +97,13 @@ class Part:
 class Writer:
     """Writes storage chunks of a draft, one at a time, and flushes them."""
 
-    def __init__(self, part: Part) -> None:
-        """Begin to write to the folder of a draft."""
-        self._part = part
+    def __init__(self, part: Part, *, write_out: int = WRITE_OUT) -> None:
+        """Begin to write to the folder of a draft.
+
+        Whenever `write_out` bytes [B] of a chunk are there, the system begins to write them to
+        disk; 0: when it likes.
+        """
+        self._part, self._write_out = part, write_out
         self._unfinished: set[tuple[str, Index]] = set()
         with self._failing("The store"):
             self._unflushed = durable.Unflushed(part.folder)
@@ -129,7 +134,14 @@ class Writer:
             try:
                 file = os.open(path, FLAGS, 0o666)
                 try:
-                    writer = ChunkWriter(layout, index, file, old, self._base(name, index))
+                    writer = ChunkWriter(
+                        layout,
+                        index,
+                        file,
+                        old=old,
+                        base=self._base(name, index),
+                        write_out=self._write_out,
+                    )
                     yield writer
                     writer.finish()
                 except BaseException:

@@ -8,7 +8,7 @@ from typing import Final
 
 from parcast.arrays.store.chunk_file import ChunkReader, length_expected, subchunks_of
 from parcast.arrays.store.codecs import DamageError
-from parcast.arrays.store.grid import Box, Index, position
+from parcast.arrays.store.grid import Box, Index
 from parcast.arrays.store.layout import METADATA, Layout, label_of
 from parcast.arrays.store.nodes import Node, read_nodes
 from parcast.arrays.store.npy import open_npy
@@ -91,20 +91,19 @@ class _Check:
     def _subchunks(self, reader: ChunkReader, layout: Layout, index: Index) -> None:
         """Check the subchunks of one storage chunk."""
         whole = layout.grid.box(index)
-        cells = {position(cell, layout.inner.cells): cell for cell in layout.inner.indices()}
+        cells = [*layout.inner.indices()]
         for number, box in subchunks_of(layout, index, whole):
-            lost = box & whole
+            at = cells[number], box & whole
             if not reader.has(number):
                 if layout.is_whole:
                     message = "has no entry for it in its index"
-                    self._fault("missing subchunk", layout, index, message, cells[number], lost)
+                    self._fault("missing subchunk", layout, index, message, at=at)
                 continue
             self.subchunks += 1
             try:
                 reader.decoded(number)
             except DamageError as failure:
-                message = str(failure)
-                self._fault("damaged subchunk", layout, index, message, cells[number], lost)
+                self._fault("damaged subchunk", layout, index, str(failure), at=at)
 
     def _fault(
         self,
@@ -112,21 +111,18 @@ class _Check:
         layout: Layout,
         index: Index,
         message: str,
-        subchunk: Index | None = None,
-        lost: Box | None = None,
         *,
+        at: tuple[Index, Box] | None = None,
         is_lost: bool = True,
     ) -> None:
-        """Note a fault of a storage chunk; by default all of it is lost."""
-        if lost is None and is_lost:
-            lost = layout.grid.box(index)
-        cell = subchunk if layout.is_sharded else None
+        """Note a fault of a storage chunk, or of one of its subchunks and its box."""
+        cell, lost = at or (None, layout.grid.box(index) if is_lost else None)
         self.faults.append(
             StoreFault(
                 kind=kind,
                 array=layout.name,
                 chunk=index,
-                subchunk=cell,
+                subchunk=cell if layout.is_sharded else None,
                 file=self.named(self.root / layout.name / layout.key(index)),
                 message=f"{message}.",
                 lost=lost,
