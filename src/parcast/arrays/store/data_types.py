@@ -107,10 +107,11 @@ def fill_from_json(value: Any, dtype: "np.dtype[Any]") -> Any:
 
 def _integer_from_json(value: Any, dtype: "np.dtype[Any]") -> Any:
     """Read one integer."""
-    is_integer = dtype.kind in "iu" and isinstance(value, int) and not isinstance(value, bool)
-    if not (is_integer and np.iinfo(dtype).min <= value <= np.iinfo(dtype).max):
-        raise ValueError(f"{value!r} is no {dtype}")
-    return dtype.type(value)
+    if dtype.kind in "iu" and type(value) is int:  # which no bool is
+        info = np.iinfo(dtype)
+        if info.min <= value <= info.max:
+            return dtype.type(value)
+    raise ValueError(f"{value!r} is no {dtype}")
 
 
 def _float_from_json(value: Any, dtype: "np.dtype[Any]") -> Any:

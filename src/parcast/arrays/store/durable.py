@@ -60,7 +60,7 @@ def flush_all(folder: int) -> None:
 def start_writing(file: int, offset: int, length: int) -> None:
     """Let the system begin to write a part of an open file to disk; nothing waits for it.
 
-    Otherwise Linux begins when much has gathered, or at the flush, and the disk is idle until then.
+    Otherwise Linux begins when much has gathered, or at the flush; the disk is idle until then.
     """
     try:
         call = _libc().sync_file_range
