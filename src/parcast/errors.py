@@ -235,9 +235,9 @@ def as_whole(name: str, value: Any, *, least: int, hint: str) -> int:
 def require_kind(name: str, value: object, kind: type, *, hint: str) -> None:
     """Refuse in words what is not of a class."""
     if not isinstance(value, kind):
-        raise ParameterError(
-            name, must=f"be a {kind.__name__}", got=type(value).__name__, hint=hint
-        )
+        article = "an" if kind.__name__[0] in "AEIOU" else "a"
+        must, got = f"be {article} {kind.__name__}", type(value).__name__
+        raise ParameterError(name, must=must, got=got, hint=hint)
 
 
 def as_list(name: str, values: object, *, hint: str) -> list[Any]:

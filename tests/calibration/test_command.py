@@ -4,7 +4,6 @@ import csv
 import errno
 import json
 import os
-import re
 import subprocess
 from dataclasses import replace
 
@@ -337,13 +336,6 @@ def test_the_command_line_knows_how_many_ranks_there_may_be():
     from parcast.calibration.calibrate import MOST_RANKS as MOST
 
     assert MOST_RANKS == MOST
-
-
-def test_every_option_is_in_the_reference(parcast):
-    page = (ROOT / "docs" / "reference" / "command-line.md").read_text(encoding="utf-8")
-    section = page.split("## parcast calibrate\n")[1].split("\n## ")[0]
-    options = set(re.findall(r"--?[a-z][a-z-]+", parcast("calibrate", "--help").out))
-    assert {option for option in options if f"`{option}" not in section} <= {"--help"}
 
 
 def test_two_ranks_measure_a_network(process, tmp_path):

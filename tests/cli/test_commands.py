@@ -174,6 +174,15 @@ def test_what_follows_two_dashes_is_left_as_it_is(parcast):
             "-p is not an option of parcast run. Did you mean -np LIST?",
         ),
         (
+            ("calibrate", "-p", "4"),
+            "-p is not an option of parcast calibrate. Did you mean -np COUNT?",
+        ),
+        (
+            ("predict", "-np4"),
+            "-np is not an option of parcast predict. Did you mean -p LIST?",
+        ),
+        (("run", "sort", "-np0"), "-np must be whole numbers from 1 to "),
+        (
             ("match", "--certainty", "90"),
             "--certainty must lie between 50% and 100%, got '90'. Write for example 90%.",
         ),

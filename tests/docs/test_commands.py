@@ -29,6 +29,7 @@ PAGES = sorted(
     for page in [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]
     if BLOCK.search(page.read_text(encoding="utf-8"))
 )
+EVERYWHERE = ("--json", "-v", "--verbose", "--debug")  # in no section, but in the shared table
 REWRITE = bool(os.environ.get("PARCAST_REWRITE"))
 
 
@@ -102,10 +103,12 @@ def section_of(page, command):
 def test_every_option_is_in_the_reference(parcast, command):
     page = REFERENCE.read_text(encoding="utf-8")
     section = section_of(page, command)
+    shared = page.split("\n## What all commands share\n")[1].split("\n### ")[0]
     if "(#parcast-run-pipeline)" in section:  # the options that commands have in common
         section += section_of(page, "run pipeline")
     told = parcast(*command.split(), "--help").out
-    options = re.findall(r"^  (?:-\w+, )*(--[a-z-]+)", told, re.MULTILINE)
+    lines = re.findall(r"^  (-.*)$", told, re.MULTILINE)
+    options = {x for line in lines for x in re.findall(r"(?:^|, | / )(--?\w[\w-]*)", line)}
     assert options
-    for option in options:
-        assert option in section or option == "--help"
+    for option in options - {"-h", "--help"}:
+        assert f"`{option}" in (shared if option in EVERYWHERE else section), option

@@ -214,10 +214,3 @@ def test_a_fit_that_has_not_converged_ends_with_1(parcast, monkeypatch):
     monkeypatch.setattr("parcast.fitting.fit.fit", unsure)
     said = parcast("fit", "program.toml", "times.csv")
     assert (said.status, said.err) == (1, "parcast: no: not everything is determined.\n")
-
-
-def test_every_option_is_in_the_reference(parcast):
-    page = (ROOT / "docs" / "reference" / "command-line.md").read_text(encoding="utf-8")
-    for word in parcast("fit", "--help").out.split():
-        if word.startswith("--") and word.strip("-").isalpha():
-            assert word in page

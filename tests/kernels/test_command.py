@@ -232,17 +232,6 @@ def test_a_program_without_a_size_takes_one_of_its_own(parcast, monkeypatch):
     assert asked == [(name, [kernel_named(name).example]) for name in KERNELS]
 
 
-def test_every_option_is_in_the_reference(parcast):
-    from tests.docs.test_commands import REFERENCE
-
-    page = REFERENCE.read_text(encoding="utf-8")
-    section = page.split("## parcast run\n")[1].split("\n## ")[0]
-    for word in parcast("run", "--help").out.split():
-        if word.startswith("--") and word.strip("-.,") not in ("help", ""):
-            for option in word.strip(".,").split("/"):
-                assert option in section, option
-
-
 def test_ranks_are_started_for_it(parcast):
     said = parcast("run", "fractal", "-n", "500", "-np", "2", "--time-limit", "60s")
     assert (said.status, said.err) == (0, "")

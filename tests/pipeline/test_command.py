@@ -30,14 +30,18 @@ def items(end):
 def task(n):
     return np.array([n, 1])
 """
+WORDS = """
+def items(*words):
+    return words
+"""
 
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
-    """A folder with two jobs and three texts, two of them deeper."""
+    """A folder with two jobs and three texts, one of them deeper."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", [*sys.path])
-    for name in ("count_words_of_test", "numbers_of_test", "job_of_test"):
+    for name in ("count_words_of_test", "numbers_of_test", "job_of_test", "words_of_test"):
         monkeypatch.delitem(sys.modules, name, raising=False)
     (tmp_path / "count_words_of_test.py").write_text(COUNT)
     (tmp_path / "numbers_of_test.py").write_text(NUMBERS)
@@ -47,6 +51,19 @@ def folder(tmp_path, monkeypatch):
     (tmp_path / "texts" / "a.txt").write_text("or not")
     (tmp_path / "texts" / "deep" / "c.txt").write_text("to be")
     return tmp_path
+
+
+def job(folder, text):
+    """Write a job, whose items are by default the words that it is given."""
+    (folder / "job_of_test.py").write_text(text if "items" in text else WORDS + text)
+    return "job_of_test.py"
+
+
+def load(path):
+    """Read a value that was written."""
+    if path.suffix == ".json":
+        return json.loads(path.read_text())
+    return pickle.loads(path.read_bytes()) if path.suffix == ".pickle" else np.load(path).tolist()
 
 
 BAD_ITEM = """
@@ -71,12 +88,6 @@ def test_a_failure_is_mended_with_options(parcast, folder, ranks):
     assert said.err.startswith("parcast: Item 30 failed")
     assert "Correct it, or skip such items with --skip-errors.\nTraceback" in said.err
     assert said.err.endswith("go on with --resume.\n") == (ranks == 2)
-
-
-def job(folder, text):
-    """Write a job."""
-    (folder / "job_of_test.py").write_text(text)
-    return "job_of_test.py"
 
 
 @pytest.mark.usefixtures("folder")
@@ -105,13 +116,72 @@ def test_counts_are_written_as_a_table(parcast):
     assert Path("counts.csv").read_text() == "key,value\nor,1\nnot,1\n"
 
 
-def test_a_value_without_a_place_in_a_format_is_refused_and_leaves_no_file(parcast, folder):
-    name = job(folder, "merge = 'sum'\ndef task(item):\n    return 1j\n")
-    said = parcast("run", "pipeline", name, "x", "-o", "value.json")
+@pytest.mark.parametrize(
+    ("task", "output", "other"),
+    [
+        ("1j", "value.json", "value.json.pickle"),
+        ("3", "value.csv", "value.csv.json"),
+        ("'abc'", "value.csv", "value.csv.json"),
+        ("{1j: 2}", "value.npy", "value.npy.pickle"),
+    ],
+)
+def test_a_value_that_does_not_fit_is_written_beside_the_output(
+    parcast, folder, task, output, other
+):
+    name = job(folder, f"def task(item):\n    return {task}\n")
+    said = parcast("run", "pipeline", name, "x", "-o", output, "-o", "whole.pickle")
     assert said.status == 2
-    assert "a complex" in said.err
-    assert ".pickle" in said.err
-    assert not Path("value.json").exists()
+    value = pickle.loads(Path("whole.pickle").read_bytes())
+    assert f"parcast: {output} cannot hold a value of type {type(value).__name__}: " in said.err
+    assert f"The value was written to {other}." in said.err
+    assert f"value       {value!r}" in said.out
+    assert not Path(output).exists()
+    assert load(Path(other)) == value
+
+
+@pytest.mark.parametrize("output", ["full.json", "full.npy", "full.pickle"])
+@pytest.mark.usefixtures("folder")
+def test_a_value_is_not_lost_if_the_disk_is_full(parcast, monkeypatch, tmp_path, output):
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    Path(output).symlink_to("/dev/full")
+    said = parcast("run", "pipeline", "numbers_of_test.py", "5", "-o", output, "-o", "well.json")
+    assert said.status == 2
+    [other] = tmp_path.glob(f"parcast-*/{output}")
+    why = "no space left on device"
+    assert (
+        said.err
+        == f"parcast: {output} cannot be written: {why}. The value was written to {other}.\n"
+    )
+    assert np.array_equal(load(other), [10, 5])
+    assert json.loads(Path("well.json").read_text()) == [10, 5]
+
+
+def test_a_value_that_cannot_be_written_at_all_is_shown(parcast, folder):
+    name = job(folder, "def task(item):\n    return (x for x in item)\n")
+    said = parcast("run", "pipeline", name, "abc", "-o", "value.json")
+    assert said.status == 2
+    assert "No other file could be written either." in said.err
+    assert "value       <generator object" in said.out
+    assert [x.name for x in folder.glob("value*")] == []
+
+
+def test_rows_are_a_table_whatever_columns_they_have(parcast, folder):
+    rows = "[{'a': 1}, {'a': 2, 'b': 3}], [(3, 'x'), (1, 'y')], [5, 6]"
+    name = job(folder, f"def task(item):\n    return [{rows}][int(item)]\n")
+    for item, table in (("0", "a,b\n1,\n2,3\n"), ("1", "0,1\n3,x\n1,y\n"), ("2", "value\n5\n6\n")):
+        said = parcast("run", "pipeline", name, item, "-o", "-")
+        assert (said.status, said.out, said.err) == (0, table, "")
+
+
+@pytest.mark.parametrize("option", ["--json", "-o-"])
+def test_a_value_that_cannot_be_printed_is_written(parcast, folder, option):
+    name = job(folder, "def task(item):\n    return 1j\n")
+    said = parcast("run", "pipeline", name, "x", option)
+    assert said.status == 2
+    other = f"job_of_test.{'json' if option == '--json' else 'csv'}.pickle"
+    assert said.err.endswith(f"The value was written to {other}.\n")
+    assert load(Path(other)) == 1j
+    assert said.out == "" or json.loads(said.out)["items"] == 1
 
 
 @pytest.mark.usefixtures("folder")
@@ -125,14 +195,14 @@ def test_the_value_is_shown_and_printed_as_json(parcast):
 
 
 def test_lines_of_standard_input_are_items(parcast, folder):
-    name = job(folder, "def task(line):\n    return line + ';'\n")
+    name = job(folder, "def task(line):  # no items()\n    return line + ';'\n")
     said = parcast("run", "pipeline", name, "-", "--json", stdin="a\nb c\n")
     assert json.loads(said.out)["value"] == "a;b c;"
 
 
 @pytest.mark.usefixtures("folder")
 def test_reductions_are_added_to_a_file(parcast):
-    options = ["--every", "2", "--server", "sums.jsonl"]
+    options = ["--every", "2", "-o", "sums.jsonl"]
     assert parcast("run", "pipeline", "numbers_of_test.py", "5", *options).status == 0
     rows = [json.loads(line) for line in Path("sums.jsonl").read_text().splitlines()]
     assert [(row["first"], row["stop"], row["value"]) for row in rows] == [
@@ -140,6 +210,37 @@ def test_reductions_are_added_to_a_file(parcast):
         (2, 4, [5, 2]),
         (4, 5, [4, 1]),
     ]
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "says"),
+    [
+        ("", [], "-o must be given with --every."),
+        ("", ["-o", "a.json"], "-o must be one path that ends in .jsonl or .pickle with --every"),
+        ("", ["-o", "a.jsonl", "-o", "b.jsonl"], "-o must be one path that ends in .jsonl"),
+        ("server = print\n", ["-o", "a.jsonl"], "JOB must define no server() for -o with --every"),
+    ],
+)
+def test_reductions_are_not_lost(parcast, folder, text, options, says):
+    name = job(folder, f"def task(item):\n    return int(item)\n{text}")
+    said = parcast("run", "pipeline", name, "1", "2", "--every", "1", *options)
+    assert (said.status, said.out) == (2, "")
+    assert said.err.startswith(f"parcast: {says}")
+
+
+def test_a_reduction_that_is_no_json_is_refused_in_words(parcast, folder):
+    name = job(folder, "def task(item):\n    return 1j\n")
+    said = parcast("run", "pipeline", name, "1", "2", "--every", "1", "-o", "a.jsonl")
+    assert said.status == 4
+    assert said.err.endswith("a.jsonl: JSON has no complex. Choose a .pickle file.\n")
+
+
+def test_a_job_may_take_reductions_itself(parcast, folder):
+    server = "def server(x):\n    with open('seen', 'a') as f:\n        f.write(f'{x.value} ')\n"
+    name = job(folder, f"def task(item):\n    return int(item)\n{server}")
+    said = parcast("run", "pipeline", name, "1", "2", "3", "--every", "2")
+    assert (said.status, Path("seen").read_text()) == (0, "3 3 ")
+    assert "value" not in said.out
 
 
 def test_items_that_fail_are_named_or_skipped(parcast, folder):
@@ -155,31 +256,102 @@ def test_items_that_fail_are_named_or_skipped(parcast, folder):
 
 
 @pytest.mark.parametrize(
-    ("text", "words"),
+    ("text", "says"),
     [
-        ("def task(:\n    pass\n", ["line 1", "SyntaxError"]),
-        ("x = 1\nimport no_such_module\n", ["line 2", "no_such_module"]),
-        ("def tusk(item):\n    pass\n", ["task", "must be a function", "tusk"]),
+        (
+            "def task(:\n    pass\n",
+            "line 1  SyntaxError: invalid syntax in 'def task(:'. Correct it.",
+        ),
+        ("x = 1\nimport no_such_module\n", "line 2  ModuleNotFoundError: No module named"),
+        ("import sys\nsys.exit('no data')\n", "line 2  SystemExit: no data. Correct it."),
+        (
+            "def tusk(item):\n    pass\n",
+            "file  defines no task. Write for example: def task(path)",
+        ),
+        ("x = 1\ntask = 3\n", "line 2  task  must be callable, got 3."),
+        ("def task(x):\n    pass\n\nmerge = 'summ'\n", "line 4  merge  must be a function of two"),
     ],
 )
-def test_a_job_that_cannot_be_imported_is_refused_with_its_line(parcast, folder, text, words):
-    said = parcast("run", "pipeline", job(folder, text), "x")
+def test_what_is_wrong_in_a_job_is_told_with_its_line(parcast, folder, text, says):
+    (folder / "job_of_test.py").write_text(text)
+    said = parcast("run", "pipeline", "job_of_test.py", "texts")
     assert said.status == 3
-    assert all(word in said.err for word in words), said.err
+    assert said.err.startswith(f"parcast: job_of_test.py: 1 problem\n  {says}")
+    assert "Traceback" not in said.err
+
+
+def test_an_error_in_another_file_is_told_where_the_job_imports_it(parcast, folder):
+    (folder / "words_of_test.py").write_text("\n\ndef task(:\n")
+    (folder / "job_of_test.py").write_text("x = 1\nfrom words_of_test import task\n")
+    said = parcast("run", "pipeline", "job_of_test.py", "texts")
+    assert "line 2  SyntaxError: invalid syntax (words_of_test.py, line 3). Correct" in said.err
+
+
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [
+        ("missing.py", "be a Python file, got missing.py, which does not exist."),
+        ("texts", "be a Python file, got a folder."),
+        ("texts/a.txt", "be a Python file, got texts/a.txt, which does not end in .py."),
+        ("json.py", "have a name of its own, got json.py, which is that of "),
+        ("no-name.py", "have the name of a module, got no-name.py. Rename it"),
+    ],
+)
+def test_what_is_no_job_is_refused(parcast, folder, name, says):
+    for other in ("json.py", "no-name.py"):
+        (folder / other).write_text(COUNT)
+    said = parcast("run", "pipeline", name, "texts")
+    assert said.status == 2
+    assert said.err.startswith(f"parcast: JOB must {says}")
 
 
 @pytest.mark.usefixtures("folder")
-def test_what_is_no_job_is_refused(parcast):
-    for name, words in (
-        ("missing.py", "must be a Python file"),
-        ("texts/a.txt", "must be a Python file"),
-        ("json.py", "name of its own"),
-        ("no-name.py", "name of a module"),
-    ):
-        Path(name).write_text(COUNT) if name.endswith("e.py") or name == "json.py" else None
-        said = parcast("run", "pipeline", name, "x")
-        assert said.status == 2
-        assert words in said.err, said.err
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        ([], "be given. Name files or folders, or define items() in count_words_of_test.py."),
+        (["missing"], "be a file or folder that exists, got missing. For items that are not"),
+        (["texts", "no/a.txt"], "be a file or folder that exists, got no/a.txt."),
+        (["texts/*.md"], "be a file or folder that exists, got texts/*.md."),
+    ],
+)
+def test_files_that_do_not_exist_are_refused(parcast, arguments, says):
+    said = parcast("run", "pipeline", "count_words_of_test.py", *arguments)
+    assert (said.status, said.out) == (2, "")
+    assert said.err.startswith(f"parcast: ARGUMENT must {says}")
+
+
+def test_arguments_that_mean_nothing_are_refused(parcast, folder):
+    name = job(folder, "items = [1, 2]\ndef task(item):\n    return item\n")
+    assert "value       3" in parcast("run", "pipeline", name).out
+    said = parcast("run", "pipeline", name, "texts")
+    assert said.status == 2
+    assert said.err.startswith("parcast: ARGUMENT must be left out, got texts.")
+
+
+@pytest.mark.parametrize("ranks", [1, 2])
+def test_an_empty_folder_has_no_items(parcast, folder, ranks):
+    (folder / "empty").mkdir()
+    said = parcast(
+        *("run", "pipeline", "count_words_of_test.py", "empty", "-o", "a.json", "-np", ranks)
+    )
+    assert (said.status, said.err) == (0, "")
+    assert "warning:    There were no items" in said.out
+    assert json.loads(Path("a.json").read_text()) == {}
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_pattern_stands_for_files(parcast):
+    said = parcast("run", "pipeline", "count_words_of_test.py", "texts/*.txt", "texts/a.txt")
+    assert "3 items on 1 rank" in said.out
+
+
+@pytest.mark.parametrize("option", ["--resume", "--checkpoint-every=5s"])
+@pytest.mark.usefixtures("folder")
+def test_options_of_checkpoints_require_one(parcast, option):
+    said = parcast("run", "pipeline", "numbers_of_test.py", "3", option)
+    assert said.status == 2
+    assert said.err.startswith(f"parcast: {option.partition('=')[0]} requires --ch")
 
 
 @pytest.mark.usefixtures("folder")
@@ -201,8 +373,22 @@ def test_arguments_that_items_refuses_are_told(parcast, arguments, status, words
 def test_a_merge_that_does_not_exist_is_refused_by_its_option(parcast):
     said = parcast("run", "pipeline", "numbers_of_test.py", "3", "--merge", "count")
     assert said.status == 2
-    assert "--merge must be" in said.err
+    assert said.err.startswith("parcast: --merge must be")
     assert "counts" in said.err
+
+
+@pytest.mark.usefixtures("folder")
+def test_shards_of_what_has_no_parts_are_refused_by_their_option(parcast, folder):
+    name = job(folder, "def task(item):\n    return 1\n")
+    said = parcast("run", "pipeline", name, "a", "b", "--shards", "2")
+    assert said.status == 4
+    assert said.err.startswith("parcast: Sums of type int have no parts for --shards 2. Return")
+    assert "Traceback" not in said.err
+
+
+def test_only_the_beginning_of_a_long_value_is_shown(parcast, folder):
+    name = job(folder, "def task(item):\n    return [item * 50]\n")
+    assert "... (-o PATH writes all of it)" in parcast("run", "pipeline", name, *"abcdefg").out
 
 
 @pytest.mark.usefixtures("folder")
@@ -222,7 +408,7 @@ def test_a_batch_script_runs_the_command_on_ranks_of_slurm(parcast):
 
 def test_a_batch_script_runs_with_a_stand_in_for_srun(parcast, folder):
     parcast(
-        *("run", "pipeline", "numbers_of_test.py", "9", "-np", "2", "--slurm", "job.sh"),
+        *("run", "pipeline", "numbers_of_test.py", "9", "-np2", "--slurm", "job.sh"),
         *("-o", "sum.json"),
     )
     tools = folder / "tools"
@@ -245,7 +431,18 @@ def test_a_batch_script_runs_with_a_stand_in_for_srun(parcast, folder):
 
 
 def test_words_of_a_command_are_those_that_were_written():
-    written = ["a b.py", "-np", "4", "--slurm", "x.sh", "-o", "y.csv", "--slurm=z", "-np=3"]
+    written = [
+        "a b.py",
+        "-np",
+        "4",
+        "--slurm",
+        "x.sh",
+        "-o",
+        "y.csv",
+        "--slurm=z",
+        "-np=3",
+        "-np2",
+    ]
     assert command_of("parcast run pipeline", written) == [
         *("parcast", "run", "pipeline", "a b.py", "-o", "y.csv"),
     ]

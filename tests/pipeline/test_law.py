@@ -356,8 +356,9 @@ def test_what_holds_at_some_points_is_not_said_elsewhere():
         ),
         (
             {"pipelines": "p / 10"},
-            "pipelines must be a whole number, got 1.6. Choose p so that it is one.",
+            'p must give a whole number of pipelines = "p / 10", got 16. Choose another p.',
         ),
+        ({"pipelines": "1.5"}, "pipelines must be a whole number, got 1.5. Use for example 4."),
         (
             {"form": "serial", "fan_in": 3},
             "processors of a pipeline must be a power of 3 in the published schedule, got 16. "

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import parcast
 from parcast.errors import ParameterError
 from parcast.pipeline.merges import (
-    merge_named,
+    known_merge,
     shard_of,
     split_counts,
     split_sum,
@@ -25,7 +25,7 @@ lists = st.lists(st.lists(st.integers(0, 9), max_size=6), min_size=1, max_size=6
 @given(runs=lists)
 def test_sorted_runs_are_merged_into_one(runs):
     expected = sorted(x for run in runs for x in run)
-    merge = merge_named("sorted")
+    merge = known_merge("sorted").merge
     assert merge.of([sorted(run) for run in runs]) == expected
     arrays = [np.array(sorted(run), dtype=float) for run in runs]
     assert merge.of(arrays).tolist() == expected
@@ -34,7 +34,7 @@ def test_sorted_runs_are_merged_into_one(runs):
 
 @given(runs=lists, count=st.integers(1, 9))
 def test_the_largest_are_kept_and_of_equal_ones_those_of_earlier_items(runs, count):
-    merge = merge_named(f"top:{count}")
+    merge = known_merge(f"top:{count}").merge
     scored = [[(x, i) for x in run] for i, run in enumerate(runs)]
     expected = sorted((x for run in scored for x in run), key=lambda pair: (-pair[0], pair[1]))
     merged = merge.of([[], *scored])
@@ -45,7 +45,7 @@ def test_the_largest_are_kept_and_of_equal_ones_those_of_earlier_items(runs, cou
 
 @given(counts=st.lists(st.dictionaries(st.text(max_size=2), st.integers(-5, 5)), min_size=1))
 def test_counts_are_added_by_key(counts):
-    merged = merge_named("counts").of([dict(x) for x in counts])
+    merged = known_merge("counts").merge.of([dict(x) for x in counts])
     for key in {key for x in counts for key in x}:
         assert merged[key] == sum(x.get(key, 0) for x in counts)
 
@@ -82,9 +82,9 @@ def test_a_merge_that_is_not_known_is_refused(name):
     with pytest.raises(
         ParameterError, match=r"merge must be a function of two results, .* Define"
     ):
-        merge_named(name)
+        known_merge(name)
 
 
 def test_a_name_that_is_nearly_right_is_suggested():
     with pytest.raises(ParameterError, match="Did you mean sorted"):
-        merge_named("sortd")
+        known_merge("sortd")

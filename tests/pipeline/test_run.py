@@ -33,28 +33,55 @@ def test_results_are_merged_in_the_order_of_the_items():
 
 
 def test_no_items_give_zero_and_one_gives_its_result():
-    assert parcast.run_pipeline([], len).value is None
-    assert parcast.run_pipeline([], len, zero=0).value == 0
-    assert parcast.run_pipeline(["abc"], len).value == 3
-    assert parcast.run_pipeline([], len, every=5).reductions == 0
-    assert parcast.run_pipeline([], list, "counts", shards=2, zero={}).value == [{}, {}]
+    for merge, zero in (("sum", 0), ("counts", {}), ("sorted", []), ("top:3", []), (max, None)):
+        assert parcast.run_pipeline(iter([]), len, merge).value == zero
+    nothing = parcast.run_pipeline([], len, zero="nothing")
+    assert (nothing.value, nothing.items) == ("nothing", 0)
+    assert "warning" in str(nothing)
+    assert "There were no items" in str(nothing)
+    assert parcast.run_pipeline([], len, zero=None).value is None
+    assert parcast.run_pipeline([], len, every=5, server=print).reductions == 0
+    first, second = parcast.run_pipeline([], list, "counts", shards=2).value
+    first["a"] = 1
+    assert second == {}
+    one = parcast.run_pipeline(["abc"], len)
+    assert (one.value, one.warnings) == (3, ())
+    assert parcast.run_pipeline([], dict, "counts").value == {}  # not what was changed above
+
+
+def test_the_largest_of_one_item_are_in_order_and_no_more_than_asked_for():
+    task = [1, 3, 2].copy
+    assert parcast.run_pipeline([0], lambda _: task(), "top:2").value == [3, 2]
+    largest = parcast.run_pipeline([0], lambda _: task(), "top:2", finish=sum)
+    assert largest.value == 5
+
+
+def test_results_that_a_named_merge_does_not_take_are_said():
+    for merge, keys, says in (
+        ("counts", {}, r'The merge "counts" takes mappings of numbers, got int: .*items.*Return'),
+        ("counts", {"shards": 2}, r'The merge "counts" takes mappings of numbers, got int: '),
+        ("sorted", {}, r'The merge "sorted" takes sorted arrays or lists, got int: '),
+        ("top:2", {}, r'The merge "top:2" takes lists of numbers, or of tuples .*, got int: '),
+        ("sum", {"shards": 2}, r"Sums of type int have no parts for shards=2\. Return arrays"),
+    ):
+        with pytest.raises(RunFailed, match=says):
+            parcast.run_pipeline([1, 2], int, merge, **keys)
 
 
 def test_items_are_taken_as_they_are_needed():
     taken, done = [], []
 
     def items():
-        for i in range(50):
+        for i in range(1000):
             taken.append(i)
             yield i
 
     def task(i):
         done.append(len(taken) - i)
-        time.sleep(0.03)
         return i
 
-    parcast.run_pipeline(items(), task)
-    assert max(done) <= 8
+    parcast.run_pipeline(items(), task, batch=1)
+    assert max(done) <= 6  # a span of 4, and 2 ahead
 
 
 def test_reductions_are_served_during_the_run_and_in_order():
@@ -106,8 +133,10 @@ def test_a_task_has_a_time_limit_and_may_be_tried_again():
             time.sleep(10)
         return i
 
-    assert parcast.run_pipeline([5], task, timeout=0.1, retries=1).value == 5
-    assert slept == [5, 5]
+    result = parcast.run_pipeline([5], task, timeout=0.1, retries=1)
+    assert (result.value, result.retried, slept) == (5, 1, [5, 5])
+    assert result.to_document()["retried"] == 1
+    assert "retried     1 attempt after a task had failed" in str(result)
 
 
 def test_a_run_outside_the_main_thread_keeps_no_time_limit_for_tasks():
@@ -177,10 +206,14 @@ def test_an_interrupted_run_repeats_only_what_its_checkpoint_lacks(tmp_path, eve
     before = len(ran)
     result = run("a")
     again = ran[before:]
+    assert result.resumed_items == result.to_document()["resumed_items"] == 50 - len(again)
+    assert f"resumed     {50 - len(again)} items of an interrupted run" in str(result)
     assert len(again) <= 25
     assert min(again) > 20
     assert not list((tmp_path / "kept").iterdir())
     whole = run("b")
+    assert whole.resumed_items == 0
+    assert "resumed" not in str(whole)
     assert result.value == whole.value
     assert result.items == whole.items == 50
     assert (tmp_path / "a.jsonl").read_bytes() == (tmp_path / "b.jsonl").read_bytes()
@@ -268,10 +301,17 @@ def test_progress_and_remaining_time_are_told():
         ({"server": 7}, "server must be a function, or a file that ends in .jsonl or .pickle, g"),
         ({"server": "no/folder.jsonl"}, "no/folder.jsonl must be in a folder that exists."),
         (
+            {"every": 2},
+            "server must be given with every. It gets the reductions, of which none is",
+        ),
+        ({"trace": "t.txt"}, "trace must end in .jsonl or .jsonl.gz, got t.txt."),
+        (
             {"server_rank": 0, "server": print},
             "server_rank must be None on one rank",
         ),
-        ({"comm": "world"}, "comm must be a Intracomm, got str."),
+        ({"comm": "world"}, "comm must be an Intracomm, got str."),
+        ({"resume": True}, "resume must be given with checkpoint. Name the folder with the check"),
+        ({"time_limit": 0}, "time_limit must be above 0, got 0"),
         ({"trace": "no/trace.jsonl"}, "no/trace.jsonl must be in a folder that exists."),
     ],
 )
@@ -327,3 +367,13 @@ def test_one_process_needs_no_mpi():
         check=True,
     )
     assert done.stdout == "36\n"
+
+
+def test_a_trace_that_the_disk_does_not_take_costs_no_value(tmp_path):
+    trace = tmp_path / "full.jsonl"
+    trace.symlink_to("/dev/full")
+    result = parcast.run_pipeline(range(5), abs, trace=trace)
+    assert result.value == 10
+    assert result.warnings == (
+        f"The trace cannot be written to {trace}: no space left on device.",
+    )

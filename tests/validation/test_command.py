@@ -4,7 +4,6 @@ import csv
 import io
 import json
 import os
-import re
 import signal
 
 import pytest
@@ -13,7 +12,6 @@ from parcast.errors import RunFailed
 from parcast.timings.csv_files import read_measurements
 from parcast.validation import runs as validate_runs
 from parcast.validation import validate as verb
-from tests.conftest import ROOT
 from tests.validation.validated import FakeRunner, lawful, subject
 
 
@@ -229,10 +227,3 @@ def test_refusals(parcast, machine, args, status, says):
     assert said.status == status
     assert says in said.err
     assert said.out == ""
-
-
-def test_every_option_is_in_the_reference(parcast):
-    page = (ROOT / "docs" / "reference" / "command-line.md").read_text(encoding="utf-8")
-    section = page.split("## parcast validate\n")[1].split("\n## ")[0]
-    for option in re.findall(r"--[a-z-]+", parcast("validate", "--help").out):
-        assert option in section or option in {"--help", "--hosts", "--link"}

@@ -15,7 +15,7 @@ FORMER: Final[Mapping[str, str]] = {  # spellings of options that were renamed; 
 }
 
 
-COUNTS: Final = ("-p LIST", "-np LIST")
+COUNTS: Final = ("-p", "-np")
 MEANT: Final[Mapping[str, Sequence[str]]] = {  # options of other programs, and ours instead
     **dict.fromkeys(("--cores", "--nodes", "--ntasks", "--nprocs", "--processes"), COUNTS),
     **dict.fromkeys(("-np", "-p", "--np", "--procs", "--processors", "--ranks"), COUNTS),
@@ -68,9 +68,12 @@ class Answering(click.Command):
             if word == "--":
                 yield from args[i:]
                 return
+            if word.startswith("-np") and not own & {"-np", "--np"}:  # click reads it as -n
+                raise click.NoSuchOption("-np", ctx=ctx)
+            if word.startswith("-np") and word[3:4].isdigit():  # as mpiexec takes it: -np4
+                yield from ("-np", word[3:])
+                continue
             old, equals, value = word.partition("=")
-            if old == "-np" and not own & {"-np", "--np"}:  # click reads it as -n with a value
-                raise click.NoSuchOption(old, ctx=ctx)
             new = former.get(old)
             if new is None:
                 yield word
@@ -144,7 +147,9 @@ def in_our_words(failure: click.UsageError) -> str:
             where = f" of {ctx.command_path}" if ctx else ""
             meant = [x for x in MEANT.get(name, ()) if x.split()[0] in every]
             hint = did_you_mean(name, [*every, "--help"], cutoff=NEAR)
-            hint = f" Did you mean {meant[0]}?" if meant else hint
+            if meant:
+                value = [f" {_value(x)}" for x in known if meant[0] in _spellings(x)]
+                hint = f" Did you mean {''.join([meant[0], *value])}?"
             return f"{name:.60} is not an option{where}.{hint}"
         case click.BadOptionUsage(option_name=name):
             option = next((x for x in known if name in _spellings(x)), None)

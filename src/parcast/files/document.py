@@ -99,12 +99,8 @@ def check_place(path: str | os.PathLike[str]) -> None:
 
 def write_document(path: str | os.PathLike[str], pieces: Iterable[str]) -> None:
     """Write text to a UTF-8 file, which is replaced only when all of it has been written."""
-    try:
-        with replacing(path) as draft, draft.open("w", encoding="utf-8", newline="") as stream:
-            stream.writelines(pieces)
-    except OSError as failure:  # a full disk does not say which file
-        failure.filename = failure.filename or os.fspath(path)
-        raise
+    with replacing(path) as draft, draft.open("w", encoding="utf-8", newline="") as stream:
+        stream.writelines(pieces)
 
 
 @contextmanager
@@ -117,17 +113,20 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
     target = Path(os.path.realpath(path))
     if _is_read_only(target):
         raise PermissionError(errno.EACCES, "it is read-only", os.fspath(path))
-    if _is_special(target):
-        yield target
-        return
-    draft = _new_draft(target)
+    is_special = _is_special(target)
+    draft = target if is_special else _new_draft(target)
     try:
         yield draft
-        if target.exists():
+        if target.exists() and not is_special:
             draft.chmod(target.stat().st_mode & 0o777)
-        draft.replace(target)
+        if not is_special:
+            draft.replace(target)
+    except OSError as failure:  # a full disk does not say which file
+        failure.filename = failure.filename or os.fspath(path)
+        raise
     finally:
-        draft.unlink(missing_ok=True)
+        if not is_special:
+            draft.unlink(missing_ok=True)
 
 
 def _is_special(target: Path) -> bool:

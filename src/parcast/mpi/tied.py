@@ -22,13 +22,19 @@ def tied(command: Sequence[str]) -> list[str]:
     return [sys.executable, "-I", "-S", __file__, str(os.getpid()), *command]
 
 
-def main(arguments: Sequence[str]) -> None:
-    """Become a program, tied to a process that is the parent; end where that is gone already."""
+def end_with(parent: int, number: int) -> None:
+    """Let the end of the parent send this process a signal; end at once if it is gone already."""
     import ctypes
 
-    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, int(signal.SIGTERM), 0, 0, 0)
-    if os.getppid() == int(arguments[0]):
-        os.execv(arguments[1], list(arguments[1:]))
+    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, number, 0, 0, 0)
+    if os.getppid() != parent:
+        os._exit(0)
+
+
+def main(arguments: Sequence[str]) -> None:
+    """Become a program, tied to a process that is the parent; end where that is gone already."""
+    end_with(int(arguments[0]), int(signal.SIGTERM))
+    os.execv(arguments[1], list(arguments[1:]))
 
 
 if __name__ == "__main__":

@@ -1,47 +1,55 @@
 """Arguments of `run_pipeline`, checked."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from parcast.errors import ParameterError, as_number, as_whole, require
+from parcast.errors import Argument, ParameterError, as_number, as_whole, require
 from parcast.pipeline.engine.job import Job
 from parcast.pipeline.engine.static import require_static
-from parcast.pipeline.merges import SPLITS, merge_named
+from parcast.pipeline.engine.tree import EMPTY
+from parcast.pipeline.merges import known_merge
 from parcast.pipeline.serving import server_stage
 from parcast.units import shown
 
 
 def job_of(given: Mapping[str, Any]) -> Job:
     """Make the job of the arguments of `run_pipeline`, by their names."""
-    merge, batch = given["merge"], given["batch"]
+    merge, batch = known_merge(given["merge"]), given["batch"]
+    finish, server = _function(given, "finish"), server_stage(given["server"])
+    every = _whole(given, "every")
+    if every is not None and server is None and finish is None:
+        hint = "It gets the reductions, of which none is kept. Name for example a .jsonl file."
+        raise ParameterError("server", must=("be given with ", Argument("every")), hint=hint)
     folders = {name: given[name] for name in ("directory", "checkpoint")}
     return Job(
         task=_function(given, "task", is_needed=True),
-        merge=merge_named(merge),
-        zero=given["zero"],
+        merge=merge.merge,
+        zero=merge.zero() if given["zero"] is EMPTY else given["zero"],
         setup=_function(given, "setup"),
-        finish=_function(given, "finish"),
-        split=_function(given, "split") or SPLITS.get(str(merge)),
-        server=server_stage(given["server"]),
+        finish=finish if merge.finish is None else partial(_finished, merge.finish, finish),
+        split=_function(given, "split") or merge.split,
+        server=server,
         server_rank=_whole(given, "server_rank", least=0),
         name=str(given["name"]),
         schedule=_one_of(given, "schedule", ("adaptive", "source")),
         fan_in=as_whole("fan_in", given["fan_in"], least=2, hint="2 makes a binary tree."),
         shards=as_whole("shards", given["shards"], least=1, hint="1 is one result."),
         pipelines=as_whole("pipelines", given["pipelines"], least=1, hint="1 is a single one."),
-        every=_whole(given, "every"),
+        every=every,
         batch=None if batch == "auto" else _whole(given, "batch"),
         window=_whole(given, "window"),
         skips=_one_of(given, "on_error", ("raise", "skip")) == "skip",
         retries=as_whole("retries", given["retries"], least=0, hint="0 is one attempt."),
         timeout=amount("timeout", given["timeout"], hint="Give it in seconds."),
         memory=amount("memory", given["memory"], hint="Give it in bytes."),
+        time_limit=amount("time_limit", given["time_limit"], hint="Give it in seconds."),
         checkpoint_every=_seconds(given, "checkpoint_every"),
         resumes=bool(given["resume"]),
         signature=str(given["signature"]),
         check=bool(given["check"]),
-        is_traced=given["trace"] is not None,
+        is_traced=_is_traced(given["trace"]),
         **{name: None if x is None else Path(x).absolute() for name, x in folders.items()},
     )
 
@@ -65,6 +73,21 @@ def require_ranks(job: Job, count: int) -> None:
         )
     if job.schedule == "source":
         require_static(job, count)
+
+
+def _finished(first: Callable[..., Any], then: Callable[..., Any] | None, *args: Any) -> Any:
+    """Finish a reduction as its merge does, and then as its user wants."""
+    value = first(args[0])
+    return value if then is None else then(value, *args[1:])
+
+
+def _is_traced(trace: object) -> bool:
+    """Tell whether the events are kept; refuse a file that is none of a trace."""
+    if trace is not None and not str(trace).endswith((".jsonl", ".jsonl.gz")):
+        hint = "The ending says whether it is compressed."
+        got = shown(str(trace))
+        raise ParameterError("trace", must="end in .jsonl or .jsonl.gz", got=got, hint=hint)
+    return trace is not None
 
 
 def _function(given: Mapping[str, Any], name: str, *, is_needed: bool = False) -> Any:

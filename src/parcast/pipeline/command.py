@@ -1,22 +1,23 @@
 """`parcast run pipeline`: a job of one's own, on items that are files, lines or a generator."""
 
-from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import click
 
 from parcast.cli.answering import A_FILE, Whole, cli_command
-from parcast.cli.failures import ANSWERED
+from parcast.cli.failures import ANSWERED, WRONG_USE
 from parcast.cli.options import json_option, output_option
-from parcast.cli.outputs import Outputs, print_pieces
+from parcast.cli.outputs import Outputs, format_of, print_pieces
 from parcast.cli.screen import show_sheet
+from parcast.errors import ParameterError
 from parcast.pipeline.options import Running, run_options, status_of
 
 if TYPE_CHECKING:
     from parcast.pipeline.result import PipelineResult
 
-ENDINGS: Final = ("json", "csv", "npy", "pickle")  # of files that a value can be written to
+WRITTEN: Final = ("json", "csv", "npy", "pickle")  # endings of files that take a value
+SERVED: Final = ("jsonl", "pickle")  # and of those that take one result after the other
 
 HELP: Final = """Run a task on many items and merge the results, on MPI ranks.
 
@@ -24,14 +25,15 @@ JOB is a Python file that defines task(item). It may define merge(a, b), or merg
 another name, and zero, setup(), finish(value), split(value, shards), server(reduction) and
 items(*ARGUMENTS), as parcast.run_pipeline has them.
 
-Without items() each ARGUMENT is an item; a folder stands for the files in it, and - for the
-lines of standard input. The result has the same bytes for every number of ranks. Ctrl-C ends the
-items; the result is then that of those taken until then.
+Without items() each ARGUMENT is a file, or a folder or pattern that stands for the files in it,
+also those of its subfolders; - stands for the lines of standard input. The result has the same
+bytes for every number of ranks. Ctrl-C ends the items; the result is then that of those taken
+until then.
 
 \b
 Exit status: 0    it ran
              2    wrong use, or an output that cannot be written
-             3    JOB cannot be imported
+             3    JOB cannot be imported, or something in it is wrong
              4    an item failed, no MPI, a rank failed, or not enough time
              130  interrupted; the result is shown and written
 
@@ -39,19 +41,31 @@ Exit status: 0    it ran
 Examples:
   parcast run pipeline count_words.py texts -np 4 -o counts.json
   parcast run pipeline job.py data --checkpoint state --resume -np 8
+  parcast run pipeline job.py - --every 1000 -o sums.jsonl < events.txt
 """
 
 
 @cli_command(name="pipeline", help=HELP, short_help="Run a task on many items, merge the results.")
 @click.argument("job", type=A_FILE)
 @click.argument("arguments", nargs=-1, metavar="[ARGUMENT]...")
-@click.option("--merge", metavar="NAME", help="sum, counts, sorted or top:10, in place of merge.")
+@click.option(
+    "--merge",
+    metavar="NAME",
+    help="sum, counts, sorted or top:10. By default the merge of JOB, or else sum.",
+)
 @click.option("--shards", type=Whole(1), metavar="COUNT", help="Parts of the result, by key.")
-@click.option("--every", type=Whole(1), metavar="COUNT", help="Items of a reduction.")
-@click.option("--server", metavar="PATH", type=A_FILE, help="Add reductions to .jsonl or .pickle.")
+@click.option(
+    "--every",
+    type=Whole(1),
+    metavar="COUNT",
+    help="Reduce each so many items by themselves; -o gets each result during the run.",
+)
 @click.option("--check", is_flag=True, help="Check that the merge is associative.")
 @run_options
-@output_option("Write the value to PATH: .json, .csv, .npy or .pickle. Repeatable.")
+@output_option(
+    'Write the value to PATH: .json, .csv, .npy or .pickle. "-" prints CSV. Repeatable. With '
+    "--every add each result to PATH: .jsonl or .pickle."
+)
 @json_option
 def command(
     ctx: click.Context,
@@ -65,43 +79,79 @@ def command(
     **options: Any,
 ) -> int:
     """Run the job and return the exit status."""
-    places = Outputs(outputs, as_json=as_json, formats=ENDINGS)
+    every = options["every"]
+    places = Outputs(outputs, as_json=as_json, formats=WRITTEN if every is None else SERVED)
+    if every is not None and [format_of(path) in SERVED for path in outputs] not in ([], [True]):
+        raise click.UsageError(
+            f"-o must be one path that ends in .jsonl or .pickle with --every, got {outputs[0]!r}."
+        )
     places.check()
     name = Path(job).stem
     if running.is_written(ctx, name):
         return ANSWERED
-    result = running.ended(lambda more: _result(job, arguments, options, more), name)
-    if result.is_root:
-        _give(result, places)
-    return status_of(result)
+    chosen = {name: value for name, value in options.items() if value is not None}
+    if every is not None and outputs:
+        chosen["server"] = outputs[0]
+    result = running.ended(lambda more: _result(job, arguments, chosen, more), name)
+    status = status_of(result)
+    if not result.is_root:
+        return status
+    return _given(result, places, has_value=every is None) or status
 
 
 def _result(
-    job: str, arguments: tuple[str, ...], options: dict[str, Any], more: dict[str, Any]
+    job: str, arguments: tuple[str, ...], chosen: dict[str, Any], more: dict[str, Any]
 ) -> "PipelineResult":
     """Import the job and run it."""
-    from parcast.pipeline.job_file import functions_of, items_of, job_module
+    from parcast.pipeline.job_file import functions_of, in_job, items_of, job_module
     from parcast.pipeline.run import run_pipeline
 
     module = job_module(job)
-    chosen = {name: value for name, value in options.items() if value is not None}
-    return run_pipeline(
-        items_of(module, arguments),
-        **{**functions_of(module), **chosen, **more, "name": Path(job).stem},
-    )
+    own = {name: x for name, x in functions_of(module).items() if name not in chosen}
+    if "server" in chosen and hasattr(module, "server"):
+        got, hint = f"{Path(job).name}, which has one", "Leave -o out, or remove it."
+        raise ParameterError(
+            "JOB", must="define no server() for -o with --every", got=got, hint=hint
+        )
+    try:
+        return run_pipeline(
+            items_of(module, arguments), **own, **chosen, **more, name=Path(job).stem
+        )
+    except ParameterError as refusal:
+        raise in_job(job, refusal, own) from refusal
 
 
-def _give(result: "PipelineResult", outputs: Outputs) -> None:
-    """Write the value, and show it and the run."""
-    from parcast.files.document import json_pieces
-    from parcast.pipeline.values import json_value, write_value
+def _given(result: "PipelineResult", outputs: Outputs, *, has_value: bool) -> int:
+    """Write the value, and show it and the run; give the status of what cannot be written."""
+    from parcast.pipeline.values import saved
 
-    for path in outputs.paths:
-        write_value(path, result.value)
+    paths = outputs.paths if has_value else ()
+    faults = [saved(path, result.value) for path in paths if path != "-"]
     if outputs.as_json:
-        document = result.to_document()
-        with suppress(TypeError, ValueError):
-            document["value"] = json_value(result.value)
-        print_pieces(json_pieces(document))
+        faults.append(_printed(result, "json"))
+    elif "-" in paths:
+        faults.append(_printed(result, "csv"))
     else:
-        show_sheet(result.to_sheet(with_value=not outputs.paths))
+        is_shown = has_value and (any(faults) or not paths)
+        show_sheet(result.to_sheet(with_value=is_shown))
+    for fault in filter(None, faults):
+        click.echo(f"parcast: {fault}", err=True)
+    return WRONG_USE if any(faults) else ANSWERED
+
+
+def _printed(result: "PipelineResult", ending: str) -> str:
+    """Print the run with its value as JSON, or the value as CSV; say what cannot be printed."""
+    from parcast.files.document import csv_pieces, json_pieces
+    from parcast.pipeline.values import json_value, kept_elsewhere, rows
+
+    document, fault = result.to_document(), ""
+    try:
+        if ending == "csv":
+            print_pieces(csv_pieces(rows(result.value)))
+            return ""
+        document["value"] = json_value(result.value)
+    except (TypeError, ValueError) as failure:
+        fault = kept_elsewhere(f"{result.program}.{ending}", result.value, failure)
+    if ending == "json":
+        print_pieces(json_pieces(document))
+    return fault

@@ -4,11 +4,13 @@ The file is imported as a module from its folder, on every rank. Only `task` mus
 may be a function or the name of one, and `items` says what the arguments of the command mean.
 """
 
+import ast
 import importlib
 import os
 import sys
 import traceback
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from inspect import signature
 from pathlib import Path
 from types import ModuleType
@@ -18,59 +20,101 @@ from parcast.errors import FileProblems, ParameterError, Problem
 from parcast.units import shown
 from parcast.words import did_you_mean
 
-NAMES: Final = ("task", "merge", "zero", "setup", "finish", "split", "items", "server")
+NAMES: Final = ("task", "merge", "zero", "setup", "finish", "split", "server")
 
 
 def job_module(path: str) -> ModuleType:
     """Import a job; what is wrong with it is refused with its line."""
     place = Path(path).resolve()
-    if not place.is_file() or place.suffix != ".py":
-        hint = "Write a Python file that defines task(item), and name it."
-        raise ParameterError("JOB", must="be a Python file", got=shown(path), hint=hint)
-    if not place.stem.isidentifier():
-        hint = "Rename it, for example to count_words.py."
-        raise ParameterError("JOB", must="have the name of a module", got=place.name, hint=hint)
+    _check(path, place)
     sys.path.insert(0, str(place.parent))
-    try:
+    with _own_errors(path, place):
         module = importlib.import_module(place.stem)
-    except Exception as error:
-        raise FileProblems(path, [_problem(error, place)]) from error
     if Path(module.__file__ or "").resolve() != place:
         hint = "Rename the file."
         got = f"{place.name}, which is that of {module.__file__ or 'a module of Python'}"
         raise ParameterError("JOB", must="have a name of its own", got=got, hint=hint)
-    if not callable(getattr(module, "task", None)):
-        message = "must be a function of an item. Define for example: def task(path): ..."
+    if not hasattr(module, "task"):
         public = [name for name in vars(module) if not name.startswith("_")]
         near = did_you_mean("task", public)
-        raise FileProblems(path, [Problem(message=message + near, field="task")])
+        message = f"defines no task. Write for example: def task(path): ...{near}"
+        raise FileProblems(path, [Problem(message=message)])
     return module
 
 
-def _problem(error: Exception, place: Path) -> Problem:
-    """Say where in a file an import failed."""
-    frames = traceback.extract_tb(error.__traceback__)
-    inside = [frame.lineno for frame in frames if frame.filename == str(place)]
-    line = getattr(error, "lineno", None) or (inside[-1] if inside else None)
-    message = f"{type(error).__name__}: {error}. Correct it."
-    return Problem(message=message, line=line)
+def _check(path: str, place: Path) -> None:
+    """Refuse what is no Python file that can be imported."""
+    got = ""
+    if place.is_dir():
+        got = "a folder"
+    elif not place.exists():
+        got = f"{shown(path)}, which does not exist"
+    elif place.suffix != ".py":
+        got = f"{shown(path)}, which does not end in .py"
+    if got:
+        hint = "Write one that defines task(item), and name it."
+        raise ParameterError("JOB", must="be a Python file", got=got, hint=hint)
+    if not place.stem.isidentifier():
+        hint = "Rename it, for example to count_words.py."
+        raise ParameterError("JOB", must="have the name of a module", got=place.name, hint=hint)
+
+
+@contextmanager
+def _own_errors(path: str, place: Path) -> Iterator[None]:
+    """Refuse the errors of a job's own code, with the line of the file."""
+    try:
+        yield
+    except (Exception, SystemExit) as error:
+        raise FileProblems(path, [_problem(error, place)]) from error
+
+
+def _problem(error: BaseException, place: Path) -> Problem:
+    """Say where in a file an error is, or where what has it was called."""
+    what, line = str(error), None
+    if isinstance(error, SyntaxError) and error.filename == str(place):
+        what, line = f"{error.msg} in {(error.text or '').strip()!r}", error.lineno
+    if line is None:
+        frames = traceback.extract_tb(error.__traceback__)
+        line = next((x.lineno for x in reversed(frames) if x.filename == str(place)), None)
+    message = f"{type(error).__name__}: {what}".rstrip(": ")
+    return Problem(message=f"{message.rstrip('.')}. Correct it.", line=line)
 
 
 def functions_of(module: ModuleType) -> dict[str, Any]:
     """Arguments of `run_pipeline` that a job defines, but for its items."""
-    there = {name: getattr(module, name) for name in NAMES if hasattr(module, name)}
-    there.pop("items", None)
-    return there
+    return {name: getattr(module, name) for name in NAMES if hasattr(module, name)}
+
+
+def in_job(path: str, refusal: ParameterError, own: Mapping[str, Any]) -> Exception:
+    """Give a refusal as a fault of the job if it is of something that the job defines."""
+    if refusal.name not in own:
+        return refusal
+    line = None
+    for each in ast.parse(Path(path).read_bytes()).body:
+        targets = each.targets if isinstance(each, ast.Assign) else [each]
+        if refusal.name in (getattr(x, "id", getattr(x, "name", "")) for x in targets):
+            line = each.lineno
+    return FileProblems(path, [Problem(message=refusal.fault, field=refusal.name, line=line)])
 
 
 def items_of(module: ModuleType, arguments: Sequence[str]) -> Iterable[Any]:
-    """Items of a job: of its own function `items`, or files, lines of standard input and words."""
-    if hasattr(module, "items"):
-        own: Iterable[Any] = module.items
-        return _own_items(module, arguments) if callable(own) else own
+    """Items of a job: those of its own `items`, or files, or lines of standard input."""
+    name = os.path.basename(module.__file__ or "")
+    own = getattr(module, "items", None)
+    if callable(own):
+        return _own_items(module, arguments)
+    if own is not None and arguments:
+        hint = f"The items of {name} are not those of a function."
+        raise ParameterError("ARGUMENT", must="be left out", got=shown(arguments[0]), hint=hint)
+    if own is not None:
+        items: Iterable[Any] = own
+        return items
     if list(arguments) == ["-"]:
         return (line.rstrip("\n") for line in sys.stdin)
-    return list(_files(arguments))
+    if not arguments:
+        hint = f"Name files or folders, or define items() in {name}."
+        raise ParameterError("ARGUMENT", must="be given", hint=hint)
+    return [file for argument in arguments for file in _files(argument, name)]
 
 
 def _own_items(module: ModuleType, arguments: Sequence[str]) -> Iterable[Any]:
@@ -82,22 +126,19 @@ def _own_items(module: ModuleType, arguments: Sequence[str]) -> Iterable[Any]:
         hint = "Give one ARGUMENT for each of its parameters."
         got = f"{len(arguments)}: {refusal}"
         raise ParameterError("ARGUMENT", must=must, got=got, hint=hint) from refusal
-    try:
+    place = Path(module.__file__ or "")
+    with _own_errors(place.name, place):
         items: Iterable[Any] = module.items(*arguments)
-    except Exception as error:
-        place = Path(module.__file__ or "")
-        raise FileProblems(place.name, [_problem(error, place)]) from error
     return items
 
 
-def _files(arguments: Sequence[str]) -> Iterator[str]:
-    """Give each argument; of a folder the files in it, sorted, without hidden ones."""
-    for argument in arguments:
-        if not os.path.isdir(argument):
-            yield argument
-            continue
-        for folder, folders, files in os.walk(argument):
-            folders[:] = sorted(name for name in folders if not name.startswith("."))
-            yield from (
-                os.path.join(folder, name) for name in sorted(files) if not name.startswith(".")
-            )
+def _files(argument: str, job: str) -> Iterator[str]:
+    """Give a file, or the files of a folder or pattern; refuse what does not exist."""
+    from parcast.pipeline.documents.paths import files_of
+
+    files = list(files_of(argument))
+    if not os.path.isdir(argument) and not all(map(os.path.exists, files or [argument])):
+        hint = f"For items that are not files, define items(*arguments) in {job}."
+        must, got = "be a file or folder that exists", shown(argument)
+        raise ParameterError("ARGUMENT", must=must, got=got, hint=hint)
+    yield from files

@@ -294,15 +294,18 @@ class PipelinePhase(Phase):
         require("p", total, total >= 1, must="be at least 1", hint="Count processors from 1.")
         pipelines = np.where(total > 1, own["pipelines"], 1.0)
         each = total / pipelines
+        p = np.broadcast_to(total, each.shape)
         whole = (pipelines >= 1) & _whole(pipelines)
-        hint = "Choose p so that it is one."
-        require("pipelines", pipelines, whole, must="be a whole number", hint=hint)
+        if "p" in self.pipelines.expression.axes:
+            must = f'give a whole number of pipelines = "{self.pipelines}"'
+            require("p", p, whole, must=must, hint="Choose another p.")
+        require("pipelines", pipelines, whole, must="be a whole number", hint="Use for example 4.")
         ok, must = each >= 1, "be at least pipelines"
         if self.form != "adaptive":
             ok, must = ok & _whole(each), "be a multiple of pipelines"
         require(
             "p",
-            np.broadcast_to(total, ok.shape),
+            p,
             ok,
             must=must,
             hint='Choose such a p, or let pipelines follow it, such as "p / 16".',

@@ -9,12 +9,15 @@ import heapq
 import zlib
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import partial
-from typing import Any, Final
+from types import NoneType
+from typing import Any, Final, NamedTuple
 
-from parcast.errors import ParameterError
+from parcast.errors import Argument, ParameterError, RunFailed
 from parcast.pipeline.engine.tree import Merge
 from parcast.units import shown
 from parcast.words import did_you_mean
+
+UNFIT: Final = (AttributeError, TypeError, ValueError)  # of results that a merge does not take
 
 
 def add(a: Any, b: Any) -> Any:
@@ -28,8 +31,11 @@ def add_counts(a: Any, b: Any) -> Any:
     >>> add_counts({"a": 1, "b": 2}, {"b": 3})
     {'a': 1, 'b': 5}
     """
-    for key, count in b.items():
-        a[key] = a.get(key, 0) + count
+    try:
+        for key, count in b.items():
+            a[key] = a.get(key, 0) + count
+    except UNFIT as error:
+        raise _unfit("counts", "mappings of numbers", [a, b], error) from error
     return a
 
 
@@ -40,11 +46,14 @@ def merge_sorted(a: Any, b: Any) -> Any:
 
 def merge_all_sorted(runs: Sequence[Any]) -> Any:
     """Sorted array, or sorted list, of several sorted ones."""
-    if not hasattr(runs[0], "dtype"):
-        return list(heapq.merge(*runs))
-    import numpy as np
+    try:
+        if not hasattr(runs[0], "dtype"):
+            return list(heapq.merge(*runs))
+        import numpy as np
 
-    merged = np.concatenate(runs)
+        merged = np.concatenate(runs)
+    except UNFIT as error:
+        raise _unfit("sorted", "sorted arrays or lists", runs, error) from error
     merged.sort(kind="stable")  # which finds the runs, and merges them
     return merged
 
@@ -57,37 +66,23 @@ def merge_largest(a: Sequence[Any], b: Sequence[Any], *, count: int) -> list[Any
     >>> merge_largest([(3, "x"), (1, "y")], [(3, "z")], count=2)
     [(3, 'x'), (3, 'z')]
     """
-    return heapq.nlargest(count, [*a, *b], key=_score)
+    try:
+        return heapq.nlargest(count, [*a, *b], key=_score)
+    except UNFIT as error:
+        kinds = "lists of numbers, or of tuples that begin with a score"
+        raise _unfit(f"top:{count}", kinds, [a, b], error) from error
 
 
 def _score(element: Any) -> Any:
     return element[0] if isinstance(element, tuple) else element
 
 
-NAMED: Final[Mapping[str, Merge]] = {
-    "sum": Merge(add),
-    "counts": Merge(add_counts),
-    "sorted": Merge(merge_sorted, merge_all_sorted),
-}
-
-
-def merge_named(merge: object) -> Merge:
-    """Give the merge of a function or of a name: "sum", "counts", "sorted" or "top:10"."""
-    if isinstance(merge, Merge):
-        return merge
-    if callable(merge):
-        return Merge(merge)
-    if isinstance(merge, str) and merge in NAMED:
-        return NAMED[merge]
-    head, _, number = str(merge).partition(":")
-    if head == "top" and number.isdigit() and int(number) > 0:
-        return Merge(partial(merge_largest, count=int(number)))
-    hint = did_you_mean(head, [*NAMED, "top:10"]).lstrip()
-    raise ParameterError(
-        "merge",
-        must='be a function of two results, "sum", "counts", "sorted" or "top:10"',
-        got=shown(repr(merge)),
-        hint=f"{hint} Define for example: lambda a, b: a + b.".lstrip(),
+def _unfit(name: str, kinds: str, results: Sequence[Any], error: Exception) -> RunFailed:
+    """Say which results a merge takes."""
+    given = " and ".join(dict.fromkeys(type(x).__name__ for x in results))
+    return RunFailed(
+        f'The merge "{name}" takes {kinds}, got {given}: {error}. Return such results from the '
+        "task, or choose another merge."
     )
 
 
@@ -103,19 +98,61 @@ def shard_of(key: Hashable, shards: int) -> int:
 def split_counts(counts: Mapping[Any, Any], shards: int) -> list[dict[Any, Any]]:
     """Counts of each shard, by the keys."""
     parts: list[dict[Any, Any]] = [{} for _ in range(shards)]
-    for key, count in counts.items():
-        parts[shard_of(key, shards)][key] = count
+    try:
+        for key, count in counts.items():
+            parts[shard_of(key, shards)][key] = count
+    except UNFIT as error:
+        raise _unfit("counts", "mappings of numbers", [counts], error) from error
     return parts
 
 
 def split_sum(total: Any, shards: int) -> list[Any]:
     """Parts of an array along its first axis, of nearly equal length."""
+    if not getattr(total, "ndim", 0):  # parts of lists would be joined in another order
+        raise RunFailed(
+            (
+                f"Sums of type {type(total).__name__} have no parts for ",
+                Argument("shards", shards),
+                ". Return arrays from the task, define split(result, shards), or leave it out.",
+            )
+        )
     import numpy as np
 
     return np.array_split(total, shards)
 
 
-SPLITS: Final[Mapping[str, Callable[[Any, int], Sequence[Any]]]] = {
-    "counts": split_counts,
-    "sum": split_sum,
+class Known(NamedTuple):
+    """A merge, and what goes with it."""
+
+    merge: Merge
+    zero: Callable[[], Any] = NoneType  # makes the result of no item
+    split: Callable[[Any, int], Sequence[Any]] | None = None  # a result into shards
+    finish: Callable[[Any], Any] | None = None  # of a completed reduction
+
+
+NAMED: Final[Mapping[str, Known]] = {
+    "sum": Known(Merge(add), int, split_sum),
+    "counts": Known(Merge(add_counts), dict, split_counts),
+    "sorted": Known(Merge(merge_sorted, merge_all_sorted), list),
 }
+
+
+def known_merge(merge: object) -> Known:
+    """Give the merge of a function or of a name: "sum", "counts", "sorted" or "top:10"."""
+    if isinstance(merge, Merge):
+        return Known(merge)
+    if callable(merge):
+        return Known(Merge(merge))
+    if isinstance(merge, str) and merge in NAMED:
+        return NAMED[merge]
+    head, _, number = str(merge).partition(":")
+    if head == "top" and number.isdigit() and int(number) > 0:
+        two = partial(merge_largest, count=int(number))
+        return Known(Merge(two), list, finish=partial(two, []))
+    hint = did_you_mean(head, [*NAMED, "top:10"]).lstrip()
+    raise ParameterError(
+        "merge",
+        must='be a function of two results, "sum", "counts", "sorted" or "top:10"',
+        got=shown(repr(merge)),
+        hint=f"{hint} Define for example: lambda a, b: a + b.".lstrip(),
+    )

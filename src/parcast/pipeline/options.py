@@ -9,11 +9,18 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from parcast.cli.answering import A_FILE, WRITTEN, OneOf, Whole
-from parcast.cli.failures import ANSWERED, INTERRUPTED, NO_FORECAST, Spelling, in_options
+from parcast.cli.failures import (
+    ANSWERED,
+    INTERRUPTED,
+    NO_FORECAST,
+    WRONG_USE,
+    Spelling,
+    in_options,
+)
 from parcast.cli.options import above_0, time_limit, understood
 from parcast.cli.screen import Progress
 from parcast.errors import ParameterError, ParcastError
-from parcast.mpi.launched import is_first, is_rank
+from parcast.mpi.launched import is_first
 
 if TYPE_CHECKING:
     from parcast.pipeline.result import PipelineResult
@@ -40,7 +47,7 @@ ARGUMENTS: Final[
     "shards": "--shards",
     "every": "--every",
     "merge": "--merge",
-    "server": "--server",
+    "server": "-o",
     "output": "-o",
     "by": "--by",
     "queries": "-q",
@@ -82,7 +89,7 @@ class Running:
         text = slurm_script(
             command_of(ctx.command_path, ctx.meta[WRITTEN]),
             name=name,
-            ranks=self.arguments["ranks"],
+            ranks=self.arguments.get("ranks", 1),
             time_limit=self.arguments.get("time_limit"),
             script=os.path.basename(self.script),
         )
@@ -96,15 +103,15 @@ class Running:
         On ranks other than the first a failure is not told again, and the result is empty.
         """
         arguments = dict(self.arguments)
-        if is_rank():
-            arguments["ranks"] = None
         try:
             with Progress(name) as progress:
                 if is_first():
                     arguments["progress"] = _telling(progress, name)
                 return run(arguments)
         except ParameterError as refusal:
-            raise click.UsageError(in_options(refusal, ARGUMENTS)) from refusal
+            if is_first():
+                raise click.UsageError(in_options(refusal, ARGUMENTS)) from refusal
+            raise click.exceptions.Exit(WRONG_USE) from None
         except ParcastError as failure:
             if is_first():
                 failure.text = in_options(failure, ARGUMENTS)
@@ -134,9 +141,7 @@ def _clock(seconds: float) -> str:
 
 
 def status_of(result: "PipelineResult") -> int:
-    """Tell the exit status of a run, and on stderr why it is not 0."""
-    if result.was_stopped and result.is_root:
-        click.echo("parcast: interrupted; the result is of the items taken until then.", err=True)
+    """Tell the exit status of a run; that it was interrupted was said when it was."""
     return INTERRUPTED if result.was_stopped else ANSWERED
 
 
@@ -152,6 +157,10 @@ def some_run_options(*names: str) -> Callable[[Callable[..., Any]], Callable[...
         @wraps(function)
         def answering(*args: Any, **given: Any) -> Any:
             own = {name: given.pop(name) for name in names}
+            for name in ("resume", "checkpoint_every"):
+                if own.get(name) and not own["checkpoint"]:
+                    option = name.replace("_", "-")
+                    raise click.UsageError(f"--{option} requires --checkpoint PATH.")
             script = own.pop("slurm")
             own["on_error"] = "skip" if own.pop("skip_errors", False) else "raise"
             own = {name: value for name, value in own.items() if value is not None}
@@ -193,9 +202,7 @@ OPTIONS: Final = (
         "ranks",
         type=Whole(1, MOST_RANKS),
         metavar="COUNT",
-        default=1,
-        show_default=True,
-        help="MPI ranks to start. Under mpiexec and srun those that there are.",
+        help="MPI ranks to start. Under mpiexec and srun those that there are.  [default: 1]",
     ),
     _count("--batch", "batch", "Items per message. By default chosen by their time."),
     _count("--fan-in", "fan_in", "Results merged at a node.  [default: 2]", least=2),
@@ -228,7 +235,7 @@ OPTIONS: Final = (
     ),
     _flag("--resume", "resume", "Go on from the checkpoint, if there is one."),
     _path("--trace", "trace", "Write the events of the run: run.jsonl or run.jsonl.gz."),
-    _text("--time-limit", "time_limit", "TIME", time_limit, "Limit for the run.  [default: 24h]"),
+    _text("--time-limit", "time_limit", "TIME", time_limit, "Limit for the run. By default none."),
     _path("--slurm", "slurm", "Write a batch script that runs this command; do not run it."),
 )
 NAMES: Final = (

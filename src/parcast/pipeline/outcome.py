@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 
 from parcast.pipeline.engine.job import Job
 from parcast.pipeline.engine.session import Outcome
@@ -10,12 +10,16 @@ from parcast.pipeline.result import PipelineResult, RankShare
 from parcast.pipeline.trace import TraceHeader
 from parcast.version import __version__
 
+NO_ITEMS: Final = "There were no items: the value is that of an empty input (zero)."
+
 
 def result_of(job: Job, outcome: Outcome, *, is_root: bool) -> PipelineResult:
     """Make the result of a run."""
     return PipelineResult(
         value=outcome.value,
         items=outcome.items,
+        resumed_items=outcome.resumed_items,
+        retried=outcome.retried,
         seconds=outcome.seconds,
         reductions=outcome.reductions,
         skipped=outcome.skipped,
@@ -38,6 +42,7 @@ def result_of(job: Job, outcome: Outcome, *, is_root: bool) -> PipelineResult:
         schedule=job.schedule,
         program=job.name,
         is_root=is_root,
+        warnings=() if outcome.items else (NO_ITEMS,),
     )
 
 

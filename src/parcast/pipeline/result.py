@@ -24,12 +24,14 @@ class RankShare:
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class PipelineResult(Result):
-    """A reduction that has run; on ranks other than 0 all but `is_root` is empty."""
+    """A reduction that has run; under mpiexec all ranks have it, and rank 0 alone the value."""
 
     _sheet: ClassVar[str] = "parcast.pipeline.sheet:sheet_of"
 
     value: Any = None  # None where reductions went to a server stage one by one
     items: int = 0  # that are in it, those skipped included [1]
+    resumed_items: int = 0  # of these, those taken over from an interrupted run [1]
+    retried: int = 0  # further attempts at items whose task had failed [1]
     seconds: float = 0.0  # wall time of the run, without the start of ranks [s]
     reductions: int = 0  # that were completed [1]
     skipped: tuple[Skipped, ...] = ()
@@ -40,13 +42,15 @@ class PipelineResult(Result):
     shards: int = 1
     schedule: str = "adaptive"
     program: str = "pipeline"
-    is_root: bool = True
+    is_root: bool = True  # rank 0, where the value is; on others it is None
     warnings: tuple[str, ...] = field(default=())
 
     def __repr__(self) -> str:
         """Say in one line what ran."""
         on = counted(len(self.ranks), "rank")
-        return f"PipelineResult({self.program}: {self.items} items on {on}, {self.seconds:.3g} s)"
+        where = "" if self.is_root else "; the value is on rank 0"
+        facts = f"{self.items} items on {on}, {self.seconds:.3g} s{where}"
+        return f"PipelineResult({self.program}: {facts})"
 
     @property
     def task_time(self) -> float | None:
@@ -80,6 +84,8 @@ class PipelineResult(Result):
             "rows": list(self.rows()),
             "program": self.program,
             "items": self.items,
+            "resumed_items": self.resumed_items,
+            "retried": self.retried,
             "seconds": self.seconds,
             "reductions": self.reductions,
             "schedule": self.schedule,

@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
 
-from parcast.errors import Argument, RunFailed, as_whole, parts, require, require_kind
+from parcast.errors import (
+    Argument,
+    ParameterError,
+    RunFailed,
+    as_whole,
+    parts,
+    require,
+    require_kind,
+)
 from parcast.files.document import check_place
 from parcast.mpi.launched import world
-from parcast.pipeline.arguments import amount, job_of, require_ranks
+from parcast.pipeline.arguments import job_of, require_ranks
 from parcast.pipeline.engine.checkpoint import has_manifest
 from parcast.pipeline.engine.job import Job, Reduction
 from parcast.pipeline.engine.session import Outcome, agreed, run_here
@@ -24,7 +33,6 @@ if TYPE_CHECKING:
 
     from parcast.pipeline.engine.root import Root
 
-DAY: Final = 86400.0  # [s]
 UNSET: Final = EMPTY  # no zero was given
 
 Told = Callable[[int, "int | None", "float | None"], object]
@@ -62,7 +70,7 @@ def run_pipeline(
     check: bool = False,
     trace: str | Path | None = None,
     progress: Told | None = None,
-    time_limit: float = DAY,
+    time_limit: float | None = None,
     name: str = "pipeline",
 ) -> PipelineResult:
     """Run a task on every item and merge the results, on one process or on many ranks of MPI.
@@ -81,9 +89,10 @@ def run_pipeline(
     merge : callable or str, default "sum"
         Result of two, of earlier and of later items; it must be associative and may change and
         return its first argument. "sum" adds, "counts" adds the values of mappings by key,
-        "sorted" merges sorted arrays, "top:10" keeps the 10 largest.
+        "sorted" merges sorted arrays, "top:10" keeps the 10 largest elements of lists.
     zero : object, optional
-        Result of no item; by default None.
+        Result of no item; by default 0 for "sum", {} for "counts", [] for "sorted" and "top:10",
+        and None for a function.
     setup : callable, optional
         Called once on every rank before its first task.
     finish : callable, optional
@@ -97,7 +106,8 @@ def run_pipeline(
         Parts of a reduction that are merged apart, each on a rank of its own at the end, so that
         no rank holds all. The value is a list with one element for each. [1]
     every : int, optional
-        Items of a reduction. By default all items are one reduction. [1]
+        Items of a reduction; it needs `server` or `finish`. By default all items are one
+        reduction. [1]
     server : callable or path, optional
         What receives every completed reduction, in order and during the run: a function of a
         `Reduction` (`first`, `stop`, `value`), or a file to which they are added, ``.jsonl`` or
@@ -108,8 +118,8 @@ def run_pipeline(
         Rank that calls `server` and runs no tasks; the value of the result is then None. By
         default rank 0 calls it, or the process that has started the ranks.
     ranks : int, optional
-        MPI ranks to start here. By default one process does all, without MPI; under ``mpiexec`` or
-        ``srun`` the ranks that call this are used. [1]
+        MPI ranks to start here. By default one process does all, without MPI. Under ``mpiexec`` or
+        ``srun`` the ranks that call this are used, and another number is refused. [1]
     comm : mpi4py communicator, optional
         Ranks that all call this; by default those of ``MPI.COMM_WORLD`` under ``mpiexec``.
     pipelines : int, default 1
@@ -126,7 +136,7 @@ def run_pipeline(
     on_error : {"raise", "skip"}
         What to do with items whose task fails: end the run, or go on and list them.
     retries : int, default 0
-        Further attempts at an item whose task fails. [1]
+        Further attempts at an item whose task fails; the result counts them. [1]
     timeout : float, optional
         Limit for the task of an item. [s]
     memory : float, optional
@@ -141,7 +151,8 @@ def run_pipeline(
     checkpoint_every : float, default 60
         Time between checkpoints. [s]
     resume : bool, default False
-        Go on from the checkpoint of an interrupted run of the same items, if there is one.
+        Go on from the checkpoint of an interrupted run of the same items, if there is one; needs
+        `checkpoint`. The result tells how many items were taken over.
     signature : str, optional
         Text that identifies the items; a run with another one is not resumed.
     check : bool, default False
@@ -151,8 +162,9 @@ def run_pipeline(
     progress : callable, optional
         Called now and then, possibly from another thread, with the numbers of items that are done
         and of all, and the predicted remaining time [s], each None if it is not known.
-    time_limit : float, default one day
-        Limit for ranks that are started here. [s]
+    time_limit : float, optional
+        Limit for the run, by default none. A run that reaches it fails; a checkpoint is kept.
+        Outside the main thread it is looked after between items. [s]
     name : str, default "pipeline"
         Name of the run in messages and traces.
 
@@ -160,7 +172,8 @@ def run_pipeline(
     -------
     PipelineResult
         Its `value` is that of the only reduction, None with `every` or `server_rank`. Under
-        ``mpiexec`` it is known on rank 0 alone.
+        ``mpiexec`` the value is on rank 0 alone, where `is_root` is True; on other ranks it is
+        None, and everything else is the same.
 
     Raises
     ------
@@ -188,12 +201,12 @@ def run_pipeline(
     given = locals()
     comm = _checked(comm) or world()
     with agreed(comm):
-        job = job_of(given)
+        job = _job(given)
         if trace is not None:
             check_place(trace)
     started = datetime.now().astimezone()
     try:
-        outcome, is_root = _run(job, items, ranks, comm, progress=progress, limit=time_limit)
+        outcome, is_root = _run(job, items, ranks, comm, progress=progress)
     except RunFailed as failure:
         if job.checkpoint is None or not has_manifest(job.checkpoint):
             raise
@@ -201,7 +214,12 @@ def run_pipeline(
         raise RunFailed((*parts(failure.text), *hint)) from failure
     result = result_of(job, outcome, is_root=is_root)
     if trace is not None and is_root:
-        write_trace(trace, *traced(job, outcome, started))
+        try:
+            write_trace(trace, *traced(job, outcome, started))
+        except OSError as failure:  # the value, which took the time of the run, is not lost
+            why = (failure.strerror or str(failure)).lower()
+            fault = f"The trace cannot be written to {trace}: {why}."
+            result = replace(result, warnings=(*result.warnings, fault))
     return result
 
 
@@ -212,13 +230,12 @@ def _run(
     comm: MPI.Intracomm | None,
     *,
     progress: Told | None,
-    limit: float,
 ) -> tuple[Outcome, bool]:
     """Run a job where it was asked for; tell also whether this process is rank 0 of the run."""
     if comm is not None:
         count = comm.Get_size()
-        hint = "Leave ranks out under mpiexec and srun."
-        require("ranks", ranks, ranks in (None, count), must=f"be None or {count}", hint=hint)
+        must = f"be {count}, the ranks that mpiexec or srun has started"
+        require("ranks", ranks, ranks in (None, count), must=must, hint="Leave it out.")
         require_ranks(job, count)
         told = None if progress is None else _teller(progress)
         return run_here(job, items, comm=comm, progress=told), comm.Get_rank() == 0
@@ -229,8 +246,19 @@ def _run(
         return run_here(job, items, progress=told), True
     from parcast.pipeline.engine.starting import run_started
 
-    limit = amount("time_limit", limit, hint="Give it in seconds.") or DAY
-    return run_started(job, items, ranks=count, time_limit=limit, progress=progress), True
+    return run_started(job, items, ranks=count, progress=progress), True
+
+
+def _job(given: Mapping[str, Any]) -> Job:
+    """Make the job of the arguments."""
+    job = job_of(given)
+    if job.resumes and job.checkpoint is None:
+        raise ParameterError(
+            "resume",
+            must=("be given with ", Argument("checkpoint")),
+            hint="Name the folder with the checkpoint of the interrupted run.",
+        )
+    return job
 
 
 def _checked(comm: MPI.Intracomm | None) -> MPI.Intracomm | None:

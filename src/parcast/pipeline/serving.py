@@ -53,9 +53,13 @@ class FileServer:
 
     @contextmanager
     def _failing(self) -> Iterator[None]:
-        """Say in words that the file cannot be used."""
+        """Say in words that the file cannot be used, or does not take a value."""
         try:
             yield
+        except (TypeError, ValueError) as failure:
+            raise RunFailed(
+                f"Reductions cannot be written to {self._path}: {failure}. Choose a .pickle file."
+            ) from failure
         except OSError as failure:
             why = (failure.strerror or str(failure)).lower()
             raise RunFailed(

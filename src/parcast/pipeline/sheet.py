@@ -15,13 +15,19 @@ DIGITS: Final = 3
 
 def sheet_of(result: PipelineResult, *, with_value: bool = False) -> Sheet:
     """Everything that is said of a run, and possibly the beginning of its value."""
-    value = (Fact("value", shown(repr(result.value), limit=MOST_SHOWN)),) if with_value else ()
+    value = (Fact("value", _beginning(repr(result.value))),) if with_value else ()
     return Sheet(
         title=f"{result.program}: {result.items} items on {counted(len(result.ranks), 'rank')}",
         tables=(Table(forms=(Form(columns=list(_columns(result))),)),) if result.ranks else (),
         facts=(*_facts(result), *value),
         warnings=result.warnings,
     )
+
+
+def _beginning(value: str) -> str:
+    """Shorten a value, and say where all of it can be."""
+    more = " (-o PATH writes all of it)" if len(value) > MOST_SHOWN else ""
+    return shown(value, limit=MOST_SHOWN) + more
 
 
 def _columns(result: PipelineResult) -> Iterator[Column]:
@@ -51,6 +57,10 @@ def _facts(result: PipelineResult) -> Iterator[Fact]:
     if result.task_time is not None:
         yield Fact("task", f"{format_quantity(result.task_time, 'time')} per item")
     yield Fact("busy", f"{whole_percent(result.utilisation)} % of the time of all ranks")
+    if result.resumed_items:
+        yield Fact("resumed", f"{counted(result.resumed_items, 'item')} of an interrupted run")
+    if result.retried:
+        yield Fact("retried", f"{counted(result.retried, 'attempt')} after a task had failed")
     if result.reductions > 1:
         yield Fact("reductions", str(result.reductions))
     if result.was_stopped:

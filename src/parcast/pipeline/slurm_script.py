@@ -1,5 +1,6 @@
 """The batch script that `--slurm` writes: the same command on the nodes of a cluster."""
 
+import re
 import shlex
 from collections.abc import Sequence
 from typing import Final
@@ -8,6 +9,7 @@ from parcast.cli.batch_script import clock, wrapped
 
 USUAL: Final = 3600.0  # that a job is given where no time limit is asked for [s]
 MARGIN: Final = 60.0  # for the start of the ranks [s]
+LEFT_OUT: Final = re.compile(r"(-np|--np|--ranks|--slurm)(=.*)?|-np[0-9]+")  # of the command
 
 SCRIPT: Final = """\
 #!/bin/sh
@@ -62,13 +64,11 @@ def command_of(path: str, written: Sequence[str]) -> list[str]:
     >>> command_of("parcast run features", ["docs", "-np", "4", "--slurm=job.sh", "-o", "a.csv"])
     ['parcast', 'run', 'features', 'docs', '-o', 'a.csv']
     """
-    words = path.split()
-    skips = False
-    for word in written:
-        if skips:
-            skips = False
-        elif word in ("-np", "--slurm"):
-            skips = True
-        elif not word.startswith(("-np=", "--slurm=")):
+    words, rest = path.split(), iter(written)
+    for word in rest:
+        found = LEFT_OUT.fullmatch(word)
+        if found is None:
             words.append(word)
+        elif word == found[1]:
+            next(rest, None)  # its value
     return words

@@ -7,6 +7,7 @@ that begins with @ and a number; the last failure is not caught.
 import errno
 import os
 import pickle
+import signal
 import sys
 import threading
 import time
@@ -86,6 +87,33 @@ def is_killed(i):
     return i
 
 
+def ends(how):
+    """Make a task that ends its process at an item."""
+
+    def task(text):
+        if text == "bad item":
+            if isinstance(how, int):
+                os._exit(how)
+            how()
+        return text
+
+    return task
+
+
+def merge_that_ends(a, b):
+    if len(a + b) == 4:
+        os.kill(os.getpid(), signal.SIGTERM)
+    return a + b
+
+
+def end(*_):
+    os._exit(5)
+
+
+def crash():
+    os.kill(os.getpid(), signal.SIGSEGV)  # as a fault in a library does
+
+
 def items_that_end():
     yield from range(20)
     raise OSError("the disk is gone")
@@ -126,6 +154,7 @@ def mean(a, b):
 
 
 FIFTY = {"items": range(50), "task": identity, "batch": 1}
+BAD = {"items": ["a", "b", "bad item", "c"], "batch": 1}
 RUNS = {
     "task": FIFTY | {"task": raises},
     "odd exception": FIFTY | {"task": raises_odd},
@@ -136,6 +165,13 @@ RUNS = {
     "busy forever": FIFTY | {"task": is_ready},
     "killed": FIFTY | {"task": is_killed},
     "killed with checkpoint": FIFTY | {"task": is_killed, "checkpoint": "kept"},
+    "exits with 3": BAD | {"task": ends(3)},
+    "exits with 0": BAD | {"task": ends(0)},
+    "crashes": BAD | {"task": ends(crash)},
+    "merge ends": {"items": ["a", "b", "c", "d"], "task": str, "merge": merge_that_ends}
+    | {"batch": 1},
+    "setup ends": FIFTY | {"setup": end},
+    "finish ends": FIFTY | {"finish": end},
     "items": {"items": items_that_end, "task": identity},
     "no items": {"items": 5, "task": identity},
     "setup": FIFTY | {"setup": refuses},

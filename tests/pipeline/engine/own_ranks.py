@@ -152,7 +152,16 @@ def a_result_that_cannot_be_returned():
 def a_time_limit():
     begun = time.monotonic()
     said = failure(range(5), lambda _: time.sleep(60), ranks=2, time_limit=1.5)
-    assert "pipeline did not end within 1.5 s and was stopped" in said, said
+    assert "pipeline did not end within 1.5 s and was stopped. It was working on item " in said, (
+        said
+    )
+
+    def blocked():
+        yield 1
+        time.sleep(60)
+
+    said = failure(blocked(), abs, ranks=2, time_limit=1.5)
+    assert said.startswith("pipeline did not end within 1.5 s and was stopped. Allow more"), said
     assert time.monotonic() - begun < 30
 
 

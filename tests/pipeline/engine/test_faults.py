@@ -26,8 +26,8 @@ TOLD = {
     "wrong split": r"ParameterError: split must give 2 parts, got 1\. One for each shard\.",
     "finish": r"RunFailed: finish\(\) of items 0 to 49 failed.*: ValueError: this one is bad\.",
     "server": r"RunFailed: server\(\) of items 0 to 4 failed.*: ValueError: this one is bad\.",
-    "json": r"RunFailed: server\(\) of items 0 to 4 failed.*: TypeError: a complex cannot be "
-    r"written as JSON; use a \.pickle file\.",
+    "json": r"RunFailed: Reductions cannot be written to .*out\.jsonl: JSON has no complex\. "
+    r"Choose a \.pickle file\.",
     "mean": r"RunFailed: The merge is not associative: of items .* is .* and .* is .*\. Correct ",
     "lock as item": r"RunFailed: Item \d failed.*: <unlocked _thread.lock.*>: TypeError: cannot "
     r"pickle '_thread\.lock' object\. Correct it, or skip such",
@@ -95,7 +95,7 @@ def test_a_failure_ends_ranks_that_are_in_a_long_task(started, gone, ranks):
     assert "this item is bad" in out
     assert gone(process)
     if ranks is not None:
-        assert "was stopped in the task of item 0" in err
+        assert "was stopped while it worked on item 0: Item " in err
 
 
 @pytest.mark.parametrize("ranks", [None, 3])
@@ -107,8 +107,36 @@ def test_a_rank_that_is_killed_ends_all(started, gone, ranks, tmp_path):
     assert gone(process)
     if ranks is None:
         (message,) = told(out, 0)
-        assert "a rank was ended by a signal: Killed, as happens when memory runs out" in message
+        assert re.match(
+            r"RunFailed: Rank \d of pipeline was ended by signal 9 \(Killed\), as happens when "
+            r"memory runs out, while it worked on item 30\. All other ranks were stopped\. Use ",
+            message,
+        )
         assert left_in_temporary(tmp_path / "temporary") == []
+
+
+ENDED = {
+    "exits with 3": r"ended its process with status 3 while it worked on item 2 \('bad item'\)\. "
+    r"All other ranks were stopped\. Let tasks return or raise instead of ending the process",
+    "exits with 0": r"ended its process with status 0 while it worked on item 2 \('bad item'\)\.",
+    "crashes": r"was ended by signal 11 \(Segmentation fault\) while it worked on item 2 "
+    r"\('bad item'\)\. All other ranks were stopped\. A library that is used there has crashed",
+    "merge ends": r"was ended by signal 15 \(Terminated\) while it worked on the merge of items "
+    r"0 to 3\.",
+    "setup ends": r"ended its process with status 5 while it worked on setup\(\)\.",
+    "finish ends": r"ended its process with status 5 while it worked on finish\(\) of items 0 ",
+}
+
+
+def test_a_rank_that_ends_its_process_is_named_with_what_it_worked_on(started, gone):
+    process = started(FAILING, *ENDED)
+    out, err = process.communicate(timeout=60)
+    for number, (kind, text) in enumerate(ENDED.items()):
+        (message,) = told(out, number)
+        assert re.match(rf"RunFailed: Rank [01] of pipeline {text}", message), (kind, message)
+    assert "in crash\n" in err  # the line of the program
+    assert "BAD TERMINATION" not in err
+    assert gone(process)
 
 
 def test_ranks_end_with_the_process_that_started_them(started, gone, tmp_path):

@@ -27,6 +27,115 @@ def test_runs_on_any_number_of_ranks_give_the_same_bytes(ran, serial, tmp_path, 
     assert json.loads((tmp_path / "out.json").read_text()) == serial
 
 
+SAME = """
+import sys
+import parcast
+from mpi4py import MPI
+
+rank = MPI.COMM_WORLD.rank
+tried = set()
+
+
+def task(item):
+    if item == 7 and item not in tried:
+        tried.add(item)
+        raise ValueError(item)
+    if item == 8:
+        raise ValueError(item)
+    return item
+
+
+result = parcast.run_pipeline(range(20), task, retries=1, on_error="skip", trace="trace.jsonl")
+text = str(parcast.run_pipeline(range(5), abs))
+facts = result.to_document()
+facts["skipped"] = [x.index for x in result.skipped]
+for other in MPI.COMM_WORLD.allgather(facts):
+    assert other == facts, (other, facts)
+assert (result.items, result.retried, facts["skipped"]) == (20, 2, [8])
+assert len(result.ranks) == 3 and result.seconds > 0
+assert result.is_root == (rank == 0)
+assert result.value == (182 if rank == 0 else None)
+assert ("value is on rank 0" in repr(result)) == (rank > 0), repr(result)
+try:
+    parcast.run_pipeline(range(5), abs, ranks=2)
+except parcast.ParameterError as refusal:
+    assert str(refusal) == (
+        "ranks must be 3, the ranks that mpiexec or srun has started, got 2. Leave it out."
+    ), refusal
+assert parcast.run_pipeline(range(5), abs, ranks=3).items == 5
+"""
+
+
+def test_all_ranks_get_the_facts_of_a_run_and_rank_0_the_value(ran):
+    assert ran(SAME, ranks=3) == (0, "", "")
+
+
+COMMAND = """
+import sys
+from parcast.cli import main
+
+sys.argv = ["parcast", "run", "pipeline", "job.py", "1", "2", *sys.argv[1:]]
+main()
+"""
+
+
+def test_a_command_refuses_another_number_of_ranks_than_there_are(ran, tmp_path):
+    (tmp_path / "job.py").write_text(
+        "task = abs\ndef items(*texts):\n    return map(int, texts)\n"
+    )
+    status, _, err = ran(COMMAND, "-np", 2, ranks=3)
+    assert status == 2
+    assert err.count("-np must be 3, the ranks that mpiexec or srun has started, got 2.") == 1
+    for arguments in ((), ("-np", 3)):
+        status, out, err = ran(COMMAND, *arguments, ranks=3)
+        assert (status, err) == (0, "")
+        assert out.count("job: 2 items on 3 ranks") == 1
+
+
+STARVING = """
+import sys, time
+from pathlib import Path
+import parcast
+
+N = 600  # more than are ever fetched ahead
+
+
+def task(item):
+    from mpi4py import MPI
+
+    if MPI.COMM_WORLD.rank:
+        (Path(folder) / str(item)).touch()
+        return [item]
+    end = time.monotonic() + 40
+    while len(list(Path(folder).iterdir())) < N - 1:
+        assert time.monotonic() < end, "the other ranks have no items"
+        time.sleep(0.01)
+    return [item]
+
+
+def items():
+    yield from range(N)
+
+
+how, ranks = sys.argv[1], int(sys.argv[2])
+folder = str(Path("done").absolute())
+source = {"list": list(range(N)), "range": range(N), "generator": items()}[how]
+keys = {"ranks": ranks} if ranks else {}
+result = parcast.run_pipeline(source, task, batch=1, **keys)
+if result.is_root:
+    assert result.value == list(range(N))
+    assert [x.items for x in result.ranks][0] == 1
+"""
+
+
+@pytest.mark.parametrize(
+    ("how", "own"), [("range", 0), ("list", 0), ("range", 3), ("generator", 3)]
+)
+def test_a_task_of_rank_0_that_ends_last_leaves_no_rank_without_items(ran, tmp_path, how, own):
+    (tmp_path / "done").mkdir()
+    assert ran(STARVING, how, own, ranks=None if own else 3) == (0, "", "")
+
+
 PROGRAM = """
 import json, sys, time
 import numpy as np

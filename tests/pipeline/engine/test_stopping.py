@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from parcast.pipeline.engine.items import STOPPING
+
 ENDLESS = Path(__file__).parent / "endless.py"
 
 
@@ -21,7 +23,7 @@ def stopped(process, folder, lines):
     os.killpg(process.pid, signal.SIGINT)
     out, err = process.communicate(timeout=30)
     said = [line for line in out.splitlines() if "Ctrl-C" not in line]  # mpiexec tells of it
-    assert (process.returncode, said, err) == (0, [], "")
+    assert (process.returncode, said, err) == (0, [], STOPPING)  # which is said once
     reductions = [tuple(map(int, line.split())) for line in served.read_text().splitlines()]
     served.unlink()
     assert all(value == sum(range(first, stop)) for first, stop, value in reductions)
@@ -63,9 +65,11 @@ def test_a_second_interrupt_ends_the_run_at_once(started, gone):
     process = started(program)
     assert process.stderr.readline() == "begun\n"
     begun = time.monotonic()
-    for _ in range(2):
-        process.send_signal(signal.SIGINT)
-        time.sleep(0.5)
+    process.send_signal(signal.SIGINT)
+    while (line := process.stderr.readline()) == "begun\n":  # the other rank's
+        pass
+    assert line == STOPPING  # though the tasks take long
+    process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=20)
     assert time.monotonic() - begun < 15
     assert process.returncode != 0

@@ -86,14 +86,18 @@ def test_overlapping_spans_are_counted_once():
         (
             [task(0, 0, 9.5, core=0.5), task(1, 0, 9.9, core=0.5)],
             {"cores": 1},
-            "processor cores: tasks and merges got 50% of a core each (2 ranks on 1 core); ranks "
-            "compute 97%",
+            "processor cores: 2 ranks share 1 core, and tasks and merges used 50% of one each; "
+            "ranks compute 97%",
         ),
         (
             [task(0, 0, 9.5, core=0.5), task(1, 0, 9.9, core=0.5)],
             {},
-            "processor cores: tasks and merges got 50% of a core each (tasks that wait for files, "
-            "or interference",
+            "waiting inside tasks and merges: they used a core 50% of their time (they sleep, ",
+        ),
+        (
+            [task(0, 0, 9.5, core=0.02), task(1, 0, 9.9, core=0.02)],
+            {"cores": 1},
+            "waiting inside tasks and merges: they used a core 2% of their time (they sleep, ",
         ),
         ([merge(0, 0, 9.5), merge(1, 0, 9.9)], {}, "merging: ranks compute less than 1% and"),
         ([task(0, 6, 10), task(1, 8, 10)], {}, "the start: ranks wait 70% of the time for their"),

@@ -2,7 +2,6 @@
 
 import errno
 import json
-import re
 import sys
 
 import polars as pl
@@ -10,7 +9,6 @@ import pytest
 
 from parcast.pipeline.features import extract
 from parcast.pipeline.features.extract import extract_features
-from tests.conftest import ROOT
 
 PAGE = "<title>Node {i}</title><p>The fast node {i} reads 3.5 GB of cold data.</p>"
 
@@ -164,15 +162,6 @@ def test_a_tagger_in_the_current_folder_is_used_on_ranks(parcast, docs, tmp_path
     assert said.status == 0, said.err
     phrases = [x["phrase"] for x in json.loads(said.out)["phrases"]]
     assert "the fast node 3 reads 3.5 gb of cold data." in phrases
-
-
-def test_every_option_is_in_the_reference(parcast):
-    page = (ROOT / "docs" / "reference" / "command-line.md").read_text()
-    section = page.split("## parcast run pipeline\n")[1].split("\n## parcast testbed")[0]
-    told = parcast("run", "features", "--help").out
-    options = re.findall(r"^  (?:-\w+, )*(--?[a-z-]+)", told, re.MULTILINE)
-    assert len(options) > 30
-    assert [x for x in options if f"`{x}" not in section and x not in ("-h", "--help")] == []
 
 
 def test_help_names_it(parcast):

@@ -2,7 +2,6 @@
 
 import csv
 import json
-import re
 from functools import partial
 
 import numpy as np
@@ -150,15 +149,6 @@ def test_the_picture_has_four_panels_and_takes_no_axes():
     ]
     with pytest.raises(ParameterError, match="four panels"):
         check.plot(ax=axes[0])
-
-
-def test_every_option_is_in_the_reference(explain):
-    page = (ROOT / "docs" / "reference" / "command-line.md").read_text(encoding="utf-8")
-    section = page.split("## parcast explain traffic\n")[1].split("\n## ")[0]
-    options = re.findall(r"^  (?:-\w+, )*(--[a-z-]+)", explain("--help").out, re.MULTILINE)
-    assert "--messages" in options
-    for option in options:
-        assert option in section or option == "--help"
 
 
 def test_a_trace_comes_from_standard_input(explain):

@@ -19,22 +19,22 @@ def document_paths(names: AnyPath | Sequence[AnyPath]) -> list[str]:
     found: dict[str, None] = {}
     for name in as_paths(names, hint=_HINT):
         place = os.fspath(name)
-        files = list(_files(place))
+        if place == "-":
+            raise ParameterError(
+                "documents",
+                must="be files, whose places in them are given",
+                got="standard input",
+                hint="Save it to a file first.",
+            )
+        files = list(files_of(place))
         if not files:
             raise ParameterError(place, must="hold documents", got="no file", hint=_remedy(place))
         found.update(dict.fromkeys(files))
     return list(found)
 
 
-def _files(place: str) -> Iterator[str]:
-    """Give the files that one name stands for."""
-    if place == "-":
-        raise ParameterError(
-            "documents",
-            must="be files, whose places in them are given",
-            got="standard input",
-            hint="Save it to a file first.",
-        )
+def files_of(place: str) -> Iterator[str]:
+    """Give the files of a folder or pattern, and any other name as it is."""
     if os.path.isdir(place):
         yield from _within(place)
     elif not os.path.lexists(place) and glob.has_magic(place):

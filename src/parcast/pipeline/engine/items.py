@@ -1,23 +1,48 @@
 """Items as they are taken: one by one from an iterable, not before they are needed."""
 
+import os
 import signal
+import sys
 import threading
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from functools import partial
+from math import inf
 from time import perf_counter
 from types import FrameType
 from typing import Any, Final
 
 from parcast.errors import ParameterError, RunFailed
 from parcast.pipeline.engine.payload import size_of
+from parcast.pipeline.engine.working import shortened
 from parcast.units import shown
 
 TOGETHER: Final = 4096  # items of a sequence that are taken before messages are looked after
 SLOW: Final = 0.002  # an item that takes longer to get is passed on at once [s]
+STOPPING: Final = (
+    "parcast: interrupted: no further items are taken, and those taken are finished. "
+    "Press Ctrl-C again to end the run at once.\n"
+)
 
 
 class Stopped(BaseException):
     """The wait for the next item was interrupted; the items that were taken are all."""
+
+
+class Supply(ABC, Iterator[Any]):
+    """Items that another process sends; any thread may take those that are here."""
+
+    total: int | None  # [1]
+
+    @property
+    @abstractmethod
+    def asked(self) -> float | None:
+        """When items were asked for that are not here. [s]."""
+
+    @abstractmethod
+    def is_ready(self) -> bool:
+        """Ask for items if none are here; tell whether the next one, or the end, is here."""
 
 
 class Items:
@@ -30,7 +55,10 @@ class Items:
             hint = "Give a list, a generator or another iterable."
             got = shown(repr(items))
             raise ParameterError("items", must="be iterable", got=got, hint=hint) from None
-        self.total = len(items) if isinstance(items, Sized) else None
+        if isinstance(items, Supply):
+            self.total = items.total
+        else:
+            self.total = len(items) if isinstance(items, Sized) else None
         self._items = items
         self.fetched = 0
         self.size = 1.0  # of the item that was given away last, at least 1 [B]
@@ -61,16 +89,21 @@ class Items:
         begun = perf_counter()
         while not self.has_ended and self.fetched < wanted:
             self._asked = perf_counter()
-            item = self._next()
-            if self.has_ended:
-                return
+            self._fetch_one(self._awaited, is_needed)
             now = perf_counter()
             self._was_slow = now - self._asked > SLOW
-            if is_needed(self.fetched):
-                self._waiting[self.fetched] = item
-            self.fetched += 1
             if self._was_slow or now - begun > patience:
                 return
+
+    def fetch_ready(self, wanted: int, *, is_needed: Callable[[int], bool]) -> None:
+        """Take items up to a number, from any thread, if no code of the user gives them."""
+        items = self._items
+        if isinstance(items, list | tuple | range):
+            self.fetch(wanted, patience=0.0, is_needed=is_needed)
+        elif isinstance(items, Supply):
+            while not self.has_ended and self.fetched < wanted and items.is_ready():
+                self._fetch_one(partial(next, items), is_needed)
+            self._was_slow = perf_counter() - (items.asked or inf) > SLOW
 
     def _fetch_known(
         self, items: Sequence[Any], wanted: int, is_needed: Callable[[int], bool]
@@ -82,10 +115,10 @@ class Items:
         self.fetched = max(self.fetched, stop)
         self.has_ended = self.fetched >= len(items)
 
-    def _next(self) -> Any:
+    def _fetch_one(self, take: Callable[[], Any], is_needed: Callable[[int], bool]) -> None:
         """Take one item, or note that there are no more."""
         try:
-            return self._awaited()
+            item = take()
         except StopIteration:
             pass
         except Stopped:
@@ -96,8 +129,12 @@ class Items:
                 f"The items ended with an error after {self.fetched}: {why}. Correct what "
                 "provides them."
             ) from error
+        else:
+            if is_needed(self.fetched):
+                self._waiting[self.fetched] = item
+            self.fetched += 1
+            return
         self.has_ended = True
-        return None
 
     def _awaited(self) -> Any:
         """Wait for the next item, during which an interrupt raises Stopped."""
@@ -116,6 +153,12 @@ class Items:
             self.size = max(size_of(taken[-1]), 1.0)
         return taken
 
+    def shown(self, index: int) -> str:
+        """Write an item for a message, where it is still there and its number does not say it."""
+        items: Any = self._items
+        is_there = isinstance(items, list | tuple) and 0 <= index < len(items)
+        return shortened(items[index]) if is_there else ""
+
     def interrupt(self) -> None:
         """End the items, also while the next one is waited for; for a signal handler."""
         self.was_stopped = True
@@ -127,8 +170,9 @@ class Items:
 def stopped_by_interrupt(items: Items | None) -> Iterator[None]:
     """Let the first Ctrl-C in the block end the items, and a second one the run.
 
-    On ranks without items the first is ignored, as rank 0 tells them of the end. Where another
-    thread than the main one runs the block, nothing changes.
+    The first is acknowledged at once, as tasks may run for long after it. On ranks without items
+    it is ignored, as rank 0 tells them of the end. Where another thread than the main one runs the
+    block, nothing changes.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
@@ -138,6 +182,7 @@ def stopped_by_interrupt(items: Items | None) -> Iterator[None]:
     def once(_: int, __: FrameType | None) -> None:
         signal.signal(signal.SIGINT, signal.default_int_handler)
         if items is not None:
+            _acknowledge()
             items.interrupt()
 
     signal.signal(signal.SIGINT, once)
@@ -145,3 +190,16 @@ def stopped_by_interrupt(items: Items | None) -> Iterator[None]:
         yield
     finally:
         signal.signal(signal.SIGINT, before)
+
+
+def _acknowledge() -> None:
+    """Say on standard error that the run is being stopped, on a line of its own."""
+    stream: Any = sys.stderr
+    original: Any = sys.__stderr__
+    with suppress(OSError, ValueError, AttributeError):  # there is none, or it is closed
+        text = f"\r\n{STOPPING}" if stream.isatty() else STOPPING
+        if stream is original:  # past the stream, which the main thread may be writing to
+            os.write(stream.fileno(), text.encode())
+        else:
+            stream.write(text)
+            stream.flush()

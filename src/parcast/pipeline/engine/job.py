@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
-from parcast.pipeline.engine.tree import EMPTY, Merge
+from parcast.pipeline.engine.tree import Merge
 
 Schedule = Literal["adaptive", "source"]
 
@@ -26,7 +26,7 @@ class Job:
 
     task: Callable[..., Any]  # of an item, and of what setup returned
     merge: Merge
-    zero: Any = EMPTY  # result of no item
+    zero: Any = None  # result of no item
     setup: Callable[[], Any] | None = None
     finish: Callable[..., Any] | None = None  # of a completed reduction, and its shard
     split: Callable[[Any, int], Sequence[Any]] | None = None
@@ -43,6 +43,7 @@ class Job:
     skips: bool = False  # items whose task fails
     retries: int = 0
     timeout: float | None = None  # of an item [s]
+    time_limit: float | None = None  # of the run [s]
     memory: float | None = None  # of the results that a rank holds [B]
     directory: Path | None = None  # for results that do not fit
     checkpoint: Path | None = None

@@ -20,19 +20,23 @@ from typing import Any, Final
 from parcast.errors import ParcastError, RunFailed
 from parcast.pipeline.engine.channel import Channel, Message
 from parcast.pipeline.engine.coordinator import Block, Input
+from parcast.pipeline.engine.desk import Place, span
 from parcast.pipeline.engine.job import Job, Reduction
+from parcast.pipeline.engine.limits import Alarm, Limit, TimeUp, Turn
 from parcast.pipeline.engine.payload import packed, size_of
 from parcast.pipeline.engine.recording import Lap, Notes
 from parcast.pipeline.engine.root import Root
 from parcast.pipeline.engine.store import Store
 from parcast.pipeline.engine.tree import EMPTY, Node
-from parcast.pipeline.engine.working import Work, function_failed, sendable, server_failed, span
+from parcast.pipeline.engine.working import Work, function_failed, sendable, server_failed
 
 OFTEN: Final = 0.002  # between items, messages are looked after so often [s]
 SELDOM: Final = 0.02  # by the other thread, during a task [s]
 SHORTEST_REST: Final = 2e-5  # of a rank with nothing to do [s]
 LONGEST_REST: Final = 1e-3  # [s]
 GRACE: Final = 3.0  # for a task that runs when the run fails [s]
+IDLE: Final = 0.3  # for ranks in a task to say first that the time is up, and in which one [s]
+LATE: Final = 1.0  # for a main thread to be interrupted by its alarm [s]
 LEAVING: Final = 0.25  # of the memory for results, for those on their way to a rank [1]
 FETCHING: Final = 0.005  # at a time, before messages are looked after [s]
 
@@ -77,16 +81,24 @@ class Rank:
         root: Root | None = None,
         server: Callable[[Reduction], Any] | None = None,
         served: int = 0,
+        place: Place | None = None,
     ) -> None:
         """Begin on a rank; rank 0 has the root, and that of the server stage what it calls.
 
-        `served` is the number of items whose reductions an interrupted run has delivered.
+        `served` is the number of items whose reductions an interrupted run has delivered. What the
+        rank works on is noted in `place`.
         """
         self._job, self._channel, self._store, self._root = job, channel, store, root
         self._server = server
+        self._turn = Turn()
+        self._limit = Limit(job.time_limit, job.name)
+        self._alarm = Alarm(self._limit, self._turn, timeout=job.timeout)
+        self._place = place or Place()
         self._is_static = job.schedule == "source"
         self._where = f" on rank {channel.rank}" if channel.size > 1 else ""
-        self._work = Work(job, where=self._where, pulse=self._pulse)
+        self._work = Work(
+            job, self._alarm, place=self._place, where=self._where, pulse=self._pulse
+        )
         self._waiting = Waiting()
         self._incomplete: dict[Node, Merging] = {}
         self._promised: dict[Node, tuple[Input, int]] = {}  # sent when they are here
@@ -95,7 +107,7 @@ class Rank:
         self._most_leaving = inf if job.memory is None else LEAVING * job.memory / others  # [B]
         self._parts: dict[int, Parts] = {}  # of reductions that are not whole, by first item
         self._served = served  # items whose reductions were passed on, in their order
-        self._lock = threading.RLock()
+        self._fetching = threading.Lock()  # items, in one thread at a time
         self._pumped = time.perf_counter()
         self._block_time = SELDOM  # of the last block [s]
         self._fetch_time = 0.0  # spent on items since then [s]
@@ -123,14 +135,13 @@ class Rank:
     def run(self) -> None:
         """Work until the run is over; what failed is raised, on every rank."""
         try:
-            while not self._is_over:
-                self.pump()
-                self._raise()
-                try:
-                    is_busy = not self._has_refused and self._step()
-                    self._rest = SHORTEST_REST if is_busy else self._rested()
-                except ParcastError as refusal:  # rank 0 tells all, this one as well
-                    self._refuse(refusal)
+            with self._alarm:
+                while not self._is_over:
+                    self._turn_over()
+        except TimeUp:  # between two pieces of work
+            failure = self._limit.failure()
+            self._refuse(failure)
+            raise failure from None
         except BaseException as crash:
             if crash not in (self._failure, self.crash):
                 self._refuse(self._refusal(crash))
@@ -139,6 +150,34 @@ class Rank:
             end = time.monotonic() + GRACE
             while not self._channel.drain() and time.monotonic() < end:
                 time.sleep(SHORTEST_REST)
+
+    def _turn_over(self) -> None:
+        """Look after messages, and do one piece of work if there is one."""
+        self.pump()
+        self._raise()
+        try:
+            self._require_time(IDLE)
+            self._turn.may_be_interrupted = True
+            is_busy = not self._has_refused and self._step()
+            self._turn.may_be_interrupted = False
+            self._rest = SHORTEST_REST if is_busy else self._rested()
+        except TimeUp:
+            self._alarm.stop()
+            self._time_is_up()
+        except ParcastError as refusal:  # rank 0 tells all, this one as well
+            self._refuse(refusal)
+        finally:
+            self._turn.may_be_interrupted = False
+
+    def _require_time(self, patience: float = 0.0) -> None:
+        """Interrupt the main thread at the limit of the run, if no alarm has done it before."""
+        if time.monotonic() > self._limit.end + patience and not self._has_refused:
+            raise TimeUp
+
+    def _time_is_up(self) -> None:
+        """End the run at its limit, and say what this rank was doing."""
+        place = str(self._place)
+        self._refuse(self._limit.failure([f"{place}{self._where}"] if place else []))
 
     def crashed(self, crash: BaseException) -> None:
         """Tell rank 0 that looking after messages has failed, and end this rank."""
@@ -160,7 +199,7 @@ class Rank:
 
     def _say(self, content: tuple[Any, ...]) -> None:
         """Tell rank 0 something."""
-        with self._lock:
+        with self._turn:
             self._channel.send(0, content)
 
     def _rested(self) -> float:
@@ -172,19 +211,23 @@ class Rank:
         """Look after messages between items, if that is due."""
         if time.perf_counter() - self._pumped > OFTEN:
             self.pump()
+            self._require_time()
 
     # ---- the other side of the lock: messages
 
     def attend(self) -> None:
         """Look after messages from the other thread, if the main thread has not for a while."""
         if self.crash is None and time.perf_counter() - self._pumped >= SELDOM:
+            self._fetch_meanwhile()
             self.pump()
+        if time.monotonic() > self._limit.end + LATE and not self._has_refused:
+            self._time_is_up()  # the main thread is in what no alarm interrupts
         if self._failed_at and time.monotonic() - self._failed_at > GRACE:
             self._abort()
 
     def pump(self) -> None:
         """Take what has arrived, and send what follows from it."""
-        with self._lock:
+        with self._turn:
             self._pumped = time.perf_counter()
             for message in self._channel.poll():
                 self._rest = SHORTEST_REST
@@ -330,7 +373,7 @@ class Rank:
     def _refuse(self, refusal: ParcastError) -> None:
         """End the run: tell all ranks, or have rank 0 tell them."""
         self._has_refused = True
-        with self._lock:
+        with self._turn:
             if self._root is None:
                 self._channel.send(0, ("refused", refusal))
             else:
@@ -350,10 +393,10 @@ class Rank:
         """End all ranks, as this one is in a task that does not end."""
         from mpi4py import MPI
 
-        item = self._work.current[0] if self._work.current else None
-        where = f"the task of item {item}" if item is not None else "a task"
+        place = str(self._place) or "a task"
         print(  # noqa: T201 - nothing can be raised: the main thread is busy
-            f"parcast: rank {self._channel.rank} was stopped in {where}: {self._failure}",
+            f"parcast: rank {self._channel.rank} was stopped while it worked on {place}: "
+            f"{self._failure}",
             file=sys.stderr,
             flush=True,
         )
@@ -389,24 +432,40 @@ class Rank:
         root = self._root
         if root is None:
             return False
-        with self._lock:
+        with self._turn:
             wanted = root.wanted()
         if wanted is None:
             return False
-        before = root.items.fetched
-        with Lap() as lap:
+        with self._fetching, Lap() as lap:
+            before = root.items.fetched
             root.items.fetch(wanted, patience=FETCHING, is_needed=root.coordinator.is_needed)
         self._fetch_time += lap.seconds
         self.notes.fetch(root.items.fetched - before, lap)
         return True
+
+    def _fetch_meanwhile(self) -> None:
+        """Fetch items in the other thread, so that a long task leaves no rank without."""
+        root = self._root
+        if root is None or not self._fetching.acquire(blocking=False):
+            return
+        try:
+            with self._turn:
+                wanted = root.wanted()
+            if wanted is not None:
+                before = root.items.fetched
+                with Lap() as lap:
+                    root.items.fetch_ready(wanted, is_needed=root.coordinator.is_needed)
+                self.notes.fetch(root.items.fetched - before, lap)
+        finally:
+            self._fetching.release()
 
     def _run_block(self, block: Block, shards: tuple[int, ...], items: Sequence[Any]) -> None:
         """Run the task on a block, and tell rank 0."""
         with Lap() as lap:
             done = self._work.on(block, items)
         self._block_time, self._fetch_time = lap.seconds, 0.0
-        self.notes.task(block.first, block.stop, lap)
-        with self._lock:
+        self.notes.task(block.first, block.stop, lap, retried=done.retried)
+        with self._turn:
             sizes: list[float | None] = [None] * self._job.shards
             for shard in shards:
                 if self._is_static or done.values[shard] is not EMPTY:
@@ -417,18 +476,19 @@ class Rank:
 
     def _merge(self, merging: Merging) -> None:
         """Merge values whose inputs are all here, and tell rank 0."""
-        with self._lock:
+        with self._turn:
             values = [self._store.take(x.name) for x in merging.inputs]
         first, stop = merging.inputs[0].first, merging.inputs[-1].stop
         with Lap() as lap:
             try:
-                value = self._job.merge.of(values)
+                with self._place.at("the merge of", first, stop):
+                    value = self._job.merge.of(values)
             except Exception as error:
                 what = f"The merge of {span(first, stop)}"
                 raise function_failed(what, self._where, error) from error
         values.clear()
         self.notes.merge(first, stop, len(merging.inputs), lap)
-        with self._lock:
+        with self._turn:
             size = self._kept(merging.node, value)
             self._channel.send(0, ("merged", merging.node, size, lap.seconds))
 
@@ -441,18 +501,19 @@ class Rank:
 
     def _deliver(self, name: Node, shard: int, first: int, stop: int, server: int) -> None:
         """Finish a completed reduction, and send it to the server stage."""
-        with self._lock:
+        with self._turn:
             value = self._store.take(name)
         if self._job.finish is not None and value is not EMPTY:
             try:
                 args = (value,) if self._job.shards == 1 else (value, shard)
-                value = self._job.finish(*args)
+                with self._place.at("finish() of", first, stop):
+                    value = self._job.finish(*args)
             except ParcastError:  # its text is complete
                 raise
             except Exception as error:
                 what = f"finish() of {span(first, stop)}"
                 raise function_failed(what, self._where, error) from error
-        with self._lock:
+        with self._turn:
             self._sent(server, ("reduction", shard, first, stop), value, first, stop)
 
     def _serve(self, reduction: Reduction) -> None:
@@ -461,7 +522,8 @@ class Rank:
         with Lap() as lap:
             if self._server is not None:
                 try:
-                    self._server(reduction)
+                    with self._place.at("server() of", reduction.first, reduction.stop):
+                        self._server(reduction)
                 except Exception as error:
                     raise server_failed(reduction, self._where, error) from error
         self.notes.deliver(reduction.first, reduction.stop, size, lap)

@@ -14,6 +14,7 @@ class Notes:
     tasks: int = 0
     task_time: float = 0.0  # wall [s]
     task_processor: float = 0.0  # [s]
+    retried: int = 0  # attempts at items whose task had failed
     merges: int = 0
     merge_time: float = 0.0  # wall [s]
     merge_processor: float = 0.0  # [s]
@@ -21,9 +22,10 @@ class Notes:
     sent: int = 0  # [B]
     events: list[dict[str, Any]] = field(default_factory=list)
 
-    def task(self, first: int, stop: int, lap: "Lap") -> None:
+    def task(self, first: int, stop: int, lap: "Lap", *, retried: int = 0) -> None:
         """Note the tasks of a block."""
         self.tasks += stop - first
+        self.retried += retried
         self.task_time += lap.seconds
         self.task_processor += lap.processor
         if self.is_traced:

@@ -4,7 +4,8 @@ import platform
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from copy import copy
+from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -14,14 +15,15 @@ from parcast.mpi.folders import failing_for, folder_for
 from parcast.pipeline.clocks import Clock, Sample, clock_from
 from parcast.pipeline.engine.channel import Alone, Channel, MpiChannel
 from parcast.pipeline.engine.checkpoint import Checkpoint
+from parcast.pipeline.engine.desk import Place
 from parcast.pipeline.engine.items import Items, stopped_by_interrupt
 from parcast.pipeline.engine.job import Job, Reduction, Server, Skipped
+from parcast.pipeline.engine.limits import require_main_thread
 from parcast.pipeline.engine.rank import Attendant, Rank
 from parcast.pipeline.engine.recording import Notes
 from parcast.pipeline.engine.root import Root
 from parcast.pipeline.engine.store import Store
 from parcast.pipeline.engine.tree import EMPTY, Combiner
-from parcast.pipeline.engine.working import require_main_thread
 
 if TYPE_CHECKING:
     from mpi4py import MPI
@@ -32,10 +34,12 @@ TRIPS: Final = 20  # to each rank, before a run and after it
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Outcome:
-    """What a run gave; on ranks other than 0 the value and the sums are not known."""
+    """What a run gave; all ranks have the same but for the value and the events of a trace."""
 
-    value: Any = None  # of the reduction, where there is one
+    value: Any = None  # of the reduction, where there is one, on rank 0
     items: int = 0
+    resumed_items: int = 0  # of these, those of an interrupted run
+    retried: int = 0  # attempts at items whose task had failed
     seconds: float = 0.0  # wall time of the slowest rank
     reductions: int = 0
     skipped: tuple[Skipped, ...] = ()
@@ -76,10 +80,9 @@ class Served:
 
     def _plain(self, value: Any) -> Any:
         """Give the result of no item for what is empty."""
-        zero = None if self.job.zero is EMPTY else self.job.zero
         if self.job.shards > 1 and isinstance(value, list):
-            return [zero if part is EMPTY else part for part in value]
-        return zero if value is EMPTY else value
+            return [copy(self.job.zero) if part is EMPTY else part for part in value]
+        return copy(self.job.zero) if value is EMPTY else value
 
 
 def run_here(
@@ -90,11 +93,12 @@ def run_here(
     progress: Callable[[Root], object] | None = None,
     report: Callable[[ParcastError], object] = lambda _: None,
     server: Server | None = None,
+    place: Place | None = None,
 ) -> Outcome:
     """Run a job on all ranks of a communicator, each of which calls this; None is one rank.
 
     `items`, `progress`, `report` and `server`, which takes the place of that of the job, are those
-    of rank 0.
+    of rank 0. What this rank works on is noted in `place`.
     """
     with ExitStack() as stack:
         channel: Channel = Alone()
@@ -125,7 +129,7 @@ def run_here(
             if served is not None and served.call is not None:
                 served.call.resume(delivered)
         done = delivered * (job.every or 0)
-        rank = Rank(job, channel, store, root=root, server=served, served=done)
+        rank = Rank(job, channel, store, root=root, server=served, served=done, place=place)
         stack.enter_context(stopped_by_interrupt(root.items if root is not None else None))
         trips = _round_trips(own) if own is not None and job.is_traced else []
         begun = perf_counter()
@@ -133,36 +137,48 @@ def run_here(
             if own is not None and _may_use_threads():
                 attended.enter_context(Attendant(rank))
             rank.run()
-        place = Place(rank.notes, perf_counter() - begun, platform.node(), available_cores())
-        places = [place] if own is None else own.gather(place)
+        share = Share(rank.notes, perf_counter() - begun, platform.node(), available_cores())
+        shares = [share] if own is None else own.gather(share)
         last = _round_trips(own) if own is not None and job.is_traced else []
+        outcome = Outcome()
+        with agreed(own):
+            if root is not None and shares is not None:
+                value = served.result() if served is not None else None
+                clocks = _clocks(shares, trips, last) if job.is_traced else ()
+                outcome = _outcome(root, shares, value=value, begun=begun, clocks=clocks)
         if own is not None:
+            facts = own.bcast(_without_value(outcome))
             own.Free()  # not after a failure: messages on their way would reach its successor
-        if root is None or places is None:
-            return Outcome()
-        if root.checkpoint is not None and not root.items.was_stopped:
-            root.checkpoint.clear()
-        value = served.result() if served is not None else None
-        clocks = _clocks(places, trips, last) if job.is_traced else ()
-        return _outcome(root, places, value=value, begun=begun, clocks=clocks)
+            return outcome if is_root else facts
+        return outcome
+
+
+def _without_value(outcome: Outcome) -> Outcome:
+    """Give what all ranks are told of a run: neither its value nor its events."""
+    notes = tuple(replace(each, events=[]) for each in outcome.notes)
+    return replace(outcome, value=None, notes=notes)
 
 
 def _outcome(
-    root: Root, places: "Sequence[Place]", *, value: Any, begun: float, clocks: tuple[Clock, ...]
+    root: Root, shares: "Sequence[Share]", *, value: Any, begun: float, clocks: tuple[Clock, ...]
 ) -> Outcome:
-    """Gather on rank 0 what the run gave."""
+    """Gather on rank 0 what the run gave, which needs its checkpoint no more."""
+    if root.checkpoint is not None and not root.items.was_stopped:
+        root.checkpoint.clear()
     return Outcome(
         value=value,
         items=root.done,
-        seconds=max(place.seconds for place in places),
+        resumed_items=root.done - sum(share.notes.tasks for share in shares),
+        retried=sum(share.notes.retried for share in shares),
+        seconds=max(share.seconds for share in shares),
         reductions=root.reductions,
         skipped=tuple(sorted(root.skipped, key=lambda each: each.index)),
         was_stopped=root.items.was_stopped,
-        notes=tuple(place.notes for place in places),
+        notes=tuple(share.notes for share in shares),
         begun=begun,
         clocks=clocks,
-        hosts=tuple(place.host for place in places),
-        cores=len({(place.host, core) for place in places for core in place.cores}),
+        hosts=tuple(share.host for share in shares),
+        cores=len({(share.host, core) for share in shares for core in share.cores}),
     )
 
 
@@ -191,7 +207,7 @@ def _sent(failure: Exception) -> ParcastError:
     return RunFailed(f"{type(failure).__name__}: {failure}")
 
 
-class Place(NamedTuple):
+class Share(NamedTuple):
     """What a rank tells of itself at the end."""
 
     notes: Notes
@@ -201,11 +217,11 @@ class Place(NamedTuple):
 
 
 def _clocks(
-    places: Sequence[Place], start: Sequence[Sequence[Sample]], end: Sequence[Sequence[Sample]]
+    shares: Sequence[Share], start: Sequence[Sequence[Sample]], end: Sequence[Sequence[Sample]]
 ) -> tuple[Clock, ...]:
     """Clocks of all ranks; those on the host of rank 0 have the same monotonic clock."""
-    host = places[0].host
-    others = zip(places[1:], start, end, strict=True)
+    host = shares[0].host
+    others = zip(shares[1:], start, end, strict=True)
     estimated = (Clock() if x.host == host else clock_from(a, b) for x, a, b in others)
     return (Clock(), *estimated)
 

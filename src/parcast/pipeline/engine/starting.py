@@ -7,10 +7,10 @@ of the program that called.
 
 import os
 import pickle
+import signal
 import sys
 import tempfile
 import threading
-import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
@@ -25,8 +25,10 @@ from parcast.mpi.find import INSTALL, available_cores
 from parcast.mpi.folders import failing_for, folder_for
 from parcast.mpi.launcher import Placement, Started, is_banner, reason_of, started_ranks
 from parcast.mpi.rank import PLACEMENT, REFUSAL
+from parcast.pipeline.engine.desk import ITEM, Ended, first_ended, places
 from parcast.pipeline.engine.items import Items, stopped_by_interrupt
 from parcast.pipeline.engine.job import Job, Server
+from parcast.pipeline.engine.limits import Alarm, Limit, TimeUp, Turn
 from parcast.pipeline.engine.payload import portable
 from parcast.pipeline.engine.session import Outcome
 from parcast.pipeline.engine.working import sendable, server_failed
@@ -48,7 +50,6 @@ def run_started(
     items: Iterable[Any],
     *,
     ranks: int,
-    time_limit: float,
     progress: Callable[[int, int | None, float | None], object] | None = None,
 ) -> Outcome:
     """Start ranks, run a job on them, and end them.
@@ -60,8 +61,8 @@ def run_started(
     is_crowded = ranks > len(available_cores()) and PLACEMENT not in os.environ
     placement: Placement = "spread" if is_crowded else "auto"
     server = job.server if job.server_rank is None else None
-    source = Items(items)
-    sent = job if server is None else replace(job, server=None)
+    source, limit = Items(items), Limit(job.time_limit, job.name)
+    sent = replace(job, server=None if server is not None else job.server, time_limit=None)
     with ExitStack() as stack:
         with failing_for(tempfile.gettempdir(), "the run"):
             desk = stack.enter_context(folder_for("parcast-pipeline-"))
@@ -73,9 +74,16 @@ def run_started(
         started = stack.enter_context(
             started_ranks(WORKER, [str(desk)], ranks=ranks, placement=placement, called=job.name)
         )
-        host = _Host(started, source, server, progress)
+        host = _Host(started, source, server=server, progress=progress, limit=limit, desk=desk)
         stack.enter_context(stopped_by_interrupt(source))
-        return host.serve(listener, time_limit)
+        try:
+            with Alarm(limit, Turn(may_be_interrupted=True)):
+                return host.serve(listener)
+        except TimeUp:
+            here = (
+                f"{place} on rank {rank}" for rank, place in places(desk).items() if str(place)
+            )
+            raise limit.failure(list(here)) from None
 
 
 @contextmanager
@@ -170,19 +178,23 @@ class _Host:
         self,
         started: Started,
         items: Items,
+        *,
         server: Server | None,
         progress: Callable[[int, int | None, float | None], object] | None,
+        limit: Limit,
+        desk: Path,
     ) -> None:
-        self._started, self._items = started, items
+        self._started, self._items, self._limit, self._desk = started, items, limit, desk
         self._said = _Said(started)
         self._server, self._progress = server, progress
         self._most = 1  # items that are sent together, by the size of the last one
 
-    def serve(self, listener: socket, time_limit: float) -> Outcome:
+    def serve(self, listener: socket) -> Outcome:
         """Answer rank 0 until the run has ended."""
         connection: Connection | None = None
-        end = time.monotonic() + time_limit
         while True:
+            if self._limit.is_over:
+                raise TimeUp
             ready = wait([connection or listener], TICK)
             if ready and connection is None:
                 connection = Connection(listener.accept()[0].detach())
@@ -190,18 +202,13 @@ class _Host:
                 try:
                     outcome = self._answer(connection, connection.recv())
                 except (EOFError, ConnectionError):
-                    raise self._failure() from None
+                    raise _last_said(connection) or self._failure() from None
                 if outcome is not None:
                     with suppress(Exception):
                         self._started.process.wait(LAST)
                     return outcome
             elif self._started.process.poll() is not None:
                 raise self._failure()
-            if time.monotonic() > end:
-                raise RunFailed(
-                    f"{self._started.called} did not end within {time_limit:g} s and was stopped. "
-                    "Allow more time, or give it less work."
-                )
 
     def _answer(self, connection: Connection, message: tuple[Any, ...]) -> Outcome | None:
         """Answer a message of rank 0; give the outcome if it is that."""
@@ -259,6 +266,52 @@ class _Host:
             self._started.stop()
         out, err = self._said.all()
         status = self._started.process.returncode
+        ended = first_ended(self._desk)
+        if REFUSAL not in err and ended is not None and (ended.status < 0 or str(ended.place)):
+            return self._ended(ended)
         if REFUSAL not in err and not reason_of(status, out, err):
             self._said.show_banners()
         return self._started.failure(out, err)
+
+    def _ended(self, ended: Ended) -> RunFailed:
+        """Say which rank ended, how, and at what."""
+        place = str(ended.place) or "nothing"
+        item = self._items.shown(ended.place.numbers[ITEM]) if place.startswith("item ") else ""
+        at = f"while it worked on {place}{f' ({item})' if item else ''}"
+        how, advice = _how_ended(ended.status)
+        return RunFailed(
+            f"Rank {ended.rank} of {self._started.called} {how} {at}. All other ranks were "
+            f"stopped. {advice}"
+        )
+
+
+def _last_said(connection: Connection) -> ParcastError | None:
+    """Give the failure that rank 0 has told of while something was sent to it."""
+    with suppress(EOFError, OSError):
+        while connection.poll():
+            kind, *facts = connection.recv()
+            if kind == "failed":
+                refusal: ParcastError = facts[0]
+                return refusal
+    return None
+
+
+def _how_ended(status: int) -> tuple[str, str]:
+    """Say how a rank has ended, and what to do about it."""
+    if status >= 0:
+        return (
+            f"ended its process with status {status}",
+            "Let tasks return or raise instead of ending the process, as os._exit and some "
+            "libraries do.",
+        )
+    name = signal.strsignal(-status) or "unknown"
+    if -status == signal.SIGKILL:
+        return (
+            f"was ended by signal {-status} ({name}), as happens when memory runs out,",
+            "Use fewer ranks, limit the memory of results, or make the items smaller.",
+        )
+    return (
+        f"was ended by signal {-status} ({name})",
+        "A library that is used there has crashed, or something has sent the signal. Run it on "
+        "that item alone to see why.",
+    )

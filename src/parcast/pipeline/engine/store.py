@@ -35,15 +35,10 @@ class Store:
         self._kept: dict[Node, Kept] = {}
         self._here: dict[Node, None] = {}  # those in memory that may be spilled, oldest first
         self._in_memory = 0.0
-        self.spilled = 0.0  # written to files since the beginning [B]
 
     def __contains__(self, name: Node) -> bool:
         """Tell whether a value is here."""
         return name in self._kept
-
-    def __len__(self) -> int:
-        """Count the values."""
-        return len(self._kept)
 
     def put(self, name: Node, value: Any) -> float:
         """Keep a value; give its size [B]."""
@@ -95,7 +90,7 @@ class Store:
         kept = self._kept[name]
         kept.path = self._folder / "-".join(map(str, name))
         try:
-            self.spilled += write_value(kept.path, kept.value)
+            write_value(kept.path, kept.value)
         except OSError as failure:
             why = (failure.strerror or str(failure)).lower()
             raise RunFailed(

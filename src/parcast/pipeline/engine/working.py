@@ -1,20 +1,17 @@
 """The work of a rank on a block: its tasks, one after the other, merged as the tree says."""
 
-import signal
-import threading
-import time
 import traceback
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import FrameType
 from typing import Any, Final
 
 from parcast.errors import Argument, ParameterError, ParcastError, RunFailed
 from parcast.pipeline.engine.associativity import Checked
 from parcast.pipeline.engine.coordinator import Block
+from parcast.pipeline.engine.desk import ITEM, NONE, Place, span
 from parcast.pipeline.engine.job import Job, Reduction, Skipped
+from parcast.pipeline.engine.limits import Alarm
 from parcast.pipeline.engine.payload import packed
 from parcast.pipeline.engine.tree import EMPTY, Combiner
 from parcast.units import shown
@@ -53,21 +50,29 @@ class Done:
 
     values: list[Any]  # of each shard; EMPTY: of no item
     skipped: list[Skipped] = field(default_factory=list)
+    retried: int = 0  # attempts at items whose task had failed
 
 
 class Work:
     """Runs tasks on this rank."""
 
     def __init__(
-        self, job: Job, *, where: str = "", pulse: Callable[[], object] = lambda: None
+        self,
+        job: Job,
+        alarm: Alarm,
+        *,
+        place: Place | None = None,
+        where: str = "",
+        pulse: Callable[[], object] = lambda: None,
     ) -> None:
         """Begin; messages say `where`, as " on rank 1" does; `pulse` is called between items."""
-        self._job, self._where, self._pulse = job, where, pulse
+        self._job, self._where, self._pulse, self._alarm = job, where, pulse, alarm
+        self.place = place or Place()
         self._has_state = job.setup is not None
         self._state: Any = None
         self._is_set_up = False
         self._checked = Checked(job.merge.two) if job.check else None
-        self.current: tuple[int, float] | None = None  # item, and when its task began [s]
+        self._retried = 0  # of the block
 
     def on(self, block: Block, items: Sequence[Any]) -> Done:
         """Run the task on all items of a block; RunFailed says which failed for good."""
@@ -76,8 +81,10 @@ class Work:
             self._set_up()
         combiners = [Combiner(job.merge.of, job.fan_in) for _ in range(job.shards)]
         skipped: list[Skipped] = []
+        self._retried, numbers = 0, self.place.numbers
         for index, item in enumerate(items, start=block.first):
             self._pulse()
+            numbers[ITEM] = index
             try:
                 parts = self._parts(index, self._result(index, item))
             except ItemFailed as failed:
@@ -96,16 +103,19 @@ class Work:
                 what = f"The merge of {span(block.first, index + 1)}"
                 raise function_failed(what, self._where, error) from error
         try:
-            return Done([combiner.total() for combiner in combiners], skipped)
+            values = [combiner.total() for combiner in combiners]
         except Exception as error:
             what = f"The merge of {span(block.first, block.stop)}"
             raise function_failed(what, self._where, error) from error
+        numbers[ITEM] = NONE
+        return Done(values, skipped, self._retried)
 
     def _set_up(self) -> None:
         """Prepare this rank, once."""
         if self._job.setup is not None:
             try:
-                self._state = self._job.setup()
+                with self.place.at("setup()"):
+                    self._state = self._job.setup()
             except Exception as error:
                 raise function_failed("setup()", self._where, error) from error
         self._is_set_up = True
@@ -115,17 +125,15 @@ class Work:
         if isinstance(item, Unsendable):
             raise ItemFailed(item.failure)
         for attempt in range(self._job.retries + 1):
-            self.current = (index, time.monotonic())
             try:
                 if self._job.timeout is None:
                     return self._called(item)
-                with _limited(self._job.timeout):
+                with self._alarm.of_item():
                     return self._called(item)
             except (Exception, SystemExit) as error:
                 if attempt == self._job.retries:
                     raise ItemFailed(described(index, shortened(item), error)) from error
-            finally:
-                self.current = None
+            self._retried += 1
         raise AssertionError
 
     def _called(self, item: Any) -> Any:
@@ -151,15 +159,6 @@ class Work:
                 hint="One for each shard.",
             )
         return parts
-
-
-def span(first: int, stop: int) -> str:
-    """Name consecutive items.
-
-    >>> span(3, 4), span(3, 9)
-    ('item 3', 'items 3 to 8')
-    """
-    return f"items {first} to {stop - 1}" if stop - first > 1 else f"item {first}"
 
 
 def item_failed(failure: Skipped, where: str) -> RunFailed:
@@ -195,14 +194,22 @@ def described(index: int, item: str, error: BaseException) -> Skipped:
 
 
 def _traced(error: BaseException) -> tuple[str, str]:
-    """Give the last line of a traceback and all of it, without the first frames of the engine."""
+    """Give the last line of a traceback and all of it, without frames of the engine."""
     if isinstance(error, ParcastError):  # its text says what was wrong, where, and what to do
         return str(error).removesuffix("."), ""
-    frames = error.__traceback__
-    while frames and Path(frames.tb_frame.f_code.co_filename).parent == ENGINE:
-        frames = frames.tb_next
-    lines = traceback.format_exception(type(error), error, frames)
+    told = traceback.TracebackException.from_exception(error)
+    _leave_engine_out(told)
+    lines = list(told.format())
     return lines[-1].strip(), "".join(lines)
+
+
+def _leave_engine_out(told: traceback.TracebackException) -> None:
+    """Leave the frames of the engine out, in which tasks are called and interrupted."""
+    frames = (each for each in told.stack if Path(each.filename).parent != ENGINE)
+    told.stack = traceback.StackSummary.from_list(list(frames))
+    for before in (told.__cause__, told.__context__):
+        if before is not None:
+            _leave_engine_out(before)
 
 
 def shortened(item: Any) -> str:
@@ -211,30 +218,3 @@ def shortened(item: Any) -> str:
         return shown(repr(item), limit=LONGEST)
     except Exception:
         return f"<{type(item).__name__}>"
-
-
-@contextmanager
-def _limited(seconds: float) -> Iterator[None]:
-    """Raise TimeoutError in the block after some time; the main thread alone can."""
-
-    def stop(_: int, __: FrameType | None) -> None:
-        raise TimeoutError(f"the task took longer than {seconds:g} s")
-
-    before = signal.signal(signal.SIGALRM, stop)
-    signal.setitimer(signal.ITIMER_REAL, seconds)
-    try:
-        yield
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
-
-
-def require_main_thread(timeout: float | None) -> None:
-    """Refuse a time limit where it cannot be kept."""
-    if timeout is not None and threading.current_thread() is not threading.main_thread():
-        raise ParameterError(
-            "timeout",
-            must="be None outside the main thread",
-            got=f"{timeout:g}",
-            hint="Call run_pipeline from the main thread, or leave it out.",
-        )

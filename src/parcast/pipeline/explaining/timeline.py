@@ -19,6 +19,7 @@ from parcast.words import counted
 
 SCHEMA: Final = "parcast/pipeline-timeline/1"
 MOSTLY: Final = 0.85  # share of the time that ranks work on a core, from which work is the limit
+IN_USE: Final = 0.5  # share of the cores' time that work uses, from which ranks wait for them [D]
 AT_INPUT: Final = 0.5  # share of a run that rank 0 reads, from which ranks wait for the input [D]
 
 
@@ -203,7 +204,7 @@ def _limit(timeline: Timeline) -> str:
         "starting": timeline.share("starting"),
         "ending": timeline.share("ending"),
         "communicating": timeline.share("communicating"),
-        "sharing": busy * (1 - on_core),
+        "inside": busy * (1 - on_core),
     }
     lost["waiting"] = timeline.share("idle") - lost["starting"] - lost["ending"]
     worst = max(lost, key=lambda kind: lost[kind])
@@ -217,15 +218,21 @@ def _limit(timeline: Timeline) -> str:
         "starting": f"the start: ranks wait {part} of the time for their first items",
         "ending": f"the last merges: ranks have no more work for {part} of the time",
         "communicating": f"communication: ranks wait for messages {part} of the time",
-        "sharing": f"processor cores: tasks and merges got {percent(on_core)} of a core each "
-        f"({_competitors(timeline)})",
+        "inside": _inside(timeline),
         "waiting": f"waiting: ranks are idle between tasks and merges {part} of the time",
     }[worst] + f"; {work}"
 
 
-def _competitors(timeline: Timeline) -> str:
-    """Say who shares the cores."""
+def _inside(timeline: Timeline) -> str:
+    """Say what tasks and merges waited for: cores, where there are fewer than ranks, or others."""
     cores, ranks = timeline.trace.header.cores, len(timeline.ranks)
-    if ranks > cores:
-        return f"{ranks} ranks on {counted(cores, 'core')}"
-    return "tasks that wait for files, or interference from other processes"
+    used = percent(timeline.core_share)
+    if ranks > cores and timeline.core_share * ranks >= IN_USE * cores:
+        return (
+            f"processor cores: {ranks} ranks share {counted(cores, 'core')}, and tasks and merges "
+            f"used {used} of one each"
+        )
+    return (
+        f"waiting inside tasks and merges: they used a core {used} of their time (they sleep, "
+        "wait for files or the network, or other processes use the cores)"
+    )

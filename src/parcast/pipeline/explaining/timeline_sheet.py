@@ -105,7 +105,7 @@ def _facts(result: Timeline) -> Iterator[Fact]:
         )
         yield Fact("messages", f"{count}, mean size {size}, mean delay {delay}")
     where = f"{counted(header.cores, 'core')} on {counted(len(set(header.hosts)), 'host')}"
-    text = f"{where}; tasks and merges got {percent(result.core_share)} of a core each"
+    text = f"{where}; tasks and merges used {percent(result.core_share)} of one each"
     yield Fact("cores", text, is_marked=header.cores < header.ranks)
     yield Fact(
         "clocks",

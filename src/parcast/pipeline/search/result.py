@@ -22,7 +22,7 @@ class QueryHits:
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class SearchResult(Result):
-    """Hits of queries; on ranks other than 0 all but `is_root` is empty."""
+    """Hits of queries; on ranks other than 0 it has `run` alone."""
 
     _sheet: ClassVar[str] = "parcast.pipeline.search.sheet:sheet_of"
 

@@ -10,7 +10,7 @@ from parcast.show.result import Result
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class SortedFile(Result):
-    """A sorted array in a file; on ranks other than 0 all but `is_root` is empty."""
+    """A sorted array in a file; on ranks other than 0 it has `run` alone."""
 
     _sheet: ClassVar[str] = "parcast.pipeline.sorting.sheet:sheet_of"
 

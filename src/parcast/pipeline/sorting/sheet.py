@@ -9,7 +9,7 @@ from parcast.show.sheet import Column, Fact, Form, Sheet, Table
 from parcast.units import format_quantity, shown
 from parcast.words import counted
 
-UNKNOWN: Final = "unknown"
+NO_SHARD: Final = "-"  # in place of the peak memory of a rank
 
 
 def sheet_of(result: SortedFile) -> Sheet:
@@ -35,8 +35,8 @@ def sheet_of(result: SortedFile) -> Sheet:
 
 def _with_peaks(table: Table, result: SortedFile) -> Table:
     """Add what each rank held at most to the table of a run."""
-    cells = [UNKNOWN if x is None else format_quantity(x, "size") for x in result.peaks]
+    cells = [NO_SHARD if x is None else format_quantity(x, "size") for x in result.peaks]
     column = Column(title="peak memory", cells=cells)
-    return replace(
-        table, forms=tuple(Form(columns=[*form.columns, column]) for form in table.forms)
-    )
+    forms = tuple(Form(columns=[*form.columns, column]) for form in table.forms)
+    legend = f"{NO_SHARD}: not measured, as the rank wrote no shard" if NO_SHARD in cells else ""
+    return replace(table, forms=forms, legend=legend)

@@ -25,7 +25,7 @@ from parcast.mpi.folders import folder_for
 from parcast.mpi.launched import world
 from parcast.pipeline.arguments import amount
 from parcast.pipeline.engine.tree import Merge
-from parcast.pipeline.run import DAY, run_pipeline
+from parcast.pipeline.run import run_pipeline
 from parcast.pipeline.sorting.result import SortedFile
 from parcast.units import format_quantity, quantity
 
@@ -79,7 +79,7 @@ def sort_file(
     directory: str | os.PathLike[str] | None = None,
     trace: str | os.PathLike[str] | None = None,
     progress: Callable[[int, int | None, float | None], object] | None = None,
-    time_limit: float = DAY,
+    time_limit: float | None = None,
 ) -> SortedFile:
     """Sort the array of a .npy file into a .npy file, within a limit of memory for each rank.
 
@@ -112,8 +112,8 @@ def sort_file(
     progress : callable, optional
         Called now and then with the numbers of chunks that are sorted and of all, and the
         predicted remaining time [s].
-    time_limit : float, default one day
-        Limit for ranks that are started here. [s]
+    time_limit : float, optional
+        Limit for the run, by default none. [s]
 
     Returns
     -------

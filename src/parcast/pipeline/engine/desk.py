@@ -1,0 +1,118 @@
+"""What ranks work on, for the process that has started them: a small file of each in a folder.
+
+The file is mapped into memory: a rank notes each item at no cost, and the note is there after the
+rank has ended, however it ended. A second process waits for each rank and notes how it ended, as
+mpiexec ends all others at once and does not say which rank was the first.
+"""
+
+import mmap
+import os
+import signal
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from parcast.mpi.tied import end_with
+
+ENDING: Final = ".place"
+# Numbers of a file: the rank, the item whose task it runs, or the function that it runs and items
+# of that; and of its end the time [ns] and the status, negative if a signal ended it.
+RANK, ITEM, FUNCTION, FIRST, STOP, ENDED, STATUS = range(7)
+NUMBERS: Final = 7
+NONE: Final = -1
+FINISHED: Final = 0  # time of the end of a rank that has done its work
+FUNCTIONS: Final = ("setup()", "the merge of", "finish() of", "server() of")
+
+
+class Place:
+    """What a rank works on."""
+
+    def __init__(self, numbers: list[int] | memoryview | None = None) -> None:
+        self.numbers = [NONE] * NUMBERS if numbers is None else numbers
+
+    def __str__(self) -> str:
+        """Name it; nothing where the rank runs no function of the user."""
+        _, item, function, first, stop, *_ = self.numbers
+        if function != NONE:
+            items = "" if first == NONE else f" {span(first, stop)}"
+            return f"{FUNCTIONS[function]}{items}"
+        return "" if item == NONE else span(item, item + 1)
+
+    @contextmanager
+    def at(self, function: str, first: int = NONE, stop: int = NONE) -> Iterator[None]:
+        """Note that a function of the user runs in the block; one that fails ends the run."""
+        numbers = self.numbers
+        numbers[FIRST], numbers[STOP] = first, stop
+        numbers[FUNCTION] = FUNCTIONS.index(function)
+        yield
+        numbers[FUNCTION] = NONE
+
+
+class Ended(NamedTuple):
+    """The end of a rank that had not done its work."""
+
+    rank: int
+    place: Place
+    status: int  # negative: the signal that ended it
+
+
+def span(first: int, stop: int) -> str:
+    """Name consecutive items.
+
+    >>> span(3, 4), span(3, 9)
+    ('item 3', 'items 3 to 8')
+    """
+    return f"items {first} to {stop - 1}" if stop - first > 1 else f"item {first}"
+
+
+def watched(desk: Path) -> Place:
+    """Go on in a child of this process, which waits for it, notes how it ended, and ends so too.
+
+    This is to be called before MPI is initialised.
+    """
+    path = desk / f"{os.getpid()}{ENDING}"
+    path.write_bytes(bytes(8 * NUMBERS))
+    with path.open("r+b") as stream:
+        numbers = memoryview(mmap.mmap(stream.fileno(), 8 * NUMBERS)).cast("q")
+    for i in range(NUMBERS):
+        numbers[i] = NONE
+    if not sys.platform.startswith("linux"):  # where a child would survive this process
+        return Place(numbers)
+    parent = os.getpid()
+    child = os.fork()
+    if not child:
+        end_with(parent, int(signal.SIGKILL))
+        return Place(numbers)
+    _, status = os.waitpid(child, 0)
+    code = os.waitstatus_to_exitcode(status)
+    has_finished = numbers[ENDED] == FINISHED
+    if not has_finished:
+        numbers[STATUS] = code
+        numbers[ENDED] = time.monotonic_ns()
+    # What ends well without having finished, such as os._exit(0), must end all others as well.
+    os._exit(128 - code if code < 0 else code or int(not has_finished))
+
+
+def finish(place: Place) -> None:
+    """Note that a rank has done its work."""
+    place.numbers[ENDED] = FINISHED
+
+
+def places(desk: Path) -> dict[int, Place]:
+    """Give what each rank of a run works on, or did when it ended."""
+    read = (memoryview(path.read_bytes()).cast("q").tolist() for path in desk.glob(f"*{ENDING}"))
+    known = {numbers[RANK]: Place(numbers) for numbers in read if len(numbers) == NUMBERS}
+    return dict(sorted(known.items()))
+
+
+def first_ended(desk: Path) -> Ended | None:
+    """Give the rank that was the first to end before its work was done, if any was noted."""
+    ended = (
+        (place.numbers[ENDED], Ended(rank, place, place.numbers[STATUS]))
+        for rank, place in places(desk).items()
+        if place.numbers[ENDED] > FINISHED and rank != NONE
+    )
+    return min(ended, default=(0, None), key=lambda each: each[0])[1]
