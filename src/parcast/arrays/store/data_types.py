@@ -124,5 +124,5 @@ def _float_from_json(value: Any, dtype: "np.dtype[Any]") -> Any:
     if isinstance(value, str) and value in SPECIAL:
         return dtype.type(SPECIAL[value])
     if isinstance(value, bool) or not isinstance(value, int | float):
-        raise ValueError(f"{value!r} is no {dtype}")
+        raise ValueError(f"{value!r} is no {dtype}")  # noqa: TRY004 - of a file, not of a caller
     return dtype.type(value)

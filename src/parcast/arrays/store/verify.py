@@ -171,7 +171,7 @@ class _Check:
 
 
 def _least_size(layout: Layout, index: Index) -> int | None:
-    """Length that a file of our own has at least; None where it is compressed. [B]."""
+    """Length that a file of parcast has at least; None where it is compressed. [B]."""
     encoded = layout.chain.encoded_size(prod(layout.subchunk))
     if encoded is None or not layout.is_whole:
         return None
