@@ -194,3 +194,19 @@ def test_arrays_in_groups_of_groups_are_read_by_their_paths(tmp_path):
         assert [*store] == ["ocean/scalar", "ocean/u"]
         assert store["ocean/u"].read((1,), (2,)).tolist() == [2, 3]
         assert store["ocean/scalar"].read() == 5
+
+
+def test_an_append_to_a_store_with_consolidated_metadata_drops_the_stale_copy(tmp_path):
+    path = tmp_path / "s.zarr"
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # consolidated metadata are not in the specification
+        group = zarr.open_group(path, mode="w")
+        for name in "uv":
+            made = group.create_array(name, shape=(4,), chunks=(2,), shards=(4,), dtype="i4")
+            made[...] = [1, 2, 3, 4]
+        zarr.consolidate_metadata(path)
+        append_rows(path, {"u": np.array([5], "i4"), "v": np.array([6], "i4")})
+        found = zarr.open_group(path, mode="r")
+        assert found["u"][...].tolist() == [1, 2, 3, 4, 5]
+        assert found["v"][...].tolist() == [1, 2, 3, 4, 6]
+        assert "consolidated_metadata" not in (path / "zarr.json").read_text()

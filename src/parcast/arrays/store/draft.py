@@ -146,6 +146,8 @@ class Writer:
                     writer.finish()
                 except BaseException:
                     os.close(file)
+                    with suppress(OSError):
+                        path.unlink()  # so that nobody commits it
                     raise
                 self._unflushed.add_file(file)
                 self._unflushed.add_folder(path.parent)
@@ -279,7 +281,8 @@ class Draft:
         rows = as_whole("rows", rows, least=1, hint="Give the number of rows to append.")
         place = Place.of(path)
         with _begun(place) as lock:
-            nodes = read_nodes(place.target, place).arrays
+            found = read_nodes(place.target, place)
+            nodes = found.arrays
             if not nodes:
                 raise problem(place.target, "must have arrays to append to. Create the store.")
             name = dimension or _first_dimension(nodes)
@@ -294,6 +297,7 @@ class Draft:
             draft = cls(place, lock, place.new_draft(APPEND))
             with draft._or_abandoned():
                 draft._begin_append(grown, rows)
+                draft._drop_consolidated(found.root)
                 draft._write_coordinates(values)
             return draft
 
@@ -350,6 +354,14 @@ class Draft:
         self.part = Part(
             folder=self._folder, target=self._place.target, layouts=layouts, bases=bases
         )
+
+    def _drop_consolidated(self, root: Node) -> None:
+        """Leave out the copies of all metadata in those of the root: they would go stale."""
+        document = root.changed()
+        if document.get("consolidated_metadata"):
+            del document["consolidated_metadata"]
+            self._write_small("", encoded(document))
+            self._appended[""] = root
 
     def _write_small(self, name: str, content: bytes) -> None:
         """Write the metadata of a node to the draft."""

@@ -40,9 +40,12 @@ class _Check:
         layout = node.layout
         if not any(codec.name == "crc32c" for codec in layout.chain.then):
             self.unchecked.append(f"bytes of {label_of(name)}: it was written without checksums")
-        for index in layout.grid.indices():
+        files = (x for x in _files_in(self.root / name) if x != METADATA)
+        there = {index for x in files if (index := self._file(layout, x)) is not None}
+        if not layout.is_whole:
+            self.filled += prod(layout.grid.cells) - len(there)
+        for index in layout.grid.indices() if layout.is_whole else sorted(there):
             self._chunk(layout, index)
-        self._unexpected(layout)
 
     def named(self, path: Path) -> str:
         """Name a file in or beside the store as its user does."""
@@ -61,10 +64,7 @@ class _Check:
         try:
             reader = ChunkReader(layout, os.open(path, os.O_RDONLY | os.O_CLOEXEC))
         except FileNotFoundError:
-            if layout.is_whole:
-                self._fault("missing chunk", layout, index, "is missing")
-            else:
-                self.filled += 1
+            self._fault("missing chunk", layout, index, "is missing")
             return
         except OSError as failure:
             self._fault("unreadable chunk", layout, index, f"cannot be read: {failure.strerror}")
@@ -129,21 +129,21 @@ class _Check:
             )
         )
 
-    def _unexpected(self, layout: Layout) -> None:
-        """Note files that belong to no chunk of the array."""
-        expected = {layout.key(index) for index in layout.grid.indices()} | {METADATA}
-        top = self.root / layout.name
-        for found in _files_in(top):
-            if found in expected:
-                continue
-            is_beyond = _is_beyond(layout, found)
-            kind = "interrupted append" if is_beyond else "unexpected file"
-            message = (
-                "lies beyond the array; no reader reads it. Append again, or delete it."
-                if is_beyond
-                else "belongs to no chunk of the array. Delete it if nobody needs it."
-            )
-            self.add(kind, top / found, message, layout.name)
+    def _file(self, layout: Layout, found: str) -> Index | None:
+        """Give the storage chunk of a file below an array; note a file that belongs to none."""
+        index = _index_of(layout, found)
+        cells = layout.grid.cells
+        beyond = [i >= n for i, n in zip(index or (), cells, strict=index is not None)]
+        if index is not None and not any(beyond):
+            return index
+        path = self.root / layout.name / found
+        if beyond and not any(beyond[1:]):
+            message = "lies beyond the array; no reader reads it. Append again, or delete it."
+            self.add("interrupted append", path, message, layout.name)
+        else:
+            message = "belongs to no chunk of the array. Delete it if it is not needed."
+            self.add("unexpected file", path, message, layout.name)
+        return None
 
     def leftovers(self) -> None:
         """Note what interrupted writes have left beside the store."""
@@ -186,16 +186,15 @@ def _files_in(top: Path) -> Iterator[str]:
             yield os.path.relpath(os.path.join(folder, file), top)
 
 
-def _is_beyond(layout: Layout, key: str) -> bool:
-    """Tell whether a file is a chunk that lies after the last row of an array."""
+def _index_of(layout: Layout, key: str) -> Index | None:
+    """Give the index of a storage chunk by its path; None where it is no such path."""
     numbers = key.split(layout.separator)
     if layout.prefix and numbers.pop(0) != layout.prefix:
-        return False
-    if len(numbers) != len(layout.shape) or not all(x.isdecimal() for x in numbers):
-        return False
-    cells = layout.grid.cells
-    index = tuple(map(int, numbers))
-    return index[0] >= cells[0] and all(a < b for a, b in zip(index[1:], cells[1:], strict=True))
+        return None
+    if not layout.prefix and not layout.shape:
+        numbers = numbers[1:]
+    index = tuple(int(x) for x in numbers if x.isdecimal())
+    return index if len(layout.shape) == len(numbers) == len(index) else None
 
 
 def verify(path: str | os.PathLike[str]) -> Verification:
