@@ -165,7 +165,7 @@ def test_a_store_that_is_replaced_while_it_is_read_stays_what_it_was(tmp_path):
     with open_store(path) as store:
         assert not store["u"].read((0, 0), (1, 4)).any()
         write_store(path, {"u": np.ones((64, 4))}, chunk=(1, 4), overwrite=True)
-        with pytest.raises(FileProblems, match="is missing"):
+        with pytest.raises(FileProblems, match=r"was replaced while it was read\. Open it again"):
             store["u"].read()
     with open_store(path) as store:
         assert store["u"].read().all()
