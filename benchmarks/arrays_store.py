@@ -20,10 +20,11 @@ from time import perf_counter
 
 import numpy as np
 
-from parcast.arrays.store.draft import Draft, Writer
+from parcast.arrays.store.draft import Draft
 from parcast.arrays.store.layout import ArraySpec
 from parcast.arrays.store.npy import NpyDraft, NpyWriter
 from parcast.arrays.store.reading import open_store
+from parcast.arrays.store.writing import Writer
 from parcast.units import quantity
 
 

@@ -3,8 +3,9 @@
 import numpy as np
 from hypothesis import strategies as st
 
-from parcast.arrays.store.draft import Draft, Writer
+from parcast.arrays.store.draft import Draft
 from parcast.arrays.store.layout import ArraySpec
+from parcast.arrays.store.writing import Writer
 
 TYPES = (
     *("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),

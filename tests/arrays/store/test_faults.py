@@ -11,7 +11,8 @@ pytest.importorskip("google_crc32c", reason="the extra arrays is not installed")
 SCRIPT = """
     import os, subprocess, sys
     import numpy as np
-    from parcast.arrays.store.draft import Draft, Writer
+    from parcast.arrays.store.draft import Draft
+    from parcast.arrays.store.writing import Writer
     from parcast.arrays.store.layout import ArraySpec
     from parcast.arrays.store.npy import NpyDraft, NpyWriter
     from parcast.arrays.store.reading import open_store

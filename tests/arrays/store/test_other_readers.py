@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from parcast.arrays.store.draft import Draft, Writer
+from parcast.arrays.store.draft import Draft
 from parcast.arrays.store.reading import open_store
 from parcast.arrays.store.verify import verify
+from parcast.arrays.store.writing import Writer
 from parcast.errors import FileProblems
 from tests.arrays.store.made import (
     TYPES,

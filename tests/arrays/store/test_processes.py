@@ -10,10 +10,11 @@ import numpy as np
 import pytest
 
 from parcast.arrays.store import durable
-from parcast.arrays.store.draft import Draft, Writer
+from parcast.arrays.store.draft import Draft
 from parcast.arrays.store.layout import ArraySpec
 from parcast.arrays.store.reading import open_store
 from parcast.arrays.store.verify import verify
+from parcast.arrays.store.writing import Writer
 from parcast.errors import RunFailed
 from tests.arrays.store.made import append_rows, write_store
 
@@ -84,7 +85,8 @@ def test_many_files_are_flushed_and_few_stay_open(tmp_path, monkeypatch, as_a_wh
 MEMORY = """
 import json, sys, tracemalloc
 import numpy as np
-from parcast.arrays.store.draft import Draft, Writer
+from parcast.arrays.store.draft import Draft
+from parcast.arrays.store.writing import Writer
 from parcast.arrays.store.layout import ArraySpec
 
 def resident():

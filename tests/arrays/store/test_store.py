@@ -10,9 +10,10 @@ from hypothesis import strategies as st
 
 from parcast.arrays.store import durable
 from parcast.arrays.store.codecs import crc32c
-from parcast.arrays.store.draft import Draft, Writer
+from parcast.arrays.store.draft import Draft
 from parcast.arrays.store.layout import ArraySpec, stacked
 from parcast.arrays.store.reading import open_store
+from parcast.arrays.store.writing import Writer
 from parcast.errors import FileProblems, ParameterError, RunFailed
 from tests.arrays.store.made import (
     any_bits,
@@ -203,6 +204,23 @@ def test_a_chunk_that_is_not_written_to_its_end_is_told(tmp_path):
         assert "got no elements of [4:8]" in str(caught.value)
         with pytest.raises(RunFailed, match=r"array u, chunk 0 was not written to its end"):
             writer.flush()
+
+
+def test_what_fails_in_the_block_of_a_chunk_is_raised_as_it_is(tmp_path):
+    spec = ArraySpec(name="u", shape=(8,), dtype="f8")
+    with Draft.create(tmp_path / "s.zarr", [spec]) as draft, Writer(draft.part) as writer:
+        with pytest.raises(FileNotFoundError, match="mine"), writer.chunk("u", (0,)):
+            raise FileNotFoundError("mine")
+        assert not (draft.part.folder / "u" / "c" / "0").exists()
+
+
+@pytest.mark.parametrize("index", [(2,), (-1,), (0, 0), ()])
+def test_a_chunk_that_is_not_to_be_written_is_refused(tmp_path, index):
+    spec = ArraySpec(name="u", shape=(8,), dtype="f8", chunk=(4,))
+    with Draft.create(tmp_path / "s.zarr", [spec]) as draft, Writer(draft.part) as writer:
+        with pytest.raises(ParameterError) as caught, writer.chunk("u", index):
+            pass
+        assert str(caught.value).startswith("index must be that of a chunk of array u to be")
 
 
 @pytest.mark.parametrize(

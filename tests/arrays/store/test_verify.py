@@ -36,7 +36,7 @@ def path(tmp_path, monkeypatch):
         ArraySpec(name="u", shape=U.shape, dtype="f8", **specs),
         ArraySpec(name="v", shape=V.shape, dtype="i4", zstd=3),
     ]
-    from parcast.arrays.store.draft import Writer
+    from parcast.arrays.store.writing import Writer
 
     with Draft.create(tmp_path / "s.zarr", listed) as draft:
         with Writer(draft.part) as writer:

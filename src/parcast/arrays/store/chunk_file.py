@@ -5,7 +5,8 @@ subchunks that a box needs, neighbours in one access.
 """
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any, Final
 
 import numpy as np
@@ -128,14 +129,17 @@ class ChunkWriter:
         old: ChunkReader | None = None,
         base: int = 0,
         write_out: int = 0,
+        reporting: Callable[[], AbstractContextManager[None]] = nullcontext,
     ) -> None:
         """Write to an open file; rows before `base` are those of the `old` file of the chunk.
 
-        Whenever `write_out` bytes are there, the system begins to write them to disk.
+        Whenever `write_out` bytes are there, the system begins to write them to disk. What fails
+        in `write` is reported by the context that `reporting` gives.
         """
         self._layout, self._index, self._file = layout, index, file
         self._old, self._base = old, base
         self._write_out, self._begun = write_out, 0
+        self._reporting = reporting
         self._whole = layout.grid.whole(index)
         self._inner = layout.inner
         self._entries = np.full((int(np.prod(self._inner.cells)), 2), ABSENT, layout.index_type)
@@ -192,10 +196,11 @@ class ChunkWriter:
         given = np.asarray(block)
         self._check(given, box)
         number = position(cell, self._inner.cells)
-        if box.count != self._layout.subchunk:
-            given = self._filled_up(given, cell, box, number)
-        self._put(number, self._layout.chain.encode(given))
-        self._advance()
+        with self._reporting():
+            if box.count != self._layout.subchunk:
+                given = self._filled_up(given, cell, box, number)
+            self._put(number, self._layout.chain.encode(given))
+            self._advance()
 
     def _check(self, block: "np.ndarray[Any, Any]", box: Box) -> None:
         """Refuse elements of another shape or type."""
