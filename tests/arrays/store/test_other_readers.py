@@ -211,3 +211,10 @@ def test_an_append_to_a_store_with_consolidated_metadata_drops_the_stale_copy(tm
         assert found["u"][...].tolist() == [1, 2, 3, 4, 5]
         assert found["v"][...].tolist() == [1, 2, 3, 4, 6]
         assert "consolidated_metadata" not in (path / "zarr.json").read_text()
+
+
+def test_rows_are_not_appended_to_chunks_without_shards(tmp_path):
+    zarr.create_array(tmp_path / "s.zarr", shape=(4,), chunks=(2,), dtype="f8")[...] = 1.0
+    with pytest.raises(FileProblems, match="must have shards with the index at their end"):
+        append_rows(tmp_path / "s.zarr", {"": np.zeros(2)})
+    assert [x.name for x in tmp_path.iterdir()] == ["s.zarr"]

@@ -372,3 +372,65 @@ def test_a_wrong_box_or_name_is_refused(tmp_path):
                 store["speed"].read(*box)
         with pytest.raises(ParameterError, match="out must have shape"):
             store["speed"].read(out=np.zeros(3))
+
+
+def flip(file, offset):
+    content = bytearray(file.read_bytes())
+    content[offset] ^= 1
+    file.write_bytes(content)
+
+
+@pytest.mark.parametrize(
+    ("harm", "says"),
+    [
+        (lambda file: file.unlink(), "u/c/1: 1 problem\n  file  is missing; rows cannot be"),
+        (lambda file: flip(file, -1), "the checksum of its index differs; rows cannot be"),
+        (lambda file: file.write_bytes(b"12"), "is cut off: its index alone takes"),
+        (lambda file: flip(file, 3), "Array u, chunk 1, has other bytes than were written"),
+    ],
+)
+def test_rows_are_not_appended_to_a_damaged_chunk(tmp_path, harm, says):
+    path = write_store(tmp_path / "s.zarr", {"u": np.arange(5.0)}, chunk=(4,), subchunk=(2,))
+    harm(path / "u" / "c" / "1")
+    with pytest.raises(FileProblems) as caught:
+        append_rows(path, {"u": np.arange(3.0)})
+    assert says in str(caught.value)
+    with open_store(path) as store:
+        assert store["u"].shape == (5,)
+    assert [x.name for x in tmp_path.iterdir()] == ["s.zarr"]
+
+
+def test_a_damaged_subchunk_that_an_append_copies_stays_damaged(tmp_path):
+    path = write_store(tmp_path / "s.zarr", {"u": np.arange(3.0)}, chunk=(8,), subchunk=(2,))
+    flip(path / "u" / "c" / "0", 3)  # in the first subchunk; the second is completed
+    append_rows(path, {"u": np.arange(3.0)})
+    with open_store(path) as store:
+        assert store["u"].read((2,)).tolist() == [2.0, 0.0, 1.0, 2.0]
+        with pytest.raises(FileProblems, match="has other bytes than were written"):
+            store["u"].read((0,), (2,))
+
+
+def test_what_is_appended_must_fit(tmp_path):
+    path = write_store(
+        tmp_path / "s.zarr", {"u": np.zeros((4, 2))}, chunk=(2, 2), dimensions=("t", "x")
+    )
+    with pytest.raises(ParameterError, match="dimension must be the first of an array, got y"):
+        Draft.append(path, 1, dimension="y")
+    with Draft.append(path, 3) as draft, Writer(draft.part) as writer:
+        assert [*draft.part.chunks("u")] == [(2, 0), (3, 0)]
+        with pytest.raises(ParameterError, match=r"array u must have the shape \(3, 2\)"):
+            writer.write("u", np.zeros((4, 2)))
+        with pytest.raises(ParameterError, match="name must be one of u, got 'v'"):
+            writer.write("v", np.zeros((3, 2)))
+        chunk = writer.chunk("u", (1, 0))
+        with pytest.raises(ParameterError, match="index must be that of a chunk"), chunk:
+            pass
+    with Draft.append(path, 3) as draft:
+        with Writer(draft.part) as writer:
+            writer.write("u", np.ones((3, 2)))
+            writer.flush()
+        draft.commit()
+        with pytest.raises(ParameterError, match="draft must not be committed twice"):
+            draft.commit()
+    with open_store(path) as store:
+        assert store["u"].read((3, 0)).tolist() == [[0, 0], [1, 1], [1, 1], [1, 1]]

@@ -228,9 +228,12 @@ class ChunkWriter:
         whole = np.full(self._layout.subchunk, self._layout.fill, self._layout.dtype)
         kept = Box(moved, (max(box.start[0] - moved[0], 0), *box.count[1:]))
         outer = Box(moved, self._layout.subchunk)
-        if kept.size and self._old is not None and self._old.has(number):
-            place = kept.within(outer)
-            whole[place] = self._old.decoded(number)[place]
+        if kept.size and self._old is not None:
+            if self._old.has(number):
+                place = kept.within(outer)
+                whole[place] = self._old.decoded(number)[place]
+            elif self._layout.is_whole:
+                raise DamageError(f"has no elements {kept}")
         whole[box.within(outer)] = block
         return whole
 

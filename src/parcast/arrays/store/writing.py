@@ -145,12 +145,14 @@ class Writer:
         path = self._part.target / layout.name / layout.key(index)
         try:
             reader = ChunkReader(layout, os.open(path, os.O_RDONLY | os.O_CLOEXEC))
-            reader.index()
         except FileNotFoundError:
             if layout.is_whole:
                 raise problem(path, _cannot_append("is missing")) from None
             return None
+        try:
+            reader.index()
         except DamageError as failure:
+            reader.close()
             raise problem(path, _cannot_append(str(failure))) from failure
         return reader
 
