@@ -1,9 +1,11 @@
 """Commands are run as a person does; Hypothesis draws the same examples on every run."""
 
+import gc
 import io
 import os
 import subprocess
 import sys
+import time
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -23,6 +25,18 @@ TWO_MACHINES = "machine,p,time_s\n" + "".join(
     for machine, scale in (("T3E", 1), ("SP", 3))
     for row in (f"{p},{scale * (5 + 95 / p)}" for p in (1, 2, 4, 8))
 )
+
+
+def pytest_collection():
+    """Collect thousands of tests, all of which stay, without a search for garbage among them."""
+    gc.disable()
+
+
+def pytest_collection_finish():
+    """Search for garbage in what the tests make, not in tests and modules, and not as often."""
+    gc.freeze()
+    gc.set_threshold(10_000, *gc.get_threshold()[1:])
+    gc.enable()
 
 
 @dataclass
@@ -81,6 +95,16 @@ def machines(tmp_path):
 
 
 COMMAND = [sys.executable, "-c", "from parcast.cli import main; main()"]
+# Ctrl-C ends what runs in the foreground, also where the tests run in the background.
+FOREGROUND = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+
+
+def until(holds, seconds=60.0):
+    """Wait until something holds, which it must before the seconds are over."""
+    end = time.monotonic() + seconds
+    while not holds():
+        assert time.monotonic() < end
+        time.sleep(0.02)
 
 
 @pytest.fixture

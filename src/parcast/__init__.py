@@ -28,12 +28,18 @@ if TYPE_CHECKING:
     from parcast.instrument.regions import profile_parameters, region
     from parcast.kernels.run import run_kernel
     from parcast.matching.match import match
+    from parcast.pipeline.explaining.explain import explain_pipeline
+    from parcast.pipeline.explaining.timeline import timeline_of
+    from parcast.pipeline.planning.plan import plan_pipeline
     from parcast.pipeline.result import PipelineResult
     from parcast.pipeline.run import run_pipeline
     from parcast.pipeline.search.result import SearchResult
     from parcast.pipeline.search.search_documents import search_documents
     from parcast.pipeline.sorting.result import SortedFile
     from parcast.pipeline.sorting.sort_file import sort_file
+    from parcast.pipeline.trace import read_trace
+    from parcast.pipeline.traffic.check import check_traffic
+    from parcast.pipeline.validating.validate import validate_pipeline
     from parcast.prediction.best_processors import best_processors
     from parcast.prediction.predict import predict
     from parcast.prediction.result import Prediction
@@ -71,12 +77,15 @@ __all__ = [
     "calibrate",
     "capacities",
     "characterise",
+    "check_traffic",
+    "explain_pipeline",
     "fit",
     "forecast",
     "import_timings",
     "knee",
     "largest_regions",
     "match",
+    "plan_pipeline",
     "plan_runs",
     "predict",
     "profile_parameters",
@@ -86,13 +95,16 @@ __all__ = [
     "read_profiles",
     "read_program",
     "read_runs",
+    "read_trace",
     "region",
     "run_kernel",
     "run_pipeline",
     "search_documents",
     "simulate",
     "sort_file",
+    "timeline_of",
     "validate",
+    "validate_pipeline",
 ]
 
 _HOME = {
@@ -119,12 +131,15 @@ _HOME = {
     "calibrate": "parcast.calibration.calibrate",
     "capacities": "parcast.fitting.capacities",
     "characterise": "parcast.characterisation.characterise",
+    "check_traffic": "parcast.pipeline.traffic.check",
+    "explain_pipeline": "parcast.pipeline.explaining.explain",
     "fit": "parcast.fitting.fit",
     "forecast": "parcast.forecasting.forecast",
     "import_timings": "parcast.importers.registry",
     "knee": "parcast.forecasting.knee",
     "largest_regions": "parcast.forecasting.regions",
     "match": "parcast.matching.match",
+    "plan_pipeline": "parcast.pipeline.planning.plan",
     "plan_runs": "parcast.forecasting.next_runs.plan_runs",
     "predict": "parcast.prediction.predict",
     "profile_parameters": "parcast.instrument",
@@ -134,13 +149,16 @@ _HOME = {
     "read_profiles": "parcast.timings.read_profiles",
     "read_program": "parcast.descriptions.toml_files",
     "read_runs": "parcast.timings.speedups",
+    "read_trace": "parcast.pipeline.trace",
     "region": "parcast.instrument",
     "run_kernel": "parcast.kernels.run",
     "run_pipeline": "parcast.pipeline.run",
     "search_documents": "parcast.pipeline.search.search_documents",
     "simulate": "parcast.simulation.simulate",
     "sort_file": "parcast.pipeline.sorting.sort_file",
+    "timeline_of": "parcast.pipeline.explaining.timeline",
     "validate": "parcast.validation.validate",
+    "validate_pipeline": "parcast.pipeline.validating.validate",
 }
 if FormerModules not in sys.meta_path:
     sys.meta_path.append(FormerModules)

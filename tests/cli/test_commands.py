@@ -1,11 +1,12 @@
 """`parcast` itself: its help, its version, and the way it ends."""
 
+import fcntl
 import os
 import shlex
 import signal
 import subprocess
 import sys
-import time
+import termios
 
 import click
 import pytest
@@ -14,7 +15,7 @@ import parcast as package
 from parcast.cli import COMMANDS, GROUPS, cli
 from parcast.cli.answering import FORMER
 from parcast.cli.failures import run
-from tests.conftest import COMMAND
+from tests.conftest import COMMAND, FOREGROUND, until
 
 HELPS = [(), ("-h",), ("--help",)]
 
@@ -354,12 +355,16 @@ def test_closed_standard_streams_are_survived(times):
 
 
 def test_an_interrupted_process_ends_with_130():
+    python, option, main = COMMAND
     waiting = subprocess.Popen(
-        [*COMMAND, "forecast", "-", "-p", "16"], stdin=subprocess.PIPE, stderr=subprocess.PIPE
+        [python, option, FOREGROUND + main, "forecast", "-", "-p", "16"],
+        stdin=subprocess.PIPE,
+        stderr=subprocess.PIPE,
     )
-    time.sleep(1.0)
+    os.write(waiting.stdin.fileno(), b"p,time_s\n")
+    until(lambda: not any(fcntl.ioctl(waiting.stdin, termios.FIONREAD, bytes(4))))  # it is read
     waiting.send_signal(signal.SIGINT)
-    _, err = waiting.communicate(timeout=30)
+    _, err = waiting.communicate(timeout=60)
     assert waiting.returncode == 130
     assert err.decode().strip().endswith("parcast: interrupted.")
 

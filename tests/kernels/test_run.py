@@ -159,7 +159,7 @@ def test_a_failure_is_told_with_the_name_of_the_program(monkeypatch):
 
 
 def test_ranks_that_are_started_give_their_runs():
-    [run] = parcast.run_kernel("matmul", n=50, ranks=2, time_limit=60.0)
+    [run] = parcast.run_kernel("matmul", n=50, ranks=2, time_limit=300.0)
     assert (run.p, run.is_correct, run.messages) == (2, True, (2, 1))
 
 
@@ -169,7 +169,7 @@ def test_what_a_rank_refuses_reaches_the_caller(tmp_path):
             verb.WORKER,
             [str(_written(tmp_path / "task.json"))],
             ranks=2,
-            time_limit=60.0,
+            time_limit=300.0,
         )
 
 

@@ -17,6 +17,7 @@ from parcast.mpi.launcher import run_ranks
 from parcast.mpi.leftovers import as_interrupts
 from parcast.mpi.tied import main as become
 from parcast.mpi.tied import tied
+from tests.conftest import until
 
 HERE = Path(__file__).parent
 
@@ -117,9 +118,7 @@ def test_a_launcher_that_is_told_to_end_takes_its_ranks_along(tmp_path, number):
         env=os.environ | {"PYTHONPATH": str(HERE)},
         stderr=subprocess.DEVNULL,
     ) as started:
-        end = time.monotonic() + 30
-        while len(list(tmp_path.iterdir())) < 2 and time.monotonic() < end:
-            time.sleep(0.05)
+        until(lambda: len(list(tmp_path.iterdir())) == 2)
         started.send_signal(number)
         assert started.wait(30) != 0
     numbers = told_by(tmp_path)[0]

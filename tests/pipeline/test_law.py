@@ -181,7 +181,7 @@ def test_pipelines_of_the_default_schedule_share_one_tree():
 
 @pytest.mark.parametrize("form", FORMS)
 def test_exponential_lengths_are_mg1_with_one(form):
-    keys = {"form": form, "message": "1 MB"}
+    keys = {"form": form, "message": "100 kB"}
     assert time(16, delay="mg1", cv2=1, **keys) == time(16, delay="mm1", **keys)
     assert time(16, delay="mg1", cv2=0, **keys) == time(16, delay="md1", **keys)
     assert time(16, delay="mg1", cv2=0, **keys) < time(16, delay="mm1", **keys)
@@ -320,6 +320,8 @@ def test_the_default_form_needs_no_warning():
         ({"form": "serial", "merge": "1 s"}, "takes longer than a task"),
         ({"items": 100, "batch": 10}, "some processors have no work (at p = 16)"),
         ({"cores": 4}, "p = 16 exceeds the 4 cores"),
+        ({"items": 70}, "Fewer than 5 batches for each processor (4.4 at p = 16)"),
+        ({"form": "overlapped", "items": 60}, "Fewer than 30 steps of each pipeline (5.5 at"),
         (
             {"form": "serial", "pipelines": "p / 2", "items": 20},
             "One pipeline gets 3 of the items, not N/G = 2.5",

@@ -6,7 +6,7 @@ import json
 import re
 import signal
 import subprocess
-import time
+import sys
 from concurrent.futures.process import BrokenProcessPool
 
 import click
@@ -16,7 +16,7 @@ from parcast.descriptions.toml_files import read_machine, read_program
 from parcast.simulation import command
 from parcast.simulation.simulate import simulate
 from tests.cli.test_golden import kept
-from tests.conftest import COMMAND, ROOT
+from tests.conftest import FOREGROUND, ROOT, until
 from tests.forecasting.test_command import document
 
 PROGRAM = ROOT / "examples" / "btio" / "program.toml"
@@ -137,12 +137,26 @@ def test_distributions_that_are_none_are_refused(parcast, tmp_path, text, status
 
 
 @pytest.mark.parametrize("jobs", ["1", "2"])
-def test_an_interrupt_ends_it_with_130_and_prints_nothing(jobs):
-    asked = [*COMMAND, *map(str, BOTH), "-p", "256,512", "--precision", "0.0001%", "--jobs", jobs]
-    running = subprocess.Popen(asked, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    time.sleep(2.5)
+def test_an_interrupt_ends_it_with_130_and_prints_nothing(jobs, tmp_path):
+    begun = tmp_path / "begun"
+    code = f"""{FOREGROUND}
+from pathlib import Path
+from parcast.cli import main
+from parcast.simulation import simulate as module
+
+def simulate(*args, simulated=module.simulate, **keys):
+    Path({str(begun)!r}).touch()
+    return simulated(*args, **keys)
+
+module.simulate = simulate
+main()"""
+    asked = [*map(str, BOTH), "-p", "256,512", "--precision", "0.0001%", "--jobs", jobs]
+    running = subprocess.Popen(
+        [sys.executable, "-c", code, *asked], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    until(begun.exists)
     running.send_signal(signal.SIGINT)
-    out, err = running.communicate(timeout=30)
+    out, err = running.communicate(timeout=60)
     assert running.returncode == 130
     assert out == b""
     assert err.decode().strip() == "parcast: interrupted."

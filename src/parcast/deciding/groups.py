@@ -27,7 +27,7 @@ Exit status: 0  answered
 \b
 Examples:
   parcast explain pipeline -np 8
-  parcast explain pipeline --trace run.jsonl -o timeline.png
+  parcast explain pipeline run.jsonl -o timeline.png
 """
 
 explain = Parts(

@@ -101,6 +101,9 @@ def _open(path: Path, faults: Faults) -> BinaryIO:
 
 def _not_there(path: Path) -> str:
     """Say that a file does not exist and which one may be meant."""
+    if path.is_symlink():
+        to = path.readlink()
+        return f"must exist, but is a link to {to}, which does not. Correct or remove the link."
     folder = path.absolute().parent
     if not folder.is_dir():
         return f"must exist, but there is no folder {folder}. Check the path."

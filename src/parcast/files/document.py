@@ -64,10 +64,13 @@ def row_pieces(rows: Iterable[Sequence[object]]) -> Iterator[str]:
     yield text.getvalue()
 
 
-def check_place(path: str | os.PathLike[str]) -> None:
+def check_place(
+    path: str | os.PathLike[str], *, sources: Iterable[str | os.PathLike[str]] = ()
+) -> None:
     """Refuse a path that no file can be written to, before anything is computed for it.
 
-    An empty file is created beside it for a moment.
+    `sources` are files that are read, by whatever names; it must be none of them. An empty file is
+    created beside it for a moment.
     """
     target = Path(os.path.realpath(path))
     if target.is_dir() or os.fspath(path).endswith(("/", os.sep)):
@@ -84,6 +87,10 @@ def check_place(path: str | os.PathLike[str]) -> None:
             must="be a file that may be written",
             got="a read-only one",
             hint=f"Choose another name, or allow it: {allow}",
+        )
+    if target.is_file() and any(os.path.exists(x) and target.samefile(x) for x in sources):
+        raise ParameterError(
+            str(path), must="be another file than those that are read", hint="Choose another name."
         )
     try:
         if not _is_special(target):

@@ -46,7 +46,7 @@ merge. They include the messages of the drain.
 
 On one processor T is T_seq, equation (1). Without merges, messages and fetching it is N*T_comp/p
 where the batches divide evenly. Waiting for the channel counts in the drain only, since before
-it a processor has other work; there a path waits for at most one message of each other processor.
+it a processor has other work; there a path waits for at most the messages of its first level.
 
 Compared with list schedules of the same tree (`tests/pipeline/greedy.py`), with constant times, 2
 to 16 processors and merges of up to twice a task: median error 0.3 %, at worst 2.6 % for 1000
@@ -302,19 +302,21 @@ def queued_delay(
 ) -> Array:
     """Mean time of a message in the drain, of `arrivals` a second at each of the channels [s].
 
-    That of M/G/1 with the squared coefficient of variation `cv2`. In the drain each of the other
-    processors sends once, so that the messages of a path wait for no more than these together,
-    also at a channel that is the bottleneck.
+    That of M/G/1 with the squared coefficient of variation `cv2`. In the drain the messages of a
+    path wait for no more than those of its first level together, w*(f - 1)/f, also at a channel
+    that is the bottleneck: these pass it one after the other, so that the merges after them, and
+    the messages of the next levels, are spread over that time.
 
     >>> split = batches(1000, 16)
-    >>> queued_delay(split, [0.0, 500.0, 2000.0], service=1e-3, cv2=1.0)
-    array([0.001     , 0.002     , 0.00250515])
+    >>> queued_delay(split, [0.0, 400.0, 2000.0], service=1e-3, cv2=1.0)
+    array([0.001     , 0.00166667, 0.00180275])
     """
     rate, s = np.asarray(arrivals, dtype=np.float64), mean_time("service", service)
     used = rate * s
     is_open = used < 1
     waiting = mg1(np.where(is_open, rate, 0.0), service=s, cv2=cv2).waiting
-    others = np.maximum(split.working / np.asarray(channels) - 1.0, 0.0)
-    longest = others * s / np.maximum(split.levels, 1.0)
+    each = split.working / np.asarray(channels)
+    sending = np.minimum(each * (1.0 - 1.0 / split.fan_in), np.maximum(each - 1.0, 0.0))
+    longest = sending * s / np.maximum(split.levels, 1.0)
     waiting = np.where(is_open, np.minimum(waiting, longest), longest)
     return np.asarray(s + waiting + mean_time("propagation", propagation))

@@ -22,6 +22,11 @@ class RankShare:
     sent: int  # [B]
 
 
+def items_skipped(*runs: "PipelineResult") -> list[str]:
+    """Items that runs skipped, each once and with its fault, for a list of an application."""
+    return [*dict.fromkeys(f"{x.item}: {x.error}" for run in runs for x in run.skipped)]
+
+
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class PipelineResult(Result):
     """A reduction that has run; under mpiexec all ranks have it, and rank 0 alone the value."""

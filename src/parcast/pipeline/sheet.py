@@ -8,7 +8,7 @@ from parcast.show.sheet import Column, Fact, Form, Sheet, Table
 from parcast.units import TIME_UNITS, format_quantity, shown
 from parcast.words import common_unit, counted, rounded, whole_percent
 
-MOST_SKIPPED: Final = 5  # that are listed
+MOST_SKIPPED: Final = 5  # that are listed without -v
 MOST_SHOWN: Final = 200  # characters of a value
 DIGITS: Final = 3
 
@@ -65,17 +65,25 @@ def _facts(result: PipelineResult) -> Iterator[Fact]:
         yield Fact("reductions", str(result.reductions))
     if result.was_stopped:
         yield Fact("stopped", "by Ctrl-C; the result is of the items taken until then", True)
-    if result.skipped:
-        listed = [
-            f"{x.index} {shown(x.item, limit=40)}: {shown(x.error, limit=60)}"
-            for x in result.skipped[:MOST_SKIPPED]
-        ]
-        yield skipped(len(result.skipped), listed)
+    listed = [
+        f"{x.index} {shown(x.item, limit=40)}: {shown(x.error, limit=200)}" for x in result.skipped
+    ]
+    yield from skipped(listed)
 
 
-def skipped(count: int, listed: Sequence[str]) -> Fact:
-    """Warn of what was skipped, with the first of its faults."""
-    more = count - len(listed)
-    return Fact(
-        f"skipped {count}", "; ".join([*listed, *([f"and {more} more"] if more else [])]), True
-    )
+def skipped(listed: Sequence[str], count: int | None = None) -> Iterator[Fact]:
+    """Warn of what was skipped, a line for each with its fault, the later ones as details.
+
+    `count` is how many there are, where not all of them are listed.
+    """
+    count = len(listed) if count is None else count
+    label = f"skipped {count}"
+    for fault in listed[:MOST_SKIPPED]:
+        yield Fact(label, fault, True)
+        label = ""
+    if count > MOST_SKIPPED:
+        yield Fact("", f"and {count - MOST_SKIPPED} more, listed with -v and in --json")
+    for fault in listed[MOST_SKIPPED:]:
+        yield Fact("", fault, is_detail=True)
+    if count > len(listed) > MOST_SKIPPED:
+        yield Fact("", f"and {count - len(listed)} more that are not listed", is_detail=True)

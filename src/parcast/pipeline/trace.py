@@ -19,6 +19,8 @@ deliver  `rank` gave a completed reduction to the server stage
 `processor` is the processor time of a task or merge [s], `bytes` the length of what was sent.
 """
 
+from __future__ import annotations
+
 import gzip
 import json
 import os
@@ -38,6 +40,7 @@ from typing import Any, BinaryIO, Final, TypeGuard
 import numpy as np
 from numpy.typing import NDArray
 
+from parcast.errors import require_kind
 from parcast.files.decoding import opened
 from parcast.files.document import replacing
 from parcast.files.faults import Faults
@@ -189,14 +192,41 @@ def _line(document: Mapping[str, Any]) -> bytes:
     return json.dumps(rounded, ensure_ascii=False, allow_nan=False).encode() + b"\n"
 
 
+def as_trace(trace: Trace | str | os.PathLike[str]) -> Trace:
+    """Read a trace, unless it is one."""
+    if isinstance(trace, str | os.PathLike):
+        return read_trace(trace)
+    require_kind("trace", trace, Trace, hint="Give a trace, or the path of one.")
+    return trace
+
+
 def read_trace(path: str | os.PathLike[str]) -> Trace:
-    """Read a trace, packed or not; "-" is standard input.
+    """Read the trace of a run, as `run_pipeline` writes it with `trace`.
+
+    Parameters
+    ----------
+    path : path
+        JSON lines, packed with gzip or not; "-" is standard input.
+
+    Returns
+    -------
+    Trace
+        ``header`` (program, ranks, seconds ..), and as NumPy structured arrays ``tasks``,
+        ``merges``, ``messages``, ``fetches`` and ``deliveries``, their times in seconds since the
+        beginning of the run.
 
     Raises
     ------
     FileProblems
         If it cannot be read, is no trace, is incomplete, or a line has wrong values; all faults
         come together.
+
+    Examples
+    --------
+    >>> import parcast
+    >>> trace = parcast.read_trace("examples/pipeline/poisson.jsonl.gz")
+    >>> len(trace.messages) > 100
+    True
     """
     with opened(path) as (name, stream):
         faults = Faults(name)

@@ -202,7 +202,10 @@ def calibrated(forms: Sequence[Form], cells: Cells, *, seed: int) -> Calibration
     terms, mixture = of_forms[chosen], mixtures[chosen]
     costs = _solved(terms, mixture, middle)
     random = np.random.default_rng([seed, len(cells)])
-    drawn = [np.array([_median_of_drawn(x, random) for x in measured]) for _ in range(RESAMPLES)]
+    drawn = [
+        np.array([_median_of_drawn(*x, random) for x in zip(measured, middle, strict=True)])
+        for _ in range(RESAMPLES)
+    ]
     return Calibration(
         form=forms[chosen],
         costs=costs,
@@ -252,15 +255,15 @@ def _wall_of_a_processor_second(cells: list[tuple[int, int]], measured: list[Arr
     return max(float(np.median(ratios)), 1.0) if ratios else 1.0
 
 
-def _median_of_drawn(times: Array, random: np.random.Generator) -> Array:
+def _median_of_drawn(times: Array, middle: Array, random: np.random.Generator) -> Array:
     """Medians of as many launches drawn with replacement, spread as those of new ones would be.
 
-    Few launches drawn again spread less than new ones, by sqrt((k - 1)/k).
+    Few launches drawn again spread less than new ones, by sqrt((k - 1)/k). `middle`
+    are the medians of all.
     """
     k = len(times)
     if k == 1:
         return np.asarray(times[0])
-    middle = np.median(times, axis=0)
     drawn = np.median(times[random.integers(0, k, k)], axis=0)
     wide = middle * (drawn / np.where(middle > 0, middle, 1.0)) ** np.sqrt(k / (k - 1))
     return np.asarray(np.where(middle > 0, wide, drawn))

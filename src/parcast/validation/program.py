@@ -3,7 +3,7 @@
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cache, partial
 from itertools import product
 from typing import Final
 
@@ -97,6 +97,7 @@ def _plan_of(task: Task, subject: Subject) -> _Plan:
     )
     sizes = _sizes(task, subject, each)
 
+    @cache
     def seconds(n: int) -> float:
         return each * steps_of(subject, n)
 

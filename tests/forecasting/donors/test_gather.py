@@ -376,7 +376,7 @@ def test_donors_that_cannot_be_matched_are_refused(here, donors, says):
     assert str(caught.value) == says
 
 
-MACHINES, PROGRAMS = 8, 150
+MACHINES, PROGRAMS = 8, 80
 
 
 def family(kind, draw):

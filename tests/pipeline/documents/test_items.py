@@ -112,10 +112,13 @@ def test_a_file_that_cannot_be_read_is_an_item_that_is_refused(tmp_path):
     names = [str(tmp_path / "missing"), str(tmp_path / "a.jsonl"), "a\0b"]
     items = list(work_items(names, chunk=10))
     assert items == [WorkItem(name) for name in names]
-    assert repr(items[0]) == f"WorkItem(path={names[0]!r}, line=1)"
+    assert repr(items[0]) == names[0]
     for item in items:
-        with pytest.raises(DocumentError):
+        with pytest.raises(DocumentError) as caught:
             list(read_documents(item))
+        skipped = []
+        assert list(read_documents(item, skipped=skipped.append)) == []
+        assert list(map(str, skipped)) == [str(caught.value)]
 
 
 def test_items_are_found_as_they_are_taken(tmp_path):

@@ -397,16 +397,21 @@ def test_one_document_that_is_too_large_is_refused(tmp_path, name):
     path.write_bytes(gzip.compress(raw, 1) if name.endswith(".gz") else raw)
     tracemalloc.start()
     with pytest.raises(DocumentError) as caught:
-        list(read_documents(path, skipped=lambda _: None))
+        list(read_documents(path))
     assert tracemalloc.get_traced_memory()[1] < 250e6
     tracemalloc.stop()
     split = f"Split it: split -C 32m {path}"
+    if name.endswith(".gz"):
+        split = f"Split it: gzip -dc {path} | split -C 32m -"
     html = "Name the element that separates documents with document"
     assert str(caught.value).endswith(
         "must be at most 67,108,864 characters a document, got 220,000,000. "
         f"{html if name == 'a.html' else split}, or allow more with largest=."
     )
     assert (caught.value.line, caught.value.offset) == (1, 0)
+    skipped = []
+    assert list(read_documents(path, skipped=skipped.append)) == []
+    assert list(map(str, skipped)) == [str(caught.value)]
 
 
 def test_one_large_document_among_others_is_skipped(tmp_path):

@@ -62,7 +62,7 @@ print("left:", *sorted(left), sep="\\n")
 """
 
 SPILLED = (
-    r"A result of [\d.e+]+ bytes cannot be written to .*small/parcast-pipeline-\w+: no space "
+    r"A result of [\d.e+]+ bytes cannot be written to .*small/parcast-pipeline-[\w/-]+: no space "
 )
 ADVICE = "Choose a directory with more space, allow more memory, or use more shards"
 TOLD = {

@@ -1,6 +1,7 @@
 """Items without an end give results during the run, and Ctrl-C gives what was taken until then."""
 
 import ast
+import json
 import os
 import signal
 import time
@@ -13,10 +14,10 @@ from parcast.pipeline.engine.items import STOPPING
 ENDLESS = Path(__file__).parent / "endless.py"
 
 
-def stopped(process, folder, lines):
+def stopped(process, folder, lines, is_ready=lambda: True):
     """Stop a program as Ctrl-C in a terminal does, once so much was served; give all."""
     served, end = folder / "served", time.monotonic() + 30
-    while not served.exists() or len(served.read_text().splitlines()) < lines:
+    while not served.exists() or len(served.read_text().splitlines()) < lines or not is_ready():
         assert time.monotonic() < end
         assert process.poll() is None, process.communicate()
         time.sleep(0.02)
@@ -78,11 +79,17 @@ def test_a_second_interrupt_ends_the_run_at_once(started, gone):
 
 
 def test_a_run_that_was_stopped_goes_on_from_its_checkpoint(started, tmp_path):
+    manifest = tmp_path / "kept" / "checkpoint.json"
+    delivered = 0
+
+    def is_kept():
+        return manifest.exists() and json.loads(manifest.read_text())["delivered"] > delivered
+
     keys = ["every=7", "checkpoint='kept'", "checkpoint_every=0.01", "resume=True"]
     seen = {}
     for ranks in (None, 2):
         process = started(ENDLESS, *keys, *(["ranks=2"] if ranks is None else []), ranks=ranks)
-        seen[ranks] = stopped(process, tmp_path, 5)
-        assert (tmp_path / "kept" / "checkpoint.json").exists()
+        seen[ranks] = stopped(process, tmp_path, 5, is_kept)
+        delivered = json.loads(manifest.read_text())["delivered"]
     assert 0 < seen[2][0][0] <= seen[None][-1][0] + 7
     assert seen[2][0][0] % 7 == 0

@@ -48,8 +48,9 @@ def test_files_are_written_in_every_format(parcast, tmp_path):
 
 def test_a_trace_is_explained_and_drawn(parcast, tmp_path):
     path, picture = traced(tmp_path / "run.jsonl.gz"), tmp_path / "timeline.png"
-    said = parcast("explain", "pipeline", "--trace", path, "-o", picture)
+    said = parcast("explain", "pipeline", path, "-o", picture)
     assert (said.status, said.err) == (0, "")
+    assert said == parcast("explain", "pipeline", "--trace", path)
     assert said.out.startswith("count words, schedule adaptive: 4 ranks")
     assert picture.read_bytes()[:4] == b"\x89PNG"
     told = document(parcast("explain", "pipeline", "--trace", path, "--json"))
@@ -60,18 +61,20 @@ def test_a_trace_is_explained_and_drawn(parcast, tmp_path):
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        ((), "-np COUNT or --trace PATH must be given, and not both."),
-        (("-np", "4", "--trace", "x"), "-np COUNT or --trace PATH must be given, and not both."),
+        ((), "either -np COUNT or one TRACE must be given."),
+        (("-np", "4", "--trace", "x"), "either -np COUNT or one TRACE must be given."),
+        (("x", "--trace", "y"), "either -np COUNT or one TRACE must be given."),
         (
-            ("--trace", "x", "--items", "4"),
-            "--items cannot be combined with --trace, which tells it. Leave it out.",
+            ("x", "--items", "4"),
+            "--items cannot be combined with TRACE, which contains it. Leave it out.",
         ),
         (
             ("-np", "6", "--schedule", "source"),
             '-np must be a power of two with schedule="source", got 6. Use --schedule adaptive, '
             "which takes any number.",
         ),
-        (("-np", "2,4"), "-np must be one number, got '2,4'."),
+        (("-np", "2,4"), "-np must be a whole number from 1 to 1000000, got '2,4'."),
+        (("-np", "0"), "-np must be a whole number from 1 to 1000000, got '0'."),
         (("-np", "6", "--cycles", "2"), "--cycles must be left out with schedule="),
         (("-np", "4", "--items", "0"), "--items must be a whole number from 1 to 1000000, got"),
         (("-np", "4", "--schedule", "sorce"), "--schedule must be source or adaptive, got 'sor"),
@@ -96,3 +99,10 @@ def test_a_file_that_is_no_trace_is_refused(parcast, tmp_path):
     assert "none.jsonl" in missing.err
     over = parcast("explain", "pipeline", "--trace", traced(path), "-o", path)
     assert over.status == 2
+
+
+@pytest.mark.parametrize("words", [("-np", "8"), ("-np", "16", "--items", "100"), ("-np", "6")])
+def test_no_line_is_long_where_there_is_no_terminal(parcast, monkeypatch, words):
+    monkeypatch.delenv("COLUMNS", raising=False)
+    said = parcast("explain", "pipeline", *words)
+    assert max(map(len, said.out.splitlines())) <= 100

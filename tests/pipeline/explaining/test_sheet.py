@@ -39,26 +39,28 @@ def test_the_steps_of_eight_ranks_are_a_table():
 
 def test_facts_of_the_published_schedule_have_its_figures():
     text = text_of(explain_pipeline(16))
-    assert "9 stages (2 lg P + 1): task, 4 x send, 3 x merge, delivery; 8 are usable" in text
+    assert "9 stages (2 lg P + 1): task, 4 x send, 3 x merge, delivery usable 8 stages" in text
     assert "8 of 16 ranks (50 %) work on items and 8 merge" in text
-    assert "1 (4 messages), 2 (2), 4 and 8 items: mean 2.5, largest 8" in text
+    assert "1 (4 messages), 2 (2), 4 and 8 items items each mean 2.5, largest 8" in text
     assert "coefficient of variation 0.84" in text
-    assert "1.778 without pipelining, P/(2 lg P + 1); 14.22 with it" in text
-    assert "adaptive the default schedule of parcast" in text
+    assert "14.22, P 2 lg P/(2 lg P + 1) without pipelining 1.778, P/(2 lg P + 1)" in text
+    assert "adaptive the default: a rank takes an item whenever no merge waits" in text
 
 
 def test_the_end_of_the_items_is_described():
     text = text_of(explain_pipeline(4, items=9))
-    assert "9 items, 5 steps after the start: the last item is taken in step 3, and 2 more" in text
-    assert "ranks are busy 71% of the time" in text
-    assert ".: nothing to do" in text
+    assert (
+        "5 steps after the start; the last item is taken in step 3, 2 steps before the end" in text
+    )
+    assert "busy 71% of the ranks' time" in text
+    assert ".: idle" in text
 
 
 def test_adaptive_says_what_it_does_on_any_number():
     text = text_of(explain_pipeline(6))
     assert "schedule adaptive: 6 ranks, 24 items" in text
     assert "24 tasks and 23 merges in 11 steps" in text
-    assert "it requires a power of two, which 6 is not" in text
+    assert "It requires a power of two, which 6 is not" in text
 
 
 def test_many_steps_are_cut_and_said():

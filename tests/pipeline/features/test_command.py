@@ -89,9 +89,59 @@ def test_bad_documents_end_it_or_are_listed(parcast, docs):
     assert "must be text, got a PNG picture. Leave it out." in said.err
     assert "Traceback" not in said.err
     said = parcast("run", "features", docs, "--skip-errors", "-np", 2)
-    assert said.status == 1
-    assert "skipped 1" in said.out
+    assert said.status == 0
+    assert f"skipped 1   {docs}/x.png: must be text, got a PNG picture. Leave it out." in said.out
     assert "Noun phrases of 7 documents" in said.out
+
+
+SLOW = """
+def tag(words):
+    if "slow" in words:
+        raise ValueError("slow")
+    return "N" * len(words)
+"""
+
+
+def test_skipped_documents_have_a_line_each_and_are_folded(parcast, docs, monkeypatch):
+    (docs / "away.txt").symlink_to("nowhere.txt")
+    lines = [f'{{"n": {i}' for i in range(8)]
+    (docs / "lines.jsonl").write_text("\n".join(lines))
+    monkeypatch.chdir(docs.parent)
+    said = parcast("run", "features", "docs", "--skip-errors")
+    assert said.status == 0
+    _, _, listed = said.out.partition("skipped 9   ")
+    rows = [row.strip() for row in listed.splitlines()]
+    assert rows[0] == (
+        "docs/away.txt: must exist, but is a link to nowhere.txt, which does not. Correct or "
+        "remove the link."
+    )
+    assert rows[1].startswith("docs/lines.jsonl, line 1: must be a JSON object, got a syntax")
+    assert rows[5:] == ["and 4 more, listed with -v and in --json"]
+    said = parcast("run", "features", "docs", "--skip-errors", "-v")
+    for i in range(1, 9):
+        assert f"            docs/lines.jsonl, line {i}: must be" in said.out
+    document = json.loads(parcast("run", "features", "docs", "--skip-errors", "--json").out)
+    assert document["skipped"] == len(document["faults"]) == 9
+    assert parcast("run", "features", "docs").status == 3
+    searched = parcast("run", "search", "docs", "-q", "node", "--skip-errors")
+    assert [row.strip() for row in searched.out.partition("skipped 9   ")[2].splitlines()] == rows
+
+
+def test_items_that_fail_otherwise_are_listed_too(parcast, docs, monkeypatch):
+    (docs / "late.txt").write_text("the slow node")
+    (docs.parent / "slow_tagger.py").write_text(SLOW)
+    monkeypatch.chdir(docs.parent)
+    monkeypatch.syspath_prepend(str(docs.parent))
+    options = ("docs", "--tagger", "slow_tagger:tag")
+    assert (
+        "Item 7 failed: docs/late.txt: ValueError: slow."
+        in parcast("run", "features", *options).err
+    )
+    said = parcast("run", "features", *options, "--skip-errors")
+    assert said.status == 0
+    assert "skipped 1   docs/late.txt: ValueError: slow" in said.out
+    document = json.loads(parcast("run", "features", *options, "--skip-errors", "--json").out)
+    assert (document["skipped"], document["faults"]) == (1, ["docs/late.txt: ValueError: slow"])
 
 
 @pytest.mark.parametrize(
@@ -105,10 +155,13 @@ def test_bad_documents_end_it_or_are_listed(parcast, docs):
         (("docs", "--rows", "occurrence", "--frequencies", "-o", "f.csv"), "rows must be phrase"),
         (("docs", "--shards", "2"), "must be 1 where nothing is written, got 2."),
         (("nowhere*",), "nowhere* must hold documents, got no file."),
+        (("docs", "-o", "docs/links.jsonl"), "docs/links.jsonl must be another file than those"),
     ],
 )
 def test_wrong_use_is_said_before_anything_is_read(parcast, docs, monkeypatch, options, says):
     monkeypatch.chdir(docs.parent)
+    (docs.parent / "links.jsonl").write_text('{"a": "b"}\n')
+    (docs / "links.jsonl").symlink_to("../links.jsonl")
     said = parcast("run", "features", *options)
     assert said.status == 2
     assert says in said.err

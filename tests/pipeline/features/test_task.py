@@ -4,6 +4,7 @@ import gzip
 import html
 import json
 import re
+from dataclasses import replace
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -114,6 +115,34 @@ def test_a_document_with_many_phrases_is_gathered_in_parts(tmp_path, monkeypatch
     assert whole.totals == (1, 400, 0, ())
 
 
+def test_lexicons_of_many_documents_are_merged_on_the_way(tmp_path, monkeypatch):
+    """An archive of any length is one item."""
+    path = tmp_path / "a.jsonl.gz"
+    path.write_bytes(gzip.compress(b'{"text": "fine rain"}\n' * 1000))
+    whole, waiting = lexicon_of(path), []
+
+    def counted(lexicons):
+        waiting.append(len(lexicons))
+        return merged(lexicons)
+
+    monkeypatch.setattr(task, "merged", counted)
+    monkeypatch.setattr(task, "MERGED_AT_ONCE", 8)
+    assert lexicon_of(path) == whole
+    assert whole.totals.documents == 1000
+    assert max(waiting) == 8
+    assert len(waiting) > 1000 / 8
+
+
+def test_offsets_beyond_four_gigabytes_reach_the_lexicon(tmp_path):
+    """A part of a file that begins there; the file itself is small."""
+    path = tmp_path / "a.jsonl"
+    path.write_text('{"text": "fine rain"}\n')
+    (item,) = work_items([path], chunk=1)
+    far = replace(item, character=5 * 10**9, number=10**6)
+    (at,) = features_of(far, STATE).occurrences("fine rain")
+    assert (at.document, at.start, at.stop) == (10**6, 5 * 10**9 + 10, 5 * 10**9 + 19)
+
+
 def test_what_cannot_be_read_is_refused_or_counted(tmp_path):
     bad, lines = tmp_path / "a.png", tmp_path / "b.jsonl"
     bad.write_bytes(b"\x89PNG\r\n\x1a\n\0\0")
@@ -124,7 +153,10 @@ def test_what_cannot_be_read_is_refused_or_counted(tmp_path):
     lexicon = lexicon_of(bad, lines, state=Features(skip=True)())
     assert lexicon.phrases() == ["fine rain", "fog"]
     assert (lexicon.totals.documents, lexicon.totals.skipped) == (2, 2)
-    assert [fault.split(":")[0] for fault in lexicon.totals.faults] == [str(bad), str(lines)]
+    assert [fault.split(": ")[0] for fault in lexicon.totals.faults] == [
+        str(bad),
+        f"{lines}, line 2",
+    ]
 
 
 def test_the_grammar_is_refused_before_anything_is_read():

@@ -16,6 +16,7 @@ from parcast.errors import FileProblems, ParameterError
 from parcast.mpi.find import find_mpi
 from parcast.pipeline.documents.document import Reading
 from parcast.pipeline.documents.sources import original_text
+from parcast.pipeline.search import words as in_words
 from parcast.pipeline.search.bm25 import Bm25, Statistics
 from parcast.pipeline.search.search_documents import search_documents
 from parcast.pipeline.search.words import places_of, words_of
@@ -177,6 +178,16 @@ def test_snippets_of_texts_are_pieces_of_them(tmp_path, words, width):
     for (start, stop), (begin, end) in zip(snippet.matches, snippet.marks, strict=True):
         assert text[start:stop] == snippet.text[begin:end]
         assert words_of(text[start:stop])[0] in {"message", "naïve"}
+
+
+def test_words_of_a_long_text_are_those_of_its_blocks(monkeypatch):
+    text = "The node's queue\n\nwasn't empty: 93 % of e\u0301tudes " * 20
+    monkeypatch.setattr(in_words, "BLOCK", 7)
+    blocks = list(in_words.blocks_of(text))
+    assert len(blocks) > 20
+    assert "".join(blocks) == text
+    assert [word for block in blocks for word in words_of(block)] == words_of(text)
+    assert list(in_words.blocks_of("")) == []
 
 
 def test_words_are_compared_in_one_form():

@@ -67,6 +67,11 @@ def test_queries_are_read_from_a_file(parcast, folder):
         (["docs", "-q", "a", "-n", "0"], 2, "-n must be a whole number of at least 1"),
         (["docs", "-q", "a", "--encoding", "nine"], 2, "--encoding must be an encoding"),
         (["docs", "-q", "a", "-o", "hits.txt"], 2, "-o must be a path that ends in .csv, .json"),
+        (
+            ["docs", "-q", "a", "-o", "docs/old.csv"],
+            2,
+            "-o must be another file than the one that",
+        ),
         (["none", "-q", "a"], 3, "must exist"),
         (["docs", "--queries", "none.txt"], 3, "none.txt: 1 problem"),
         (["docs", "--queries", "docs/empty"], 3, "must hold a query on a line, got none."),
@@ -74,6 +79,8 @@ def test_queries_are_read_from_a_file(parcast, folder):
     ],
 )
 def test_what_cannot_be_answered_has_its_status(parcast, folder, arguments, status, says):
+    if "docs/old.csv" in arguments:
+        (folder / "docs" / "old.csv").write_text("rank,score\n")
     if "docs/empty" in arguments:
         (folder / "docs" / "empty").write_text("\n \n")
     said = parcast("run", "search", *arguments)

@@ -51,6 +51,7 @@ def test_records_are_sorted_by_fields_and_told_as_json(parcast):
     [
         (["numbers.npy"], 2, "-o must be given."),
         (["numbers.npy", "-o", "sorted.csv"], 2, "-o must end in .npy"),
+        (["text.npy", "-o", "text.npy"], 2, "text.npy must be another file than those that are"),
         (["numbers.npy", "-o", "none/sorted.npy"], 2, "must be in a folder that exists"),
         (["numbers.npy", "-o", "s.npy", "--by", "x"], 2, "--by must be left out"),
         (["events.npy", "-o", "s.npy", "--by", "tme"], 2, "Did you mean time?"),

@@ -155,12 +155,25 @@ def test_records_are_sorted_by_fields_and_keep_the_bytes_between_them(tmp_path, 
 
 
 @pytest.mark.usefixtures("small_pieces")
-def test_one_field_may_be_named_alone_and_the_output_be_the_input(tmp_path):
+def test_one_field_may_be_named_alone(tmp_path):
     records = np.zeros(LENGTH, [("time", "f4"), ("place", "i4")])
     records["time"] = np.random.default_rng(1).random(LENGTH)
     np.save(tmp_path / "a.npy", records)
-    sort_file(tmp_path / "a.npy", tmp_path / "a.npy", by="time")
-    assert (tmp_path / "a.npy").read_bytes() == saved(by_key(records, ["time"]))
+    sort_file(tmp_path / "a.npy", tmp_path / "b.npy", by="time")
+    assert (tmp_path / "b.npy").read_bytes() == saved(by_key(records, ["time"]))
+
+
+@pytest.mark.parametrize("name", ["a.npy", "link.npy", "hard.npy", "folder/../a.npy"])
+def test_the_input_is_never_the_output(tmp_path, name):
+    """It is no array, which shows that nothing was read."""
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "a.npy").write_bytes(b"no array")
+    (tmp_path / "link.npy").symlink_to("a.npy")
+    (tmp_path / "hard.npy").hardlink_to(tmp_path / "a.npy")
+    with pytest.raises(ParameterError) as caught:
+        sort_file(tmp_path / "a.npy", tmp_path / name)
+    assert caught.value.must == "be another file than those that are read"
+    assert (tmp_path / "a.npy").read_bytes() == b"no array"
 
 
 @pytest.mark.usefixtures("small_pieces")

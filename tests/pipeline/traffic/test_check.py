@@ -204,8 +204,8 @@ def test_wrong_arguments_are_refused(given, says):
 
 
 def test_what_is_no_trace_is_refused():
-    with pytest.raises(ParameterError, match="trace must be a Trace, got str"):
-        check_traffic("trace.jsonl")
+    with pytest.raises(ParameterError, match="trace must be a Trace, got int"):
+        check_traffic(3)
 
 
 def test_a_run_of_one_rank_has_no_messages():

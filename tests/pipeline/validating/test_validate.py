@@ -1,5 +1,6 @@
 """`validate_pipeline` with an engine of known truth: the flow, the predictions, the verdict."""
 
+import numpy as np
 import pytest
 
 from parcast.errors import FitFailed, ParameterError
@@ -80,7 +81,8 @@ def test_disturbed_runs_are_made_again_and_do_not_count():
             assert not row.is_disturbed
 
 
-def test_runs_that_are_always_disturbed_decide_nothing():
+def test_runs_that_are_always_disturbed_decide_nothing(monkeypatch):
+    monkeypatch.setattr("parcast.pipeline.validating.validate.PATIENCE", np.inf)
     engine = Engine(disturbed=lambda point, _: point.items >= 64)
     result = validated(engine, layouts=[(2, 1), (4, 1)], sizes=[64, 128], calibrate_with=[16, 32])
     assert result.holds is None

@@ -42,6 +42,8 @@ class DocumentError(FileProblems):
       line 3  must be a JSON object, got '['.
     >>> error.path, error.line, error.offset
     ('a.jsonl', 3, 120)
+    >>> error.in_a_line
+    "a.jsonl, line 3: must be a JSON object, got '['."
     """
 
     def __init__(
@@ -56,6 +58,12 @@ class DocumentError(FileProblems):
         self.line = line  # counted from 1; None: the whole file
         self.offset = offset  # in the original text; None: the whole file
         super().__init__(path, [Problem(message=message, line=line, hint=hint)])
+
+    @property
+    def in_a_line(self) -> str:
+        """What is wrong, and where, for a list of what was skipped."""
+        line = f", line {self.line}" if self.line is not None else ""
+        return f"{self.path}{line}: {self.problems[0].message}"
 
 
 Skipped: TypeAlias = Callable[[DocumentError], None]

@@ -8,7 +8,7 @@ compressed file, and a file that is one document, is one item.
 import codecs
 import os
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Final
 
 from parcast.pipeline.documents.boundaries import TAIL, boundaries_of, with_last
@@ -17,21 +17,25 @@ from parcast.pipeline.documents.encodings import is_chunkable
 from parcast.pipeline.documents.formats import Layout, layout_of
 from parcast.pipeline.documents.sources import byte_blocks
 
-CHUNK: Final = 2**22  # bytes of an item of a large file: tens of seconds of a tagger
+CHUNK: Final = 2**20  # bytes of an item of a large file: some seconds of a tagger
 _MARK: Final = 3  # bytes of a byte order mark of UTF-8
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class WorkItem:
     """A file, or a part of one that holds whole documents."""
 
     path: str
-    offset: int = field(default=0, repr=False)  # bytes
-    length: int | None = field(default=None, repr=False)  # bytes; None: to the end
-    number: int = field(default=1, repr=False)  # of its first document
-    character: int = field(default=0, repr=False)  # offset of its beginning in the original text
+    offset: int = 0  # bytes
+    length: int | None = None  # bytes; None: to the end
+    number: int = 1  # of its first document
+    character: int = 0  # offset of its beginning in the original text
     line: int = 1  # of its beginning
-    layout: Layout | None = field(default=None, repr=False)  # None: not looked at yet
+    layout: Layout | None = None  # None: not looked at yet
+
+    def __repr__(self) -> str:
+        """Name it as messages do."""
+        return f"{self.path} from line {self.line}" if self.offset else self.path
 
     @property
     def encoding(self) -> str:

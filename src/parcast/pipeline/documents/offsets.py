@@ -37,16 +37,8 @@ class Offsets:
         >>> field.text, field.offsets.span(5, 12), field.offsets.span(0, 6)
         ('fish & chips', (5, 16), (0, 10))
         """
-        if not 0 <= begin < end <= self.length:
-            raise IndexError(f"no characters {begin} to {end} in a text of {self.length}")
-        first = int(np.searchsorted(self.clean, begin, side="right")) - 1
-        last = int(np.searchsorted(self.clean, end - 1, side="right")) - 1
-        start, stop = int(self.starts[first]), int(self.stops[last])
-        if self._is_linear(first):
-            start += begin - int(self.clean[first])
-        if self._is_linear(last):
-            stop = int(self.starts[last]) + end - int(self.clean[last])
-        return start, stop
+        starts, stops = self.spans(np.array([begin]), np.array([end]))
+        return int(starts[0]), int(stops[0])
 
     def spans(self, begins: NDArray[Any], ends: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
         """Give the places of many stretches at once: starts and stops, int64."""
@@ -55,20 +47,18 @@ class Offsets:
             return begins, ends
         if not (begins.min() >= 0 and (begins < ends).all() and ends.max() <= self.length):
             raise IndexError(f"stretches outside a text of {self.length} characters")
-        clean, starts = self.clean.astype(np.int64), self.starts.astype(np.int64)
-        stops = self.stops.astype(np.int64)
-        linear = np.diff(clean, append=self.length) == stops - starts
-        first = np.searchsorted(clean, begins, side="right") - 1
-        last = np.searchsorted(clean, ends - 1, side="right") - 1
-        into = np.where(linear[first], begins - clean[first], 0)
-        return starts[first] + into, np.where(
-            linear[last], starts[last] + ends - clean[last], stops[last]
-        )
+        first, into, is_linear = self._runs(begins)
+        starts = self.starts[first] + np.where(is_linear, into, 0)
+        last, into, is_linear = self._runs(ends - 1)
+        return starts, np.where(is_linear, self.starts[last] + into + 1, self.stops[last])
 
-    def _is_linear(self, run: int) -> bool:
-        """Tell a run of one to one from an atom."""
-        after = int(self.clean[run + 1]) if run + 1 < len(self.clean) else self.length
-        return after - int(self.clean[run]) == int(self.stops[run]) - int(self.starts[run])
+    def _runs(self, at: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+        """Give the run of each clean character, its place in it, and whether that is linear."""
+        run = np.searchsorted(self.clean, at, side="right") - 1
+        begin = self.clean[run]
+        last = len(self.clean) - 1
+        end = np.where(run < last, self.clean[np.minimum(run + 1, last)], self.length)
+        return run, at - begin, end - begin == self.stops[run] - self.starts[run]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -27,10 +27,19 @@ def read_documents(
 ) -> Iterator[Document]:
     """Read the documents of a file or of a work item, in order.
 
-    One document of several that cannot be read, such as a bad line of JSON, ends the reading with
-    `DocumentError`, unless `skipped` takes the error. A file that cannot be read always does.
+    What cannot be read, a file or one document of several such as a bad line of JSON, ends the
+    reading with `DocumentError`, unless `skipped` takes the error.
     """
-    reading = reading or Reading()
+    try:
+        yield from _documents(source, reading or Reading(), skipped)
+    except DocumentError as error:
+        if skipped is None:
+            raise
+        skipped(error)
+
+
+def _documents(source: Source, reading: Reading, skipped: Skipped | None) -> Iterator[Document]:
+    """Read documents; a file that cannot be read always raises."""
     item = source if isinstance(source, WorkItem) else WorkItem(os.fspath(source))
     if item.layout is None:
         item = WorkItem(item.path, layout=layout_of(item.path, reading))
@@ -45,7 +54,7 @@ def read_documents(
         try:
             document = reader.document(piece, number=number, start=start, line=line)
         except DocumentError as error:
-            if skipped is None or layout.is_single:
+            if skipped is None:
                 raise
             skipped(error)
         else:
@@ -122,9 +131,11 @@ class _Reader:
     def _too_large(self, piece: Piece, start: int, line: int) -> DocumentError:
         """Say how to go on with a document that is too large."""
         size = f"{piece.stop - piece.start:,}"
-        split = f"split it: split -C 32m {in_shell(name_of(self._path))}"
+        file = in_shell(name_of(self._path))
+        unpack = {"gzip": f"gzip -dc {file} | ", "zstd": f"zstd -dc {file} | "}
+        split = f"{unpack.get(self._layout.compression, '')}split -C 32m"
         advice = {
-            "text": split[0].upper() + split[1:],
+            "text": f"Split it: {split} {'-' if self._layout.compression else file}",
             "jsonl": "Write smaller objects",
         }.get(self._layout.format)
         separator = ("Name the element that separates documents with ", Argument("document"))

@@ -19,6 +19,7 @@ from parcast.pipeline.engine.items import Items
 from parcast.pipeline.engine.job import Job, Skipped
 from parcast.pipeline.engine.static import StaticCoordinator
 from parcast.pipeline.engine.tree import EMPTY, Node
+from parcast.pipeline.remaining import Remaining
 
 OFTEN: Final = 0.2  # that progress is told [s]
 
@@ -52,8 +53,9 @@ class Root:
         self._is_over = False
         self._least = 0  # items, as far as an interrupted run has taken them
         self._begun = list(self._resumed()) if checkpoint is not None else []
-        self.task_seconds = 0.0  # of all ranks, with merges inside blocks [s]
-        self.merge_seconds = 0.0  # of all ranks [s]
+        self._measured = Remaining(
+            self.coordinator.loads, fan_in=job.fan_in, shards=job.shards, every=job.every
+        )
 
     @property
     def done(self) -> int:
@@ -76,12 +78,14 @@ class Root:
 
     @property
     def remaining(self) -> float | None:
-        """Time that the rest takes, by the law of the adaptive schedule; None: not known. [s]."""
-        total, done = self.total, self.done
-        if total is None or not done or not self.task_seconds:
+        """Time that the rest takes, by the law of the schedule; None: not known. [s]."""
+        if self.total is None:
             return None
-        workers = len(self.coordinator.loads)
-        return (self.task_seconds + self.merge_seconds) / done * (total - done) / workers
+        now = time.monotonic()
+        if self._job.schedule == "source":
+            pipelines = self._job.pipelines
+            return self._measured.published(self.total, self.done, now, pipelines=pipelines)
+        return self._measured.adaptive(self.total, self.done, now)
 
     def _resumed(self) -> Iterator[Posted]:
         """Go on where an interrupted run ended: each rank gets some of what was saved."""
@@ -121,11 +125,11 @@ class Root:
         if kind == "done":
             block, sizes, seconds, skipped = facts
             self.skipped += skipped
-            self.task_seconds += seconds
+            self._measured.done(source, block.stop - block.first, seconds, time.monotonic())
             self.coordinator.done(source, block, sizes, seconds)
         elif kind == "merged":
             node, size, seconds = facts
-            self.merge_seconds += seconds
+            self._measured.merged(source, seconds, time.monotonic())
             self.coordinator.merged(source, node, size)
         elif kind == "delivered":
             self.reductions += 1
@@ -172,6 +176,7 @@ class Root:
         match order:
             case Grant(rank, block, shards):
                 items = self.items.take(block.first, block.stop)
+                self._measured.granted(rank, block.stop - block.first, time.monotonic())
                 yield rank, ("work", block, shards), items
             case Combine(rank, node, inputs):
                 yield rank, ("combine", node, inputs), EMPTY

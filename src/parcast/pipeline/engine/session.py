@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from copy import copy
 from dataclasses import dataclass, replace
+from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -154,7 +155,7 @@ def run_here(
 
 
 def _without_value(outcome: Outcome) -> Outcome:
-    """Give what all ranks are told of a run: neither its value nor its events."""
+    """Give what all ranks get of a run: neither its value nor its events."""
     notes = tuple(replace(each, events=[]) for each in outcome.notes)
     return replace(outcome, value=None, notes=notes)
 
@@ -248,14 +249,21 @@ def _round_trips(comm: "MPI.Intracomm") -> list[list[Sample]]:
 
 
 @contextmanager
+def folder_of(job: Job) -> Iterator[Path]:
+    """Make a folder for results that do not fit into memory."""
+    with ExitStack() as stack:
+        with failing_for(job.directory or tempfile.gettempdir(), "the run"):
+            folder = stack.enter_context(folder_for(PREFIX, job.directory))
+        yield folder
+
+
+@contextmanager
 def _store(job: Job) -> Iterator[Store]:
     """Make the store of a rank, with a folder for what does not fit into memory."""
     if job.memory is None:
         yield Store(None, None)
         return
-    with ExitStack() as stack:
-        with failing_for(job.directory or tempfile.gettempdir(), "the run"):
-            folder = stack.enter_context(folder_for(PREFIX, job.directory))
+    with folder_of(job) as folder:
         yield Store(folder, job.memory)
 
 

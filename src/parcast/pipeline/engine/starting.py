@@ -30,7 +30,7 @@ from parcast.pipeline.engine.items import Items, stopped_by_interrupt
 from parcast.pipeline.engine.job import Job, Server
 from parcast.pipeline.engine.limits import Alarm, Limit, TimeUp, Turn
 from parcast.pipeline.engine.payload import portable
-from parcast.pipeline.engine.session import Outcome
+from parcast.pipeline.engine.session import PREFIX, Outcome, folder_of
 from parcast.pipeline.engine.working import sendable, server_failed
 
 WORKER: Final = "parcast.pipeline.engine.worker"
@@ -64,8 +64,10 @@ def run_started(
     source, limit = Items(items), Limit(job.time_limit, job.name)
     sent = replace(job, server=None if server is not None else job.server, time_limit=None)
     with ExitStack() as stack:
+        if job.memory is not None:  # removed here, as mpiexec may kill ranks while they do it
+            sent = replace(sent, directory=stack.enter_context(folder_of(job)))
         with failing_for(tempfile.gettempdir(), "the run"):
-            desk = stack.enter_context(folder_for("parcast-pipeline-"))
+            desk = stack.enter_context(folder_for(PREFIX))
             (desk / JOB).write_bytes(_pickled(sent, source.total, server is not None))
             listener = stack.enter_context(socket(AF_UNIX))
             with address(desk) as name:

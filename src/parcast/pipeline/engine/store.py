@@ -11,6 +11,7 @@ from typing import Any, Final
 from parcast.errors import RunFailed
 from parcast.pipeline.engine.payload import read_value, size_of, write_value
 from parcast.pipeline.engine.tree import Node
+from parcast.units import format_quantity
 
 SMALLEST_SPILLED: Final = 4096.0  # a file costs more than what it would free [B]
 
@@ -94,7 +95,8 @@ class Store:
         except OSError as failure:
             why = (failure.strerror or str(failure)).lower()
             raise RunFailed(
-                f"A result of {kept.size:.3g} bytes cannot be written to {self._folder}: {why}. "
+                f"A result of {format_quantity(kept.size, 'size')} cannot be written to "
+                f"{self._folder}: {why}. "
                 "Choose a directory with more space, allow more memory, or use more shards."
             ) from failure
         kept.value, kept.in_memory, kept.is_ours = None, False, True

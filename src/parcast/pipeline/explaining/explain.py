@@ -46,8 +46,38 @@ def explain_pipeline(
 ) -> PipelineSchedule:
     """Say what each rank of a pipeline does in each step, all tasks and merges of one step.
 
-    `items` is what one pipeline takes in all; without it the first `cycles` of unlimited items
-    are given, by default 2. The default `schedule` is the published one for powers of two.
+    Parameters
+    ----------
+    ranks : int
+        Ranks of one pipeline, P. [1]
+    pipelines : int, default 1
+        Identical pipelines, G. [1]
+    cycles : int, optional
+        Cycles of the published schedule to give, of unlimited items; by default 2. [1]
+    items : int, optional
+        Items that one pipeline takes in all. By default unlimited; of "adaptive" 4 a rank. [1]
+    schedule : {"source", "adaptive"}, optional
+        The published schedule, for a power of two of ranks, or the default one of `run_pipeline`.
+        By default "source" where it can be.
+
+    Returns
+    -------
+    PipelineSchedule
+        ``activities``, ``messages`` and ``deliveries`` by step, ``depth``, ``speedup`` (ideal) and
+        ``busy``, the share of the ranks that work.
+
+    Raises
+    ------
+    ParameterError
+        If an argument lies outside its domain, or the schedule would have over a million tasks
+        and merges.
+
+    Examples
+    --------
+    >>> import parcast
+    >>> schedule = parcast.explain_pipeline(8)
+    >>> schedule.depth, round(schedule.speedup, 2)
+    (7, 6.86)
     """
     given = {"ranks": ranks, "pipelines": pipelines, "cycles": cycles, "items": items}
     for name, value in given.items():

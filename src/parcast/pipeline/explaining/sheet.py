@@ -12,17 +12,18 @@ from parcast.units import percent
 from parcast.words import counted, listed
 
 NOTHING: Final = "."
-MOST_COLUMNS: Final = 32  # ranks with a column of their own
+MOST_COLUMNS: Final = 12  # ranks with a column of their own
+MOST_SPACED: Final = 32  # ranks with a letter in each row, and a space between them
 MOST_LETTERS: Final = 128  # ranks with a letter in each row
-NAMED_NODES: Final = (16, 8, 6, 4, 2)  # of a level of the tree, where there is less and less room
+NAMED_NODES: Final = (8, 6, 4, 2)  # of a level of the tree, where there is less and less room
 STAGED: Final = 4  # groups of items whose stages are shown
 MOST_ROWS: Final = 40  # steps that are shown
 IN_FULL: Final = {  # what the marks in cells mean, for those that occur
     "": "5: task on item 5",
-    ">": "5>1: sends its result to rank 1, then task on item 5",
-    "<": "<0: receives the result of rank 0 and merges",
+    ">": "5>1: sends to rank 1 before it",
+    "<": "<0: receives from rank 0, merges",
     "+": "+: merges two results of its own",
-    NOTHING: f"{NOTHING}: nothing to do",
+    NOTHING: f"{NOTHING}: idle",
 }
 IN_LETTERS: Final = {
     "T": "T: task",
@@ -87,7 +88,9 @@ def _steps_table(result: PipelineSchedule) -> Table:
         forms.append(Form(columns=[step, *each, *server], caption=caption, legend=in_full))
     if result.ranks <= MOST_LETTERS:
         title = f"ranks 0 to {result.ranks - 1}"
-        lines = [" ".join(row) for row in letters], ["".join(row) for row in letters]
+        lines = [["".join(row) for row in letters]]
+        if result.ranks <= MOST_SPACED:
+            lines.insert(0, [" ".join(row) for row in letters])
         for cells in lines:
             column = Column(title=title, cells=cells, align="left")
             forms.append(Form(columns=[step, column, *server], legend=in_letters))
@@ -217,37 +220,42 @@ def _facts_of_source(result: PipelineSchedule) -> Iterator[Fact]:
     length, half = cycle_length(size), size // 2
     yield Fact(
         "depth",
-        f"{depth} stages (2 lg P + 1): task, {length} x send, {length - 1} x merge, delivery; "
-        f"{depth - 1} are usable, as the first two cannot release their processors in time",
+        f"{depth} stages (2 lg P + 1): task, {length} x send, {length - 1} x merge, delivery",
+    )
+    yield Fact(
+        "usable",
+        f"{depth - 1} stages: the first two cannot release their processors in time",
     )
     yield Fact(
         "work",
-        f"in each step {half} of {size} ranks (50 %) work on items and {half} merge; a cycle of "
-        f"{counted(length, 'step')} takes {counted(half * length, 'item')}",
+        f"in each step {half} of {size} ranks (50 %) work on items and {half} merge",
+    )
+    yield Fact(
+        "cycle", f"{counted(length, 'step')}, in which {counted(half * length, 'item')} are taken"
     )
     counts = message_counts(size)
     yield Fact(
         "messages",
-        f"{half} a step, in the steady state with the results of {_sizes(size)}: mean "
-        f"{counts.mean:g}, largest {counts.largest}, squared coefficient of variation "
+        f"{half} a step; in the steady state with the results of {_sizes(size)}",
+    )
+    yield Fact(
+        "items each",
+        f"mean {counts.mean:g}, largest {counts.largest}, squared coefficient of variation "
         f"{counts.cv2:.2g}",
     )
     if result.items is not None:
         yield Fact("run", _run(result))
+        yield Fact("busy", f"{percent(result.busy)} of the ranks' time")
     several = f" ({result.pipelines} pipelines)" if result.pipelines > 1 else ""
     formula = "G P" if result.pipelines > 1 else "P"
     yield Fact(
         "speedup",
-        f"with equal stages {result.speedup_plain:.4g} without pipelining, "
-        f"{formula}/(2 lg P + 1); {result.speedup:.4g} with it, "
-        f"{formula} 2 lg P/(2 lg P + 1){several}",
+        f"with equal stages {result.speedup:.4g}, {formula} 2 lg P/(2 lg P + 1){several}",
     )
-    yield Fact(
-        "adaptive",
-        "the default schedule of parcast: a rank takes an item whenever no merge waits for it, on "
-        f"any number of ranks. If merges take no time, all {size} ranks work on items instead of "
-        f"{half}; if a merge takes as long as a task, both schedules keep all ranks busy",
-    )
+    yield Fact("", f"without pipelining {result.speedup_plain:.4g}, {formula}/(2 lg P + 1)")
+    yield Fact("adaptive", "the default: a rank takes an item whenever no merge waits for it")
+    yield Fact("", f"If merges take no time, all {size} ranks work on items instead of {half}.")
+    yield Fact("", "If they take as long as tasks, both schedules keep all ranks busy.")
 
 
 def _run(result: PipelineSchedule) -> str:
@@ -256,9 +264,8 @@ def _run(result: PipelineSchedule) -> str:
     taken = f"in step {last}" if last else "at the start"
     more = result.steps - last
     return (
-        f"{counted(result.items or 0, 'item')}, {counted(result.steps, 'step')} after the start: "
-        f"the last item is taken {taken}, and {counted(more, 'more step')} until all results are "
-        f"together; ranks are busy {percent(result.busy)} of the time"
+        f"{counted(result.steps, 'step')} after the start; the last item is taken {taken}, "
+        f"{counted(more, 'step')} before the end"
     )
 
 
@@ -268,14 +275,11 @@ def _facts_of_adaptive(result: PipelineSchedule) -> Iterator[Fact]:
     yield Fact(
         "work",
         f"{counted(kinds['task'], 'task')} and {counted(kinds['merge'], 'merge')} in "
-        f"{counted(result.steps + 1, 'step')}; ranks are busy {percent(result.busy)} of the time",
+        f"{counted(result.steps + 1, 'step')}",
     )
-    yield Fact(
-        "rule",
-        "a rank merges where two results that belong together are there, and else takes the next "
-        "item. The merge tree depends on the item numbers only, so that the result is the same "
-        "to the last bit for any number of ranks",
-    )
+    yield Fact("busy", f"{percent(result.busy)} of the ranks' time")
+    yield Fact("rule", "a rank merges two siblings of the tree that are there, or takes an item")
+    yield Fact("tree", "depends on item numbers only: the same bytes for any number of ranks")
     yield Fact("messages", f"{counted(len(result.messages), 'result')} moved to another rank")
     several = f" on {result.pipelines} pipelines" if result.pipelines > 1 else ""
     yield Fact(
@@ -286,9 +290,10 @@ def _facts_of_adaptive(result: PipelineSchedule) -> Iterator[Fact]:
     power = not result.ranks & (result.ranks - 1)
     yield Fact(
         "source",
-        "the published schedule fixes the work of each rank and step, half of them tasks"
-        + ("" if power else f"; it requires a power of two, which {result.ranks} is not"),
+        "the published schedule fixes the work of each rank and step, half of them tasks",
     )
+    if not power:
+        yield Fact("", f"It requires a power of two, which {result.ranks} is not.")
 
 
 def _sizes(size: int) -> str:

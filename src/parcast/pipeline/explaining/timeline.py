@@ -5,14 +5,17 @@ of both, but a message of the rank, a fetch or a delivery is under way), idle. I
 the first task, after the last work, or between.
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from os import PathLike
 from typing import Any, ClassVar, Final
 
 import numpy as np
 
 from parcast.aliases import Array
-from parcast.pipeline.trace import Events, Trace
+from parcast.pipeline.trace import Events, Trace, as_trace
 from parcast.show.result import Result
 from parcast.units import percent
 from parcast.words import counted
@@ -117,8 +120,35 @@ class Timeline(Result):
         }
 
 
-def timeline_of(trace: Trace) -> Timeline:
-    """Divide the time of every rank of a traced run."""
+def timeline_of(trace: Trace | str | PathLike[str]) -> Timeline:
+    """Divide the time of every rank of a traced run, and say what limited the run.
+
+    Parameters
+    ----------
+    trace : Trace or path
+        Of a run, as `run_pipeline` writes it with `trace`.
+
+    Returns
+    -------
+    Timeline
+        ``ranks`` (seconds of computing, merging, communicating and idle, of each), ``share`` of a
+        kind over all ranks, and ``limited_by``, a sentence.
+
+    Raises
+    ------
+    ParameterError
+        If it is neither a trace nor a path.
+    FileProblems
+        If the file cannot be read, or something in it is wrong.
+
+    Examples
+    --------
+    >>> import parcast
+    >>> timeline = parcast.timeline_of("examples/pipeline/run.jsonl")
+    >>> len(timeline.ranks), round(timeline.share("computing"), 2)
+    (4, 0.14)
+    """
+    trace = as_trace(trace)
     return Timeline(trace=trace, ranks=tuple(_rank_uses(trace)))
 
 

@@ -5,7 +5,7 @@ from typing import Any
 import click
 
 from parcast.cli.answering import A_FILE, OneOf, Whole, cli_command
-from parcast.cli.failures import ANSWER_IS_NO, ANSWERED
+from parcast.cli.failures import ANSWERED
 from parcast.cli.options import json_option, output_option
 from parcast.cli.outputs import Outputs, print_pieces
 from parcast.cli.screen import show_sheet
@@ -24,11 +24,10 @@ V verb, R adverb, D determiner, O pronoun, P preposition, C conjunction, T parti
 X other.
 
 \b
-Exit status: 0  all documents were read
-             1  documents were skipped, with --skip-errors
-             2  wrong use, or an output that cannot be written
-             3  a document cannot be read
-             4  no MPI, a rank failed, or not enough time
+Exit status: 0    the documents were read, or skipped with --skip-errors
+             2    wrong use, or an output that cannot be written
+             3    a document cannot be read
+             4    no MPI, a full disk, a rank failed, or not enough time
              130  interrupted; the result is of the documents read until then
 
 \b
@@ -104,7 +103,6 @@ def command(
     Outputs(outputs, formats=FORMATS).check(docs)
     if running.is_written(ctx, "features"):
         return ANSWERED
-    skip = running.arguments.get("on_error") == "skip"
 
     def run(arguments: dict[str, Any]) -> Any:
         settings = Features(
@@ -113,7 +111,6 @@ def command(
             fold=not how["keep_case"],
             occurrences=not how["frequencies"],
             reading=reading_of(how),
-            skip=skip,
         )
         return extract_features(
             docs,
@@ -132,4 +129,4 @@ def command(
         print_pieces(result.json_pieces(rows))
     else:
         show_sheet(result.to_sheet())
-    return status_of(result.run) or (ANSWER_IS_NO if result.totals.skipped else ANSWERED)
+    return status_of(result.run)

@@ -2,8 +2,9 @@
 
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -22,7 +23,7 @@ from parcast.pipeline.features.output import (
     write_lexicon,
 )
 from parcast.pipeline.features.task import Features, features_of
-from parcast.pipeline.result import PipelineResult
+from parcast.pipeline.result import PipelineResult, items_skipped
 from parcast.pipeline.run import run_pipeline
 from parcast.show.result import Result
 
@@ -61,9 +62,9 @@ class FeaturesResult(Result):
         """What was read in all."""
         if not self.parts:  # on ranks other than the first
             return Totals()
-        read, tokens, skipped, _ = zip(*(part.totals for part in self.parts), strict=True)
-        faults = sorted(fault for part in self.parts for fault in part.totals.faults)
-        return Totals(sum(read), sum(tokens), sum(skipped), tuple(faults))
+        items = items_skipped(self.run)
+        read, tokens, skipped, faults = zip(*(part.totals for part in self.parts), strict=True)
+        return Totals(sum(read), sum(tokens), sum(skipped) + len(items), (*chain(*faults), *items))
 
     @property
     def frequent(self) -> list[tuple[int, str]]:
@@ -85,7 +86,8 @@ class FeaturesResult(Result):
         """Text of the lexicon as JSON, piece by piece; of the summary where it is in parts."""
         if self.lexicon is None:
             return json_pieces(self.to_document())
-        return lexicon_json(self.lexicon, rows, facts_of(self.settings))
+        lexicon = replace(self.lexicon, totals=self.totals)
+        return lexicon_json(lexicon, rows, facts_of(self.settings))
 
     def to_document(self) -> dict[str, Any]:
         """What was found and how, and the most frequent phrases."""
@@ -120,9 +122,11 @@ def extract_features(
 
     Phrases that occur less than `least` times are left out at the end. With `shards` above 1 the
     lexicon is reduced in so many parts, and each is written on the rank that holds it: part 2 of 4
-    of ``f.parquet`` to ``f-2-of-4.parquet``. Other arguments are those of `run_pipeline`.
+    of ``f.parquet`` to ``f-2-of-4.parquet``. Other arguments are those of `run_pipeline`; with
+    `on_error="skip"`, documents that cannot be read are skipped and listed.
     """
     settings = settings or Features()
+    settings = replace(settings, skip=settings.skip or run.get("on_error") == "skip")
     paths = document_paths(documents)
     count = as_whole("shards", shards, least=1, hint="Give the number of parts.")
     as_whole("least", least, least=1, hint="1 keeps all phrases.")
@@ -135,7 +139,9 @@ def extract_features(
         )
     places = [os.fspath(path) for path in outputs]
     for place in places:
-        check_output(place, rows, settings.occurrences)
+        for shard in range(count):
+            place_of_part = path_of_part(place, shard, count)
+            check_output(place_of_part, rows, settings.occurrences, sources=paths)
     settings()  # a tagger that is missing is missed before ranks are started
     finish = partial(
         _finished, places=places, rows=rows, least=least, shards=count, settings=settings

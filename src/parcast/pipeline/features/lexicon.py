@@ -233,8 +233,7 @@ def merged(lexicons: Iterable[Lexicon]) -> Lexicon:
     )
     parts = [part for part in every if len(part)]
     if len(parts) < 2:
-        only = parts[0] if parts else zero()
-        return Lexicon(only.blob, only.ends, only.counts, only.places, totals)
+        return replace(parts[0] if parts else zero(), totals=totals)
     places = [part.places for part in parts if part.places is not None]
     if len(places) == len(parts):
         parts.sort(key=lambda part: part.places.documents[0] if part.places else ())
@@ -251,7 +250,7 @@ def merged(lexicons: Iterable[Lexicon]) -> Lexicon:
     packed = _packed([ascending[i] for i in firsts.tolist()])
     if len(places) < len(parts):
         return Lexicon(*packed, total, None, totals)
-    number = np.empty(len(keys), dtype=np.int64)  # of each old phrase in the new lexicon
+    number = np.empty(len(keys), dtype=np.uint32)  # of each old phrase in the new lexicon
     number[column] = np.cumsum(is_new) - 1
     ordered = [part.places for part in parts if part.places is not None]
     places_of_all = _merged_places(ordered, np.repeat(number, counts))
@@ -264,18 +263,20 @@ def _merged_places(parts: Sequence[Places], phrase: Array) -> Places:
     every = chain.from_iterable(part.documents for part in parts)
     documents = tuple(every) if ordered else tuple(sorted(set(every)))
     fields = tuple(sorted({name for part in parts for name in part.fields}))
-    document = np.concatenate(_renumbered([p.documents for p in parts], documents, parts, ordered))
     names = {name: i for i, name in enumerate(fields)}
-    field = np.concatenate(
-        [np.array([names[x] for x in p.fields], dtype=np.uint16)[p.field] for p in parts]
+    columns = (
+        _renumbered([p.documents for p in parts], documents, parts, ordered),
+        [np.array([names[x] for x in p.fields], dtype=np.uint16)[p.field] for p in parts],
+        [part.start for part in parts],
+        [part.length for part in parts],
     )
-    start = np.concatenate([part.start for part in parts])
-    length = np.concatenate([part.length for part in parts])
     if ordered:  # within a phrase they stand in order already
         order = np.argsort(phrase, kind="stable")
     else:
+        document, field, start, length = map(np.concatenate, columns)
         order = np.lexsort((field, length, start, document, phrase))
-    return Places(documents, fields, document[order], field[order], start[order], length[order])
+    # One column after the other, as they may take hundreds of megabytes:
+    return Places(documents, fields, *(np.concatenate(column)[order] for column in columns))
 
 
 def _renumbered(
@@ -307,31 +308,6 @@ def split(lexicon: Lexicon, parts: int) -> list[Lexicon]:
     count = as_whole("parts", parts, least=1, hint="Give the number of parts.")
     numbers = np.array([zlib.crc32(key) % count for key in lexicon.encoded()], dtype=np.int64)
     return [lexicon.taken(numbers == part, with_totals=not part) for part in range(count)]
-
-
-def split_at(lexicon: Lexicon, boundaries: Sequence[str]) -> list[Lexicon]:
-    """Parts by range: phrases below the first boundary, from it up to the second, ...
-
-    One after the other the parts are in order. `boundaries` of a sample gives even ones.
-    """
-    keys = lexicon.encoded()
-    cuts = [0, *(bisect_left(keys, boundary.encode()) for boundary in boundaries), len(keys)]
-    position = np.arange(len(keys))
-    return [
-        lexicon.taken((position >= first) & (position < stop), with_totals=part == 0)
-        for part, (first, stop) in enumerate(pairwise(cuts))
-    ]
-
-
-def boundaries(sample: Lexicon, parts: int) -> list[str]:
-    """Phrases that divide a lexicon like the sample into parts with equally many occurrences."""
-    count = as_whole("parts", parts, least=1, hint="Give the number of parts.")
-    if not len(sample) or count == 1:
-        return []
-    sums = np.cumsum(sample.counts)
-    at = np.searchsorted(sums, sums[-1] * np.arange(1, count) / count)
-    phrases = sample.phrases()
-    return sorted({phrases[i] for i in at.tolist()})
 
 
 def _packed(keys: Sequence[bytes]) -> tuple[Array, Array]:

@@ -5,7 +5,7 @@ One row a phrase, with its occurrences in lists; or one row an occurrence.
 
 import json
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias
 
@@ -48,9 +48,15 @@ def facts_of(settings: Features) -> dict[str, Any]:
     return {"tagger": settings.tagger, "grammar": settings.grammar, "folded": settings.fold}
 
 
-def check_output(path: str | os.PathLike[str], rows: str, has_occurrences: bool) -> None:
-    """Refuse an output that cannot be written, before documents are read."""
-    check_place(path)
+def check_output(
+    path: str | os.PathLike[str],
+    rows: str,
+    has_occurrences: bool,
+    *,
+    sources: Sequence[str] = (),
+) -> None:
+    """Refuse an output that cannot be written, or is one of the files that are read."""
+    check_place(path, sources=sources)
     format_of(path)
     if rows not in ("phrase", "occurrence"):
         raise ParameterError(

@@ -1,15 +1,12 @@
 """Features of documents as a sheet: what was found, and the most frequent phrases."""
 
 from collections.abc import Iterator
-from typing import Final
 
 from parcast.pipeline.features.extract import FeaturesResult
 from parcast.pipeline.sheet import skipped
 from parcast.show.sheet import Column, Fact, Form, Sheet, Table
 from parcast.units import format_quantity, shown
 from parcast.words import counted
-
-MOST_FAULTS: Final = 5  # that are listed
 
 
 def sheet_of(result: FeaturesResult) -> Sheet:
@@ -45,6 +42,4 @@ def _facts(result: FeaturesResult) -> Iterator[Fact]:
         yield Fact("written", ", ".join(paths))
     if run.was_stopped:
         yield Fact("stopped", "by Ctrl-C; the result is of the documents read until then", True)
-    if totals.skipped:
-        listed = [" ".join(fault.split()) for fault in totals.faults[:MOST_FAULTS]]
-        yield skipped(totals.skipped, listed)
+    yield from skipped(totals.faults, totals.skipped)

@@ -13,10 +13,12 @@ from parcast.errors import require_kind
 from parcast.pipeline.documents.document import Document, DocumentError, Reading
 from parcast.pipeline.documents.items import WorkItem
 from parcast.pipeline.documents.reading import read_documents
+from parcast.pipeline.engine.tree import EMPTY, Combiner
 from parcast.pipeline.features.lexicon import Lexicon, Totals, merged, of_faults
 from parcast.pipeline.features.phrases import DEFAULT_GRAMMAR, Grammar, find_phrases
 from parcast.pipeline.features.tagging import Tagger, load_tagger
 
+MERGED_AT_ONCE = 256  # documents: an archive may hold more than there is memory for one by one
 MOST_ROWS = 50_000  # of a document that are held as Python objects: some 25 MB
 
 
@@ -82,14 +84,12 @@ def document_features(document: Document, state: State) -> Lexicon:
 def features_of(item: WorkItem, state: State) -> Lexicon:
     """Lexicon of the documents of a work item."""
     settings = state.settings
-    faults: list[str] = []
-    skipped = (lambda error: faults.append(str(error))) if settings.skip else None
-    found = []
-    try:
-        for document in read_documents(item, settings.reading, skipped=skipped):
-            found.append(document_features(document, state))  # noqa: PERF401 - kept on an error
-    except DocumentError as error:
-        if not settings.skip:
-            raise
-        faults.append(str(error))
-    return merged([*found, of_faults(*faults)])
+    faults: list[DocumentError] = []
+    skipped = faults.append if settings.skip else None
+    found = Combiner(merged, MERGED_AT_ONCE)
+    for document in read_documents(item, settings.reading, skipped=skipped):
+        found.add(document_features(document, state))
+    found.add(of_faults(*(fault.in_a_line for fault in faults)))
+    total = found.total()
+    assert total is not EMPTY
+    return total

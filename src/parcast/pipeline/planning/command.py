@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from parcast.cli.answering import A_FILE, OneOf, Whole, cli_command
-from parcast.cli.failures import ANSWER_IS_NO, ANSWERED, in_options
+from parcast.cli.failures import ANSWER_IS_NO, ANSWERED, spelled_with
 from parcast.cli.kinds import MACHINE, PROGRAM, Place, in_places
 from parcast.cli.options import (
     all_option,
@@ -19,7 +19,6 @@ from parcast.cli.options import (
 )
 from parcast.cli.outputs import Outputs, with_inputs
 from parcast.cli.reading import read_description
-from parcast.errors import ParameterError
 
 if TYPE_CHECKING:
     from parcast.pipeline.planning.result import PipelinePlan
@@ -155,7 +154,7 @@ def command(
         raise click.UsageError(f"-n must be one value here, got {size.text}.", ctx)
     outputs.check([*files, *([trace] if trace is not None else [])])
     n = None if size is None else size.values[0]
-    result = _planned(ctx, programs, machines, trace, n, options)
+    result = _planned(programs, machines, trace, n, options)
     outputs.give(result, show_all=show_all)
     if result.best is None:
         click.echo("parcast: no: no plan is balanced within the limits.", err=True)
@@ -163,8 +162,7 @@ def command(
     return ANSWERED
 
 
-def _planned(  # noqa: PLR0917 - what the command line says, in order
-    ctx: click.Context,
+def _planned(
     programs: list[str],
     machines: list[str],
     trace: str | None,
@@ -187,8 +185,6 @@ def _planned(  # noqa: PLR0917 - what the command line says, in order
         machine, inputs["machine"] = read_description(
             machines[0], read_machine, argument="MACHINE"
         )
-    try:
+    with spelled_with(OPTIONS, click.UsageError):
         result = plan_pipeline(source, machine, n=n, **options)
-    except ParameterError as refusal:
-        raise click.UsageError(in_options(refusal, OPTIONS), ctx) from refusal
     return with_inputs(result, **inputs, options={"n": n} | options)

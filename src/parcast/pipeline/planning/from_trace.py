@@ -25,6 +25,7 @@ from parcast.pipeline.adaptive import batches
 from parcast.pipeline.planning.costs import MOST_GROWTH, Costs, tree_of
 from parcast.pipeline.trace import Trace
 from parcast.units import format_quantity, percent
+from parcast.words import counted
 
 Clock: TypeAlias = Literal["wall", "processor"]
 FEW: Final = 8  # results below which a growth is not fitted
@@ -233,7 +234,7 @@ def _origins(
 ) -> Iterator[str]:
     """Say what was measured, in sentences."""
     header = trace.header
-    ranks = f"{header.ranks} rank{'s' if header.ranks > 1 else ''}"
+    ranks = counted(header.ranks, "rank")
     times = "processor times" if clock == "processor" else "wall times"
     yield f"{times} of a run of {int(_length(trace.tasks).sum())} items on {ranks}"
     if len(trace.merges):
@@ -264,10 +265,10 @@ def _warnings(trace: Trace, clock: Clock, merge: Power) -> Iterator[str]:
             "run on 2 ranks."
         )
     if header.ranks > header.cores:
+        cores = counted(header.cores, "core")
         yield (
-            f"In the traced run {header.ranks} ranks shared {header.cores} "
-            f"core{'s' if header.cores > 1 else ''}: delays of "
-            "messages may be too long. Trace a run with a core for each rank."
+            f"In the traced run {header.ranks} ranks shared {cores}: delays of messages may be "
+            "too long. Trace a run with a core for each rank."
         )
     elif clock == "wall":
         spent = float(_spent(trace.tasks, "processor").sum())

@@ -137,7 +137,8 @@ def plan_pipeline(
 
     Examples
     --------
-    >>> plan = plan_pipeline(items=100_000, task="5 ms", merge="0.2 ms", ranks=16)
+    >>> import parcast
+    >>> plan = parcast.plan_pipeline(items=100_000, task="5 ms", merge="0.2 ms", ranks=16)
     >>> plan.arguments
     {'ranks': 16, 'pipelines': 1, 'fan_in': 2, 'batch': 1}
     >>> round(plan.best.time, 1)

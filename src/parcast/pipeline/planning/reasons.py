@@ -7,11 +7,12 @@ from typing import Final
 
 import numpy as np
 
+from parcast.pipeline.law import FEW_BATCHES
 from parcast.pipeline.planning.costs import Costs
 from parcast.pipeline.planning.grid import Figures, Shapes, figures_of
 from parcast.pipeline.planning.result import Limits, Plan
 from parcast.units import format_quantity, percent
-from parcast.words import listed
+from parcast.words import counted, listed
 
 NOTICED: Final = 0.01  # difference in time that is mentioned
 SAVING: Final = 0.05  # share of the time that a stage takes to be named as a limit
@@ -55,8 +56,9 @@ def reasons_of(
     if ratio > 0:
         task = format_quantity(best.stages["task"], "time", 2)
         own = format_quantity(best.stages[stage], "time", 2)
+        items = counted(best.batch, "item")
         yield (
-            f"no stage exceeds the task of {_items(best.batch)}, {task}: {_named(stage)} takes "
+            f"no stage exceeds the task of {items}, {task}: {_named(stage)} takes "
             f"{percent(ratio)} of it ({own})"
         )
     if schedule == "source":
@@ -219,6 +221,12 @@ def warnings_of(
             f"A merge of two results takes longer than a task ({merge} and {task}): "
             f"{percent(share)} of the work is merging."
         )
+    each = costs.items / (plan.ranks * plan.batch)
+    if each < FEW_BATCHES:
+        yield (
+            f"Fewer than {FEW_BATCHES} batches for each rank ({each:.2g}): there the law was up "
+            "to 15 % from simulations, and it is too low where tasks vary."
+        )
     if costs.cores is not None and plan.ranks > costs.cores:
         yield f"{plan.ranks} ranks share {costs.cores} cores."
 
@@ -233,11 +241,6 @@ def _share(value: float) -> str:
     return f"{100 * value:.3g} %"
 
 
-def _items(count: int) -> str:
-    """Write a batch."""
-    return f"{count} item{'s' if count > 1 else ''}"
-
-
 def _times(ratio: float) -> str:
     """Write a ratio above 1: never 1."""
     return f"{max(ratio, 1.01):.3g} times"
@@ -245,7 +248,7 @@ def _times(ratio: float) -> str:
 
 def _shape(plan: Plan) -> str:
     """Name a plan."""
-    parts = [f"{plan.ranks} rank{'s' if plan.ranks > 1 else ''}"]
+    parts = [counted(plan.ranks, "rank")]
     parts += [f"{plan.pipelines} pipelines"] * (plan.pipelines > 1)
     parts += [f"fan-in {plan.fan_in}"] * (plan.fan_in > 2)
     parts += [f"a batch of {plan.batch}"] * (plan.batch > 1)

@@ -6,7 +6,7 @@ from typing import Final
 from parcast.pipeline.planning.result import PipelinePlan, Plan
 from parcast.show.sheet import Column, Entry, Fact, Form, Sheet, Table, interval_column
 from parcast.units import TIME_UNITS, format_quantity, percent
-from parcast.words import common_unit, rounded, rounded_interval, whole_percent
+from parcast.words import common_unit, counted, rounded, rounded_interval, whole_percent
 
 MOST_ROWS: Final = 8
 MARK: Final = "*"
@@ -33,13 +33,13 @@ def sheet_of(result: PipelinePlan, *, show_all: bool = False) -> Sheet:
 
 def title_of(result: PipelinePlan) -> str:
     """Say what is planned, and under which limits."""
-    limits = [f"up to {_many(result.limits.ranks, 'rank')}"]
+    limits = [f"up to {counted(result.limits.ranks, 'rank')}"]
     if result.limits.within is not None:
         limits.append(f"within {format_quantity(result.limits.within, 'time')}")
     if result.limits.efficiency is not None:
         limits.append(f"efficiency of at least {100 * result.limits.efficiency:.3g} %")
     kind = ", published schedule" if result.schedule == "source" else ""
-    return f"Pipeline of {_many(result.costs.items, 'item')}{kind}, {', '.join(limits)}"
+    return f"Pipeline of {counted(result.costs.items, 'item')}{kind}, {', '.join(limits)}"
 
 
 def rows_shown(result: PipelinePlan) -> list[int]:
@@ -104,7 +104,7 @@ def _entry(columns: Sequence[Column], i: int) -> Entry:
     cells = [(column, column.cells[i]) for column in columns if column.title]
     [mark] = [column.cells[i] for column in columns if not column.title] or [""]
     [(_, ranks), *others] = cells
-    title = f"{mark} {_many(int(ranks), 'rank')}".strip()
+    title = f"{mark} {counted(int(ranks), 'rank')}".strip()
     facts = tuple(
         Fact(column.title, f"{cell} {column.unit.strip('[]')}".strip()) for column, cell in others
     )
@@ -179,15 +179,10 @@ def _answer(result: PipelinePlan) -> str:
     best = result.best
     if best is None:
         return "no plan"
-    ranks = _many(best.ranks, "rank")
+    ranks = counted(best.ranks, "rank")
     if result.nodes is None:
         return ranks
-    return f"{ranks} on {_many(result.nodes, 'node')}"
-
-
-def _many(count: int, noun: str) -> str:
-    """Write how many there are."""
-    return f"{count:,} {noun}{'s' if count != 1 else ''}"
+    return f"{ranks} on {counted(result.nodes, 'node')}"
 
 
 def _figures(result: PipelinePlan, best: Plan) -> str:

@@ -99,8 +99,11 @@ def command(
         return ANSWERED
 
     def search(arguments: dict[str, Any]) -> "SearchResult":
+        from parcast.pipeline.documents.paths import document_paths
         from parcast.pipeline.search.search_documents import search_documents
 
+        if outputs.paths:  # what is read may lie in a folder
+            outputs.check(document_paths(docs))
         chosen = {name: how[name] for name in ("count", "k1", "b", "snippet")}
         return search_documents(docs, wanted, reading=reading_of(how), **chosen, **arguments)
 

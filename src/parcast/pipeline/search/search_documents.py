@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from parcast.errors import ParameterError, as_whole
 from parcast.mpi.launched import world
-from parcast.pipeline.result import PipelineResult
+from parcast.pipeline.result import PipelineResult, items_skipped
 from parcast.pipeline.run import run_pipeline
 from parcast.pipeline.search.bm25 import K1, B, Bm25, Statistics
 from parcast.pipeline.search.result import QueryHits, SearchResult
@@ -111,33 +111,35 @@ def search_documents(
     source = Source(reading, skips=run.get("on_error") == "skip")
     again = {**run, "signature": repr((paths, asked, reading, count, k1, b, width))}
     words = frozenset(word for query in wanted for word in query)
-    done = run_pipeline(
+    counted = run_pipeline(
         work_items(paths, reading),
         Counting(source, words),
         Statistics.with_others,
         zero=Statistics(),
         **{**_apart(again, "statistics"), "trace": None},
     )
-    statistics: Statistics = _everywhere(_whole(done).value, run.get("comm"))
+    statistics: Statistics = _everywhere(_whole(counted).value, run.get("comm"))
     weights = [model.weights(query, statistics) for query in wanted]
     best: Hits = [[] for _ in asked]
+    runs = [counted]
     if any(weights):
-        done = run_pipeline(
+        ranked = run_pipeline(
             work_items(paths, reading),
             Ranking(source, model, weights, statistics.mean, count, width),
             partial(merged_hits, count=count),
             **_apart(again, "ranking"),
         )
-        best = _whole(done).value
-    if not done.is_root:
-        return SearchResult(run=done)
+        best = _whole(ranked).value
+        runs.append(ranked)
+    if not counted.is_root:
+        return SearchResult(run=runs[-1])
     return SearchResult(
         queries=tuple(map(partial(_hits_of, statistics), asked, wanted, best)),
         documents=statistics.documents,
         words=statistics.words,
         model=model,
-        faults=statistics.faults,
-        run=done,
+        faults=(*statistics.faults, *items_skipped(*runs)),
+        run=runs[-1],
     )
 
 

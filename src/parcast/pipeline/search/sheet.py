@@ -14,7 +14,6 @@ from parcast.words import counted
 NAME: Final = 32  # characters of a word in a message
 TEXT: Final = 64  # characters of a query or of a piece of text
 WIDTHS: Final = ((32, 64), (24, 34))  # of names and pieces of text, in forms of a table
-MOST_FAULTS: Final = 3
 
 
 def sheet_of(result: SearchResult) -> Sheet:
@@ -68,9 +67,7 @@ def _facts(result: SearchResult) -> Iterator[Fact]:
             yield Fact("unknown", f"{name}: no document has {words}")
     model = result.model
     yield Fact("score", f"BM25, k1 = {model.k1:g}, b = {model.b:g}")
-    if result.faults:
-        listed = [shown(fault, limit=2 * TEXT) for fault in result.faults[:MOST_FAULTS]]
-        yield skipped(len(result.faults), listed)
+    yield from skipped(result.faults)
 
 
 def _score(hit: Hit) -> str:

@@ -12,7 +12,7 @@ from parcast.pipeline.documents.reading import read_documents
 from parcast.pipeline.merges import merge_largest
 from parcast.pipeline.search.bm25 import Bm25, Statistics
 from parcast.pipeline.search.snippets import Snippet, snippet_of
-from parcast.pipeline.search.words import words_of
+from parcast.pipeline.search.words import blocks_of, words_of
 
 SNIPPET: Final = 160  # characters
 
@@ -38,17 +38,10 @@ class Source:
     reading: Reading
     skips: bool  # documents that cannot be read
 
-    def documents(self, item: WorkItem, faults: list[str]) -> Iterator[Document]:
+    def documents(self, item: WorkItem, faults: list[DocumentError]) -> Iterator[Document]:
         """Read the documents of an item; those that cannot be read are noted, or raise."""
-        if not self.skips:
-            yield from read_documents(item, self.reading)
-            return
-        try:
-            yield from read_documents(
-                item, self.reading, skipped=lambda error: faults.append(_in_a_line(error))
-            )
-        except DocumentError as error:
-            faults.append(_in_a_line(error))
+        skipped = faults.append if self.skips else None
+        return read_documents(item, self.reading, skipped=skipped)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,13 +55,14 @@ class Counting:
         """Count."""
         documents = total = 0
         having: Counter[str] = Counter()
-        faults: list[str] = []
+        faults: list[DocumentError] = []
         for document in self.source.documents(item, faults):
             documents += 1
             counts, length = counted(document, self.words)
             total += length
             having.update(counts.keys())
-        return Statistics(documents, total, dict(sorted(having.items())), tuple(faults))
+        lines = tuple(fault.in_a_line for fault in faults)
+        return Statistics(documents, total, dict(sorted(having.items())), lines)
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,12 +95,6 @@ class Ranking:
         return best
 
 
-def _in_a_line(error: DocumentError) -> str:
-    """Say in a line what is wrong with a document, and where."""
-    line = f", line {error.line}" if error.line is not None else ""
-    return f"{error.path}{line}: {'; '.join(each.message for each in error.problems)}"
-
-
 def _falling(hit: Hit) -> float:
     return -hit.score
 
@@ -121,7 +109,8 @@ def counted(document: Document, words: frozenset[str]) -> tuple[Counter[str], in
     counts: Counter[str] = Counter()
     length = 0
     for field in document.fields:
-        found = words_of(field.text)
-        length += len(found)
-        counts.update(word for word in found if word in words)
+        for block in blocks_of(field.text):
+            found = words_of(block)
+            length += len(found)
+            counts.update(word for word in found if word in words)
     return counts, length

@@ -13,7 +13,18 @@ from typing import Final
 from unicodedata import is_normalized, normalize
 
 LETTER: Final = r"[\w\u0300-\u036f]"  # with accents that are written apart
+BLOCK: Final = 2**18  # characters: words of some 3 MB
 WORD: Final = re.compile(rf"{LETTER}+(?:['\u2019]{LETTER}+)*")
+
+
+def blocks_of(text: str) -> Iterator[str]:
+    """Cut a long text between words, so that not all of its words are held at a time."""
+    begin = 0
+    while begin < len(text):
+        space = text.find(" ", begin + BLOCK)
+        end = space if space >= 0 else len(text)
+        yield text[begin:end]
+        begin = end
 
 
 def words_of(text: str) -> list[str]:

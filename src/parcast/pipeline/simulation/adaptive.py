@@ -75,17 +75,8 @@ class Adaptive:
         self._settle()
         self._clock.run()
         assert self._coordinator.is_over
-        channels = self._channels
-        return Run(
-            time=self._end,
-            work=self._work,
-            overhead=self._overhead,
-            waiting=self._waiting,
-            messages=channels.messages,
-            delay=channels.delay,
-            busy=channels.busy,
-            events=self._clock.events,
-        )
+        spent = self._work, self._overhead, self._waiting
+        return self._channels.ended(self._end, *spent)
 
     # ---- rank 0 coordinates
 

@@ -7,7 +7,7 @@ from typing import Final, TypeAlias
 
 import numpy as np
 
-from parcast.pipeline.simulation.scenario import Scenario
+from parcast.pipeline.simulation.scenario import Run, Scenario
 from parcast.queueing.simulation.cycle import Law, sampler
 
 Action: TypeAlias = Callable[[], object]
@@ -147,3 +147,16 @@ class Channels:
         self.delay += end - now
         self.busy += takes
         return end
+
+    def ended(self, time: float, work: float, overhead: float, waiting: float) -> Run:
+        """Give a run that took some time, of which its ranks spent so much on each [s]."""
+        return Run(
+            time=time,
+            work=work,
+            overhead=overhead,
+            waiting=waiting,
+            messages=self.messages,
+            delay=self.delay,
+            busy=self.busy,
+            events=self._clock.events,
+        )

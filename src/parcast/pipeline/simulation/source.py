@@ -98,17 +98,8 @@ class Source:
             else:
                 self._take(rank, label(rank.number % size, FIRST_TAKE, size))
         self._clock.run()
-        channels = self._channels
-        return Run(
-            time=self._end,
-            work=self._work,
-            overhead=self._overhead,
-            waiting=self._waiting,
-            messages=channels.messages,
-            delay=channels.delay,
-            busy=channels.busy,
-            events=self._clock.events,
-        )
+        spent = self._work, self._overhead, self._waiting
+        return self._channels.ended(self._end, *spent)
 
     def _fetched(self) -> Iterator[float]:
         """Give the times at which blocks have been fetched, one after the other [s]."""

@@ -1,6 +1,5 @@
 """`parcast run sort-file`: an array larger than memory, sorted on MPI ranks."""
 
-from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
 import click
@@ -21,7 +20,7 @@ HELP: Final = """Sort the array of a .npy file that is larger than memory into a
 
 INPUT holds one dimension: numbers, strings of fixed width, dates, or records. The result has the
 bytes of numpy.sort(array, kind="stable") for every number of ranks: the sort is stable, and NaN
-comes last. OUTPUT takes its place when all of it has been written; it may be INPUT.
+comes last. OUTPUT is replaced when all of it has been written; it cannot be INPUT itself.
 
 No rank holds more than SIZE of resident memory, Python and MPI included; the peak of each rank is
 shown. What does not fit goes to files beside OUTPUT, or in --directory: together with OUTPUT they
@@ -75,8 +74,7 @@ def command(
     def sort(arguments: dict[str, Any]) -> "SortedFile":
         from parcast.pipeline.sorting.sort_file import sort_file
 
-        with suppress(KeyError):
-            del arguments["on_error"]
+        arguments.pop("on_error", None)
         return sort_file(source, output, by=by, memory=memory, **arguments)
 
     result: SortedFile = running.ended(sort, "sorting")

@@ -93,7 +93,7 @@ def sort_file(
         Array of one dimension: numbers of any kind and byte order, strings of fixed width, dates,
         or records. All ranks must see it.
     output : path
-        Sorted array, ``.npy``, in a folder that all ranks see; it may be `source`. It is replaced
+        Sorted array, ``.npy``, in a folder that all ranks see; not `source` itself. It is replaced
         when all of it has been written.
     by : str or sequence of str, optional
         Fields of records to compare, the first one first; by default all, in their order.
@@ -147,7 +147,7 @@ def sort_file(
     begun = perf_counter()
     limit = quantity(memory, "size", name="memory") if isinstance(memory, str) else memory
     limit = amount("memory", limit, hint='Write for example "300 MB".') or 0.0
-    target = _checked(output)
+    target = _checked(output, source)
     array = array_file(source)
     order = Order(array.dtype, (by,) if isinstance(by, str) else tuple(by or ()))
     comm = comm or world()
@@ -212,12 +212,12 @@ def part_of(folder: Path, shard: int) -> Path:
     return folder / f"shard-{shard}"
 
 
-def _checked(output: str | os.PathLike[str]) -> Path:
-    """Refuse a file that cannot be written, before anything is sorted."""
+def _checked(output: str | os.PathLike[str], source: str | os.PathLike[str]) -> Path:
+    """Refuse a file that cannot be written, or that is read, before anything is sorted."""
     if Path(output).suffix.lower() != ".npy":
         got = f'"{os.fspath(output)!s:.60}"'
         raise ParameterError("output", must="end in .npy", got=got, hint="That is its format.")
-    check_place(output)
+    check_place(output, sources=[source])
     return Path(os.path.realpath(output))
 
 

@@ -1,14 +1,17 @@
 """`check_traffic`: from the messages of a trace to the delay formula that they support."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
+from os import PathLike
 from typing import Final
 
 import numpy as np
 from numpy.random import Generator
 
 from parcast.aliases import Array
-from parcast.errors import ParameterError, require, require_kind
-from parcast.pipeline.trace import Trace
+from parcast.errors import ParameterError, require
+from parcast.pipeline.trace import Trace, as_trace
 from parcast.pipeline.traffic.channel import Channel, channel_of, queue_delays
 from parcast.pipeline.traffic.conditions import VIOLATIONS, Condition, conditions_of
 from parcast.pipeline.traffic.intervals import intervals_of
@@ -33,14 +36,18 @@ CONFLICT: Final = 2.0  # ratio of measured to queued delays from which the queue
 
 
 def check_traffic(
-    trace: Trace, *, capacity: float | None = None, latency: float | None = None, seed: int = 0
+    trace: Trace | str | PathLike[str],
+    *,
+    capacity: float | None = None,
+    latency: float | None = None,
+    seed: int = 0,
 ) -> TrafficCheck:
     """Test which formula for the delay of messages a traced run supports.
 
     Parameters
     ----------
-    trace : Trace
-        Of a run, by `read_trace`.
+    trace : Trace or path
+        Of a run, as `run_pipeline` writes it with `trace`.
     capacity : float, default: estimated from the fastest messages
         Of the channel, above 0. [B/s]
     latency : float, default: that of the fastest messages
@@ -58,8 +65,17 @@ def check_traffic(
     ------
     ParameterError
         If `trace` is no trace, or an argument lies outside its domain.
+    FileProblems
+        If the file cannot be read, or something in it is wrong.
+
+    Examples
+    --------
+    >>> import parcast
+    >>> check = parcast.check_traffic("examples/pipeline/poisson.jsonl.gz")
+    >>> check.formula
+    'mm1'
     """
-    require_kind("trace", trace, Trace, hint="Read one with read_trace.")
+    trace = as_trace(trace)
     for name, value, least in (("capacity", capacity, 1e-300), ("latency", latency, 0.0)):
         if value is not None:
             must = "be above 0" if least else "be at least 0"
@@ -106,7 +122,7 @@ class _Facts:
         latency: float | None,
         rng: Generator,
         is_enough: bool,
-    ) -> "_Facts":
+    ) -> _Facts:
         """Compute it; of too few messages only what they are like."""
         if not len(messages):
             source = "given" if capacity else "not determined without messages"

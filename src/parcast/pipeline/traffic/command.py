@@ -122,10 +122,9 @@ def _check_place(path: str, source: str) -> None:
 
 def _checked(path: str, options: dict[str, Any]) -> "TrafficCheck":
     """Read the trace and check it."""
-    from parcast.pipeline.trace import read_trace
     from parcast.pipeline.traffic.check import check_traffic
 
     names = {"capacity": "--capacity", "latency": "--latency", "seed": "--seed"}
     with spelled_with(names):
-        check = check_traffic(read_trace(path), **options)
+        check = check_traffic(path, **options)
     return with_inputs(check, trace={"file": path}, options=dict(options))

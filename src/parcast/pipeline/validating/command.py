@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from parcast.cli.answering import A_FILE, OneOf, Whole, cli_command
-from parcast.cli.failures import ANSWER_IS_NO, ANSWERED, INTERRUPTED, NO_FORECAST, in_options
+from parcast.cli.failures import ANSWER_IS_NO, ANSWERED, INTERRUPTED, NO_FORECAST, spelled_with
 from parcast.cli.options import (
     Sizes,
     above_0,
@@ -18,7 +18,6 @@ from parcast.cli.options import (
     time_limit,
 )
 from parcast.cli.outputs import Outputs, with_inputs
-from parcast.errors import ParameterError
 from parcast.units import quantity
 
 if TYPE_CHECKING:
@@ -150,10 +149,16 @@ def message_size(text: str, option: str) -> int:
 )
 @seed_option("Seed of the order of runs.", show_default=True)
 @answer_options(csv="measurements")
-def command(ctx: click.Context, /, *, outputs: Outputs, **options: Any) -> int:
+def command(
+    ctx: click.Context,  # noqa: ARG001 - the first argument of every command
+    /,
+    *,
+    outputs: Outputs,
+    **options: Any,
+) -> int:
     """Answer the question and return the exit status."""
     outputs.check()
-    validation = _validated(ctx, **options)
+    validation = _validated(**options)
     if validation.ended_by == "interrupted":
         outputs = outputs.of_part()
     outputs.give(validation, rows=validation.measurement_rows)
@@ -161,7 +166,6 @@ def command(ctx: click.Context, /, *, outputs: Outputs, **options: Any) -> int:
 
 
 def _validated(
-    ctx: click.Context,
     *,
     schedule: str,
     n: Sizes | None,
@@ -177,7 +181,7 @@ def _validated(
     from parcast.pipeline.validating.validate import SCHEDULES, validate_pipeline
 
     try:
-        with Progress("validating") as progress:
+        with Progress("validating") as progress, spelled_with(ARGUMENTS, click.UsageError):
             validation = validate_pipeline(
                 schedules=SCHEDULES if schedule == "both" else (schedule,),  # type: ignore[arg-type]  # of OneOf
                 sizes=[int(x) for x in n.values] if n else None,
@@ -189,8 +193,6 @@ def _validated(
                 progress=progress,
                 **options,
             )
-    except ParameterError as refusal:
-        raise click.UsageError(in_options(refusal, ARGUMENTS), ctx) from refusal
     except KeyboardInterrupt:
         click.echo(
             "parcast: nothing was predicted yet, so that there is nothing to show.", err=True

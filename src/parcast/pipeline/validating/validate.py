@@ -28,6 +28,7 @@ from parcast.pipeline.validating.predicting import calibration_of, costs_of, exp
 from parcast.pipeline.validating.result import Compared, PipelineValidation, ValidatedSchedule
 from parcast.pipeline.validating.work import Job, OwnJob, Work
 from parcast.testbed.testbed import Testbed, in_words, testbed_here
+from parcast.words import counted
 
 SCHEDULES: Final[tuple[Schedule, ...]] = ("adaptive", "source")
 LAYOUTS: Final = (Layout(2, 1), Layout(4, 1), Layout(4, 2), Layout(8, 2))
@@ -124,18 +125,68 @@ def validate_pipeline(
     seed: int = 0,
     time_limit: float | None = None,
     cores: int | None = None,
-    runner: Runner = launch,
+    runner: Runner | None = None,
     progress: Progress | None = None,
 ) -> PipelineValidation:
     """Test the law of the pipeline on this machine: calibrate, predict larger runs, run, compare.
 
-    The job takes `task` and `merge` seconds of processor time and sends `message` bytes for an
-    item; with `grows` a result of k items is k times as long. `job` is a file of the user's own in
-    its place, as `parcast run pipeline` takes it with `arguments`: runs take its first items.
-    `batch` items are taken at a time in the default schedule. `layouts` are pairs (P, G): ranks of
-    a pipeline, and pipelines; of the published schedule those whose P is a power of two are taken.
-    `sizes` are items to predict, `calibrate_with` those of the small runs. `cores` are those that
-    ranks share, by default of this machine, or the hosts of a testbed. `runner` makes the runs.
+    Parameters
+    ----------
+    schedules : iterable of {"adaptive", "source"}, default both
+        Schedules to test.
+    layouts : iterable of (P, G), optional
+        Ranks of a pipeline, and pipelines. Of the published schedule those are taken whose P is a
+        power of two.
+    sizes : iterable of int, optional
+        Items to predict, at least 4 each. [1]
+    calibrate_with : iterable of int, optional
+        Items of the small runs, two sizes or more. [1]
+    job : path, optional
+        Python file of a job of your own, as `parcast run pipeline` takes it; its first items are
+        used. By default a synthetic job.
+    arguments : sequence of str
+        Arguments of `job`.
+    task, merge : float
+        Processor time of a task and of a merge of the synthetic job. By default 20 ms (50 ms on
+        capped hosts of a testbed) and 1 ms. [s]
+    message : int, default 24000
+        Size of the result of an item. [B]
+    grows, quick : bool
+        Whether a result of k items is k times as long; whether to make fewer and smaller runs.
+    batch : int, default 1
+        Items that a rank takes at a time in the default schedule. [1]
+    repetitions : int, default 3
+        Runs of each point. [1]
+    seed : int
+        Of the order of the runs.
+    time_limit : float, optional
+        Of all runs. [s]
+    cores : int, optional
+        Cores that the ranks share, by default those of this machine, or the hosts of a testbed.
+    runner : callable, optional
+        What makes a run, in place of `run_pipeline`.
+    progress : callable, optional
+        Called with how far it is.
+
+    Returns
+    -------
+    PipelineValidation
+        ``schedules``, each with ``compared`` (predicted and measured times, and errors),
+        ``accuracy`` and ``holds``: whether the law is within its tolerance. ``rows()`` gives all.
+
+    Raises
+    ------
+    ParameterError
+        If an argument lies outside its domain.
+    RunFailed
+        If a run fails.
+
+    Examples
+    --------
+    >>> import parcast
+    >>> result = parcast.validate_pipeline(layouts=[(2, 1)], quick=True)  # doctest: +SKIP
+    >>> [each.holds for each in result.schedules]  # doctest: +SKIP
+    [True, True]
     """
     bed = testbed_here()
     study = _study(
@@ -156,7 +207,7 @@ def validate_pipeline(
         cores=cores,
         is_quick=quick,
         seed=as_whole("seed", seed, least=0, hint="Use any whole number."),
-        runner=runner,
+        runner=launch if runner is None else runner,
         bed=bed,
     )
     if time_limit is not None:
@@ -543,6 +594,6 @@ def _sizes(name: str, given: Iterable[int] | None) -> tuple[int, ...]:
     least = 2 if name == "calibrate_with" else 1
     values = {as_whole(name, x, least=4, hint=hint) for x in as_list(name, given, hint=hint)}
     if len(values) < least:
-        must = f"be at least {least} size{'s' if least > 1 else ''}"
+        must = f"be at least {counted(least, 'size')}"
         raise ParameterError(name, must=must, got=str(len(values)), hint=hint)
     return tuple(sorted(values))
