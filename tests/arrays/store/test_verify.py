@@ -240,7 +240,7 @@ def test_the_document_has_a_row_for_each_fault(path, tmp_path):
     ]
     result.save(tmp_path / "faults.csv")
     assert (tmp_path / "faults.csv").read_text().splitlines()[1].startswith("missing chunk,u,2.0")
-    assert repr(result) == "Verification(s.zarr: damaged, 1 faults)"
+    assert repr(result) == "Verification(s.zarr: damaged, 1 fault)"
 
 
 def test_what_is_not_there_is_refused(tmp_path):

@@ -6,6 +6,7 @@ from typing import Any, ClassVar, Final, Literal, TypeAlias
 
 from parcast.arrays.store.grid import Box, Index
 from parcast.show.result import Result
+from parcast.words import counted
 
 Status: TypeAlias = Literal["whole", "interrupted", "damaged"]
 LEFTOVERS: Final = (
@@ -86,7 +87,7 @@ class Verification(Result):
 
     def __repr__(self) -> str:
         """Say in one line how the store is."""
-        return f"Verification({self.path}: {self.status}, {len(self.faults)} faults)"
+        return f"Verification({self.path}: {self.status}, {counted(len(self.faults), 'fault')})"
 
     def rows(self) -> Iterator[dict[str, Any]]:
         """One tidy row for each fault."""
