@@ -19,14 +19,15 @@ from collections import Counter
 from pathlib import Path
 
 import numpy as np
-from parcast.arrays.store.verify import verify
 
 from parcast.arrays.store import durable
-from parcast.arrays.store.draft import Draft, Writer
+from parcast.arrays.store.draft import Draft
 from parcast.arrays.store.layout import ArraySpec
 from parcast.arrays.store.npy import NpyDraft, NpyWriter, open_npy
 from parcast.arrays.store.place import Place, sweep
 from parcast.arrays.store.reading import open_store
+from parcast.arrays.store.verify import verify
+from parcast.arrays.store.writing import Writer
 from parcast.errors import RunFailed
 
 CHANGING = (

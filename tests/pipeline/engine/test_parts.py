@@ -151,7 +151,7 @@ def test_a_full_disk_is_told_and_leaves_no_part_of_a_file(tmp_path, monkeypatch)
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     monkeypatch.setattr(payload.pickle, "dump", full)
-    with pytest.raises(RunFailed, match=r"A result of 8.*e\+04 bytes cannot be written to .*: no"):
+    with pytest.raises(RunFailed, match=r"A result of 80\.1 kB cannot be written to .*: no"):
         Store(tmp_path, 100.0).put(Node(0, 0, 0), np.zeros(10_000))
     assert not list(tmp_path.iterdir())
     assert store.SMALLEST_SPILLED > 100
@@ -389,11 +389,12 @@ def test_a_task_is_tried_again_and_setup_runs_once():
 def test_items_are_asked_for_ahead_and_large_messages_block_nobody():
     ours, theirs = Pipe()
     large = b"x" * 4_000_000
-    asked = []
+    asked, may_answer = [], threading.Event()
 
     def process():
         while True:
             message = pickle.loads(theirs.recv_bytes())
+            may_answer.wait()
             asked.append(message[:1] if message[0] == "reduction" else message)
             if message[0] == "stop":
                 return
@@ -406,6 +407,7 @@ def test_items_are_asked_for_ahead_and_large_messages_block_nobody():
     items = HostItems(host, None)
     assert not items.is_ready()  # they are asked for now
     assert items.asked
+    may_answer.set()
     assert host.ask("reduction", large) is None
     assert items.is_ready()
     assert items.asked is None

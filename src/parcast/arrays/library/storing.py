@@ -8,10 +8,11 @@ from typing import Final, TypeAlias
 from parcast.arrays.library.distribution import Array, Point
 from parcast.arrays.library.schema import Schema, Stored, Subchunk, layout_for
 from parcast.arrays.store.chunk_file import ChunkWriter
-from parcast.arrays.store.draft import Draft, Part, Writer
+from parcast.arrays.store.draft import Draft
 from parcast.arrays.store.layout import ArraySpec, stacked
 from parcast.arrays.store.npy import NpyArray, NpyDraft, NpyPart, NpyWriter, open_npy
 from parcast.arrays.store.reading import open_store
+from parcast.arrays.store.writing import Part, Writer
 from parcast.errors import ParameterError
 from parcast.words import did_you_mean
 

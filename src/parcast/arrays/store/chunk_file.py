@@ -5,7 +5,8 @@ subchunks that a box needs, neighbours in one access.
 """
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any, Final
 
 import numpy as np
@@ -117,19 +118,28 @@ class ChunkReader:
 
 
 class ChunkWriter:
-    """A storage chunk that is being written: its boxes in order, then its index.
-
-    >>> with writer.chunk("u", (0, 0)) as chunk:  # doctest: +SKIP
-    ...     for box in chunk.boxes:
-    ...         chunk.write(gathered(box))
-    """
+    """A storage chunk that is being written: its boxes in order, then its index."""
 
     def __init__(
-        self, layout: Layout, index: Index, file: int, old: ChunkReader | None, base: int
+        self,
+        layout: Layout,
+        index: Index,
+        file: int,
+        *,
+        old: ChunkReader | None = None,
+        base: int = 0,
+        write_out: int = 0,
+        reporting: Callable[[], AbstractContextManager[None]] = nullcontext,
     ) -> None:
-        """Write to an open file; rows before `base` are those of the `old` file of the chunk."""
+        """Write to an open file; rows before `base` are those of the `old` file of the chunk.
+
+        Whenever `write_out` bytes are there, the system begins to write them to disk. What fails
+        in `write` is reported by the context that `reporting` gives.
+        """
         self._layout, self._index, self._file = layout, index, file
         self._old, self._base = old, base
+        self._write_out, self._begun = write_out, 0
+        self._reporting = reporting
         self._whole = layout.grid.whole(index)
         self._inner = layout.inner
         self._entries = np.full((int(np.prod(self._inner.cells)), 2), ABSENT, layout.index_type)
@@ -186,10 +196,11 @@ class ChunkWriter:
         given = np.asarray(block)
         self._check(given, box)
         number = position(cell, self._inner.cells)
-        if box.count != self._layout.subchunk:
-            given = self._filled_up(given, cell, box, number)
-        self._put(number, self._layout.chain.encode(given))
-        self._advance()
+        with self._reporting():
+            if box.count != self._layout.subchunk:
+                given = self._filled_up(given, cell, box, number)
+            self._put(number, self._layout.chain.encode(given))
+            self._advance()
 
     def _check(self, block: "np.ndarray[Any, Any]", box: Box) -> None:
         """Refuse elements of another shape or type."""
@@ -217,9 +228,12 @@ class ChunkWriter:
         whole = np.full(self._layout.subchunk, self._layout.fill, self._layout.dtype)
         kept = Box(moved, (max(box.start[0] - moved[0], 0), *box.count[1:]))
         outer = Box(moved, self._layout.subchunk)
-        if kept.size and self._old is not None and self._old.has(number):
-            place = kept.within(outer)
-            whole[place] = self._old.decoded(number)[place]
+        if kept.size and self._old is not None:
+            if self._old.has(number):
+                place = kept.within(outer)
+                whole[place] = self._old.decoded(number)[place]
+            elif self._layout.is_whole:
+                raise DamageError(f"has no elements {kept}")
         whole[box.within(outer)] = block
         return whole
 
@@ -228,6 +242,9 @@ class ChunkWriter:
         length = durable.write_all(self._file, parts, self._offset)
         self._entries[number] = self._offset, length
         self._offset += length
+        if self._write_out and self._offset - self._begun >= self._write_out:
+            durable.start_writing(self._file, self._begun, self._offset - self._begun)
+            self._begun = self._offset
 
     def finish(self) -> None:
         """Write the index after the last subchunk."""

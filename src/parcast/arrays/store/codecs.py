@@ -120,6 +120,8 @@ def _unpacked_gzip(encoded: memoryview, most: int | None) -> bytes:
     """Unpack gzip, and never more than one byte above what is expected."""
     unpacker = zlib.decompressobj(31)
     unpacked = unpacker.decompress(encoded, 0 if most is None else most + 1)
+    if most is not None and len(unpacked) > most:
+        raise DamageError(f"must unpack to {most} bytes, got more")
     if not unpacker.eof:
         raise EOFError("the end is missing")
     return unpacked

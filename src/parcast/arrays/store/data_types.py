@@ -96,18 +96,22 @@ def fill_from_json(value: Any, dtype: "np.dtype[Any]") -> Any:
     if dtype.kind == "b" and isinstance(value, bool):
         return np.bool_(value)
     if dtype.kind in "biu":
-        info = np.iinfo(dtype if dtype.kind in "iu" else "u1")
-        if isinstance(value, bool) or not (
-            dtype.kind in "iu" and isinstance(value, int) and info.min <= value <= info.max
-        ):
-            raise ValueError(f"{value!r} is no {dtype}")
-        return dtype.type(value)
+        return _integer_from_json(value, dtype)
     if dtype.kind == "c":
         if not (isinstance(value, list) and len(value) == 2):
             raise ValueError(f"{value!r} is no {dtype}")
         part = np.dtype(f"f{dtype.itemsize // 2}")
         return np.array([_float_from_json(x, part) for x in value], part).view(dtype)[0]
     return _float_from_json(value, dtype)
+
+
+def _integer_from_json(value: Any, dtype: "np.dtype[Any]") -> Any:
+    """Read one integer."""
+    if dtype.kind in "iu" and type(value) is int:  # which no bool is
+        info = np.iinfo(dtype)
+        if info.min <= value <= info.max:
+            return dtype.type(value)
+    raise ValueError(f"{value!r} is no {dtype}")
 
 
 def _float_from_json(value: Any, dtype: "np.dtype[Any]") -> Any:
@@ -120,5 +124,5 @@ def _float_from_json(value: Any, dtype: "np.dtype[Any]") -> Any:
     if isinstance(value, str) and value in SPECIAL:
         return dtype.type(SPECIAL[value])
     if isinstance(value, bool) or not isinstance(value, int | float):
-        raise ValueError(f"{value!r} is no {dtype}")
+        raise ValueError(f"{value!r} is no {dtype}")  # noqa: TRY004 - of a file, not of a caller
     return dtype.type(value)

@@ -18,21 +18,16 @@ Until then, and after an error, the place is what it was before.
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Final, Self
+from typing import Any, Self
 
 import numpy as np
 
 from parcast.arrays.store import durable
-from parcast.arrays.store.chunk_file import ChunkReader, ChunkWriter
-from parcast.arrays.store.codecs import DamageError
-from parcast.arrays.store.grid import Box, Index
 from parcast.arrays.store.layout import (
     METADATA,
     ArraySpec,
-    Layout,
     coordinate,
     label_of,
     layout_of,
@@ -61,153 +56,8 @@ from parcast.arrays.store.place import (
     publish,
     settle,
 )
+from parcast.arrays.store.writing import FLAGS, Part, Writer, dotted
 from parcast.errors import ParameterError, RunFailed, as_whole
-
-FLAGS: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Part:
-    """What a process needs to write storage chunks of a draft."""
-
-    folder: Path  # of the draft
-    target: Path
-    layouts: Mapping[str, Layout]  # of the arrays as they will be
-    bases: Mapping[str, int] = field(default_factory=dict)  # rows that are there already
-
-    def chunks(self, name: str) -> Iterator[Index]:
-        """Indices of the storage chunks of an array that are to be written, row-major."""
-        layout = self.layout(name)
-        first = self.bases.get(name, 0) // layout.chunk[0]
-        return (index for index in layout.grid.indices() if index[0] >= first)
-
-    def layout(self, name: str) -> Layout:
-        """Give the layout of an array of the draft."""
-        if name not in self.layouts:
-            raise ParameterError(
-                "name",
-                must=f"be one of {', '.join(self.layouts)}",
-                got=f"{name!r:.80}",
-                hint="Only arrays of the draft can be written.",
-            )
-        return self.layouts[name]
-
-
-class Writer:
-    """Writes storage chunks of a draft, one at a time, and flushes them."""
-
-    def __init__(self, part: Part) -> None:
-        """Begin to write to the folder of a draft."""
-        self._part = part
-        self._unfinished: set[tuple[str, Index]] = set()
-        with self._failing("The store"):
-            self._unflushed = durable.Unflushed(part.folder)
-
-    def __enter__(self) -> Self:
-        """Write within a block."""
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        """Close what is open."""
-        self.close()
-
-    def close(self) -> None:
-        """Close what is open, flushed or not."""
-        self._unflushed.close()
-
-    @contextmanager
-    def chunk(self, name: str, index: Index) -> Iterator[ChunkWriter]:
-        """Write one storage chunk; its index is written when the block ends without error."""
-        layout = self._part.layout(name)
-        index = tuple(index)
-        what = f"{label_of(name)[0].upper()}{label_of(name)[1:]}, chunk {_dotted(index)},"
-        self._unfinished.add((name, index))
-        with self._failing(what):
-            path = self._part.folder / name / layout.key(index)
-            os.makedirs(path.parent, exist_ok=True)
-            old = self._old(layout, index)
-            try:
-                file = os.open(path, FLAGS, 0o666)
-                try:
-                    writer = ChunkWriter(layout, index, file, old, self._base(name, index))
-                    yield writer
-                    writer.finish()
-                except BaseException:
-                    os.close(file)
-                    raise
-                self._unflushed.add_file(file)
-                self._unflushed.add_folder(path.parent)
-            finally:
-                if old is not None:
-                    old.close()
-        self._unfinished.discard((name, index))
-
-    def _base(self, name: str, index: Index) -> int:
-        """Rows of the array that are there already, where the chunk has some of them."""
-        base = self._part.bases.get(name, 0)
-        return base if index[0] * self._part.layouts[name].chunk[0] < base else 0
-
-    def _old(self, layout: Layout, index: Index) -> ChunkReader | None:
-        """Open the file of a chunk that an append completes."""
-        if not self._base(layout.name, index):
-            return None
-        path = self._part.target / layout.name / layout.key(index)
-        try:
-            reader = ChunkReader(layout, os.open(path, os.O_RDONLY | os.O_CLOEXEC))
-            reader.index()
-        except FileNotFoundError:
-            if layout.is_whole:
-                raise problem(path, _cannot_append("is missing")) from None
-            return None
-        except DamageError as failure:
-            raise problem(path, _cannot_append(str(failure))) from failure
-        return reader
-
-    def write(self, name: str, array: Any) -> None:
-        """Write all of an array, or all new rows of one that is appended to, from memory."""
-        given = np.asarray(array)
-        base = self._part.bases.get(name, 0)
-        shape = self._part.layout(name).shape
-        outer = Box((base, *(0,) * (len(shape) - 1)), (shape[0] - base, *shape[1:]))
-        if given.shape != outer.count:
-            raise ParameterError(
-                label_of(name), must=f"have the shape {outer.count}", got=str(given.shape)
-            )
-        for index in self._part.chunks(name):
-            with self.chunk(name, index) as chunk:
-                for box in chunk.boxes:
-                    chunk.write(given[box.within(outer)])
-
-    def flush(self) -> None:
-        """Return when everything that was written is on disk."""
-        if self._unfinished:
-            name, index = min(self._unfinished)
-            raise RunFailed(
-                f"{label_of(name)}, chunk {_dotted(index)} was not written to its end. "
-                "Abandon the draft, and write it again."
-            )
-        with self._failing("The store"):
-            self._unflushed.flush()
-
-    @contextmanager
-    def _failing(self, what: str) -> Iterator[None]:
-        """Say what could not be written, and that nothing has changed."""
-        target = self._part.target
-        try:
-            with failing(what, target):
-                yield
-        except DamageError as failure:
-            raise problem(target, _cannot_append(f"{what} {failure}")) from failure
-
-
-def _cannot_append(fault: str) -> str:
-    """Say that an append meets a damaged chunk."""
-    return f"{fault}; rows cannot be appended to it. Restore it from a copy."
-
-
-def _dotted(index: Index) -> str:
-    """Write the index of a chunk as messages do."""
-    return ".".join(map(str, index))
 
 
 class Draft:
@@ -267,7 +117,8 @@ class Draft:
         rows = as_whole("rows", rows, least=1, hint="Give the number of rows to append.")
         place = Place.of(path)
         with _begun(place) as lock:
-            nodes = read_nodes(place.target, place).arrays
+            found = read_nodes(place.target, place)
+            nodes = found.arrays
             if not nodes:
                 raise problem(place.target, "must have arrays to append to. Create the store.")
             name = dimension or _first_dimension(nodes)
@@ -282,6 +133,7 @@ class Draft:
             draft = cls(place, lock, place.new_draft(APPEND))
             with draft._or_abandoned():
                 draft._begin_append(grown, rows)
+                draft._drop_consolidated(found.root)
                 draft._write_coordinates(values)
             return draft
 
@@ -339,10 +191,18 @@ class Draft:
             folder=self._folder, target=self._place.target, layouts=layouts, bases=bases
         )
 
+    def _drop_consolidated(self, root: Node) -> None:
+        """Leave out the copies of all metadata in those of the root: they would go stale."""
+        document = root.changed()
+        if document.get("consolidated_metadata"):
+            del document["consolidated_metadata"]
+            self._write_small("", encoded(document))
+            self._appended[""] = root
+
     def _write_small(self, name: str, content: bytes) -> None:
         """Write the metadata of a node to the draft."""
         path = self._folder / name / METADATA
-        os.makedirs(path.parent, exist_ok=True)
+        durable.make_folders(path.parent, self._folder)
         file = os.open(path, FLAGS, 0o666)
         try:
             durable.write_all(file, [content], 0)
@@ -382,7 +242,7 @@ class Draft:
                 if not os.path.exists(self._folder / name / layout.key(index)):
                     raise RunFailed(
                         f"{self._place.target} cannot be completed: {label_of(name)}, chunk "
-                        f"{_dotted(index)} was not written. Write every chunk of part.chunks()."
+                        f"{dotted(index)} was not written. Write every chunk of part.chunks()."
                     )
 
     def _merge(self) -> None:
@@ -392,7 +252,7 @@ class Draft:
             for index in self.part.chunks(name):
                 key = layout.key(index)
                 path = target / name / key
-                os.makedirs(path.parent, exist_ok=True)
+                durable.make_folders(path.parent, target)
                 os.replace(self._folder / name / key, path)
                 folders |= {path.parent, *path.parents} - {target, *target.parents}
         for folder in sorted(folders, reverse=True):

@@ -15,6 +15,7 @@ from typing import Any, Final
 
 EXCHANGE: Final = 2  # RENAME_EXCHANGE
 AT_FDCWD: Final = -100
+WRITE: Final = 2  # SYNC_FILE_RANGE_WRITE
 NOT_HERE: Final = {errno.ENOSYS, errno.EINVAL, errno.EOPNOTSUPP, errno.EPERM}
 MANY: Final = 64  # files from which on one flush of the file system takes less than one of each
 REPORTS_SINCE: Final = (5, 8)  # Linux, from which on syncfs reports what could not be written
@@ -56,6 +57,18 @@ def flush_all(folder: int) -> None:
         raise OSError(code, os.strerror(code))
 
 
+def start_writing(file: int, offset: int, length: int) -> None:
+    """Let the system begin to write a part of an open file to disk; nothing waits for it.
+
+    Otherwise Linux begins when much has gathered, or at the flush; the disk is idle until then.
+    """
+    try:
+        call = _libc().sync_file_range
+    except (AttributeError, OSError):
+        return
+    call(file, ctypes.c_int64(offset), ctypes.c_int64(length), WRITE)  # a wish: no error matters
+
+
 def flush_folder(folder: str | os.PathLike[str]) -> None:
     """Flush the names in a folder."""
     place = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
@@ -66,6 +79,21 @@ def flush_folder(folder: str | os.PathLike[str]) -> None:
             raise
     finally:
         os.close(place)
+
+
+def make_folders(folder: Path, top: Path) -> None:
+    """Make a folder and those between it and `top`, which must be there."""
+    if folder == top:
+        return
+    try:
+        os.mkdir(folder)
+    except FileExistsError:
+        return
+    except FileNotFoundError:
+        if folder.parent == top:
+            raise
+        make_folders(folder.parent, top)
+        make_folders(folder, top)
 
 
 def write_all(file: int, parts: Iterable[bytes | memoryview], offset: int) -> int:

@@ -13,6 +13,7 @@ REMEDIES: Final = {
     errno.EACCES: "Choose a place that you may write to.",
     errno.EPERM: "Choose a place that you may write to.",
     errno.EIO: "Look for errors of the disk in the system log, and choose another place.",
+    errno.ENOENT: "The draft was removed meanwhile, or the place: write it again.",
     errno.EMFILE: "Allow more open files: ulimit -n 4096",
     errno.ENAMETOOLONG: "Choose a shorter name.",
 }

@@ -37,6 +37,7 @@ class Node:
 class Nodes:
     """The arrays of a store by their names, and the attributes of its root."""
 
+    root: Node
     arrays: Mapping[str, Node]
     attributes: Mapping[str, Any]
     missing: tuple[str, ...] = ()  # arrays that the store should have
@@ -76,11 +77,12 @@ def read_nodes(root: Path, place: Place) -> Nodes:
     attributes = document.get("attributes") or {}
     if document.get("node_type") == "array":
         node = _node("", root / METADATA, top, is_whole=is_ours(attributes))
-        return Nodes(arrays={"": node}, attributes=attributes)
+        return Nodes(root=node, arrays={"": node}, attributes=attributes)
+    root_node = Node(path=root / METADATA, content=top, layout=None)
     expected = set(attributes[MANIFEST]["arrays"]) if is_ours(attributes) else set()
     arrays = _arrays_in(root, "", pending, expected, 0)
     missing = tuple(sorted(expected - arrays.keys()))
-    return Nodes(arrays=arrays, attributes=attributes, missing=missing)
+    return Nodes(root=root_node, arrays=arrays, attributes=attributes, missing=missing)
 
 
 def _arrays_in(
@@ -129,7 +131,7 @@ def _content(path: Path, pending: Mapping[Path, bytes], root: Path) -> bytes:
     """Read the metadata of a node."""
     try:
         return pending[path] if path in pending else path.read_bytes()
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         raise problem(root, _no_store(root)) from None
     except OSError as failure:
         raise not_readable(path, failure) from failure

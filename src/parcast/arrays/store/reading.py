@@ -11,6 +11,7 @@ import os
 import weakref
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final, Self
@@ -32,14 +33,30 @@ VERIFY: Final = "Check the store with verify; boxes that do not touch it can be 
 READ_ONLY: Final = {errno.EROFS, errno.EACCES, errno.EPERM}
 
 
+@dataclass(frozen=True, slots=True)
+class _Root:
+    """The folder of an open store: it stays open if another takes its place."""
+
+    path: str  # as messages call it
+    place: Path  # absolute
+    folder: int
+
+    def check_same(self) -> None:
+        """Refuse to go on where the store was replaced or removed."""
+        try:
+            if os.path.samestat(os.fstat(self.folder), os.stat(self.place)):
+                return
+        except FileNotFoundError:
+            pass
+        raise problem(self.path, "was replaced while it was read. Open it again.")
+
+
 class StoredArray:
     """An array of a store: boxes of it can be read."""
 
-    def __init__(
-        self, layout: Layout, root: str, folder: int, *, along: int | None = None
-    ) -> None:
-        """Read below an open folder; `along`: only this index of axis 0."""
-        self._layout, self._root, self._folder, self._along = layout, root, folder, along
+    def __init__(self, layout: Layout, root: "_Root", *, along: int | None = None) -> None:
+        """Read an array of an open store; `along`: only this index of axis 0."""
+        self._layout, self._root, self._along = layout, root, along
         self._open: OrderedDict[Index, ChunkReader | None] = OrderedDict()
 
     @property
@@ -176,8 +193,9 @@ class StoredArray:
         """Open the file of a storage chunk."""
         key = os.path.join(self.name, self._layout.key(index))
         try:
-            file = os.open(key, os.O_RDONLY | os.O_CLOEXEC, dir_fd=self._folder)
+            file = os.open(key, os.O_RDONLY | os.O_CLOEXEC, dir_fd=self._root.folder)
         except FileNotFoundError:
+            self._root.check_same()
             if self._layout.is_whole:
                 raise self._damaged(index, "is missing") from None
             return None
@@ -187,7 +205,7 @@ class StoredArray:
 
     def _path(self, index: Index) -> str:
         """Path of the file of a storage chunk, for messages."""
-        return os.path.join(self._root, self.name, self._layout.key(index))
+        return os.path.join(self._root.path, self.name, self._layout.key(index))
 
     def _damaged(self, index: Index, fault: str) -> FileProblems:
         """Say what is wrong with a chunk, and which elements are lost."""
@@ -206,11 +224,11 @@ class StoredArray:
 class Store(Mapping[str, StoredArray]):
     """The arrays of an open store by their names."""
 
-    def __init__(self, root: str, nodes: Nodes, folder: int) -> None:
+    def __init__(self, root: "_Root", nodes: Nodes) -> None:
         """Use `open_store`."""
-        self.path, self._nodes, self._folder = root, nodes, folder
+        self.path, self._nodes, self._root = root.path, nodes, root
         self._arrays: dict[str, StoredArray] = {}
-        self._end = weakref.finalize(self, os.close, folder)
+        self._end = weakref.finalize(self, os.close, root.folder)
         self._stacked = {
             name: (array, i)
             for array, node in nodes.arrays.items()
@@ -240,7 +258,7 @@ class Store(Mapping[str, StoredArray]):
                     hint=f"It has {_listed(self._nodes.arrays)}.{did_you_mean(str(name), self)}",
                 )
             layout = readable(self._nodes.arrays[place], place)
-            self._arrays[name] = StoredArray(layout, self.path, self._folder, along=along)
+            self._arrays[name] = StoredArray(layout, self._root, along=along)
         return self._arrays[name]
 
     def __iter__(self) -> Iterator[str]:
@@ -301,17 +319,12 @@ def open_store(path: str | os.PathLike[str]) -> Store:
         raise
     try:
         nodes = read_nodes(root, place)
-        _check_same(root, folder)
+        opened = _Root(os.fspath(path), root, folder)
+        opened.check_same()
     except BaseException:
         os.close(folder)
         raise
-    return Store(os.fspath(path), nodes, folder)
-
-
-def _check_same(root: Path, folder: int) -> None:
-    """Refuse metadata that were read while the store was replaced."""
-    if not os.path.samestat(os.fstat(folder), os.stat(root)):
-        raise problem(root, "was replaced while it was opened. Open it again.")
+    return Store(opened, nodes)
 
 
 def _put_back(place: Place) -> Path:
