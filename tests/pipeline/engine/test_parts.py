@@ -15,9 +15,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from parcast.errors import FileProblems, ParameterError, RunFailed
-from parcast.pipeline.engine import payload, store
+from parcast.pipeline.engine import payload, rank, store
 from parcast.pipeline.engine.associativity import Checked, same
-from parcast.pipeline.engine.channel import Alone
+from parcast.pipeline.engine.channel import Alone, Message
 from parcast.pipeline.engine.checkpoint import Checkpoint, has_manifest
 from parcast.pipeline.engine.coordinator import Held
 from parcast.pipeline.engine.items import SLOW, Items, stopped_by_interrupt
@@ -435,3 +435,40 @@ def test_a_socket_has_a_short_name_in_a_folder_with_a_long_one(tmp_path):
     assert not os.path.exists(name)
     with address(tmp_path) as name:
         assert os.path.dirname(name) == str(tmp_path)
+
+
+class Slow(Alone):
+    """A channel from which what was sent never leaves; counts the threads that are in it."""
+
+    rank, size = 1, 2
+
+    def __init__(self):
+        super().__init__()
+        self._own = [Message(0, ("stop", RunFailed("the run has failed")))]
+        self._inside, self.most = 0, 0
+
+    def _stay(self):
+        self._inside += 1
+        self.most = max(self.most, self._inside)
+        time.sleep(0.001)
+        self._inside -= 1
+
+    def send(self, target, content, value=EMPTY):
+        return 0
+
+    def poll(self):
+        self._stay()
+        return super().poll()
+
+    def drain(self):
+        self._stay()
+        return False
+
+
+def test_one_thread_at_a_time_uses_mpi_also_at_the_end(monkeypatch):
+    monkeypatch.setattr(rank, "GRACE", 0.3)
+    channel = Slow()
+    failed = rank.Rank(Job(task=abs, merge=PAIR), channel, Store(None, None))
+    with pytest.raises(RunFailed, match="the run has failed"), rank.Attendant(failed):
+        failed.run()
+    assert channel.most == 1
