@@ -20,6 +20,7 @@ from parcast.pipeline.engine.associativity import Checked, same
 from parcast.pipeline.engine.channel import Alone, Message
 from parcast.pipeline.engine.checkpoint import Checkpoint, has_manifest
 from parcast.pipeline.engine.coordinator import Held
+from parcast.pipeline.engine.desk import watched
 from parcast.pipeline.engine.items import SLOW, Items, stopped_by_interrupt
 from parcast.pipeline.engine.job import Job, Skipped
 from parcast.pipeline.engine.limits import Alarm, Limit, Turn
@@ -435,6 +436,13 @@ def test_a_socket_has_a_short_name_in_a_folder_with_a_long_one(tmp_path):
     assert not os.path.exists(name)
     with address(tmp_path) as name:
         assert os.path.dirname(name) == str(tmp_path)
+
+
+def test_a_rank_works_without_a_file_in_the_folder_of_its_run(tmp_path):
+    place = watched(tmp_path / "on another host")
+    assert str(place) == ""
+    with place.at("setup()"):
+        assert str(place) == "setup()"
 
 
 class Slow(Alone):

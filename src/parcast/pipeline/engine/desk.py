@@ -75,9 +75,12 @@ def watched(desk: Path) -> Place:
     This is to be called before MPI is initialised.
     """
     path = desk / f"{os.getpid()}{ENDING}"
-    path.write_bytes(array("q", [NONE] * NUMBERS))  # at once: it may be read at any time
-    with path.open("r+b") as stream:
-        numbers = memoryview(mmap.mmap(stream.fileno(), 8 * NUMBERS)).cast("q")
+    try:
+        path.write_bytes(array("q", [NONE] * NUMBERS))  # at once: it may be read at any time
+        with path.open("r+b") as stream:
+            numbers = memoryview(mmap.mmap(stream.fileno(), 8 * NUMBERS)).cast("q")
+    except OSError:  # a full disk, or another host: the rank works without
+        return Place()
     if not sys.platform.startswith("linux"):  # where a child would survive this process
         return Place(numbers)
     parent = os.getpid()
