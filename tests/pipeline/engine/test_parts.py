@@ -15,7 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from parcast.errors import FileProblems, ParameterError, RunFailed
-from parcast.pipeline.engine import payload, rank, store
+from parcast.pipeline.engine import payload, store
+from parcast.pipeline.engine import rank as engine_rank
 from parcast.pipeline.engine.associativity import Checked, same
 from parcast.pipeline.engine.channel import Alone, Message
 from parcast.pipeline.engine.checkpoint import Checkpoint, has_manifest
@@ -461,7 +462,7 @@ class Slow(Alone):
         time.sleep(0.001)
         self._inside -= 1
 
-    def send(self, target, content, value=EMPTY):
+    def send(self, *_):
         return 0
 
     def poll(self):
@@ -474,9 +475,9 @@ class Slow(Alone):
 
 
 def test_one_thread_at_a_time_uses_mpi_also_at_the_end(monkeypatch):
-    monkeypatch.setattr(rank, "GRACE", 0.3)
+    monkeypatch.setattr(engine_rank, "GRACE", 0.3)
     channel = Slow()
-    failed = rank.Rank(Job(task=abs, merge=PAIR), channel, Store(None, None))
-    with pytest.raises(RunFailed, match="the run has failed"), rank.Attendant(failed):
+    failed = engine_rank.Rank(Job(task=abs, merge=PAIR), channel, Store(None, None))
+    with pytest.raises(RunFailed, match="the run has failed"), engine_rank.Attendant(failed):
         failed.run()
     assert channel.most == 1

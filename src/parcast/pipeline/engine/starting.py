@@ -282,9 +282,10 @@ class _Host:
 
     def _ended(self, ended: Ended) -> RunFailed:
         """Say which rank ended, how, and at what."""
-        place = str(ended.place) or "nothing"
+        place = str(ended.place)
         item = self._items.shown(ended.place.numbers[ITEM]) if place.startswith("item ") else ""
-        at = f"while it worked on {place}{f' ({item})' if item else ''}"
+        at = f"while it worked on {place}" if place else "while it ran no task"
+        at += f" ({item})" if item else ""
         how, advice = _how_ended(ended.status)
         return RunFailed(
             f"Rank {ended.rank} of {self._started.called} {how} {at}. All other ranks were "
