@@ -5,6 +5,7 @@ import re
 import signal
 import threading
 import time
+from contextlib import suppress
 
 import pytest
 
@@ -83,6 +84,15 @@ def test_no_task_takes_the_end_of_a_run_for_its_own():
             return 0
 
     assert failure([1], careless, timeout=20.0, retries=5).startswith(TOLD)
+
+
+def test_a_task_that_goes_on_after_its_own_limit_is_ended_at_that_of_the_run():
+    def deaf(_):
+        while True:
+            with suppress(Exception):
+                time.sleep(60)
+
+    assert failure([1], deaf, timeout=0.1).startswith(TOLD)
 
 
 def test_a_limit_holds_between_items_outside_the_main_thread():

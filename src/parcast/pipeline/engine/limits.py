@@ -151,6 +151,8 @@ class Alarm:
             if self._turn.is_open:
                 raise TimeUp
         elif time.monotonic() >= self._item_end:
+            self._item_end = inf
+            self._set()  # a task may go on: the limit of the run holds still
             raise TimeoutError(f"the task took longer than {self._timeout:g} s")
         else:
             self._set()
