@@ -1,6 +1,13 @@
-"""Whether this process is a rank that mpiexec or srun has started."""
+"""Whether this process is a rank that mpiexec or srun has started, and may use the others.
+
+While a rank runs functions of a user, the other ranks do something else: what such a function
+calls must not wait for them, and runs by itself in this process.
+"""
 
 import os
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
 from parcast.errors import RunFailed
@@ -26,9 +33,48 @@ def is_first() -> bool:
     return not is_rank() or number == "0"
 
 
+class _Runs:
+    """Runs that this process is in."""
+
+    def __init__(self) -> None:
+        self.of_thread = threading.local()
+        self.on_ranks = 0
+
+
+_RUNS: Final = _Runs()
+
+
+@contextmanager
+def inside_run(*, on_ranks: bool) -> Iterator[None]:
+    """Note that functions of a user run in the block.
+
+    A run on ranks concerns all threads of the process, as functions may start some; others only
+    concern their own thread, as a program may have several runs in threads of its own.
+    """
+    runs = _RUNS
+    before = getattr(runs.of_thread, "depth", 0)
+    runs.of_thread.depth = before + 1
+    runs.on_ranks += on_ranks
+    try:
+        yield
+    finally:
+        runs.of_thread.depth = before
+        runs.on_ranks -= on_ranks
+
+
+def is_inside_run() -> bool:
+    """Tell whether a function of a running pipeline has called this."""
+    return bool(_RUNS.on_ranks or getattr(_RUNS.of_thread, "depth", 0))
+
+
+def ranks_for(comm: "MPI.Intracomm | None") -> "MPI.Intracomm | None":
+    """Ranks for a run: those that are given, or of `world`; None inside another run."""
+    return None if is_inside_run() else comm or world()
+
+
 def world() -> "MPI.Intracomm | None":
-    """Ranks that this process was started with, None if it was started alone."""
-    if not is_rank():
+    """Ranks that this process was started with, None if it was started alone or is in a run."""
+    if is_inside_run() or not is_rank():
         return None
     try:
         from mpi4py import MPI

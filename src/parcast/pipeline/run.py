@@ -18,7 +18,7 @@ from parcast.errors import (
     require_kind,
 )
 from parcast.files.document import check_place
-from parcast.mpi.launched import world
+from parcast.mpi.launched import is_inside_run, ranks_for
 from parcast.mpi.payload import EMPTY
 from parcast.pipeline.arguments import job_of, require_ranks
 from parcast.pipeline.engine.checkpoint import has_manifest
@@ -120,7 +120,8 @@ def run_pipeline(
         default rank 0 calls it, or the process that has started the ranks.
     ranks : int, optional
         MPI ranks to start here. By default one process does all, without MPI. Under ``mpiexec`` or
-        ``srun`` the ranks that call this are used, and another number is refused. [1]
+        ``srun`` the ranks that call this are used, and another number is refused. A run that a
+        function of another run starts uses its process alone, whatever is given. [1]
     comm : mpi4py communicator, optional
         Ranks that all call this; by default those of ``MPI.COMM_WORLD`` under ``mpiexec``.
     pipelines : int, default 1
@@ -200,7 +201,7 @@ def run_pipeline(
     332833500
     """
     given = locals()
-    comm = _checked(comm) or world()
+    comm = ranks_for(_checked(comm))
     with agreed(comm):
         job = _job(given)
         if trace is not None:
@@ -241,6 +242,7 @@ def _run(
         told = None if progress is None else _teller(progress)
         return run_here(job, items, comm=comm, progress=told), comm.Get_rank() == 0
     count = 1 if ranks is None else as_whole("ranks", ranks, least=1, hint="Count from 1.")
+    count = 1 if is_inside_run() else count
     require_ranks(job, count)
     if count == 1:
         told = None if progress is None else _teller(progress)

@@ -139,6 +139,8 @@ class Rank:
                 while not self._is_over:
                     self._turn_over()
         except TimeUp:  # between two pieces of work
+            if not self._limit.is_over:  # that of a run which this one is in
+                raise
             failure = self._limit.failure()
             self._refuse(failure)
             raise failure from None
@@ -168,6 +170,8 @@ class Rank:
             self._turn.may_be_interrupted = False
             self._rest = SHORTEST_REST if is_busy else self._rested()
         except TimeUp:
+            if not self._limit.is_over:
+                raise
             self._alarm.stop()
             self._time_is_up()
         except ParcastError as refusal:  # rank 0 tells all, this one as well

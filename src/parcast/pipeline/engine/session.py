@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from parcast.errors import ParcastError, RunFailed
 from parcast.mpi.find import available_cores
 from parcast.mpi.folders import failing_for, folder_for
+from parcast.mpi.launched import inside_run, is_inside_run
 from parcast.mpi.messages import Alone, Channel, MpiChannel
 from parcast.mpi.payload import EMPTY
 from parcast.pipeline.clocks import Clock, Sample, clock_from
@@ -104,10 +105,11 @@ def run_here(
     """
     with ExitStack() as stack:
         channel: Channel = Alone()
-        own = None
+        own, is_inner = None, is_inside_run()
         if comm is not None and comm.Get_size() > 1:
             own = comm.Dup()
             channel = MpiChannel(own)
+        stack.enter_context(inside_run(on_ranks=own is not None))
         is_root = channel.rank == 0
         serves = channel.rank == (job.server_rank or 0)
         served = Served(job, server or job.server) if serves else None
@@ -132,7 +134,8 @@ def run_here(
                 served.call.resume(delivered)
         done = delivered * (job.every or 0)
         rank = Rank(job, channel, store, root=root, server=served, served=done, place=place)
-        stack.enter_context(stopped_by_interrupt(root.items if root is not None else None))
+        if not is_inner:  # else Ctrl-C ends the items of the outer run
+            stack.enter_context(stopped_by_interrupt(root.items if root is not None else None))
         trips = _round_trips(own) if own is not None and job.is_traced else []
         begun = perf_counter()
         with ExitStack() as attended:

@@ -24,6 +24,7 @@ from typing import IO, Any, Final
 from parcast.errors import ParameterError, ParcastError, RunFailed
 from parcast.mpi.find import INSTALL, available_cores
 from parcast.mpi.folders import failing_for, folder_for
+from parcast.mpi.launched import inside_run
 from parcast.mpi.launcher import Placement, Started, is_banner, reason_of, started_ranks
 from parcast.mpi.payload import portable
 from parcast.mpi.rank import PLACEMENT, REFUSAL
@@ -65,6 +66,7 @@ def run_started(
     source, limit = Items(items), Limit(job.time_limit, job.name)
     sent = replace(job, server=None if server is not None else job.server, time_limit=None)
     with ExitStack() as stack:
+        stack.enter_context(inside_run(on_ranks=False))
         if job.memory is not None:  # removed here, as mpiexec may kill ranks while they do it
             sent = replace(sent, directory=stack.enter_context(folder_of(job)))
         with failing_for(tempfile.gettempdir(), "the run"):

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from parcast.errors import ParameterError, as_whole
-from parcast.mpi.launched import world
+from parcast.mpi.launched import ranks_for
 from parcast.pipeline.result import PipelineResult, items_skipped
 from parcast.pipeline.run import run_pipeline
 from parcast.pipeline.search.bm25 import K1, B, Bm25, Statistics
@@ -178,7 +178,7 @@ def _apart(run: dict[str, Any], name: str) -> dict[str, Any]:
 
 def _everywhere(value: Any, comm: Any) -> Any:
     """Tell all ranks under mpiexec what rank 0 has."""
-    comm = comm or world()
+    comm = ranks_for(comm)
     return value if comm is None else comm.bcast(value)
 
 

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from parcast.errors import ParameterError, ParcastError, RunFailed
 from parcast.files.document import check_place, replacing
 from parcast.mpi.folders import folder_for
-from parcast.mpi.launched import world
+from parcast.mpi.launched import ranks_for
 from parcast.pipeline.arguments import amount
 from parcast.pipeline.engine.tree import Merge
 from parcast.pipeline.run import run_pipeline
@@ -150,7 +150,7 @@ def sort_file(
     target = _checked(output, source)
     array = array_file(source)
     order = Order(array.dtype, (by,) if isinstance(by, str) else tuple(by or ()))
-    comm = comm or world()
+    comm = ranks_for(comm)
     count = comm.Get_size() if comm is not None else ranks or 1
     plan = plan_of(array, order, memory=limit, ranks=count)
     place = target.parent if directory is None else Path(directory)
