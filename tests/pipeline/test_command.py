@@ -446,3 +446,47 @@ def test_words_of_a_command_are_those_that_were_written():
     assert command_of("parcast run pipeline", written) == [
         *("parcast", "run", "pipeline", "a b.py", "-o", "y.csv"),
     ]
+
+
+SLOWLY = """
+import time
+
+def items(end, step="1"):
+    return range(0, int(end), int(step))
+
+def task(item):
+    time.sleep(0.005)
+    return 1 // (30 - item) and [item]
+"""
+
+
+def test_a_checkpoint_of_another_job_or_of_other_arguments_is_not_resumed(parcast, folder):
+    path = job(folder, SLOWLY)
+    kept = ("--checkpoint", "kept", "--checkpoint-every", "1ms", "--batch", "1", "--resume")
+    assert parcast("run", "pipeline", path, "40", "-np", 2, *kept).status == 4
+    assert parcast("run", "pipeline", path, "40", *kept).status == 4  # on another number of ranks
+    for arguments, told in (
+        (("80", "2"), "(arguments: '40' before, '80 2' now)"),
+        (("40", "--merge", "sum"), "(merge: 'that of JOB' before, 'sum' now)"),
+    ):
+        said = parcast("run", "pipeline", path, *arguments, *kept)
+        assert said.status == 2
+        assert "--checkpoint must be that of the same items and functions, got " in said.err
+        assert f"another run {told}. Give the same, or start without --resume in" in said.err
+    Path(path).write_text(SLOWLY + "# changed\n")
+    said = parcast("run", "pipeline", path, "40", *kept)
+    assert said.status == 2
+    assert "which is that of another run (job file: changed). Give" in said.err
+
+
+def test_a_checkpoint_of_other_files_is_not_resumed(parcast, folder):
+    path = job(folder, "import os  # of items\ntask = lambda path: 1 // os.path.getsize(path)\n")
+    (folder / "some").mkdir()
+    for name in "abcdefghijk":
+        (folder / "some" / name).write_text("" if name == "j" else "good")
+    kept = ("--checkpoint", "kept", "--checkpoint-every", "0.001ms", "--batch", "1", "--resume")
+    assert parcast("run", "pipeline", path, "some", *kept).status == 4
+    (folder / "some" / "a").rename(folder / "some" / "z")
+    said = parcast("run", "pipeline", path, "some", *kept)
+    assert said.status == 2
+    assert "another run (files: changed)" in said.err

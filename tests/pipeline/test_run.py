@@ -219,6 +219,20 @@ def test_an_interrupted_run_repeats_only_what_its_checkpoint_lacks(tmp_path, eve
     assert (tmp_path / "a.jsonl").read_bytes() == (tmp_path / "b.jsonl").read_bytes()
 
 
+OTHERS = (
+    ({"signature": "b"}, "signature: 'a' before, 'b' now"),
+    ({"signature": ""}, "signature: 'a' before, not given now"),
+    (
+        {"signature": {"signature": "a", "job": "sha256:1"}, "items": range(7)},
+        "job: changed; number of items: 50 before, 7 now",
+    ),
+    (
+        {"name": "other", "fan_in": 3},
+        "name: 'pipeline' before, 'other' now; fan_in: 2 before, 3 now",
+    ),
+)
+
+
 def test_another_run_is_not_resumed(tmp_path):
     def task(i):
         if i > 20:
@@ -228,12 +242,19 @@ def test_another_run_is_not_resumed(tmp_path):
     keys = {"checkpoint": tmp_path, "checkpoint_every": 0.0, "batch": 1, "resume": True}
     with pytest.raises(RunFailed):
         parcast.run_pipeline(range(50), task, signature="a", **keys)
-    with pytest.raises(ParameterError, match="items must be that of the interrupted run, got 'b'"):
-        parcast.run_pipeline(range(50), task, signature="b", **keys)
+    for others, told in OTHERS:
+        items = others.pop("items", range(50))
+        with pytest.raises(ParameterError) as refused:
+            parcast.run_pipeline(items, task, **{"signature": "a"} | keys | others)
+        assert str(refused.value) == (
+            f"checkpoint must be that of the same items and functions, got {tmp_path}, which is "
+            f"that of another run ({told}). Give the same, or start without resume=True in "
+            "another folder."
+        )
     with pytest.raises(
         RunFailed, match=r"There are 7 items, and the interrupted run had taken \d\d"
     ):
-        parcast.run_pipeline(range(7), task, signature="a", **keys)
+        parcast.run_pipeline(iter(range(7)), task, signature="a", **keys)
     (tmp_path / "checkpoint.json").write_text("no JSON")
     with pytest.raises(FileProblems, match="cannot be read"):
         parcast.run_pipeline(range(50), task, signature="a", **keys)

@@ -47,7 +47,7 @@ def job_of(given: Mapping[str, Any]) -> Job:
         time_limit=amount("time_limit", given["time_limit"], hint="Give it in seconds."),
         checkpoint_every=_seconds(given, "checkpoint_every"),
         resumes=bool(given["resume"]),
-        signature=str(given["signature"]),
+        signature=_signature(given["signature"]),
         check=bool(given["check"]),
         is_traced=_is_traced(given["trace"]),
         **{name: None if x is None else Path(x).absolute() for name, x in folders.items()},
@@ -88,6 +88,13 @@ def _is_traced(trace: object) -> bool:
         got = shown(str(trace))
         raise ParameterError("trace", must="end in .jsonl or .jsonl.gz", got=got, hint=hint)
     return trace is not None
+
+
+def _signature(given: str | Mapping[str, str]) -> dict[str, str]:
+    """Give what identifies items and functions by its name."""
+    if isinstance(given, Mapping):
+        return {str(name): str(text) for name, text in given.items()}
+    return {"signature": str(given)} if given else {}
 
 
 def _function(given: Mapping[str, Any], name: str, *, is_needed: bool = False) -> Any:

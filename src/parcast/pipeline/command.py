@@ -103,7 +103,7 @@ def _result(
     job: str, arguments: tuple[str, ...], chosen: dict[str, Any], more: dict[str, Any]
 ) -> "PipelineResult":
     """Import the job and run it."""
-    from parcast.pipeline.job_file import functions_of, in_job, items_of, job_module
+    from parcast.pipeline.job_file import functions_of, identity_of, in_job, items_of, job_module
     from parcast.pipeline.run import run_pipeline
 
     module = job_module(job)
@@ -113,9 +113,14 @@ def _result(
         raise ParameterError(
             "JOB", must="define no server() for -o with --every", got=got, hint=hint
         )
+    items = items_of(module, arguments)
+    signature = {
+        **identity_of(job, arguments, items),
+        "merge": chosen.get("merge", "that of JOB"),
+    }
     try:
         return run_pipeline(
-            items_of(module, arguments), **own, **chosen, **more, name=Path(job).stem
+            items, **own, **chosen, **more, name=Path(job).stem, signature=signature
         )
     except ParameterError as refusal:
         raise in_job(job, refusal, own) from refusal

@@ -7,6 +7,7 @@ may be a function or the name of one, and `items` says what the arguments of the
 import ast
 import importlib
 import os
+import shlex
 import sys
 import traceback
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -17,6 +18,7 @@ from types import ModuleType
 from typing import Any, Final
 
 from parcast.errors import FileProblems, ParameterError, Problem
+from parcast.pipeline.engine.checkpoint import digest_of
 from parcast.units import shown
 from parcast.words import did_you_mean
 
@@ -115,6 +117,18 @@ def items_of(module: ModuleType, arguments: Sequence[str]) -> Iterable[Any]:
         hint = f"Name files or folders, or define items() in {name}."
         raise ParameterError("ARGUMENT", must="be given", hint=hint)
     return [file for argument in arguments for file in _files(argument, name)]
+
+
+def identity_of(path: str, arguments: Sequence[str], items: Iterable[Any]) -> dict[str, str]:
+    """Give what identifies a job and its items: a checkpoint of another is not resumed."""
+    known = {
+        "job file": digest_of(Path(path).read_bytes()),
+        "arguments": shlex.join(arguments),
+    }
+    if isinstance(items, list) and all(isinstance(item, str) for item in items):
+        names = [os.path.abspath(item) for item in items] if arguments else items
+        known["files"] = digest_of(repr(names).encode())
+    return known
 
 
 def _own_items(module: ModuleType, arguments: Sequence[str]) -> Iterable[Any]:

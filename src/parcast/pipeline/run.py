@@ -67,7 +67,7 @@ def run_pipeline(
     checkpoint: str | Path | None = None,
     checkpoint_every: float = 60.0,
     resume: bool = False,
-    signature: str = "",
+    signature: str | Mapping[str, str] = "",
     check: bool = False,
     trace: str | Path | None = None,
     progress: Told | None = None,
@@ -155,8 +155,9 @@ def run_pipeline(
     resume : bool, default False
         Go on from the checkpoint of an interrupted run of the same items, if there is one; needs
         `checkpoint`. The result tells how many items were taken over.
-    signature : str, optional
-        Text that identifies the items; a run with another one is not resumed.
+    signature : str or mapping of str, optional
+        Text that identifies items and functions, or several by their names; a run with another one
+        is not resumed, nor is one with another `name` or another number of items.
     check : bool, default False
         Check on some results that the merge is associative.
     trace : path, optional

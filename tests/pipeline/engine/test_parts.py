@@ -263,7 +263,7 @@ def test_a_checkpoint_of_another_job_or_a_broken_one_is_refused(tmp_path):
     mine.saved([(Node(0, 0, 0), path.name, 1)])
     mine.write(0, 1, [])
     with pytest.raises(
-        ParameterError, match="fan_in must be that of the interrupted run, got 3 in"
+        ParameterError, match=r"another run \(fan_in: 2 before, 3 now\)\. Give the same, or start"
     ):
         checkpoint_of(tmp_path, fan_in=3).read()
     path.unlink()

@@ -5,10 +5,15 @@ follows from the items alone; nothing has to stop for it. Every so often the ran
 they hold, then rank 0 writes the manifest, and files that it does not name are removed.
 """
 
+import errno
+import hashlib
 import json
+import os
+import socket
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -18,10 +23,17 @@ from parcast.files.document import write_document
 from parcast.pipeline.engine.coordinator import Held
 from parcast.pipeline.engine.job import Skipped
 from parcast.pipeline.engine.tree import Node
+from parcast.units import shown
 
 SCHEMA: Final = "parcast/pipeline-checkpoint/1"
 MANIFEST: Final = "checkpoint.json"
 ENDING: Final = ".node"  # of the files of values
+LOCK: Final = "in-use.lock"  # of the run that uses the folder
+NO_LOCKS: Final = {errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOSYS, errno.EINVAL}
+PATIENCE: Final = 2.0  # with a run that is just ending, as one that was killed is [s]
+PAUSE: Final = 0.05  # [s]
+NUMBER: Final = "number of items"  # in a signature; None: not known
+DIGEST: Final = "sha256:"  # begins what nobody reads of a signature
 HIGHEST: Final = 62  # level of a node that anybody reaches
 
 
@@ -35,9 +47,87 @@ class Earlier:
     skipped: tuple[Skipped, ...]
 
 
+def digest_of(content: bytes) -> str:
+    """Give what stands for long content in a signature."""
+    return f"{DIGEST}{hashlib.sha256(content).hexdigest()}"
+
+
+def _differences(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
+    """Say what two signatures differ in."""
+    said = []
+    for name in dict.fromkeys((*now, *before)):
+        was, is_now = before.get(name), now.get(name)
+        if was == is_now or (name == NUMBER and None in (was, is_now)):
+            continue
+        texts = [_shown(value) for value in (was, is_now)]
+        is_told = texts[0] != texts[1] and not str(is_now or was).startswith(DIGEST)
+        how = f"{texts[0]} before, {texts[1]} now" if is_told else "changed"
+        said.append(f"{name}: {how}")
+    return said
+
+
+def _shown(value: Any) -> str:
+    """Write a value of a signature for a message."""
+    return "not given" if value is None else shown(repr(value))
+
+
 def has_manifest(folder: Path) -> bool:
     """Tell whether a folder has a checkpoint to go on from."""
     return (folder / MANIFEST).is_file()
+
+
+@contextmanager
+def taken(folder: Path) -> Iterator[None]:
+    """Let no other run use a folder during the block; the lock ends with its process."""
+    try:
+        import fcntl
+    except ImportError:  # not a Unix
+        yield
+        return
+    path, end = folder / LOCK, time.monotonic() + PATIENCE
+    while True:
+        file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+        try:
+            with _without_locks():
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if os.path.samestat(os.fstat(file), os.stat(path)):
+                break
+        except FileNotFoundError:  # its owner removed it meanwhile
+            pass
+        except BlockingIOError:
+            if time.monotonic() > end:
+                raise _in_use(folder, file) from None
+            time.sleep(PAUSE)
+        os.close(file)
+    try:
+        os.ftruncate(file, 0)
+        os.pwrite(file, f"process {os.getpid()} on {socket.gethostname()}".encode(), 0)
+        yield
+    finally:
+        path.unlink(missing_ok=True)
+        os.close(file)
+
+
+@contextmanager
+def _without_locks() -> Iterator[None]:
+    """Go on where a file system has no locks."""
+    try:
+        yield
+    except OSError as failure:
+        if failure.errno not in NO_LOCKS:
+            raise
+
+
+def _in_use(folder: Path, file: int) -> ParameterError:
+    """Say which process has the lock of a folder, which is closed."""
+    owner = os.pread(file, 1000, 0).decode(errors="replace") or "another process"
+    os.close(file)
+    return ParameterError(
+        "checkpoint",
+        must="be a folder that no other run uses",
+        got=f"{folder}, in use by {owner}",
+        hint="Wait until that run has ended, or choose another folder.",
+    )
 
 
 class Checkpoint:
@@ -65,15 +155,17 @@ class Checkpoint:
         if document.get("schema") != SCHEMA:
             message = f'must have the schema "{SCHEMA}". Start without --resume.'
             raise FileProblems(str(path), [Problem(message=message, field="schema")])
-        for name, value in self._signature.items():
-            was = document["signature"].get(name)
-            if was != value:
-                raise ParameterError(
-                    name,
-                    must="be that of the interrupted run",
-                    got=f"{value!r:.60} in place of {was!r:.60}",
-                    hint=f"Use the same, or start anew without the checkpoint in {self._folder}.",
-                )
+        if others := _differences(document["signature"], self._signature):
+            raise ParameterError(
+                "checkpoint",
+                must="be that of the same items and functions",
+                got=f"{self._folder}, which is that of another run ({'; '.join(others)})",
+                hint=(
+                    "Give the same, or start without ",
+                    Argument("resume", True),
+                    " in another folder.",
+                ),
+            )
         nodes = []
         for *numbers, file, size in document["nodes"]:
             node = Node(*numbers)

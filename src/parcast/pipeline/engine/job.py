@@ -1,7 +1,7 @@
 """What a run of the pipeline is to do: the functions of its user, and how they are used."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
@@ -51,7 +51,8 @@ class Job:
     resumes: bool = False
     check: bool = False  # whether the merge is associative
     is_traced: bool = False
-    signature: str = ""  # of the items, to be the same where a run is resumed
+    # What identifies items and functions, by its name: the same where a run is resumed.
+    signature: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,8 +35,8 @@ class Root:
         job: Job,
         items: Items,
         ranks: int,
-        *,
         checkpoint: Checkpoint | None = None,
+        *,
         progress: "Callable[[Root], object] | None" = None,
         report: Callable[[ParcastError], object] = lambda _: None,
     ) -> None:

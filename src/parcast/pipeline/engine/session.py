@@ -17,7 +17,7 @@ from parcast.mpi.launched import inside_run, is_inside_run
 from parcast.mpi.messages import Alone, Channel, MpiChannel
 from parcast.mpi.payload import EMPTY
 from parcast.pipeline.clocks import Clock, Sample, clock_from
-from parcast.pipeline.engine.checkpoint import Checkpoint
+from parcast.pipeline.engine.checkpoint import NUMBER, Checkpoint, taken
 from parcast.pipeline.engine.desk import Place
 from parcast.pipeline.engine.items import Items, stopped_by_interrupt
 from parcast.pipeline.engine.job import Job, Reduction, Server, Skipped
@@ -118,13 +118,10 @@ def run_here(
             require_main_thread(job.timeout)
             store = stack.enter_context(_store(job))
             if is_root:
+                source = Items(items)
+                checkpoint = stack.enter_context(_checkpoint(job, source.total))
                 root = Root(
-                    job,
-                    Items(items),
-                    channel.size,
-                    checkpoint=_checkpoint(job),
-                    progress=progress,
-                    report=report,
+                    job, source, channel.size, checkpoint, progress=progress, report=report
                 )
         delivered = root.reductions if root is not None else 0
         if own is not None:
@@ -271,17 +268,22 @@ def _store(job: Job) -> Iterator[Store]:
         yield Store(folder, job.memory)
 
 
-def _checkpoint(job: Job) -> Checkpoint | None:
-    """Make the checkpoint of a run, if it has one."""
+@contextmanager
+def _checkpoint(job: Job, items: int | None) -> Iterator[Checkpoint | None]:
+    """Take the checkpoint of a run, if it has one; the number of items is None if not known."""
     if job.checkpoint is None:
-        return None
-    with failing_for(job.checkpoint, "the checkpoint"):
-        job.checkpoint.mkdir(parents=True, exist_ok=True)
+        yield None
+        return
     signature = {
+        **job.signature,
         "name": job.name,
-        "items": job.signature,
+        NUMBER: items,
         "fan_in": job.fan_in,
         "shards": job.shards,
         "every": job.every,
     }
-    return Checkpoint(job.checkpoint, job.checkpoint_every, signature)
+    with ExitStack() as stack:
+        with failing_for(job.checkpoint, "the checkpoint"):
+            job.checkpoint.mkdir(parents=True, exist_ok=True)
+            stack.enter_context(taken(job.checkpoint))
+        yield Checkpoint(job.checkpoint, job.checkpoint_every, signature)

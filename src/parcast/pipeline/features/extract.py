@@ -146,6 +146,10 @@ def extract_features(
     finish = partial(
         _finished, places=places, rows=rows, least=least, shards=count, settings=settings
     )
+    identity = {
+        "documents": repr(paths),
+        "options": repr((settings, least)),
+    }
     result = run_pipeline(
         work_items(paths, settings.reading),
         features_of,
@@ -155,7 +159,7 @@ def extract_features(
         split=split,
         shards=count,
         finish=finish,
-        **{"name": "features", "signature": repr((paths, settings, count)), **run},
+        **{"name": "features", "signature": identity, **run},
     )
     values = result.value if count > 1 else [result.value]
     done = [value for value in values or () if value is not None]

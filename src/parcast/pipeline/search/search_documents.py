@@ -109,7 +109,12 @@ def search_documents(
     model, reading = Bm25(k1, b), reading or Reading()
     paths = document_paths(documents)
     source = Source(reading, skips=run.get("on_error") == "skip")
-    again = {**run, "signature": repr((paths, asked, reading, count, k1, b, width))}
+    identity = {
+        "documents": repr(paths),
+        "queries": repr(asked),
+        "options": repr((reading, count, k1, b, width)),
+    }
+    again = {**run, "signature": identity}
     words = frozenset(word for query in wanted for word in query)
     counted = run_pipeline(
         work_items(paths, reading),
