@@ -17,8 +17,8 @@ from types import SimpleNamespace
 import numpy as np
 
 import parcast
+from parcast.mpi import payload
 from parcast.mpi.launched import is_rank
-from parcast.pipeline.engine import payload
 
 
 class Odd:
@@ -57,6 +57,22 @@ def exits(i):
 def interrupts(i):
     if i == 30:
         raise KeyboardInterrupt
+    return i
+
+
+class OwnError(BaseException):
+    """What no library should raise, and some do."""
+
+
+def raises_base(i):
+    if i == 30:
+        raise OwnError("own")
+    return i
+
+
+def ends_generator(i):
+    if i == 30:
+        raise GeneratorExit("no more")
     return i
 
 
@@ -160,6 +176,8 @@ RUNS = {
     "odd exception": FIFTY | {"task": raises_odd},
     "exit": FIFTY | {"task": exits},
     "interrupt": FIFTY | {"task": interrupts},
+    "own": FIFTY | {"task": raises_base},
+    "generator": FIFTY | {"task": ends_generator},
     "memory": FIFTY | {"task": runs_out_of_memory},
     "busy": FIFTY | {"task": raises_while_another_works},
     "busy forever": FIFTY | {"task": is_ready},

@@ -16,6 +16,9 @@ TOLD = {
     r'such items with on_error="skip"\.',
     "odd exception": r"RunFailed: Item 30 failed.*: 30: OddError: odd\. Correct it",
     "exit": r"RunFailed: Item 30 failed.*: 30: SystemExit: no more\. Correct it",
+    "interrupt": r"RunFailed: Item 30 failed.*: 30: KeyboardInterrupt\. Correct it",
+    "own": r"RunFailed: Item 30 failed.*: 30: .*OwnError: own\. Correct it",
+    "generator": r"RunFailed: Item 30 failed.*: 30: GeneratorExit: no more\. Correct it",
     "memory": r"RunFailed: Item 30 failed.*: 30: MemoryError\. Correct it",
     "timeout": r"RunFailed: Item \d failed.*: \d: TimeoutError: the task took longer than 0\.2 s",
     "items": r"RunFailed: The items ended with an error after 20: OSError: the disk is gone\. ",
@@ -74,7 +77,17 @@ def test_every_rank_is_told_what_failed_and_another_run_may_follow(ran, tmp_path
 
 
 def test_a_process_that_started_ranks_is_told_what_failed_and_may_start_others(ran, tmp_path):
-    kinds = ["task", "server", "items", "lock as item", "skipped locks", "mean", "disk"]
+    kinds = [
+        "task",
+        "interrupt",
+        "own",
+        "server",
+        "items",
+        "lock as item",
+        "skipped locks",
+        "mean",
+        "disk",
+    ]
     (tmp_path / "temporary").mkdir()
     status, out, _ = ran(FAILING, *kinds, TMPDIR=str(tmp_path / "temporary"))
     assert status == 1

@@ -24,7 +24,8 @@ from parcast.pipeline.engine.associativity import Checked, same
 from parcast.pipeline.engine.checkpoint import Checkpoint, has_manifest
 from parcast.pipeline.engine.coordinator import Held
 from parcast.pipeline.engine.desk import watched
-from parcast.pipeline.engine.items import SLOW, Items, stopped_by_interrupt
+from parcast.pipeline.engine.interrupts import stopped_by_interrupt
+from parcast.pipeline.engine.items import SLOW, Items
 from parcast.pipeline.engine.job import Job, Skipped
 from parcast.pipeline.engine.limits import Alarm, Limit, Turn
 from parcast.pipeline.engine.starting import LONGEST_ADDRESS, _last_said, address
@@ -189,7 +190,7 @@ def test_an_interrupt_ends_the_items_while_the_next_one_is_awaited():
     items = Items(endless())
     before = signal.getsignal(signal.SIGINT)
     begun = time.monotonic()
-    with stopped_by_interrupt(items):
+    with stopped_by_interrupt(items.interrupt):
         items.fetch(99, patience=1.0)
     assert time.monotonic() - begun < 5
     assert (items.fetched, items.has_ended, items.was_stopped) == (1, True, True)

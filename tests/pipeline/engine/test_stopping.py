@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from parcast.pipeline.engine.items import STOPPING
+import parcast
+from parcast.pipeline.engine.interrupts import STOPPING
 
 ENDLESS = Path(__file__).parent / "endless.py"
 
@@ -76,6 +77,38 @@ def test_a_second_interrupt_ends_the_run_at_once(started, gone):
     assert process.returncode != 0
     assert "KeyboardInterrupt" in err
     assert gone(process)
+
+
+@pytest.mark.parametrize(
+    "kind", [KeyboardInterrupt, GeneratorExit, type("Own", (BaseException,), {})]
+)
+def test_what_a_task_raises_by_itself_is_skipped_whatever_it_is(kind):
+    def task(i):
+        if i == 3:
+            raise kind("by itself")
+        return i
+
+    result = parcast.run_pipeline(range(5), task, on_error="skip", retries=1)
+    assert (result.value, result.retried) == (7, 1)
+    assert [x.index for x in result.skipped] == [3]
+    assert result.skipped[0].error.endswith(f"{kind.__name__}: by itself")
+
+
+def test_a_second_interrupt_is_no_failure_of_an_item_that_is_skipped(started):
+    program = (
+        "import parcast, time\n"
+        "def task(i):\n    print('begun', flush=True)\n    time.sleep(60)\n"
+        "parcast.run_pipeline(range(9), task, on_error='skip')\n"
+    )
+    process = started(program)
+    assert process.stdout.readline() == "begun\n"
+    process.send_signal(signal.SIGINT)
+    assert process.stderr.readline() == STOPPING
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=20)
+    assert process.returncode == -signal.SIGINT
+    assert out == ""
+    assert err.endswith("KeyboardInterrupt\n")
 
 
 def test_a_run_that_was_stopped_goes_on_from_its_checkpoint(started, tmp_path):

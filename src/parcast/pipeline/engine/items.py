@@ -1,32 +1,23 @@
 """Items as they are taken: one by one from an iterable, not before they are needed."""
 
-import os
-import signal
-import sys
-import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
-from contextlib import contextmanager, suppress
 from functools import partial
 from math import inf
 from time import perf_counter
-from types import FrameType
 from typing import Any, Final
 
 from parcast.errors import ParameterError, RunFailed
 from parcast.mpi.payload import size_of
+from parcast.pipeline.engine.interrupts import Interruption
 from parcast.pipeline.engine.working import shortened
 from parcast.units import shown
 
 TOGETHER: Final = 4096  # items of a sequence that are taken before messages are looked after
 SLOW: Final = 0.002  # an item that takes longer to get is passed on at once [s]
-STOPPING: Final = (
-    "parcast: interrupted: no further items are taken, and those taken are finished. "
-    "Press Ctrl-C again to end the run at once.\n"
-)
 
 
-class Stopped(BaseException):
+class Stopped(Interruption):
     """The wait for the next item was interrupted; the items that were taken are all."""
 
 
@@ -164,42 +155,3 @@ class Items:
         self.was_stopped = True
         if self._is_fetching:
             raise Stopped
-
-
-@contextmanager
-def stopped_by_interrupt(items: Items | None) -> Iterator[None]:
-    """Let the first Ctrl-C in the block end the items, and a second one the run.
-
-    The first is acknowledged at once, as tasks may run for long after it. On ranks without items
-    it is ignored, as rank 0 tells them of the end. Where another thread than the main one runs the
-    block, nothing changes.
-    """
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    before = signal.getsignal(signal.SIGINT)
-
-    def once(_: int, __: FrameType | None) -> None:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
-        if items is not None:
-            _acknowledge()
-            items.interrupt()
-
-    signal.signal(signal.SIGINT, once)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)
-
-
-def _acknowledge() -> None:
-    """Say on standard error that the run is being stopped, on a line of its own."""
-    stream: Any = sys.stderr
-    original: Any = sys.__stderr__
-    with suppress(OSError, ValueError, AttributeError):  # there is none, or it is closed
-        text = f"\r\n{STOPPING}" if stream.isatty() else STOPPING
-        if stream is original:  # past the stream, which the main thread may be writing to
-            os.write(stream.fileno(), text.encode())
-        else:
-            stream.write(text)
-            stream.flush()

@@ -15,14 +15,15 @@ from types import FrameType
 from typing import Final, Self
 
 from parcast.errors import Argument, ParameterError, RunFailed
+from parcast.pipeline.engine.interrupts import Interruption
 
 AGAIN: Final = 0.5  # until a function that has caught the end of a run is interrupted again [s]
 SOON: Final = 0.001  # until a main thread that sends messages is interrupted [s]
 MOST_NAMED: Final = 4  # ranks in a message
 
 
-class TimeUp(BaseException):
-    """The limit of a run is reached; a BaseException, as no task should take it for its own."""
+class TimeUp(Interruption):
+    """The limit of a run is reached."""
 
 
 class Turn:

@@ -19,7 +19,8 @@ from parcast.mpi.payload import EMPTY
 from parcast.pipeline.clocks import Clock, Sample, clock_from
 from parcast.pipeline.engine.checkpoint import NUMBER, Checkpoint, taken
 from parcast.pipeline.engine.desk import Place
-from parcast.pipeline.engine.items import Items, stopped_by_interrupt
+from parcast.pipeline.engine.interrupts import stopped_by_interrupt
+from parcast.pipeline.engine.items import Items
 from parcast.pipeline.engine.job import Job, Reduction, Server, Skipped
 from parcast.pipeline.engine.limits import require_main_thread
 from parcast.pipeline.engine.rank import Attendant, Rank
@@ -132,7 +133,7 @@ def run_here(
         done = delivered * (job.every or 0)
         rank = Rank(job, channel, store, root=root, server=served, served=done, place=place)
         if not is_inner:  # else Ctrl-C ends the items of the outer run
-            stack.enter_context(stopped_by_interrupt(root.items if root is not None else None))
+            stack.enter_context(stopped_by_interrupt(root and root.items.interrupt))
         trips = _round_trips(own) if own is not None and job.is_traced else []
         begun = perf_counter()
         with ExitStack() as attended:

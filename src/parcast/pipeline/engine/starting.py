@@ -29,7 +29,8 @@ from parcast.mpi.launcher import Placement, Started, is_banner, reason_of, start
 from parcast.mpi.payload import portable
 from parcast.mpi.rank import PLACEMENT, REFUSAL
 from parcast.pipeline.engine.desk import ITEM, Ended, first_ended, places
-from parcast.pipeline.engine.items import Items, stopped_by_interrupt
+from parcast.pipeline.engine.interrupts import stopped_by_interrupt
+from parcast.pipeline.engine.items import Items
 from parcast.pipeline.engine.job import Job, Server
 from parcast.pipeline.engine.limits import Alarm, Limit, TimeUp, Turn
 from parcast.pipeline.engine.session import PREFIX, Outcome, folder_of
@@ -80,7 +81,7 @@ def run_started(
             started_ranks(WORKER, [str(desk)], ranks=ranks, placement=placement, called=job.name)
         )
         host = _Host(started, source, server=server, progress=progress, limit=limit, desk=desk)
-        stack.enter_context(stopped_by_interrupt(source))
+        stack.enter_context(stopped_by_interrupt(source.interrupt))
         try:
             with Alarm(limit, Turn(may_be_interrupted=True)):
                 return host.serve(listener)

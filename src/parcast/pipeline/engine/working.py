@@ -11,6 +11,7 @@ from parcast.mpi.payload import EMPTY, packed
 from parcast.pipeline.engine.associativity import Checked
 from parcast.pipeline.engine.coordinator import Block
 from parcast.pipeline.engine.desk import ITEM, NONE, Place, span
+from parcast.pipeline.engine.interrupts import is_interruption
 from parcast.pipeline.engine.job import Job, Reduction, Skipped
 from parcast.pipeline.engine.limits import Alarm
 from parcast.pipeline.engine.tree import Combiner
@@ -130,7 +131,9 @@ class Work:
                     return self._called(item)
                 with self._alarm.of_item():
                     return self._called(item)
-            except (Exception, SystemExit) as error:
+            except BaseException as error:
+                if is_interruption(error):
+                    raise
                 if attempt == self._job.retries:
                     raise ItemFailed(described(index, shortened(item), error)) from error
             self._retried += 1
