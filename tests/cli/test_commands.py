@@ -15,6 +15,7 @@ import parcast as package
 from parcast.cli import COMMANDS, GROUPS, cli
 from parcast.cli.answering import FORMER
 from parcast.cli.failures import run
+from parcast.errors import FileProblems, RunFailed
 from tests.conftest import COMMAND, FOREGROUND, until
 
 HELPS = [(), ("-h",), ("--help",)]
@@ -231,6 +232,15 @@ def test_a_forecast_loads_nothing_that_it_does_not_need(times):
 # what is said of failures of every kind
 
 
+INTERRUPTED = "parcast: interrupted.\n"
+
+
+def caused_by(failure, cause):
+    """Give a failure as Python raises it from its cause."""
+    failure.__cause__ = cause
+    return failure
+
+
 def failing(error):
     """Make a command that fails in some way."""
 
@@ -246,6 +256,9 @@ def failing(error):
     ("error", "status", "says"),
     [
         (KeyboardInterrupt(), 130, "parcast: interrupted.\n"),
+        (caused_by(RuntimeError("__set_name__"), KeyboardInterrupt()), 130, INTERRUPTED),
+        (caused_by(FileProblems("job.py", []), KeyboardInterrupt()), 130, INTERRUPTED),
+        (caused_by(RunFailed("It failed."), KeyboardInterrupt()), 4, "parcast: It failed.\n"),
         (click.Abort(), 130, "parcast: interrupted.\n"),
         (BrokenPipeError(), 141, ""),
         (MemoryError(), 4, "parcast: out of memory. Ask for fewer counts or series.\n"),

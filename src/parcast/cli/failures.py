@@ -145,6 +145,8 @@ def _told(failure: BaseException) -> int:
 def meaning(failure: BaseException) -> tuple[str, int]:
     """Give the message and the exit status of a failure."""
     text, status = str(failure), WRONG_USE
+    if _was_interrupted(failure):
+        failure = KeyboardInterrupt()
     match failure:
         case click.Abort() | KeyboardInterrupt():
             text, status = "interrupted.", INTERRUPTED
@@ -177,6 +179,21 @@ def meaning(failure: BaseException) -> tuple[str, int]:
             )
             status = OUR_BUG
     return f"parcast: {text}", status
+
+
+def _was_interrupted(failure: BaseException) -> bool:
+    """Tell whether Ctrl-C is what caused a failure, such as of the import of a module.
+
+    A run that failed is not meant: what its tasks raise is no Ctrl-C.
+    """
+    cause: BaseException | None = failure
+    seen = []
+    while cause is not None and cause not in seen and not isinstance(cause, RunFailed):
+        if isinstance(cause, KeyboardInterrupt):
+            return True
+        seen.append(cause)
+        cause = cause.__cause__ or (None if cause.__suppress_context__ else cause.__context__)
+    return False
 
 
 def in_options(error: ParcastError, options: Mapping[str, Spelling] = OPTIONS) -> str:
