@@ -33,8 +33,12 @@ TOLD = {
     r"Choose a \.pickle file\.",
     "mean": r"RunFailed: The merge is not associative: of items .* is .* and .* is .*\. Correct ",
     "lock as item": r"RunFailed: Item \d failed.*: <unlocked _thread.lock.*>: TypeError: cannot "
-    r"pickle '_thread\.lock' object\. Correct it, or skip such",
-    "lock as result": r"RunFailed: Sending the result of .* failed.*: TypeError: cannot pickle",
+    r"pickle '_thread\.lock' object\. Items and results are sent to other ranks and must be "
+    r"picklable: send for example a path in place of an open file, and make in setup= what cannot "
+    r"be pickled\. Correct it, or skip such items with on_error=\"skip\"\.$",
+    "lock as result": r"RunFailed: The result of items? \d.* cannot be sent on rank \d: "
+    r"TypeError: cannot pickle '_thread\.lock' object\. Items and results are sent to other ranks "
+    r"and must be picklable: .* what cannot be pickled\.$",
     "odd result": r"RunFailed: What rank \d sent cannot be unpickled on another rank: ValueError",
     "too many": r"ParameterError: pipelines must be at most \d, the ranks that work, got 9\. ",
     "no folder": r"RunFailed: .*missing/folder cannot be used for the files of the run: no such "

@@ -28,7 +28,13 @@ from parcast.pipeline.engine.recording import Lap, Notes
 from parcast.pipeline.engine.root import Root
 from parcast.pipeline.engine.store import Store
 from parcast.pipeline.engine.tree import Node
-from parcast.pipeline.engine.working import Work, function_failed, sendable, server_failed
+from parcast.pipeline.engine.working import (
+    Work,
+    function_failed,
+    sendable,
+    server_failed,
+    unsendable,
+)
 
 OFTEN: Final = 0.002  # between items, messages are looked after so often [s]
 SELDOM: Final = 0.02  # by the other thread, during a task [s]
@@ -362,8 +368,8 @@ class Rank:
         try:
             return self._channel.send(target, content, value)
         except Exception as error:
-            what = f"Sending the result of {span(first, stop)}"
-            self._refuse(function_failed(what, self._where, error))
+            result = f"The result of {span(first, stop)} cannot be sent{self._where}"
+            self._refuse(RunFailed(f"{result}: {unsendable(error)}."))
             return 0
 
     def _on_reduction(self, message: Message, shard: int, first: int, stop: int) -> None:

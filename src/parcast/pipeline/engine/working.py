@@ -36,12 +36,21 @@ class Unsendable:
     failure: Skipped
 
 
+def unsendable(error: BaseException) -> str:
+    """Say why something cannot be sent, and what can."""
+    why = f"{type(error).__name__}: {error}".rstrip(": .")
+    return (
+        f"{why}. Items and results are sent to other ranks and must be picklable: send for "
+        "example a path in place of an open file, and make in setup= what cannot be pickled"
+    )
+
+
 def sendable(index: int, item: Any) -> Any:
     """Give an item, or what stands for one that cannot be pickled."""
     try:
         packed(item)
     except Exception as error:
-        return Unsendable(described(index, shortened(item), error))
+        return Unsendable(Skipped(index, shortened(item), unsendable(error), ""))
     return item
 
 
