@@ -25,7 +25,7 @@ DIRECTIONS = [  # a module imports from its own folder, and from folders above i
     {"cli"},
     {"forecasting", "fitting", "calibration"},
     {"kernels", "prediction"},
-    {"pipeline"},
+    {"pipeline", "arrays"},
     {"validation", "characterisation"},
     {"projection", "simulation"},
     {"matching"},

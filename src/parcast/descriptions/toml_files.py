@@ -78,7 +78,7 @@ def read_machine(path: AnyPath) -> Machine:
     >>> parcast.read_machine("examples/matching/sp.toml").name
     'SP'
     """
-    return _read(path, Machine, "compute, network and storage", _refuse_program)
+    return read_description(path, Machine, "compute, network and storage", _refuse_program)
 
 
 def read_program(path: AnyPath) -> Program:
@@ -104,16 +104,16 @@ def read_program(path: AnyPath) -> Program:
     >>> parcast.read_program("examples/btio/program.toml").name
     'BTIO, class A'
     """
-    return _read(path, Program, "[[phase]]", _refuse_machine)
+    return read_description(path, Program, "[[phase]]", _refuse_machine)
 
 
-def _read(
+def read_description(
     path: AnyPath,
     kind: type[Described],
     expected: str,
-    refuse_other: Callable[[Mapping[str, Any], Faults], None],
+    refuse_other: Callable[[Mapping[str, Any], Faults], None] | None = None,
 ) -> Described:
-    """Read a file as a description of a kind."""
+    """Read a file as a description of a kind, unless it is refused as one of another."""
     with opened(path) as (name, stream):
         content = cast(bytes, stream.read(LARGEST + 1))
     faults = Faults(name)
@@ -125,7 +125,8 @@ def _read(
     keys = _parsed(text, faults)
     if not keys:
         faults.refuse(f"must describe a {kind.__name__.lower()}, but is empty. Write {expected}.")
-    refuse_other(keys, faults)
+    if refuse_other is not None:
+        refuse_other(keys, faults)
     try:
         return kind(**keys)
     except DescriptionError as refusal:

@@ -1,0 +1,189 @@
+"""Chunks: the boxes of an array that its clients hold in memory.
+
+They are blocks over a mesh, in row-major order of its positions, or any boxes that each rank
+lists, as `(start, count)`.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from math import prod
+from typing import Any, Final
+
+import numpy as np
+
+from parcast.arrays.geometry import (
+    Boxes,
+    Ints,
+    Policy,
+    as_mesh,
+    as_schema,
+    as_shape,
+    mesh_edges,
+    product_boxes,
+)
+from parcast.arrays.intersections import first_gap, intersecting
+from parcast.errors import ParameterError, as_list, as_whole
+from parcast.words import listed
+
+HINT: Final = (
+    "Give a list of (start, count) for each rank, such as [((0, 0), (4, 8))]; [] for a rank that "
+    "holds nothing."
+)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class Chunks:
+    """Chunks of one array, and the clients that hold them."""
+
+    shape: tuple[int, ...]
+    boxes: Boxes
+    client: Ints  # that holds each of them; they are sorted by it
+    clients: int  # in all, those without a chunk included
+    edges: tuple[Ints, ...] | None = None  # of blocks over a mesh, in every dimension
+
+
+def mesh_chunks(
+    shape: Sequence[int],
+    mesh: Sequence[int],
+    *,
+    schema: object = None,
+    policy: Policy = "balanced",
+    clients: int | None = None,
+) -> Chunks:
+    """Distribute an array over a mesh of clients, of which there must be `clients` if given.
+
+    >>> mesh_chunks((8, 8), (2, 2)).boxes.start.tolist()
+    [[0, 0], [0, 4], [4, 0], [4, 4]]
+    """
+    shape = as_shape(shape)
+    mesh = as_mesh(mesh, len(shape))
+    as_schema(schema, mesh)
+    count = require_nodes(mesh, clients, "clients")
+    edges = mesh_edges(shape, mesh, policy)
+    return Chunks(
+        shape=shape,
+        boxes=product_boxes(edges),
+        client=np.arange(count),
+        clients=count,
+        edges=edges,
+    )
+
+
+def listed_chunks(
+    shape: Sequence[int], boxes: Sequence[Any], *, is_partial: bool = False
+) -> Chunks:
+    """Distribute an array as each rank lists it: boxes as `(start, count)`, one or a list of them.
+
+    They must not overlap, and cover the array unless it `is_partial`, as where a part is read.
+
+    >>> halves = [((0, 0), (4, 8)), [((4, 0), (4, 4)), ((4, 4), (4, 4))]]
+    >>> listed_chunks((8, 8), halves).client
+    array([0, 1, 1])
+    """
+    shape = as_shape(shape)
+    ranks = as_list("boxes", boxes, hint=HINT)
+    as_whole("clients", len(ranks), least=1, hint="Give the boxes of at least one rank.")
+    given = [_of_rank(i, each, len(shape)) for i, each in enumerate(ranks)]
+    client = np.repeat(np.arange(len(given)), [len(each) for each in given])
+    start, count = np.concatenate(given).transpose(1, 0, 2)
+    chunks = Chunks(
+        shape=shape, boxes=Boxes(start, start + count), client=client, clients=len(given)
+    )
+    _require_inside(chunks)
+    is_filled = chunks.boxes.elements > 0
+    chunks = replace(chunks, boxes=chunks.boxes.at(is_filled), client=client[is_filled])
+    _require_disjoint(chunks)
+    if not is_partial:
+        _require_complete(chunks)
+    return chunks
+
+
+def require_nodes(mesh: Sequence[int], nodes: int | None, name: str) -> int:
+    """Give the positions of a mesh, which must be as many as there are nodes, if that is given."""
+    count = prod(mesh)
+    if nodes is not None and nodes != count:
+        text = "x".join(map(str, mesh))
+        raise ParameterError(
+            "mesh",
+            must=f"have as many positions as there are {name}, {nodes}",
+            got=f"{text} = {count}",
+            hint="Choose factors of that number.",
+        )
+    return count
+
+
+def box_text(start: Ints, stop: Ints) -> str:
+    """Write a box as Python's slices do.
+
+    >>> box_text(np.array([0, 4]), np.array([2, 8]))
+    '[0:2, 4:8]'
+    """
+    return f"[{', '.join(f'{a}:{b}' for a, b in zip(start, stop, strict=True))}]"
+
+
+def _of_rank(rank: int, given: object, dimensions: int) -> Ints:
+    """Boxes of a rank, of shape (boxes, 2, dimensions)."""
+    problem = ParameterError(
+        f"boxes of rank {rank}",
+        must=f"be (start, count) with {dimensions} whole numbers each, or a list of such pairs",
+        got=f"{given!r:.60}",
+        hint=HINT,
+    )
+    if given is None or (isinstance(given, Sequence) and not len(given)):
+        return np.zeros((0, 2, dimensions), dtype=np.int64)
+    try:
+        numbers = np.asarray(given)
+    except (TypeError, ValueError):  # of unequal lengths
+        raise problem from None
+    if numbers.ndim == 2:
+        numbers = numbers[None]
+    is_right = numbers.ndim == 3 and numbers.shape[1:] == (2, dimensions)
+    if not is_right or numbers.dtype.kind not in "iu":
+        raise problem
+    return numbers.astype(np.int64)
+
+
+def _require_inside(chunks: Chunks) -> None:
+    boxes = chunks.boxes
+    is_outside = (boxes.start < 0) | (boxes.stop > chunks.shape) | (boxes.stop < boxes.start)
+    for i in np.flatnonzero(is_outside.any(axis=1))[:1]:
+        start, count = boxes.start[i].tolist(), (boxes.stop - boxes.start)[i].tolist()
+        raise ParameterError(
+            f"boxes of rank {chunks.client[i]}",
+            must=f"lie inside the array of {'x'.join(map(str, chunks.shape))}",
+            got=f"start {tuple(start)}, count {tuple(count)}",
+            hint="Count from 0; count is the length, not the end.",
+        )
+
+
+def _require_disjoint(chunks: Chunks) -> None:
+    boxes = chunks.boxes
+    first, second = intersecting(boxes, boxes)
+    for i in np.flatnonzero(first < second)[:1]:
+        a, b = first[i], second[i]
+        shared = box_text(
+            np.maximum(boxes.start[a], boxes.start[b]), np.minimum(boxes.stop[a], boxes.stop[b])
+        )
+        ranks = (chunks.client[a], chunks.client[b])
+        where = f"rank {ranks[0]} twice" if ranks[0] == ranks[1] else "both rank {} and rank {}"
+        raise ParameterError(
+            "boxes",
+            must="not overlap",
+            got=f"{shared} in {where.format(*ranks)}",
+            hint="Give each element to one rank; leave out halos.",
+        )
+
+
+def _require_complete(chunks: Chunks) -> None:
+    zero = np.zeros((1, len(chunks.shape)), dtype=np.int64)
+    gap = first_gap(chunks.boxes, Boxes(zero, np.array([chunks.shape])))
+    if gap is None:
+        return
+    beside, _ = intersecting(chunks.boxes, Boxes(gap.start - 1, gap.stop + 1))
+    ranks = listed(f"rank {i}" for i in np.unique(chunks.client[beside]))
+    raise ParameterError(
+        "boxes",
+        must="cover the array",
+        got=f"a gap at {box_text(gap.start[0], gap.stop[0])}" + (f" beside {ranks}" * bool(ranks)),
+        hint="Check the boxes of these ranks, or whether the list of one is missing.",
+    )

@@ -1,0 +1,183 @@
+"""What clients, servers, messages and disks cost: the parameters of the law, in SI units.
+
+Every time and rate is a number, or an array with one for each client or server.
+"""
+
+from dataclasses import dataclass, field, fields, replace
+from functools import partial
+from typing import Any, Final
+
+import numpy as np
+
+from parcast.aliases import Array
+from parcast.arrays.messages import Protocol
+from parcast.errors import ParameterError, require
+
+PARTITION: Final = 16384  # that is written behind as a whole [B] [S]
+RATES: Final = (
+    "bandwidth",
+    "copy_rate",
+    "write_rate",
+    "read_rate",
+    "cache_rate",
+    "compression_rate",
+    "decompression_rate",
+)
+DISKS: Final = ("write_rate", "read_rate")
+
+
+_zero, _one, _unlimited = (partial(np.asarray, default) for default in (0.0, 1.0, np.inf))
+_as_written = partial(np.asarray, np.nan)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class ClientCosts:
+    """Costs of clients: scalars, or arrays of one number for each client."""
+
+    send_startup: Array = field(default_factory=_zero)  # of a send call, lambda_s [s]
+    receive_startup: Array = field(default_factory=_zero)  # lambda_r [s]
+    packet_time: Array = field(default_factory=_zero)  # software cost of a packet, tau [s]
+    bandwidth: Array = field(default_factory=_unlimited)  # of the link, r [B/s]
+    construct_schema: Array = field(
+        default_factory=_zero
+    )  # the schema message; of client 0, t_con [s]
+    decode: Array = field(default_factory=_zero)  # a request, t_proc [s]
+    run: Array = field(
+        default_factory=_zero
+    )  # each contiguous run that is packed or unpacked, t_run,c [s]
+    copy_rate: Array = field(default_factory=_unlimited)  # of packing, R_copy [B/s]
+
+    def __post_init__(self) -> None:
+        """Keep the numbers as arrays, and refuse those outside their domains."""
+        _keep_numbers(self, "clients")
+
+    def each(self, count: int) -> "ClientCosts":
+        """Give arrays of one number for each of `count` clients."""
+        return replace(self, **_each(self, count, "clients"))
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class ServerCosts:
+    """Costs of servers and their disks: scalars, or arrays of one number for each server."""
+
+    send_startup: Array = field(default_factory=_zero)  # lambda_s [s]
+    receive_startup: Array = field(default_factory=_zero)  # lambda_r [s]
+    packet_time: Array = field(default_factory=_zero)  # tau [s]
+    bandwidth: Array = field(default_factory=_unlimited)  # of the link, r [B/s]
+    parse_schema: Array = field(default_factory=_zero)  # the schema message, t_par [s]
+    find: Array = field(default_factory=_zero)  # the clients that overlap a subchunk, t_find [s]
+    boundary: Array = field(default_factory=_zero)  # of the overlap with one client, t_bnd [s]
+    run: Array = field(
+        default_factory=_zero
+    )  # each contiguous run that is packed or unpacked, t_run [s]
+    copy_rate: Array = field(
+        default_factory=_unlimited
+    )  # of packing where arrays are read, R_copy [B/s]
+    write_rate: Array  # of the file system, R [B/s]
+    read_rate: Array = field(default_factory=_as_written)  # R_read; by default R [B/s]
+    cache: Array = field(default_factory=_unlimited)  # bytes of the file cache, C [B]
+    cache_rate: Array = field(default_factory=_unlimited)  # of copying into the cache, R_mem [B/s]
+    open_file: Array = field(
+        default_factory=_zero
+    )  # create or open and close a file, t_file [s] [D]
+    synchronise: Array = field(
+        default_factory=_zero
+    )  # flush once for each request, t_sync [s] [D]
+    compression: Array = field(
+        default_factory=_one
+    )  # bytes on disk over those of the array [1] [D]
+    compression_rate: Array = field(default_factory=_unlimited)  # of bytes of the array [B/s] [D]
+    decompression_rate: Array = field(
+        default_factory=_unlimited
+    )  # of bytes of the array [B/s] [D]
+    partition: int = PARTITION  # that the file system writes behind as a whole [B]
+
+    def __post_init__(self) -> None:
+        """Keep the numbers as arrays, and refuse those outside their domains."""
+        reading = np.asarray(self.read_rate, dtype=np.float64)
+        writing = np.asarray(self.write_rate, dtype=np.float64)
+        object.__setattr__(self, "read_rate", np.where(np.isnan(reading), writing, reading))
+        _keep_numbers(self, "servers")
+        ok = self.partition >= 1 and self.partition == int(self.partition)
+        hint = "Give bytes; 1 writes behind all of them."
+        must = "be a whole number of at least 1"
+        require("partition", self.partition, ok, must=must, hint=hint)
+
+    def each(self, count: int) -> "ServerCosts":
+        """Give arrays of one number for each of `count` servers."""
+        return replace(self, **_each(self, count, "servers"))
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class Costs:
+    """Everything that the law of a request needs besides its geometry."""
+
+    clients: ClientCosts
+    servers: ServerCosts
+    protocol: Protocol = field(default_factory=Protocol)
+
+    def for_nodes(self, clients: int, servers: int) -> "Costs":
+        """Give one number for each of so many clients and servers."""
+        return replace(
+            self, clients=self.clients.each(clients), servers=self.servers.each(servers)
+        )
+
+    def with_servers(self, count: int) -> "Costs":
+        """Give the same for the first `count` servers, where each has numbers of its own."""
+        names = [key for key in _numeric(self.servers) if getattr(self.servers, key).ndim]
+        first: dict[str, Any] = {key: getattr(self.servers, key)[:count] for key in names}
+        return replace(self, servers=replace(self.servers, **first)) if first else self
+
+    def with_free_network(self) -> "Costs":
+        """Give the same with messages that take no time at all."""
+        free: dict[str, Any] = {
+            "send_startup": 0.0,
+            "receive_startup": 0.0,
+            "packet_time": 0.0,
+            "bandwidth": np.inf,
+        }
+        return replace(
+            self, clients=replace(self.clients, **free), servers=replace(self.servers, **free)
+        )
+
+
+def _numeric(costs: ClientCosts | ServerCosts) -> list[str]:
+    return [each.name for each in fields(costs) if each.name != "partition"]
+
+
+def _keep_numbers(costs: ClientCosts | ServerCosts, whose: str) -> None:
+    """Turn what was given into arrays, which lie in their domains."""
+    for key in _numeric(costs):
+        name = f"{key} of {whose}"
+        given = np.asarray(getattr(costs, key), dtype=np.float64)
+        if given.ndim > 1:
+            raise ParameterError(
+                name,
+                must="be a number, or one for each",
+                got=f"an array of {given.ndim} dimensions",
+                hint=f"Give an array of one dimension, or one number for all {whose}.",
+            )
+        if key in RATES or key == "compression":
+            ok, must = given > 0, "be above 0"
+        else:
+            ok, must = given >= 0, "be at least 0"
+        if key in DISKS or (key not in RATES and key != "cache"):
+            ok, must = ok & np.isfinite(given), f"{must} and finite"
+        require(name, given, ok, must=must, hint="Give seconds, bytes or bytes per second.")
+        object.__setattr__(costs, key, given)
+
+
+def _each(costs: ClientCosts | ServerCosts, count: int, whose: str) -> dict[str, Any]:
+    """Spread every number over the nodes."""
+    spread: dict[str, Any] = {}
+    for key in _numeric(costs):
+        given: Array = getattr(costs, key)
+        if given.ndim and len(given) != count:
+            raise ParameterError(
+                f"{key} of {whose}",
+                must=f"have one number, or one for each of the {count} {whose}",
+                got=str(len(given)),
+                hint="Give as many as there are.",
+            )
+        spread[key] = np.broadcast_to(given, (count,))
+    return spread

@@ -1,0 +1,225 @@
+"""Boxes of an array: blocks over a mesh, pieces of boxes, and contiguous runs of bytes in them.
+
+A box is the elements from `start` up to but not including `stop` in every dimension, the slowest
+first. All functions take many boxes at once.
+
+A mesh distributes each dimension over its positions, by one of two policies [D] that agree where
+the mesh divides the extent::
+
+    balanced    from floor(i*n/m) up to floor((i + 1)*n/m)
+    hpf         blocks of ceil(n/m), of which the last may be short or empty
+"""
+
+from collections.abc import Sequence
+from math import prod
+from typing import Final, Literal, NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from parcast.errors import ParameterError, as_list, as_whole
+from parcast.units import shown
+
+Ints: TypeAlias = NDArray[np.int64]
+Bools: TypeAlias = NDArray[np.bool_]
+Policy = Literal["balanced", "hpf"]
+Order = Literal["C", "F"]  # of the elements in memory: the last dimension fastest, or the first
+
+MOST_DIMENSIONS: Final = 6
+MOST_BYTES: Final = 2**62  # of an array: places of its bytes fit into 64 bits
+POLICIES: Final = ("balanced", "hpf")
+BLOCK, WHOLE = "B", "*"
+NAMES: Final = {"BLOCK": BLOCK}  # of High Performance Fortran
+
+
+class Boxes(NamedTuple):
+    """Many boxes of one array, of shape (boxes, dimensions) each."""
+
+    start: Ints
+    stop: Ints
+
+    @property
+    def extents(self) -> Ints:
+        """Lengths of the sides; an empty box has one of 0."""
+        return np.asarray(np.maximum(self.stop - self.start, 0))
+
+    @property
+    def elements(self) -> Ints:
+        """Elements of each box."""
+        return np.asarray(np.prod(self.extents, axis=1, dtype=np.int64))
+
+    def at(self, places: Ints | Bools) -> "Boxes":
+        """Give the boxes at some places."""
+        return Boxes(self.start[places], self.stop[places])
+
+
+def as_shape(shape: object, *, name: str = "shape") -> tuple[int, ...]:
+    """Extents of an array of 1 to 6 dimensions."""
+    hint = "Give the extents, the slowest first, such as (512, 512, 512)."
+    given = as_list(name, shape, hint=hint)
+    extents = tuple(as_whole(f"{name}[{i}]", n, least=0, hint=hint) for i, n in enumerate(given))
+    _require_dimensions(name, len(extents))
+    return extents
+
+
+def as_mesh(mesh: object, dimensions: int, *, name: str = "mesh") -> tuple[int, ...]:
+    """Positions of a mesh in every dimension of an array."""
+    hint = "Give the positions in each dimension, such as (2, 4, 1)."
+    return _numbers(mesh, dimensions, name=name, hint=hint)
+
+
+def as_extents(extents: object, dimensions: int, *, name: str) -> tuple[int, ...]:
+    """Extents of a part of an array, in every dimension."""
+    hint = "Give its extents in each dimension, such as (64, 64, 64)."
+    return _numbers(extents, dimensions, name=name, hint=hint)
+
+
+def as_schema(schema: object, mesh: Sequence[int], *, name: str = "schema") -> str:
+    """Distribution of every dimension over a mesh, "B" (block) or "*" (whole): such as "B**".
+
+    `schema` is such a text or a list of "BLOCK", "B" and "*". None distributes the dimensions in
+    which the mesh has more than one position.
+
+    >>> as_schema(["BLOCK", "*"], (8, 1)), as_schema(None, (2, 4, 1))
+    ('B*', 'BB*')
+    """
+    if schema is None:
+        return "".join(BLOCK if positions > 1 else WHOLE for positions in mesh)
+    hint = 'Write B for block and * for whole, such as "B**".'
+    parts = list(schema) if isinstance(schema, str) else as_list(name, schema, hint=hint)
+    text = [NAMES.get(str(part).upper(), str(part).upper()) for part in parts if part != ","]
+    got = shown(schema if isinstance(schema, str) else repr(schema))
+    if set(text) - {BLOCK, WHOLE}:
+        raise ParameterError(name, must="consist of B and *", got=got, hint=hint)
+    if len(text) != len(mesh):
+        must = f"have one letter for each of the {len(mesh)} dimensions"
+        raise ParameterError(name, must=must, got=got, hint=hint)
+    for part, positions in zip(text, mesh, strict=True):
+        if part == WHOLE and positions > 1:
+            raise ParameterError(
+                "mesh",
+                must=f"have 1 position in each dimension that is whole in {''.join(text)}",
+                got=_times(mesh),
+                hint="Change the mesh, or write B for that dimension.",
+            )
+    return "".join(text)
+
+
+def block_edges(extent: int, positions: int, policy: Policy = "balanced") -> Ints:
+    """Edges of the blocks of an extent: that of position i is from edge i up to edge i + 1.
+
+    >>> block_edges(10, 4), block_edges(10, 4, "hpf"), block_edges(5, 4, "hpf")
+    (array([ 0,  2,  5,  7, 10]), array([ 0,  3,  6,  9, 10]), array([0, 2, 4, 5, 5]))
+    """
+    if policy not in POLICIES:
+        must = 'be "balanced" or "hpf"'
+        raise ParameterError("policy", must=must, got=shown(repr(policy)), hint="Choose one.")
+    i = np.arange(positions + 1, dtype=np.int64)
+    if policy == "hpf":
+        return np.minimum(i * -(-extent // positions), extent)
+    # floor(i*n/m) of n = w*m + v is i*w + floor(i*v/m), whose products stay below m^2.
+    whole, rest = divmod(extent, positions)
+    return i * whole + i * rest // positions
+
+
+def mesh_edges(
+    shape: Sequence[int], mesh: Sequence[int], policy: Policy = "balanced"
+) -> tuple[Ints, ...]:
+    """Edges of the blocks in every dimension."""
+    return tuple(block_edges(n, m, policy) for n, m in zip(shape, mesh, strict=True))
+
+
+def product_boxes(edges: Sequence[Ints]) -> Boxes:
+    """Boxes between the edges of every dimension, in row-major order."""
+    sizes = tuple(len(each) - 1 for each in edges)
+    places = np.unravel_index(np.arange(prod(sizes)), sizes)
+    columns = list(zip(edges, places, strict=True))
+    start = np.stack([each[place] for each, place in columns], axis=1)
+    return Boxes(start, np.stack([each[place + 1] for each, place in columns], axis=1))
+
+
+def cut(boxes: Boxes, pieces: Ints) -> tuple[Boxes, Ints]:
+    """Cut every box into a grid of pieces, in row-major order; those at its end may be smaller.
+
+    `pieces` are the extents of a piece of each box, at least 1, of shape (boxes, dimensions) or
+    (dimensions). Also given is the box that each piece is of.
+    """
+    pieces = np.broadcast_to(pieces, boxes.start.shape)
+    of, places = grid_places(-(-boxes.extents // pieces))
+    start = boxes.start[of] + places * pieces[of]
+    return Boxes(start, np.minimum(start + pieces[of], boxes.stop[of])), of
+
+
+def grid_places(counts: Ints) -> tuple[Ints, Ints]:
+    """Enumerate the places of many grids in row-major order: the grid of each, and the place.
+
+    `counts` are the places of each grid in every dimension, of shape (grids, dimensions).
+
+    >>> of, places = grid_places(np.array([[1, 2], [2, 1]]))
+    >>> of.tolist(), places.tolist()
+    ([0, 0, 1, 1], [[0, 0], [0, 1], [0, 0], [1, 0]])
+    """
+    totals = np.prod(counts, axis=1, dtype=np.int64)
+    of = np.repeat(np.arange(len(totals)), totals)
+    rest = np.arange(len(of)) - (np.cumsum(totals) - totals)[of]
+    places = np.empty((len(of), counts.shape[1]), dtype=np.int64)
+    for d in reversed(range(counts.shape[1])):
+        rest, places[:, d] = np.divmod(rest, counts[of, d])
+    return of, places
+
+
+def contiguous_runs(boxes: Boxes, outer: Boxes, order: Order = "C") -> Ints:
+    """Runs of bytes that are contiguous in memory, of a box inside an outer one [S in words].
+
+    Of the last dimension in which the box does not span the outer one, and all after it, the
+    elements are contiguous: the runs are the product of the extents before it.
+
+    >>> box = Boxes(np.array([[0, 2, 0]]), np.array([[4, 6, 8]]))
+    >>> contiguous_runs(box, Boxes(np.array([[0, 0, 0]]), np.array([[8, 8, 8]])))
+    array([4])
+    """
+    spans = (boxes.start == outer.start) & (boxes.stop == outer.stop)
+    extents = boxes.extents
+    if order == "F":
+        spans, extents = spans[:, ::-1], extents[:, ::-1]
+    # A dimension counts if one after it is not spanned.
+    is_split = np.zeros_like(spans)
+    is_split[:, :-1] = np.logical_or.accumulate(~spans[:, :0:-1], axis=1)[:, ::-1]
+    return np.asarray(np.prod(np.where(is_split, extents, 1), axis=1, dtype=np.int64))
+
+
+def require_bytes(shape: Sequence[int], itemsize: int) -> int:
+    """Bytes of an array, which must be fewer than places of 64 bits count."""
+    size = prod(shape) * itemsize
+    if size > MOST_BYTES:
+        raise ParameterError(
+            "shape",
+            must=f"be that of at most {MOST_BYTES} bytes",
+            got=_times(shape),
+            hint="Check the extents.",
+        )
+    return size
+
+
+def _numbers(given: object, dimensions: int, *, name: str, hint: str) -> tuple[int, ...]:
+    """Whole numbers of at least 1, one for each dimension."""
+    each = as_list(name, given, hint=hint)
+    numbers = tuple(as_whole(f"{name}[{i}]", n, least=1, hint=hint) for i, n in enumerate(each))
+    if len(numbers) != dimensions:
+        must = f"have one number for each of the {dimensions} dimensions"
+        raise ParameterError(name, must=must, got=_times(numbers), hint=hint)
+    return numbers
+
+
+def _require_dimensions(name: str, count: int) -> None:
+    if not 1 <= count <= MOST_DIMENSIONS:
+        raise ParameterError(
+            name,
+            must=f"have 1 to {MOST_DIMENSIONS} dimensions",
+            got=str(count),
+            hint="Join dimensions that are next to each other.",
+        )
+
+
+def _times(numbers: Sequence[int]) -> str:
+    return "x".join(map(str, numbers))

@@ -1,0 +1,394 @@
+"""Time of a collective request: arrays of N_c clients, written or read through N_s I/O servers.
+
+    T(i)       = max over l of [T_start(l) + T_int(l)] + T_close(i)                    [R] (1)
+    T_start(l) = t_con + t_send(b_sch) + t_tra(b_sch) + t_recv(b_sch) + T_fwd(l) + t_par(l)
+                                                                                       [R] (2)
+    T_fwd(0)   = (N_s - 1)*t_send(b_sch)                                               [R] (3)
+    T_fwd(l)   = l*t_send(b_sch) + t_tra(b_sch) + t_recv(b_sch)        l >= 1          [R] (3)
+    T_int(l)   = sum over the subchunks k of server l, of all arrays, of T_k           [R] (6)
+    T_k        = A_k + T_fs(k)                                                         [R] (7)
+    T_close(i) = t_send(b_quit) + t_tra(b_quit) + t_recv(b_quit) + T_prop(i)           [R] (4)
+    T_prop(0)  = (N_c - 1)*t_send(b_quit)                                              [R] (5)
+    T_prop(i)  = i*t_send(b_quit) + t_tra(b_quit) + t_recv(b_quit)     i >= 1          [R] (5)
+
+and the time of the request is the maximum of T(i). A request starts with a schema message from
+client 0 to server 0, which forwards it to one server after the other; closing goes back the same
+way. The assembly A_k of a subchunk is that of `parcast.arrays.exchange`, equations (7) to (11),
+the time of its file system T_fs that of `parcast.arrays.file_system`, (13), the time of a message
+that of `parcast.arrays.messages`, (12).
+
+A read is the mirror image [R]: T_k = s/R_read + t_find + sum over the clients of t_bnd + t_ext +
+t_send(o), and the last client of a server receives and unpacks after the last subchunk. With two
+buffers the next subchunk is read while the last is sent [D].
+
+With `batch`, a message carries the overlaps of as many small arrays as a server gathers in one
+buffer: `parcast.arrays.batches` [D].
+
+Use it to choose the number of servers and how arrays are distributed over them, before a run. It
+assumes a network without contention and clients that serve each server as if it were alone:
+`contention` adds what that leaves out as lower bounds [D]. Rendezvous transfers count in the
+handling of a client and in the receive call of the server, which doubles the wire time where a
+subchunk overlaps one client only: `overlap_rendezvous` leaves it out of the handling [D]. The
+synchronisation of the servers before closing takes no time beyond the maximum. Requests do not
+overlap, so that the times of successive ones add.
+
+References
+----------
+.. [1] Y. Chen, M. Winslett, S. Kuo, Y. Cho, M. Subramaniam and K. E. Seamons, "Performance
+   modeling for the Panda array I/O library," in Proc. Supercomputing '96, 1996,
+   :doi:`10.1109/SUPERC.1996.183547`. (The equations in prose; see the reference page.)
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Final, Literal
+
+import numpy as np
+
+from parcast.aliases import Array
+from parcast.arrays.batches import Batch, EqualArrays, batches
+from parcast.arrays.contention import Bound, Load, Placement, lower_bound
+from parcast.arrays.costs import ClientCosts, Costs, ServerCosts
+from parcast.arrays.exchange import Exchange, gathered, scattered
+from parcast.arrays.file_system import (
+    Sequences,
+    Writer,
+    overlapped,
+    synchronous,
+    written_behind,
+)
+from parcast.arrays.geometry import Ints
+from parcast.arrays.messages import Protocol
+from parcast.arrays.overlaps import Overlaps
+from parcast.arrays.subchunks import MOST
+from parcast.errors import ParameterError, as_list, as_whole, require_kind
+from parcast.units import shown
+
+Operation = Literal["write", "read"]
+Infinite = Literal["none", "disks", "disks and network"]
+WRITERS: Final = ("sync", "write-behind", "double-buffer")
+CHOICES: Final = {
+    "operation": ("write", "read"),
+    "writer": WRITERS,
+    "infinite": ("none", "disks", "disks and network"),
+}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Options:
+    """How a request is carried out, and what is counted of it.
+
+    The defaults are those of the source.
+    """
+
+    operation: Operation = "write"
+    writer: Writer = "write-behind"  # a read has two buffers or none
+    batch: bool | int = False  # arrays in a message; True: as many as a buffer holds
+    buffer: int = MOST  # bytes that a server gathers of one batch [B]
+    overlap_rendezvous: bool = False  # leave rendezvous transfers out of the handling of clients
+    contention: bool = False  # whether clients, and what ranks share, bound the time from below
+    placement: Placement | None = None  # by default every rank has cores and a link of its own
+    infinite: Infinite = "none"  # what is infinitely fast
+
+    def __post_init__(self) -> None:
+        """Refuse what is not among the choices."""
+        for name, choices in CHOICES.items():
+            value = getattr(self, name)
+            if value not in choices:
+                must = "be " + " or ".join(f'"{choice}"' for choice in choices)
+                raise ParameterError(name, must=must, got=shown(repr(value)), hint="Choose one.")
+        as_whole("batch", self.batch, least=0, hint="Give the arrays of a message, or True.")
+        as_whole("buffer", self.buffer, least=1, hint="Give it in bytes; 1 MiB is usual.")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class RequestTime:
+    """Times of a request, and what servers do in it; arrays of one number for each server."""
+
+    startup: Array  # T_start [s]
+    intermediate: Array  # T_int [s]
+    assembly: Array  # assembling or sending all subchunks, delays included [s]
+    delay: Array  # waiting for clients, within assembly [s]
+    file_system: Array  # waiting for the file system, beside assembly [s]
+    closing: Array  # T_close, of each client [s]
+    messages: Ints  # requests to clients, or overlaps sent to them
+    subchunks: Ints
+    size: Ints  # bytes of the arrays [B]
+    stored: Ints  # bytes on disk [B]
+    disk_rate: Array  # of writing or reading [B/s]
+    bound: Bound  # of the intermediate phase by contention
+    has_contention: bool  # whether the time counts it
+
+    @property
+    def finished(self) -> float:
+        """Time at which the last server has finished [s]."""
+        alone = float((self.startup + self.intermediate).max())
+        return max(alone, self.bounded) if self.has_contention else alone
+
+    @property
+    def bounded(self) -> float:
+        """Time at which what is shared is done, at the earliest [s]."""
+        return float(self.startup.min()) + self.bound.time
+
+    @property
+    def time(self) -> float:
+        """Time of the request, the maximum of equation (1) over the clients [s]."""
+        return self.finished + float(self.closing.max())
+
+    @property
+    def is_bound(self) -> bool:
+        """Whether contention determines the time."""
+        alone = float((self.startup + self.intermediate).max())
+        return self.finished > alone
+
+    @property
+    def throughput(self) -> Array:
+        """Bytes of each server over the time of the request [B/s]."""
+        return np.asarray(self.size / self.time)
+
+    @property
+    def utilisation(self) -> Array:
+        """Throughput on disk of each server, over the rate of its file system. [1]."""
+        return np.asarray(self.stored / self.time / self.disk_rate)
+
+
+def request_time(
+    arrays: Overlaps | EqualArrays | Sequence[Overlaps | EqualArrays],
+    costs: Costs,
+    options: Options | None = None,
+) -> RequestTime:
+    """Time of a collective request.
+
+    Parameters
+    ----------
+    arrays : Overlaps, EqualArrays or a sequence of them
+        What servers exchange with clients, of one array or several of the same clients and
+        servers; they are handled one after the other.
+    costs : Costs
+        Costs of clients, servers and messages, scalars or one number for each node.
+    options : Options, optional
+        How the request is carried out; by default a write as in the source.
+
+    Returns
+    -------
+    RequestTime
+
+    Raises
+    ------
+    ParameterError
+        If arrays have other clients or servers, or costs other numbers of nodes.
+
+    Examples
+    --------
+    >>> from parcast.arrays.chunks import mesh_chunks
+    >>> from parcast.arrays.overlaps import overlaps
+    >>> from parcast.arrays.parameters import read_costs
+    >>> from parcast.arrays.subchunks import schema_subchunks
+    >>> chunks = mesh_chunks((32, 16, 16), (2, 4, 4))
+    >>> rows = schema_subchunks((32, 16, 16), (8, 1, 1), itemsize=8)
+    >>> costs = read_costs("examples/arrays/sp2_like.toml")
+    >>> f"{request_time(overlaps(chunks, rows), costs).time:.9f}"
+    '0.024699276'
+    """
+    options = Options() if options is None else options
+    require_kind(
+        "costs", costs, Costs, hint="Read a file with parcast.arrays.parameters.read_costs."
+    )
+    require_kind("options", options, Options, hint="Give parcast.arrays.law.Options(...).")
+    groups = _as_groups(arrays)
+    first = groups[0].overlaps
+    clients, servers = first.chunks.clients, first.subchunks.servers
+    if options.infinite == "disks and network":
+        costs = costs.with_free_network()
+    costs = costs.for_nodes(clients, servers)
+    needed = [_needed(group, options) for group in groups]
+    split = batches(needed, batch=options.batch, buffer=options.buffer, servers=servers)
+    exchange = gathered if options.operation == "write" else scattered
+    exchanges = [
+        (batch, exchange(batch, costs, overlap_rendezvous=options.overlap_rendezvous))
+        for batch in split
+    ]
+    sequences = [_sequences(batch, each, costs, options) for batch, each in exchanges]
+    totals = _Totals(clients, servers, exchanges)
+    intermediate = totals.assembly + _file_system_time(sequences, totals.assembly, costs, options)
+    intermediate += totals.last
+    disk = costs.servers.write_rate if options.operation == "write" else costs.servers.read_rate
+    return RequestTime(
+        startup=_startup(costs),
+        intermediate=intermediate,
+        assembly=totals.assembly,
+        delay=totals.delay,
+        file_system=intermediate - totals.assembly - totals.last,
+        closing=_closing(costs),
+        messages=totals.messages,
+        subchunks=totals.subchunks,
+        size=totals.size,
+        stored=np.sum([part.number * part.counts for part in sequences], axis=0),
+        disk_rate=disk,
+        bound=lower_bound(totals.load(intermediate, sequences), options.placement),
+        has_contention=options.contention,
+    )
+
+
+class _Totals:
+    """Sums over the subchunks and messages of all arrays."""
+
+    def __init__(
+        self, clients: int, servers: int, exchanges: Sequence[tuple[Batch, Exchange]]
+    ) -> None:
+        self.assembly, self.delay, self.last = np.zeros((3, servers))
+        self.client_time, self.client_work = np.zeros((2, clients))
+        self.server_work = np.zeros(servers)
+        self.messages, self.subchunks, self.size = np.zeros((3, servers), dtype=np.int64)
+        self.traffic = np.zeros((clients, servers), dtype=np.int64)
+        for batch, exchange in exchanges:
+            self._add(batch, exchange)
+
+    def _add(self, batch: Batch, exchange: Exchange) -> None:
+        servers, clients = len(self.assembly), len(self.client_time)
+        server, requests, number = batch.server, batch.requests, batch.number
+        self.assembly += number * np.bincount(server, exchange.assembly, servers)
+        self.delay += number * np.bincount(server, exchange.delay, servers)
+        self.server_work += number * np.bincount(server, exchange.server_work, servers)
+        self.last[server] = exchange.last  # of its last subchunk
+        self.client_time += number * np.bincount(requests.client, exchange.client_time, clients)
+        self.client_work += number * np.bincount(requests.client, exchange.client_work, clients)
+        self.messages += number * np.bincount(requests.server, minlength=servers)
+        self.subchunks += number * np.bincount(server, minlength=servers)
+        # Bytes are summed as integers: those of a request may exceed what a float counts exactly.
+        np.add.at(self.size, requests.server, number * requests.size)
+        np.add.at(self.traffic, (requests.client, requests.server), number * requests.size)
+
+    def load(self, intermediate: Array, parts: Sequence[Sequences]) -> Load:
+        """What all of it asks of every rank."""
+        packing = np.sum([part.number * part.packing.sum(axis=1) for part in parts], axis=0)
+        return Load(
+            client_time=self.client_time,
+            client_work=self.client_work,
+            server_time=intermediate,
+            server_work=self.server_work + packing,
+            traffic=self.traffic,
+        )
+
+
+def _as_groups(
+    arrays: Overlaps | EqualArrays | Sequence[Overlaps | EqualArrays],
+) -> list[EqualArrays]:
+    """Arrays of one request, which have the same clients and servers."""
+    hint = "Give what parcast.arrays.overlaps.overlaps returns, or EqualArrays of it."
+    given = (
+        [arrays]
+        if isinstance(arrays, Overlaps | EqualArrays)
+        else as_list("arrays", arrays, hint=hint)
+    )
+    groups = [EqualArrays(each, 1) if isinstance(each, Overlaps) else each for each in given]
+    as_whole("arrays", len(groups), least=1, hint="Give at least one array.")
+    for group in groups:
+        require_kind("arrays", group, EqualArrays, hint=hint)
+        as_whole("number of arrays", group.number, least=1, hint="Count equal arrays from 1.")
+    nodes = {(x.overlaps.chunks.clients, x.overlaps.subchunks.servers) for x in groups}
+    if len(nodes) > 1:
+        texts = (f"{clients} and {servers}" for clients, servers in sorted(nodes))
+        raise ParameterError(
+            "arrays",
+            must="have the same clients and servers",
+            got=", ".join(texts),
+            hint="Make a request of each.",
+        )
+    return groups
+
+
+def tables_of(
+    arrays: Overlaps | EqualArrays | Sequence[Overlaps | EqualArrays],
+) -> list[Overlaps]:
+    """Overlaps of each of the different arrays of a request."""
+    return [group.overlaps for group in _as_groups(arrays)]
+
+
+def _needed(group: EqualArrays, options: Options) -> EqualArrays:
+    """Leave out the subchunks that are not read."""
+    if options.operation == "write":
+        return group
+    return EqualArrays(group.overlaps.needed(), group.number)
+
+
+def _sequences(batch: Batch, exchange: Exchange, costs: Costs, options: Options) -> Sequences:
+    """What each server does for one batch, subchunk by subchunk."""
+    servers, server = costs.servers, batch.server
+    counts = np.bincount(server, minlength=len(servers.write_rate))
+    place = np.arange(len(server)) - (np.cumsum(counts) - counts)[server]
+    shape = (len(counts), int(counts.max(initial=0)))
+    is_write = options.operation == "write"
+    packing = servers.compression_rate if is_write else servers.decompression_rate
+
+    def table_of(values: Array) -> Array:
+        spread = np.zeros(shape)
+        spread[server, place] = values
+        return spread
+
+    stored = np.ceil(batch.stored * servers.compression[server])
+    return Sequences(
+        number=batch.number,
+        busy=table_of(exchange.assembly),
+        stored=table_of(stored).astype(np.int64),
+        opening=table_of(batch.files * servers.open_file[server]),
+        packing=table_of(batch.stored / packing[server]),
+    )
+
+
+def _file_system_time(
+    parts: Sequence[Sequences], assembly: Array, costs: Costs, options: Options
+) -> Array:
+    """Time of each server that is not assembling or sending [s]."""
+    servers, is_read = costs.servers, options.operation == "read"
+    rate = servers.read_rate if is_read else servers.write_rate
+    is_free = options.infinite != "none"
+    if is_free:  # compression remains
+        rate = np.full_like(rate, np.inf)
+        parts = [replace(part, opening=np.zeros_like(part.opening)) for part in parts]
+    if options.writer == "double-buffer":
+        time = overlapped(parts, rate, disk_first=is_read) - assembly
+    elif is_read or is_free or options.writer == "sync":
+        time = synchronous(parts, rate)
+    else:
+        time = written_behind(parts, servers)
+    return time if is_read or is_free else time + servers.synchronise
+
+
+def _startup(costs: Costs) -> Array:
+    """Time until each server has parsed the schema message, equations (2) and (3) [R]. [s]."""
+    protocol, master, others = costs.protocol, costs.clients, costs.servers
+    size = protocol.schema_length
+    link = np.minimum(master.bandwidth[0], others.bandwidth[0])
+    first = (
+        master.construct_schema[0]
+        + protocol.call_time(size, master.send_startup[0], master.packet_time[0], link)
+        + protocol.wire_time(size, link)
+        + protocol.call_time(size, others.receive_startup[0], others.packet_time[0], link)
+    )
+    return np.asarray(first + _forwarding(costs.servers, protocol, size) + others.parse_schema)
+
+
+def _closing(costs: Costs) -> Array:
+    """Time until each client returns, equations (4) and (5) [R]. [s]."""
+    protocol, master, others = costs.protocol, costs.servers, costs.clients
+    size = protocol.quit_length
+    link = np.minimum(master.bandwidth[0], others.bandwidth[0])
+    first = (
+        protocol.call_time(size, master.send_startup[0], master.packet_time[0], link)
+        + protocol.wire_time(size, link)
+        + protocol.call_time(size, others.receive_startup[0], others.packet_time[0], link)
+    )
+    return np.asarray(first + _forwarding(costs.clients, protocol, size))
+
+
+def _forwarding(nodes: ClientCosts | ServerCosts, protocol: Protocol, size: float) -> Array:
+    """Time in which node 0 forwards a message to one node after the other, and they get it [s]."""
+    count = len(nodes.bandwidth)
+    link = np.minimum(nodes.bandwidth[0], nodes.bandwidth)
+    send = protocol.call_time(size, nodes.send_startup[0], nodes.packet_time[0], link)
+    sent = np.concatenate([[0.0], np.cumsum(send[1:])])  # until the message to each is sent
+    got = protocol.call_time(size, nodes.receive_startup, nodes.packet_time, link)
+    time = sent + protocol.wire_time(size, link) + got
+    time[0] = sent[count - 1]
+    return np.asarray(time)

@@ -1,0 +1,75 @@
+"""Time of one message: what its calls take on either side, and what the wire takes besides.
+
+    t_send(n) = lambda_s + ceil(n/pi)*tau + [n/r if n >= n_sw]         [R] (12)
+    t_recv(n) = lambda_r + ceil(n/pi)*tau + [n/r if n >= n_sw]         [R] (12)
+    t_tra(n)  = n/r if n < n_sw, else 0                                [R]
+
+The source names lambda, r, tau and pi as the ingredients. Below the switch n_sw (the eager limit)
+a send call returns once the message is buffered, so that the wire time is not part of it; from
+there on both calls last until the message has arrived (rendezvous), and no time is left for the
+wire alone. With `always`, n/r is part of both calls for every size, and t_tra is 0.
+
+Two nodes communicate at the lower of their rates [D].
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from parcast.aliases import Array
+from parcast.errors import require
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Protocol:
+    """How messages are sent, and the lengths of those that hold no data."""
+
+    packet: float = 256.0  # payload, pi [B]
+    eager_limit: float = 4096.0  # size from which a message is sent by rendezvous, n_sw [B]
+    schema_length: float = 512.0  # length of the schema message, b_sch [B]
+    request_length: float = 128.0  # b_req [B]
+    quit_length: float = 32.0  # b_quit [B]
+    always: bool = False  # whether calls last until the message has arrived, whatever its size
+
+    def __post_init__(self) -> None:
+        """Refuse sizes below 0, and packets of nothing."""
+        hint = "Give it in bytes."
+        require("packet", self.packet, self.packet > 0, must="be above 0", hint=hint)
+        for name in ("eager_limit", "schema_length", "request_length", "quit_length"):
+            value = getattr(self, name)
+            require(name, value, value >= 0, must="be at least 0", hint=hint)
+
+    def software_time(self, size: ArrayLike, startup: ArrayLike, packet_time: ArrayLike) -> Array:
+        """Time of a send or receive call without the wire [s].
+
+        >>> Protocol().software_time(4096, 40e-6, 1e-6)
+        array(5.6e-05)
+        """
+        n, own, each = (np.asarray(x, dtype=np.float64) for x in (size, startup, packet_time))
+        return np.asarray(own + np.ceil(n / self.packet) * each)
+
+    def wire_time_in_call(self, size: ArrayLike, bandwidth: ArrayLike) -> Array:
+        """Time of the wire for which the calls on both sides last [s]."""
+        n, rate = (np.asarray(x, dtype=np.float64) for x in (size, bandwidth))
+        return np.where(self.always | (n >= self.eager_limit), n / rate, 0.0)
+
+    def wire_time(self, size: ArrayLike, bandwidth: ArrayLike) -> Array:
+        """Time of the wire after the send call, t_tra [s].
+
+        >>> Protocol().wire_time([2048, 4096], 40e6)
+        array([5.12e-05, 0.00e+00])
+        """
+        n, rate = (np.asarray(x, dtype=np.float64) for x in (size, bandwidth))
+        return np.where(self.always | (n >= self.eager_limit), 0.0, n / rate)
+
+    def call_time(
+        self, size: ArrayLike, startup: ArrayLike, packet_time: ArrayLike, bandwidth: ArrayLike
+    ) -> Array:
+        """Time of a send or receive call, equation (12) [R]. [s].
+
+        >>> Protocol().call_time([128, 4096], 40e-6, 1e-6, 40e6)
+        array([4.100e-05, 1.584e-04])
+        """
+        in_call = self.wire_time_in_call(size, bandwidth)
+        return np.asarray(self.software_time(size, startup, packet_time) + in_call)

@@ -1,0 +1,123 @@
+"""Costs of array I/O as a TOML file: the numbers of `parcast.arrays.costs`, with units."""
+
+from typing import Annotated, Any
+
+import numpy as np
+from pydantic import Field
+
+from parcast.arrays.costs import PARTITION, ClientCosts, Costs, ServerCosts
+from parcast.arrays.messages import Protocol
+from parcast.descriptions.amount import Amount, Point
+from parcast.descriptions.description import Description, Of, parameter
+from parcast.descriptions.toml_files import read_description
+from parcast.files.faults import AnyPath
+
+Time = Annotated[Amount, Of("time")]
+Rate = Annotated[Amount, Of("rate", above=0.0)]
+Size = Annotated[Amount, Of("size")]
+
+
+class _Node(Description):
+    """What clients and servers have in common."""
+
+    send_startup: Time = parameter("0 s", "Startup of a send call, lambda_s.")
+    receive_startup: Time = parameter("0 s", "Startup of a receive call, lambda_r.")
+    packet_time: Time = parameter("0 s", "Software cost of a packet, tau.")
+    bandwidth: Rate | None = parameter(None, "Rate of its link, r; by default unlimited.")
+    run: Time = parameter("0 s", "Packing or unpacking one contiguous run, t_run.")
+    copy_rate: Rate | None = parameter(None, "Rate of packing, R_copy; by default unlimited.")
+
+    def given(self, at: Point) -> dict[str, Any]:
+        """Value of every amount that is given, at one point [SI]."""
+        amounts = ((key, getattr(self, key)) for key in type(self).model_fields)
+        return {key: np.asarray(amount(at)) for key, amount in amounts if amount is not None}
+
+
+class ClientParameters(_Node):
+    """One client."""
+
+    construct_schema: Time = parameter("0 s", "Constructing the schema message, t_con.")
+    decode: Time = parameter("0 s", "Decoding a request, t_proc.")
+
+
+class ServerParameters(_Node):
+    """One I/O server and its disk."""
+
+    parse_schema: Time = parameter("0 s", "Parsing the schema message, t_par.")
+    find: Time = parameter("0 s", "Finding the clients that overlap a subchunk, t_find.")
+    boundary: Time = parameter("0 s", "Computing the overlap with one client, t_bnd.")
+    write_rate: Rate = parameter(..., "Rate at which its file system writes, R.")
+    read_rate: Rate | None = parameter(
+        None, "Rate of reading, R_read; by default that of writing."
+    )
+    cache: Size | None = parameter(None, "Size of the file cache, C; by default unlimited.")
+    cache_rate: Rate | None = parameter(
+        None, "Rate of copying into the file cache, R_mem; by default unlimited."
+    )
+    partition: Annotated[Amount, Of("size", least=1.0)] = parameter(
+        f"{PARTITION} B", "Bytes that the file system writes behind as a whole, part."
+    )
+    open_file: Time = parameter("0 s", "Creating or opening a file and closing it, t_file.")
+    synchronise: Time = parameter("0 s", "Flushing once for each request, t_sync.")
+    compression: Annotated[Amount, Of("count", above=0.0)] = parameter(
+        "1", "Bytes on disk over those of the array."
+    )
+    compression_rate: Rate | None = parameter(
+        None, "Bytes of the array that are compressed a second; by default unlimited."
+    )
+    decompression_rate: Rate | None = parameter(
+        None, "Bytes of the array that are decompressed a second; by default unlimited."
+    )
+
+
+class MessageParameters(Description):
+    """How messages are sent, and the lengths of those that hold no data."""
+
+    packet: Annotated[Amount, Of("size", above=0.0)] = parameter(
+        "256 B", "Payload of a packet, pi."
+    )
+    eager_limit: Size = parameter(
+        "4096 B", "Size from which a message is sent by rendezvous, n_sw."
+    )
+    schema_length: Size = parameter("512 B", "Length of the schema message, b_sch.")
+    request_length: Size = parameter("128 B", "Length of a request, b_req.")
+    quit_length: Size = parameter("32 B", "Length of the message that ends a request, b_quit.")
+    always: bool = Field(
+        default=False,
+        description="Whether calls last until a message has arrived, whatever its size.",
+    )
+
+
+class ArrayParameters(Description):
+    """Costs of array I/O on a machine."""
+
+    name: str = Field(default="a machine", description="Name of the machine.")
+    source: str = Field(default="", description="Source of the figures.")
+    clients: ClientParameters = ClientParameters()
+    servers: ServerParameters
+    messages: MessageParameters = MessageParameters()
+
+    def costs(self, at: Point | None = None) -> Costs:
+        """Costs as numbers; amounts that are formulas have the values of the axes `at`."""
+        at = {} if at is None else at
+        servers = self.servers.given(at)
+        partition = int(servers.pop("partition"))
+        lengths = {
+            key: float(getattr(self.messages, key)(at))
+            for key in type(self.messages).model_fields
+            if key != "always"
+        }
+        return Costs(
+            clients=ClientCosts(**self.clients.given(at)),
+            servers=ServerCosts(**servers, partition=partition),
+            protocol=Protocol(**lengths, always=self.messages.always),
+        )
+
+
+def read_costs(path: AnyPath) -> Costs:
+    """Read costs from a TOML file such as `examples/arrays/sp2_like.toml`.
+
+    >>> float(read_costs("examples/arrays/sp2_like.toml").servers.write_rate)
+    2230000.0
+    """
+    return read_description(path, ArrayParameters, "[clients], [servers] and [messages]").costs()

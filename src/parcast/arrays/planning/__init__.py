@@ -1,0 +1,1 @@
+"""How many I/O servers, and which distribution of the arrays over them: plans of a request."""

@@ -1,0 +1,195 @@
+"""Evaluate every number of servers and every schema, and rank them by one of three objectives.
+
+    time           the least time of the request [S in words]
+    utilisation    the highest share of the rates of the file systems that is used [S in words]
+    fewest         the fewest servers whose best schema takes at most so much longer than the
+                   least time of all [S in words]
+
+A plan is a number of servers and a mesh of them: each ordered product of as many factors as the
+array has dimensions. A dimension with one position is whole (*), others are distributed (B).
+"""
+
+from collections.abc import Iterator, Sequence
+from math import prod
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+
+from parcast.arrays.batches import EqualArrays
+from parcast.arrays.chunks import Chunks
+from parcast.arrays.costs import Costs
+from parcast.arrays.geometry import Ints, Policy, as_schema
+from parcast.arrays.law import Options, RequestTime, request_time
+from parcast.arrays.overlaps import overlaps
+from parcast.arrays.planning.result import Objective, Plan, RequestPlan
+from parcast.arrays.simulation.simulate import simulate_request
+from parcast.arrays.subchunks import MOST, Subchunks, schema_subchunks, storage_subchunks
+from parcast.errors import ParameterError, as_list, as_number, as_whole, require
+from parcast.units import shown
+
+OBJECTIVES: Final = ("time", "utilisation", "fewest")
+WITHIN: Final = 0.1  # of the least time: less is below the error of the law [1]
+HINT: Final = "Give numbers of servers, such as range(1, 9)."
+
+
+class StorageChunks(NamedTuple):
+    """Extents of the storage chunks of an array, and of the inner chunks that they consist of."""
+
+    storage: Sequence[int]
+    inner: Sequence[int] | None = None
+
+
+def plan_request(
+    chunks: Chunks,
+    costs: Costs,
+    *,
+    itemsize: int,
+    servers: Sequence[int] = range(1, 9),
+    number: int = 1,
+    storage: StorageChunks | None = None,
+    policy: Policy = "balanced",
+    most: int = MOST,
+    objective: Objective = "time",
+    within: float = WITHIN,
+    options: Options | None = None,
+) -> RequestPlan:
+    """Rank the plans of a request of `number` equal arrays that clients hold in `chunks`.
+
+    Parameters
+    ----------
+    chunks : Chunks
+        Distribution of an array over the clients.
+    costs : Costs
+        Costs of clients and servers; of arrays with one number for each server, plans of fewer
+        servers take the first.
+    itemsize : int
+        Bytes of an element. [B]
+    servers : sequence of int
+        Numbers of servers that are considered.
+    number : int
+        Equal arrays in the request.
+    storage : StorageChunks, optional
+        Servers have whole storage chunks instead of chunks by a schema: one plan for each number.
+    policy : {"balanced", "hpf"}
+        How extents are divided that the mesh of servers does not divide.
+    most : int
+        Largest subchunk of a schema. [B]
+    objective : {"time", "utilisation", "fewest"}
+        What the best plan is.
+    within : float
+        With "fewest", how much longer than the least time a plan may take. [1]
+    options : Options, optional
+        How the request is carried out.
+
+    Returns
+    -------
+    RequestPlan
+
+    Raises
+    ------
+    ParameterError
+        If an argument lies outside its domain.
+    """
+    options = Options() if options is None else options
+    if objective not in OBJECTIVES:
+        must = "be " + " or ".join(f'"{each}"' for each in OBJECTIVES)
+        raise ParameterError(
+            "objective", must=must, got=shown(repr(objective)), hint="Choose one."
+        )
+    within = as_number("within", within, hint="0.1 is 10 %.")
+    require("within", within, within >= 0, must="be at least 0", hint="0.1 is 10 %.")
+    listed = as_list("servers", servers, hint=HINT)
+    counts = [as_whole("servers", n, least=1, hint=HINT) for n in listed]
+    as_whole("numbers of servers", len(counts), least=1, hint=HINT)
+    candidates = []
+    for count in sorted(set(counts)):
+        for mesh in _meshes(count, chunks.shape) if storage is None else ((),):
+            layout: dict[str, Any] = {"itemsize": itemsize, "servers": count}
+            subchunks = (
+                schema_subchunks(chunks.shape, mesh, policy=policy, most=most, **layout)
+                if storage is None
+                else storage_subchunks(
+                    chunks.shape, storage.storage, inner=storage.inner, **layout
+                )
+            )
+            arrays = EqualArrays(overlaps(chunks, subchunks), number)
+            own = costs.with_servers(count)
+            plan = _plan(arrays, mesh, request_time(arrays, own, options))
+            candidates.append((plan, subchunks))
+    plans = ranked([plan for plan, _ in candidates], objective, within)
+    chosen = next(subchunks for plan, subchunks in candidates if plan is plans[0])
+    best = EqualArrays(overlaps(chunks, chosen), number)
+    return RequestPlan(
+        shape=chunks.shape,
+        size=prod(chunks.shape) * itemsize * number,
+        number=number,
+        clients=chunks.clients,
+        objective=objective,
+        within=within,
+        plans=tuple(plans),
+        simulation=simulate_request(best, costs.with_servers(plans[0].servers), options),
+        options=options,
+    )
+
+
+def meshes(count: int, dimensions: int) -> Iterator[tuple[int, ...]]:
+    """All meshes of so many nodes.
+
+    >>> list(meshes(4, 2))
+    [(1, 4), (2, 2), (4, 1)]
+    """
+    if dimensions == 1:
+        yield (count,)
+        return
+    for first in (n for n in range(1, count + 1) if count % n == 0):
+        for rest in meshes(count // first, dimensions - 1):
+            yield (first, *rest)
+
+
+def ranked(plans: Sequence[Plan], objective: Objective, within: float) -> list[Plan]:
+    """Plans, the best first; of equal ones that of fewer servers."""
+    by_time = sorted(plans, key=lambda plan: (plan.time, plan.servers))
+    if objective == "utilisation":
+        return sorted(by_time, key=lambda plan: -plan.utilisation)
+    if objective == "time":
+        return by_time
+    # The best of each number of servers that is fast enough comes first, fewer servers before.
+    latest = by_time[0].time * (1 + within)
+    first: dict[int, Plan] = {}
+    for plan in by_time:
+        if plan.time <= latest:
+            first.setdefault(plan.servers, plan)
+    chosen = [first[count] for count in sorted(first)]
+    return chosen + [plan for plan in by_time if first.get(plan.servers) is not plan]
+
+
+def _meshes(count: int, shape: Sequence[int]) -> list[tuple[int, ...]]:
+    """Meshes that leave no server without a part, or all of them where each does."""
+    every = list(meshes(count, len(shape)))
+    fitting = [mesh for mesh in every if all(m <= n for m, n in zip(mesh, shape, strict=True))]
+    return fitting or every
+
+
+def _plan(arrays: EqualArrays, mesh: tuple[int, ...], result: RequestTime) -> Plan:
+    """Figures of one plan."""
+    requests = arrays.overlaps.requests()
+    subchunks: Subchunks = arrays.overlaps.subchunks
+    overlapping = np.bincount(requests.subchunk, minlength=len(subchunks.server))
+    busy = result.intermediate[result.subchunks > 0]
+    return Plan(
+        servers=len(result.startup),
+        mesh=mesh,
+        schema=as_schema(None, mesh) if mesh else "",
+        time=result.time,
+        utilisation=float(result.stored.sum() / result.time / result.disk_rate.sum()),
+        throughput=float(result.size.sum() / result.time),
+        overlapping=_range(overlapping),
+        messages=_range(result.messages),
+        balance=float(busy.max() / busy.min()) if len(busy) else 1.0,
+        is_aligned=bool(requests.is_whole_chunk.all()),
+    )
+
+
+def _range(counts: Ints) -> tuple[int, int]:
+    """Least and most of some counts; 0 where there are none."""
+    return (int(counts.min()), int(counts.max())) if len(counts) else (0, 0)

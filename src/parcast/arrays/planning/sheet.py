@@ -1,0 +1,116 @@
+"""Plans of a request for a person: how many servers, which schema, and what limits the best."""
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from parcast.arrays.planning.result import Plan, RequestPlan
+from parcast.arrays.simulation.sheet import LIMITED
+from parcast.show.sheet import Column, Fact, Form, Sheet, Table
+from parcast.units import TIME_UNITS, format_quantity, percent
+from parcast.words import common_unit, counted, rounded
+
+DIGITS: Final = 4
+MOST_ROWS: Final = 8
+LEGEND: Final = "used: share of the rates of the file systems; clients: that a subchunk overlaps"
+OBJECTIVES: Final = {
+    "time": "least time",
+    "utilisation": "highest utilisation of the file systems",
+}
+
+
+def sheet_of(result: RequestPlan, *, show_all: bool = False) -> Sheet:
+    """Everything that is said of the plans: of each number of servers the best, or of all."""
+    best = result.best
+    tables = [_table(result.plans)]
+    count = len(result.plans)
+    if not show_all:
+        each = best_of_each(result)
+        tables = [_table(sorted(each[:MOST_ROWS], key=lambda plan: plan.servers))]
+        count = len({id(plan) for plan in each[:MOST_ROWS]})
+        others = [plan for plan in result.plans if plan.servers == best.servers]
+        if len(others) > 1:
+            title = f"Other schemas of {counted(best.servers, 'server')}"
+            tables.append(_table(others[1 : MOST_ROWS + 1], title=title))
+            count += len(others[1 : MOST_ROWS + 1])
+    left_out = ""
+    if count < len(result.plans):
+        left_out = f"{count} of {len(result.plans)} plans are shown. All of them"
+    mesh = f" as {schema_text(best)}" if best.mesh else ""
+    time = format_quantity(best.time, "time", DIGITS)
+    answer = f"{counted(best.servers, 'server')}{mesh}, {time}"
+    return Sheet(
+        title=f"{title_of(result)}: {answer}",
+        tables=tuple(tables),
+        facts=tuple(_facts(result)),
+        warnings=result.simulation.warnings,
+        left_out=left_out,
+    )
+
+
+def best_of_each(result: RequestPlan) -> list[Plan]:
+    """Best plan of each number of servers, the best of all first."""
+    first: dict[int, Plan] = {}
+    for plan in result.plans:
+        first.setdefault(plan.servers, plan)
+    return list(first.values())
+
+
+def title_of(result: RequestPlan) -> str:
+    """Name the request."""
+    kind = "Write" if result.options.operation == "write" else "Read"
+    shape = "x".join(map(str, result.shape))
+    arrays = f"{counted(result.number, 'array')} of {shape}"
+    size = format_quantity(result.size, "size")
+    return f"{kind} of {arrays} ({size}) by {counted(result.clients, 'client')}"
+
+
+def schema_text(plan: Plan) -> str:
+    """Write the mesh and the schema of a plan."""
+    return f"{'x'.join(map(str, plan.mesh))} {plan.schema}"
+
+
+def _table(plans: Sequence[Plan], *, title: str = "") -> Table:
+    """One row for each plan; the legend is below the first table."""
+    unit = common_unit([plan.time for plan in plans])
+    columns = [Column(title="servers", cells=[str(plan.servers) for plan in plans])]
+    if any(plan.mesh for plan in plans):
+        texts = [schema_text(plan) for plan in plans]
+        columns.append(Column(title="schema", cells=texts, align="left"))
+    columns += [
+        Column(
+            title="time",
+            unit=f"[{unit}]",
+            cells=[rounded(plan.time / TIME_UNITS[unit], DIGITS) for plan in plans],
+        ),
+        Column(title="used", unit="[%]", cells=[f"{100 * x.utilisation:.1f}" for x in plans]),
+        Column(title="clients", cells=[_range(plan.overlapping) for plan in plans]),
+        Column(title="messages", cells=[_range(plan.messages) for plan in plans]),
+        Column(title="balance", cells=[f"{plan.balance:.2f}" for plan in plans]),
+    ]
+    if title:
+        return Table(title=title, forms=(Form(columns=columns), Form(columns=columns[:-2])))
+    return Table(
+        forms=(Form(columns=columns), Form(columns=columns[:-2], legend=LEGEND)),
+        legend=f"{LEGEND}; messages: of a server; balance: time of the slowest server over the "
+        "fastest",
+    )
+
+
+def _range(ends: tuple[int, int]) -> str:
+    return str(ends[0]) if ends[0] == ends[1] else f"{ends[0]} to {ends[1]}"
+
+
+def _facts(result: RequestPlan) -> Iterator[Fact]:
+    """Why this plan is the best, and what limits it."""
+    best, fastest = result.best, result.fastest
+    if result.objective == "fewest":
+        chosen = f"fewest servers within {percent(result.within)} of the least time"
+    else:
+        chosen = OBJECTIVES[result.objective]
+    yield Fact("chosen by", chosen)
+    if fastest is not best:
+        less = percent(1 - fastest.time / best.time)
+        time = format_quantity(fastest.time, "time", DIGITS)
+        mesh = f" as {schema_text(fastest)}" if fastest.mesh else ""
+        yield Fact("fastest", f"{counted(fastest.servers, 'server')}{mesh}: {time}, {less} less")
+    yield Fact("limited by", LIMITED[result.simulation.limited_by])

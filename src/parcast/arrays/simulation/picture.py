@@ -1,0 +1,108 @@
+"""The picture of a simulated request: what each server's time consists of, and its throughput.
+
+Above, the time of each server in stacked bars, from the start of the request to its end. Below,
+its throughput as it is, with infinitely fast disks and with such a network too, and the rate of
+its file system as a line.
+"""
+
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from parcast.arrays.simulation.result import MODES, RequestSimulation
+from parcast.arrays.simulation.sheet import title_of
+from parcast.show.canvas import (
+    house_style,
+    new_figure,
+    plain_axes,
+    require_one_panel,
+)
+from parcast.show.colours import BLACK, BLUE, GREEN, GREY, ORANGE
+from parcast.units import TIME_UNITS
+from parcast.words import common_unit
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+HEIGHT: Final = 6.0  # [inch]
+WIDTH: Final = 0.8  # of the bars of a server
+MEGABYTE: Final = 1e6
+NAMES: Final = {
+    "none": ("normal", BLUE),
+    "disks": ("infinitely fast disks", ORANGE),
+    "disks and network": ("infinitely fast network too", GREEN),
+}
+
+
+def figure_of(result: RequestSimulation, ax: "Axes | None" = None) -> "Figure":
+    """One figure of two panels; it cannot be drawn in `ax`."""
+    if ax is not None:
+        require_one_panel(2, "Leave it out: the picture has two panels.")
+    with house_style():
+        figure = new_figure(height=HEIGHT)
+        above, below = figure.subplots(2, 1)
+        _times(above, result)
+        _throughput(below, result)
+        for each in (above, below):
+            plain_axes(each)
+            each.grid(visible=False, axis="x")
+            _name_servers(each, len(result.normal.startup))
+        figure.suptitle(title_of(result), fontsize="large", parse_math=False)
+    return figure
+
+
+def _times(ax: "Axes", result: RequestSimulation) -> None:
+    """Draw the phases of each server."""
+    normal = result.normal
+    unit = common_unit([result.time])
+    delays = normal.delay
+    parts = {
+        "startup": (normal.startup, GREY),
+        "assembly": (normal.assembly - delays, BLUE),
+        "delay by clients": (delays, "#A6CEE3"),
+        "file system": (normal.intermediate - normal.assembly, ORANGE),
+    }
+    place, bottom = np.arange(len(normal.startup)), np.zeros(len(normal.startup))
+    for label, (times, colour) in parts.items():
+        if not times.any():
+            continue
+        height = times / TIME_UNITS[unit]
+        ax.bar(place, height, WIDTH, bottom=bottom, color=colour, label=label)
+        bottom += height
+    end = result.time / TIME_UNITS[unit]
+    ax.axhline(end, color=BLACK, lw=0.8, ls="--", label="end of the request")
+    ax.set_ylabel(f"time [{unit}]")
+    ax.set_ylim(0, 1.05 * end)
+    _legend_above(ax)
+
+
+def _throughput(ax: "Axes", result: RequestSimulation) -> None:
+    """Draw the throughput of each server in the three modes."""
+    place = np.arange(len(result.normal.startup))
+    each = WIDTH / len(MODES)
+    highest = float(result.normal.disk_rate.max())
+    for i, mode in enumerate(MODES):
+        label, colour = NAMES[mode]
+        rate = result.times[mode].throughput
+        highest = max(highest, float(rate.max()))
+        at = place + (i - 1) * each
+        ax.bar(at, rate / MEGABYTE, each, color=colour, label=label)
+    edges = np.stack([place - 0.5, place + 0.5])
+    rates = np.stack([result.normal.disk_rate] * 2) / MEGABYTE
+    ax.plot(edges.T.ravel(), rates.T.ravel(), color=BLACK, lw=0.8, label="rate of the file system")
+    ax.set_ylabel("throughput [MB/s]")
+    ax.set_ylim(0, 1.05 * highest / MEGABYTE)
+    _legend_above(ax)
+
+
+def _legend_above(ax: "Axes") -> None:
+    """Explain the bars in one line, where none are."""
+    ax.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=5, fontsize="small", frameon=False)
+
+
+def _name_servers(ax: "Axes", servers: int) -> None:
+    ax.set_xlim(-0.5, servers - 0.5)
+    ax.set_xticks(range(0, servers, max(1, servers // 16)))
+    ax.tick_params(axis="x", length=0)
+    ax.set_xlabel("server")
