@@ -13,7 +13,6 @@ than 25 % [D]. The reasons are which of its messages, subchunks and bytes do as 
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from typing import Final
 
 import numpy as np
@@ -22,7 +21,7 @@ from parcast.aliases import Array
 from parcast.arrays.batches import EqualArrays
 from parcast.arrays.costs import Costs
 from parcast.arrays.geometry import Ints
-from parcast.arrays.law import Options, RequestTime, request_time, tables_of
+from parcast.arrays.law import Options, RequestTime, request_times, tables_of
 from parcast.arrays.overlaps import Overlaps
 from parcast.arrays.simulation.result import MODES, Imbalance, Limit, RequestSimulation
 from parcast.units import format_quantity
@@ -40,7 +39,7 @@ def simulate_request(
 ) -> RequestSimulation:
     """Times of a request in the three modes; arguments are those of `request_time`."""
     options = Options() if options is None else options
-    times = {mode: request_time(arrays, costs, replace(options, infinite=mode)) for mode in MODES}
+    times = request_times(arrays, costs, options, [*MODES])
     return RequestSimulation(
         times=times,
         options=options,
