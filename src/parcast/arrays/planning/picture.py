@@ -1,4 +1,4 @@
-"""The picture of plans: the time of every plan over servers, and what the best of each consists of.
+"""The picture of plans: times over servers, and what the best of each number consists of.
 
 Above, a point for each plan; the best of each number of servers are joined, with a marker for what
 limits them. Below, the parts of their time: what vanishes with infinitely fast disks, what
