@@ -1,5 +1,7 @@
 """`plan_io`: how many I/O servers for the arrays of a program, and which schema."""
 
+from __future__ import annotations
+
 import re
 from collections.abc import Sequence
 from dataclasses import replace

@@ -91,7 +91,7 @@ def _table(plans: Sequence[Plan], *, title: str = "") -> Table:
 
 
 def _facts(result: RequestPlan) -> Iterator[Fact]:
-    """Why this plan is the best, what limits it, and how other libraries are told of it."""
+    """Why this plan is the best, what limits it, and what to set in other libraries."""
     for i, text in enumerate(result.reasons):
         yield Fact("" if i else "why", text)
     yield Fact("limited by", LIMITED[result.simulation.limited_by])
