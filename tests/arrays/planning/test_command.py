@@ -36,7 +36,7 @@ def test_the_answer_comes_first_and_fits_the_width(plan, monkeypatch, columns):
     lines = said.out.splitlines()
     assert max(map(len, lines)) <= columns
     assert lines[0].startswith("Write of 2,048 arrays of 32x16x16 (134 MB) by 24 clients: 6 ser")
-    assert "limited by  the file system" in lines
+    assert "limited by  the file system: a disk is used for at least 90% of the time" in lines
     assert any(line.startswith("warning:    No costs of a machine were given") for line in lines)
     assert "warning" not in plan(*SMALL, *COSTS).out
 

@@ -200,7 +200,7 @@ def test_a_person_sees_the_best_of_each_number_and_other_schemas():
     )
     assert why.endswith(f"takes {result.fastest.time:.3f} s, 27% less")
     assert "            7 servers: 14.5 s, 40% more" in lines
-    assert "limited by  the file system" in lines
+    assert "limited by  the file system: a disk is used for at least 90% of the time" in lines
     assert "            ADIOS2: NumAggregators 6" in lines
     assert lines[-1] == "16 of 38 plans are shown. All of them: to_document()."
     assert len(result.to_sheet(show_all=True).tables[0].forms[0].columns[0].cells) == 38

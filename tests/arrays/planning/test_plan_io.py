@@ -123,6 +123,18 @@ def test_a_schema_that_matters_little_is_said_so():
     assert any("the schema matters little" in text for text in reasons)
 
 
+def test_the_evidence_of_the_limit_is_the_rule_of_the_simulation():
+    for costs in (SP2, with_servers(SP2, write_rate=1e9)):
+        result = parcast.plan_io("64x64x64", "2x2x2", costs=costs, servers=[8])
+        normal, disks, network = (x.time for x in result.simulation.times.values())
+        used = result.simulation.normal.utilisation.max() >= 0.9
+        said = " ".join(str(result).split())
+        assert ("a disk is used for at least 90%" in said) == used
+        assert ("save at least a fifth" in said) == (not used and disks >= 1.25 * network)
+        assert ("save less than a fifth" in said) == (not used and disks < 1.25 * network)
+        assert normal >= disks >= network
+
+
 # Settings
 
 

@@ -130,6 +130,9 @@ def share(text: str, option: str) -> float:
 @click.option("--batch", is_flag=True, help="Many small arrays share a message.")
 @click.option("--contention", is_flag=True, help="Count what clients do for several servers.")
 @click.option(
+    "--overlap-rendezvous", is_flag=True, help="Count the transfer of a large message once."
+)
+@click.option(
     "--settings",
     type=OneOf(TOOLS),
     metavar="NAME",

@@ -52,6 +52,7 @@ def plan_io(
     writer: Writer = "write-behind",
     batch: Literal[True, False] | int = False,
     contention: bool = False,
+    overlap_rendezvous: bool = False,
 ) -> RequestPlan:
     r"""Choose I/O servers and how arrays that a program writes or reads are distributed over them.
 
@@ -96,6 +97,9 @@ def plan_io(
         Arrays whose data share a message; True: as many as a buffer holds. [1]
     contention : bool, default False
         Whether clients that serve several servers bound the time from below.
+    overlap_rendezvous : bool, default False
+        Whether the transfer of a message sent by rendezvous counts once, in the receive call of
+        the server, instead of in the handling of the client as well.
 
     Returns
     -------
@@ -156,7 +160,13 @@ def plan_io(
         most=as_whole("subchunk", most, least=1, hint="Give bytes; 1 MiB is usual."),
         objective=objective,
         within=WITHIN if within is None else within,
-        options=Options(operation=operation, writer=writer, batch=batch, contention=contention),
+        options=Options(
+            operation=operation,
+            writer=writer,
+            batch=batch,
+            contention=contention,
+            overlap_rendezvous=overlap_rendezvous,
+        ),
     )
     return replace(planned, machine=machine, notes=notes)
 

@@ -6,6 +6,7 @@ from typing import Final
 from parcast.arrays.planning.reasons import range_text, schema_text
 from parcast.arrays.planning.result import Plan, RequestPlan
 from parcast.arrays.planning.settings import NAMES
+from parcast.arrays.simulation.result import Limit
 from parcast.arrays.simulation.sheet import LIMITED, balance_facts
 from parcast.show.sheet import Column, Fact, Form, Sheet, Table
 from parcast.units import TIME_UNITS, format_quantity, percent
@@ -13,6 +14,13 @@ from parcast.words import common_unit, counted, rounded
 
 DIGITS: Final = 4
 MOST_ROWS: Final = 8
+EVIDENCE: Final[dict[Limit, str]] = {  # by the rule of parcast.arrays.simulation.simulate
+    "file system": "a disk is used for at least 90% of the time",
+    "communication": "no disk is used for 90% of the time, and were disks infinitely fast, such a "
+    "network would save at least a fifth",
+    "computation": "no disk is used for 90% of the time, and were disks infinitely fast, such a "
+    "network would save less than a fifth",
+}
 LEGEND: Final = "used: share of the rates of the file systems; clients: that a subchunk overlaps"
 
 
@@ -94,7 +102,8 @@ def _facts(result: RequestPlan) -> Iterator[Fact]:
     """Why this plan is the best, what limits it, and what to set in other libraries."""
     for i, text in enumerate(result.reasons):
         yield Fact("" if i else "why", text)
-    yield Fact("limited by", LIMITED[result.simulation.limited_by])
+    limit = result.simulation.limited_by
+    yield Fact("limited by", f"{LIMITED[limit]}: {EVIDENCE[limit]}")
     shares = (f"{name} {percent(share)}" for name, share in result.best.parts.items())
     yield Fact("time is", ", ".join(shares))
     yield from balance_facts(result.simulation.imbalances)

@@ -85,7 +85,7 @@ def _warnings(
         busy = format_quantity(normal.bound.time, "time")
         yield (
             f"The {normal.bound.resource} would be busy for {busy}, longer than the servers: the "
-            "time is too low. contention=True counts it."
+            "time is too low. Count it with contention=True (--contention)."
         )
     protocol = costs.protocol
     if options.operation == "read" or options.overlap_rendezvous:
@@ -97,7 +97,7 @@ def _warnings(
             yield (
                 "Where a subchunk overlaps one client only, its transfer counts both in the "
                 "handling of the client and in the receive call of the server. "
-                "overlap_rendezvous=True counts it once."
+                "Count it once with overlap_rendezvous=True (--overlap-rendezvous)."
             )
             return
 
