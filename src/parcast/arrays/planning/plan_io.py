@@ -137,17 +137,6 @@ def plan_io(
             got=f"{within:g}",
             hint="Leave one out.",
         )
-    if inner is not None and storage is None:
-        raise ParameterError(
-            "inner",
-            must=("be left out without ", Argument("storage")),
-            got=shown(inner),
-            hint="Give the extents of the storage chunks.",
-        )
-    stored = None
-    if storage is not None:
-        inside = None if inner is None else numbers_of("inner", inner, "32x64x64")
-        stored = StorageChunks(numbers_of("storage", storage, "64x64x64"), inside)
     most = quantity(subchunk, "size", name="subchunk") if isinstance(subchunk, str) else subchunk
     planned = plan_request(
         chunks,
@@ -155,7 +144,7 @@ def plan_io(
         itemsize=itemsize,
         servers=servers,
         number=arrays,
-        storage=stored,
+        storage=_storage_of(storage, inner),
         policy=policy,
         most=as_whole("subchunk", most, least=1, hint="Give bytes; 1 MiB is usual."),
         objective=objective,
@@ -199,6 +188,21 @@ def element_size(dtype: DTypeLike) -> int:
             hint=meant.strip() or "float64 is usual.",
         )
     return known.itemsize
+
+
+def _storage_of(storage: Any, inner: Any) -> StorageChunks | None:
+    """Storage chunks, if there are any."""
+    if storage is None and inner is not None:
+        raise ParameterError(
+            "inner",
+            must=("be left out without ", Argument("storage")),
+            got=shown(inner),
+            hint="Give the extents of the storage chunks.",
+        )
+    if storage is None:
+        return None
+    inside = None if inner is None else numbers_of("inner", inner, "32x64x64")
+    return StorageChunks(numbers_of("storage", storage, "64x64x64"), inside)
 
 
 def _costs_of(costs: Any) -> tuple[str, Costs, tuple[str, ...]]:
