@@ -19,7 +19,7 @@ Requests are evaluated once for each different point: p, d, and what else varies
 """
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from functools import cached_property, lru_cache, partial
 from math import prod
 from typing import Annotated, Any, ClassVar, Final, Literal, NamedTuple, TypeAlias
@@ -45,7 +45,7 @@ from parcast.units import shown
 
 CUBIC: Final = "cubic"
 KNOWN: Final = 1 << 16  # points whose requests are kept
-SCHEMA_KEYS: Final = ("server_schema", "server_mesh", "policy", "subchunk")
+SCHEMA_KEYS: Final = ("server_schema", "server_mesh", "subchunk")
 
 Counts: TypeAlias = tuple[Amount, ...]
 
@@ -210,9 +210,7 @@ class ArrayIO(IoLaw):
     arrays: Annotated[Amount, Of("count", name="io.arrays")] = parameter(
         "1", "Equal arrays in a request."
     )
-    operation: Operation = Field(
-        default="write", description="Whether a request writes or reads."
-    )
+    operation: Operation = Field(default="write", description="Whether a request writes or reads.")
     client_schema: Letters | None = Field(
         default=None,
         description="Distribution over the processors: B (block) or * (whole) for each dimension; "
@@ -285,6 +283,11 @@ class ArrayIO(IoLaw):
             yield from self._of_length(key, dimensions)
         for key in ("storage_chunk", "inner_chunk"):
             yield from self._of_length(key, dimensions)
+        for key in ("itemsize", "arrays", "servers", "subchunk"):
+            amount = getattr(self, key)
+            if amount is not None and amount.spread > 0:
+                fault = "must have no +-, as it is a count. Leave out its +-."
+                yield Problem(field=key, message=fault)
         if (self.dtype is None) == (self.itemsize is None):
             fault = 'must be given, or itemsize. Write for example dtype = "float64".'
             if self.dtype is not None:
@@ -296,7 +299,7 @@ class ArrayIO(IoLaw):
                 yield Problem(field="inner_chunk", message=fault)
             return
         for key in SCHEMA_KEYS:
-            if key in self.model_fields_set and key != "policy":
+            if key in self.model_fields_set:
                 fault = "cannot be combined with storage_chunk. Leave out one of them."
                 yield Problem(field=key, message=fault)
 
@@ -342,13 +345,9 @@ class ArrayIO(IoLaw):
     @cached_property
     def _uses(self) -> tuple[str, ...]:
         """Entries of a point that requests depend on, p and d first."""
-        listed = (self.shape, self.client_mesh, self.server_mesh)
-        others = (self.storage_chunk, self.inner_chunk)
-        counts = [x for each in (*listed, *others) if isinstance(each, tuple) for x in each]
-        amounts = [*counts, *(amount for _, amount in self.amounts())]
-        axes = {axis for amount in amounts for axis in amount.expression.axes} | {"p"}
-        names = {name for amount in amounts for name in (amount.name, f"{amount.name}*")}
-        return (*sorted(axes, key=lambda axis: (axis != "p", axis)), *sorted(names))
+        axes = sorted(self.axes() | {"p"}, key=lambda axis: (axis != "p", axis))
+        names = sorted(name for name, _ in self.amounts())
+        return (*axes, *names, *(f"{name}*" for name in names))
 
     @cached_property
     def _known(self) -> Any:
@@ -393,23 +392,19 @@ class ArrayIO(IoLaw):
     def _numbers(self, counts: Counts | None, at: Point) -> tuple[int, ...]:
         return tuple(_whole(amount, at) for amount in counts or ())
 
-    def _clients(self, count: int, shape: Sequence[int], at: Point) -> tuple[int, ...]:
+    def _clients(self, count: int, shape: tuple[int, ...], at: Point) -> tuple[int, ...]:
         """Mesh of the clients."""
         schema = self.client_schema or BLOCK * len(shape)
-        if self.client_mesh == CUBIC or count == 1:
-            return cubic_mesh(count, schema, tuple(shape))
-        mesh = self._numbers(self.client_mesh, at)
-        return _fitting("client_mesh", mesh, self.client_schema, count, f"p = {count}")
+        given, is_free = self.client_mesh, self.client_schema is None
+        return _mesh_of("client", given, schema, shape=shape, count=count, at=at, is_free=is_free)
 
-    def _servers(self, count: int, shape: Sequence[int], at: Point) -> tuple[int, ...]:
+    def _servers(self, count: int, shape: tuple[int, ...], at: Point) -> tuple[int, ...]:
         """Mesh of the servers; () where they have whole storage chunks."""
         if self.storage_chunk is not None:
             return ()
         schema = self.server_schema or BLOCK + WHOLE * (len(shape) - 1)
-        if self.server_mesh == CUBIC or count == 1:
-            return cubic_mesh(count, schema, tuple(shape))
-        mesh = self._numbers(self.server_mesh, at)
-        return _fitting("server_mesh", mesh, self.server_schema, count, f"{count} servers")
+        given, is_free = self.server_mesh, self.server_schema is None
+        return _mesh_of("server", given, schema, shape=shape, count=count, at=at, is_free=is_free)
 
 
 class _Layout(NamedTuple):
@@ -463,8 +458,8 @@ def cubic_mesh(count: int, schema: str, shape: tuple[int, ...]) -> tuple[int, ..
         return (1,) * len(schema)
     if not along:
         raise ParameterError(
-            "the schema of several nodes",
-            must="have a B",
+            "schema",
+            must=f"have a B for {count} nodes",
             got=schema,
             hint="Distribute at least one dimension.",
         )
@@ -480,22 +475,35 @@ def cubic_mesh(count: int, schema: str, shape: tuple[int, ...]) -> tuple[int, ..
     return tuple(whole)
 
 
-def _fitting(
-    key: str, mesh: tuple[int, ...], schema: str | None, count: int, where: str
+def _mesh_of(
+    nodes: str,
+    given: str | Counts,
+    schema: str,
+    *,
+    shape: tuple[int, ...],
+    count: int,
+    at: Point,
+    is_free: bool,
 ) -> tuple[int, ...]:
-    """Give a mesh that has as many positions as there are nodes, and fits the schema."""
-    text = "x".join(map(str, mesh))
+    """Mesh of so many clients or servers; where its schema `is_free` a list determines it."""
+    if isinstance(given, str) or count == 1:
+        try:
+            return cubic_mesh(count, schema, shape)
+        except ParameterError as refusal:
+            raise refusal.named(f"io.{nodes}_schema") from None
+    mesh = tuple(_whole(amount, at) for amount in given)
     if prod(mesh) != count:
+        axis = "p" if nodes == "client" else "number of servers"
         raise ParameterError(
-            f"io.{key}",
-            must=f"have {count} positions at {where}" if key == "client_mesh" else f"fit {where}",
-            got=f"{text} = {prod(mesh)}",
-            hint='Leave that one out, write formulas in p or d, or use "cubic".',
+            f"io.{nodes}_mesh",
+            must=f"have as many positions as there are {nodes}s, {count}",
+            got=f"{'x'.join(map(str, mesh))} = {prod(mesh)}",
+            hint=f'Leave that {axis} out, write formulas in p and d, or use "cubic".',
         )
     try:
-        as_schema(schema, mesh)
+        as_schema(None if is_free else schema, mesh)
     except ParameterError as refusal:
-        raise refusal.named(f"io.{key}") from None
+        raise refusal.named(f"io.{nodes}_mesh") from None
     return mesh
 
 

@@ -130,7 +130,7 @@ def read_description(
         faults.refuse(f"must describe a {kind.__name__.lower()}, but is empty. Write {expected}.")
     if refuse_other is not None:
         refuse_other(keys, faults)
-    folder = _FOLDER.set(os.path.dirname(os.fspath(path)))
+    folder = _FOLDER.set(os.path.dirname(name))
     try:
         return kind(**keys)
     except DescriptionError as refusal:
