@@ -1,4 +1,4 @@
-"""I/O of a phase by the law of array I/O: the fixtures of the law, the rules of meshes, refusals."""
+"""I/O of a phase by the law of array I/O: fixtures, the rules of meshes, refusals."""
 
 import pickle
 from math import prod

@@ -25,7 +25,14 @@ from math import prod
 from typing import Annotated, Any, ClassVar, Final, Literal, NamedTuple, TypeAlias
 
 import numpy as np
-from pydantic import BeforeValidator, Field, PlainValidator, WithJsonSchema, model_validator
+from pydantic import (
+    BeforeValidator,
+    Field,
+    PlainSerializer,
+    PlainValidator,
+    WithJsonSchema,
+    model_validator,
+)
 
 from parcast.arrays.batches import EqualArrays
 from parcast.arrays.chunks import mesh_chunks
@@ -96,13 +103,22 @@ _LIST: Final = {
 }
 
 
-def _listed(name: str) -> tuple[PlainValidator, WithJsonSchema]:
-    return PlainValidator(partial(_counts, name)), WithJsonSchema(_LIST)
+def _texts(given: str | Counts | None) -> str | list[str] | None:
+    """Write a list as it is read."""
+    return [amount.text for amount in given] if isinstance(given, tuple) else given
 
 
-def _rule(name: str) -> tuple[PlainValidator, WithJsonSchema]:
+_WRITTEN: Final = PlainSerializer(_texts)
+_Marks: TypeAlias = tuple[PlainValidator, PlainSerializer, WithJsonSchema]
+
+
+def _listed(name: str) -> _Marks:
+    return PlainValidator(partial(_counts, name)), _WRITTEN, WithJsonSchema(_LIST)
+
+
+def _rule(name: str) -> _Marks:
     either = {"anyOf": [{"const": CUBIC, "type": "string"}, _LIST]}
-    return PlainValidator(partial(_mesh, name)), WithJsonSchema(either)
+    return PlainValidator(partial(_mesh, name)), _WRITTEN, WithJsonSchema(either)
 
 
 def _letters(given: object) -> object:
@@ -264,6 +280,14 @@ class ArrayIO(IoLaw):
         "of this one, or its tables [phase.io.costs.clients], .servers and .messages."
     )
 
+    @classmethod
+    def model_json_schema(cls, *args: Any, **kwargs: Any) -> dict[str, Any]:
+        """Give the JSON Schema of the table: costs are tables, or the path of their file."""
+        schema = super().model_json_schema(*args, **kwargs)
+        costs = schema["properties"]["costs"]
+        costs["anyOf"] = [{"type": "string"}, {"$ref": costs.pop("$ref")}]
+        return schema
+
     @model_validator(mode="before")
     @classmethod
     def _has_costs(cls, keys: object) -> object:
@@ -299,7 +323,7 @@ class ArrayIO(IoLaw):
                 yield Problem(field="inner_chunk", message=fault)
             return
         for key in SCHEMA_KEYS:
-            if key in self.model_fields_set:
+            if str(getattr(self, key)) != str(type(self).model_fields[key].default):
                 fault = "cannot be combined with storage_chunk. Leave out one of them."
                 yield Problem(field=key, message=fault)
 

@@ -28,7 +28,7 @@ Compression by the server takes s/rate, in the thread that writes where there is
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import gcd
 from typing import Final, Literal, NamedTuple
 
@@ -103,6 +103,10 @@ def written_behind(parts: Sequence[Sequences], costs: ServerCosts) -> Array:
     ok = costs.cache >= costs.partition
     hint = 'Use writer = "sync" for a file system without a cache.'
     require("cache of servers", costs.cache, ok, must="be at least a partition", hint=hint)
+    # A cache that holds all there is need not be larger, and infinite ones have no differences.
+    everything = sum((part.number * part.counts for part in parts), start=np.zeros(1))
+    cache = np.minimum(costs.cache, everything + costs.partition)
+    costs = replace(costs, cache=np.maximum(cache, costs.partition))
     rate = costs.write_rate
     dirty, waited, offset = np.zeros(len(rate)), np.zeros(len(rate)), np.zeros(len(rate), np.int64)
     time = np.zeros(len(rate))

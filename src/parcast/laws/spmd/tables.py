@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from functools import cached_property
 from typing import Annotated, Any, ClassVar, Literal, NamedTuple
 
-from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
+from pydantic import BeforeValidator, Field, SerializeAsAny, WithJsonSchema, model_validator
 
 from parcast.aliases import Array
 from parcast.descriptions.amount import Amount, Point
@@ -245,7 +245,9 @@ class SpmdTables(Phase):
     )
     compute: Computing = Computing()
     communication: Communication = Communication()
-    io: Annotated[InputOutput | IoLaw, BeforeValidator(io_of)] = InputOutput()
+    io: Annotated[SerializeAsAny[InputOutput | IoLaw], BeforeValidator(io_of)] = Field(
+        default=InputOutput(), description="I/O of a cycle: its own keys, or those of a law of it."
+    )
 
     @model_validator(mode="before")
     @classmethod
