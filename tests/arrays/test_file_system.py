@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from parcast.arrays.batches import EqualArrays
 from parcast.arrays.file_system import write_map
 from parcast.arrays.law import Options, request_time
 from tests.arrays import reference
@@ -31,6 +32,14 @@ def test_writes_are_composed_as_if_one_followed_the_other(writes, cache, dirty, 
     expected = [after, waited]
     made = composed.power(power).applied(np.array([dirty]))
     assert [float(x[0]) for x in made] == pytest.approx(expected, abs=1e-9)
+
+
+def test_a_cache_without_limit_is_one_that_holds_everything():
+    table = EqualArrays(table_of((32, 16, 16), (2, 4, 4), (8, 1, 1)), 300)
+    unlimited, large = (
+        request_time(table, with_servers(SP2, cache=cache)).time for cache in (np.inf, 1e9)
+    )
+    assert unlimited == large
 
 
 @pytest.mark.parametrize("writer", WRITERS)
