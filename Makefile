@@ -34,7 +34,7 @@ format: .venv/.test  ## rewrite the code as lint wants it
 	touch $@
 
 .venv/.test: .venv/.demo
-	$(BIN)/python -m pip install --quiet --editable '.[mpi,features]' --group test
+	$(BIN)/python -m pip install --quiet --editable '.[mpi,features,arrays]' --group test
 	touch $@
 
 benchmark: .venv/.demo  ## beside Extra-P, SciPy and SimPy, in an environment of their own

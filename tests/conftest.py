@@ -13,12 +13,15 @@ import pytest
 from hypothesis import settings
 
 from parcast.cli import cli
-from parcast.cli.failures import run
+from parcast.cli.failures import run as run_command
+from parcast.mpi.find import find_mpi
+from parcast.mpi.leftovers import TOKEN, kill_processes_of, processes_of
 
 settings.register_profile("reproducible", derandomize=True, deadline=None)
 settings.load_profile("reproducible")
 
 ROOT = Path(__file__).parents[1]
+LIMIT = 60.0  # of a program on ranks [s]
 TIMES = "p,time_s\n1,100\n2,52\n4,28\n8,16\n"
 TWO_MACHINES = "machine,p,time_s\n" + "".join(
     f"{machine},{row}\n"
@@ -71,7 +74,7 @@ def parcast(capsys, monkeypatch):
         text = stdin.encode() if isinstance(stdin, str) else stdin
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text)))
         capsys.readouterr()
-        status = run(cli, [str(arg) for arg in args])
+        status = run_command(cli, [str(arg) for arg in args])
         said = capsys.readouterr()
         return Said(status, said.out, said.err)
 
@@ -123,3 +126,65 @@ def process():
         return Said(said.returncode, (said.stdout or b"").decode(), said.stderr.decode())
 
     return start
+
+
+@pytest.fixture
+def started(tmp_path):
+    """Start a program, on ranks if they are counted; nothing of it is left at the end."""
+    token = f"test-{os.urandom(8).hex()}"
+    processes = []
+
+    def start(program, *arguments, ranks=None, **variables):
+        mpi = find_mpi()
+        mpiexec = [] if ranks is None else [mpi.mpiexec, "-n", str(ranks)]
+        if isinstance(program, str):
+            path = tmp_path / "program.py"
+            path.write_text(program)
+            program = path
+        process = subprocess.Popen(
+            [*mpiexec, sys.executable, str(program), *map(str, arguments)],
+            env=os.environ
+            | mpi.environment(crowded=True)
+            | {"PYTHONPATH": str(ROOT / "src"), TOKEN: token}
+            | variables,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            cwd=tmp_path,
+            start_new_session=True,
+        )
+        process.token = token
+        processes.append(process)
+        return process
+
+    yield start
+    for process in processes:
+        process.kill()
+        process.communicate()
+    kill_processes_of(token)
+
+
+@pytest.fixture
+def ran(started):
+    """Run a program to its end; give its status, output and messages."""
+
+    def run(program, *arguments, limit=LIMIT, **keys):
+        process = started(program, *arguments, **keys)
+        out, err = process.communicate(timeout=limit)
+        return process.returncode, out, err
+
+    return run
+
+
+@pytest.fixture
+def gone():
+    """Tell whether all processes of a program have ended, after a while."""
+
+    def wait(process, seconds=10.0):
+        end = time.monotonic() + seconds
+        while (left := processes_of(process.token)) and time.monotonic() < end:
+            time.sleep(0.05)
+        return not left
+
+    return wait

@@ -1,4 +1,27 @@
 """Collective array I/O: arrays of a parallel program, written and read through I/O servers.
 
-The geometry of arrays on clients and servers, the law of a request, its simulation, and plans.
+The geometry of arrays on clients and servers, the law of a request, its simulation, and plans;
+the library that writes and reads; and the files.
 """
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from parcast.arrays.library.distribution import Block, Boxes
+    from parcast.arrays.library.session import connect
+
+__all__ = ["Block", "Boxes", "connect"]
+
+HOMES: Final = {
+    "Block": "parcast.arrays.library.distribution",
+    "Boxes": "parcast.arrays.library.distribution",
+    "connect": "parcast.arrays.library.session",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Load a name of the library when it is first asked for."""
+    if name not in HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(HOMES[name]), name)

@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from parcast.errors import Argument, ParameterError, as_number, as_whole, require
+from parcast.mpi.payload import EMPTY
 from parcast.pipeline.engine.job import Job
 from parcast.pipeline.engine.static import require_static
-from parcast.pipeline.engine.tree import EMPTY
 from parcast.pipeline.merges import known_merge
 from parcast.pipeline.serving import server_stage
 from parcast.units import shown

@@ -19,11 +19,12 @@ from parcast.errors import (
 )
 from parcast.files.document import check_place
 from parcast.mpi.launched import world
+from parcast.mpi.payload import EMPTY
 from parcast.pipeline.arguments import job_of, require_ranks
 from parcast.pipeline.engine.checkpoint import has_manifest
 from parcast.pipeline.engine.job import Job, Reduction
 from parcast.pipeline.engine.session import Outcome, agreed, run_here
-from parcast.pipeline.engine.tree import EMPTY, Merge
+from parcast.pipeline.engine.tree import Merge
 from parcast.pipeline.outcome import result_of, traced
 from parcast.pipeline.result import PipelineResult
 from parcast.pipeline.trace import write_trace

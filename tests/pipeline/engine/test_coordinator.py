@@ -7,6 +7,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from parcast.mpi.payload import EMPTY
 from parcast.pipeline.engine.coordinator import (
     LONG,
     MOST_GRANTED,
@@ -17,7 +18,7 @@ from parcast.pipeline.engine.coordinator import (
     Grant,
     Held,
 )
-from parcast.pipeline.engine.tree import EMPTY, Combiner, Merge, Node
+from parcast.pipeline.engine.tree import Combiner, Merge, Node
 
 MERGE = Merge(lambda a, b: f"({a}{b})")
 

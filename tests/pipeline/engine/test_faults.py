@@ -38,7 +38,7 @@ TOLD = {
     r"file or directory\. Choose another directory\.",
     "no place": r"ParameterError: missing/trace\.jsonl must be in a folder that exists\. Make it",
     "checkpoint": r"RunFailed: .*file/below cannot be used for the files of the checkpoint: not ",
-    "disk": r"RunFailed: A result of .* bytes cannot be written to .*: no space left on device\. "
+    "disk": r"RunFailed: A result of .* kB cannot be written to .*: no space left on device\. "
     r"Choose a directory with more space, allow more memory, or use more shards\.",
     "disk of checkpoint": r"RunFailed: The checkpoint cannot be written to .*small: no space left "
     r"on device\. Choose another folder\.",

@@ -15,18 +15,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from parcast.errors import FileProblems, ParameterError, RunFailed
-from parcast.pipeline.engine import payload, store
+from parcast.mpi import payload
+from parcast.mpi.messages import Alone
+from parcast.mpi.payload import EMPTY, packed, portable, read_value, size_of, unpacked
+from parcast.pipeline.engine import store
 from parcast.pipeline.engine.associativity import Checked, same
-from parcast.pipeline.engine.channel import Alone
 from parcast.pipeline.engine.checkpoint import Checkpoint, has_manifest
 from parcast.pipeline.engine.coordinator import Held
 from parcast.pipeline.engine.items import SLOW, Items, stopped_by_interrupt
 from parcast.pipeline.engine.job import Job, Skipped
 from parcast.pipeline.engine.limits import Alarm, Limit, Turn
-from parcast.pipeline.engine.payload import packed, portable, read_value, size_of, unpacked
 from parcast.pipeline.engine.starting import LONGEST_ADDRESS, _last_said, address
 from parcast.pipeline.engine.store import Store
-from parcast.pipeline.engine.tree import EMPTY, Combiner, Merge, Node, aligned_level, root_level
+from parcast.pipeline.engine.tree import Combiner, Merge, Node, aligned_level, root_level
 from parcast.pipeline.engine.worker import Host, HostItems
 from parcast.pipeline.engine.working import Unsendable, Work, sendable
 
@@ -150,7 +151,7 @@ def test_a_full_disk_is_told_and_leaves_no_part_of_a_file(tmp_path, monkeypatch)
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     monkeypatch.setattr(payload.pickle, "dump", full)
-    with pytest.raises(RunFailed, match=r"A result of 8.*e\+04 bytes cannot be written to .*: no"):
+    with pytest.raises(RunFailed, match=r"A result of 80\.1 kB cannot be written to .*: no"):
         Store(tmp_path, 100.0).put(Node(0, 0, 0), np.zeros(10_000))
     assert not list(tmp_path.iterdir())
     assert store.SMALLEST_SPILLED > 100
@@ -388,11 +389,12 @@ def test_a_task_is_tried_again_and_setup_runs_once():
 def test_items_are_asked_for_ahead_and_large_messages_block_nobody():
     ours, theirs = Pipe()
     large = b"x" * 4_000_000
-    asked = []
+    asked, may_answer = [], threading.Event()
 
     def process():
         while True:
             message = pickle.loads(theirs.recv_bytes())
+            may_answer.wait()
             asked.append(message[:1] if message[0] == "reduction" else message)
             if message[0] == "stop":
                 return
@@ -405,6 +407,7 @@ def test_items_are_asked_for_ahead_and_large_messages_block_nobody():
     items = HostItems(host, None)
     assert not items.is_ready()  # they are asked for now
     assert items.asked
+    may_answer.set()
     assert host.ask("reduction", large) is None
     assert items.is_ready()
     assert items.asked is None

@@ -14,7 +14,7 @@ from types import FrameType
 from typing import Any, Final
 
 from parcast.errors import ParameterError, RunFailed
-from parcast.pipeline.engine.payload import size_of
+from parcast.mpi.payload import size_of
 from parcast.pipeline.engine.working import shortened
 from parcast.units import shown
 

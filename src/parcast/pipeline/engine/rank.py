@@ -18,16 +18,16 @@ from pathlib import Path
 from typing import Any, Final
 
 from parcast.errors import ParcastError, RunFailed
-from parcast.pipeline.engine.channel import Channel, Message
+from parcast.mpi.messages import Channel, Message
+from parcast.mpi.payload import EMPTY, packed, size_of
 from parcast.pipeline.engine.coordinator import Block, Input
 from parcast.pipeline.engine.desk import Place, span
 from parcast.pipeline.engine.job import Job, Reduction
 from parcast.pipeline.engine.limits import Alarm, Limit, TimeUp, Turn
-from parcast.pipeline.engine.payload import packed, size_of
 from parcast.pipeline.engine.recording import Lap, Notes
 from parcast.pipeline.engine.root import Root
 from parcast.pipeline.engine.store import Store
-from parcast.pipeline.engine.tree import EMPTY, Node
+from parcast.pipeline.engine.tree import Node
 from parcast.pipeline.engine.working import Work, function_failed, sendable, server_failed
 
 OFTEN: Final = 0.002  # between items, messages are looked after so often [s]

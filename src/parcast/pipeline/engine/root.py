@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from parcast.errors import ParcastError, RunFailed
+from parcast.mpi.payload import EMPTY
 from parcast.pipeline.engine.checkpoint import Checkpoint
 from parcast.pipeline.engine.coordinator import (
     Combine,
@@ -18,7 +19,7 @@ from parcast.pipeline.engine.coordinator import (
 from parcast.pipeline.engine.items import Items
 from parcast.pipeline.engine.job import Job, Skipped
 from parcast.pipeline.engine.static import StaticCoordinator
-from parcast.pipeline.engine.tree import EMPTY, Node
+from parcast.pipeline.engine.tree import Node
 from parcast.pipeline.remaining import Remaining
 
 OFTEN: Final = 0.2  # that progress is told [s]

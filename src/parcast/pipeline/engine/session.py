@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from parcast.errors import ParcastError, RunFailed
 from parcast.mpi.find import available_cores
 from parcast.mpi.folders import failing_for, folder_for
+from parcast.mpi.messages import Alone, Channel, MpiChannel
+from parcast.mpi.payload import EMPTY
 from parcast.pipeline.clocks import Clock, Sample, clock_from
-from parcast.pipeline.engine.channel import Alone, Channel, MpiChannel
 from parcast.pipeline.engine.checkpoint import Checkpoint
 from parcast.pipeline.engine.desk import Place
 from parcast.pipeline.engine.items import Items, stopped_by_interrupt
@@ -24,7 +25,7 @@ from parcast.pipeline.engine.rank import Attendant, Rank
 from parcast.pipeline.engine.recording import Notes
 from parcast.pipeline.engine.root import Root
 from parcast.pipeline.engine.store import Store
-from parcast.pipeline.engine.tree import EMPTY, Combiner
+from parcast.pipeline.engine.tree import Combiner
 
 if TYPE_CHECKING:
     from mpi4py import MPI
@@ -135,7 +136,7 @@ def run_here(
         trips = _round_trips(own) if own is not None and job.is_traced else []
         begun = perf_counter()
         with ExitStack() as attended:
-            if own is not None and _may_use_threads():
+            if own is not None and channel.may_use_threads:
                 attended.enter_context(Attendant(rank))
             rank.run()
         share = Share(rank.notes, perf_counter() - begun, platform.node(), available_cores())
@@ -281,10 +282,3 @@ def _checkpoint(job: Job) -> Checkpoint | None:
         "every": job.every,
     }
     return Checkpoint(job.checkpoint, job.checkpoint_every, signature)
-
-
-def _may_use_threads() -> bool:
-    """Tell whether MPI lets two threads call it in turn."""
-    from mpi4py import MPI
-
-    return bool(MPI.Query_thread() >= MPI.THREAD_SERIALIZED)

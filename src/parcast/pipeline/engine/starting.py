@@ -24,12 +24,12 @@ from parcast.errors import ParameterError, ParcastError, RunFailed
 from parcast.mpi.find import INSTALL, available_cores
 from parcast.mpi.folders import failing_for, folder_for
 from parcast.mpi.launcher import Placement, Started, is_banner, reason_of, started_ranks
+from parcast.mpi.payload import portable
 from parcast.mpi.rank import PLACEMENT, REFUSAL
 from parcast.pipeline.engine.desk import ITEM, Ended, first_ended, places
 from parcast.pipeline.engine.items import Items, stopped_by_interrupt
 from parcast.pipeline.engine.job import Job, Server
 from parcast.pipeline.engine.limits import Alarm, Limit, TimeUp, Turn
-from parcast.pipeline.engine.payload import portable
 from parcast.pipeline.engine.session import PREFIX, Outcome, folder_of
 from parcast.pipeline.engine.working import sendable, server_failed
 

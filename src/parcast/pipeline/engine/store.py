@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from parcast.errors import RunFailed
-from parcast.pipeline.engine.payload import read_value, size_of, write_value
+from parcast.mpi.payload import read_value, size_of, write_value
 from parcast.pipeline.engine.tree import Node
 from parcast.units import format_quantity
 

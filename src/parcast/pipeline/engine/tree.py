@@ -8,20 +8,12 @@ bytes for every number of ranks.
 """
 
 from collections.abc import Callable, Sequence
-from enum import Enum
 from functools import reduce
-from typing import Any, Final, Generic, NamedTuple, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
+
+from parcast.mpi.payload import EMPTY, Nothing
 
 Value = TypeVar("Value")
-
-
-class Nothing(Enum):
-    """The result of no item, which no merge ever sees; a result may well be None."""
-
-    EMPTY = "empty"
-
-
-EMPTY: Final = Nothing.EMPTY
 
 
 class Node(NamedTuple):

@@ -18,10 +18,10 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any, Final
 
 from parcast.errors import ParcastError, RunFailed
+from parcast.mpi.payload import portable
 from parcast.pipeline.engine.desk import RANK, Place, finish, watched
 from parcast.pipeline.engine.items import Stopped, Supply
 from parcast.pipeline.engine.job import Job, Reduction
-from parcast.pipeline.engine.payload import portable
 from parcast.pipeline.engine.root import Root
 from parcast.pipeline.engine.session import Outcome, run_here
 from parcast.pipeline.engine.starting import JOB, address

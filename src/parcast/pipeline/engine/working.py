@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import Any, Final
 
 from parcast.errors import Argument, ParameterError, ParcastError, RunFailed
+from parcast.mpi.payload import EMPTY, packed
 from parcast.pipeline.engine.associativity import Checked
 from parcast.pipeline.engine.coordinator import Block
 from parcast.pipeline.engine.desk import ITEM, NONE, Place, span
 from parcast.pipeline.engine.job import Job, Reduction, Skipped
 from parcast.pipeline.engine.limits import Alarm
-from parcast.pipeline.engine.payload import packed
-from parcast.pipeline.engine.tree import EMPTY, Combiner
+from parcast.pipeline.engine.tree import Combiner
 from parcast.units import shown
 
 ENGINE: Final = Path(__file__).parent

@@ -10,10 +10,11 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from parcast.errors import require_kind
+from parcast.mpi.payload import EMPTY
 from parcast.pipeline.documents.document import Document, DocumentError, Reading
 from parcast.pipeline.documents.items import WorkItem
 from parcast.pipeline.documents.reading import read_documents
-from parcast.pipeline.engine.tree import EMPTY, Combiner
+from parcast.pipeline.engine.tree import Combiner
 from parcast.pipeline.features.lexicon import Lexicon, Totals, merged, of_faults
 from parcast.pipeline.features.phrases import DEFAULT_GRAMMAR, Grammar, find_phrases
 from parcast.pipeline.features.tagging import Tagger, load_tagger

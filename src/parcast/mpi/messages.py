@@ -11,8 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
 from parcast.errors import RunFailed
-from parcast.pipeline.engine.payload import packed, unpacked
-from parcast.pipeline.engine.tree import EMPTY
+from parcast.mpi.payload import EMPTY, packed, unpacked
 
 if TYPE_CHECKING:
     from mpi4py import MPI
@@ -37,6 +36,7 @@ class Channel(Protocol):
 
     rank: int
     size: int
+    may_use_threads: bool  # two of them, in turn
 
     @property
     def leaving(self) -> int:
@@ -58,6 +58,7 @@ class Alone:
     rank = 0
     size = 1
     leaving = 0
+    may_use_threads = True
 
     def __init__(self) -> None:
         self._own: list[Message] = []
@@ -115,6 +116,7 @@ class MpiChannel:
         self._heads: dict[int, deque[Arriving]] = {}  # of each rank, in the order they were sent
         self._bodies: list[Arriving] = []
         self._status = MPI.Status()
+        self.may_use_threads = bool(MPI.Query_thread() >= MPI.THREAD_SERIALIZED)
 
     @property
     def leaving(self) -> int:

@@ -13,12 +13,22 @@ import pickle
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
+from enum import Enum
 from itertools import islice
 from pathlib import Path
 from typing import IO, Any, Final, NamedTuple
 
 LEAST_BUFFER: Final = 1 << 16  # that travels by itself [B]
 SAMPLE: Final = 32  # members of a collection that are looked at for its size
+
+
+class Nothing(Enum):
+    """No value, where None may be one: of no item, or of a message that carries none."""
+
+    EMPTY = "empty"
+
+
+EMPTY: Final = Nothing.EMPTY
 
 
 class Packed(NamedTuple):

@@ -1,0 +1,1 @@
+"""The library: clients hold distributed arrays, servers direct the exchange and use the files."""

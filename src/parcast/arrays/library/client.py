@@ -1,0 +1,185 @@
+"""A client: it describes what it holds, and answers what servers ask of it."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from math import prod
+from typing import Any, TypeAlias
+
+from parcast.arrays.library.distribution import Array, Held, Part, Point
+from parcast.arrays.library.endpoint import Endpoint
+from parcast.arrays.library.gathering import inside, joined
+from parcast.arrays.library.schema import Operation, Stored
+from parcast.errors import ParcastError, RunFailed
+
+Boxes: TypeAlias = tuple[tuple[Point, Point], ...]  # start and counts of each
+
+
+@dataclass(frozen=True)
+class Described:
+    """What a client says of a request, for the client master to compare."""
+
+    operation: Operation
+    path: str
+    options: Mapping[str, Any]  # the same on all clients
+    arrays: tuple[tuple[str, Point, str, Boxes], ...] = ()  # name, shape, dtype, and what it holds
+    refusal: ParcastError | None = None  # of this client
+    storage: Mapping[str, Any] = field(default_factory=dict)  # of client 0: for the files alone
+
+
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """What a server did for a request. Times in seconds of wall time."""
+
+    server: int
+    seconds: float = 0.0  # from the schema message to the last byte
+    gathering: float = 0.0  # waiting for overlaps of clients
+    accessing: float = 0.0  # in calls of the file system
+    messages: int = 0  # requests to clients
+    subchunks: int = 0
+    size: int = 0  # of elements [B]
+
+
+@dataclass(slots=True)
+class Job:
+    """A request of this client that is under way."""
+
+    number: int
+    held: Sequence[Held]  # of each array; of a read, where its elements go
+    expected: int = 0  # elements that have not arrived, of a read
+    targets: "Callable[[Sequence[Stored]], Sequence[Held]] | None" = None
+    has_ended: bool = False
+    failure: ParcastError | None = None
+    spent: tuple[Spent, ...] = ()
+
+    @property
+    def is_done(self) -> bool:
+        """Whether nothing of it is left to do."""
+        return self.has_ended and (self.expected == 0 or self.failure is not None)
+
+
+@dataclass
+class Client:
+    """The role of a rank that holds elements."""
+
+    endpoint: Endpoint
+    master: int  # rank of the client master
+    number: int  # of this client
+    jobs: dict[int, Job] = field(default_factory=dict)
+    has_quit: bool = False
+    failure: ParcastError | None = None  # that ended all requests
+    _count: int = 0
+
+    def submit(self, described: Described, job_held: Sequence[Held], targets: Any = None) -> Job:
+        """Begin a request, which every client submits in the same order."""
+        with self.endpoint.lock:
+            job = Job(self._count, job_held, targets=targets)
+            self._count += 1
+            if self.has_quit:
+                job.has_ended = True
+                job.failure = self.failure or RunFailed(
+                    "The connection to the servers is closed. Open a new one with connect()."
+                )
+                return job
+            self.jobs[job.number] = job
+            self.endpoint.send(self.master, "describe", job.number, self.number, described)
+            return job
+
+    def hear(self, source: int, kind: str, facts: tuple[Any, ...], value: Any) -> bool:
+        """Take a message; tell whether it was for a client."""
+        match kind:
+            case "want":
+                self._send(source, *facts)
+            case "give":
+                number, arrays, boxes = facts
+                self._place(number, arrays, boxes, value)
+            case "opened":
+                self._open(*facts)
+            case "end":
+                self._end(*facts)
+            case "quit":
+                self._quit(*facts)
+            case _:
+                return False
+        return True
+
+    def advance(self) -> bool:
+        """Nothing goes on by itself."""
+        return False
+
+    def _send(
+        self, server: int, number: int, unit: int, arrays: Sequence[int], boxes: Sequence[Any]
+    ) -> None:
+        """Send the overlaps that a server wants."""
+        job = self.jobs[number]
+        try:
+            views = [
+                _box(job.held[array].parts[part], start, count)
+                for array in arrays
+                for part, start, count in boxes
+            ]
+            self.endpoint.send(server, "have", number, unit, self.number, value=joined(views))
+        except Exception as error:
+            why = f"{type(error).__name__}: {error}"
+            refusal = RunFailed(f"Client {self.number} cannot send its elements: {why}.")
+            self.endpoint.send(server, "lack", number, refusal)
+
+    def _place(
+        self, number: int, arrays: Sequence[int], boxes: Sequence[Any], value: Array
+    ) -> None:
+        """Put elements that a server has read where they belong."""
+        job = self.jobs[number]
+        begin = 0
+        for array in arrays:
+            for part, start, count in boxes:
+                target = _box(job.held[array].parts[part], start, count)
+                end = begin + target.nbytes
+                target[...] = value[begin:end].view(target.dtype).reshape(count)
+                begin = end
+                job.expected -= prod(count)
+        self._forget(job)
+
+    def _open(self, number: int, stored: Sequence[Stored]) -> None:
+        """Make room for what is read, and say which boxes are wanted."""
+        job = self.jobs[number]
+        assert job.targets is not None
+        refusal = None
+        try:
+            job.held = job.targets(stored)
+        except ParcastError as error:
+            refusal = error
+        except Exception as error:
+            refusal = RunFailed(f"Making room for the arrays: {type(error).__name__}: {error}")
+        job.expected = sum(prod(part.count) for held in job.held for part in held.parts)
+        wanted = tuple(
+            (each.name, each.shape, each.dtype, boxes_of(held))
+            for each, held in zip(stored, job.held, strict=False)
+        )
+        described = Described("read", "", {}, wanted, refusal)
+        self.endpoint.send(self.master, "describe", number, self.number, described)
+
+    def _end(self, number: int, failure: ParcastError | None, spent: tuple[Spent, ...]) -> None:
+        job = self.jobs[number]
+        job.has_ended, job.failure, job.spent = True, failure, spent
+        self._forget(job)
+
+    def _forget(self, job: Job) -> None:
+        """Let go of the elements of a request that is done."""
+        if job.is_done:
+            del self.jobs[job.number]
+            self.endpoint.turn_meanwhile(bool(self.jobs))
+
+    def _quit(self, failure: ParcastError | None) -> None:
+        """End all requests, as the servers have left."""
+        self.has_quit, self.failure = True, failure
+        for job in list(self.jobs.values()):
+            self._end(job.number, failure or RunFailed("The servers have left."), ())
+
+
+def boxes_of(held: Held) -> Boxes:
+    """Boxes of what a client holds of an array."""
+    return tuple((part.start, part.count) for part in held.parts)
+
+
+def _box(part: Part, start: Point, count: Point) -> Array:
+    """View of a box of the array in what a client holds."""
+    return inside(part.values, part.start, start, count)

@@ -1,0 +1,86 @@
+"""The server master: it begins a store, has all servers work on it, and puts it in its place."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from parcast.arrays.library.client import Spent
+from parcast.arrays.library.endpoint import Endpoint
+from parcast.arrays.library.schema import Schema
+from parcast.arrays.library.storing import Drafts
+from parcast.errors import ParcastError, RunFailed
+
+
+@dataclass
+class Directed:
+    """A request that servers work on."""
+
+    schema: Schema
+    spent: list[Spent] = field(default_factory=list)
+    failure: ParcastError | None = None
+
+
+@dataclass
+class Director:
+    """The role of server 0, besides its work as a server."""
+
+    endpoint: Endpoint
+    client_master: int  # rank
+    servers: Sequence[int]  # rank of each server
+    drafts: Drafts = field(default_factory=Drafts)
+    requests: dict[int, Directed] = field(default_factory=dict)
+
+    def hear(self, source: int, kind: str, facts: tuple[Any, ...], value: Any) -> bool:  # noqa: ARG002 - a role
+        """Take a message; tell whether it was for the server master."""
+        match kind:
+            case "schema":
+                self._begin(*facts)
+            case "finished":
+                self._finished(*facts)
+            case _:
+                return False
+        return True
+
+    def advance(self) -> bool:
+        """Nothing goes on by itself."""
+        return False
+
+    def _begin(self, number: int, schema: Schema) -> None:
+        """Begin a request, and forward its schema to one server after the other."""
+        try:
+            draft = self.drafts.begin(schema)
+        except Exception as error:
+            self._tell(number, _refusal(schema, error), [])
+            return
+        self.requests[number] = Directed(schema)
+        for rank in self.servers:
+            self.endpoint.send(rank, "work", number, schema, draft)
+
+    def _finished(self, number: int, failure: ParcastError | None, spent: Spent) -> None:
+        """Note that a server has ended; one that has failed ends the others."""
+        request = self.requests[number]
+        request.spent.append(spent)
+        if failure is not None and request.failure is None:
+            request.failure = failure
+            for rank in self.servers:
+                self.endpoint.send(rank, "abandon", number, failure)
+        if len(request.spent) < len(self.servers):
+            return
+        del self.requests[number]
+        ends = self.drafts.commit if request.failure is None else self.drafts.discard
+        try:
+            ends(request.schema)
+        except Exception as error:
+            request.failure = request.failure or _refusal(request.schema, error)
+        self._tell(number, request.failure, request.spent)
+
+    def _tell(self, number: int, failure: ParcastError | None, spent: Sequence[Spent]) -> None:
+        in_order = tuple(sorted(spent, key=lambda each: each.server))
+        self.endpoint.send(self.client_master, "done", number, failure, in_order)
+
+
+def _refusal(schema: Schema, error: Exception) -> ParcastError:
+    if isinstance(error, ParcastError):
+        return error
+    what = getattr(error, "strerror", None) or f"{type(error).__name__}: {error}"
+    return RunFailed(f"{schema.path}: {what}. Choose another path, or make it writable.")

@@ -1,0 +1,200 @@
+"""How an array lies on clients: a block of a mesh on each, or boxes that each of them names."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from math import prod
+from typing import Any, Final, Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from parcast.errors import ParameterError
+
+Array: TypeAlias = NDArray[Any]
+Point: TypeAlias = tuple[int, ...]
+Policy: TypeAlias = Literal["balanced", "hpf"]
+
+MOST_DIMENSIONS: Final = 6
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Elements that a client holds: where they begin in the array, and a view of them."""
+
+    start: Point
+    values: Array
+
+    @property
+    def count(self) -> Point:
+        """Their number in each dimension. [1]."""
+        return self.values.shape
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """What a client holds of an array."""
+
+    shape: Point  # of the whole array
+    dtype: np.dtype[Any]
+    parts: tuple[Part, ...]
+
+
+def block_of(
+    shape: Sequence[int], mesh: Sequence[int], client: int, policy: Policy = "balanced"
+) -> tuple[Point, Point]:
+    """Block of a client: its start, and the number of its elements in each dimension.
+
+    >>> block_of((10, 8), (3, 2), 5)
+    ((6, 4), (4, 4))
+    """
+    place = np.unravel_index(client, tuple(mesh))
+    start, stop = [], []
+    for n, m, i in zip(shape, mesh, map(int, place), strict=True):
+        if policy == "balanced":
+            bounds = i * n // m, (i + 1) * n // m
+        else:
+            size = -(-n // m)
+            bounds = min(i * size, n), min((i + 1) * size, n)
+        start.append(bounds[0])
+        stop.append(bounds[1])
+    return tuple(start), tuple(b - a for a, b in zip(start, stop, strict=True))
+
+
+@dataclass(frozen=True, eq=False)
+class Block:
+    """The block of an array that this rank holds, over a mesh of all clients.
+
+    Parameters
+    ----------
+    values : array_like
+        The block, with `halo` more elements on each side. Any strides: nothing is copied.
+    shape : sequence of int
+        Shape of the whole array, slowest dimension first.
+    mesh : sequence of int
+        Blocks in each dimension, 1 where the array is not divided; their product is the number
+        of clients. Clients are numbered in row-major order of the mesh.
+    halo : int or sequence of int, default 0
+        Elements around the block that other ranks own, on each side of every dimension.
+    policy : {"balanced", "hpf"}, default "balanced"
+        Blocks of an extent that the mesh does not divide: sizes that differ by one at most, or
+        of ceil(n/m) elements, the last ones shorter or empty.
+
+    Raises
+    ------
+    ParameterError
+        If shape, mesh and halo do not fit each other.
+    """
+
+    values: ArrayLike
+    shape: Sequence[int]
+    mesh: Sequence[int]
+    halo: int | Sequence[int] = 0
+    policy: Policy = "balanced"
+
+    def held(self, client: int, clients: int) -> Held:
+        """Give what a client holds; ParameterError if it does not fit."""
+        shape, values = checked_shape(self.shape), np.asarray(self.values)
+        start, count = self.box(client, clients)
+        halo = np.broadcast_to(self.halo, len(shape))
+        full = tuple(int(n + 2 * h) for n, h in zip(count, halo, strict=True))
+        if values.shape != full:
+            raise ParameterError(
+                "values",
+                must=f"have the shape {_text(full)}, that of block {client} of the mesh"
+                + (f" with a halo of {_text(halo)}" if halo.any() else ""),
+                got=_text(values.shape),
+                hint=f"The array has {_text(shape)} elements on a mesh of {_text(self.mesh)}.",
+            )
+        inner = tuple(slice(int(h), int(h) + n) for h, n in zip(halo, count, strict=True))
+        return Held(shape, values.dtype, (Part(start, values[inner]),))
+
+    def box(self, client: int, clients: int) -> tuple[Point, Point]:
+        """Start and counts of the block of a client; ParameterError if the mesh does not fit."""
+        return checked_block(checked_shape(self.shape), self.mesh, client, clients, self.policy)
+
+
+@dataclass(frozen=True, eq=False)
+class Boxes:
+    """Boxes of an array that this rank holds; those of all ranks together make up the array.
+
+    Parameters
+    ----------
+    boxes : iterable of (start, values)
+        Where each begins in the array, and its elements; none on a rank that holds nothing.
+    shape : sequence of int
+        Shape of the whole array, slowest dimension first.
+    dtype : dtype, optional
+        Type of the elements, for a rank without boxes.
+    """
+
+    boxes: Iterable[tuple[Sequence[int], ArrayLike]]
+    shape: Sequence[int]
+    dtype: Any = None
+
+    def held(self, client: int, clients: int) -> Held:  # noqa: ARG002 - that of a block needs it
+        """Give what a client holds; ParameterError if a box lies outside the array."""
+        shape = checked_shape(self.shape)
+        parts = []
+        for start, values in self.boxes:
+            part = Part(tuple(map(int, start)), np.asarray(values))
+            require_inside(part.start, part.count, shape)
+            if part.values.size:
+                parts.append(part)
+        types = {part.values.dtype for part in parts} or {np.dtype(self.dtype or float)}
+        if len(types) > 1:
+            named = ", ".join(sorted(map(str, types)))
+            raise ParameterError("boxes", must="have one dtype", got=named, hint="Convert them.")
+        return Held(shape, types.pop(), tuple(parts))
+
+
+def checked_shape(shape: Sequence[int]) -> Point:
+    """Give the shape of an array; ParameterError if it is none."""
+    whole = tuple(int(n) for n in shape)
+    if not 1 <= len(whole) <= MOST_DIMENSIONS or min(whole) < 0:
+        raise ParameterError(
+            "shape",
+            must=f"have 1 to {MOST_DIMENSIONS} extents of 0 or more",
+            got=_text(whole),
+            hint="Slowest dimension first.",
+        )
+    return whole
+
+
+def checked_block(
+    shape: Point, mesh: Sequence[int], client: int, clients: int, policy: Policy
+) -> tuple[Point, Point]:
+    """Give the block of a client; ParameterError if the mesh fits neither array nor ranks."""
+    if len(mesh) != len(shape) or min(mesh) < 1:
+        raise ParameterError(
+            "mesh",
+            must=f"have {len(shape)} positive numbers of blocks, one for each dimension",
+            got=_text(mesh),
+            hint="1 where the array is not divided.",
+        )
+    if prod(mesh) != clients:
+        raise ParameterError(
+            "mesh",
+            must=f"have as many blocks as there are clients: {clients}",
+            got=f"{_text(mesh)} = {prod(mesh)}",
+            hint="Choose factors of the number of clients.",
+        )
+    return block_of(shape, mesh, client, policy)
+
+
+def require_inside(start: Point, count: Point, shape: Point) -> None:
+    """Refuse a box that does not lie inside an array."""
+    fits = len(start) == len(count) == len(shape) and all(
+        a >= 0 and a + k <= n for a, k, n in zip(start, count, shape, strict=True)
+    )
+    if not fits:
+        raise ParameterError(
+            "boxes",
+            must=f"lie inside the array of shape {_text(shape)}",
+            got=f"start {_text(start)}, {_text(count)} elements",
+            hint="Count from 0, slowest dimension first.",
+        )
+
+
+def _text(numbers: Iterable[Any]) -> str:
+    """Write extents as "4x2"; one that is none as "scalar"."""
+    return "x".join(str(int(n)) for n in numbers) or "scalar"

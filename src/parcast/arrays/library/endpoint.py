@@ -1,0 +1,110 @@
+"""The event loop of a rank: messages come in, roles answer them, whoever has the time turns it.
+
+A rank is a client, a server, or both, and one loop serves all its roles. So no rank waits for
+another one in a way that keeps it from answering a third. The loop is turned by the main thread
+while it waits for a request, and by another thread while it does not; MPI is used by one thread
+at a time.
+"""
+
+import threading
+import time
+from collections.abc import Callable
+from typing import Any, Final, Protocol
+
+from parcast.mpi.messages import Channel
+
+SHORTEST_REST: Final = 2e-5  # of a rank that waits [s]
+LONGEST_REST: Final = 1e-3  # [s]
+SELDOM: Final = 0.002  # the other thread looks so often, while a request is under way [s]
+
+
+class Role(Protocol):
+    """What a rank does in requests."""
+
+    def hear(self, source: int, kind: str, facts: tuple[Any, ...], value: Any) -> bool:
+        """Take a message; tell whether it was for this role."""
+
+    def advance(self) -> bool:
+        """Do what can be done now; tell whether there was something."""
+
+
+class Endpoint:
+    """The loop of a rank."""
+
+    def __init__(self, channel: Channel) -> None:
+        self.channel = channel
+        self.roles: list[Role] = []
+        self.lock = threading.RLock()
+        self.crash: BaseException | None = None  # of the loop: this rank answers nobody any more
+        self._is_wanted = threading.Event()  # by a request that nobody waits for
+        self._is_over = False
+        self._thread: threading.Thread | None = None
+
+    def send(self, target: int, kind: str, *facts: Any, value: Any = None) -> None:
+        """Send a message to a role of a rank."""
+        with self.lock:
+            if value is None:
+                self.channel.send(target, (kind, *facts))
+            else:
+                self.channel.send(target, (kind, *facts), value)
+
+    def turn(self) -> bool:
+        """Take what has arrived and do what follows; tell whether there was something."""
+        with self.lock:
+            if self.crash is not None:
+                raise self.crash
+            try:
+                messages = self.channel.poll()
+                for message in messages:
+                    kind, *facts = message.content
+                    for role in self.roles:
+                        if role.hear(message.source, kind, tuple(facts), message.value):
+                            break
+                is_busy = [role.advance() for role in self.roles]
+            except BaseException as crash:
+                self.crash = crash
+                raise
+            return bool(messages) or any(is_busy)
+
+    def turn_until(self, is_done: Callable[[], bool]) -> None:
+        """Turn the loop until something has happened."""
+        rest = SHORTEST_REST
+        while not is_done():
+            if self.turn():
+                rest = SHORTEST_REST
+            else:
+                time.sleep(rest)
+                rest = min(1.5 * rest, LONGEST_REST)
+
+    def turn_meanwhile(self, is_wanted: bool) -> None:
+        """Have another thread turn the loop, or no longer."""
+        if not is_wanted or not self.channel.may_use_threads:
+            self._is_wanted.clear()
+            return
+        self._is_wanted.set()
+        if self._thread is None:
+            self._thread = threading.Thread(
+                target=self._turn, daemon=True, name="parcast-array-io"
+            )
+            self._thread.start()
+
+    def _turn(self) -> None:
+        while True:
+            self._is_wanted.wait()
+            if self._is_over:
+                return
+            try:
+                is_busy = self.turn()
+            except BaseException:  # the next turn of the main thread raises it
+                return
+            if not is_busy:
+                time.sleep(SELDOM)
+
+    def close(self) -> None:
+        """End the other thread, and let everything leave that was sent."""
+        self._is_over = True
+        self._is_wanted.set()
+        if self._thread is not None:
+            self._thread.join()
+        while not self.channel.drain():
+            time.sleep(SHORTEST_REST)

@@ -1,0 +1,188 @@
+"""The client master: it compares what clients describe, and makes the schema of it."""
+
+from collections import Counter
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from parcast.arrays.chunks import listed_chunks
+from parcast.arrays.library.client import Boxes, Described, Spent
+from parcast.arrays.library.endpoint import Endpoint
+from parcast.arrays.library.schema import Kind, Lying, Named, Schema, Stored, layout_for
+from parcast.arrays.library.storing import catalogue, is_npy, no_zarr
+from parcast.errors import ParcastError, RunFailed
+
+
+@dataclass
+class Master:
+    """The role of client 0."""
+
+    endpoint: Endpoint
+    clients: Sequence[int]  # rank of each client
+    servers: Sequence[int]  # rank of each server
+    described: dict[int, dict[int, Described]] = field(default_factory=dict)
+    opened: dict[int, tuple[Described, list[Stored]]] = field(default_factory=dict)  # reads
+    leaving: set[int] = field(default_factory=set)  # clients that have closed
+
+    def hear(self, source: int, kind: str, facts: tuple[Any, ...], value: Any) -> bool:  # noqa: ARG002 - a role
+        """Take a message; tell whether it was for the client master."""
+        match kind:
+            case "describe":
+                self._describe(*facts)
+            case "done":
+                self._tell(*facts)
+            case "close":
+                self._close(*facts)
+            case _:
+                return False
+        return True
+
+    def advance(self) -> bool:
+        """Nothing goes on by itself."""
+        return False
+
+    def _describe(self, number: int, client: int, described: Described) -> None:
+        """Note what a client says; go on when all have."""
+        all_of_them = self.described.setdefault(number, {})
+        all_of_them[client] = described
+        if len(all_of_them) < len(self.clients):
+            return
+        del self.described[number]
+        try:
+            self._go_on(number, [all_of_them[i] for i in range(len(self.clients))])
+        except ParcastError as refusal:
+            self._tell(number, refusal, ())
+
+    def _go_on(self, number: int, described: Sequence[Described]) -> None:
+        """Send the schema to the server master, or have clients lay out what they read."""
+        require_agreement(described)
+        first = described[0]
+        if first.operation == "read" and number not in self.opened:
+            stored = catalogue(first.path, first.options["names"])
+            self.opened[number] = first, stored
+            for rank in self.clients:
+                self.endpoint.send(rank, "opened", number, stored)
+            return
+        told, stored = self.opened.pop(number, (first, []))
+        if first.operation == "append":
+            stored = _grown(first)
+        elif first.operation == "write":
+            stored = laid_out(first, servers=len(self.servers))
+        self.endpoint.send(self.servers[0], "schema", number, schema_of(described, told, stored))
+
+    def _tell(self, number: int, failure: ParcastError | None, spent: tuple[Spent, ...]) -> None:
+        """Tell all clients how a request has ended."""
+        self.opened.pop(number, None)
+        for rank in self.clients:
+            self.endpoint.send(rank, "end", number, failure, spent)
+
+    def _close(self, client: int, failure: ParcastError | None) -> None:
+        """Let all leave when every client wants to, or one has failed."""
+        self.leaving.add(client)
+        if failure is None and len(self.leaving) < len(self.clients):
+            return
+        for rank in dict.fromkeys([*self.servers, *self.clients]):
+            self.endpoint.send(rank, "quit", failure)
+
+
+def require_agreement(described: Sequence[Described]) -> None:
+    """Refuse a request that clients describe differently, or that one of them refuses."""
+    for client, each in enumerate(described):
+        if each.refusal is not None:
+            raise _of_client(client, each.refusal)
+    asked: dict[str, Callable[[Described], Hashable]] = {
+        "the same call": lambda x: x.operation,
+        "the same path": lambda x: x.path,
+        "the same names of arrays": lambda x: tuple(name for name, *_ in x.arrays),
+        "the same shapes": lambda x: tuple(shape for _, shape, *_ in x.arrays),
+        "the same dtypes": lambda x: tuple(dtype for _, _, dtype, _ in x.arrays),
+        "the same options": lambda x: repr(sorted(x.options.items())),
+    }
+    for what, of in asked.items():
+        values = [of(each) for each in described]
+        usual, count = Counter(values).most_common(1)[0]
+        if count == len(values):
+            continue
+        odd = next(i for i, value in enumerate(values) if value != usual)
+        others = next(i for i, value in enumerate(values) if value == usual)
+        raise RunFailed(
+            f"All clients must give {what}: client {odd} gives {_shown(values[odd])}, client "
+            f"{others} {_shown(usual)}. Call it with the same arguments on every client."
+        )
+
+
+def _of_client(client: int, refusal: ParcastError) -> ParcastError:
+    """Name the client that has refused a request."""
+    return RunFailed(f"Client {client}: {refusal}")
+
+
+def _shown(value: Any) -> str:
+    text = ", ".join(map(str, value)) if isinstance(value, tuple) else str(value)
+    return text if len(text) < 100 else f"{text[:97]}..."
+
+
+def laid_out(described: Described, *, servers: int) -> list[Stored]:
+    """Choose how arrays are cut on disk."""
+    limit, stored = described.options["limit"], []
+    for name, shape, dtype, _ in described.arrays:
+        item, rows = np.dtype(dtype).itemsize, is_npy(described.path)
+        chunk, inner = layout_for(shape, item, servers=servers, limit=limit, whole_rows=rows)
+        if described.options["stack"]:
+            chunk = tuple(-(-n // i) * i for n, i in zip(shape, inner, strict=True))
+        stored.append(Stored(name, shape, dtype, chunk, inner))
+    return stored
+
+
+def _grown(described: Described) -> list[Stored]:
+    """Tell how the arrays of a store will be that rows are appended to."""
+    if is_npy(described.path):
+        raise no_zarr(described.path, "append rows")
+    stored = []
+    there = catalogue(described.path, [name for name, *_ in described.arrays])
+    for old, (name, shape, dtype, _) in zip(there, described.arrays, strict=True):
+        if old.shape[1:] != shape[1:] or np.dtype(old.dtype) != np.dtype(dtype):
+            raise RunFailed(
+                f"{described.path}: rows of shape {shape[1:]} and type {dtype} cannot be appended "
+                f"to {name}, whose rows have {old.shape[1:]} and {old.dtype}. Write another store."
+            )
+        stored.append(old._replace(shape=(old.shape[0] + shape[0], *shape[1:])))
+    return stored
+
+
+def schema_of(described: Sequence[Described], told: Described, stored: Sequence[Stored]) -> Schema:
+    """Make the schema of a request of what all clients have described."""
+    options: Mapping[str, Any] = told.options
+    kinds: dict[Kind, int] = {}
+    named = []
+    for i, (name, shape, dtype, chunk, inner) in enumerate(stored):
+        own = described[0].arrays[i][1]  # without the rows before those of this request
+        boxes = [each.arrays[i][3] for each in described]
+        base = shape[0] - own[0]
+        kind = Kind(shape, dtype, chunk, inner, _lying(boxes, base), base)
+        if kind not in kinds and told.operation != "read":
+            listed_chunks(own, boxes)  # which refuses gaps and overlaps
+        named.append(Named(name, kinds.setdefault(kind, len(kinds))))
+    stack = options.get("stack", "")
+    servers = options.get("servers", 1)
+    return Schema(
+        operation=told.operation,
+        path=told.path,
+        arrays=tuple(named),
+        kinds=tuple(kinds),
+        writer=options.get("writer", "double-buffer"),
+        is_batched=options.get("batch", True),
+        limit=options["limit"],
+        stack=stack,
+        arrays_a_chunk=-(-len(named) // servers) if stack else 1,
+        storage=told.storage,
+    )
+
+
+def _lying(boxes: Sequence[Boxes], base: int) -> tuple[Lying, ...]:
+    return tuple(
+        Lying(client, part, (start[0] + base, *start[1:]), count)
+        for client, own in enumerate(boxes)
+        for part, (start, count) in enumerate(own)
+    )

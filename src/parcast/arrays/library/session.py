@@ -1,0 +1,499 @@
+"""The connection of a parallel program with its I/O servers."""
+
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from time import perf_counter
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, Self, TypeAlias, overload
+
+import numpy as np
+
+from parcast.arrays.library.client import Client, Described, Job, Spent, boxes_of
+from parcast.arrays.library.director import Director
+from parcast.arrays.library.distribution import (
+    Array,
+    Block,
+    Boxes,
+    Held,
+    Part,
+    Point,
+    Policy,
+    checked_block,
+    require_inside,
+)
+from parcast.arrays.library.endpoint import Endpoint
+from parcast.arrays.library.master import Master
+from parcast.arrays.library.schema import LIMIT, Operation, Stored, Writer
+from parcast.arrays.library.server import Server
+from parcast.errors import ParameterError, ParcastError, RunFailed
+from parcast.mpi.launched import world
+from parcast.mpi.messages import Alone, Channel, MpiChannel
+
+if TYPE_CHECKING:
+    from mpi4py import MPI
+
+Distributed: TypeAlias = Block | Boxes
+
+WRITERS: Final = ("sync", "write-behind", "double-buffer")
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """A request that has ended: what it took.
+
+    Attributes
+    ----------
+    seconds : float
+        Wall time at this client, from the call to the end of `wait`. [s]
+    size : int
+        Length of the elements of all arrays. [B]
+    servers : tuple of Spent
+        What each server did, and where its time went.
+    """
+
+    seconds: float
+    size: int
+    servers: tuple[Spent, ...]
+
+
+class Handle:
+    """A request that is under way, of `write` or `append` with ``wait=False``."""
+
+    def __init__(self, session: "Session", job: Job) -> None:
+        self._session, self._job = session, job
+        self._begun = perf_counter()
+        self._seconds: float | None = None
+
+    @property
+    def is_done(self) -> bool:
+        """Whether it has ended, well or not."""
+        return self._job.is_done
+
+    def wait(self) -> Written:
+        """Wait until it has ended.
+
+        Returns
+        -------
+        Written
+            What it took.
+
+        Raises
+        ------
+        ParcastError
+            Where the request was refused or has failed: the same on every client.
+        """
+        self._session.endpoint.turn_until(lambda: self._job.is_done)
+        if self._seconds is None:
+            self._seconds = perf_counter() - self._begun
+        if self._job.failure is not None:
+            raise self._job.failure
+        spent = self._job.spent
+        return Written(self._seconds, sum(each.size for each in spent), spent)
+
+
+class Session:
+    """Clients and servers among the ranks of a communicator; made by `connect`."""
+
+    def __init__(
+        self,
+        comm: "MPI.Intracomm | None",
+        *,
+        clients: Sequence[int],
+        servers: Sequence[int],
+    ) -> None:
+        """Begin on this rank of a communicator; `clients` and `servers` are ranks of it."""
+        channel: Channel = Alone() if comm is None else MpiChannel(comm)
+        self._comm, rank = comm, channel.rank
+        self.endpoint = Endpoint(channel)
+        self.clients, self.servers = tuple(clients), tuple(servers)
+        self._client: Client | None = None
+        self._server: Server | None = None
+        roles = self.endpoint.roles
+        if rank in servers:
+            self._server = Server(
+                self.endpoint,
+                number=self.servers.index(rank),
+                clients=clients,
+                servers=servers,
+            )
+            roles.append(self._server)
+        if rank == servers[0]:
+            roles.append(Director(self.endpoint, clients[0], servers))
+        if rank == clients[0]:
+            roles.append(Master(self.endpoint, clients, servers))
+        if rank in clients:
+            number = self.clients.index(rank)
+            self._client = Client(self.endpoint, master=clients[0], number=number)
+            roles.append(self._client)
+
+    @property
+    def is_client(self) -> bool:
+        """Whether this rank holds elements."""
+        return self._client is not None
+
+    @property
+    def client(self) -> int:
+        """Number of this client."""
+        return self._require_client().number
+
+    @property
+    def is_server(self) -> bool:
+        """Whether this rank accesses files."""
+        return self._server is not None
+
+    def __enter__(self) -> Self:
+        """Begin: clients go on, servers have nothing to do but `close`."""
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        """Close; where a rank has failed, no other waits for it."""
+        if self.endpoint.crash is None:
+            self.close(error)
+        elif self._comm is not None:
+            sys.excepthook(type(self.endpoint.crash), self.endpoint.crash, traceback)
+            self._comm.Abort(1)
+
+    @overload
+    def write(
+        self,
+        path: str | os.PathLike[str],
+        arrays: Mapping[str, Distributed],
+        *,
+        wait: Literal[True] = True,
+        **options: Any,
+    ) -> Written: ...
+
+    @overload
+    def write(
+        self,
+        path: str | os.PathLike[str],
+        arrays: Mapping[str, Distributed],
+        *,
+        wait: Literal[False],
+        **options: Any,
+    ) -> Handle: ...
+
+    def write(
+        self,
+        path: str | os.PathLike[str],
+        arrays: Mapping[str, Distributed],
+        *,
+        wait: bool = True,
+        writer: Writer = "double-buffer",
+        batch: bool = True,
+        subchunk: int = LIMIT,
+        stack: str = "",
+        **storage: Any,
+    ) -> Written | Handle:
+        """Write arrays that clients hold into one new store. All clients call it.
+
+        Parameters
+        ----------
+        path : path-like
+            Where the store will be: complete, or not at all.
+        arrays : mapping of str to Block or Boxes
+            What this client holds of each array, by name.
+        wait : bool, default True
+            False: return when the elements have been copied, and write while the program goes on.
+        writer : {"double-buffer", "write-behind", "sync"}
+            What a server does while a subchunk is written: gather the next one, while another
+            thread writes; or nothing. "write-behind" leaves it to the cache of the system,
+            "sync" does not go on before a subchunk is on the device.
+        batch : bool, default True
+            Whether many small arrays go in one message.
+        subchunk : int
+            Most bytes of a subchunk: what a server gathers at a time, and the least that is
+            read later. By default 4 MiB. [B]
+        stack : str, default ""
+            Name of one array on disk that takes all arrays, which are equal in shape and type,
+            along a new first axis: far fewer files.
+        **storage
+            For the store: `dimensions` (names of the dimensions of each array), `coordinates`
+            (values for names of dimensions), `attributes`, `fill`, `zstd` (level of compression)
+            and `overwrite`; those of client 0 count.
+
+        Returns
+        -------
+        Written or Handle
+            What it took, or with ``wait=False`` what to wait for.
+
+        Raises
+        ------
+        ParcastError
+            On every client, and with its number, if one client is at fault; or if a server
+            cannot write. The path is as it was before.
+        """
+        options = {"writer": writer, "batch": batch, "limit": int(subchunk), "stack": stack}
+        return self._submit("write", path, arrays, options, storage, wait=wait)
+
+    def append(
+        self,
+        path: str | os.PathLike[str],
+        arrays: Mapping[str, Distributed],
+        *,
+        wait: bool = True,
+        writer: Writer = "double-buffer",
+        batch: bool = True,
+        **storage: Any,
+    ) -> Written | Handle:
+        """Append rows along axis 0 to the arrays of a store. All clients call it.
+
+        Parameters
+        ----------
+        path : path-like
+            A store that `write` made. A reader sees the old rows or all.
+        arrays : mapping of str to Block or Boxes
+            What this client holds of the new rows of each array: `shape` is theirs alone.
+        wait, writer, batch
+            As in `write`.
+        **storage
+            `coordinates`: values for the new rows of a dimension that has some; `dimension`: the
+            name of axis 0, where arrays of the store have different ones.
+
+        Returns
+        -------
+        Written or Handle
+            As from `write`.
+
+        Raises
+        ------
+        ParcastError
+            As from `write`; and if rows do not fit those that are there.
+        """
+        options = {"writer": writer, "batch": batch, "limit": LIMIT, "stack": ""}
+        return self._submit("append", path, arrays, options, storage, wait=wait)
+
+    def _submit(
+        self,
+        operation: Operation,
+        path: str | os.PathLike[str],
+        arrays: Mapping[str, Distributed],
+        options: dict[str, Any],
+        storage: Mapping[str, Any],
+        *,
+        wait: bool,
+    ) -> Written | Handle:
+        """Describe what this client holds, and begin a request."""
+        client = self._require_client()
+        held: list[Held] = []
+        refusal = None
+        try:
+            count = len(self.clients)
+            held = [each.held(client.number, count) for each in arrays.values()]
+        except ParcastError as error:
+            refusal = error
+        if not wait:
+            held = [_copied(each) for each in held]
+        named = tuple(
+            (name, each.shape, each.dtype.str, boxes_of(each))
+            for name, each in zip(arrays, held, strict=False)
+        )
+        options |= {"servers": len(self.servers)}
+        described = Described(operation, os.fspath(path), options, named, refusal, storage)
+        handle = Handle(self, client.submit(described, held))
+        if wait:
+            return handle.wait()
+        self.endpoint.turn_meanwhile(True)
+        return handle
+
+    def read(
+        self,
+        path: str | os.PathLike[str],
+        names: Sequence[str] | None = None,
+        *,
+        mesh: Sequence[int] | None = None,
+        box: tuple[Sequence[int], Sequence[int]] | None = None,
+        halo: int | Sequence[int] = 0,
+        policy: Policy = "balanced",
+    ) -> dict[str, Array]:
+        """Read arrays, or a box of them, in blocks over a mesh of the clients. All call it.
+
+        Parameters
+        ----------
+        path : path-like
+            A Zarr 3 store, of parcast or another program, whatever clients have written it.
+        names : sequence of str, optional
+            Arrays to read; by default all.
+        mesh : sequence of int, optional
+            Blocks in each dimension; their product is the number of clients. By default the
+            first dimension is divided.
+        box : (start, count), optional
+            Only these elements are read, and divided; by default the whole array.
+        halo : int or sequence of int, default 0
+            Elements around the block that are read too; zero where they lie outside the box.
+        policy : {"balanced", "hpf"}, default "balanced"
+            Blocks of an extent that the mesh does not divide, as in `Block`.
+
+        Returns
+        -------
+        dict of str to ndarray
+            The block of this client, with its halo, of each array.
+
+        Raises
+        ------
+        ParcastError
+            On every client, if the store is missing or damaged, or the mesh does not fit.
+        """
+        client = self._require_client()
+        targets: dict[str, Array] = {}
+
+        def laid_out(stored: Sequence[Stored]) -> list[Held]:
+            held = []
+            for each in stored:
+                start, count = _whole(each.shape) if box is None else _box(box, each.shape)
+                over = mesh or (len(self.clients), *(1,) * (len(count) - 1))
+                own = checked_block(count, over, client.number, len(self.clients), policy)
+                held.append(_room(each, start, count, own, halo))
+                targets[each.name] = held[-1].whole
+            return [each.held for each in held]
+
+        options = {"names": None if names is None else tuple(names), "limit": LIMIT}
+        described = Described("read", os.fspath(path), options)
+        Handle(self, client.submit(described, (), laid_out)).wait()
+        return targets
+
+    def serve(self) -> None:
+        """Serve until all clients have closed."""
+        server = self._server
+        if server is None:
+            raise RunFailed("This rank is no server. Call serve() where is_server is true.")
+        self.endpoint.turn_until(lambda: server.has_quit)
+
+    def close(self, failure: BaseException | None = None) -> None:
+        """End: clients wait for each other, servers serve until then."""
+        client = self._client
+        if client is not None and not client.has_quit:
+            told = None
+            if failure is not None:
+                what = f"{type(failure).__name__}: {failure}".rstrip(": ")
+                told = RunFailed(f"Client {client.number} has ended with {what}.")
+            else:
+                self.endpoint.turn_until(lambda: not client.jobs)
+            self.endpoint.send(client.master, "close", client.number, told)
+            self.endpoint.turn_until(lambda: client.has_quit)
+        if self._server is not None:
+            self.serve()
+        self.endpoint.close()
+        if self._comm is not None:
+            self._comm.Free()
+            self._comm = None
+
+    def _require_client(self) -> Client:
+        if self._client is None:
+            raise RunFailed(
+                "This rank is a dedicated server. Write and read where is_client is true."
+            )
+        return self._client
+
+
+def connect(
+    comm: "MPI.Intracomm | None" = None,
+    *,
+    servers: int | Sequence[int] = 1,
+    dedicated: bool = False,
+) -> Session:
+    """Make some ranks of a program I/O servers, for arrays that the others hold.
+
+    All ranks call it, and use it as a context manager:
+
+        with parcast.arrays.connect(servers=2) as io:
+            if io.is_client:
+                u = parcast.arrays.Block(local, shape=(512, 512), mesh=(4, 2))
+                io.write("out.zarr", {"u": u})
+
+    Dedicated servers serve at the end of the block, until all clients have left it.
+
+    Parameters
+    ----------
+    comm : MPI.Intracomm, optional
+        Ranks of the program, by default all; a process that was started alone is one rank.
+    servers : int or sequence of int, default 1
+        How many ranks are servers, spread evenly, or which.
+    dedicated : bool, default False
+        Whether servers do nothing else; otherwise they are clients too.
+
+    Returns
+    -------
+    Session
+        Its `write`, `append` and `read` are called by all clients together.
+
+    Raises
+    ------
+    ParameterError
+        If `servers` does not name ranks, or leaves no client.
+    """
+    ranks = comm if comm is not None else world()
+    size = 1 if ranks is None else ranks.Get_size()
+    chosen = _servers(servers, size, dedicated)
+    clients = [rank for rank in range(size) if not (dedicated and rank in chosen)]
+    own = ranks.Dup() if ranks is not None and size > 1 else None
+    return Session(own, clients=clients, servers=chosen)
+
+
+def _servers(servers: int | Sequence[int], size: int, dedicated: bool) -> list[int]:
+    """Ranks of servers: as far apart as possible, so that nodes have them in equal numbers."""
+    if not isinstance(servers, int):
+        chosen = [int(rank) for rank in servers]
+        fits = (
+            chosen and len(set(chosen)) == len(chosen) and 0 <= min(chosen) <= max(chosen) < size
+        )
+        given, most = str(chosen), size
+    else:
+        chosen = [(i + 1) * size // servers - 1 for i in range(servers)] if servers > 0 else []
+        most = size - dedicated
+        fits, given = 1 <= servers <= most, str(servers)
+    if not fits or (dedicated and len(chosen) >= size):
+        kind = "dedicated servers, and leave a client" if dedicated else "servers"
+        raise ParameterError(
+            "servers",
+            must=f"name 1 to {most} of the {size} ranks as {kind}",
+            got=given,
+            hint="Start more ranks, or ask for fewer servers.",
+        )
+    return chosen
+
+
+def _copied(held: Held) -> Held:
+    """Give what a client holds in memory of its own, so that it may change the original."""
+    parts = tuple(Part(part.start, part.values.copy()) for part in held.parts)
+    return Held(held.shape, held.dtype, parts)
+
+
+class _Room(NamedTuple):
+    """Memory for a block that is read, with its halo."""
+
+    whole: Array
+    held: Held  # what is read into: all of it that lies inside the box
+
+
+def _room(
+    stored: Stored, start: Point, count: Point, own: tuple[Point, Point], halo: int | Sequence[int]
+) -> _Room:
+    """Make room for a block of a box of an array; its halo is read too, zero outside the box."""
+    around = tuple(map(int, np.broadcast_to(halo, len(count))))
+    whole = np.zeros([n + 2 * h for n, h in zip(own[1], around, strict=True)], stored.dtype)
+    first = [a - h for a, h in zip(own[0], around, strict=True)]
+    begin = [max(a, 0) for a in first]
+    end = [min(a + n, k) for a, n, k in zip(first, whole.shape, count, strict=True)]
+    inner = tuple(slice(b - a, e - a) for a, b, e in zip(first, begin, end, strict=True))
+    origin = tuple(a + b for a, b in zip(start, begin, strict=True))
+    parts = (Part(origin, whole[inner]),) if whole[inner].size and min(own[1]) else ()
+    return _Room(whole, Held(stored.shape, whole.dtype, parts))
+
+
+def _whole(shape: Point) -> tuple[Point, Point]:
+    return (0,) * len(shape), shape
+
+
+def _box(box: tuple[Sequence[int], Sequence[int]], shape: Point) -> tuple[Point, Point]:
+    """Give a box of an array; ParameterError if it lies outside."""
+    start, count = (tuple(map(int, x)) for x in box)
+    require_inside(start, count, shape)
+    return start, count

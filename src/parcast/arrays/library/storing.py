@@ -1,0 +1,226 @@
+"""The files of a request: a draft of a Zarr store that servers fill, or a store that is read."""
+
+from collections.abc import Sequence
+from contextlib import ExitStack, closing
+from dataclasses import dataclass, field, replace
+from typing import Final, TypeAlias
+
+from parcast.arrays.library.distribution import Array, Point
+from parcast.arrays.library.schema import Schema, Stored, Subchunk, layout_for
+from parcast.arrays.store.chunk_file import ChunkWriter
+from parcast.arrays.store.draft import Draft
+from parcast.arrays.store.layout import ArraySpec, stacked
+from parcast.arrays.store.npy import NpyArray, NpyDraft, NpyPart, NpyWriter, open_npy
+from parcast.arrays.store.reading import open_store
+from parcast.arrays.store.writing import Part, Writer
+from parcast.errors import ParameterError
+from parcast.words import did_you_mean
+
+NPY_OPTIONS: Final = frozenset({"overwrite"})
+APPEND_OPTIONS: Final = frozenset({"coordinates", "dimension"})
+WRITE_OPTIONS: Final = NPY_OPTIONS | {"attributes", "coordinates", "dimensions", "fill", "zstd"}
+
+
+def is_npy(path: str) -> bool:
+    """Tell whether a path is that of a .npy file, which holds one array in whole rows."""
+    return path.endswith(".npy")
+
+
+def catalogue(path: str, names: Sequence[str] | None) -> list[Stored]:
+    """Tell which arrays a store has, of some names or all."""
+    if is_npy(path):
+        array = open_npy(path)
+        with closing(array):
+            item = array.dtype.itemsize
+            slabs = layout_for(array.shape, item, servers=1, whole_rows=True)
+            (name,) = ("array",) if names is None else names
+            return [Stored(name, array.shape, array.dtype.str, slabs[1], slabs[1])]
+    with open_store(path) as store:
+        arrays = [(name, store[name]) for name in (store if names is None else names)]
+        return [Stored(name, x.shape, x.dtype.str, x.chunk, x.subchunk) for name, x in arrays]
+
+
+@dataclass
+class Drafts:
+    """Requests on the file system, on the server master."""
+
+    open: dict[str, Draft | NpyDraft] = field(default_factory=dict)  # by path
+
+    def begin(self, schema: Schema) -> Part | NpyPart | None:
+        """Begin a store, or rows of one; give what each server needs to write to it."""
+        if schema.operation == "read":
+            return None
+        draft = _npy_draft(schema) if is_npy(schema.path) else _zarr_draft(schema)
+        self.open[schema.path] = draft
+        return draft.part
+
+    def commit(self, schema: Schema) -> None:
+        """Put what all servers wrote in its place."""
+        if schema.operation != "read":
+            self.open.pop(schema.path).commit()
+
+    def discard(self, schema: Schema) -> None:
+        """Remove what was written."""
+        if schema.operation != "read":
+            self.open.pop(schema.path).abandon()
+
+
+def no_zarr(path: str, purpose: str) -> ParameterError:
+    """Refuse a .npy file where it cannot be one."""
+    return ParameterError(
+        "path",
+        must=f"be that of a Zarr store, to {purpose}",
+        got=path,
+        hint="A .npy file holds one array, and does not grow. Choose a name like out.zarr.",
+    )
+
+
+def _npy_draft(schema: Schema) -> NpyDraft:
+    """Begin a .npy file."""
+    if len(schema.arrays) != 1:
+        raise no_zarr(schema.path, "write several arrays")
+    kind = schema.kinds[0]
+    _require_known(schema, NPY_OPTIONS)
+    overwrite = bool(schema.storage.get("overwrite"))
+    return NpyDraft.create(schema.path, kind.shape, kind.dtype, overwrite=overwrite)
+
+
+def _zarr_draft(schema: Schema) -> Draft:
+    """Begin a store, or rows of one."""
+    storage = schema.storage
+    coordinates = storage.get("coordinates")
+    if schema.operation == "append":
+        _require_known(schema, APPEND_OPTIONS)
+        rows = schema.kinds[0].shape[0] - schema.kinds[0].base
+        dimension = storage.get("dimension", "")
+        draft = Draft.append(schema.path, rows, dimension=dimension, coordinates=coordinates)
+        named = {array.name for array in schema.arrays}
+        if missing := draft.part.layouts.keys() - named - {*(coordinates or {})}:
+            draft.abandon()
+            raise ParameterError(
+                "arrays",
+                must="have rows for every array with the same first dimension",
+                got=f"none for {', '.join(sorted(missing))}",
+                hint="Append to all of them in one call.",
+            )
+        return draft
+    _require_known(schema, WRITE_OPTIONS)
+    return Draft.create(
+        schema.path,
+        specs_of(schema),
+        coordinates=coordinates,
+        attributes=storage.get("attributes"),
+        overwrite=bool(storage.get("overwrite")),
+    )
+
+
+def _require_known(schema: Schema, known: frozenset[str]) -> None:
+    """Refuse options that the files do not have."""
+    for name in schema.storage:
+        if name not in known:
+            raise ParameterError(
+                name,
+                must=f"be one of {', '.join(sorted(known))}",
+                got="an option of another name",
+                hint=did_you_mean(name, known).strip() or "Leave it out.",
+            )
+
+
+def specs_of(schema: Schema) -> list[ArraySpec]:
+    """Specify the arrays of a store that is written."""
+    dimensions = schema.storage.get("dimensions", {})
+    specs = []
+    for array in schema.arrays:
+        kind = schema.kinds[array.kind]
+        specs.append(
+            ArraySpec(
+                name=array.name,
+                shape=kind.shape,
+                dtype=kind.dtype,
+                chunk=kind.chunk,
+                subchunk=kind.inner,
+                zstd=schema.storage.get("zstd"),
+                fill=schema.storage.get("fill", 0),
+                dimensions=tuple(dimensions.get(array.name, ())),
+            )
+        )
+    if not schema.stack:
+        return specs
+    whole = stacked(specs, name=schema.stack)
+    return [replace(whole, chunk=(schema.arrays_a_chunk, *whole.chunk[1:]))]
+
+
+class WritingFiles:
+    """The storage chunks that a server writes, one after the other."""
+
+    def __init__(self, schema: Schema, part: Part) -> None:
+        self._schema = schema
+        self._writer = Writer(part)
+        self._chunk: tuple[str, Point] | None = None
+        self._open = ExitStack()
+        self._target: ChunkWriter | None = None
+
+    def write(self, array: int, subchunk: Subchunk, values: Array) -> None:
+        """Write a subchunk; those of a storage chunk come in row-major order."""
+        name, index = self._schema.arrays[array].name, subchunk.chunk
+        if self._schema.stack:
+            name, index = self._schema.stack, (array // self._schema.arrays_a_chunk, *index)
+            values = values[None]
+        if self._chunk != (name, index):
+            self._open.close()
+            self._target = self._open.enter_context(self._writer.chunk(name, index))
+            self._chunk = name, index
+        assert self._target is not None
+        self._target.write(values)
+
+    def flush(self) -> None:
+        """Have all that was written reach the device."""
+        self._open.close()
+        self._writer.flush()
+
+    def close(self) -> None:
+        """Let go of the files."""
+        self._open.pop_all()
+        self._writer.close()
+
+
+class NpyFiles:
+    """The rows of a .npy file that a server writes."""
+
+    def __init__(self, part: NpyPart) -> None:
+        self._writer = NpyWriter(part)
+        self.flush, self.close = self._writer.flush, self._writer.close
+
+    def write(self, array: int, subchunk: Subchunk, values: Array) -> None:  # noqa: ARG002 - there is one
+        """Write a subchunk, which has whole rows."""
+        self._writer.write(subchunk.start[0], values)
+
+
+class ReadingFiles:
+    """The store that a server reads."""
+
+    def __init__(self, schema: Schema) -> None:
+        self._schema = schema
+        self._open = open_npy(schema.path) if is_npy(schema.path) else open_store(schema.path)
+
+    def read(self, array: int, subchunk: Subchunk) -> Array:
+        """Read a subchunk."""
+        opened = self._open
+        name = self._schema.arrays[array].name
+        stored = opened if isinstance(opened, NpyArray) else opened[name]
+        values: Array = stored.read(subchunk.start, subchunk.count)
+        return values
+
+    def close(self) -> None:
+        """Let go of the files."""
+        self._open.close()
+
+
+Writes: TypeAlias = WritingFiles | NpyFiles
+
+
+def files_of(schema: Schema, draft: Part | NpyPart | None) -> Writes | ReadingFiles:
+    """Open the files of a request on a server."""
+    if draft is None:
+        return ReadingFiles(schema)
+    return NpyFiles(draft) if isinstance(draft, NpyPart) else WritingFiles(schema, draft)

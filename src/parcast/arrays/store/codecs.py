@@ -1,0 +1,228 @@
+"""Elements of a subchunk to bytes and back: transpose, bytes, then zstd, gzip or crc32c.
+
+What another reader may have written otherwise (blosc, numcodecs, extensions) is refused by name.
+"""
+
+import gzip
+import sys
+import zlib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, Final, TypeAlias
+
+import numpy as np
+
+from parcast.arrays.store.grid import Index
+from parcast.places import load
+
+CHECKSUM: Final = 4  # length of a CRC32C [B]
+BYTE_CODECS: Final = ("zstd", "gzip", "crc32c")
+INSTALL: Final = 'Install it with: pip install "parcast[arrays]"'
+
+Buffer: TypeAlias = bytes | memoryview
+
+
+class DamageError(Exception):
+    """Bytes of a file are not what its metadata promise; the text goes on after its name."""
+
+
+class UnsupportedError(Exception):
+    """Metadata name something that is not read here; the text is a whole message."""
+
+
+@cache
+def _extend() -> Any:
+    """Load what continues a CRC32C, or say how to install it."""
+    try:
+        return load("google_crc32c:extend")
+    except ImportError:
+        raise ModuleNotFoundError(
+            f"Array stores need google-crc32c. {INSTALL}", name="google_crc32c"
+        ) from None
+
+
+def crc32c(parts: Iterable[Buffer]) -> bytes:
+    """Compute the CRC32C of some bytes, as it is stored."""
+    value = 0
+    for part in parts:
+        if len(part):  # its argument may be an array, but not a memoryview
+            value = _extend()(value, np.frombuffer(part, np.uint8))
+    return value.to_bytes(CHECKSUM, "little")
+
+
+@cache
+def _zstandard() -> Any:
+    """Load zstandard, or say how to install it."""
+    try:
+        import zstandard
+    except ImportError:
+        raise ModuleNotFoundError(
+            f"Compressed array stores need zstandard. {INSTALL}", name="zstandard"
+        ) from None
+    return zstandard
+
+
+@dataclass(frozen=True, slots=True)
+class ByteCodec:
+    """A codec from bytes to bytes."""
+
+    name: str  # of BYTE_CODECS
+    level: int = 0  # of compression
+
+    def encode(self, parts: list[Buffer]) -> list[Buffer]:
+        """Encode some bytes that lie in several places."""
+        if self.name == "crc32c":
+            return [*parts, crc32c(parts)]
+        whole = parts[0] if len(parts) == 1 else b"".join(parts)
+        if self.name == "zstd":
+            return [_zstandard().ZstdCompressor(level=self.level).compress(whole)]
+        return [gzip.compress(whole, self.level, mtime=0)]
+
+    def decode(self, encoded: memoryview, most: int | None) -> memoryview:
+        """Decode bytes that take at most so many where that is known [B]."""
+        if self.name == "crc32c":
+            body, stored = encoded[:-CHECKSUM], encoded[-CHECKSUM:]
+            if len(encoded) < CHECKSUM or crc32c([body]) != stored:
+                raise DamageError("has other bytes than were written: its checksum differs")
+            return body
+        try:
+            if self.name == "zstd":
+                return memoryview(_unpacked_zstd(encoded, most))
+            return memoryview(_unpacked_gzip(encoded, most))
+        except (zlib.error, EOFError, _zstd_error()) as failure:
+            raise DamageError(f"cannot be unpacked ({self.name}: {failure})") from failure
+
+
+def _zstd_error() -> type[Exception]:
+    """Give the error of zstandard where it is in use."""
+    loaded = sys.modules.get("zstandard")
+    error: type[Exception] = EOFError if loaded is None else loaded.ZstdError
+    return error
+
+
+def _unpacked_zstd(encoded: memoryview, most: int | None) -> bytes:
+    """Unpack zstd, and never more than is expected."""
+    unpacker = _zstandard().ZstdDecompressor().decompressobj()
+    if most is None:
+        return bytes(unpacker.decompress(encoded))
+    parameters = _zstandard().get_frame_parameters(encoded)
+    unknown = _zstandard().CONTENTSIZE_UNKNOWN
+    if parameters.content_size not in (unknown, most):
+        raise DamageError(f"must unpack to {most} bytes, got {parameters.content_size}")
+    if parameters.content_size == unknown:
+        return bytes(unpacker.decompress(encoded))
+    unpacked: bytes = _zstandard().ZstdDecompressor().decompress(encoded, max_output_size=most)
+    return unpacked
+
+
+def _unpacked_gzip(encoded: memoryview, most: int | None) -> bytes:
+    """Unpack gzip, and never more than one byte above what is expected."""
+    unpacker = zlib.decompressobj(31)
+    unpacked = unpacker.decompress(encoded, 0 if most is None else most + 1)
+    if most is not None and len(unpacked) > most:
+        raise DamageError(f"must unpack to {most} bytes, got more")
+    if not unpacker.eof:
+        raise EOFError("the end is missing")
+    return unpacked
+
+
+@dataclass(frozen=True, slots=True)
+class Chain:
+    """The codecs of a subchunk, in the order in which they encode it."""
+
+    dtype: "np.dtype[Any]"  # as stored
+    axes: Index = ()  # order of the dimensions as stored; empty: as they are
+    then: tuple[ByteCodec, ...] = ()
+
+    def encode(self, block: "np.ndarray[Any, Any]") -> list[Buffer]:
+        """Encode the elements of a whole subchunk; a block that lies as stored is not copied."""
+        turned = block.transpose(self.axes) if self.axes else block
+        laid = np.ascontiguousarray(turned, dtype=self.dtype)
+        parts: list[Buffer] = [laid.reshape(-1).view(np.uint8).data]
+        for codec in self.then:
+            parts = codec.encode(parts)
+        return parts
+
+    def decode(self, encoded: Buffer, shape: Index) -> "np.ndarray[Any, Any]":
+        """Decode a whole subchunk."""
+        size = int(np.prod(shape, dtype=np.int64)) * self.dtype.itemsize
+        lengths = self._lengths(size)
+        read = memoryview(encoded)
+        for codec, length in zip(reversed(self.then), reversed(lengths), strict=True):
+            read = codec.decode(read, length)
+        if len(read) != size:
+            raise DamageError(f"must have {size} bytes, got {len(read)}")
+        stored = tuple(shape[i] for i in self.axes) if self.axes else shape
+        elements = np.frombuffer(read, self.dtype).reshape(stored)
+        return elements.transpose(np.argsort(self.axes)) if self.axes else elements
+
+    def _lengths(self, size: int) -> list[int | None]:
+        """Tell what each codec was given when it encoded `size` bytes; None: unknown."""
+        given: list[int | None] = []
+        now: int | None = size
+        for codec in self.then:
+            given.append(now)
+            now = now + CHECKSUM if codec.name == "crc32c" and now is not None else None
+        return given
+
+    def encoded_size(self, elements: int) -> int | None:
+        """Length of so many elements in a file; None where they are compressed. [B]."""
+        if any(codec.name != "crc32c" for codec in self.then):
+            return None
+        return elements * self.dtype.itemsize + CHECKSUM * len(self.then)
+
+    def to_json(self, rank: int) -> list[dict[str, Any]]:
+        """Write it as the metadata of an array."""
+        one_byte = self.dtype.itemsize == 1
+        listed: list[dict[str, Any]] = []
+        if self.axes:
+            assert len(self.axes) == rank
+            listed.append({"name": "transpose", "configuration": {"order": list(self.axes)}})
+        listed.append(
+            {"name": "bytes"}
+            if one_byte
+            else {"name": "bytes", "configuration": {"endian": "little"}}
+        )
+        for codec in self.then:
+            if codec.name == "zstd":
+                zstd = {"level": codec.level, "checksum": False}
+                listed.append({"name": "zstd", "configuration": zstd})
+            elif codec.name == "gzip":
+                listed.append({"name": "gzip", "configuration": {"level": codec.level}})
+            else:
+                listed.append({"name": codec.name})
+        return listed
+
+
+def chain_from_json(
+    listed: Sequence[Mapping[str, Any]], dtype: "np.dtype[Any]", rank: int
+) -> Chain:
+    """Read the codecs of an array or of the subchunks of a shard."""
+    axes: Index = tuple(range(rank))
+    then: list[ByteCodec] = []
+    stored: np.dtype[Any] | None = None
+    for each in listed:
+        name, settings = each["name"], each.get("configuration", {})
+        if name == "transpose" and stored is None:
+            order = tuple(settings["order"])
+            if sorted(order) != list(range(rank)):
+                raise UnsupportedError(f"must have an order of {rank} axes, got {list(order)}.")
+            axes = tuple(axes[i] for i in order)
+        elif name == "bytes" and stored is None:
+            stored = dtype.newbyteorder(">" if settings.get("endian") == "big" else "<")
+        elif name in BYTE_CODECS and stored is not None:
+            then.append(ByteCodec(name, int(settings.get("level", 0))))
+        else:
+            raise UnsupportedError(_refused(name))
+    if stored is None:
+        raise UnsupportedError('must have the codec "bytes".')
+    return Chain(stored, () if axes == tuple(range(rank)) else axes, tuple(then))
+
+
+def _refused(name: str) -> str:
+    """Say that a codec is not read here, and what reads it."""
+    return (
+        f'has the codec "{name}", which is not read here. Read it with zarr-python, or write it '
+        'with the codecs "transpose", "bytes", "zstd", "gzip" and "crc32c".'
+    )

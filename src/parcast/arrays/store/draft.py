@@ -1,0 +1,432 @@
+"""Writing a store: a draft beside it, that many processes fill, takes its place when complete.
+
+One process makes the draft and commits it. Every process that writes, that one too, makes a
+`Writer` from `draft.part`, which can be sent to it, writes whole storage chunks, and flushes:
+
+    with Draft.create("out.zarr", [ArraySpec(name="u", ...)]) as draft:
+        with Writer(draft.part) as writer:
+            for index in my_share_of(draft.part.chunks("u")):
+                with writer.chunk("u", index) as chunk:
+                    for box in chunk.boxes:
+                        chunk.write(gathered(box))
+            writer.flush()
+        draft.commit()  # after all have flushed
+
+Until then, and after an error, the place is what it was before.
+"""
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+import numpy as np
+
+from parcast.arrays.store import durable
+from parcast.arrays.store.layout import (
+    METADATA,
+    ArraySpec,
+    coordinate,
+    label_of,
+    layout_of,
+)
+from parcast.arrays.store.messages import (
+    exists,
+    no_folder,
+    no_store,
+    problem,
+)
+from parcast.arrays.store.nodes import (
+    MANIFEST,
+    Node,
+    encoded,
+    is_store,
+    manifest,
+    read_nodes,
+    readable,
+)
+from parcast.arrays.store.place import (
+    APPEND,
+    Lock,
+    Place,
+    failing,
+    journal_of,
+    publish,
+    settle,
+)
+from parcast.arrays.store.writing import FLAGS, Part, Writer, dotted
+from parcast.errors import ParameterError, RunFailed, as_whole
+
+
+class Draft:
+    """A store, or rows of one, in the making; the process that leads the others holds it."""
+
+    def __init__(self, place: Place, lock: Lock, folder: Path) -> None:
+        """Use `create` or `append`."""
+        self._place, self._lock, self._folder = place, lock, folder
+        self._written: list[Path] = []  # metadata
+        self._appended: dict[str, Node] = {}
+        self._is_open = True
+        self.part: Part
+        os.mkdir(folder)
+        self._inode = os.stat(folder).st_ino
+        self._unflushed = durable.Unflushed(folder)
+
+    @classmethod
+    def create(
+        cls,
+        path: str | os.PathLike[str],
+        arrays: Sequence[ArraySpec],
+        *,
+        coordinates: Mapping[str, Any] | None = None,
+        attributes: Mapping[str, Any] | None = None,
+        overwrite: bool = False,
+    ) -> "Draft":
+        """Begin a new store with some arrays, or one array without a name.
+
+        `coordinates` are values for names of dimensions, which are written at once.
+        """
+        along = [coordinate(name, values) for name, values in (coordinates or {}).items()]
+        specs = [*arrays, *(spec for spec, _ in along)]
+        _check_together(specs, attributes or {})
+        place = Place.of(path)
+        with _begun(place) as lock:
+            _check_target(place, overwrite)
+            draft = cls(place, lock, place.new_draft())
+            with draft._or_abandoned():
+                draft._write_metadata(specs, attributes or {})
+                draft._write_coordinates({spec.name: values for spec, values in along})
+            return draft
+
+    @classmethod
+    def append(
+        cls,
+        path: str | os.PathLike[str],
+        rows: int,
+        *,
+        dimension: str = "",
+        coordinates: Mapping[str, Any] | None = None,
+    ) -> "Draft":
+        """Begin to append rows along axis 0 to every array whose axis 0 has that dimension.
+
+        `dimension` is needed where the first axes of the arrays have different names. The
+        coordinate of it, if there is one, needs a value for each row.
+        """
+        rows = as_whole("rows", rows, least=1, hint="Give the number of rows to append.")
+        place = Place.of(path)
+        with _begun(place) as lock:
+            found = read_nodes(place.target, place)
+            nodes = found.arrays
+            if not nodes:
+                raise problem(place.target, "must have arrays to append to. Create the store.")
+            name = dimension or _first_dimension(nodes)
+            grown = {
+                array: node
+                for array, node in nodes.items()
+                if (layout := readable(node, array)).shape
+                and (not name or layout.dimensions[0] == name)
+            }
+            values = _new_coordinates(grown, name, rows, coordinates or {})
+            _check_appendable(grown, name)
+            draft = cls(place, lock, place.new_draft(APPEND))
+            with draft._or_abandoned():
+                draft._begin_append(grown, rows)
+                draft._drop_consolidated(found.root)
+                draft._write_coordinates(values)
+            return draft
+
+    def __enter__(self) -> Self:
+        """Write within a block: what is not committed when it ends is abandoned."""
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Abandon what was not committed."""
+        self.abandon()
+
+    @contextmanager
+    def _or_abandoned(self) -> Iterator[None]:
+        """Leave nothing behind where the beginning fails."""
+        try:
+            yield
+        except BaseException:
+            self.abandon(keep_lock=True)
+            raise
+
+    def _write_metadata(self, specs: Sequence[ArraySpec], attributes: Mapping[str, Any]) -> None:
+        """Write the metadata of a new store to the draft."""
+        names = [spec.name for spec in specs]
+        documents = {spec.name: spec.document() for spec in specs}
+        if "" in documents:
+            only = documents[""]
+            only["attributes"] = {**only["attributes"], **attributes, **manifest(names)}
+        else:
+            root = {"zarr_format": 3, "node_type": "group"}
+            documents[""] = {**root, "attributes": {**attributes, **manifest(names)}}
+        for name, document in documents.items():
+            self._write_small(name, encoded(document))
+        self.part = Part(
+            folder=self._folder,
+            target=self._place.target,
+            layouts={name: layout_of(name, documents[name], is_whole=True) for name in names},
+        )
+
+    def _begin_append(self, grown: Mapping[str, Node], rows: int) -> None:
+        """Write the metadata that the arrays will have to the draft."""
+        layouts, bases = {}, {}
+        for name, node in grown.items():
+            layout = readable(node, name)
+            document = node.changed(shape=[layout.shape[0] + rows, *layout.shape[1:]])
+            self._write_small(name, encoded(document))
+            layouts[name] = layout_of(name, document, is_whole=layout.is_whole)
+            bases[name] = layout.shape[0]
+        self._appended = dict(grown)
+        self.part = Part(
+            folder=self._folder, target=self._place.target, layouts=layouts, bases=bases
+        )
+
+    def _drop_consolidated(self, root: Node) -> None:
+        """Leave out the copies of all metadata in those of the root: they would go stale."""
+        document = root.changed()
+        if document.get("consolidated_metadata"):
+            del document["consolidated_metadata"]
+            self._write_small("", encoded(document))
+            self._appended[""] = root
+
+    def _write_small(self, name: str, content: bytes) -> None:
+        """Write the metadata of a node to the draft."""
+        path = self._folder / name / METADATA
+        durable.make_folders(path.parent, self._folder)
+        file = os.open(path, FLAGS, 0o666)
+        try:
+            durable.write_all(file, [content], 0)
+        except BaseException:
+            os.close(file)
+            raise
+        self._unflushed.add_file(file)
+        self._unflushed.add_folder(path.parent)
+
+    def _write_coordinates(self, values: Mapping[str, Any]) -> None:
+        """Write the values of coordinates, which are few."""
+        if values:
+            with Writer(self.part) as writer:
+                for name, array in values.items():
+                    writer.write(name, array)
+                writer.flush()
+
+    def commit(self) -> None:
+        """Put the draft in place; every writer must have flushed what it wrote."""
+        if not self._is_open:
+            raise ParameterError("draft", must="not be committed twice", hint="Make a new one.")
+        self._check_complete()
+        with failing("The store", self._place.target, self._is_in_place):
+            try:
+                self._unflushed.flush()
+                if self._appended:
+                    self._merge()
+                else:
+                    publish(self._place, self._folder)
+            finally:
+                self.abandon()  # after a commit nothing is left but the lock
+
+    def _check_complete(self) -> None:
+        """Refuse to commit while a chunk is missing."""
+        for name, layout in self.part.layouts.items():
+            for index in self.part.chunks(name):
+                if not os.path.exists(self._folder / name / layout.key(index)):
+                    raise RunFailed(
+                        f"{self._place.target} cannot be completed: {label_of(name)}, chunk "
+                        f"{dotted(index)} was not written. Write every chunk of part.chunks()."
+                    )
+
+    def _merge(self) -> None:
+        """Put new chunks beside the old, then the new metadata in place of the old."""
+        target, folders = self._place.target, set()
+        for name, layout in self.part.layouts.items():
+            for index in self.part.chunks(name):
+                key = layout.key(index)
+                path = target / name / key
+                durable.make_folders(path.parent, target)
+                os.replace(self._folder / name / key, path)
+                folders |= {path.parent, *path.parents} - {target, *target.parents}
+        for folder in sorted(folders, reverse=True):
+            durable.flush_folder(folder)
+        if len(self._appended) > 1:
+            self._write_journal()
+        for name in self._appended:
+            os.replace(self._folder / name / METADATA, target / name / METADATA)
+            durable.flush_folder(target / name)
+        self._place.journal.unlink(missing_ok=True)
+
+    def _write_journal(self) -> None:
+        """Write what all metadata become, so that they change together: from here on they have."""
+        changed = {
+            name: (node.content, (self._folder / name / METADATA).read_bytes())
+            for name, node in self._appended.items()
+        }
+        draft = self._folder / "journal"
+        durable.write_file(draft, journal_of(changed))
+        os.rename(draft, self._place.journal)
+        durable.flush_folder(self._place.target.parent)
+
+    def _is_in_place(self) -> bool:
+        """Tell whether the new store is what a reader gets."""
+        with suppress(OSError):
+            if self._appended:
+                name, node = next(iter(self._appended.items()))
+                now = read_nodes(self._place.target, self._place).arrays[name]
+                return now.content != node.content
+            return os.stat(self._place.target).st_ino == self._inode
+        return False
+
+    def abandon(self, *, keep_lock: bool = False) -> None:
+        """Remove the draft: the place stays what it was. After a commit nothing is to be done."""
+        if not self._is_open:
+            return
+        self._is_open = False
+        self._unflushed.close()
+        with suppress(OSError):  # what cannot be removed now, the next writer removes
+            settle(self._place)
+        if not keep_lock:
+            with suppress(OSError):
+                self._lock.release()
+
+
+@contextmanager
+def _begun(place: Place) -> Iterator[Lock]:
+    """Take the right to write, clear up after others, and give it back if the beginning fails."""
+    folder = place.target.parent
+    if not folder.is_dir():
+        raise no_folder(str(folder))
+    with failing("The store", place.target):
+        lock = Lock.take(place)
+        try:
+            settle(place)
+            yield lock
+        except BaseException:
+            with suppress(OSError):
+                settle(place)
+            with suppress(OSError):
+                lock.release()
+            raise
+
+
+def _check_target(place: Place, overwrite: bool) -> None:
+    """Refuse a place where something else is, or a store that is not to be replaced."""
+    if not place.is_there():
+        return
+    if not is_store(place.target):
+        raise no_store(str(place.target), "a store")
+    if not overwrite:
+        raise exists(str(place.target))
+
+
+def _check_together(specs: Sequence[ArraySpec], attributes: Mapping[str, Any]) -> None:
+    """Refuse arrays that cannot lie in one store."""
+    names = [spec.name for spec in specs]
+    for name in names:
+        if names.count(name) > 1:
+            raise ParameterError(
+                "arrays",
+                must="have different names",
+                got=f'two called "{name}"',
+                hint="A coordinate has the name of its dimension; no other array may have it.",
+            )
+    if not names or ("" in names and len(names) > 1):
+        raise ParameterError(
+            "arrays",
+            must="be arrays with names, or one without",
+            got="none" if not names else f"one without a name among {len(names)}",
+            hint="Give each array a name.",
+        )
+    held = [attributes, *(spec.attributes for spec in specs if not spec.name)]
+    if any(MANIFEST in each for each in held):
+        raise ParameterError(
+            "attributes", must=f'leave the name "{MANIFEST}" free', hint="Choose another name."
+        )
+    _check_dimensions(specs)
+
+
+def _check_dimensions(specs: Sequence[ArraySpec]) -> None:
+    """Refuse a dimension of two lengths, which xarray could not open."""
+    lengths: dict[str, tuple[int, str]] = {}
+    for spec in specs:
+        for name, length in zip(spec.dimensions, spec.shape, strict=bool(spec.dimensions)):
+            known, where = lengths.setdefault(name, (length, spec.label))
+            if known != length:
+                raise ParameterError(
+                    f"dimension {name}",
+                    must="have one length",
+                    got=f"{known} of {where} and {length} of {spec.label}",
+                    hint="Name the dimensions that differ differently.",
+                )
+
+
+def _first_dimension(nodes: Mapping[str, Node]) -> str:
+    """The name that the first axes of all arrays have that are no coordinates."""
+    firsts = {
+        layout.dimensions[0]
+        for name, node in nodes.items()
+        if (layout := readable(node, name)).shape and layout.dimensions != (name,)
+    }
+    if len(firsts) > 1:
+        raise ParameterError(
+            "dimension",
+            must="be given where arrays have different first dimensions",
+            got="none",
+            hint=f"Choose one of {', '.join(sorted(map(str, firsts)))}.",
+        )
+    return next(iter(firsts), None) or ""
+
+
+def _new_coordinates(
+    grown: Mapping[str, Node], dimension: str, rows: int, given: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Values that are appended to the coordinate of a dimension."""
+    if not grown:
+        raise ParameterError(
+            "dimension", must="be the first of an array", got=dimension, hint="Check the name."
+        )
+    needed = {name for name, node in grown.items() if readable(node, name).dimensions == (name,)}
+    if needed != set(given):
+        raise ParameterError(
+            "coordinates",
+            must=f"give values of {', '.join(sorted(needed)) or 'nothing'}",
+            got=f"those of {', '.join(sorted(given)) or 'nothing'}",
+            hint=f"Give {rows} new values for each coordinate of the dimension.",
+        )
+    values = {}
+    for name in needed:
+        dtype = readable(grown[name], name).dtype
+        array = np.asarray(given[name])
+        if array.shape != (rows,) or not np.can_cast(array.dtype, dtype, "same_kind"):
+            raise ParameterError(
+                f"coordinates {name}",
+                must=f"be {rows} values of {dtype.name}",
+                got=f"{array.dtype} of shape {array.shape}",
+                hint="Give one value for each new row.",
+            )
+        values[name] = array.astype(dtype)
+    return values
+
+
+def _check_appendable(grown: Mapping[str, Node], dimension: str) -> None:
+    """Refuse arrays that rows cannot be appended to."""
+    for name, node in grown.items():
+        layout = readable(node, name)
+        if not layout.is_sharded or not layout.index_at_end:
+            raise problem(
+                node.path,
+                f"{label_of(name)} must have shards with the index at their end to be appended "
+                "to. Append with the tool that wrote it, or write a new store.",
+            )
+        if dimension and dimension in layout.dimensions[1:]:
+            raise problem(
+                node.path, f"{label_of(name)} has the dimension {dimension} twice. Rename one."
+            )

@@ -1,0 +1,196 @@
+"""Bytes that stay: folders and files flushed to disk, and names exchanged in one step.
+
+These are the calls of Linux that Python has no names for, with what stands in for them elsewhere.
+"""
+
+import ctypes
+import errno
+import os
+import platform
+import re
+from collections.abc import Iterable
+from functools import cache
+from pathlib import Path
+from typing import Any, Final
+
+EXCHANGE: Final = 2  # RENAME_EXCHANGE
+AT_FDCWD: Final = -100
+WRITE: Final = 2  # SYNC_FILE_RANGE_WRITE
+NOT_HERE: Final = {errno.ENOSYS, errno.EINVAL, errno.EOPNOTSUPP, errno.EPERM}
+MANY: Final = 64  # files from which on one flush of the file system takes less than one of each
+REPORTS_SINCE: Final = (5, 8)  # Linux, from which on syncfs reports what could not be written
+
+
+@cache
+def _libc() -> Any:
+    """Load the C library of the process."""
+    return ctypes.CDLL(None, use_errno=True)
+
+
+def exchange(one: Path, other: Path) -> bool:
+    """Exchange two names in one step; False where the system or file system cannot."""
+    try:
+        call = _libc().renameat2
+    except (AttributeError, OSError):
+        return False
+    first, second = os.fsencode(one), os.fsencode(other)
+    if call(AT_FDCWD, first, AT_FDCWD, second, EXCHANGE) == 0:
+        return True
+    code = ctypes.get_errno()
+    if code in NOT_HERE:
+        return False
+    raise OSError(code, os.strerror(code), os.fspath(one))
+
+
+def can_flush_all() -> bool:
+    """Tell whether one call flushes a whole file system and reports what could not be written."""
+    release = re.match(r"(\d+)\.(\d+)", platform.release())
+    if platform.system() != "Linux" or release is None:
+        return False
+    return tuple(map(int, release.groups())) >= REPORTS_SINCE and hasattr(_libc(), "syncfs")
+
+
+def flush_all(folder: int) -> None:
+    """Flush the file system on which an open folder lies."""
+    if _libc().syncfs(folder):
+        code = ctypes.get_errno()
+        raise OSError(code, os.strerror(code))
+
+
+def start_writing(file: int, offset: int, length: int) -> None:
+    """Let the system begin to write a part of an open file to disk; nothing waits for it.
+
+    Otherwise Linux begins when much has gathered, or at the flush; the disk is idle until then.
+    """
+    try:
+        call = _libc().sync_file_range
+    except (AttributeError, OSError):
+        return
+    call(file, ctypes.c_int64(offset), ctypes.c_int64(length), WRITE)  # a wish: no error matters
+
+
+def flush_folder(folder: str | os.PathLike[str]) -> None:
+    """Flush the names in a folder."""
+    place = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(place)
+    except OSError as failure:
+        if failure.errno not in NOT_HERE:  # some file systems have nothing to flush
+            raise
+    finally:
+        os.close(place)
+
+
+def make_folders(folder: Path, top: Path) -> None:
+    """Make a folder and those between it and `top`, which must be there."""
+    if folder == top:
+        return
+    try:
+        os.mkdir(folder)
+    except FileExistsError:
+        return
+    except FileNotFoundError:
+        if folder.parent == top:
+            raise
+        make_folders(folder.parent, top)
+        make_folders(folder, top)
+
+
+def write_all(file: int, parts: Iterable[bytes | memoryview], offset: int) -> int:
+    """Write bytes at an offset of an open file, one after another; give how many it were."""
+    left = [memoryview(part).cast("B") for part in parts if len(part)]
+    size = 0
+    while left:
+        done = os.pwritev(file, left, offset + size)
+        if not done:
+            raise OSError(errno.EIO, "nothing was written")
+        size += done
+        while left and done >= len(left[0]):
+            done -= len(left.pop(0))
+        if left:
+            left[0] = left[0][done:]
+    return size
+
+
+def read_at(file: int, length: int, offset: int) -> bytes:
+    """Read bytes at an offset of an open file; fewer where it ends before."""
+    read = os.pread(file, length, offset)
+    if len(read) in (0, length):
+        return read
+    pieces = [read]
+    while read and (missing := length - sum(map(len, pieces))):
+        read = os.pread(file, missing, offset + length - missing)
+        pieces.append(read)
+    return b"".join(pieces)
+
+
+def write_file(path: str | os.PathLike[str], content: bytes) -> None:
+    """Write a small new file and flush it."""
+    file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o666)
+    try:
+        write_all(file, [content], 0)
+        os.fsync(file)
+    finally:
+        os.close(file)
+
+
+class Unflushed:
+    """Files and folders that were written below a folder and are not known to be on disk.
+
+    A few files stay open until they are flushed, so that no error is missed; where there are many,
+    the file system is flushed as a whole.
+    """
+
+    def __init__(self, top: Path) -> None:
+        """Begin before anything is written: what fails from now on is reported."""
+        self._top = top
+        self._place = os.open(top, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        self._files: list[int] = []
+        self._folders: set[Path] = {top}
+        self._as_a_whole = False
+
+    def add_file(self, file: int) -> None:
+        """Take over an open file that is complete."""
+        if len(self._files) < MANY and not self._as_a_whole:
+            self._files.append(file)
+        elif can_flush_all():
+            self._as_a_whole = True
+            os.close(file)
+            self._close_files()
+        else:
+            try:
+                os.fsync(file)
+            finally:
+                os.close(file)
+
+    def add_folder(self, folder: Path) -> None:
+        """Note a folder in which a file or folder was made, and those above it."""
+        while folder not in self._folders:
+            self._folders.add(folder)
+            folder = folder.parent
+
+    def flush(self) -> None:
+        """Return when everything is on disk."""
+        if self._as_a_whole or (len(self._folders) > MANY and can_flush_all()):
+            flush_all(self._place)
+            self._close_files()
+        else:
+            while self._files:
+                os.fsync(self._files[-1])
+                os.close(self._files.pop())
+            for folder in sorted(self._folders, reverse=True):
+                flush_folder(folder)
+        self._as_a_whole = False
+        self._folders = {self._top}
+
+    def _close_files(self) -> None:
+        """Close the files without flushing each."""
+        while self._files:
+            os.close(self._files.pop())
+
+    def close(self) -> None:
+        """Let go of everything, flushed or not."""
+        self._close_files()
+        if self._place >= 0:
+            os.close(self._place)
+            self._place = -1

@@ -1,0 +1,397 @@
+"""How one array lies on disk: its `zarr.json`, from a specification and as a layout.
+
+A storage chunk is a shard (`sharding_indexed`, its index at the end), a subchunk an inner chunk of
+it. Chunks that were written without shards are storage chunks of one subchunk.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final, Literal
+
+import numpy as np
+
+from parcast.arrays.store.codecs import (
+    CHECKSUM,
+    ByteCodec,
+    Chain,
+    UnsupportedError,
+    chain_from_json,
+)
+from parcast.arrays.store.data_types import (
+    NAMES,
+    fill_from_json,
+    fill_to_json,
+    stored_type,
+)
+from parcast.arrays.store.grid import MOST_DIMENSIONS, Grid, Index
+from parcast.errors import ParameterError, as_whole
+
+METADATA: Final = "zarr.json"
+FILES: Final = "manifest"  # attribute of the root: what the store must have
+SCHEMA: Final = "parcast/array-store/1"
+ENTRY: Final = 16  # offset and length of a subchunk in the index of its shard [B]
+ZSTD_LEVELS: Final = range(-7, 23)
+COORDINATE_CHUNK: Final = 4096  # elements of a coordinate in one file at least
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ArraySpec:
+    """An array to be written: what it holds, and how it is cut into files.
+
+    `chunk` is the shape of a storage chunk, by default the whole array; `subchunk` divides it and
+    is by default all of it. `zstd` is a level, None: not compressed.
+    """
+
+    name: str  # "" for the only array of a store
+    shape: Index
+    dtype: Any
+    chunk: Index = ()
+    subchunk: Index = ()
+    order: Literal["C", "F"] = "C"  # of the elements of a subchunk
+    zstd: int | None = None
+    fill: Any = 0  # what lies outside of the array
+    dimensions: tuple[str, ...] = ()
+    attributes: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot be stored."""
+        check_name(self.name)
+        where = self.label
+        shape = _extents(f"shape of {where}", self.shape, least=0)
+        if not 1 <= len(shape) <= MOST_DIMENSIONS:
+            raise ParameterError(
+                f"shape of {where}",
+                must=f"have 1 to {MOST_DIMENSIONS} dimensions",
+                got=str(len(shape)),
+                hint="Write a single number as an array of shape (1,).",
+            )
+        chunk = _extents(f"chunk of {where}", self.chunk or tuple(max(n, 1) for n in shape))
+        subchunk = _extents(f"subchunk of {where}", self.subchunk or chunk)
+        for name, extents in (("chunk", chunk), ("subchunk", subchunk)):
+            if len(extents) != len(shape):
+                raise ParameterError(
+                    f"{name} of {where}",
+                    must=f"have {len(shape)} extents, as the array",
+                    got=str(len(extents)),
+                    hint="Give one extent for each dimension.",
+                )
+        if any(c % s for c, s in zip(chunk, subchunk, strict=True)):
+            raise ParameterError(
+                f"subchunk of {where}",
+                must=f"divide the chunk {chunk}",
+                got=str(subchunk),
+                hint="Choose a divisor in each dimension.",
+            )
+        if self.order not in ("C", "F"):
+            raise ParameterError(
+                f"order of {where}", must='be "C" or "F"', got=f"{self.order!r:.60}"
+            )
+        if self.zstd is not None and self.zstd not in ZSTD_LEVELS:
+            raise ParameterError(
+                f"zstd of {where}",
+                must=f"be a level from {ZSTD_LEVELS[0]} to {ZSTD_LEVELS[-1]} or None",
+                got=f"{self.zstd!r:.60}",
+                hint="3 suits most data.",
+            )
+        dtype = stored_type(self.dtype, name=f"dtype of {where}")
+        self._check_dimensions(where, len(shape))
+        _check_json(f"attributes of {where}", self.attributes)
+        _check_fill(f"fill of {where}", self.fill, dtype)
+        for name, value in (
+            ("shape", shape),
+            ("chunk", chunk),
+            ("subchunk", subchunk),
+            ("dtype", dtype),
+        ):
+            object.__setattr__(self, name, value)
+
+    def _check_dimensions(self, where: str, rank: int) -> None:
+        """Refuse names of dimensions that no reader could tell apart."""
+        names = tuple(self.dimensions)
+        object.__setattr__(self, "dimensions", names)
+        if names and (len(names) != rank or len({*names}) != rank or not all(names)):
+            raise ParameterError(
+                f"dimensions of {where}",
+                must=f"be {rank} different names",
+                got=f"{names!r:.80}",
+                hint='Example: ("time", "y", "x").',
+            )
+
+    @property
+    def label(self) -> str:
+        """What messages call it."""
+        return label_of(self.name)
+
+    def document(self) -> dict[str, Any]:
+        """Its `zarr.json`."""
+        rank = len(self.shape)
+        axes = tuple(reversed(range(rank))) if self.order == "F" and rank > 1 else ()
+        pack = () if self.zstd is None else (ByteCodec("zstd", self.zstd),)
+        chain = Chain(self.dtype, axes, (*pack, ByteCodec("crc32c")))
+        shard = {
+            "chunk_shape": list(self.subchunk),
+            "codecs": chain.to_json(rank),
+            "index_codecs": [
+                {"name": "bytes", "configuration": {"endian": "little"}},
+                {"name": "crc32c"},
+            ],
+            "index_location": "end",
+        }
+        regular = {"chunk_shape": list(self.chunk)}
+        document = {
+            "zarr_format": 3,
+            "node_type": "array",
+            "shape": list(self.shape),
+            "data_type": self.dtype.name,
+            "chunk_grid": {"name": "regular", "configuration": regular},
+            "chunk_key_encoding": {"name": "default", "configuration": {"separator": "/"}},
+            "fill_value": fill_to_json(self.fill, self.dtype),
+            "codecs": [{"name": "sharding_indexed", "configuration": shard}],
+            "attributes": dict(self.attributes),
+        }
+        if self.dimensions:
+            document["dimension_names"] = list(self.dimensions)
+        return document
+
+
+def coordinate(name: str, values: Any) -> tuple[ArraySpec, "np.ndarray[Any, Any]"]:
+    """Specify the coordinate of a dimension: an array of one dimension and its values."""
+    array = np.asarray(values)
+    if array.ndim != 1:
+        raise ParameterError(
+            f"coordinates {name}",
+            must="have one dimension",
+            got=f"shape {array.shape}",
+            hint="Give one value for each index.",
+        )
+    dtype = stored_type(array.dtype, name=f"coordinates {name}")
+    chunk = max(len(array), COORDINATE_CHUNK)
+    spec = ArraySpec(name=name, shape=array.shape, dtype=dtype, chunk=(chunk,), dimensions=(name,))
+    return spec, array
+
+
+def stacked(specs: "list[ArraySpec]", *, name: str, dimension: str = "array") -> ArraySpec:
+    """Specify one array that holds equal ones along a new first axis.
+
+    Their names become its attribute `names`, in the order of that axis.
+    """
+    first = specs[0]
+    for each in specs[1:]:
+        for what in ("shape", "dtype", "order", "zstd", "dimensions"):
+            mine, theirs = getattr(first, what), getattr(each, what)
+            if mine != theirs:
+                raise ParameterError(
+                    'layout "stacked"',
+                    must=f"have arrays of equal {what}",
+                    got=f"{mine} of {first.name} and {theirs} of {each.name}",
+                    hint="Write those that differ as arrays of their own.",
+                )
+    return ArraySpec(
+        name=name,
+        shape=(len(specs), *first.shape),
+        dtype=first.dtype,
+        chunk=(1, *first.chunk),
+        subchunk=(1, *first.subchunk),
+        order=first.order,
+        zstd=first.zstd,
+        fill=first.fill,
+        dimensions=(dimension, *first.dimensions) if first.dimensions else (),
+        attributes={**first.attributes, "names": [each.name for each in specs]},
+    )
+
+
+def check_name(name: str) -> None:
+    """Refuse a name that cannot be a folder of a store."""
+    is_name = isinstance(name, str) and not {"/", "\0"} & {*name}
+    if not is_name or name.startswith(("__", ".")) or name == METADATA:
+        raise ParameterError(
+            "name of an array",
+            must='be text without "/", and without "." or "__" in front',
+            got=f"{name!r:.80}",
+            hint='Example: "temperature".',
+        )
+
+
+def label_of(name: str) -> str:
+    """What messages call an array."""
+    return f"array {name}" if name else "the array"
+
+
+def _extents(name: str, extents: Any, *, least: int = 1) -> Index:
+    """Extents as whole numbers."""
+    if isinstance(extents, str | bytes) or not hasattr(extents, "__iter__"):
+        extents = (extents,)
+    hint = "Give one whole number for each dimension."
+    return tuple(as_whole(name, n, least=least, hint=hint) for n in extents)
+
+
+def _check_json(name: str, value: Any) -> None:
+    """Refuse attributes that JSON has no form for."""
+    try:
+        json.dumps(value if not isinstance(value, Mapping) else dict(value), allow_nan=False)
+    except (TypeError, ValueError) as failure:
+        raise ParameterError(
+            name,
+            must="be text, finite numbers, lists and dictionaries",
+            got=str(failure),
+            hint="Convert arrays with .tolist().",
+        ) from None
+
+
+def _check_fill(name: str, value: Any, dtype: "np.dtype[Any]") -> None:
+    """Refuse a fill value that the type cannot hold."""
+    try:
+        held = fill_to_json(value, dtype)
+        same = fill_from_json(held, dtype)
+        is_lost = dtype.kind in "biu" and same != value
+    except (TypeError, ValueError, OverflowError):
+        is_lost = True
+    if is_lost:
+        raise ParameterError(
+            name, must=f"be a value of {dtype.name}", got=f"{value!r:.60}", hint="0 always is."
+        )
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Layout:
+    """How an array lies on disk, by its metadata."""
+
+    name: str
+    shape: Index
+    dtype: "np.dtype[Any]"  # of its elements in memory
+    chunk: Index  # shape of a storage chunk
+    subchunk: Index
+    chain: Chain  # codecs of a subchunk
+    fill: Any
+    is_sharded: bool
+    index_type: "np.dtype[Any]"  # of the entries of the index
+    index_has_checksum: bool
+    index_at_end: bool
+    prefix: str  # of the names of chunks
+    separator: str
+    dimensions: tuple[str | None, ...]
+    attributes: Mapping[str, Any]
+    is_whole: bool = False  # every chunk in the array must have its file
+
+    @property
+    def grid(self) -> Grid:
+        """The storage chunks of the array."""
+        return Grid(self.shape, self.chunk)
+
+    @property
+    def inner(self) -> Grid:
+        """The subchunks of a storage chunk."""
+        return Grid(self.chunk, self.subchunk)
+
+    @property
+    def index_size(self) -> int:
+        """Length of the index of a shard. [B]."""
+        if not self.is_sharded:
+            return 0
+        count = int(np.prod(self.inner.cells, dtype=np.int64))
+        return ENTRY * count + CHECKSUM * self.index_has_checksum
+
+    def key(self, index: Index) -> str:
+        """Path of a storage chunk in the folder of the array."""
+        numbers = list(map(str, index))
+        if self.prefix:
+            return self.separator.join([self.prefix, *numbers])
+        return self.separator.join(numbers) or "0"
+
+
+def layout_of(name: str, document: Mapping[str, Any], *, is_whole: bool = False) -> Layout:
+    """Read the `zarr.json` of an array; UnsupportedError with a whole message if it cannot be."""
+    try:
+        return _layout_of(name, document, is_whole)
+    except (KeyError, TypeError, ValueError, AttributeError) as failure:
+        raise UnsupportedError(
+            f"must be the metadata of an array of Zarr 3 ({type(failure).__name__}: {failure}). "
+            "Restore it from a copy."
+        ) from failure
+
+
+def _layout_of(name: str, document: Mapping[str, Any], is_whole: bool) -> Layout:
+    """Read the metadata, where what is missing is a KeyError."""
+    shape = tuple(map(int, document["shape"]))
+    dtype = _type_of(document["data_type"])
+    _check_members(document)
+    grid = document["chunk_grid"]
+    if grid["name"] != "regular":
+        raise UnsupportedError(_unread("chunk grid", grid["name"]))
+    chunk = tuple(map(int, grid["configuration"]["chunk_shape"]))
+    codecs = document["codecs"]
+    shard = next((x["configuration"] for x in codecs if x["name"] == "sharding_indexed"), None)
+    if shard is not None and len(codecs) > 1:
+        other = next(x["name"] for x in codecs if x["name"] != "sharding_indexed")
+        raise UnsupportedError(_unread("codec around shards", other))
+    subchunk = chunk if shard is None else tuple(map(int, shard["chunk_shape"]))
+    if not len(shape) == len(chunk) == len(subchunk) or min((*chunk, *subchunk, 1)) < 1:
+        raise ValueError("its extents do not fit together")
+    if any(c % s for c, s in zip(chunk, subchunk, strict=True)):
+        raise ValueError("its inner chunks do not divide its chunks")
+    chain = chain_from_json(codecs if shard is None else shard["codecs"], dtype, len(shape))
+    index = chain_from_json(_index_codecs(shard), np.dtype("u8"), 1)
+    if any(codec.name != "crc32c" for codec in index.then) or len(index.then) > 1:
+        raise UnsupportedError(_unread("codec of the index", index.then[0].name))
+    prefix, separator = _keys(document["chunk_key_encoding"])
+    return Layout(
+        name=name,
+        shape=shape,
+        dtype=dtype,
+        chunk=chunk,
+        subchunk=subchunk,
+        chain=chain,
+        fill=fill_from_json(document["fill_value"], dtype),
+        is_sharded=shard is not None,
+        index_type=index.dtype,
+        index_has_checksum=bool(index.then),
+        index_at_end=shard is None or shard.get("index_location", "end") == "end",
+        prefix=prefix,
+        separator=separator,
+        dimensions=tuple(document.get("dimension_names") or (None,) * len(shape)),
+        attributes=dict(document.get("attributes", {})),
+        is_whole=is_whole,
+    )
+
+
+def _index_codecs(shard: Mapping[str, Any] | None) -> Any:
+    """Codecs of the index of a shard."""
+    return [{"name": "bytes"}] if shard is None else shard["index_codecs"]
+
+
+def _check_members(document: Mapping[str, Any]) -> None:
+    """Refuse metadata with members that change what the others mean."""
+    if document.get("storage_transformers"):
+        raise UnsupportedError(_unread("storage transformer", "of this array"))
+    known = {"zarr_format", "node_type", "shape", "data_type", "chunk_grid", "codecs"}
+    known |= {"chunk_key_encoding", "fill_value", "attributes", "dimension_names"}
+    known |= {"storage_transformers", "consolidated_metadata"}
+    for member in document.keys() - known:
+        value = document[member]
+        if not (isinstance(value, Mapping) and value.get("must_understand") is False):
+            raise UnsupportedError(_unread("member", member))
+
+
+def _type_of(name: Any) -> "np.dtype[Any]":
+    """Read the type of elements."""
+    if name in NAMES:
+        known: np.dtype[Any] = np.dtype(name)
+        return known
+    shown = name["name"] if isinstance(name, Mapping) and "name" in name else name
+    raise UnsupportedError(_unread("data type", str(shown)))
+
+
+def _keys(encoding: Mapping[str, Any]) -> tuple[str, str]:
+    """Read how chunks are named: what stands in front, and what between the numbers."""
+    name, settings = encoding["name"], encoding.get("configuration", {})
+    if name == "default":
+        return "c", settings.get("separator", "/")
+    if name == "v2":
+        return "", settings.get("separator", ".")
+    raise UnsupportedError(_unread("chunk key encoding", name))
+
+
+def _unread(what: str, name: str) -> str:
+    """Say that something is not read here, and what reads it."""
+    return f'has the {what} "{name}", which is not read here. Read it with zarr-python.'

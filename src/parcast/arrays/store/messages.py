@@ -1,0 +1,79 @@
+"""What is said when an array cannot be written or read: what, where, and what to do."""
+
+import errno
+import os
+from typing import Final
+
+from parcast.errors import FileProblems, ParameterError, Problem, RunFailed
+
+REMEDIES: Final = {
+    errno.ENOSPC: "Free space there, or choose another place.",
+    errno.EDQUOT: "Delete files or ask for a larger quota, or choose another place.",
+    errno.EROFS: "Choose a place that can be written to.",
+    errno.EACCES: "Choose a place that you may write to.",
+    errno.EPERM: "Choose a place that you may write to.",
+    errno.EIO: "Look for errors of the disk in the system log, and choose another place.",
+    errno.ENOENT: "The draft was removed meanwhile, or the place: write it again.",
+    errno.EMFILE: "Allow more open files: ulimit -n 4096",
+    errno.ENAMETOOLONG: "Choose a shorter name.",
+}
+OTHERWISE: Final = "Choose another place."
+
+
+def why(failure: OSError) -> str:
+    """Say what the system says, as part of a sentence."""
+    return (failure.strerror or str(failure)).lower()
+
+
+def not_written(what: str, target: str, failure: OSError, state: str) -> RunFailed:
+    """Say that something cannot be written, and what is at its target now."""
+    remedy = REMEDIES.get(failure.errno or 0, OTHERWISE)
+    return RunFailed(f"{what} cannot be written to {target}: {why(failure)}. {state} {remedy}")
+
+
+def not_readable(path: str | os.PathLike[str], failure: OSError) -> FileProblems:
+    """Say that a file cannot be read."""
+    return problem(path, f"cannot be read: {why(failure)}.")
+
+
+def problem(path: str | os.PathLike[str], message: str) -> FileProblems:
+    """One fault of a file."""
+    return FileProblems(os.fspath(path), [Problem(message=message)])
+
+
+def is_busy(target: str, owner: str) -> RunFailed:
+    """Say that another process writes to the same place."""
+    return RunFailed(
+        f"{target} cannot be written now: {owner} is writing it. "
+        "Wait for it to end, or choose another place."
+    )
+
+
+def exists(target: str) -> ParameterError:
+    """Refuse to replace a store that nobody allowed to replace."""
+    return ParameterError(
+        "path",
+        must="be a place where nothing is",
+        got=f"{target}, which exists",
+        hint="Choose another name, or pass overwrite=True to replace it.",
+    )
+
+
+def no_store(target: str, kind: str) -> ParameterError:
+    """Refuse to replace what is no store."""
+    return ParameterError(
+        "path",
+        must=f"be a new place or {kind} to be replaced",
+        got=f"{target}, which is something else",
+        hint="Choose another name; nothing was deleted.",
+    )
+
+
+def no_folder(folder: str) -> ParameterError:
+    """Refuse a place in a folder that there is not."""
+    return ParameterError(
+        "path",
+        must="be in a folder that exists",
+        got=folder,
+        hint="Make it with mkdir -p, or check the path.",
+    )

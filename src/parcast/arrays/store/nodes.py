@@ -1,0 +1,161 @@
+"""The metadata of a store: its groups and arrays, as a complete append makes them."""
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from parcast.arrays.store.codecs import UnsupportedError
+from parcast.arrays.store.layout import METADATA, SCHEMA, Layout, label_of, layout_of
+from parcast.arrays.store.messages import not_readable, problem
+from parcast.arrays.store.place import Place, pending_metadata
+from parcast.errors import FileProblems
+
+MANIFEST: Final = "parcast"  # attribute of the root of a store that parcast wrote
+OLDER: Final = (".zgroup", ".zarray", ".zattrs")  # of Zarr 2
+DEEPEST: Final = 32  # groups in groups
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Node:
+    """An array of a store with the bytes of its metadata."""
+
+    path: Path  # of its metadata
+    content: bytes
+    layout: Layout | None  # None where it is not read here
+    refusal: str = ""  # why
+    is_damaged: bool = False  # the metadata are no JSON
+
+    def changed(self, **members: Any) -> dict[str, Any]:
+        """Give the metadata with some members changed."""
+        return {**json.loads(self.content), **members}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Nodes:
+    """The arrays of a store by their names, and the attributes of its root."""
+
+    root: Node
+    arrays: Mapping[str, Node]
+    attributes: Mapping[str, Any]
+    missing: tuple[str, ...] = ()  # arrays that the store should have
+
+    @property
+    def is_ours(self) -> bool:
+        """Whether parcast wrote the store: every chunk has a file."""
+        return is_ours(self.attributes)
+
+
+def is_ours(attributes: Mapping[str, Any]) -> bool:
+    """Tell by the attributes of its root whether parcast wrote a store."""
+    manifest = attributes.get(MANIFEST)
+    return isinstance(manifest, Mapping) and manifest.get("schema") == SCHEMA
+
+
+def encoded(document: Mapping[str, Any]) -> bytes:
+    """Write metadata as the text of a file."""
+    return (json.dumps(document, indent=2, ensure_ascii=False) + "\n").encode()
+
+
+def manifest(names: "list[str]") -> dict[str, Any]:
+    """Attribute of the root that says what the store must have."""
+    return {MANIFEST: {"schema": SCHEMA, "arrays": names}}
+
+
+def is_store(path: Path) -> bool:
+    """Tell whether a folder is the root of a Zarr 3 store."""
+    return (path / METADATA).is_file()
+
+
+def read_nodes(root: Path, place: Place) -> Nodes:
+    """Read the metadata of a store; what an append has completed counts as done."""
+    pending = pending_metadata(place)
+    top = _content(root / METADATA, pending, root)
+    document = _document(root / METADATA, top)
+    attributes = document.get("attributes") or {}
+    if document.get("node_type") == "array":
+        node = _node("", root / METADATA, top, is_whole=is_ours(attributes))
+        return Nodes(root=node, arrays={"": node}, attributes=attributes)
+    root_node = Node(path=root / METADATA, content=top, layout=None)
+    expected = set(attributes[MANIFEST]["arrays"]) if is_ours(attributes) else set()
+    arrays = _arrays_in(root, "", pending, expected, 0)
+    missing = tuple(sorted(expected - arrays.keys()))
+    return Nodes(root=root_node, arrays=arrays, attributes=attributes, missing=missing)
+
+
+def _arrays_in(
+    root: Path, group: str, pending: Mapping[Path, bytes], expected: set[str], depth: int
+) -> dict[str, Node]:
+    """Find the arrays in a group and in those within it."""
+    arrays: dict[str, Node] = {}
+    for entry in sorted(os.scandir(root / group), key=lambda entry: entry.name):
+        path = Path(entry.path) / METADATA
+        if entry.name.startswith(".") or not entry.is_dir() or not path.is_file():
+            continue
+        name = f"{group}/{entry.name}" if group else entry.name
+        content = _content(path, pending, root)
+        try:
+            document = _document(path, content)
+        except FileProblems as failure:  # the other arrays can be read
+            refusal = failure.problems[0].message
+            arrays[name] = Node(
+                path=path, content=content, layout=None, refusal=refusal, is_damaged=True
+            )
+            continue
+        if document.get("node_type") == "array":
+            arrays[name] = _node(name, path, content, is_whole=name in expected)
+        elif depth < DEEPEST:
+            arrays |= _arrays_in(root, name, pending, expected, depth + 1)
+    return arrays
+
+
+def _node(name: str, path: Path, content: bytes, *, is_whole: bool) -> Node:
+    """Read one array, or why it cannot be read."""
+    try:
+        layout = layout_of(name, json.loads(content), is_whole=is_whole)
+    except UnsupportedError as failure:
+        return Node(path=path, content=content, layout=None, refusal=str(failure))
+    return Node(path=path, content=content, layout=layout)
+
+
+def readable(node: Node, name: str) -> Layout:
+    """Give the layout of an array, or say why it is not read here."""
+    if node.layout is None:
+        raise problem(node.path, f"{label_of(name)} {node.refusal}")
+    return node.layout
+
+
+def _content(path: Path, pending: Mapping[Path, bytes], root: Path) -> bytes:
+    """Read the metadata of a node."""
+    try:
+        return pending[path] if path in pending else path.read_bytes()
+    except (FileNotFoundError, NotADirectoryError):
+        raise problem(root, _no_store(root)) from None
+    except OSError as failure:
+        raise not_readable(path, failure) from failure
+
+
+def _no_store(root: Path) -> str:
+    """Say why a place is no store."""
+    if not root.exists():
+        return "must exist. Check the path."
+    if not root.is_dir():
+        return "must be a folder with a Zarr 3 store, got a file. Check the path."
+    if any((root / name).exists() for name in OLDER):
+        return (
+            "must be a Zarr 3 store, got Zarr 2. Convert a copy with zarr-python: zarr migrate v3"
+        )
+    return f"must be a Zarr 3 store, got a folder without {METADATA}. Check the path."
+
+
+def _document(path: Path, content: bytes) -> dict[str, Any]:
+    """Read metadata as JSON."""
+    try:
+        document = json.loads(content)
+    except ValueError as failure:
+        raise problem(path, f"must be JSON, got: {failure}. Restore it from a copy.") from failure
+    if not isinstance(document, dict) or document.get("zarr_format") != 3:
+        raise problem(path, "must be the metadata of Zarr 3. Restore it from a copy.")
+    return document

@@ -1,0 +1,315 @@
+"""The place of a store: who may write there, drafts beside it, and how a draft takes its name.
+
+Everything that a writer leaves lies beside the target under names that begin with
+".NAME.parcast-". A lock says that its writer lives; what lies there without one is the rest of an
+interrupted write, and the next writer finishes or removes it.
+"""
+
+import errno
+import fcntl
+import hashlib
+import json
+import os
+import shutil
+import socket
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from parcast.arrays.store import durable
+from parcast.arrays.store.codecs import UnsupportedError
+from parcast.arrays.store.layout import METADATA, layout_of
+from parcast.arrays.store.messages import is_busy, not_written
+
+NO_LOCKS: Final = {errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOSYS, errno.EINVAL}
+DRAFT: Final = "draft"  # of a whole store or file
+APPEND: Final = "append"  # of rows
+KINDS: Final = (DRAFT, APPEND)
+JOURNAL_SCHEMA: Final = "parcast/array-append/1"
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Names at and beside the target of a write."""
+
+    target: Path  # absolute, links followed
+
+    @classmethod
+    def of(cls, path: str | os.PathLike[str]) -> "Place":
+        """Give the place of a path."""
+        return cls(Path(os.path.realpath(path)))
+
+    def beside(self, what: str) -> Path:
+        """Name what lies beside the target."""
+        return self.target.with_name(f".{self.target.name}.parcast-{what}")
+
+    @property
+    def lock(self) -> Path:
+        """File that a writer holds locked."""
+        return self.beside("lock")
+
+    @property
+    def aside(self) -> Path:
+        """Where the old store lies for a moment if names cannot be exchanged."""
+        return self.beside("old")
+
+    @property
+    def journal(self) -> Path:
+        """File of the metadata of an append that is complete, while they are put in place."""
+        return self.beside("journal")
+
+    def new_draft(self, kind: str = DRAFT) -> Path:
+        """Name a draft as no other writer does."""
+        return self.beside(f"{kind}-{os.urandom(6).hex()}")
+
+    def drafts(self, kind: str = "") -> list[Path]:
+        """List the drafts of a kind that lie there, by default of both."""
+        starts = tuple(self.beside(f"{x}-").name for x in ((kind,) if kind else KINDS))
+        try:
+            names = os.listdir(self.target.parent)
+        except OSError:
+            return []
+        return [self.target.with_name(name) for name in sorted(names) if name.startswith(starts)]
+
+    def is_there(self) -> bool:
+        """Tell whether something has the name of the target."""
+        return os.path.lexists(self.target)
+
+
+class Lock:
+    """The right to write to a place: held until it is released or the process ends."""
+
+    def __init__(self, place: Place, file: int) -> None:
+        self._place, self._file = place, file
+
+    @classmethod
+    def take(cls, place: Place) -> "Lock":
+        """Take it, or say who has it."""
+        while True:
+            file = os.open(place.lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+            try:
+                if cls._is_ours(place, file):
+                    owner = json.dumps({"host": socket.gethostname(), "pid": os.getpid()})
+                    os.ftruncate(file, 0)
+                    durable.write_all(file, [owner.encode()], 0)
+                    return cls(place, file)
+            except BaseException:
+                os.close(file)
+                raise
+            os.close(file)  # its owner removed it meanwhile
+
+    @staticmethod
+    def _is_ours(place: Place, file: int) -> bool:
+        """Lock an open file; False where the name is another file's by now."""
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise is_busy(str(place.target), owner_of(file)) from None
+        except OSError as failure:
+            if failure.errno not in NO_LOCKS:
+                raise
+            if _may_live(file):  # a file system without locks: the process that it names
+                raise is_busy(str(place.target), owner_of(file)) from None
+        try:
+            return os.path.samestat(os.fstat(file), os.stat(place.lock))
+        except FileNotFoundError:
+            return False
+
+    def release(self) -> None:
+        """Give it up, and leave no file behind."""
+        try:
+            self._place.lock.unlink(missing_ok=True)
+        finally:
+            os.close(self._file)
+
+
+def _written_owner(file: int) -> dict[str, Any]:
+    """Read who wrote a lock."""
+    try:
+        owner = json.loads(os.pread(file, 4096, 0))
+    except ValueError:
+        return {}
+    return owner if isinstance(owner, dict) else {}
+
+
+def owner_of(file: int) -> str:
+    """Name the process that wrote an open lock."""
+    owner = _written_owner(file)
+    return f"process {owner['pid']} on {owner['host']}" if owner else "another process"
+
+
+def _may_live(file: int) -> bool:
+    """Tell whether the process that wrote a lock may still be there."""
+    owner = _written_owner(file)
+    if not owner or (owner["host"] == socket.gethostname() and owner["pid"] == os.getpid()):
+        return False
+    if owner["host"] != socket.gethostname():
+        return True
+    try:
+        os.kill(owner["pid"], 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True
+
+
+def writer_at(place: Place) -> str:
+    """Name the process that writes to a place now; empty where none does."""
+    try:
+        file = os.open(place.lock, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return ""
+    try:
+        fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return owner_of(file)
+    except OSError:
+        return owner_of(file) if _may_live(file) else ""
+    else:
+        return ""
+    finally:
+        os.close(file)
+
+
+def settle(place: Place) -> list[str]:
+    """Finish or remove what an interrupted write left, under the lock; say what was done."""
+    done = []
+    if place.journal.exists():
+        appended = pending_metadata(place)
+        for path, content in appended.items():
+            replace_file(place, path, content)
+            durable.flush_folder(path.parent)
+        if appended:
+            done.append("an interrupted append was completed")
+        place.journal.unlink()
+    if os.path.lexists(place.aside):
+        if place.is_there():
+            remove(place.aside)
+            done.append("an old store was removed")
+        else:
+            os.rename(place.aside, place.target)
+            durable.flush_folder(place.target.parent)
+            done.append("the old store was put back")
+    for draft in place.drafts(APPEND):
+        _remove_unreached(place, draft)
+    for draft in place.drafts():
+        remove(draft)
+        done.append(f"the draft {draft.name} of an interrupted write was removed")
+    return done
+
+
+def _remove_unreached(place: Place, draft: Path) -> None:
+    """Remove the chunks of an append that were put beside those of a store, but not made valid."""
+    for path in draft.rglob(METADATA):
+        name = "/".join(path.parent.relative_to(draft).parts)
+        try:
+            current = json.loads((place.target / name / METADATA).read_bytes())
+            now, later = layout_of(name, current), layout_of(name, json.loads(path.read_bytes()))
+        except (OSError, ValueError, UnsupportedError):
+            continue  # nothing was put there: metadata are written before chunks are moved
+        for index in later.grid.indices():
+            if index[0] >= now.grid.cells[0]:
+                (place.target / name / now.key(index)).unlink(missing_ok=True)
+
+
+def sweep(path: str | os.PathLike[str]) -> list[str]:
+    """Finish or remove what an interrupted write left beside a store; say what was done.
+
+    A draft whose writer is alive is not touched: RunFailed names that process.
+    """
+    place = Place.of(path)
+    lock = Lock.take(place)
+    try:
+        return settle(place)
+    finally:
+        lock.release()
+
+
+def has_leftovers(place: Place) -> bool:
+    """Tell whether an interrupted write, or one that goes on, has left something."""
+    return place.journal.exists() or os.path.lexists(place.aside) or bool(place.drafts())
+
+
+def remove(path: Path) -> None:
+    """Remove a draft or an old store."""
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path)
+    else:
+        path.unlink(missing_ok=True)
+
+
+def replace_file(place: Place, path: Path, content: bytes) -> None:
+    """Put a small file in place of another in one step."""
+    draft = place.new_draft()
+    durable.write_file(draft, content)
+    os.rename(draft, path)
+
+
+def publish(place: Place, draft: Path) -> None:
+    """Give a complete and flushed draft the name of the target; what was there is removed."""
+    folder = place.target.parent
+    if not place.is_there():
+        os.rename(draft, place.target)
+        durable.flush_folder(folder)
+        return
+    if not draft.is_dir():
+        os.replace(draft, place.target)
+        durable.flush_folder(folder)
+        return
+    if durable.exchange(draft, place.target):
+        durable.flush_folder(folder)
+        with suppress(OSError):  # what cannot be removed now, the next writer removes
+            remove(draft)
+        return
+    os.rename(place.target, place.aside)
+    os.rename(draft, place.target)
+    durable.flush_folder(folder)
+    with suppress(OSError):
+        remove(place.aside)
+
+
+@contextmanager
+def failing(what: str, target: Path, is_new: Callable[[], bool] = lambda: False) -> Iterator[None]:
+    """Say what cannot be written, and whether the old or the new is at the target now."""
+    try:
+        yield
+    except OSError as failure:
+        if is_new():
+            state = f"{target} is complete and new, but may be lost if the machine fails now."
+        elif target.exists():
+            state = f"{target} is as it was before."
+        else:
+            state = "Nothing was put there."
+        raise not_written(what, str(target), failure, state) from failure
+
+
+def journal_of(changed: dict[str, tuple[bytes, bytes]]) -> bytes:
+    """Write down the metadata of arrays that change together: what they were, and will be."""
+    nodes = {
+        name: {"was": hashlib.sha256(old).hexdigest(), "becomes": new.decode()}
+        for name, (old, new) in changed.items()
+    }
+    return json.dumps({"schema": JOURNAL_SCHEMA, "nodes": nodes}).encode()
+
+
+def pending_metadata(place: Place) -> dict[Path, bytes]:
+    """Metadata of a complete append that are not all in place yet, by their files.
+
+    A journal of another store than the one that is there is worth nothing: no metadata.
+    """
+    try:
+        journal = json.loads(place.journal.read_bytes())
+        nodes = journal["nodes"] if journal["schema"] == JOURNAL_SCHEMA else {}
+        pending = {}
+        for name, node in nodes.items():
+            path = place.target / name / METADATA
+            now, new = path.read_bytes(), node["becomes"].encode()
+            if now != new and hashlib.sha256(now).hexdigest() != node["was"]:
+                return {}
+            pending[path] = new
+    except (OSError, ValueError, KeyError, TypeError):
+        return {}
+    return pending

@@ -1,0 +1,110 @@
+"""Result of `verify`: whether a store is whole, and what of it is lost."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, ClassVar, Final, Literal, TypeAlias
+
+from parcast.arrays.store.grid import Box, Index
+from parcast.show.result import Result
+from parcast.words import counted
+
+Status: TypeAlias = Literal["whole", "interrupted", "damaged"]
+LEFTOVERS: Final = (
+    "stale draft",
+    "interrupted append",
+    "interrupted commit",
+    "unexpected file",
+)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class StoreFault:
+    """One fault of a store."""
+
+    kind: str
+    message: str  # what is wrong and what to do, to be read after the file
+    file: str
+    array: str | None = None  # None: no array is concerned
+    chunk: Index | None = None
+    subchunk: Index | None = None  # within its chunk; None: all of them
+    lost: Box | None = None  # elements that cannot be read; None: none
+
+    @property
+    def is_damage(self) -> bool:
+        """Whether something of the store is lost, or may be."""
+        return self.kind not in LEFTOVERS
+
+    def to_row(self) -> dict[str, Any]:
+        """Give it as a tidy row."""
+        return {
+            "kind": self.kind,
+            "array": self.array,
+            "chunk": _dotted(self.chunk),
+            "subchunk": _dotted(self.subchunk),
+            "lost_start": _dotted(self.lost.start if self.lost else None),
+            "lost_count": _dotted(self.lost.count if self.lost else None),
+            "file": self.file,
+            "message": self.message,
+        }
+
+
+def _dotted(index: Index | None) -> str | None:
+    """Write an index in a cell."""
+    return None if index is None else ".".join(map(str, index))
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class Verification(Result):
+    """What was checked of a store, and every fault."""
+
+    _sheet: ClassVar[str] = "parcast.arrays.store.sheet:sheet_of"
+
+    path: str
+    faults: tuple[StoreFault, ...] = ()
+    arrays: int = 0
+    chunks: int = 0  # files of storage chunks that were read
+    subchunks: int = 0
+    size: int = 0  # of the files that were read [B]
+    filled: int = 0  # storage chunks without a file, which are read as fill values
+    unchecked: tuple[str, ...] = ()  # what has no checksums or cannot be decoded here, and why
+    writer: str = ""  # process that writes to it now
+
+    @property
+    def status(self) -> Status:
+        """Whether it is whole; "interrupted": nothing is lost, but a write did not end."""
+        if any(fault.is_damage for fault in self.faults):
+            return "damaged"
+        return "interrupted" if self.faults else "whole"
+
+    @property
+    def lost(self) -> dict[str, tuple[Box, ...]]:
+        """Boxes of each array that cannot be read."""
+        boxes: dict[str, tuple[Box, ...]] = {}
+        for fault in self.faults:
+            if fault.lost is not None and fault.array is not None:
+                boxes[fault.array] = (*boxes.get(fault.array, ()), fault.lost)
+        return boxes
+
+    def __repr__(self) -> str:
+        """Say in one line how the store is."""
+        return f"Verification({self.path}: {self.status}, {counted(len(self.faults), 'fault')})"
+
+    def rows(self) -> Iterator[dict[str, Any]]:
+        """One tidy row for each fault."""
+        return (fault.to_row() for fault in self.faults)
+
+    def to_document(self) -> dict[str, Any]:
+        """Everything as one JSON document, schema ``parcast/array-verification/1``."""
+        return {
+            "schema": "parcast/array-verification/1",
+            "rows": list(self.rows()),
+            "path": self.path,
+            "status": self.status,
+            "arrays": self.arrays,
+            "chunks": self.chunks,
+            "subchunks": self.subchunks,
+            "size_B": self.size,
+            "filled_chunks": self.filled,
+            "unchecked": list(self.unchecked),
+            "writer": self.writer,
+        }

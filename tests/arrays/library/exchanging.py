@@ -1,0 +1,163 @@
+"""A parallel program that writes arrays and reads them back, in every way there is.
+
+Arguments: servers, "dedicated" or "shared", a folder.
+"""
+
+import sys
+from pathlib import Path
+
+import numpy as np
+
+from parcast.arrays.library.distribution import Block, Boxes, block_of
+from parcast.arrays.library.session import connect
+from parcast.errors import ParcastError
+
+SHAPE = (37, 23, 11)
+
+
+def box_of(start, count):
+    return tuple(slice(a, a + n) for a, n in zip(start, count, strict=True))
+
+
+def whole(seed, shape=SHAPE):
+    return np.random.default_rng(seed).random(shape)
+
+
+def modes(io, folder):
+    """Every writer, batched or not, stacked or not; read on another mesh, with halos, in a box."""
+    clients, me = len(io.clients), io.client
+    array = whole(1)
+    mesh = (1, clients, 1)
+    own = box_of(*(b := block_of(SHAPE, mesh, me)))
+    padded = np.pad(array, 1)[tuple(slice(x.start, x.stop + 2) for x in own)]
+    local = Block(np.asfortranarray(padded), SHAPE, mesh, halo=1)
+    names = [f"u{i}" for i in range(5)]
+    for writer in ("sync", "write-behind", "double-buffer"):
+        for batch, stack in ((True, ""), (False, ""), (True, "all"), (False, "all")):
+            path = folder / f"{writer}-{batch}-{stack}.zarr"
+            limit = 1 << 20 if stack else 2048
+            keys = {"writer": writer, "batch": batch, "stack": stack, "subchunk": limit}
+            written = io.write(path, dict.fromkeys(names, local), **keys)
+            assert written.size == 5 * array.nbytes
+            read = io.read(path, names, mesh=(clients, 1, 1), halo=(1, 0, 2))
+            start, count = block_of(SHAPE, (clients, 1, 1), me)
+            wide = np.pad(array, ((1, 1), (0, 0), (2, 2)))
+            for name in names:
+                assert np.array_equal(read[name], wide[start[0] : start[0] + count[0] + 2])
+            part = io.read(path, ["u3"], mesh=(1, 1, clients), box=((5, 3, 2), (20, 10, 7)))
+            inner = box_of(*block_of((20, 10, 7), (1, 1, clients), me))
+            assert np.array_equal(part["u3"], array[5:25, 3:13, 2:9][inner])
+    assert b is not None
+
+
+def boxes(io, folder):
+    """Boxes of any sizes, none on some ranks, and types of all sorts."""
+    array = np.arange(240).reshape(12, 20)
+    cuts = [((0, 0), (5, 20)), ((5, 0), (7, 3)), ((5, 3), (7, 17))]
+    own = [cut for i, cut in enumerate(cuts) if i % len(io.clients) == io.client]
+    for dtype in (bool, "i1", "u8", "f2", "f8", "c16", ">f4"):
+        values = array.astype(dtype)
+        held = Boxes([(a, values[box_of(a, n)]) for a, n in own], (12, 20), dtype)
+        path = folder / f"{np.dtype(dtype).name}{np.dtype(dtype).byteorder == '>'}.zarr"
+        io.write(path, {"u": held}, subchunk=64)
+        read = io.read(path, mesh=(len(io.clients), 1))["u"]
+        assert np.array_equal(
+            read, values[box_of(*block_of((12, 20), (len(io.clients), 1), io.client))]
+        )
+
+
+def steps(io, folder):
+    """Steps of time that are appended, in storage chunks of several steps."""
+    clients, me = len(io.clients), io.client
+    steps = whole(2, (7, 20, 30))
+    path = folder / "steps.zarr"
+    done = 0
+    for rows in (2, 1, 4):
+        shape = (rows, 20, 30)
+        own = box_of(*block_of(shape, (1, clients, 1), me))
+        held = {"T": Block(steps[done : done + rows][own], shape, (1, clients, 1))}
+        time = {"time": np.arange(done, done + rows) * 0.5}
+        if done:
+            io.append(path, held, coordinates=time)
+        else:
+            names = {"T": ("time", "y", "x")}
+            io.write(path, held, dimensions=names, coordinates=time, subchunk=9600)
+        done += rows
+    read = io.read(path, ["T"], mesh=(1, 1, clients))["T"]
+    assert np.array_equal(read, steps[box_of(*block_of((7, 20, 30), (1, 1, clients), me))])
+
+
+def rows(io, folder):
+    """One array in a .npy file, which numpy.load reads."""
+    clients, me = len(io.clients), io.client
+    array, path = whole(3, (50, 7, 4)), folder / "rows.npy"
+    own = box_of(*block_of(array.shape, (1, 1, clients), me))
+    io.write(path, {"u": Block(array[own], array.shape, (1, 1, clients))}, subchunk=500)
+    read = io.read(path, ["v"], mesh=(1, clients, 1), box=((3, 0, 1), (40, 7, 2)))["v"]
+    own = box_of(*block_of((40, 7, 2), (1, clients, 1), me))
+    assert np.array_equal(read, array[3:43, :, 1:3][own])
+    assert np.array_equal(np.load(path), array)
+
+
+def meanwhile(io, folder):
+    """A request that nobody waits for takes what there was when it began."""
+    clients, me = len(io.clients), io.client
+    values = np.full((100, 1000), float(me))
+    held = {"v": Block(values, (100 * clients, 1000), (clients, 1))}
+    handles = [io.write(folder / f"later{i}.zarr", held, wait=False) for i in range(3)]
+    values[:] = -1
+    for handle in reversed(handles):
+        handle.wait()
+    for i in range(3):
+        read = io.read(folder / f"later{i}.zarr", mesh=(1, clients))["v"]
+        assert np.array_equal(np.unique(read), np.arange(clients))
+
+
+def refusals(io, folder):
+    """What is wrong on one client is refused on all, and the session goes on."""
+    clients, me = len(io.clients), io.client
+    last = me == clients - 1
+
+    rows = np.zeros((4, 4))
+
+    def block(shape=(4, 4), dtype=float, mesh=(clients, 1)):
+        return Block(np.zeros(shape, dtype), (4 * clients, 4), mesh)
+
+    calls = {
+        "shape": lambda: io.write(folder / "x", {"u": block((3, 3) if last else (4, 4))}),
+        "dtype": lambda: io.write(folder / "x", {"u": block(dtype="f4" if last else "f8")}),
+        "name": lambda: io.write(folder / "x", {"v" if last else "u": block()}),
+        "path": lambda: io.write(folder / ("y" if last else "x"), {"u": block()}),
+        "call": lambda: io.read(folder / "x") if last else io.write(folder / "x", {"u": block()}),
+        "mesh": lambda: io.write(folder / "x", {"u": block(mesh=(7, 11))}),
+        "object": lambda: io.write(folder / "x", {"u": block(dtype=object)}),
+        "longdouble": lambda: io.write(folder / "x", {"u": block(dtype=np.longdouble)}),
+        "subchunk": lambda: io.write(folder / "x", {"u": block()}, subchunk=4),
+        "gap": lambda: io.write(folder / "x", {"u": Boxes([((4 * me, 0), rows)], (99, 4))}),
+        "overlap": lambda: io.write(folder / "x", {"u": Boxes([((me, 0), rows)], (9, 4))}),
+        "append": lambda: io.append(folder / "x.npy", {"u": block()}),
+        "option": lambda: io.write(folder / "x", {"u": block()}, atributes={}),
+        "folder": lambda: io.write(folder / "no" / "x", {"u": block()}),
+        "missing": lambda: io.read(folder / "x"),
+    }
+    for name, call in calls.items():
+        try:
+            call()
+        except ParcastError as refusal:
+            (folder / f"{name}-{me}").write_text(str(refusal))
+    assert not (folder / "x").exists()
+
+
+def main():
+    servers, kind, folder = int(sys.argv[1]), sys.argv[2], Path(sys.argv[3])
+    with connect(servers=servers, dedicated=kind == "dedicated") as io:
+        if io.is_client:
+            some = (refusals,) if len(io.clients) > 1 else ()
+            for run in (modes, boxes, steps, rows, meanwhile, *some):
+                (folder / run.__name__).mkdir(exist_ok=True)
+                run(io, folder / run.__name__)
+    sys.stdout.write(f"ended {io.is_client}\n")
+
+
+if __name__ == "__main__":
+    main()

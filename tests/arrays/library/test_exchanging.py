@@ -1,0 +1,118 @@
+"""Clients and servers in one program: what is written is read, and whoever dies, a store stays."""
+
+import os
+import random
+import signal
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from parcast.arrays.library.distribution import Block
+from parcast.arrays.library.session import connect
+from parcast.arrays.store.reading import open_store
+from parcast.errors import ParameterError
+from parcast.mpi.leftovers import processes_of
+
+HERE = Path(__file__).parent
+EXCHANGING, REPLACING = HERE / "exchanging.py", HERE / "replacing.py"
+REFUSED = {
+    "append": "path must be that of a Zarr store, to append rows",
+    "gap": "boxes must",
+    "overlap": "boxes must not overlap, got [1:4, 0:4] in both rank 0 and rank 1.",
+    "option": "got an option of another name. Did you mean attributes?",
+    "call": "All clients must give the same call: client {0} gives read, client 0 write.",
+    "dtype": "All clients must give the same dtypes: client {0} gives <f4, client 0 <f8.",
+    "folder": "path must be in a folder that exists",
+    "longdouble": "dtype of array u must be bool",
+    "mesh": "Client 0: mesh must have as many blocks as there are clients: {1}, got 7x11 = 77.",
+    "missing": "must exist. Check the path.",
+    "name": "All clients must give the same names of arrays: client {0} gives v, client 0 u.",
+    "object": "dtype of array u must be bool",
+    "path": "All clients must give the same path: client {0} gives",
+    "shape": "Client {0}: values must have the shape 4x4, that of block {0} of the mesh, got 3x3.",
+    "subchunk": "subchunk must hold one element: at least 8 bytes, got 4.",
+}
+
+
+@pytest.mark.parametrize(
+    ("ranks", "servers", "kind"),
+    [
+        (None, 1, "shared"),
+        (2, 1, "dedicated"),
+        (3, 2, "shared"),
+        (4, 2, "dedicated"),
+        (4, 4, "shared"),
+    ],
+)
+def test_arrays_are_read_as_they_were_written(ran, tmp_path, ranks, servers, kind):
+    status, out, err = ran(EXCHANGING, servers, kind, tmp_path, ranks=ranks)
+    assert (status, err) == (0, "")
+    is_dedicated = kind == "dedicated"
+    clients = (ranks or 1) - is_dedicated * servers
+    assert sorted(out.split()) == sorted(
+        ["ended"] * (ranks or 1) + ["True"] * clients + ["False"] * is_dedicated * servers
+    )
+    if clients > 1:
+        for name, words in REFUSED.items():
+            texts = {(tmp_path / "refusals" / f"{name}-{i}").read_text() for i in range(clients)}
+            assert len(texts) == 1
+            assert words.format(clients - 1, clients) in texts.pop()
+
+
+@pytest.mark.parametrize(("servers", "kind"), [(2, "shared"), (1, "dedicated")])
+def test_whichever_rank_is_killed_the_store_is_whole_and_no_process_is_left(
+    started, gone, tmp_path, servers, kind
+):
+    chance = random.Random(servers)
+    path = tmp_path / "u.zarr"
+    for _ in range(4):
+        process = started(REPLACING, servers, kind, path, ranks=3)
+        assert process.stdout.readline() == "x\n"
+        time.sleep(chance.random() * 0.3)
+        ranks = [pid for pid in processes_of(process.token) if _is_rank(pid)]
+        os.kill(chance.choice(sorted(ranks)), signal.SIGKILL)
+        process.communicate(timeout=20)
+        assert process.returncode != 0
+        assert gone(process)
+        with open_store(path) as store:
+            values = store["u"].read()
+        assert values.shape == (64, 4096)
+        assert len(np.unique(values)) == 1
+
+
+def _is_rank(pid):
+    return b"replacing.py" in Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")[1]
+
+
+def test_an_exception_of_one_client_ends_all_ranks(started, gone, tmp_path):
+    program = (
+        "from parcast.arrays.library.session import connect\n"
+        "from parcast.arrays.library.distribution import Block\n"
+        "import numpy as np\n"
+        "with connect(servers=1) as io:\n"
+        "    if io.client == 1:\n"
+        "        raise ValueError('of client 1')\n"
+        f"    io.write({str(tmp_path / 'x')!r}, {{'u': Block(np.ones(3), (9,), (3,))}})\n"
+    )
+    process = started(program, ranks=3)
+    _, err = process.communicate(timeout=30)
+    assert process.returncode != 0
+    assert "Client 1 has ended with ValueError: of client 1." in err
+    assert gone(process)
+    assert not (tmp_path / "x").exists()
+
+
+@pytest.mark.parametrize("servers", [0, 2, [0, 0], [1]])
+def test_servers_are_ranks_of_the_communicator(servers):
+    with pytest.raises(ParameterError, match="servers must name 1 to 1 of the 1 ranks"):
+        connect(servers=servers)
+
+
+def test_one_process_writes_without_mpi(tmp_path):
+    with connect() as io:
+        held = {"u": Block(np.arange(12.0).reshape(3, 4), (3, 4), (1, 1))}
+        written = io.write(tmp_path / "u.zarr", held)
+        assert (written.size, written.servers[0].messages) == (96, 1)
+        assert np.array_equal(io.read(tmp_path / "u.zarr")["u"], held["u"].values)

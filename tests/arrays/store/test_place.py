@@ -1,0 +1,96 @@
+"""Locks where the file system has none, and journals that belong to another store."""
+
+import errno
+import fcntl
+import json
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from parcast.arrays.store import place as places
+from parcast.arrays.store.place import Lock, Place, journal_of, settle, writer_at
+from parcast.arrays.store.reading import open_store
+from parcast.errors import RunFailed
+from tests.arrays.store.made import write_store
+
+pytest.importorskip("google_crc32c", reason="the extra arrays is not installed")
+
+
+@pytest.fixture
+def no_locks(monkeypatch):
+    def flock(*_):
+        raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
+
+    monkeypatch.setattr(fcntl, "flock", flock)
+
+
+def written_by(place, **owner):
+    place.lock.write_text(json.dumps({"host": os.uname().nodename, **owner}))
+
+
+@pytest.mark.usefixtures("no_locks")
+def test_without_locks_the_process_that_is_named_decides(tmp_path):
+    place = Place.of(tmp_path / "s.zarr")
+    ended = subprocess.Popen([sys.executable, "-c", ""])
+    ended.wait()
+    written_by(place, pid=ended.pid)
+    assert writer_at(place) == ""
+    Lock.take(place).release()
+    assert not place.lock.exists()
+    with subprocess.Popen(["sleep", "60"]) as alive:
+        written_by(place, pid=alive.pid)
+        named = f"process {alive.pid} on {os.uname().nodename}"
+        assert writer_at(place) == named
+        with pytest.raises(RunFailed, match=named):
+            Lock.take(place)
+        alive.kill()
+    written_by(place, pid=1, host="elsewhere")
+    with pytest.raises(RunFailed, match="process 1 on elsewhere is writing it"):
+        Lock.take(place)
+
+
+def test_the_lock_of_a_process_that_was_killed_is_free(tmp_path):
+    place = Place.of(tmp_path / "s.zarr")
+    code = (
+        "import os, sys, signal\n"
+        "from parcast.arrays.store.place import Lock, Place\n"
+        "lock = Lock.take(Place.of(sys.argv[1]))\n"
+        "os.kill(os.getpid(), signal.SIGKILL)\n"
+    )
+    subprocess.run([sys.executable, "-c", code, place.target], check=False)
+    assert place.lock.exists()
+    assert writer_at(place) == ""
+    Lock.take(place).release()
+    assert [*tmp_path.iterdir()] == []
+
+
+def test_a_journal_of_another_store_is_ignored_and_removed(tmp_path):
+    path = write_store(tmp_path / "s.zarr", {"u": np.arange(3.0), "v": np.arange(3.0)})
+    place = Place.of(path)
+    other = dict.fromkeys("uv", (b"{}", b'{"shape": [9]}'))
+    place.journal.write_bytes(journal_of(other))
+    with open_store(path) as store:
+        assert store["u"].shape == (3,)
+    assert settle(place) == []
+    assert not place.journal.exists()
+    place.journal.write_text("{")
+    assert places.pending_metadata(place) == {}
+
+
+def test_a_journal_counts_as_done_for_readers_and_is_completed_by_the_next_writer(tmp_path):
+    path = write_store(tmp_path / "s.zarr", {"u": np.arange(3.0), "v": np.arange(3.0)}, chunk=(8,))
+    place = Place.of(path)
+    changed = {}
+    for name in "uv":
+        old = (path / name / "zarr.json").read_bytes()
+        document = {**json.loads(old), "shape": [5]}
+        changed[name] = old, json.dumps(document).encode()
+    place.journal.write_bytes(journal_of(changed))
+    (path / "u" / "zarr.json").write_bytes(changed["u"][1])  # killed before that of v
+    with open_store(path) as store:
+        assert store["u"].shape == store["v"].shape == (5,)
+    assert settle(place) == ["an interrupted append was completed"]
+    assert json.loads((path / "v" / "zarr.json").read_text())["shape"] == [5]
