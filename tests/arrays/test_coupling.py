@@ -277,6 +277,7 @@ def test_costs_are_read_beside_the_program_or_in_it(tmp_path, monkeypatch):
     ("io", "fault"),
     [
         ('law = "array"\n', 'line 5  phase 1, io.law  must be "array_io"'),
+        ('shape = [4]\ncosts = "c.toml"\n', 'io.law  must be "array_io", got none'),
         (GOOD, "io.costs  must be the path of a file of costs, or its tables, got none"),
         (f'{GOOD}costs = "no.toml"\n', "line 8  phase 1, io.costs  cannot be used: .*no.toml"),
         (f'{GOOD}costs = "bad.toml"\n', "bad.toml, line 2, servers.write_rate: must be a rate"),

@@ -216,12 +216,13 @@ def io_of(given: object) -> object:
             got=shown(repr(given)),
             hint="Write [phase.io] with keys below it.",
         )
-    if "law" not in given:
+    if "law" not in given and "costs" not in given:
         return InputOutput(**given)
-    law = given["law"]
+    law = given.get("law")
     if not isinstance(law, str) or law not in IO_LAWS:
         known = " or ".join(f'"{name}"' for name in IO_LAWS)
-        fault = f"must be {known}, got {shown(repr(law))}. Leave it out where the volume is given."
+        got = "none" if law is None else shown(repr(law))
+        fault = f"must be {known}, got {got}. Leave it out, with its keys, to give the volume."
         raise DescriptionError("io", [Problem(message=fault, field="law")])
     return load(IO_LAWS[law])(**given)
 
