@@ -107,7 +107,6 @@ def demands(phase: SpmdTables, machine: Machine, at: Point) -> Demands:
         "bursts_per_io", bursts, bursts >= 1, must="be at least 1", hint="Give the bursts per I/O."
     )
     contention = _contention(phase, machine, among)
-    io_startup, io_transfer = _io(phase.io, machine, at)
     return Demands(
         p=p,
         d=at["d"],
@@ -119,8 +118,7 @@ def demands(phase: SpmdTables, machine: Machine, at: Point) -> Demands:
         transfer=talks
         * (_amount(communication.transfer, among) + _network_time(phase, machine, among)),
         contention=contention,
-        io_startup=io_startup,
-        io_transfer=io_transfer,
+        **_io(phase.io, machine, at),
         traffic=group if communication.traffic == "processor" else np.ones(()),
     )
 
@@ -209,13 +207,15 @@ def _network_time(phase: SpmdTables, machine: Machine, at: Point) -> Array:
     return _amount(volume, at) / network_rate(phase, machine, at, why=volume.name)
 
 
-def _io(io: InputOutput | IoLaw, machine: Machine, at: Point) -> tuple[Array, Array]:
-    """Start-up of an I/O, and its transfer with one server."""
+def _io(io: InputOutput | IoLaw, machine: Machine, at: Point) -> dict[str, Array]:
+    """Start-up of an I/O, and its transfer with one server, as fields of `Demands`."""
     if isinstance(io, IoLaw):
         service = io.service(at)
-        return service.startup, service.transfer * at["d"]  # synchronous I/O is shared by d
+        transfer = service.transfer * at["d"]  # synchronous I/O is shared by d
+        return {"io_startup": service.startup, "io_transfer": transfer}
     startup = _amount(io.startup, at) + _amount(machine.storage.latency, at) * io.is_there
-    return startup, _amount(io.transfer, at) + _storage_time(io, machine, at)
+    transfer = _amount(io.transfer, at) + _storage_time(io, machine, at)
+    return {"io_startup": startup, "io_transfer": transfer}
 
 
 def _storage_time(io: InputOutput, machine: Machine, at: Point) -> Array:
