@@ -103,10 +103,9 @@ def written_behind(parts: Sequence[Sequences], costs: ServerCosts) -> Array:
     ok = costs.cache >= costs.partition
     hint = 'Use writer = "sync" for a file system without a cache.'
     require("cache of servers", costs.cache, ok, must="be at least a partition", hint=hint)
-    # A cache that holds all there is need not be larger, and infinite ones have no differences.
-    everything = sum((part.number * part.counts for part in parts), start=np.zeros(1))
-    cache = np.minimum(costs.cache, everything + costs.partition)
-    costs = replace(costs, cache=np.maximum(cache, costs.partition))
+    # One that holds all bytes never fills, and its maps have finite ends.
+    enough = np.sum([part.number * part.counts for part in parts], axis=0) + costs.partition
+    costs = replace(costs, cache=np.where(np.isinf(costs.cache), enough, costs.cache))
     rate = costs.write_rate
     dirty, waited, offset = np.zeros(len(rate)), np.zeros(len(rate)), np.zeros(len(rate), np.int64)
     time = np.zeros(len(rate))

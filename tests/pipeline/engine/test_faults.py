@@ -139,6 +139,54 @@ def test_a_rank_that_ends_its_process_is_named_with_what_it_worked_on(started, g
     assert gone(process)
 
 
+EARLY = """
+import os, sys
+from pathlib import Path
+from parcast.mpi.launched import is_first
+from parcast.pipeline.engine.desk import watched
+
+watched(Path())
+if not is_first():
+    {end}
+from mpi4py import MPI
+MPI.COMM_WORLD.Barrier()
+"""
+
+
+@pytest.mark.parametrize("end", ["os.kill(os.getpid(), 9)", "os._exit(3)", "os._exit(0)"])
+def test_a_rank_that_ends_before_mpi_is_initialised_ends_all(ran, end):
+    status, _, _ = ran(EARLY.format(end=end), ranks=2, limit=30)
+    assert status != 0
+
+
+IDLE = """
+import os, signal, time, parcast
+
+def setup():
+    from mpi4py import MPI
+    pid = os.getpid()
+    if MPI.COMM_WORLD.rank == 1 and not os.fork():
+        time.sleep(1.0)
+        os.kill(pid, signal.SIGKILL)
+        os._exit(0)
+
+def items():
+    yield from range(9)
+    time.sleep(3.0)
+
+try:
+    parcast.run_pipeline(items(), lambda item, _: item, setup=setup, ranks=2, batch=1)
+except parcast.RunFailed as failure:
+    print(failure)
+"""
+
+
+def test_a_rank_that_is_killed_between_tasks_is_named(started):
+    out, _ = started(IDLE).communicate(timeout=60)
+    assert out.startswith("Rank 1 of pipeline was ended by signal 9 (Killed), as happens when ")
+    assert "memory runs out, while it ran no task. All other ranks" in out
+
+
 def test_ranks_end_with_the_process_that_started_them(started, gone, tmp_path):
     process = started(FAILING, "busy forever")
     end = time.monotonic() + 30

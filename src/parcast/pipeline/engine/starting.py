@@ -8,6 +8,7 @@ of the program that called.
 import os
 import pickle
 import signal
+import subprocess
 import sys
 import tempfile
 import threading
@@ -206,8 +207,7 @@ class _Host:
                 except (EOFError, ConnectionError):
                     raise _last_said(connection) or self._failure() from None
                 if outcome is not None:
-                    with suppress(Exception):
-                        self._started.process.wait(LAST)
+                    self._await_end()
                     return outcome
             elif self._started.process.poll() is not None:
                 raise self._failure()
@@ -232,8 +232,7 @@ class _Host:
             if self._progress is not None:
                 self._progress(*facts)
         elif kind == "failed":
-            with suppress(Exception):  # the ranks end by themselves, and remove their files
-                self._started.process.wait(LAST)
+            self._await_end()  # they end by themselves, and remove their files
             refusal: ParcastError = facts[0]
             raise refusal
         else:
@@ -260,9 +259,15 @@ class _Host:
             self._most = max(int(LARGEST / items.size), 1)
         return taken, items.has_ended, items.was_stopped
 
+    def _await_end(self) -> None:
+        """Give the ranks some time to end, and pass on all that they said."""
+        with suppress(subprocess.TimeoutExpired):
+            self._started.process.wait(LAST)
+            self._said.all()
+
     def _failure(self) -> ParcastError:
         """Say why the ranks ended early."""
-        with suppress(Exception):
+        with suppress(subprocess.TimeoutExpired):
             self._started.process.wait(LAST)
         if self._started.process.poll() is None:
             self._started.stop()
@@ -277,9 +282,10 @@ class _Host:
 
     def _ended(self, ended: Ended) -> RunFailed:
         """Say which rank ended, how, and at what."""
-        place = str(ended.place) or "nothing"
+        place = str(ended.place)
         item = self._items.shown(ended.place.numbers[ITEM]) if place.startswith("item ") else ""
-        at = f"while it worked on {place}{f' ({item})' if item else ''}"
+        at = f"while it worked on {place}" if place else "while it ran no task"
+        at += f" ({item})" if item else ""
         how, advice = _how_ended(ended.status)
         return RunFailed(
             f"Rank {ended.rank} of {self._started.called} {how} {at}. All other ranks were "
