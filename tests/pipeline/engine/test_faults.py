@@ -204,6 +204,38 @@ def test_a_rank_that_is_killed_between_tasks_is_named(started):
     assert "memory runs out, while it ran no task. All other ranks" in out
 
 
+def test_a_rank_that_is_killed_is_told_while_the_next_item_is_waited_for(started, gone):
+    program = (
+        "import os, time, parcast\n"
+        "def items():\n"
+        "    for i in range(6):\n        time.sleep(0.05)\n        yield i\n"
+        "    time.sleep(600)\n"
+        "def task(i):\n"
+        "    if i == 3:\n        time.sleep(1)\n        os.kill(os.getpid(), 9)\n"
+        "    return i\n"
+        "parcast.run_pipeline(items(), task, ranks=2, batch=1)\n"
+    )
+    process = started(program)
+    _, err = process.communicate(timeout=60)
+    assert "was ended by signal 9 (Killed)" in err
+    assert "while it worked on item 3" in err
+    assert gone(process)
+
+
+def test_a_rank_that_is_killed_is_told_while_the_server_stage_is_busy(started, gone):
+    program = (
+        "import os, time, parcast\n"
+        "def task(i):\n    return os.getpid()\n"
+        "def server(reduction):\n"
+        "    os.kill(reduction.value, 9)\n    time.sleep(600)\n"
+        "parcast.run_pipeline(range(9), task, ranks=2, batch=1, every=1, server=server)\n"
+    )
+    process = started(program)
+    _, err = process.communicate(timeout=60)
+    assert "was ended by signal 9 (Killed)" in err
+    assert gone(process)
+
+
 def test_ranks_end_with_the_process_that_started_them(started, gone, tmp_path):
     process = started(FAILING, "busy forever")
     end = time.monotonic() + 30
