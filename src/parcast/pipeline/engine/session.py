@@ -133,7 +133,7 @@ def run_here(
         done = delivered * (job.every or 0)
         rank = Rank(job, channel, store, root=root, server=served, served=done, place=place)
         if not is_inner:  # else Ctrl-C ends the items of the outer run
-            stack.enter_context(stopped_by_interrupt(root and root.items.interrupt))
+            stack.enter_context(stopped_by_interrupt(root.items.interrupt if root else None))
         trips = _round_trips(own) if own is not None and job.is_traced else []
         begun = perf_counter()
         with ExitStack() as attended:
