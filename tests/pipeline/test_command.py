@@ -474,9 +474,11 @@ def test_a_checkpoint_of_another_job_or_of_other_arguments_is_not_resumed(parcas
         assert "--checkpoint must be that of the same items and functions, got " in said.err
         assert f"another run {told}. Give the same, or start without --resume in" in said.err
     Path(path).write_text(SLOWLY + "# changed\n")
-    said = parcast("run", "pipeline", path, "40", *kept)
-    assert said.status == 2
-    assert "which is that of another run (job file: changed). Give" in said.err
+    for ranks in (1, 2):
+        said = parcast("run", "pipeline", path, "40", "-np", ranks, *kept)
+        assert said.status == 2
+        assert "another run (job file: changed). Give the same, or start without" in said.err
+        assert "without --resume in another folder." in said.err
 
 
 def test_a_checkpoint_of_other_files_is_not_resumed(parcast, folder):

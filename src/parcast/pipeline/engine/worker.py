@@ -10,6 +10,7 @@ import sys
 import threading
 from collections import deque
 from collections.abc import Sequence
+from contextlib import suppress
 from io import TextIOWrapper
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -203,15 +204,20 @@ def _run_root(
         channel.connect(name)
     with Connection(channel.detach()) as connection:
         host = Host(connection)
-        outcome = run_here(
-            job,
-            HostItems(host, total),
-            comm=comm,
-            progress=host.progress,
-            report=host.report,
-            server=host if has_server else None,
-            place=place,
-        )
+        try:
+            outcome = run_here(
+                job,
+                HostItems(host, total),
+                comm=comm,
+                progress=host.progress,
+                report=host.report,
+                server=host if has_server else None,
+                place=place,
+            )
+        except ParcastError as refusal:  # also one from before the run began
+            with suppress(OSError):
+                host.report(refusal)
+            raise
         host.end(outcome)
 
 
