@@ -546,3 +546,110 @@ def test_words_of_a_command_are_those_that_were_written():
     assert command_of("parcast run pipeline", written) == [
         *("parcast", "run", "pipeline", "a b.py", "-o", "y.csv"),
     ]
+
+
+@pytest.mark.parametrize(
+    ("items", "says"), [(["x"], "The only item was"), (["x", "y"], "All 2 items were")]
+)
+def test_a_value_in_which_no_item_is_comes_with_a_warning(parcast, folder, items, says):
+    name = job(folder, "def task(item):\n    return float(item)\n")
+    said = parcast("run", "pipeline", name, *items, "--skip-errors")
+    assert said.status == 0
+    assert f"{says} skipped: the value is that of an empty input (zero)." in said.out
+    assert (
+        "the value is that of"
+        not in parcast("run", "pipeline", name, "1", *items, "--skip-errors").out
+    )
+    assert f"{len(items)} item{'s' * (len(items) > 1)} on 1 rank" in said.out
+
+
+def test_standard_input_that_is_closed_is_refused_in_words(folder):
+    job(folder, "task = float  # no items\n")
+    words = [sys.executable, "-m", "parcast", "run", "pipeline", "job_of_test.py", "-"]
+    said = subprocess.run(
+        ["sh", "-c", '"$@" <&-', "sh", *words],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert said.returncode == 2
+    assert said.stderr.startswith(
+        "parcast: ARGUMENT must not be - where standard input is closed."
+    )
+
+
+@pytest.mark.usefixtures("folder")
+def test_standard_input_stands_alone(parcast):
+    said = parcast("run", "pipeline", "count_words_of_test.py", "-", "texts", stdin="a")
+    assert said.status == 2
+    assert said.err.startswith("parcast: ARGUMENT must be - alone, or files, got - texts.")
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize(
+    ("name", "items", "status", "says"),
+    [
+        ("count_words_of_test.py", ["-"], 2, "ARGUMENT must not be - with --slurm."),
+        ("count_words_of_test.py", ["gone"], 2, "ARGUMENT must be a file or folder that exists"),
+        ("count_words_of_test.py", [], 2, "ARGUMENT must be given. Name files or folders"),
+        ("gone.py", ["texts"], 2, "JOB must be a Python file, got gone.py, which does not exist"),
+        ("no-name.py", ["texts"], 2, "JOB must have the name of a module, got no-name.py"),
+        ("wrong.py", ["texts"], 3, "wrong.py: 1 problem\n  line 1  SyntaxError"),
+    ],
+)
+def test_a_script_that_would_fail_is_not_written(parcast, name, items, status, says):
+    Path("no-name.py").write_text(COUNT)
+    Path("wrong.py").write_text("def task(:\n")
+    said = parcast("run", "pipeline", name, *items, "--slurm", "job.sh")
+    assert (said.status, said.out) == (status, "")
+    assert said.err.startswith(f"parcast: {says}")
+    assert not Path("job.sh").exists()
+
+
+def test_a_script_is_written_without_importing_the_job(parcast, folder):
+    """Its libraries may be on the nodes of the cluster alone; and it says what was replaced."""
+    name = job(folder, "import no_such_module\ndef task(item):\n    return 1\n")
+    submit = "Check the lines marked EDIT, then submit it: sbatch job.sh\n"
+    for before in ("", "job.sh was replaced. "):
+        said = parcast("run", "pipeline", name, "any", "-", "--slurm", "job.sh")
+        assert (said.status, said.out) == (0, f"{before}{submit}")
+
+
+def test_results_that_cannot_be_added_get_the_advice_of_counts(parcast, folder):
+    name = job(folder, "def task(item):\n    return {item: 1}\n")
+    said = parcast("run", "pipeline", name, "a", "b")
+    assert said.status == 4
+    assert 'The merge "sum", the default, cannot add results of type dict: unsupported' in said.err
+    assert "for mappings of numbers --merge counts." in said.err
+    assert "Traceback" not in said.err
+    value = json.loads(
+        parcast("run", "pipeline", name, "a", "b", "--merge", "counts", "--json").out
+    )
+    assert value["value"] == {"a": 1, "b": 1}
+
+
+def test_a_coroutine_function_is_refused(parcast, folder):
+    name = job(folder, "async def task(item):\n    return 1\n")
+    said = parcast("run", "pipeline", name, "a")
+    assert said.status == 3
+    assert "task  must be no coroutine function, got async def." in said.err
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_directory_without_a_limit_of_memory_is_refused(parcast):
+    said = parcast("run", "pipeline", "numbers_of_test.py", "5", "--directory", ".")
+    assert (said.status, said.out) == (2, "")
+    assert said.err.startswith("parcast: --directory requires --memory SIZE.")
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_full_disk_that_standard_output_leads_to_is_named():
+    words = [sys.executable, "-m", "parcast", "run", "pipeline", "numbers_of_test.py", "5", "-o-"]
+    with Path("/dev/full").open("w") as full:
+        said = subprocess.run(
+            words, stdout=full, stderr=subprocess.PIPE, text=True, timeout=60, check=False
+        )
+    assert said.stderr.startswith(
+        "parcast: the output cannot be written: no space left on device."
+    )

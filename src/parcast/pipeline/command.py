@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from parcast.cli.answering import A_FILE, Whole, cli_command
-from parcast.cli.failures import ANSWERED, WRONG_USE
+from parcast.cli.failures import ANSWERED, WRONG_USE, spelled_with
 from parcast.cli.options import json_option, output_option
 from parcast.cli.outputs import Outputs, format_of, print_pieces
 from parcast.cli.screen import show_sheet
@@ -87,6 +87,11 @@ def command(
         )
     places.check()
     name = Path(job).stem
+    if running.script is not None:
+        from parcast.pipeline.job_file import check_for_script
+
+        with spelled_with({}, click.UsageError):
+            check_for_script(job, arguments)
     if running.is_written(ctx, name):
         return ANSWERED
     chosen = {name: value for name, value in options.items() if value is not None}

@@ -210,7 +210,7 @@ def rows(value: Any) -> Iterator[dict[str, Any]]:
     if isinstance(value, str | bytes) or not isinstance(value, Collection):
         raise TypeError("it has no rows")
     if hasattr(value, "mask"):
-        value = value.tolist()  # None where an element is masked
+        value = plain(value)  # None where an element is masked
     names = dict.fromkeys(name for each in value for name in _row(each))
     require_keys(names, _cell_text)
     for each in value:
