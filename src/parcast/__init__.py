@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from parcast.former import FormerModules
 
 if TYPE_CHECKING:
+    from parcast.arrays.planning.plan_io import plan_io
     from parcast.calibration.calibrate import calibrate
     from parcast.calibration.result import Calibration
     from parcast.characterisation.characterise import characterise
@@ -85,6 +86,7 @@ __all__ = [
     "knee",
     "largest_regions",
     "match",
+    "plan_io",
     "plan_pipeline",
     "plan_runs",
     "predict",
@@ -139,6 +141,7 @@ _HOME = {
     "knee": "parcast.forecasting.knee",
     "largest_regions": "parcast.forecasting.regions",
     "match": "parcast.matching.match",
+    "plan_io": "parcast.arrays.planning.plan_io",
     "plan_pipeline": "parcast.pipeline.planning.plan",
     "plan_runs": "parcast.forecasting.next_runs.plan_runs",
     "predict": "parcast.prediction.predict",

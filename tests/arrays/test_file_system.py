@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from parcast.arrays.batches import EqualArrays
 from parcast.arrays.file_system import write_map
 from parcast.arrays.law import Options, request_time
 from tests.arrays import reference
@@ -50,3 +51,16 @@ def test_servers_without_a_part_of_an_array_go_on_with_the_next(writer, operatio
     expected = (law.write if operation == "write" else law.read)(arrays, 8)
     assert result.intermediate == pytest.approx(expected, rel=1e-12)
     assert result.subchunks.tolist() == [8, 11]
+
+
+@pytest.mark.parametrize("number", [1, 3, 100])
+def test_an_unlimited_cache_is_one_that_never_fills(number):
+    table = table_of((64, 64), (2, 2), (2, 1), most=2048)
+    times = [
+        request_time(EqualArrays(table, number), with_servers(SP2, cache=cache, cache_rate=rate))
+        for rate in (np.inf, 60e6)
+        for cache in (np.inf, 1e15)
+    ]
+    assert np.isfinite(times[0].time)
+    assert times[0].time == pytest.approx(times[1].time, rel=1e-12)
+    assert times[2].time == pytest.approx(times[3].time, rel=1e-12)

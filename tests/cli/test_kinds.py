@@ -18,8 +18,10 @@ TIMINGS = Place("TIMINGS", "table of timings", ("timings",))
 
 @pytest.mark.parametrize("path", sorted(EXAMPLES.rglob("*.toml")), ids=lambda path: path.name)
 def test_descriptions_are_told_apart(path):
-    is_program = "[[phase]]" in path.read_text()
-    assert kind_of(str(path)) == ("program" if is_program else "machine")
+    expected = "program" if "[[phase]]" in path.read_text() else "machine"
+    if path.parent.name == "arrays":  # costs of array I/O, which no command mixes with others
+        expected = ""
+    assert kind_of(str(path)) == expected
 
 
 @pytest.mark.parametrize("path", sorted(EXAMPLES.rglob("*.csv")), ids=lambda path: path.name)

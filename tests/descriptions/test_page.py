@@ -3,6 +3,7 @@
 PARCAST_REWRITE=1 writes its tables anew.
 """
 
+import json
 import os
 import re
 import tomllib
@@ -32,8 +33,9 @@ REWRITE = bool(os.environ.get("PARCAST_REWRITE"))
 def keys_of(schema, definitions, place=""):
     """Give every key of a schema with its table, and what the schema says of it."""
     for name, key in schema["properties"].items():
-        if "$ref" in key:
-            inner = definitions[key["$ref"].rpartition("/")[2]]
+        first = key.get("anyOf", [key])[0]
+        if "$ref" in first:
+            inner = definitions[first["$ref"].rpartition("/")[2]]
             yield from keys_of(inner, definitions, f"{place}{name}.")
         else:
             yield f"{place}{name}", key
@@ -46,13 +48,19 @@ def value_of(key):
 
 
 def one_value(kind):
+    if "$ref" in kind:
+        return "tables"
+    if kind.get("type") == "array" and isinstance(kind["items"].get("type"), list):
+        return f"a list such as `{json.dumps(kind['items']['examples'])}`"
     if "enum" in kind:
         return ", ".join(f'`"{x}"`' for x in kind["enum"])
     if "const" in kind:
         return f'`"{kind["const"]}"`'
     if isinstance(kind.get("type"), list):
         said = kind.get("description", "").partition(";")[0]
-        noun = said if said.startswith("a") else "a plain number"
+        is_plain = all(str(x).isdigit() for x in kind.get("examples", []))
+        usual = "a plain number" if is_plain else "a number with a unit"
+        noun = said if said.startswith("a") else usual
         examples = " or ".join(
             f"`{x}`" if x.isdigit() else f'`"{x}"`' for x in kind.get("examples", [])
         )
@@ -89,7 +97,13 @@ def table_of(schema):
 def schemas():
     program = Program.model_json_schema()
     spmd = program["$defs"]["SpmdPhase"] | {"$defs": program["$defs"]}
-    return {"machine": Machine.model_json_schema(), "program": program, "spmd": spmd}
+    array_io = {"properties": {"io": {"$ref": "#/$defs/ArrayIO"}}, "$defs": program["$defs"]}
+    return {
+        "array_io": array_io,
+        "machine": Machine.model_json_schema(),
+        "program": program,
+        "spmd": spmd,
+    }
 
 
 def test_the_tables_are_those_of_the_schema():

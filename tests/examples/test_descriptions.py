@@ -14,6 +14,7 @@ PAIRS = [
     ("qcrd/program.toml", "qcrd/machine.toml"),
     ("checkpoint/program.toml", "checkpoint/nvme.toml"),
     ("checkpoint/program.toml", "checkpoint/nfs.toml"),
+    ("arrays/program.toml", "btio/sp2.toml"),
 ]
 
 

@@ -28,7 +28,7 @@ Compression by the server takes s/rate, in the thread that writes where there is
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import gcd
 from typing import Final, Literal, NamedTuple
 
@@ -103,6 +103,9 @@ def written_behind(parts: Sequence[Sequences], costs: ServerCosts) -> Array:
     ok = costs.cache >= costs.partition
     hint = 'Use writer = "sync" for a file system without a cache.'
     require("cache of servers", costs.cache, ok, must="be at least a partition", hint=hint)
+    # One that holds all bytes never fills, and its maps have finite ends.
+    enough = np.sum([part.number * part.counts for part in parts], axis=0) + costs.partition
+    costs = replace(costs, cache=np.where(np.isinf(costs.cache), enough, costs.cache))
     rate = costs.write_rate
     dirty, waited, offset = np.zeros(len(rate)), np.zeros(len(rate)), np.zeros(len(rate), np.int64)
     time = np.zeros(len(rate))

@@ -191,25 +191,48 @@ def request_time(
     '0.024699276'
     """
     options = Options() if options is None else options
+    require_kind("options", options, Options, hint="Give parcast.arrays.law.Options(...).")
+    [time] = request_times(arrays, costs, options, [options.infinite]).values()
+    return time
+
+
+def request_times(
+    arrays: Overlaps | EqualArrays | Sequence[Overlaps | EqualArrays],
+    costs: Costs,
+    options: Options,
+    modes: Sequence[Infinite],
+) -> dict[Infinite, RequestTime]:
+    """Time of a request where what each mode names is infinitely fast, as `request_time`."""
     require_kind(
         "costs", costs, Costs, hint="Read a file with parcast.arrays.parameters.read_costs."
     )
-    require_kind("options", options, Options, hint="Give parcast.arrays.law.Options(...).")
     groups = _as_groups(arrays)
     first = groups[0].overlaps
     clients, servers = first.chunks.clients, first.subchunks.servers
-    if options.infinite == "disks and network":
-        costs = costs.with_free_network()
-    costs = costs.for_nodes(clients, servers)
     needed = [_needed(group, options) for group in groups]
-    split = batches(needed, batch=options.batch, buffer=options.buffer, servers=servers)
+    split = [*batches(needed, batch=options.batch, buffer=options.buffer, servers=servers)]
     exchange = gathered if options.operation == "write" else scattered
-    exchanges = [
-        (batch, exchange(batch, costs, overlap_rendezvous=options.overlap_rendezvous))
-        for batch in split
-    ]
+    times: dict[Infinite, RequestTime] = {}
+    by_network: dict[bool, tuple[Costs, list[tuple[Batch, Exchange]], _Totals]] = {}
+    for mode in modes:
+        is_free = mode == "disks and network"
+        if is_free not in by_network:
+            own = (costs.with_free_network() if is_free else costs).for_nodes(clients, servers)
+            overlapping = options.overlap_rendezvous
+            exchanges = [(x, exchange(x, own, overlap_rendezvous=overlapping)) for x in split]
+            by_network[is_free] = own, exchanges, _Totals(clients, servers, exchanges)
+        times[mode] = _time(*by_network[is_free], replace(options, infinite=mode))
+    return times
+
+
+def _time(
+    costs: Costs,
+    exchanges: Sequence[tuple[Batch, Exchange]],
+    totals: "_Totals",
+    options: Options,
+) -> RequestTime:
+    """Time of a request whose messages are exchanged so."""
     sequences = [_sequences(batch, each, costs, options) for batch, each in exchanges]
-    totals = _Totals(clients, servers, exchanges)
     intermediate = totals.assembly + _file_system_time(sequences, totals.assembly, costs, options)
     intermediate += totals.last
     disk = costs.servers.write_rate if options.operation == "write" else costs.servers.read_rate

@@ -1,6 +1,7 @@
 """Costs of array I/O as a TOML file: the numbers of `parcast.arrays.costs`, with units."""
 
-from typing import Annotated, Any
+from pathlib import Path
+from typing import Annotated, Any, Final
 
 import numpy as np
 from pydantic import Field
@@ -11,6 +12,8 @@ from parcast.descriptions.amount import Amount, Point
 from parcast.descriptions.description import Description, Of, parameter
 from parcast.descriptions.toml_files import read_description
 from parcast.files.faults import AnyPath
+
+ILLUSTRATIVE: Final = Path(__file__).with_name("sp2_like.toml")  # as in examples/arrays
 
 Time = Annotated[Amount, Of("time")]
 Rate = Annotated[Amount, Of("rate", above=0.0)]
@@ -114,10 +117,20 @@ class ArrayParameters(Description):
         )
 
 
+def read_parameters(path: AnyPath) -> ArrayParameters:
+    """Read a file such as `examples/arrays/sp2_like.toml`."""
+    return read_description(path, ArrayParameters, "[clients], [servers] and [messages]")
+
+
 def read_costs(path: AnyPath) -> Costs:
     """Read costs from a TOML file such as `examples/arrays/sp2_like.toml`.
 
     >>> float(read_costs("examples/arrays/sp2_like.toml").servers.write_rate)
     2230000.0
     """
-    return read_description(path, ArrayParameters, "[clients], [servers] and [messages]").costs()
+    return read_parameters(path).costs()
+
+
+def illustrative_parameters() -> ArrayParameters:
+    """Give the costs of a machine of 1996, which were chosen, not measured."""
+    return read_parameters(ILLUSTRATIVE)

@@ -10,6 +10,7 @@ EXPLAIN: Final = {
 }
 
 PLAN: Final = {
+    "io": "parcast.arrays.planning.command:command",
     "pipeline": "parcast.pipeline.planning.command:command",
 }
 
@@ -52,6 +53,7 @@ Exit status: 0  answered
 Examples:
   parcast plan pipeline --items 100000 --task 5ms --merge 0.2ms --ranks 16
   parcast plan pipeline --trace run.jsonl --items 1000000 --within 1h
+  parcast plan io --shape 512x512x512 --clients 3x4x2 --servers 1..8
 """
 
 plan = Parts(

@@ -101,6 +101,18 @@ class Description(BaseModel):
             elif isinstance(value, Description):
                 yield from value.amounts()
 
+    def axes(self) -> frozenset[str]:
+        """Axes that formulas in it use, also those in lists."""
+        used: frozenset[str] = frozenset()
+        for key in type(self).model_fields:
+            value = getattr(self, key)
+            for each in value if isinstance(value, tuple) else (value,):
+                if isinstance(each, Amount):
+                    used |= each.expression.axes
+                elif isinstance(each, Description):
+                    used |= each.axes()
+        return used
+
 
 class Of:
     """Marks a field as an `Amount` of certain dimensions, and says where its values may lie.

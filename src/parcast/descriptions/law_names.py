@@ -1,6 +1,7 @@
 """The timing laws by their names: the class of each, loaded when a phase names it.
 
-A law joins with one line here; those of other packages with an entry point of `GROUP`.
+A law joins with one line here, as does one of the I/O of a phase; those of other packages join
+with an entry point of `GROUP`.
 """
 
 from typing import Final
@@ -27,3 +28,5 @@ LAWS: Final = {
     "pipeline": "parcast.pipeline.law:PipelinePhase",
 }
 GROUP: Final = "parcast.laws"
+
+IO_LAWS: Final = {"array_io": "parcast.arrays.coupling:ArrayIO"}  # of the I/O of an spmd phase

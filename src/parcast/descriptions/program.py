@@ -98,6 +98,11 @@ class Phase(Description):
         """
         return None
 
+    @property
+    def priced(self) -> frozenset[str]:
+        """Names of its amounts that `fit` changes only if they are named."""
+        return frozenset()
+
     def warnings(self, machine: Machine) -> Iterator[str]:  # noqa: ARG002 - for derived laws
         """Give what a reader of the law's times must know, in sentences."""
         yield from ()
@@ -233,6 +238,10 @@ class Program(Description):
     def fitted(self) -> frozenset[str]:
         """Names of the parameters that laws themselves name to be fitted."""
         return frozenset(self._named(i, key) for i, x in enumerate(self.phase) for key in x.fitted)
+
+    def priced(self) -> frozenset[str]:
+        """Names of the amounts that are fitted only if they are named."""
+        return frozenset(self._named(i, key) for i, x in enumerate(self.phase) for key in x.priced)
 
     def bounds(self) -> dict[str, float]:
         """Largest values of the parameters that have one, by their names [SI]."""

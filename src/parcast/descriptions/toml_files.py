@@ -10,21 +10,24 @@ import os
 import re
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
+from contextvars import ContextVar
 from typing import Any, Final, TypeAlias, TypeVar, cast
 
 from parcast.descriptions.description import Description, DescriptionError
 from parcast.descriptions.machine import Machine
 from parcast.descriptions.program import Program
-from parcast.errors import as_list, require_kind
+from parcast.errors import ParameterError, as_list, require_kind
 from parcast.files.decoding import opened
 from parcast.files.document import write_document
 from parcast.files.faults import AnyPath, Faults
+from parcast.units import shown
 
 Described = TypeVar("Described", bound=Description)
 
 LARGEST: Final = 1_000_000  # bytes: no person writes more
 _GIVE: Final = "Give the path of its file, or build it with"
 _AT_LINE = re.compile(r" \(at (?:line (\d+), column \d+|end of document)\)")
+_FOLDER: Final = ContextVar("folder", default="")  # of the file that is being read
 _HEADER = re.compile(r"\s*\[\[?\s*([A-Za-z0-9_.\"' -]+?)\s*\]\]?\s*(?:#.*)?$")
 
 
@@ -127,6 +130,7 @@ def read_description(
         faults.refuse(f"must describe a {kind.__name__.lower()}, but is empty. Write {expected}.")
     if refuse_other is not None:
         refuse_other(keys, faults)
+    folder = _FOLDER.set(os.path.dirname(name))
     try:
         return kind(**keys)
     except DescriptionError as refusal:
@@ -134,6 +138,13 @@ def read_description(
             line = _line_of(problem.field, text)
             faults.add(problem.message, line=line, field=problem.field)
         faults.raise_all()
+    finally:
+        _FOLDER.reset(folder)
+
+
+def path_beside(path: AnyPath) -> str:
+    """Path that a description gives: from the folder of its file, if it is read from one."""
+    return os.path.join(_FOLDER.get(), path)
 
 
 def _decoded(content: bytes, faults: Faults) -> str:
@@ -241,6 +252,13 @@ def with_amounts(text: str, texts: Mapping[str, str], program: Program | None = 
         for table in tables:
             if table not in place:
                 place[table] = tomlkit.inline_table()
+            if not isinstance(place[table], Mapping):
+                raise ParameterError(
+                    name,
+                    must="be written in the description itself to be replaced there",
+                    got=f'{table} = "{shown(place[table])}"',
+                    hint=f"Copy the contents of that file to tables below {table}.",
+                )
             place = place[table]
         old = place.get(key)
         place[key] = new

@@ -131,12 +131,15 @@ def scaled(parameters: Iterable[Parameter], coordinates: Array) -> dict[str, Arr
 def usual_names(program: Program) -> list[str]:
     """Amounts of a program that are fitted unless something else is said."""
     tables = tuple(f".{table}" for table in TABLES)
-    named = program.fitted()
+    named, known = program.fitted(), program.priced()
     return [
         name
         for name in program.parameters()
-        if name in named
-        or (any(table in f".{name}" for table in tables) and not name.endswith(INSEPARABLE))
+        if name not in known
+        and (
+            name in named
+            or (any(table in f".{name}" for table in tables) and not name.endswith(INSEPARABLE))
+        )
     ]
 
 

@@ -62,7 +62,7 @@ def runs_of(measurements: Measurements, program: Program, machine: Machine) -> R
             )
     axes = {}
     amounts = program.parameters() | machine.parameters()
-    used = {axis for amount in amounts.values() for axis in amount.expression.axes}
+    used = program.axes() | machine.axes()
     for name, column in measurements.axes.items():
         is_known = name in amounts or name in ("p", "d") or name in used
         if is_known:

@@ -132,8 +132,7 @@ def warnings_of(
             kind="beyond the servers",
             size=float(axes["d"].max()) / servers,
         )
-    known = machine.parameters() | program.parameters()
-    if "n" in axes and not any("n" in amount.expression.axes for amount in known.values()):
+    if "n" in axes and "n" not in machine.axes() | program.axes():
         yield (
             "The times do not depend on n: no formula in the descriptions uses it. Write the "
             'amounts that grow with the problem size as formulas, such as "2 flop * n^3".'

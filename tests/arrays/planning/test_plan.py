@@ -191,10 +191,17 @@ def test_a_person_sees_the_best_of_each_number_and_other_schemas():
         f"{'x'.join(map(str, result.best.mesh))} {result.best.schema}, {result.best.time:.2f} s"
     )
     at = next(i for i, line in enumerate(lines) if line.startswith("servers"))
-    assert [line.split()[0] for line in lines[at + 2 : at + 10]] == [str(n) for n in range(1, 9)]
+    first = [line.split()[0] for line in lines[at + 2 : at + 10]]
+    assert first == ["6", "8", "7", "4", "5", "3", "2", "1"]  # by time, after the recommended one
     assert any(line.startswith("Other schemas of 6 servers") for line in lines)
-    assert "chosen by   fewest servers within 40% of the least time" in lines
-    assert any(line.startswith("fastest     8 servers as ") for line in lines)
+    [why] = [line for line in lines if line.startswith("why")]
+    assert why.startswith(
+        "why         the fewest servers within 40% of the least time of 38 plans"
+    )
+    assert why.endswith(f"takes {result.fastest.time:.3f} s, 27% less")
+    assert "            7 servers: 14.5 s, 40% more" in lines
+    assert "limited by  the file system: a disk is used for at least 90% of the time" in lines
+    assert "            ADIOS2: NumAggregators 6" in lines
     assert lines[-1] == "16 of 38 plans are shown. All of them: to_document()."
     assert len(result.to_sheet(show_all=True).tables[0].forms[0].columns[0].cells) == 38
 
@@ -203,6 +210,8 @@ def test_the_document_has_every_plan_the_best_first():
     document = json.loads(json.dumps(plan(servers=(1, 2)).to_document()))
     assert document["schema"] == "parcast/array-io-plan/1"
     assert document["plans"][0] == document["best"]
+    assert document["settings"]["adios2"] == {"NumAggregators": document["best"]["servers"]}
+    assert document["reasons"][0] == "the least time of 4 plans"
     assert len(document["plans"]) == 4
     assert document["best"]["mesh"] in ([1, 1, 2], [1, 2, 1], [2, 1, 1])
     assert [row["mesh"] for row in plan(servers=(1,)).rows()] == ["1x1x1"]

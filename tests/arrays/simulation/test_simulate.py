@@ -94,7 +94,7 @@ def test_a_client_that_is_needed_by_many_servers_is_warned_of():
     [needed, single] = simulate_request(table, fast).warnings
     assert needed == (
         "The client 0 would be busy for 4.36 ms, longer than the servers: the time is too low. "
-        "contention=True counts it."
+        "Count it with contention=True (--contention)."
     )
     assert single.startswith("Where a subchunk overlaps one client only, its transfer counts both")
     counted = Options(contention=True, overlap_rendezvous=True)

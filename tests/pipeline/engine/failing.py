@@ -17,8 +17,8 @@ from types import SimpleNamespace
 import numpy as np
 
 import parcast
+from parcast.mpi import payload
 from parcast.mpi.launched import is_rank
-from parcast.pipeline.engine import payload
 
 
 class Odd:

@@ -139,6 +139,86 @@ def test_a_rank_that_ends_its_process_is_named_with_what_it_worked_on(started, g
     assert gone(process)
 
 
+EARLY = """
+import os, sys
+from pathlib import Path
+from parcast.mpi.launched import is_first
+from parcast.pipeline.engine.desk import watched
+
+watched(Path())
+if not is_first():
+    {end}
+from mpi4py import MPI
+MPI.COMM_WORLD.Barrier()
+"""
+
+
+@pytest.mark.parametrize("end", ["os.kill(os.getpid(), 9)", "os._exit(3)", "os._exit(0)"])
+def test_a_rank_that_ends_before_mpi_is_initialised_ends_all(ran, end):
+    status, _, _ = ran(EARLY.format(end=end), ranks=2, limit=30)
+    assert status != 0
+
+
+IDLE = """
+import os, signal, time, parcast
+
+def setup():
+    from mpi4py import MPI
+    pid = os.getpid()
+    if MPI.COMM_WORLD.rank == 1 and not os.fork():
+        time.sleep(1.0)
+        os.kill(pid, signal.SIGKILL)
+        os._exit(0)
+
+def items():
+    yield from range(9)
+    time.sleep(3.0)
+
+try:
+    parcast.run_pipeline(items(), lambda item, _: item, setup=setup, ranks=2, batch=1)
+except parcast.RunFailed as failure:
+    print(failure)
+"""
+
+
+def test_a_rank_that_is_killed_between_tasks_is_named(started):
+    out, _ = started(IDLE).communicate(timeout=60)
+    assert out.startswith("Rank 1 of pipeline was ended by signal 9 (Killed), as happens when ")
+    assert "memory runs out, while it ran no task. All other ranks" in out
+
+
+def test_a_rank_that_is_killed_is_told_while_the_next_item_is_waited_for(started, gone):
+    program = (
+        "import os, time, parcast\n"
+        "def items():\n"
+        "    for i in range(6):\n        time.sleep(0.05)\n        yield i\n"
+        "    time.sleep(600)\n"
+        "def task(i):\n"
+        "    if i == 3:\n        time.sleep(1)\n        os.kill(os.getpid(), 9)\n"
+        "    return i\n"
+        "parcast.run_pipeline(items(), task, ranks=2, batch=1)\n"
+    )
+    process = started(program)
+    _, err = process.communicate(timeout=60)
+    assert "was ended by signal 9 (Killed)" in err
+    assert "while it worked on item 3" in err
+    assert gone(process)
+
+
+def test_a_rank_that_is_killed_is_told_while_the_server_stage_is_busy(started, gone):
+    program = (
+        "import os, time, parcast\n"
+        "def task(i):\n    return os.getpid()\n"
+        "def server(reduction):\n"
+        "    os.kill(reduction.value, 9)\n    time.sleep(600)\n"
+        "parcast.run_pipeline(range(9), task, ranks=2, batch=1, every=1, server=server)\n"
+    )
+    process = started(program)
+    _, err = process.communicate(timeout=60)
+    assert "was ended by signal 9 (Killed)" in err
+    assert gone(process)
+
+
 def test_ranks_end_with_the_process_that_started_them(started, gone, tmp_path):
     process = started(FAILING, "busy forever")
     end = time.monotonic() + 30

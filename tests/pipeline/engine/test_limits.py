@@ -5,6 +5,8 @@ import re
 import signal
 import threading
 import time
+from contextlib import suppress
+from types import SimpleNamespace
 
 import pytest
 
@@ -85,6 +87,15 @@ def test_no_task_takes_the_end_of_a_run_for_its_own():
     assert failure([1], careless, timeout=20.0, retries=5).startswith(TOLD)
 
 
+def test_a_task_that_goes_on_after_its_own_limit_is_ended_at_that_of_the_run():
+    def deaf(_):
+        while True:
+            with suppress(Exception):
+                time.sleep(60)
+
+    assert failure([1], deaf, timeout=0.1).startswith(TOLD)
+
+
 def test_a_limit_holds_between_items_outside_the_main_thread():
     found = []
 
@@ -118,6 +129,22 @@ def test_the_timer_of_a_program_goes_on_after_a_run():
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
+
+
+def test_a_limit_that_is_reached_at_the_end_of_a_run_leaves_no_alarm(monkeypatch):
+    before = signal.getsignal(signal.SIGALRM)
+    stop = Alarm.stop
+
+    def late(alarm):
+        alarm._limit.end = 0.0
+        alarm._ring(signal.SIGALRM, SimpleNamespace(f_globals=vars(limits)))
+        stop(alarm)
+
+    monkeypatch.setattr(Alarm, "stop", late)
+    with Alarm(Limit(60.0, "x"), Turn(may_be_interrupted=True)):
+        pass
+    assert signal.getsignal(signal.SIGALRM) == before
+    assert signal.getitimer(signal.ITIMER_REAL)[0] == 0.0
 
 
 def test_nothing_is_interrupted_while_the_main_thread_has_its_turn():

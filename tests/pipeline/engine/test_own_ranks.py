@@ -1,6 +1,7 @@
 """Runs that start their ranks themselves."""
 
 import re
+import time
 from pathlib import Path
 
 HERE = Path(__file__).parent
@@ -70,3 +71,19 @@ def test_what_mpiexec_says_of_a_failure_that_is_explained_is_left_out(started):
     out, err = started(PRINTING % "os.kill(os.getpid(), 9)").communicate(timeout=60)
     assert "was ended by signal 9 (Killed)" in out
     assert err in ("", "=" * 80 + "\n\nsaid\n\n")
+
+
+def test_what_ranks_say_last_is_not_lost_where_nobody_reads_it_at_once(started):
+    program = (
+        "import atexit, parcast\n"
+        "def say():\n    for i in range(3000):\n        print('line', i, 60 * 'x')\n"
+        "def task(i):\n    if i == 9:\n        atexit.register(say)\n    return 1\n"
+        "parcast.run_pipeline(range(10), task, ranks=2)\n"
+    )
+    process = started(program)
+    time.sleep(2.0)
+    err = ""
+    while more := process.stderr.read(4096):
+        err += more
+        time.sleep(0.01)
+    assert [int(line.split()[1]) for line in err.splitlines()] == list(range(3000))

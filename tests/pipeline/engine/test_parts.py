@@ -16,12 +16,14 @@ from hypothesis import strategies as st
 
 from parcast.errors import FileProblems, ParameterError, RunFailed
 from parcast.mpi import payload
-from parcast.mpi.messages import Alone
+from parcast.mpi.messages import Alone, Message
 from parcast.mpi.payload import EMPTY, packed, portable, read_value, size_of, unpacked
+from parcast.pipeline.engine import rank as engine_rank
 from parcast.pipeline.engine import store
 from parcast.pipeline.engine.associativity import Checked, same
 from parcast.pipeline.engine.checkpoint import Checkpoint, has_manifest
 from parcast.pipeline.engine.coordinator import Held
+from parcast.pipeline.engine.desk import watched
 from parcast.pipeline.engine.items import SLOW, Items, stopped_by_interrupt
 from parcast.pipeline.engine.job import Job, Skipped
 from parcast.pipeline.engine.limits import Alarm, Limit, Turn
@@ -438,3 +440,47 @@ def test_a_socket_has_a_short_name_in_a_folder_with_a_long_one(tmp_path):
     assert not os.path.exists(name)
     with address(tmp_path) as name:
         assert os.path.dirname(name) == str(tmp_path)
+
+
+def test_a_rank_works_without_a_file_in_the_folder_of_its_run(tmp_path):
+    place = watched(tmp_path / "on another host")
+    assert str(place) == ""
+    with place.at("setup()"):
+        assert str(place) == "setup()"
+
+
+class Slow(Alone):
+    """A channel from which what was sent never leaves; counts the threads that are in it."""
+
+    rank, size = 1, 2
+
+    def __init__(self):
+        super().__init__()
+        self._own = [Message(0, ("stop", RunFailed("the run has failed")))]
+        self._inside, self.most = 0, 0
+
+    def _stay(self):
+        self._inside += 1
+        self.most = max(self.most, self._inside)
+        time.sleep(0.001)
+        self._inside -= 1
+
+    def send(self, *_):
+        return 0
+
+    def poll(self):
+        self._stay()
+        return super().poll()
+
+    def drain(self):
+        self._stay()
+        return False
+
+
+def test_one_thread_at_a_time_uses_mpi_also_at_the_end(monkeypatch):
+    monkeypatch.setattr(engine_rank, "GRACE", 0.3)
+    channel = Slow()
+    failed = engine_rank.Rank(Job(task=abs, merge=PAIR), channel, Store(None, None))
+    with pytest.raises(RunFailed, match="the run has failed"), engine_rank.Attendant(failed):
+        failed.run()
+    assert channel.most == 1

@@ -19,9 +19,11 @@ from parcast.arrays.batches import EqualArrays
 from parcast.arrays.chunks import Chunks
 from parcast.arrays.costs import Costs
 from parcast.arrays.geometry import Ints, Policy, as_schema
-from parcast.arrays.law import Options, RequestTime, request_time
+from parcast.arrays.law import Options
 from parcast.arrays.overlaps import overlaps
+from parcast.arrays.planning.reasons import reasons_of
 from parcast.arrays.planning.result import Objective, Plan, RequestPlan
+from parcast.arrays.simulation.result import RequestSimulation
 from parcast.arrays.simulation.simulate import simulate_request
 from parcast.arrays.subchunks import MOST, Subchunks, schema_subchunks, storage_subchunks
 from parcast.errors import ParameterError, as_list, as_number, as_whole, require
@@ -101,7 +103,7 @@ def plan_request(
     listed = as_list("servers", servers, hint=HINT)
     counts = [as_whole("servers", n, least=1, hint=HINT) for n in listed]
     as_whole("numbers of servers", len(counts), least=1, hint=HINT)
-    candidates = []
+    evaluated: list[tuple[Plan, RequestSimulation]] = []
     for count in sorted(set(counts)):
         for mesh in _meshes(count, chunks.shape) if storage is None else ((),):
             layout: dict[str, Any] = {"itemsize": itemsize, "servers": count}
@@ -113,12 +115,9 @@ def plan_request(
                 )
             )
             arrays = EqualArrays(overlaps(chunks, subchunks), number)
-            own = costs.with_servers(count)
-            plan = _plan(arrays, mesh, request_time(arrays, own, options))
-            candidates.append((plan, subchunks))
-    plans = ranked([plan for plan, _ in candidates], objective, within)
-    chosen = next(subchunks for plan, subchunks in candidates if plan is plans[0])
-    best = EqualArrays(overlaps(chunks, chosen), number)
+            simulation = simulate_request(arrays, costs.with_servers(count), options)
+            evaluated.append((_plan(arrays, mesh, simulation), simulation))
+    plans = ranked([plan for plan, _ in evaluated], objective, within)
     return RequestPlan(
         shape=chunks.shape,
         size=prod(chunks.shape) * itemsize * number,
@@ -127,8 +126,11 @@ def plan_request(
         objective=objective,
         within=within,
         plans=tuple(plans),
-        simulation=simulate_request(best, costs.with_servers(plans[0].servers), options),
+        simulation=next(simulation for plan, simulation in evaluated if plan is plans[0]),
         options=options,
+        reasons=tuple(reasons_of(plans, objective, within)),
+        storage=None if storage is None else tuple(storage.storage),
+        buffer=most if storage is None else prod(storage.inner or storage.storage) * itemsize,
     )
 
 
@@ -170,8 +172,9 @@ def _meshes(count: int, shape: Sequence[int]) -> list[tuple[int, ...]]:
     return fitting or every
 
 
-def _plan(arrays: EqualArrays, mesh: tuple[int, ...], result: RequestTime) -> Plan:
+def _plan(arrays: EqualArrays, mesh: tuple[int, ...], simulation: RequestSimulation) -> Plan:
     """Figures of one plan."""
+    result = simulation.normal
     requests = arrays.overlaps.requests()
     subchunks: Subchunks = arrays.overlaps.subchunks
     overlapping = np.bincount(requests.subchunk, minlength=len(subchunks.server))
@@ -187,6 +190,9 @@ def _plan(arrays: EqualArrays, mesh: tuple[int, ...], result: RequestTime) -> Pl
         messages=_range(result.messages),
         balance=float(busy.max() / busy.min()) if len(busy) else 1.0,
         is_aligned=bool(requests.is_whole_chunk.all()),
+        limited_by=simulation.limited_by,
+        parts=simulation.shares,
+        unbalanced=len(simulation.imbalances),
     )
 
 

@@ -5,7 +5,9 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, Final, Literal
 
 from parcast.arrays.law import Options
-from parcast.arrays.simulation.result import RequestSimulation
+from parcast.arrays.planning.settings import Settings, settings_of
+from parcast.arrays.simulation.result import LIMITS, Limit, RequestSimulation
+from parcast.arrays.subchunks import MOST
 from parcast.show.result import Result
 
 SCHEMA: Final = "parcast/array-io-plan/1"
@@ -26,6 +28,9 @@ class Plan:
     messages: tuple[int, int]  # least and most of a server
     balance: float  # longest intermediate phase over the shortest [1]
     is_aligned: bool  # whether every overlap is all that a client has
+    limited_by: Limit
+    parts: Mapping[Limit, float]  # share of the time that each of the three takes [1]
+    unbalanced: int  # servers that are out of balance
 
     def row(self) -> dict[str, Any]:
         """All figures, with the keys of the JSON document."""
@@ -41,7 +46,10 @@ class Plan:
             "messages_least": self.messages[0],
             "messages_most": self.messages[1],
             "balance": self.balance,
+            "servers_out_of_balance": self.unbalanced,
             "aligned": self.is_aligned,
+            "limited_by": self.limited_by,
+            **{f"share_{name.replace(' ', '_')}": self.parts[name] for name in LIMITS},
         }
 
 
@@ -50,6 +58,7 @@ class RequestPlan(Result):
     """Plans of a request, the best first by the objective."""
 
     _sheet: ClassVar[str] = "parcast.arrays.planning.sheet:sheet_of"
+    _picture: ClassVar[str] = "parcast.arrays.planning.picture:figure_of"
 
     shape: tuple[int, ...]
     size: int  # of all arrays [B]
@@ -60,6 +69,11 @@ class RequestPlan(Result):
     plans: tuple[Plan, ...]
     simulation: RequestSimulation  # of the best plan
     options: Options
+    reasons: tuple[str, ...] = ()  # why the best is the best, in sentences
+    storage: tuple[int, ...] | None = None  # extents of the storage chunks, if servers have those
+    buffer: int = MOST  # that a server writes or reads at a time, at most [B]
+    machine: str = ""  # whose costs they are
+    notes: tuple[str, ...] = ()  # warnings about what was given
     inputs: Mapping[str, Any] = field(default_factory=dict)
 
     def __repr__(self) -> str:
@@ -71,6 +85,16 @@ class RequestPlan(Result):
     def best(self) -> Plan:
         """The recommended plan."""
         return self.plans[0]
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What a reader must know."""
+        return (*self.notes, *self.simulation.warnings)
+
+    @property
+    def settings(self) -> dict[str, Settings]:
+        """The best plan as settings of other libraries and models, by the name of each."""
+        return settings_of(self.best.servers, self.clients, self.buffer)
 
     @property
     def fastest(self) -> Plan:
@@ -95,9 +119,14 @@ class RequestPlan(Result):
             "writer": self.options.writer,
             "objective": self.objective,
             "within": self.within,
+            "machine": self.machine,
+            "storage_chunk": None if self.storage is None else list(self.storage),
+            "buffer_bytes": self.buffer,
             "best": self.best.row(),
             "limited_by": self.simulation.limited_by,
-            "warnings": list(self.simulation.warnings),
+            "reasons": list(self.reasons),
+            "settings": {name: dict(each.values) for name, each in self.settings.items()},
+            "warnings": list(self.warnings),
             "plans": [plan.row() for plan in self.plans],
             "inputs": dict(self.inputs),
         }

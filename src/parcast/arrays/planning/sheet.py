@@ -3,19 +3,25 @@
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from parcast.arrays.planning.reasons import range_text, schema_text
 from parcast.arrays.planning.result import Plan, RequestPlan
-from parcast.arrays.simulation.sheet import LIMITED
+from parcast.arrays.planning.settings import NAMES
+from parcast.arrays.simulation.result import Limit
+from parcast.arrays.simulation.sheet import LIMITED, balance_facts
 from parcast.show.sheet import Column, Fact, Form, Sheet, Table
 from parcast.units import TIME_UNITS, format_quantity, percent
 from parcast.words import common_unit, counted, rounded
 
 DIGITS: Final = 4
 MOST_ROWS: Final = 8
-LEGEND: Final = "used: share of the rates of the file systems; clients: that a subchunk overlaps"
-OBJECTIVES: Final = {
-    "time": "least time",
-    "utilisation": "highest utilisation of the file systems",
+EVIDENCE: Final[dict[Limit, str]] = {  # by the rule of parcast.arrays.simulation.simulate
+    "file system": "a disk is used for at least 90% of the time",
+    "communication": "no disk is used for 90% of the time, and were disks infinitely fast, such a "
+    "network would save at least a fifth",
+    "computation": "no disk is used for 90% of the time, and were disks infinitely fast, such a "
+    "network would save less than a fifth",
 }
+LEGEND: Final = "used: share of the rates of the file systems; clients: that a subchunk overlaps"
 
 
 def sheet_of(result: RequestPlan, *, show_all: bool = False) -> Sheet:
@@ -24,9 +30,9 @@ def sheet_of(result: RequestPlan, *, show_all: bool = False) -> Sheet:
     tables = [_table(result.plans)]
     count = len(result.plans)
     if not show_all:
-        each = best_of_each(result)
-        tables = [_table(sorted(each[:MOST_ROWS], key=lambda plan: plan.servers))]
-        count = len({id(plan) for plan in each[:MOST_ROWS]})
+        each = best_of_each(result)[:MOST_ROWS]
+        tables = [_table(each)]
+        count = len(each)
         others = [plan for plan in result.plans if plan.servers == best.servers]
         if len(others) > 1:
             title = f"Other schemas of {counted(best.servers, 'server')}"
@@ -42,7 +48,7 @@ def sheet_of(result: RequestPlan, *, show_all: bool = False) -> Sheet:
         title=f"{title_of(result)}: {answer}",
         tables=tuple(tables),
         facts=tuple(_facts(result)),
-        warnings=result.simulation.warnings,
+        warnings=result.warnings,
         left_out=left_out,
     )
 
@@ -64,11 +70,6 @@ def title_of(result: RequestPlan) -> str:
     return f"{kind} of {arrays} ({size}) by {counted(result.clients, 'client')}"
 
 
-def schema_text(plan: Plan) -> str:
-    """Write the mesh and the schema of a plan."""
-    return f"{'x'.join(map(str, plan.mesh))} {plan.schema}"
-
-
 def _table(plans: Sequence[Plan], *, title: str = "") -> Table:
     """One row for each plan; the legend is below the first table."""
     unit = common_unit([plan.time for plan in plans])
@@ -82,9 +83,10 @@ def _table(plans: Sequence[Plan], *, title: str = "") -> Table:
             unit=f"[{unit}]",
             cells=[rounded(plan.time / TIME_UNITS[unit], DIGITS) for plan in plans],
         ),
+        Column(title="limited by", cells=[plan.limited_by for plan in plans], align="left"),
         Column(title="used", unit="[%]", cells=[f"{100 * x.utilisation:.1f}" for x in plans]),
-        Column(title="clients", cells=[_range(plan.overlapping) for plan in plans]),
-        Column(title="messages", cells=[_range(plan.messages) for plan in plans]),
+        Column(title="clients", cells=[range_text(plan.overlapping) for plan in plans]),
+        Column(title="messages", cells=[range_text(plan.messages) for plan in plans]),
         Column(title="balance", cells=[f"{plan.balance:.2f}" for plan in plans]),
     ]
     if title:
@@ -96,21 +98,21 @@ def _table(plans: Sequence[Plan], *, title: str = "") -> Table:
     )
 
 
-def _range(ends: tuple[int, int]) -> str:
-    return str(ends[0]) if ends[0] == ends[1] else f"{ends[0]} to {ends[1]}"
-
-
 def _facts(result: RequestPlan) -> Iterator[Fact]:
-    """Why this plan is the best, and what limits it."""
-    best, fastest = result.best, result.fastest
-    if result.objective == "fewest":
-        chosen = f"fewest servers within {percent(result.within)} of the least time"
-    else:
-        chosen = OBJECTIVES[result.objective]
-    yield Fact("chosen by", chosen)
-    if fastest is not best:
-        less = percent(1 - fastest.time / best.time)
-        time = format_quantity(fastest.time, "time", DIGITS)
-        mesh = f" as {schema_text(fastest)}" if fastest.mesh else ""
-        yield Fact("fastest", f"{counted(fastest.servers, 'server')}{mesh}: {time}, {less} less")
-    yield Fact("limited by", LIMITED[result.simulation.limited_by])
+    """Why this plan is the best, what limits it, and what to set in other libraries."""
+    for i, text in enumerate(result.reasons):
+        yield Fact("" if i else "why", text)
+    limit = result.simulation.limited_by
+    yield Fact("limited by", f"{LIMITED[limit]}: {EVIDENCE[limit]}")
+    shares = (f"{name} {percent(share)}" for name, share in result.best.parts.items())
+    yield Fact("time is", ", ".join(shares))
+    yield from balance_facts(result.simulation.imbalances)
+    if result.machine:
+        yield Fact("costs", result.machine)
+    names: dict[str, list[str]] = {}
+    for name, each in result.settings.items():
+        values = ", ".join(f"{key} {value}" for key, value in each.values.items())
+        names.setdefault(values, []).append(NAMES[name])
+    for i, (values, tools) in enumerate(names.items()):
+        yield Fact("" if i else "settings", f"{', '.join(tools)}: {values}")
+    yield Fact("", "lines to paste: --settings NAME; in Python settings[NAME].lines")

@@ -95,10 +95,10 @@ def _facts(result: RequestSimulation) -> Iterator[Fact]:
         text = f"{bound.resource} is busy for {_time(bound.time)}"
         known = ", which determines the time" if result.normal.is_bound else ""
         yield Fact("contention", text + known, is_marked=result.normal.is_bound)
-    yield from _balance(result.imbalances)
+    yield from balance_facts(result.imbalances)
 
 
-def _balance(imbalances: Sequence[Imbalance]) -> Iterator[Fact]:
+def balance_facts(imbalances: Sequence[Imbalance]) -> Iterator[Fact]:
     """Servers out of balance, those with the same reasons together."""
     groups: dict[tuple[tuple[str, ...], str], list[Imbalance]] = {}
     for each in imbalances:

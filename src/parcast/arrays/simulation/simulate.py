@@ -13,7 +13,6 @@ than 25 % [D]. The reasons are which of its messages, subchunks and bytes do as 
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from typing import Final
 
 import numpy as np
@@ -22,7 +21,7 @@ from parcast.aliases import Array
 from parcast.arrays.batches import EqualArrays
 from parcast.arrays.costs import Costs
 from parcast.arrays.geometry import Ints
-from parcast.arrays.law import Options, RequestTime, request_time, tables_of
+from parcast.arrays.law import Options, RequestTime, request_times, tables_of
 from parcast.arrays.overlaps import Overlaps
 from parcast.arrays.simulation.result import MODES, Imbalance, Limit, RequestSimulation
 from parcast.units import format_quantity
@@ -40,7 +39,7 @@ def simulate_request(
 ) -> RequestSimulation:
     """Times of a request in the three modes; arguments are those of `request_time`."""
     options = Options() if options is None else options
-    times = {mode: request_time(arrays, costs, replace(options, infinite=mode)) for mode in MODES}
+    times = request_times(arrays, costs, options, [*MODES])
     return RequestSimulation(
         times=times,
         options=options,
@@ -86,7 +85,7 @@ def _warnings(
         busy = format_quantity(normal.bound.time, "time")
         yield (
             f"The {normal.bound.resource} would be busy for {busy}, longer than the servers: the "
-            "time is too low. contention=True counts it."
+            "time is too low. Count it with contention=True (--contention)."
         )
     protocol = costs.protocol
     if options.operation == "read" or options.overlap_rendezvous:
@@ -98,7 +97,7 @@ def _warnings(
             yield (
                 "Where a subchunk overlaps one client only, its transfer counts both in the "
                 "handling of the client and in the receive call of the server. "
-                "overlap_rendezvous=True counts it once."
+                "Count it once with overlap_rendezvous=True (--overlap-rendezvous)."
             )
             return
 

@@ -13,6 +13,8 @@ level of contention, c the processors of a synchronisation group and K = p/c gro
                    y = S0_io + SR_io/(d K)      striped
                    y = S0_io + SR_io/K          clustered
 
+With a law of the I/O it gives S0_io and SR_io/d, see `parcast.arrays.coupling`.
+
 At p = 1 nobody communicates, so that T(1,1) is the reference time (1); the published equations
 keep S0_com there, which contradicts them. The traffic of a group that communicates synchronously
 is counted once for the group, as published, or once for each processor.
@@ -34,7 +36,7 @@ from parcast.descriptions.amount import Amount, Point
 from parcast.descriptions.breakdown import Breakdown
 from parcast.descriptions.machine import LEVEL, Machine, level_of
 from parcast.errors import Argument, ParameterError, require
-from parcast.laws.spmd.tables import SpmdTables
+from parcast.laws.spmd.tables import InputOutput, IoLaw, SpmdTables
 from parcast.queueing.order import deviation_of_maximum, expected_maximum
 
 
@@ -88,7 +90,7 @@ def demands(phase: SpmdTables, machine: Machine, at: Point) -> Demands:
             must="be given",
             hint=("Give the processor counts, such as ", Argument("p", [1, 2, 4]), "."),
         )
-    at.setdefault("d", np.asarray(machine.storage.servers or 1, dtype=np.float64))
+    at = with_servers(machine, at)
     for axis, what in (("p", "processors"), ("d", "disks")):
         whole = (at[axis] >= 1) & np.isfinite(at[axis]) & (at[axis] == np.floor(at[axis]))
         hint = f"Count {what} from 1."
@@ -96,7 +98,7 @@ def demands(phase: SpmdTables, machine: Machine, at: Point) -> Demands:
     p = at["p"]
     among = communicating(phase, at)
     talks = np.asarray((phase.reading == "published") | (p > 1), dtype=np.float64)
-    compute, communication, io = phase.compute, phase.communication, phase.io
+    compute, communication = phase.compute, phase.communication
     group = _group(communication.group(at), p)
     bursts = phase.bursts_per_io(at)
     if "bursts_per_io*" in at:  # a sample of an uncertain number
@@ -116,10 +118,14 @@ def demands(phase: SpmdTables, machine: Machine, at: Point) -> Demands:
         transfer=talks
         * (_amount(communication.transfer, among) + _network_time(phase, machine, among)),
         contention=contention,
-        io_startup=_amount(io.startup, at) + _amount(machine.storage.latency, at) * io.is_there,
-        io_transfer=_amount(io.transfer, at) + _storage_time(phase, machine, at),
+        **_io(phase.io, machine, at),
         traffic=group if communication.traffic == "processor" else np.ones(()),
     )
+
+
+def with_servers(machine: Machine, at: Point) -> Point:
+    """Points with "d", by default the machine's number of servers."""
+    return {"d": np.asarray(machine.storage.servers or 1, dtype=np.float64), **at}
 
 
 def communicating(phase: SpmdTables, at: Point) -> Point:
@@ -201,9 +207,20 @@ def _network_time(phase: SpmdTables, machine: Machine, at: Point) -> Array:
     return _amount(volume, at) / network_rate(phase, machine, at, why=volume.name)
 
 
-def _storage_time(phase: SpmdTables, machine: Machine, at: Point) -> Array:
+def _io(io: InputOutput | IoLaw, machine: Machine, at: Point) -> dict[str, Array]:
+    """Start-up of an I/O, and its transfer with one server, as fields of `Demands`."""
+    if isinstance(io, IoLaw):
+        service = io.service(at)
+        transfer = service.transfer * at["d"]  # synchronous I/O is shared by d
+        return {"io_startup": service.startup, "io_transfer": transfer}
+    startup = _amount(io.startup, at) + _amount(machine.storage.latency, at) * io.is_there
+    transfer = _amount(io.transfer, at) + _storage_time(io, machine, at)
+    return {"io_startup": startup, "io_transfer": transfer}
+
+
+def _storage_time(io: InputOutput, machine: Machine, at: Point) -> Array:
     """Time of the bytes of an I/O, at the rate of one server."""
-    volume = phase.io.volume
+    volume = io.volume
     if volume is None:
         return np.zeros(())
     return _amount(volume, at) / machine.need("storage.bandwidth", at, why=volume.name)

@@ -26,10 +26,10 @@ from parcast.descriptions.amount import Point
 from parcast.descriptions.breakdown import Breakdown
 from parcast.descriptions.machine import Machine
 from parcast.descriptions.program import Slopes
-from parcast.laws.spmd.demands import Cycle, Demands, demands, io_service
+from parcast.laws.spmd.demands import Cycle, Demands, demands, io_service, with_servers
 from parcast.laws.spmd.networks import cycle
 from parcast.laws.spmd.slopes import spmd_slopes
-from parcast.laws.spmd.tables import SpmdTables
+from parcast.laws.spmd.tables import IoLaw, SpmdTables
 
 
 class SpmdPhase(SpmdTables):
@@ -61,8 +61,13 @@ class SpmdPhase(SpmdTables):
         """Time of one cycle at every point of a grid [s]."""
         return self.solve(self.demands(machine, at)).breakdown
 
-    def slopes(self, machine: Machine, at: Point) -> tuple[Array, Slopes]:
-        """Time of all cycles, and its derivatives by the logarithms of the amounts [s]."""
+    def slopes(self, machine: Machine, at: Point) -> tuple[Array, Slopes] | None:
+        """Time of all cycles, and its derivatives by the logarithms of the amounts [s].
+
+        None where an amount of a law of its I/O varies.
+        """
+        if any(f"{name}*" in at for name in self.priced):
+            return None
         demand = self.demands(machine, at)
         solved = self.solve(demand)
         slopes = spmd_slopes(self, machine, at, demand, solved)
@@ -78,6 +83,11 @@ class SpmdPhase(SpmdTables):
             alone = {**at, "p": np.ones_like(np.asarray(at["p"], dtype=np.float64))}
             work = work / machine.need("compute.rate", alone, why=parallel.name)
         return self.cycles(at) * self.bursts_per_io(at) * work
+
+    def warnings_at(self, machine: Machine, at: Point) -> Iterator[str]:
+        """Give what a reader of the times at some points must know, in sentences."""
+        if isinstance(self.io, IoLaw):
+            yield from self.io.warnings_at(with_servers(machine, at))
 
     def warnings(self, machine: Machine) -> Iterator[str]:
         """Give what a reader of the times must know, in sentences."""

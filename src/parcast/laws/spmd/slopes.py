@@ -21,7 +21,7 @@ from parcast.descriptions.amount import Amount, Point
 from parcast.descriptions.machine import LEVEL, Machine
 from parcast.descriptions.program import Slopes
 from parcast.laws.spmd.demands import Cycle, Demands, communicating, io_service, network_rate
-from parcast.laws.spmd.tables import SpmdTables
+from parcast.laws.spmd.tables import IoLaw, SpmdTables
 
 
 def spmd_slopes(
@@ -30,7 +30,8 @@ def spmd_slopes(
     """Derivatives of the time of all cycles by the logarithm of each amount. [s].
 
     By the names of the amounts that are given: the phase's ("compute.parallel", except counts of
-    cycles, bursts and groups) and the machine's ("network.latency").
+    cycles, bursts and groups, and those of a law of its I/O) and the machine's
+    ("network.latency").
     """
     cycles = phase.cycles(at)
     by = {name: slope * cycles for name, slope in demand_slopes(phase, demand, solved).items()}
@@ -103,6 +104,8 @@ def _of_messages(phase: SpmdTables, machine: Machine, by: Slopes, at: Point) -> 
 def _of_storage(phase: SpmdTables, machine: Machine, by: Slopes, at: Point) -> Slopes:
     """Derivatives by the amounts of I/O."""
     given, storage = phase.io, machine.storage
+    if isinstance(given, IoLaw):
+        return {}
     latency = storage.latency if given.is_there else None
     own = _share(given.startup, (latency,), at)
     slopes = _parts(by["io_startup"], own, given.startup, (latency,))

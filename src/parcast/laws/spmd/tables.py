@@ -1,15 +1,19 @@
 """What an SPMD phase is described by: the keys of its tables, and how they are read."""
 
-from collections.abc import Mapping
+from abc import abstractmethod
+from collections.abc import Iterator, Mapping
 from functools import cached_property
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple
 
-from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
+from pydantic import BeforeValidator, Field, SerializeAsAny, WithJsonSchema, model_validator
 
-from parcast.descriptions.amount import Amount
-from parcast.descriptions.description import Description, Of, parameter
+from parcast.aliases import Array
+from parcast.descriptions.amount import Amount, Point
+from parcast.descriptions.description import Description, DescriptionError, Of, parameter
+from parcast.descriptions.law_names import IO_LAWS
 from parcast.descriptions.program import LAW_KEY, Phase
-from parcast.errors import ParameterError
+from parcast.errors import ParameterError, Problem
+from parcast.places import load
 from parcast.queueing.service_laws import ServiceLaw, exponential_service, gamma_service
 from parcast.queueing.time_laws import (
     TimeLaw,
@@ -173,6 +177,56 @@ class InputOutput(_Served):
         return any(x is not None for x in (self.volume, self.startup, self.transfer))
 
 
+class IoService(NamedTuple):
+    """Service of one I/O request at every point of a grid, whatever its number of servers."""
+
+    startup: Array  # S0_io [s]
+    transfer: Array  # SR_io/d [s]
+
+
+class IoLaw(_Served):
+    """I/O of one cycle whose service time another law gives; all processors join before it."""
+
+    kind: ClassVar[str] = "synchronous"
+    source: ClassVar[str] = ""  # where the law comes from
+
+    law: str = Field(description="Law of the I/O service.")
+    variability: Variability = Field(
+        default="none",
+        description="Distribution of the time of a request; values as for computing.",
+    )
+
+    @abstractmethod
+    def service(self, at: Point) -> IoService:
+        """Service of one request at every point of a grid, of the shape of what it depends on."""
+
+    def warnings_at(self, at: Point) -> Iterator[str]:  # noqa: ARG002 - for derived laws
+        """Give what a reader of the times at some points must know."""
+        yield from ()
+
+
+def io_of(given: object) -> object:
+    """Build the I/O of a phase: of its own keys, or of the law that the key "law" names."""
+    if isinstance(given, InputOutput | IoLaw):
+        return given
+    if not isinstance(given, Mapping):
+        raise ParameterError(
+            "io",
+            must="be a table of keys",
+            got=shown(repr(given)),
+            hint="Write [phase.io] with keys below it.",
+        )
+    if "law" not in given and "costs" not in given:
+        return InputOutput(**given)
+    law = given.get("law")
+    if not isinstance(law, str) or law not in IO_LAWS:
+        known = " or ".join(f'"{name}"' for name in IO_LAWS)
+        got = "none" if law is None else shown(repr(law))
+        fault = f"must be {known}, got {got}. Leave it out, with its keys, to give the volume."
+        raise DescriptionError("io", [Problem(message=fault, field="law")])
+    return load(IO_LAWS[law])(**given)
+
+
 class SpmdTables(Phase):
     """The keys of an SPMD phase; what follows from them is `parcast.laws.spmd.law.SpmdPhase`."""
 
@@ -192,7 +246,9 @@ class SpmdTables(Phase):
     )
     compute: Computing = Computing()
     communication: Communication = Communication()
-    io: InputOutput = InputOutput()
+    io: Annotated[SerializeAsAny[InputOutput | IoLaw], BeforeValidator(io_of)] = Field(
+        default=InputOutput(), description="I/O of a cycle: its own keys, or those of a law of it."
+    )
 
     @model_validator(mode="before")
     @classmethod
@@ -200,6 +256,33 @@ class SpmdTables(Phase):
         if isinstance(keys, Mapping) and keys.get("reading") == "published":
             return {"bursts": "geometric", **keys}
         return keys
+
+    @classmethod
+    def model_json_schema(cls, *args: Any, **kwargs: Any) -> dict[str, Any]:
+        """Give the JSON Schema of a phase: its I/O has keys of its own, or is one of the laws."""
+        schema = super().model_json_schema(*args, **kwargs)
+        definitions = schema["$defs"]
+        definitions.pop(IoLaw.__name__)
+        kinds = [InputOutput, *map(load, IO_LAWS.values())]
+        for kind in kinds[1:]:
+            of_law = kind.model_json_schema(*args, **kwargs)
+            definitions |= of_law.pop("$defs", {})
+            definitions[of_law["title"]] = of_law
+        items = [{"$ref": f"#/$defs/{kind.__name__}"} for kind in kinds]
+        schema["properties"]["io"] |= {"anyOf": items}
+        return schema
+
+    @property
+    def source_of_law(self) -> str:
+        """The law, that of its I/O, and where they come from."""
+        own = super().source_of_law
+        return f"{own}; {self.io.law}: {self.io.source}" if isinstance(self.io, IoLaw) else own
+
+    @property
+    def priced(self) -> frozenset[str]:
+        """Names of the amounts that a law of its I/O has."""
+        has_law = isinstance(self.io, IoLaw)
+        return frozenset(name for name, _ in self.io.amounts()) if has_law else frozenset()
 
     @property
     def is_exponential(self) -> bool:

@@ -10,8 +10,9 @@ import os
 import signal
 import sys
 import time
+from array import array
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -74,11 +75,12 @@ def watched(desk: Path) -> Place:
     This is to be called before MPI is initialised.
     """
     path = desk / f"{os.getpid()}{ENDING}"
-    path.write_bytes(bytes(8 * NUMBERS))
-    with path.open("r+b") as stream:
-        numbers = memoryview(mmap.mmap(stream.fileno(), 8 * NUMBERS)).cast("q")
-    for i in range(NUMBERS):
-        numbers[i] = NONE
+    try:
+        path.write_bytes(array("q", [NONE] * NUMBERS))  # at once: it may be read at any time
+        with path.open("r+b") as stream:
+            numbers = memoryview(mmap.mmap(stream.fileno(), 8 * NUMBERS)).cast("q")
+    except OSError:  # a full disk, or another host: the rank works without
+        return Place()
     if not sys.platform.startswith("linux"):  # where a child would survive this process
         return Place(numbers)
     parent = os.getpid()
@@ -92,8 +94,22 @@ def watched(desk: Path) -> Place:
     if not has_finished:
         numbers[STATUS] = code
         numbers[ENDED] = time.monotonic_ns()
+    # mpiexec of MPICH waits for the other ranks, which wait for this one, if a process ends by
+    # itself before MPI is initialised; it ends them if a signal has ended it.
+    if code < 0 or numbers[RANK] == NONE:
+        _end_by(-code if code < 0 else int(signal.SIGTERM))
     # What ends well without having finished, such as os._exit(0), must end all others as well.
-    os._exit(128 - code if code < 0 else code or int(not has_finished))
+    os._exit(code or int(not has_finished))
+
+
+def _end_by(number: int) -> None:
+    """End this process by a signal, without a core file of its own."""
+    import resource  # which not every system has
+
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    with suppress(OSError):  # SIGKILL is always as it was
+        signal.signal(number, signal.SIG_DFL)
+    os.kill(os.getpid(), number)
 
 
 def finish(place: Place) -> None:

@@ -142,15 +142,20 @@ class Alarm:
         else:
             signal.setitimer(signal.ITIMER_REAL, max(end - time.monotonic(), SOON))
 
-    def _ring(self, _: int, __: FrameType | None) -> None:
+    def _ring(self, _: int, frame: FrameType | None) -> None:
         """Interrupt the main thread, if it is time."""
         if self._is_stopped:
             return
         if self._limit.is_over:
-            signal.setitimer(signal.ITIMER_REAL, AGAIN if self._turn.is_open else SOON)
-            if self._turn.is_open:
+            # Not in functions of this file: the timer would not be given back.
+            is_here = frame is not None and frame.f_globals is globals()
+            is_open = self._turn.is_open and not is_here
+            signal.setitimer(signal.ITIMER_REAL, AGAIN if is_open else SOON)
+            if is_open:
                 raise TimeUp
         elif time.monotonic() >= self._item_end:
+            self._item_end = inf
+            self._set()  # a task may go on: the limit of the run holds still
             raise TimeoutError(f"the task took longer than {self._timeout:g} s")
         else:
             self._set()

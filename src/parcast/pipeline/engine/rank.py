@@ -147,9 +147,15 @@ class Rank:
                 self._refuse(self._refusal(crash))
             raise
         finally:
+            self._failed_at = 0.0  # no task runs that would have to be ended
             end = time.monotonic() + GRACE
-            while not self._channel.drain() and time.monotonic() < end:
+            while not self._drained() and time.monotonic() < end:
                 time.sleep(SHORTEST_REST)
+
+    def _drained(self) -> bool:
+        """Move transfers on; tell whether everything that was sent has left."""
+        with self._turn:
+            return self._channel.drain()
 
     def _turn_over(self) -> None:
         """Look after messages, and do one piece of work if there is one."""

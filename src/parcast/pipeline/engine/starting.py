@@ -8,6 +8,7 @@ of the program that called.
 import os
 import pickle
 import signal
+import subprocess
 import sys
 import tempfile
 import threading
@@ -18,6 +19,7 @@ from dataclasses import replace
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from socket import AF_UNIX, socket
+from types import FrameType
 from typing import IO, Any, Final
 
 from parcast.errors import ParameterError, ParcastError, RunFailed
@@ -79,7 +81,7 @@ def run_started(
         host = _Host(started, source, server=server, progress=progress, limit=limit, desk=desk)
         stack.enter_context(stopped_by_interrupt(source))
         try:
-            with Alarm(limit, Turn(may_be_interrupted=True)):
+            with host.noticing_ends(), Alarm(limit, Turn(may_be_interrupted=True)):
                 return host.serve(listener)
         except TimeUp:
             here = (
@@ -173,6 +175,10 @@ class _Said:
         return "".join(self.out), "".join(self.err)
 
 
+class _RanksEnded(BaseException):
+    """The ranks have ended while a function of the user ran, which should not hide it."""
+
+
 class _Host:
     """What answers rank 0."""
 
@@ -190,6 +196,42 @@ class _Host:
         self._said = _Said(started)
         self._server, self._progress = server, progress
         self._most = 1  # items that are sent together, by the size of the last one
+        self._is_awaited = False  # by rank 0, while a function of the user runs
+
+    @contextmanager
+    def noticing_ends(self) -> Iterator[None]:
+        """Interrupt what rank 0 waits for where the ranks have ended, in the main thread."""
+        if threading.current_thread() is not threading.main_thread():
+            yield
+            return
+        before = signal.getsignal(signal.SIGCHLD)
+
+        def ended(number: int, frame: FrameType | None) -> None:
+            if callable(before):
+                before(number, frame)
+            self._require_ranks()
+
+        signal.signal(signal.SIGCHLD, ended)
+        try:
+            yield
+        finally:
+            signal.signal(signal.SIGCHLD, before or signal.SIG_DFL)
+
+    @contextmanager
+    def _awaited(self) -> Iterator[None]:
+        """Run a function of the user that rank 0 waits for, unless the ranks end."""
+        self._is_awaited = True
+        try:
+            self._require_ranks()
+            yield
+        finally:
+            self._is_awaited = False
+
+    def _require_ranks(self) -> None:
+        """Interrupt a function that rank 0 waits for where there are no ranks any more."""
+        if self._is_awaited and self._started.process.poll() is not None:
+            self._is_awaited = False
+            raise _RanksEnded
 
     def serve(self, listener: socket) -> Outcome:
         """Answer rank 0 until the run has ended."""
@@ -203,11 +245,10 @@ class _Host:
             elif ready and connection is not None:
                 try:
                     outcome = self._answer(connection, connection.recv())
-                except (EOFError, ConnectionError):
+                except (EOFError, ConnectionError, _RanksEnded):
                     raise _last_said(connection) or self._failure() from None
                 if outcome is not None:
-                    with suppress(Exception):
-                        self._started.process.wait(LAST)
+                    self._await_end()
                     return outcome
             elif self._started.process.poll() is not None:
                 raise self._failure()
@@ -216,7 +257,9 @@ class _Host:
         """Answer a message of rank 0; give the outcome if it is that."""
         kind, *facts = message
         if kind == "items":
-            connection.send_bytes(self._pickled(facts[0]))
+            with self._awaited():
+                items = self._pickled(facts[0])
+            connection.send_bytes(items)
         elif kind == "resume":
             assert self._server is not None
             self._server.resume(facts[0])
@@ -224,7 +267,8 @@ class _Host:
         elif kind == "reduction":
             assert self._server is not None
             try:
-                self._server(facts[0])
+                with self._awaited():
+                    self._server(facts[0])
             except Exception as error:
                 raise server_failed(facts[0], "", error) from error
             connection.send(None)
@@ -232,8 +276,7 @@ class _Host:
             if self._progress is not None:
                 self._progress(*facts)
         elif kind == "failed":
-            with suppress(Exception):  # the ranks end by themselves, and remove their files
-                self._started.process.wait(LAST)
+            self._await_end()  # they end by themselves, and remove their files
             refusal: ParcastError = facts[0]
             raise refusal
         else:
@@ -260,9 +303,15 @@ class _Host:
             self._most = max(int(LARGEST / items.size), 1)
         return taken, items.has_ended, items.was_stopped
 
+    def _await_end(self) -> None:
+        """Give the ranks some time to end, and pass on all that they said."""
+        with suppress(subprocess.TimeoutExpired):
+            self._started.process.wait(LAST)
+            self._said.all()
+
     def _failure(self) -> ParcastError:
         """Say why the ranks ended early."""
-        with suppress(Exception):
+        with suppress(subprocess.TimeoutExpired):
             self._started.process.wait(LAST)
         if self._started.process.poll() is None:
             self._started.stop()
@@ -277,9 +326,10 @@ class _Host:
 
     def _ended(self, ended: Ended) -> RunFailed:
         """Say which rank ended, how, and at what."""
-        place = str(ended.place) or "nothing"
+        place = str(ended.place)
         item = self._items.shown(ended.place.numbers[ITEM]) if place.startswith("item ") else ""
-        at = f"while it worked on {place}{f' ({item})' if item else ''}"
+        at = f"while it worked on {place}" if place else "while it ran no task"
+        at += f" ({item})" if item else ""
         how, advice = _how_ended(ended.status)
         return RunFailed(
             f"Rank {ended.rank} of {self._started.called} {how} {at}. All other ranks were "

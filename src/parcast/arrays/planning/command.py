@@ -1,0 +1,179 @@
+"""`parcast plan io`: how many I/O servers for the arrays of a program, and which schema."""
+
+import re
+from typing import Any, Final
+
+import click
+
+from parcast.cli.answering import A_FILE, OneOf, Whole, cli_command
+from parcast.cli.failures import ANSWERED, spelled_with
+from parcast.cli.options import Counts, all_option, answer_options, text_option
+from parcast.cli.outputs import Outputs, with_inputs, write_all, write_answer
+from parcast.cli.ranges import parse_counts
+from parcast.cli.reading import read_description
+from parcast.errors import ParameterError
+from parcast.units import quantity
+
+HELP: Final = """Choose I/O servers, and how arrays are distributed over them.
+
+Prints the best schema of each number of servers, what limits it (the file system, communication
+or computation), why the best is the best, and what to set in other libraries. Every server gathers
+its parts of the arrays from the clients, and writes them in long sequential accesses.
+
+SHAPE and MESH are whole numbers with x between them, the slowest dimension first: 512x512x512 on
+3x4x2 clients. Without --costs the times are those of an illustrative machine.
+
+\b
+Exit status: 0  answered
+             2  wrong use, or an output that cannot be written
+             3  a file cannot be read, or something in it is wrong
+
+\b
+Examples:
+  parcast plan io --shape 512x512x512 --dtype float64 --clients 3x4x2 --servers 1..8
+  parcast plan io --shape 64x64x32 --clients 4x4x1 --arrays 200 --costs costs.toml -o plan.png
+  parcast plan io --shape 512x512x512 --clients 3x4x2 --settings romio > hints
+"""
+
+NAMES: Final = (
+    *("shape", "clients", "dtype", "arrays", "servers", "costs", "objective", "within", "storage"),
+    *("inner", "subchunk", "policy", "operation", "writer", "contention"),
+)
+OPTIONS: Final = {  # what Python calls an argument, and what the command line does
+    **{name: f"--{name}" for name in NAMES},
+    "mesh": "--clients",
+    "storage chunk": "--storage",
+    "inner chunk": "--inner",
+}
+_PLAIN: Final = re.compile(r"\s*[0-9]*\.?[0-9]+\s*")
+TOOLS: Final = ("romio", "pio", "adios2", "pnetcdf", "ufs", "xios")
+
+
+def server_counts(text: str, option: str) -> Counts:
+    """Read a list of numbers of servers."""
+    return Counts(text, parse_counts(text, name=option, of="servers"))
+
+
+def share(text: str, option: str) -> float:
+    """Read a share of at least 0: 5% or 0.05."""
+    try:
+        return quantity(float(text) if _PLAIN.fullmatch(text) else text, "fraction", name=option)
+    except ParameterError:
+        raise click.UsageError(
+            f"{option} must be a share of at least 0, got {text!r:.60}. Write for example 5%."
+        ) from None
+
+
+@cli_command(name="io", help=HELP, short_help="I/O servers and distribution of arrays.")
+@click.option("--shape", required=True, metavar="SHAPE", help="Extents of an array: 512x512x512.")
+@click.option(
+    "--clients", required=True, metavar="MESH", help="Mesh of the clients that hold it: 3x4x2."
+)
+@click.option(
+    "--dtype", default="float64", metavar="TYPE", help="Of the elements.  [default: float64]"
+)
+@click.option(
+    "--arrays", type=Whole(1), default=1, metavar="COUNT", help="Such arrays.  [default: 1]"
+)
+@text_option(
+    "--servers",
+    "LIST",
+    server_counts,
+    "Numbers of I/O servers: 1..8 or 2,4,8.  [default: 1..8]",
+    default="1..8",
+)
+@click.option("--costs", type=A_FILE, metavar="PATH", help="Costs of the machine, in TOML.")
+@click.option(
+    "--objective",
+    type=OneOf(["time", "utilisation", "fewest"]),
+    default="time",
+    metavar="NAME",
+    help="time (default), utilisation of the file systems, or fewest servers.",
+)
+@text_option(
+    "--within",
+    "SHARE",
+    share,
+    "Of fewest: how much longer than the least time: 5%.  [default: 10%]",
+)
+@click.option(
+    "--storage", metavar="SHAPE", help="Storage chunks (Zarr shards) instead of schemas."
+)
+@click.option("--inner", metavar="SHAPE", help="Inner chunks of a storage chunk.")
+@click.option(
+    "--subchunk",
+    default="1 MiB",
+    metavar="SIZE",
+    help="Largest piece that a server writes at a time.  [default: 1 MiB]",
+)
+@click.option(
+    "--policy",
+    type=OneOf(["balanced", "hpf"]),
+    default="balanced",
+    metavar="NAME",
+    help="Blocks where a mesh does not divide: balanced (default) or hpf.",
+)
+@click.option(
+    "--operation",
+    type=OneOf(["write", "read"]),
+    default="write",
+    metavar="NAME",
+    help="write (default) or read.",
+)
+@click.option(
+    "--writer",
+    type=OneOf(["write-behind", "sync", "double-buffer"]),
+    default="write-behind",
+    metavar="NAME",
+    help="write-behind (default), sync or double-buffer.",
+)
+@click.option("--batch", is_flag=True, help="Many small arrays share a message.")
+@click.option("--contention", is_flag=True, help="Count what clients do for several servers.")
+@click.option(
+    "--overlap-rendezvous", is_flag=True, help="Count the transfer of a large message once."
+)
+@click.option(
+    "--settings",
+    type=OneOf(TOOLS),
+    metavar="NAME",
+    help="Print only the lines to paste for romio, pio, adios2, pnetcdf, ufs or xios.",
+)
+@all_option("plan")
+@answer_options()
+def command(
+    ctx: click.Context,
+    /,
+    *,
+    outputs: Outputs,
+    show_all: bool,
+    costs: str | None,
+    settings: str | None,
+    servers: Counts,
+    **options: Any,
+) -> int:
+    """Answer the question and return the exit status."""
+    if settings is not None and (outputs.as_json or "-" in outputs.paths):
+        other = "--json" if outputs.as_json else "-o -"
+        raise click.UsageError(
+            f"--settings cannot be combined with {other}: both print. Leave one out.", ctx
+        )
+    outputs.check([costs] if costs is not None else [])
+    from parcast.arrays.parameters import read_parameters
+    from parcast.arrays.planning.plan_io import plan_io
+
+    inputs: dict[str, Any] = {}
+    known = None
+    if costs is not None:
+        known, inputs["costs"] = read_description(costs, read_parameters, argument="--costs")
+    with spelled_with(OPTIONS, click.UsageError):
+        planned = plan_io(servers=servers.values, costs=known, **options)
+    result = with_inputs(planned, **inputs, options={"servers": servers.text} | options)
+    if settings is None:
+        outputs.give(result, show_all=show_all)
+        return ANSWERED
+    for path in outputs.paths:
+        write_answer(path, rows=result.rows, document=result.to_document, write=result.save)
+    write_all("".join(f"{line}\n" for line in result.settings[settings].lines))
+    for text in result.warnings:
+        click.echo(f"parcast: {text}", err=True)
+    return ANSWERED

@@ -1,0 +1,218 @@
+"""`plan_io`: how many I/O servers for the arrays of a program, and which schema."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from os import PathLike
+from typing import Any, Final, Literal
+
+import numpy as np
+from numpy.typing import DTypeLike
+
+from parcast.arrays.chunks import mesh_chunks
+from parcast.arrays.costs import Costs
+from parcast.arrays.file_system import Writer
+from parcast.arrays.geometry import Policy
+from parcast.arrays.law import Operation, Options
+from parcast.arrays.parameters import ArrayParameters, illustrative_parameters, read_parameters
+from parcast.arrays.planning.plan import WITHIN, StorageChunks, plan_request
+from parcast.arrays.planning.result import Objective, RequestPlan
+from parcast.arrays.subchunks import MOST
+from parcast.errors import Argument, ParameterError, as_list, as_whole
+from parcast.units import format_quantity, quantity, shown
+from parcast.words import did_you_mean
+
+TYPES: Final = (  # of elements, which arrays on disk can have
+    *("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),
+    *("float16", "float32", "float64", "complex64", "complex128"),
+)
+ILLUSTRATIVE: Final = (
+    "No costs of a machine were given: the times are those of an illustrative one, {}, with a "
+    "file system of {} for each server. Give the costs of yours: --costs PATH, costs=."
+)
+
+
+def plan_io(
+    shape: str | Sequence[int],
+    clients: str | Sequence[int],
+    *,
+    dtype: DTypeLike = "float64",
+    arrays: int = 1,
+    servers: Sequence[int] = range(1, 9),
+    costs: Costs | ArrayParameters | str | PathLike[str] | None = None,
+    objective: Objective = "time",
+    within: float | None = None,
+    storage: str | Sequence[int] | None = None,
+    inner: str | Sequence[int] | None = None,
+    subchunk: str | int = MOST,
+    policy: Policy = "balanced",
+    operation: Operation = "write",
+    writer: Writer = "write-behind",
+    batch: Literal[True, False] | int = False,
+    contention: bool = False,
+    overlap_rendezvous: bool = False,
+) -> RequestPlan:
+    r"""Choose I/O servers and how arrays that a program writes or reads are distributed over them.
+
+    Every number of servers and every schema is evaluated by the law of collective array I/O, with
+    the disks and the network as they are and infinitely fast.
+
+    Parameters
+    ----------
+    shape : str or sequence of int
+        Extents of an array, the slowest first: "512x512x512" or (512, 512, 512). [1]
+    clients : str or sequence of int
+        Mesh over which the program distributes it, one number for each dimension: "3x4x2" is 24
+        clients. [1]
+    dtype : dtype, default "float64"
+        Type of the elements.
+    arrays : int, default 1
+        Arrays of this shape in the request. [1]
+    servers : sequence of int, default range(1, 9)
+        Numbers of servers that are considered. [1]
+    costs : Costs, ArrayParameters or path, optional
+        Costs of clients, servers, messages and disks, such as ``examples/arrays/sp2_like.toml``.
+        By default those of that file, which are illustrative: a warning says so.
+    objective : {"time", "utilisation", "fewest"}
+        Rank by the least time, the highest utilisation of the file systems, or the fewest servers
+        within a share of the least time.
+    within : float, default 0.1
+        With "fewest", that share. [1]
+    storage : str or sequence of int, optional
+        Extents of the storage chunks, such as the shards of a Zarr array: servers have whole ones
+        instead of chunks by a schema. [1]
+    inner : str or sequence of int, optional
+        Extents of the inner chunks that storage chunks consist of; by default the same. [1]
+    subchunk : str or int, default 1 MiB
+        Largest piece that a server gathers and writes at a time, by a schema. [B]
+    policy : {"balanced", "hpf"}
+        How extents are divided that a mesh does not divide.
+    operation : {"write", "read"}
+        What the request does.
+    writer : {"write-behind", "sync", "double-buffer"}
+        How servers write.
+    batch : bool or int, default False
+        Arrays whose data share a message; True: as many as a buffer holds. [1]
+    contention : bool, default False
+        Whether clients that serve several servers bound the time from below.
+    overlap_rendezvous : bool, default False
+        Whether the transfer of a message sent by rendezvous counts once, in the receive call of
+        the server, instead of in the handling of the client as well.
+
+    Returns
+    -------
+    RequestPlan
+        ``best``, ``plans`` (the best first), ``reasons``, ``settings`` (for ROMIO, PIO, ADIOS2,
+        PnetCDF, UFS and XIOS) and ``simulation`` (of the best).
+
+    Raises
+    ------
+    ParameterError
+        If an argument lies outside its domain, or the mesh does not fit the array.
+    FileProblems
+        If the file of costs is wrong.
+    OSError
+        If it cannot be read.
+
+    Examples
+    --------
+    >>> plan = plan_io("32x16x16", "3x4x2", arrays=2048, objective="fewest", within=0.4)
+    >>> plan.best.servers, plan.best.mesh, round(plan.best.time, 2)
+    (6, (3, 1, 2), 10.36)
+    >>> print(*plan.settings["pio"].lines[:2], sep="\n")
+    # In the folder of a case of CESM or E3SM:
+    ./xmlchange PIO_NUMTASKS=6,PIO_STRIDE=4
+    """
+    machine, known, notes = _costs_of(costs)
+    extents = numbers_of("shape", shape, "512x512x512")
+    chunks = mesh_chunks(extents, numbers_of("clients", clients, "3x4x2"), policy=policy)
+    itemsize = element_size(dtype)
+    as_whole("arrays", arrays, least=1, hint="Count equal arrays from 1.")
+    if within is not None and objective != "fewest":
+        raise ParameterError(
+            "within",
+            must=("be left out unless ", Argument("objective"), " is fewest"),
+            got=f"{within:g}",
+            hint="Leave one out.",
+        )
+    most = quantity(subchunk, "size", name="subchunk") if isinstance(subchunk, str) else subchunk
+    planned = plan_request(
+        chunks,
+        known,
+        itemsize=itemsize,
+        servers=servers,
+        number=arrays,
+        storage=_storage_of(storage, inner),
+        policy=policy,
+        most=as_whole("subchunk", most, least=1, hint="Give bytes; 1 MiB is usual."),
+        objective=objective,
+        within=WITHIN if within is None else within,
+        options=Options(
+            operation=operation,
+            writer=writer,
+            batch=batch,
+            contention=contention,
+            overlap_rendezvous=overlap_rendezvous,
+        ),
+    )
+    return replace(planned, machine=machine, notes=notes)
+
+
+def numbers_of(name: str, given: Any, example: str) -> tuple[int, ...]:
+    """Read extents or a mesh, all at least 1: a text such as "512x512x512", or a sequence."""
+    hint = f"Write for example {example}."
+    if isinstance(given, str):
+        if not re.fullmatch(r"\s*[0-9]{1,18}(\s*x\s*[0-9]{1,18})*\s*", given):
+            must = "be whole numbers with x between them"
+            raise ParameterError(name, must=must, got=f"'{shown(given)}'", hint=hint)
+        given = [int(number) for number in given.split("x")]
+    return tuple(as_whole(name, n, least=1, hint=hint) for n in as_list(name, given, hint=hint))
+
+
+def element_size(dtype: DTypeLike) -> int:
+    """Bytes of an element of a type that arrays on disk can have."""
+    try:
+        known = np.dtype(dtype)
+    except TypeError:
+        known = None
+    if known is None or known.name not in TYPES:
+        got = dtype if isinstance(dtype, str) else getattr(dtype, "__name__", dtype)
+        meant = did_you_mean(str(got), TYPES)
+        raise ParameterError(
+            "dtype",
+            must="be a type of fixed size: bool, int8 to int64, uint8 to uint64, float16 to "
+            "float64, complex64 or complex128",
+            got=f"'{shown(got)}'",
+            hint=meant.strip() or "float64 is usual.",
+        )
+    return known.itemsize
+
+
+def _storage_of(storage: Any, inner: Any) -> StorageChunks | None:
+    """Storage chunks, if there are any."""
+    if storage is None and inner is not None:
+        raise ParameterError(
+            "inner",
+            must=("be left out without ", Argument("storage")),
+            got=shown(inner),
+            hint="Give the extents of the storage chunks.",
+        )
+    if storage is None:
+        return None
+    inside = None if inner is None else numbers_of("inner", inner, "32x64x64")
+    return StorageChunks(numbers_of("storage", storage, "64x64x64"), inside)
+
+
+def _costs_of(costs: Any) -> tuple[str, Costs, tuple[str, ...]]:
+    """Name of the machine, its costs, and what a reader must know of them."""
+    if isinstance(costs, Costs):
+        return "", costs, ()
+    if costs is None:
+        parameters = illustrative_parameters()
+        known = parameters.costs()
+        rate = format_quantity(float(known.servers.write_rate), "rate")
+        return parameters.name, known, (ILLUSTRATIVE.format(parameters.name, rate),)
+    given = costs if isinstance(costs, ArrayParameters) else read_parameters(costs)
+    return given.name, given.costs(), ()

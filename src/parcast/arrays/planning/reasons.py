@@ -1,0 +1,103 @@
+"""Why a plan is the best: what other schemas and other numbers of servers would take."""
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from parcast.arrays.planning.result import Objective, Plan
+from parcast.units import format_quantity, percent
+from parcast.words import counted
+
+NOTICED: Final = 0.01  # of the time, from which a difference is mentioned [1]
+DIGITS: Final = 4
+
+
+def reasons_of(plans: Sequence[Plan], objective: Objective, within: float) -> Iterator[str]:
+    """Say it in sentences; `plans` has the best first."""
+    best = plans[0]
+    yield _of_objective(plans, objective, within)
+    same = [plan for plan in plans if plan.servers == best.servers and plan is not best]
+    if same:
+        yield from _of_schema(best, max(same, key=lambda plan: plan.time))
+    yield from _of_servers(plans, best)
+
+
+def schema_text(plan: Plan) -> str:
+    """Write the mesh and the schema of a plan."""
+    return f"{'x'.join(map(str, plan.mesh))} {plan.schema}"
+
+
+def range_text(ends: tuple[int, int]) -> str:
+    """Write the least and the most of some counts."""
+    return str(ends[0]) if ends[0] == ends[1] else f"{ends[0]} to {ends[1]}"
+
+
+def _of_objective(plans: Sequence[Plan], objective: Objective, within: float) -> str:
+    """Say what it is the best of."""
+    best, fastest = plans[0], min(plans, key=lambda plan: plan.time)
+    of = counted(len(plans), "plan")
+    if objective == "utilisation":
+        text = f"the file systems are used for {_share(best.utilisation)}, the most of {of}"
+    elif objective == "time":
+        return f"the least time of {of}"
+    else:
+        text = f"the fewest servers within {percent(within)} of the least time of {of}"
+    if fastest is best:
+        return f"{text}; none is faster"
+    time = format_quantity(fastest.time, "time", DIGITS)
+    mesh = f" as {schema_text(fastest)}" if fastest.mesh else ""
+    less = percent(1 - fastest.time / best.time)
+    return (
+        f"{text}; the fastest, {counted(fastest.servers, 'server')}{mesh}, takes {time}, {less} "
+        "less"
+    )
+
+
+def _of_schema(best: Plan, worst: Plan) -> Iterator[str]:
+    """Say what other schemas of as many servers take, and why."""
+    if best.is_aligned:
+        yield "each overlap is all that a client has, and is sent as it lies in memory"
+    longer = worst.time / best.time - 1
+    if longer < NOTICED:
+        yield (
+            f"the schema matters little: with {schema_text(worst)} the same servers take "
+            f"{percent(max(longer, 0.0))} longer"
+        )
+        return
+    yield (
+        f"with {schema_text(worst)} the same servers take {percent(longer)} longer: a subchunk "
+        f"overlaps {range_text(worst.overlapping)} clients instead of "
+        f"{range_text(best.overlapping)}, a server has {range_text(worst.messages)} messages "
+        f"instead of {range_text(best.messages)}"
+    )
+
+
+def _of_servers(plans: Sequence[Plan], best: Plan) -> Iterator[str]:
+    """Say what the next numbers of servers take."""
+    first: dict[int, Plan] = {}
+    for plan in sorted(plans, key=lambda plan: plan.time):
+        first.setdefault(plan.servers, plan)
+    counts = sorted(first)
+    at = counts.index(best.servers)
+    for place in (at - 1, at + 1):
+        if 0 <= place < len(counts):
+            other = first[counts[place]]
+            yield f"{counted(other.servers, 'server')}: {_compared(other, best)}"
+    if at == len(counts) - 1 and len(counts) > 1:
+        fewer = first[counts[at - 1]]
+        if best.time < fewer.time * (1 - NOTICED):
+            yield f"more than {best.servers} servers, not considered, may take less"
+
+
+def _compared(other: Plan, best: Plan) -> str:
+    """Say how much longer another plan takes."""
+    time = format_quantity(other.time, "time", DIGITS)
+    difference = other.time / best.time - 1
+    if abs(difference) < NOTICED:
+        return f"{time}, as long"
+    more = "more" if difference > 0 else "less"
+    return f"{time}, {percent(abs(difference))} {more}"
+
+
+def _share(value: float) -> str:
+    """Write a share: 99.9 %, not 100 %."""
+    return f"{100 * value:.3g} %"

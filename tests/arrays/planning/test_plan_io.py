@@ -1,0 +1,291 @@
+"""`plan_io`: what it understands, what limits each plan, why the best is it, and its settings."""
+
+import re
+import xml.etree.ElementTree as ET
+
+import numpy as np
+import pytest
+
+import parcast
+from parcast.arrays.chunks import mesh_chunks
+from parcast.arrays.law import Options
+from parcast.arrays.parameters import ILLUSTRATIVE, read_costs, read_parameters
+from parcast.arrays.planning.picture import figure_of
+from parcast.arrays.planning.plan import plan_request
+from parcast.arrays.planning.plan_io import TYPES
+from parcast.arrays.planning.settings import STRIPE, settings_of
+from parcast.arrays.simulation.simulate import simulate_request
+from parcast.errors import ParameterError
+from parcast.files.document import csv_pieces
+from tests.arrays.test_law import SP2, with_servers
+from tests.conftest import ROOT
+
+SMALL = {"shape": "32x16x16", "clients": "3x4x2", "arrays": 2048}
+FILE = ROOT / "examples" / "arrays" / "sp2_like.toml"
+
+
+def test_costs_that_come_with_the_package_are_those_of_the_example():
+    assert ILLUSTRATIVE.read_bytes() == FILE.read_bytes()
+
+
+def test_plans_are_those_of_plan_request():
+    result = parcast.plan_io(**SMALL, costs=FILE, batch=True, operation="read", writer="sync")
+    options = Options(batch=True, operation="read", writer="sync")
+    chunks = mesh_chunks((32, 16, 16), (3, 4, 2))
+    same = plan_request(chunks, SP2, itemsize=8, number=2048, options=options)
+    assert list(result.rows()) == list(same.rows())
+    assert result.machine == "like the IBM SP2 at NASA Ames"
+    assert result.warnings == same.warnings
+
+
+def test_without_costs_a_warning_says_whose_the_times_are():
+    result = parcast.plan_io(**SMALL)
+    assert result.best == parcast.plan_io(**SMALL, costs=SP2).best
+    [warning] = result.warnings
+    assert warning.startswith("No costs of a machine were given: the times are those of an illu")
+    assert "like the IBM SP2 at NASA Ames, with a file system of 2.23 MB/s" in warning
+    for costs in (FILE, SP2, read_parameters(FILE)):
+        assert not parcast.plan_io(**SMALL, costs=costs).warnings
+
+
+def test_texts_and_sequences_are_the_same():
+    text = parcast.plan_io("64 x 64", "2x2", storage="16x64", inner="8x64", subchunk="64 KiB")
+    given = parcast.plan_io(
+        (64, 64), np.array([2, 2]), storage=[16, 64], inner=(8, 64), subchunk=65536
+    )
+    assert text.to_document() == given.to_document()
+    assert text.storage == (16, 64)
+    assert text.buffer == 8 * 64 * 8
+    assert parcast.plan_io("64x64", "2x2", subchunk="64 KiB").buffer == 65536
+
+
+@pytest.mark.parametrize("name", TYPES)
+def test_every_type_counts_its_bytes(name):
+    result = parcast.plan_io("8x8", "2x2", dtype=name, servers=[1])
+    assert result.size == 64 * np.dtype(name).itemsize
+    assert parcast.plan_io("8", "2", dtype=float, servers=[1]).size == 64
+
+
+def test_each_plan_says_what_limits_it():
+    result = parcast.plan_io(**SMALL)
+    limits = {plan.limited_by for plan in result.plans}
+    assert limits == {"file system", "computation"}
+    for plan in result.plans:
+        assert sum(plan.parts.values()) == pytest.approx(1)
+    assert result.best.limited_by == result.simulation.limited_by
+    worst = next(plan for plan in result.plans if plan.mesh == (8, 1, 1))
+    assert (worst.limited_by, worst.unbalanced) == ("computation", 2)
+    slow = parcast.plan_io(**SMALL, costs=with_servers(SP2, write_rate=1e4))
+    assert {plan.limited_by for plan in slow.plans} == {"file system"}
+
+
+def test_limits_are_those_of_the_simulation(monkeypatch):
+    seen = []
+
+    def kept(*args):
+        seen.append(simulate_request(*args))
+        return seen[-1]
+
+    monkeypatch.setattr("parcast.arrays.planning.plan.simulate_request", kept)
+    result = parcast.plan_io("64x64x64", "2x2x2", servers=[4])
+    assert [x.limited_by for x in seen] == [
+        next(p.limited_by for p in result.plans if p.time == x.time) for x in seen
+    ]
+    assert len(seen) == len(result.plans) == 6
+
+
+# Why
+
+
+def test_reasons_name_the_next_numbers_of_servers_and_the_worst_schema():
+    best, aligned, schema, fewer, more = parcast.plan_io(**SMALL).reasons
+    assert best == "the least time of 38 plans"
+    assert aligned == "each overlap is all that a client has, and is sent as it lies in memory"
+    assert re.fullmatch(
+        r"with 8x1x1 B\*\* the same servers take 132% longer: a subchunk overlaps 8 to 16 clients "
+        "instead of 3, a server has 16384 to 32768 messages instead of 6144",
+        schema,
+    )
+    assert fewer == "7 servers: 14.5 s, 92% more"
+    assert more == "more than 8 servers, not considered, may take less"
+
+
+def test_reasons_of_the_other_objectives_name_the_fastest():
+    [first, *_] = parcast.plan_io(**SMALL, objective="utilisation").reasons
+    assert first.startswith("the file systems are used for 100 %, the most of 38 plans; the fast")
+    [first, *_] = parcast.plan_io(**SMALL, objective="fewest").reasons
+    assert first == "the fewest servers within 10% of the least time of 38 plans; none is faster"
+    assert parcast.plan_io("8x8", "2x2", servers=[1]).reasons == ("the least time of 1 plan",)
+
+
+def test_a_schema_that_matters_little_is_said_so():
+    reasons = parcast.plan_io("128x128x128", "2x2x2", servers=[2]).reasons
+    assert any("the schema matters little" in text for text in reasons)
+
+
+def test_the_evidence_of_the_limit_is_the_rule_of_the_simulation():
+    for costs in (SP2, with_servers(SP2, write_rate=1e9)):
+        result = parcast.plan_io("64x64x64", "2x2x2", costs=costs, servers=[8])
+        normal, disks, network = (x.time for x in result.simulation.times.values())
+        used = result.simulation.normal.utilisation.max() >= 0.9
+        said = " ".join(str(result).split())
+        assert ("a disk is used for at least 90%" in said) == used
+        assert ("save at least a fifth" in said) == (not used and disks >= 1.25 * network)
+        assert ("save less than a fifth" in said) == (not used and disks < 1.25 * network)
+        assert normal >= disks >= network
+
+
+# Settings
+
+
+def test_settings_are_the_servers_and_the_buffer():
+    settings = parcast.plan_io(**SMALL, objective="fewest", within=0.4).settings
+    hints = {
+        "cb_nodes": 6,
+        "cb_buffer_size": 1048576,
+        "striping_factor": 6,
+        "striping_unit": 1048576,
+    }
+    assert {name: each.values for name, each in settings.items()} == {
+        "romio": hints,
+        "pio": {"num_iotasks": 6, "stride": 4, "base": 0},
+        "adios2": {"NumAggregators": 6},
+        "pnetcdf": hints,
+        "ufs": {"write_groups": 1, "write_tasks_per_group": 6},
+        "xios": {"servers": 6},
+    }
+
+
+def test_lines_have_the_form_that_each_tool_reads():
+    settings = settings_of(6, 24, 1 << 20)
+    hints = [line for line in settings["romio"].lines if not line.startswith("#")]
+    assert dict(line.split(" ") for line in hints) == {
+        "romio_cb_write": "enable",
+        "romio_cb_read": "enable",
+        **{name: str(value) for name, value in settings["romio"].values.items()},
+    }
+    [line] = settings["pnetcdf"].lines
+    text = re.fullmatch(r'export PNETCDF_HINTS="(.*)"', line)[1]
+    assert dict(pair.split("=") for pair in text.split(";"))["cb_nodes"] == "6"
+    engine = ET.fromstring("".join(settings["adios2"].lines[1:]))
+    assert {x.get("key"): x.get("value") for x in engine} == {
+        "AggregationType": "TwoLevelShm",
+        "NumAggregators": "6",
+    }
+    variable = ET.fromstring(f"<context>{''.join(settings['xios'].lines)}</context>")[0]
+    assert (variable.get("id"), variable.text) == ("using_server", "true")
+    pairs = [line.split(":") for line in settings["ufs"].lines if not line.startswith("#")]
+    assert {name: value.strip() for name, value in pairs} == {
+        "quilting": ".true.",
+        "write_groups": "1",
+        "write_tasks_per_group": "6",
+    }
+    assert settings["pio"].lines[1] == "./xmlchange PIO_NUMTASKS=6,PIO_STRIDE=4"
+
+
+@pytest.mark.parametrize("clients", [1, 5, 8, 24, 25])
+@pytest.mark.parametrize("servers", [1, 3, 8, 30])
+def test_io_tasks_of_pio_are_among_the_clients(servers, clients):
+    pio = settings_of(servers, clients, 1000)["pio"].values
+    assert 1 <= pio["num_iotasks"] <= min(servers, clients)
+    assert pio["base"] + (pio["num_iotasks"] - 1) * pio["stride"] < clients
+    hints = settings_of(servers, clients, 1000)["romio"].values
+    assert hints["striping_unit"] == STRIPE
+    assert hints["cb_buffer_size"] == 1000
+
+
+# How it is shown
+
+
+def test_rows_and_documents_have_the_same_figures(tmp_path):
+    result = parcast.plan_io(**SMALL, servers=[1, 2])
+    assert result.to_pandas()["time_s"].tolist() == [x.time for x in result.plans]
+    [header, *rows] = "".join(csv_pieces(result.rows())).splitlines()
+    assert len(rows) == len(result.plans)
+    assert "limited_by" in header.split(",")
+    result.save(tmp_path / "plan.svg")
+    assert "share of the time" in (tmp_path / "plan.svg").read_text(encoding="utf-8")
+    assert "<table" in result._repr_html_()
+
+
+def test_the_picture_has_every_plan_and_the_parts_of_the_best():
+    result = parcast.plan_io(**SMALL, objective="fewest", within=0.4)
+    above, below = figure_of(result).axes
+    points = {line.get_label(): line.get_xydata() for line in above.lines}
+    assert len(points["other schema"]) == 38
+    [(place, time)] = points["recommended: 6 servers, 10.36 s"]
+    assert (place, time) == (5, result.best.time)
+    heights = [[bar.get_height() for bar in bars] for bars in below.containers]
+    assert np.sum(heights, axis=0) == pytest.approx([100] * 8)
+    assert heights[0][5] == pytest.approx(100 * result.best.parts["file system"])
+    assert "computation" in [text.get_text() for text in figure_of(result).legends[0].texts]
+
+
+def test_the_picture_of_storage_chunks_and_of_one_plan():
+    result = parcast.plan_io("64x64", "2x2", storage="16x64", servers=[2])
+    above, _ = figure_of(result).axes
+    assert "other schema" not in [line.get_label() for line in above.lines]
+    assert [text.get_text() for text in above.get_xticklabels()] == ["2"]
+    with pytest.raises(ParameterError, match="two panels"):
+        figure_of(result, ax=above)
+
+
+def test_a_file_with_a_rate_is_used(tmp_path):
+    path = tmp_path / "fast.toml"
+    path.write_text('name = "box"\n[servers]\nwrite_rate = "2 GB/s"\n', encoding="utf-8")
+    result = parcast.plan_io("128x128x128", "2x2x2", costs=path, servers=[1])
+    assert result.best.time == pytest.approx(128**3 * 8 / 2e9)  # in 16 subchunks
+    assert result.machine == "box"
+    assert float(read_costs(path).servers.write_rate) == 2e9
+
+
+@pytest.mark.parametrize(
+    ("changes", "says"),
+    [
+        (
+            {"shape": "64by64"},
+            "shape must be whole numbers with x between them, got '64by64'. Write for example "
+            "512x512x512.",
+        ),
+        (
+            {"shape": "0x4"},
+            "shape must be a whole number of at least 1, got 0. Write for example 512x512x512.",
+        ),
+        (
+            {"clients": (0, 2)},
+            "clients must be a whole number of at least 1, got 0. Write for example 3x4x2.",
+        ),
+        (
+            {"clients": "2x2x2"},
+            "mesh must have one number for each of the 2 dimensions, got 2x2x2. Give the "
+            "positions in each dimension, such as (2, 4, 1).",
+        ),
+        (
+            {"dtype": "floot32"},
+            "dtype must be a type of fixed size: bool, int8 to int64, uint8 to uint64, float16 to "
+            "float64, complex64 or complex128, got 'floot32'. Did you mean float32?",
+        ),
+        (
+            {"dtype": object},
+            "dtype must be a type of fixed size: bool, int8 to int64, uint8 to uint64, float16 to "
+            "float64, complex64 or complex128, got 'object'. float64 is usual.",
+        ),
+        (
+            {"within": 0.2},
+            "within must be left out unless objective is fewest, got 0.2. Leave one out.",
+        ),
+        (
+            {"inner": "2x2"},
+            "inner must be left out without storage, got 2x2. Give the extents of the storage "
+            "chunks.",
+        ),
+        (
+            {"arrays": 0},
+            "arrays must be a whole number of at least 1, got 0. Count equal arrays from 1.",
+        ),
+    ],
+)
+def test_what_cannot_be_planned_is_refused(changes, says):
+    with pytest.raises(ParameterError) as caught:
+        parcast.plan_io(**{"shape": "8x8", "clients": "2x2"} | changes)
+    assert str(caught.value) == says
