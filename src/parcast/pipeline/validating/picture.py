@@ -87,8 +87,8 @@ def _draw(ax: "Axes", each: ValidatedSchedule) -> None:
         for is_disturbed in (False, True):
             own = [row for row in known if row.is_disturbed == is_disturbed]
             ax.plot(
-                [row.measured for row in own],
-                [row.predicted[way] for row in own],
+                np.array([row.measured for row in own], dtype=np.float64),
+                np.array([row.predicted[way] for row in own], dtype=np.float64),
                 **style,
                 alpha=PALE if is_disturbed else 1.0,
                 zorder=2.5 if way == CALIBRATED else 3,
