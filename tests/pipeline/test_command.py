@@ -616,6 +616,21 @@ def test_a_script_is_written_without_importing_the_job(parcast, folder):
         assert (said.status, said.out) == (0, f"{before}{submit}")
 
 
+@pytest.mark.parametrize(
+    ("text", "status"),
+    [
+        ("from items_of_test import *\n", 0),
+        ("try:\n    import fast\nexcept ImportError:\n    def items(*x): return x\n", 0),
+        ("items = [1]\n", 0),
+        ("def other():\n    items = [1]\n", 2),
+    ],
+)
+def test_a_job_has_items_of_its_own_however_it_gets_them(parcast, folder, text, status):
+    (folder / "job_of_test.py").write_text(f"{text}def task(item):\n    return 1\n")
+    said = parcast("run", "pipeline", "job_of_test.py", "gone", "--slurm", "job.sh")
+    assert (said.status, Path("job.sh").exists()) == (status, status == 0)
+
+
 def test_results_that_cannot_be_added_get_the_advice_of_counts(parcast, folder):
     name = job(folder, "def task(item):\n    return {item: 1}\n")
     said = parcast("run", "pipeline", name, "a", "b")

@@ -126,17 +126,26 @@ def check_for_script(path: str, arguments: Sequence[str]) -> None:
     if names & {"items", "*"}:
         return
     if "-" in arguments:
-        hint = "A batch script has no standard input. Write the lines to a file of items."
+        hint = (
+            f"Batch scripts have no standard input. Let items(path) in {place.name} read a file."
+        )
         raise ParameterError("ARGUMENT", must="not be - with --slurm", hint=hint)
     _all_files(arguments, place.name)
 
 
 def _bound_names(tree: ast.Module) -> set[str]:
-    """Names that a module may define, wherever in it; * for those of another module."""
-    names = {x.id for x in ast.walk(tree) if isinstance(x, ast.Name)}
-    names |= {x.name for x in tree.body if isinstance(x, ast.FunctionDef | ast.ClassDef)}
-    aliases = [x for x in ast.walk(tree) if isinstance(x, ast.alias)]
-    return names | {x.asname or x.name for x in aliases}
+    """Names that a module may define, not those within its functions; * for all of another."""
+    functions = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+    names = {x.name for x in tree.body if isinstance(x, functions)}
+    for statement in (x for x in tree.body if not isinstance(x, functions)):
+        for node in ast.walk(statement):
+            if isinstance(node, ast.alias):
+                names.add(node.asname or node.name)
+            elif isinstance(node, functions):
+                names.add(node.name)
+            elif isinstance(node, ast.Name):
+                names.add(node.id)
+    return names
 
 
 def _lines(arguments: Sequence[str]) -> Iterator[str]:
@@ -146,7 +155,7 @@ def _lines(arguments: Sequence[str]) -> Iterator[str]:
         hint = "- stands for the lines of standard input; a file of that name is ./-"
         raise ParameterError("ARGUMENT", must="be - alone, or files", got=got, hint=f"{hint}.")
     if sys.stdin is None:  # of a process that was started without one
-        hint = "Lead lines into it, for example: ... < lines.txt"
+        hint = "Redirect a file to it: ... < lines.txt"
         must = "not be - where standard input is closed"
         raise ParameterError("ARGUMENT", must=must, hint=hint)
     return (line.rstrip("\n") for line in sys.stdin)
