@@ -68,11 +68,17 @@ def load(path):
 
 BAD_ITEM = """
 import time
+from pathlib import Path
 
 items = range(40)
+kept = Path("kept").absolute()
 
 def task(item):
-    time.sleep(0.01)
+    end = time.monotonic() + 30
+    while item == 30 and kept.exists() and time.monotonic() < end:
+        if (kept / "checkpoint.json").exists():  # one was written
+            break
+        time.sleep(0.01)
     return 1 // (30 - item)
 """
 
