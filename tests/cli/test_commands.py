@@ -268,7 +268,7 @@ def failing(error):
             "parcast: out.csv: cannot be written: no space left on device. "
             "Choose another place.\n",
         ),
-        (OSError("odd"), 2, "parcast: cannot be written: odd. Choose another place.\n"),
+        (OSError("odd"), 2, "parcast: the output cannot be written: odd. Choose another place.\n"),
         (
             ZeroDivisionError("division by zero"),
             70,
@@ -350,7 +350,7 @@ def test_a_full_disk_is_told(process, times):
         said = process("forecast", times, "-p", "16", stdout=full)
     assert said.status == 2
     assert said.err == (
-        "parcast: cannot be written: no space left on device. Choose another place.\n"
+        "parcast: the output cannot be written: no space left on device. Choose another place.\n"
     )
 
 

@@ -62,17 +62,23 @@ def job(folder, text):
 def load(path):
     """Read a value that was written."""
     if path.suffix == ".json":
-        return json.loads(path.read_text())
+        return json.loads(path.read_text(), parse_constant=int)  # int refuses NaN
     return pickle.loads(path.read_bytes()) if path.suffix == ".pickle" else np.load(path).tolist()
 
 
 BAD_ITEM = """
 import time
+from pathlib import Path
 
 items = range(40)
+kept = Path("kept").absolute()
 
 def task(item):
-    time.sleep(0.01)
+    end = time.monotonic() + 30
+    while item == 30 and kept.exists() and time.monotonic() < end:
+        if (kept / "checkpoint.json").exists():  # one was written
+            break
+        time.sleep(0.01)
     return 1 // (30 - item)
 """
 
@@ -174,14 +180,114 @@ def test_rows_are_a_table_whatever_columns_they_have(parcast, folder):
 
 
 @pytest.mark.parametrize("option", ["--json", "-o-"])
-def test_a_value_that_cannot_be_printed_is_written(parcast, folder, option):
+def test_a_value_that_cannot_be_printed_is_kept(parcast, folder, monkeypatch, option):
+    """In the temporary folder, not in a file of the current one that nobody named."""
     name = job(folder, "def task(item):\n    return 1j\n")
+    (folder / "tmp").mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(folder / "tmp"))
+    before = {*folder.iterdir()}
     said = parcast("run", "pipeline", name, "x", option)
     assert said.status == 2
-    other = f"job_of_test.{'json' if option == '--json' else 'csv'}.pickle"
-    assert said.err.endswith(f"The value was written to {other}.\n")
-    assert load(Path(other)) == 1j
+    [other] = folder.glob("tmp/parcast-*/job_of_test.pickle")
+    assert said.err.endswith(
+        f"cannot be printed: JSON has no complex. The value was written to {other}.\n"
+    )
+    assert load(other) == 1j
     assert said.out == "" or json.loads(said.out)["items"] == 1
+    assert {x for x in folder.iterdir() if x.name != "__pycache__"} == before
+
+
+@pytest.mark.parametrize(("value", "text"), [("15.0", "15.0"), ("'abc'", '"abc"')])
+def test_a_value_that_is_no_table_is_printed_as_json(parcast, folder, value, text):
+    name = job(folder, f"def task(item):\n    return {value}\n")
+    before = {*folder.iterdir()}
+    said = parcast("run", "pipeline", name, "x", "-o", "-")
+    assert (said.status, said.out, said.err) == (0, f"{text}\n", "")
+    assert {x for x in folder.iterdir() if x.name != "__pycache__"} == before
+
+
+@pytest.mark.parametrize(
+    ("value", "output", "why"),
+    [
+        ("{0: 1, '0': 2, None: 3}", "a.json", "its keys 0 and '0' are written as the same text"),
+        ("{0: 1, '0': 2, None: 3}", "a.csv", "its keys 0 and '0' are written as the same text"),
+        ("{'null': 1, None: 3}", "a.json", "its keys 'null' and None are written as the same"),
+        ("{'a': {1: 2, '1': 3}}", "a.json", "its keys 1 and '1' are written as the same text"),
+        ("{('a', 'b'): 3}", "a.json", "JSON has no keys of type tuple"),
+        ("[{0: 1, '0': 2}]", "a.csv", "its keys 0 and '0' are written as the same text"),
+        ("{'a': b'b'}", "a.csv", "JSON has no bytes"),
+        ("[(0, 'ü')]", "a.npy", "as one array it would have other elements than these"),
+        ("[2**63 + 1, -1]", "a.npy", "as one array it would have other elements than these"),
+        ("['a\\0']", "a.npy", "as one array it would have other elements than these"),
+    ],
+)
+def test_no_part_of_a_value_is_lost_in_a_file(parcast, folder, value, output, why):
+    name = job(folder, f"def task(item):\n    return {value}\n")
+    said = parcast("run", "pipeline", name, "x", "-o", output, "--merge", "sum")
+    assert said.status == 2
+    assert why in said.err
+    assert said.err.endswith(f"The value was written to {output}.pickle.\n")
+    assert not Path(output).exists()
+    assert load(Path(f"{output}.pickle")) == eval(value)
+
+
+def test_an_array_without_its_mask_is_not_written(parcast, folder):
+    text = "import numpy as np\ndef task(item):\n    return np.ma.array([1, 2], mask=[0, 1])\n"
+    outputs = [x for end in ("npy", "json", "csv") for x in ("-o", f"a.{end}")]
+    said = parcast("run", "pipeline", job(folder, text), "x", *outputs)
+    assert said.status == 2
+    assert "a.npy cannot hold a value of type MaskedArray: the format has no masks." in said.err
+    assert pickle.loads(Path("a.npy.pickle").read_bytes()).tolist() == [1, None]
+    assert load(Path("a.json")) == [1, None]
+    assert Path("a.csv").read_text() == 'value\n1\n""\n'
+
+
+def test_lists_that_an_array_keeps_are_written_as_one(parcast, folder):
+    text = "def task(item):\n    return [(1, 2.5), (float('nan'), True)]\n"
+    assert parcast("run", "pipeline", job(folder, text), "x", "-o", "a.npy").status == 0
+    assert np.array_equal(np.load("a.npy"), [(1, 2.5), (np.nan, 1)], equal_nan=True)
+
+
+def test_numbers_that_are_not_finite_are_null_with_a_warning(parcast, folder):
+    """JSON has none, and readers of it would refuse the whole file."""
+    text = "from math import inf, nan\ndef task(item):\n    return {'a': [nan, 1.5], 'b': inf}\n"
+    name, outputs = job(folder, text), ["-o", "a.json", "-o", "a.csv"]
+    said = parcast("run", "pipeline", name, "x", *outputs, "--json", "--merge", "counts")
+    assert said.status == 0
+    value = {"a": [None, 1.5], "b": None}
+    assert load(Path("a.json")) == json.loads(said.out)["value"] == value
+    assert Path("a.csv").read_text() == 'key,value\na,"[null, 1.5]"\nb,\n'
+    for place, written in (("a.json", "null"), ("a.csv", "empty cells"), ("--json", "null")):
+        says = f"parcast: {place}: 2 numbers are not finite, written as {written}."
+        assert f"{says} .npy and .pickle keep them.\n" in said.err
+    assert parcast("run", "pipeline", name, "x", "--every", "1", "-o", "a.jsonl").status == 0
+    assert load_line(Path("a.jsonl"))["value"] == value
+
+
+def load_line(path):
+    """Read the only line of a file of reductions."""
+    return json.loads(path.read_text(), parse_constant=int)
+
+
+def test_parts_of_a_cell_are_json(parcast, folder):
+    name = job(folder, "def task(item):\n    return {'x': {'y': [1, 'a']}, ('b', 'c'): {2}}\n")
+    said = parcast("run", "pipeline", name, "x", "-o-", "--merge", "counts")
+    expected = 'key,value\nx,"{""y"": [1, ""a""]}"\n"[""b"", ""c""]",[2]\n'
+    assert (said.status, said.out, said.err) == (0, expected, "")
+
+
+def test_names_of_files_that_are_not_utf8_are_kept(parcast, folder):
+    """Escaped in JSON, which reads them back; a table cannot have them."""
+    name = job(folder, "def task(item):\n    return {'b\\udce4r.txt': 1}\n")
+    outputs = ["-o", "a.json", "-o", "a.csv"]
+    said = parcast("run", "pipeline", name, "x", "--merge", "counts", "--json", *outputs)
+    assert said.status == 2
+    assert json.loads(said.out)["value"] == {"b\udce4r.txt": 1}
+    assert Path("a.json").read_bytes() == b'{"b\\udce4r.txt": 1}\n'
+    assert load(Path("a.csv.json")) == {"b\udce4r.txt": 1}
+    assert "its text 'b\\udce4r.txt' is not Unicode, such as a file name that is" in said.err
+    said = parcast("run", "pipeline", name, "x", "--merge", "counts", "-o-")
+    assert (said.status, said.out) == (0, '{"b\\udce4r.txt": 1}\n')
 
 
 @pytest.mark.usefixtures("folder")
@@ -448,6 +554,7 @@ def test_words_of_a_command_are_those_that_were_written():
     ]
 
 
+<<<<<<< HEAD
 SLOWLY = """
 import time
 
@@ -492,3 +599,125 @@ def test_a_checkpoint_of_other_files_is_not_resumed(parcast, folder):
     said = parcast("run", "pipeline", path, "some", *kept)
     assert said.status == 2
     assert "another run (files: changed)" in said.err
+=======
+@pytest.mark.parametrize(
+    ("items", "says"), [(["x"], "The only item was"), (["x", "y"], "All 2 items were")]
+)
+def test_a_value_in_which_no_item_is_comes_with_a_warning(parcast, folder, items, says):
+    name = job(folder, "def task(item):\n    return float(item)\n")
+    said = parcast("run", "pipeline", name, *items, "--skip-errors")
+    assert said.status == 0
+    assert f"{says} skipped: the value is that of an empty input (zero)." in said.out
+    assert (
+        "the value is that of"
+        not in parcast("run", "pipeline", name, "1", *items, "--skip-errors").out
+    )
+    assert f"{len(items)} item{'s' * (len(items) > 1)} on 1 rank" in said.out
+
+
+def test_standard_input_that_is_closed_is_refused_in_words(folder):
+    job(folder, "task = float  # no items\n")
+    words = [sys.executable, "-m", "parcast", "run", "pipeline", "job_of_test.py", "-"]
+    said = subprocess.run(
+        ["sh", "-c", '"$@" <&-', "sh", *words],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert said.returncode == 2
+    assert said.stderr.startswith(
+        "parcast: ARGUMENT must not be - where standard input is closed."
+    )
+
+
+@pytest.mark.usefixtures("folder")
+def test_standard_input_stands_alone(parcast):
+    said = parcast("run", "pipeline", "count_words_of_test.py", "-", "texts", stdin="a")
+    assert said.status == 2
+    assert said.err.startswith("parcast: ARGUMENT must be - alone, or files, got - texts.")
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize(
+    ("name", "items", "status", "says"),
+    [
+        ("count_words_of_test.py", ["-"], 2, "ARGUMENT must not be - with --slurm."),
+        ("count_words_of_test.py", ["gone"], 2, "ARGUMENT must be a file or folder that exists"),
+        ("count_words_of_test.py", [], 2, "ARGUMENT must be given. Name files or folders"),
+        ("gone.py", ["texts"], 2, "JOB must be a Python file, got gone.py, which does not exist"),
+        ("no-name.py", ["texts"], 2, "JOB must have the name of a module, got no-name.py"),
+        ("wrong.py", ["texts"], 3, "wrong.py: 1 problem\n  line 1  SyntaxError"),
+    ],
+)
+def test_a_script_that_would_fail_is_not_written(parcast, name, items, status, says):
+    Path("no-name.py").write_text(COUNT)
+    Path("wrong.py").write_text("def task(:\n")
+    said = parcast("run", "pipeline", name, *items, "--slurm", "job.sh")
+    assert (said.status, said.out) == (status, "")
+    assert said.err.startswith(f"parcast: {says}")
+    assert not Path("job.sh").exists()
+
+
+def test_a_script_is_written_without_importing_the_job(parcast, folder):
+    """Its libraries may be on the nodes of the cluster alone; and it says what was replaced."""
+    name = job(folder, "import no_such_module\ndef task(item):\n    return 1\n")
+    submit = "Check the lines marked EDIT, then submit it: sbatch job.sh\n"
+    for before in ("", "job.sh was replaced. "):
+        said = parcast("run", "pipeline", name, "any", "-", "--slurm", "job.sh")
+        assert (said.status, said.out) == (0, f"{before}{submit}")
+
+
+@pytest.mark.parametrize(
+    ("text", "status"),
+    [
+        ("from items_of_test import *\n", 0),
+        ("try:\n    import fast\nexcept ImportError:\n    def items(*x): return x\n", 0),
+        ("items = [1]\n", 0),
+        ("def other():\n    items = [1]\n", 2),
+    ],
+)
+def test_a_job_has_items_of_its_own_however_it_gets_them(parcast, folder, text, status):
+    (folder / "job_of_test.py").write_text(f"{text}def task(item):\n    return 1\n")
+    said = parcast("run", "pipeline", "job_of_test.py", "gone", "--slurm", "job.sh")
+    assert (said.status, Path("job.sh").exists()) == (status, status == 0)
+
+
+def test_results_that_cannot_be_added_get_the_advice_of_counts(parcast, folder):
+    name = job(folder, "def task(item):\n    return {item: 1}\n")
+    said = parcast("run", "pipeline", name, "a", "b")
+    assert said.status == 4
+    assert 'The merge "sum", the default, cannot add results of type dict: unsupported' in said.err
+    assert "for mappings of numbers --merge counts." in said.err
+    assert "Traceback" not in said.err
+    value = json.loads(
+        parcast("run", "pipeline", name, "a", "b", "--merge", "counts", "--json").out
+    )
+    assert value["value"] == {"a": 1, "b": 1}
+
+
+def test_a_coroutine_function_is_refused(parcast, folder):
+    name = job(folder, "async def task(item):\n    return 1\n")
+    said = parcast("run", "pipeline", name, "a")
+    assert said.status == 3
+    assert "task  must be no coroutine function, got async def." in said.err
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_directory_without_a_limit_of_memory_is_refused(parcast):
+    said = parcast("run", "pipeline", "numbers_of_test.py", "5", "--directory", ".")
+    assert (said.status, said.out) == (2, "")
+    assert said.err.startswith("parcast: --directory requires --memory SIZE.")
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_full_disk_that_standard_output_leads_to_is_named():
+    words = [sys.executable, "-m", "parcast", "run", "pipeline", "numbers_of_test.py", "5", "-o-"]
+    with Path("/dev/full").open("w") as full:
+        said = subprocess.run(
+            words, stdout=full, stderr=subprocess.PIPE, text=True, timeout=60, check=False
+        )
+    assert said.stderr.startswith(
+        "parcast: the output cannot be written: no space left on device."
+    )
+>>>>>>> main

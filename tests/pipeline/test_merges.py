@@ -32,6 +32,23 @@ def test_sorted_runs_are_merged_into_one(runs):
     assert reduce(merge.two, arrays).tolist() == expected
 
 
+@given(runs=lists)
+def test_runs_that_are_not_sorted_are_sorted(runs):
+    """Also that of a single item, which nothing is merged with."""
+    expected = sorted(x for run in runs for x in run)
+    for make in (list, np.array):
+        value = parcast.run_pipeline(runs, make, "sorted").value
+        assert list(value) == expected
+
+
+def test_a_sorted_result_of_one_item_is_not_copied():
+    array = np.arange(5)
+    assert parcast.run_pipeline([array], lambda x: x, "sorted").value is array
+    records = np.array([(2, 1), (1, 2)], dtype=[("a", int), ("b", int)])
+    value = parcast.run_pipeline([records], lambda x: x, "sorted").value
+    assert value["a"].tolist() == [1, 2]
+
+
 @given(runs=lists, count=st.integers(1, 9))
 def test_the_largest_are_kept_and_of_equal_ones_those_of_earlier_items(runs, count):
     merge = known_merge(f"top:{count}").merge

@@ -60,7 +60,11 @@ def test_results_that_a_named_merge_does_not_take_are_said():
     for merge, keys, says in (
         ("counts", {}, r'The merge "counts" takes mappings of numbers, got int: .*items.*Return'),
         ("counts", {"shards": 2}, r'The merge "counts" takes mappings of numbers, got int: '),
-        ("sorted", {}, r'The merge "sorted" takes sorted arrays or lists, got int: '),
+        (
+            "sorted",
+            {},
+            r'The merge "sorted" takes arrays or lists of comparable elements, got int: ',
+        ),
         ("top:2", {}, r'The merge "top:2" takes lists of numbers, or of tuples .*, got int: '),
         ("sum", {"shards": 2}, r"Sums of type int have no parts for shards=2\. Return arrays"),
     ):

@@ -166,7 +166,7 @@ def meaning(failure: BaseException) -> tuple[str, int]:
         case ParameterError():
             text = in_options(failure)
         case OSError():
-            place = f"{failure.filename}: " if failure.filename else ""
+            place = f"{failure.filename}: " if failure.filename else "the output "
             why = (failure.strerror or text).lower()
             text = f"{place}cannot be written: {why}. Choose another place."
         case MemoryError():

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from functools import partial
+from inspect import iscoroutinefunction
 from pathlib import Path
 from typing import Any
 
@@ -100,6 +101,9 @@ def _signature(given: str | Mapping[str, str]) -> dict[str, str]:
 def _function(given: Mapping[str, Any], name: str, *, is_needed: bool = False) -> Any:
     """Refuse what cannot be called."""
     function = given[name]
+    if iscoroutinefunction(function):
+        hint = "Write def; it may call asyncio.run."
+        raise ParameterError(name, must="be no coroutine function", got="async def", hint=hint)
     if callable(function) or (function is None and not is_needed):
         return function
     got = shown(repr(function))

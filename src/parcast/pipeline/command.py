@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from parcast.cli.answering import A_FILE, Whole, cli_command
-from parcast.cli.failures import ANSWERED, WRONG_USE
+from parcast.cli.failures import ANSWERED, WRONG_USE, spelled_with
 from parcast.cli.options import json_option, output_option
 from parcast.cli.outputs import Outputs, format_of, print_pieces
 from parcast.cli.screen import show_sheet
@@ -63,8 +63,8 @@ Examples:
 @click.option("--check", is_flag=True, help="Check that the merge is associative.")
 @run_options
 @output_option(
-    'Write the value to PATH: .json, .csv, .npy or .pickle. "-" prints CSV. Repeatable. With '
-    "--every add each result to PATH: .jsonl or .pickle."
+    'Write the value to PATH: .json, .csv, .npy or .pickle. "-" prints CSV, or JSON if it is no '
+    "table. Repeatable. With --every write each result to PATH during the run: .jsonl or .pickle."
 )
 @json_option
 def command(
@@ -87,6 +87,11 @@ def command(
         )
     places.check()
     name = Path(job).stem
+    if running.script is not None:
+        from parcast.pipeline.job_file import check_for_script
+
+        with spelled_with({}, click.UsageError):
+            check_for_script(job, arguments)
     if running.is_written(ctx, name):
         return ANSWERED
     chosen = {name: value for name, value in options.items() if value is not None}
@@ -131,32 +136,42 @@ def _given(result: "PipelineResult", outputs: Outputs, *, has_value: bool) -> in
     from parcast.pipeline.values import saved
 
     paths = outputs.paths if has_value else ()
-    faults = [saved(path, result.value) for path in paths if path != "-"]
+    said = [saved(path, result.value) for path in paths if path != "-"]
     if outputs.as_json:
-        faults.append(_printed(result, "json"))
+        said.append(_printed_run(result))
     elif "-" in paths:
-        faults.append(_printed(result, "csv"))
-    else:
-        is_shown = has_value and (any(faults) or not paths)
+        said.append(_printed_value(result))
+    faults = [fault for fault, _ in said if fault]
+    if not outputs.as_json and "-" not in paths:
+        is_shown = has_value and (bool(faults) or not paths)
         show_sheet(result.to_sheet(with_value=is_shown))
-    for fault in filter(None, faults):
-        click.echo(f"parcast: {fault}", err=True)
-    return WRONG_USE if any(faults) else ANSWERED
+    for fault, warning in said:
+        if text := fault or warning:
+            click.echo(f"parcast: {text}", err=True)
+    return WRONG_USE if faults else ANSWERED
 
 
-def _printed(result: "PipelineResult", ending: str) -> str:
-    """Print the run with its value as JSON, or the value as CSV; say what cannot be printed."""
-    from parcast.files.document import csv_pieces, json_pieces
-    from parcast.pipeline.values import json_value, kept_elsewhere, rows
+def _printed_value(result: "PipelineResult") -> tuple[str, str]:
+    """Print the value, as CSV or JSON; give why it cannot be printed, or a warning."""
+    from parcast.pipeline.values import kept, printed
 
-    document, fault = result.to_document(), ""
     try:
-        if ending == "csv":
-            print_pieces(csv_pieces(rows(result.value)))
-            return ""
-        document["value"] = json_value(result.value)
-    except (TypeError, ValueError) as failure:
-        fault = kept_elsewhere(f"{result.program}.{ending}", result.value, failure)
-    if ending == "json":
-        print_pieces(json_pieces(document))
-    return fault
+        pieces, warning = printed(result.value)
+    except (TypeError, ValueError, RecursionError) as failure:
+        return kept(result.program, result.value, failure), ""
+    print_pieces(pieces)
+    return "", warning
+
+
+def _printed_run(result: "PipelineResult") -> tuple[str, str]:
+    """Print the run with its value as JSON; give why this cannot be printed, or a warning."""
+    from parcast.files.document import json_pieces
+    from parcast.pipeline.values import Converted, escaped, kept
+
+    document, fault, made = result.to_document(), "", Converted()
+    try:
+        document["value"] = made.json(result.value)
+    except (TypeError, ValueError, RecursionError) as failure:
+        fault = kept(result.program, result.value, failure)
+    print_pieces(map(escaped, json_pieces(document)))
+    return fault, made.warning("--json", "null")

@@ -111,12 +111,64 @@ def items_of(module: ModuleType, arguments: Sequence[str]) -> Iterable[Any]:
     if own is not None:
         items: Iterable[Any] = own
         return items
-    if list(arguments) == ["-"]:
-        return (line.rstrip("\n") for line in sys.stdin)
+    if "-" in arguments:
+        return _lines(arguments)
+    return _all_files(arguments, name)
+
+
+def check_for_script(path: str, arguments: Sequence[str]) -> None:
+    """Refuse in a batch script what its run would refuse, but for what only importing shows.
+
+    The job is not imported, as its libraries may be on the nodes of the cluster alone.
+    """
+    place = Path(path).resolve()
+    _check(path, place)
+    with _own_errors(path, place):
+        names = _bound_names(ast.parse(place.read_bytes(), str(place)))
+    if names & {"items", "*"}:
+        return
+    if "-" in arguments:
+        hint = (
+            f"Batch scripts have no standard input. Let items(path) in {place.name} read a file."
+        )
+        raise ParameterError("ARGUMENT", must="not be - with --slurm", hint=hint)
+    _all_files(arguments, place.name)
+
+
+def _bound_names(tree: ast.Module) -> set[str]:
+    """Names that a module may define, not those within its functions; * for all of another."""
+    functions = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+    names = {x.name for x in tree.body if isinstance(x, functions)}
+    for statement in (x for x in tree.body if not isinstance(x, functions)):
+        for node in ast.walk(statement):
+            if isinstance(node, ast.alias):
+                names.add(node.asname or node.name)
+            elif isinstance(node, functions):
+                names.add(node.name)
+            elif isinstance(node, ast.Name):
+                names.add(node.id)
+    return names
+
+
+def _lines(arguments: Sequence[str]) -> Iterator[str]:
+    """Lines of standard input."""
+    if len(arguments) > 1:
+        got = " ".join(map(shown, arguments))
+        hint = "- stands for the lines of standard input; a file of that name is ./-"
+        raise ParameterError("ARGUMENT", must="be - alone, or files", got=got, hint=f"{hint}.")
+    if sys.stdin is None:  # of a process that was started without one
+        hint = "Redirect a file to it: ... < lines.txt"
+        must = "not be - where standard input is closed"
+        raise ParameterError("ARGUMENT", must=must, hint=hint)
+    return (line.rstrip("\n") for line in sys.stdin)
+
+
+def _all_files(arguments: Sequence[str], job: str) -> list[str]:
+    """Files that arguments stand for; refuse none."""
     if not arguments:
-        hint = f"Name files or folders, or define items() in {name}."
+        hint = f"Name files or folders, or define items() in {job}."
         raise ParameterError("ARGUMENT", must="be given", hint=hint)
-    return [file for argument in arguments for file in _files(argument, name)]
+    return [file for argument in arguments for file in _files(argument, job)]
 
 
 def identity_of(path: str, arguments: Sequence[str], items: Iterable[Any]) -> dict[str, str]:

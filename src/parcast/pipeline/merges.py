@@ -9,6 +9,7 @@ import heapq
 import zlib
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import partial
+from itertools import chain
 from types import NoneType
 from typing import Any, Final, NamedTuple
 
@@ -22,7 +23,19 @@ UNFIT: Final = (AttributeError, TypeError, ValueError)  # of results that a merg
 
 def add(a: Any, b: Any) -> Any:
     """Sum of numbers and arrays; strings, lists and tuples in their order."""
-    return a + b
+    try:
+        return a + b
+    except TypeError as error:
+        given = " and ".join(dict.fromkeys(type(x).__name__ for x in (a, b)))
+        raise RunFailed(
+            (
+                f'The merge "sum", the default, cannot add results of type {given}: {error}. '
+                "Return numbers, arrays, strings or lists from the task, or choose another "
+                "merge; for mappings of numbers ",
+                Argument("merge", "counts"),
+                ".",
+            )
+        ) from error
 
 
 def add_counts(a: Any, b: Any) -> Any:
@@ -40,22 +53,39 @@ def add_counts(a: Any, b: Any) -> Any:
 
 
 def merge_sorted(a: Any, b: Any) -> Any:
-    """Sorted array, or sorted list, of two sorted ones; equal elements keep their order."""
+    """Sorted array, or sorted list, of two; equal elements keep their order."""
     return merge_all_sorted([a, b])
 
 
 def merge_all_sorted(runs: Sequence[Any]) -> Any:
-    """Sorted array, or sorted list, of several sorted ones."""
+    """Sorted array, or sorted list, of several; sorting finds the runs, and merges them."""
     try:
         if not hasattr(runs[0], "dtype"):
-            return list(heapq.merge(*runs))
+            return sorted(chain.from_iterable(runs))
         import numpy as np
 
         merged = np.concatenate(runs)
+        merged.sort(kind="stable")
     except UNFIT as error:
-        raise _unfit("sorted", "sorted arrays or lists", runs, error) from error
-    merged.sort(kind="stable")  # which finds the runs, and merges them
+        raise _unfit("sorted", "arrays or lists of comparable elements", runs, error) from error
     return merged
+
+
+def in_order(result: Any) -> Any:
+    """Sort a result that no merge has sorted, such as that of a single item."""
+    if isinstance(result, list | tuple):
+        return merge_all_sorted([result])
+    if not getattr(result, "ndim", 0) or _is_sorted(result):
+        return result
+    return merge_all_sorted([result])
+
+
+def _is_sorted(array: Any) -> bool:
+    """Tell whether an array is sorted, which takes less memory than sorting it again."""
+    try:
+        return bool((array[:-1] <= array[1:]).all())
+    except TypeError:  # records have no <=
+        return False
 
 
 def merge_largest(a: Sequence[Any], b: Sequence[Any], *, count: int) -> list[Any]:
@@ -133,7 +163,7 @@ class Known(NamedTuple):
 NAMED: Final[Mapping[str, Known]] = {
     "sum": Known(Merge(add), int, split_sum),
     "counts": Known(Merge(add_counts), dict, split_counts),
-    "sorted": Known(Merge(merge_sorted, merge_all_sorted), list),
+    "sorted": Known(Merge(merge_sorted, merge_all_sorted), list, finish=in_order),
 }
 
 

@@ -1,6 +1,7 @@
 """Options of all commands that run a pipeline, and how such a command runs and ends."""
 
 import os
+import shlex
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import wraps
@@ -21,6 +22,7 @@ from parcast.cli.options import above_0, time_limit, understood
 from parcast.cli.screen import Progress
 from parcast.errors import ParameterError, ParcastError
 from parcast.mpi.launched import is_first
+from parcast.words import counted
 
 if TYPE_CHECKING:
     from parcast.pipeline.result import PipelineResult
@@ -93,8 +95,10 @@ class Running:
             time_limit=self.arguments.get("time_limit"),
             script=os.path.basename(self.script),
         )
+        replaced = f"{self.script} was replaced. " if os.path.exists(self.script) else ""
         write_document(self.script, [text])
-        click.echo(f"Check the lines marked EDIT, then submit it: sbatch {self.script}")
+        submit = f"sbatch {shlex.quote(self.script)}"
+        click.echo(f"{replaced}Check the lines marked EDIT, then submit it: {submit}")
         return True
 
     def ended(self, run: Callable[[dict[str, Any]], Any], name: str) -> Any:
@@ -123,7 +127,7 @@ def _telling(progress: Progress, name: str) -> Callable[[int, int | None, float 
     """Make what tells how far a run is, and how long the rest will take."""
 
     def told(done: int, total: int | None, remaining: float | None) -> None:
-        words = f"{done:,} items" if total is None else f"{done:,} of {total:,} items"
+        words = counted(done, "item") if total is None else f"{done:,} of {total:,} items"
         if remaining is not None:
             words += f", about {_clock(remaining)} left"
         progress(done, total, task=name, words=words)
@@ -161,6 +165,8 @@ def some_run_options(*names: str) -> Callable[[Callable[..., Any]], Callable[...
                 if own.get(name) and not own["checkpoint"]:
                     option = name.replace("_", "-")
                     raise click.UsageError(f"--{option} requires --checkpoint PATH.")
+            if own.get("directory") and "memory" in own and own["memory"] is None:
+                raise click.UsageError("--directory requires --memory SIZE.")
             script = own.pop("slurm")
             own["on_error"] = "skip" if own.pop("skip_errors", False) else "raise"
             own = {name: value for name, value in own.items() if value is not None}

@@ -10,7 +10,7 @@ from parcast.pipeline.result import PipelineResult, RankShare
 from parcast.pipeline.trace import TraceHeader
 from parcast.version import __version__
 
-NO_ITEMS: Final = "There were no items: the value is that of an empty input (zero)."
+EMPTY_INPUT: Final = "the value is that of an empty input (zero)."
 
 
 def result_of(job: Job, outcome: Outcome, *, is_root: bool) -> PipelineResult:
@@ -42,8 +42,17 @@ def result_of(job: Job, outcome: Outcome, *, is_root: bool) -> PipelineResult:
         schedule=job.schedule,
         program=job.name,
         is_root=is_root,
-        warnings=() if outcome.items else (NO_ITEMS,),
+        warnings=tuple(_warnings(outcome)),
     )
+
+
+def _warnings(outcome: Outcome) -> Iterator[str]:
+    """Say that no item is in the value."""
+    if not outcome.items:
+        yield f"There were no items: {EMPTY_INPUT}"
+    elif len(outcome.skipped) == outcome.items:
+        which = "The only item was" if outcome.items == 1 else f"All {outcome.items:,} items were"
+        yield f"{which} skipped: {EMPTY_INPUT}"
 
 
 def traced(

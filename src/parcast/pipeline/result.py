@@ -54,7 +54,7 @@ class PipelineResult(Result):
         """Say in one line what ran."""
         on = counted(len(self.ranks), "rank")
         where = "" if self.is_root else "; the value is on rank 0"
-        facts = f"{self.items} items on {on}, {self.seconds:.3g} s{where}"
+        facts = f"{counted(self.items, 'item')} on {on}, {self.seconds:.3g} s{where}"
         return f"PipelineResult({self.program}: {facts})"
 
     @property

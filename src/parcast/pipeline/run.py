@@ -90,7 +90,7 @@ def run_pipeline(
     merge : callable or str, default "sum"
         Result of two, of earlier and of later items; it must be associative and may change and
         return its first argument. "sum" adds, "counts" adds the values of mappings by key,
-        "sorted" merges sorted arrays, "top:10" keeps the 10 largest elements of lists.
+        "sorted" sorts arrays and lists, "top:10" keeps the 10 largest elements of lists.
     zero : object, optional
         Result of no item; by default 0 for "sum", {} for "counts", [] for "sorted" and "top:10",
         and None for a function.

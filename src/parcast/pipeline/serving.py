@@ -3,7 +3,6 @@
 A resumed run keeps what was delivered up to its checkpoint, and no more.
 """
 
-import json
 import pickle
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -13,7 +12,7 @@ from typing import IO, Any
 from parcast.errors import ParameterError, RunFailed
 from parcast.files.document import check_place
 from parcast.pipeline.engine.job import Reduction
-from parcast.pipeline.values import plain
+from parcast.pipeline.values import Converted, json_text
 from parcast.units import shown
 
 
@@ -82,9 +81,9 @@ class Callback:
 
 
 def as_line(reduction: Reduction) -> bytes:
-    """Write a reduction as a line of JSON; arrays and sets as lists."""
+    """Write a reduction as a line of JSON; sets as lists, what is not finite as null."""
     document = {"first": reduction.first, "stop": reduction.stop, "value": reduction.value}
-    return json.dumps(document, default=plain).encode() + b"\n"
+    return json_text(Converted().json(document)).encode() + b"\n"
 
 
 def as_pickle(reduction: Reduction) -> bytes:

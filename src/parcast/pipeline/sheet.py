@@ -16,8 +16,9 @@ DIGITS: Final = 3
 def sheet_of(result: PipelineResult, *, with_value: bool = False) -> Sheet:
     """Everything that is said of a run, and possibly the beginning of its value."""
     value = (Fact("value", _beginning(repr(result.value))),) if with_value else ()
+    on = counted(len(result.ranks), "rank")
     return Sheet(
-        title=f"{result.program}: {result.items} items on {counted(len(result.ranks), 'rank')}",
+        title=f"{result.program}: {counted(result.items, 'item')} on {on}",
         tables=(Table(forms=(Form(columns=list(_columns(result))),)),) if result.ranks else (),
         facts=(*_facts(result), *value),
         warnings=result.warnings,

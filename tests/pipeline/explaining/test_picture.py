@@ -45,6 +45,18 @@ def test_a_schedule_has_a_bar_for_each_task_and_merge():
     assert sorted(texts_of(tree)) == sorted("76543210" + "7531" + "73" + "7")
 
 
+@pytest.mark.parametrize(
+    ("items", "groups"), [(3, ["0-1", "2"]), (9, ["0-1", "2-3", "4-5", "6-7", "8"])]
+)
+def test_stages_are_those_of_items_that_there_are(items, groups):
+    result = explain_pipeline(4, items=items)
+    stages = figure_of(result).axes[1]
+    assert [x.get_text() for x in stages.get_yticklabels()] == groups
+    assert texts_of(stages).count("D") == len(groups)
+    table = next(x.forms[0] for x in result.to_sheet().tables if "Stages" in x.forms[0].caption)
+    assert list(table.columns[0].cells) == groups[:4]
+
+
 @pytest.mark.parametrize("size", [1, 2, 3, 5, 16, 64, 100, 1024])
 def test_any_number_of_ranks_is_drawn(size, tmp_path):
     result = explain_pipeline(size, items=30 if size == 3 else None)

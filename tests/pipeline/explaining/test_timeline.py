@@ -146,3 +146,14 @@ def test_the_document_has_the_shares_and_every_rank(tmp_path):
     assert sum(document["shares"].values()) == pytest.approx(1.0)
     assert document["limited_by"] == result.limited_by
     assert repr(result).startswith("Timeline('count words', 4 ranks, ")
+
+
+def test_a_trace_whose_end_is_missing_comes_with_a_warning(path):
+    whole = timeline(path, [task(0, 0.0, 1.0), task(1, 0.0, 1.0, first=1)], items=2)
+    assert whole.warnings == ()
+    path.write_text("".join(path.read_text().splitlines(keepends=True)[:-1]))
+    cut = timeline_of(path)
+    [warning] = cut.warnings
+    assert warning.startswith("The trace has tasks of 1 of 2 items: the end is missing, or")
+    assert cut.to_sheet().warnings == (warning,)
+    assert cut.to_document()["warnings"] == [warning]

@@ -93,6 +93,13 @@ def test_a_trace_is_planned(plan, tmp_path):
     assert told["costs"]["items"] == 256
 
 
+def test_a_trace_without_its_option_is_refused_with_it(plan, tmp_path):
+    said = plan(tmp_path / "run.jsonl")
+    assert (said.status, said.out) == (2, "")
+    path = tmp_path / "run.jsonl"
+    assert said.err.startswith(f"parcast: {path} must be given as a trace: --trace {path}\n")
+
+
 def test_files_may_have_any_order(plan, tmp_path):
     program, machine = tmp_path / "p.toml", tmp_path / "m.toml"
     program.write_text(PROGRAM.format(more=""), encoding="utf-8")

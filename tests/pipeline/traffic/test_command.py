@@ -10,6 +10,7 @@ import pytest
 from parcast.errors import ParameterError
 from parcast.pipeline.trace import read_trace, write_trace
 from parcast.pipeline.traffic.check import check_traffic
+from parcast.pipeline.traffic.picture import figure_of_traffic
 from parcast.pipeline.traffic.simulated import KINDS, simulated_trace
 from tests.conftest import ROOT
 
@@ -155,3 +156,11 @@ def test_a_trace_comes_from_standard_input(explain):
     said = explain("-", stdin=(EXAMPLES / "poisson.jsonl.gz").read_bytes())
     assert (said.status, said.err) == (0, "")
     assert "1,500 messages" in said.out
+
+
+def test_no_delay_of_the_picture_is_cut_off_by_an_edge():
+    check = check_traffic(read_trace(EXAMPLES / "bursts.jsonl.gz"))
+    delays = figure_of_traffic(check).axes[3]
+    points = [line for line in delays.lines if line.get_marker() == "o"]
+    assert len(points) == len(check.delays)
+    assert not any(point.get_clip_on() for point in points)

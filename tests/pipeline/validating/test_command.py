@@ -126,8 +126,12 @@ def test_a_job_of_the_users_own_is_run_on_its_first_items(parcast, engine, tmp_p
     assert list(work.items(3)) == [0, 1, 2]
     assert work.functions()["task"](3) == 9
     assert "job squares_of_numbers" in asked(parcast, job, "256", "--quick").out
-    said = asked(parcast, job, "20")
-    assert (said.status, "64 items or more, got 20" in said.err) == (2, True)
+    for few in ("20", "0"):
+        said = asked(parcast, job, few)
+        assert said.status == 2
+        assert said.err.startswith(
+            f"parcast: ARGUMENT must give a job 64 items or more, got {few}."
+        )
 
 
 def test_a_real_run_on_two_ranks(parcast):

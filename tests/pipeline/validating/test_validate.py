@@ -1,11 +1,15 @@
 """`validate_pipeline` with an engine of known truth: the flow, the predictions, the verdict."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
+from matplotlib.lines import Line2D
 
 from parcast.errors import FitFailed, ParameterError
 from parcast.pipeline.formulas import message_delay, pipeline_time, steps
 from parcast.pipeline.validating.observation import Layout, Observed, Point
+from parcast.pipeline.validating.picture import DISTURBED, LABELS, figure_of
 from parcast.pipeline.validating.validate import LAYOUTS, validate_pipeline
 from parcast.pipeline.validating.work import Work
 from parcast.pipeline.validating.worker import busy_seconds, lines_of
@@ -183,3 +187,24 @@ def test_the_accounts_of_the_system_grow():
     before = busy_seconds()
     if before is not None:
         assert busy_seconds() >= before > 0
+
+
+@pytest.mark.parametrize("is_disturbed", [False, True])
+def test_the_legend_names_the_symbol_of_every_way(is_disturbed):
+    """Each has a symbol of its own, also where all runs were disturbed and points are pale."""
+    result = validated(Engine())
+    parts = (
+        replace(x, rows_=tuple(replace(row, is_disturbed=is_disturbed) for row in x.rows_))
+        for x in result.schedules
+    )
+    [legend] = figure_of(replace(result, schedules=tuple(parts))).legends
+    named = {
+        text.get_text(): (line.get_marker(), line.get_color(), line.get_alpha())
+        for text, line in zip(legend.get_texts(), legend.legend_handles, strict=True)
+        if isinstance(line, Line2D)
+    }
+    assert {*LABELS.values()} <= named.keys()
+    ways = [named[label] for label in LABELS.values()]
+    assert len(set(ways)) == len(ways)
+    assert {alpha for _, _, alpha in ways} == {None}
+    assert (DISTURBED in named) == is_disturbed

@@ -4,9 +4,9 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from parcast.pipeline.explaining.result import Activity, PipelineSchedule
-from parcast.pipeline.explaining.sheet import items_text, stages_of, title_of
+from parcast.pipeline.explaining.sheet import groups_of, items_text, stages_of, title_of
 from parcast.pipeline.explaining.tree import MergeTree, tree_of
-from parcast.pipeline.schedule import Items, items_per_step
+from parcast.pipeline.schedule import Items
 from parcast.show.canvas import (
     add_legend,
     any_letters,
@@ -67,7 +67,7 @@ def figure_of(result: PipelineSchedule, ax: "Axes | None" = None) -> "Figure":
         lanes = min(max(LANE * result.ranks, 1.0), TALLEST)
         heights = [lanes]
         if has_stages:
-            heights.append(ROW * min(result.depth, MOST_GROUPS))
+            heights.append(ROW * len(_groups(result)))
         if has_tree:
             heights.append(LEVEL * (len(tree.levels) + 0.6))
         figure = new_figure(sum(heights) + HEADROOM + 0.3 * (panels - 1))
@@ -177,12 +177,17 @@ def _draw_messages(ax: "Axes", result: PipelineSchedule, steps: int) -> "dict[st
     return {"message": line}
 
 
+def _groups(result: PipelineSchedule) -> list[Items]:
+    """Groups of items whose stages are drawn."""
+    return groups_of(result, min(len(stages_of(result)), MOST_GROUPS))
+
+
 def _draw_stages(ax: "Axes", result: PipelineSchedule) -> "dict[str, Artist]":
     """Draw the stages that groups of items go through, each a time unit after the one before."""
     from matplotlib.collections import PolyCollection
 
-    stages, taken = stages_of(result), items_per_step(result.ranks)
-    groups = min(len(stages), MOST_GROUPS)
+    stages, names = stages_of(result), [items_text(x) for x in _groups(result)]
+    groups = len(names)
     entries: dict[str, Artist] = {}
     for letter, (kind, colour) in STAGES.items():
         cells = [
@@ -206,7 +211,6 @@ def _draw_stages(ax: "Axes", result: PipelineSchedule) -> "dict[str, Artist]":
     ax.set_xlim(0, last)
     ax.set_ylim(groups - 0.5, -0.5)
     ax.set_xticks([i + 0.5 for i in range(last)], labels=[str(i + 1) for i in range(last)])
-    names = [items_text(Items(i * taken, (i + 1) * taken)) for i in range(groups)]
     ax.set_yticks(range(groups), labels=names)
     ax.tick_params(length=0)
     ax.set_xlabel("time, all stages equally long (T task, S send, M merge, D delivery)")

@@ -159,12 +159,21 @@ def stages_of(result: PipelineSchedule) -> list[str]:
     return ["T", *["S", "M"] * (cycle_length(result.ranks) - 1), "S", "D"]
 
 
+def groups_of(result: PipelineSchedule, most: int) -> list[Items]:
+    """Groups of items that are taken together, in the published schedule, the first ones."""
+    taken, stop = items_per_step(result.ranks), result.items
+    groups = (Items(i * taken, (i + 1) * taken) for i in range(most))
+    if stop is None:
+        return list(groups)
+    return [Items(x.first, min(x.stop, stop)) for x in groups if x.first < stop]
+
+
 def _stages_table(result: PipelineSchedule) -> Table:
     """Give the stages that groups of items go through, each one time unit after the one before."""
     stages = stages_of(result)
     taken = items_per_step(result.ranks)
-    groups = [Items(i * taken, (i + 1) * taken) for i in range(STAGED)]
-    rows = [[""] * i + stages for i in range(STAGED)]
+    groups = groups_of(result, STAGED)
+    rows = [[""] * i + stages for i in range(len(groups))]
     time = [str(i + 1) for i in range(len(rows[-1]))]
     each = [
         Column(title=t, cells=[row[i] if i < len(row) else "" for row in rows])

@@ -97,6 +97,20 @@ class Timeline(Result):
         """What limited the run, in a sentence."""
         return _limit(self)
 
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What was ignored in the trace, what is odd in it, and what is missing."""
+        tasks, items = self.trace.tasks, self.trace.header.items
+        found = int((tasks["stop"] - tasks["first"]).sum())
+        if items is None or found >= items:
+            return self.trace.notes
+        missing = (
+            f"The trace has tasks of {found:,} of {counted(items, 'item')}: the end is missing, or"
+            " the run was resumed from a checkpoint. If it was not, copy the file again: the "
+            "shares are those of an incomplete run."
+        )
+        return (*self.trace.notes, missing)
+
     def rows(self) -> Iterator[dict[str, Any]]:
         """Give each rank."""
         for rank in self.ranks:
@@ -114,7 +128,7 @@ class Timeline(Result):
             "shares": {kind: self.share(kind) for kind in kinds},
             "core_share": self.core_share,
             "limited_by": self.limited_by,
-            "warnings": list(self.trace.notes),
+            "warnings": list(self.warnings),
             "inputs": dict(self.inputs),
             "rows": list(self.rows()),
         }

@@ -30,7 +30,7 @@ def sheet_of(result: Timeline) -> Sheet:
         title=title_of(result),
         tables=(_table(result),),
         facts=tuple(_facts(result)),
-        warnings=result.trace.notes,
+        warnings=result.warnings,
         left_out=left_out,
     )
 

@@ -144,6 +144,9 @@ def command(
     **options: Any,
 ) -> int:
     """Answer the question and return the exit status."""
+    for file in files:
+        if file.lower().endswith((".jsonl", ".jsonl.gz")):
+            raise click.UsageError(f"{file} must be given as a trace: --trace {file}", ctx)
     programs, machines = in_places(ctx, files, FILES) if files else ([], [])
     if programs and trace is not None:
         raise click.UsageError(

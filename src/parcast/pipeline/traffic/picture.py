@@ -120,7 +120,7 @@ def _delays(ax: "Axes", check: TrafficCheck) -> None:
             ends = np.array([x.lower, x.upper]) / factor
             label = "90 % interval" if x.name == MEASURED else None
             ax.plot(ends, [place, place], color=colour, lw=5, alpha=0.3, label=label)
-        ax.plot(x.mean / factor, place, "o", color=colour, ms=6)
+        ax.plot(x.mean / factor, place, "o", color=colour, ms=6, clip_on=False, zorder=3)
     ax.set_yticks(range(len(known)), labels=[NAMES[x.name] for x in known])
     ax.set_ylim(len(known) - 0.5, -0.5)
     ax.set_xlim(left=0 if min(x.mean for x in known) >= 0 else None)

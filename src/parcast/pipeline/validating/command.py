@@ -52,6 +52,7 @@ Examples:
   parcast testbed --hosts 8 -- parcast validate pipeline --schedule adaptive
 """
 ARGUMENTS: Final = {  # what Python calls an argument, and what the command line calls it
+    "arguments": "ARGUMENT",
     "layouts": "--layouts",
     "sizes": "-n",
     "calibrate_with": "--calibrate-with",

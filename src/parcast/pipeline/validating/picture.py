@@ -6,7 +6,7 @@ import numpy as np
 
 from parcast.pipeline.validating.predicting import CALIBRATED, WAYS
 from parcast.pipeline.validating.result import Compared, PipelineValidation, ValidatedSchedule
-from parcast.pipeline.validating.sheet import NAMES, TITLES, WORDS
+from parcast.pipeline.validating.sheet import NAMES, WORDS
 from parcast.show.canvas import (
     add_legend,
     add_legend_inside,
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 STYLES: Final[dict[str, tuple[str, str]]] = {  # colour and marker of a way
-    "stated": (GREY, "x"),
+    "stated": (GREY, "v"),
     "law": (ORANGE, "^"),
     "given": (GREEN, "s"),
     "mm1": (GREY, "x"),
@@ -32,8 +32,18 @@ STYLES: Final[dict[str, tuple[str, str]]] = {  # colour and marker of a way
     "overlapped": (PURPLE, "D"),
     "calibrated": (BLUE, "o"),
 }
+LABELS: Final[dict[str, str]] = {  # of a way, in the legend
+    "stated": "formula (6), published schedule",
+    "law": "law",
+    "given": "measured message times",
+    "mm1": "formula (6), M/M/1",
+    "md1": "formula (6), M/G/1",
+    "overlapped": "overlapped formula",
+    "calibrated": "calibrated law",
+}
 SHORTEST: Final = 0.1  # lower end of an interval that is drawn, of the upper [1]
 PALE: Final = 0.4  # of points where disturbed runs count
+MOST_TICKS: Final = 5  # of the x axis, from which 3 is too near to 2
 DISTURBED: Final = "pale: disturbed runs"
 
 
@@ -73,20 +83,20 @@ def _draw(ax: "Axes", each: ValidatedSchedule) -> None:
         style |= {"ms": 6 if way == CALIBRATED else 5}
         if marker not in "x+" and way != CALIBRATED:
             style["mfc"] = "none"
+        known = [row for row in rows if row.predicted[way] is not None]
         for is_disturbed in (False, True):
-            own = [
-                (x, row.predicted[way])
-                for x, row in zip(measured, rows, strict=True)
-                if row.is_disturbed == is_disturbed and row.predicted[way] is not None
-            ]
-            if own:
-                ax.plot(
-                    *zip(*own, strict=True),
-                    **style,
-                    alpha=PALE if is_disturbed else 1.0,
-                    zorder=2.5 if way == CALIBRATED else 3,
-                    label=DISTURBED if is_disturbed else TITLES[way],
-                )
+            own = [row for row in known if row.is_disturbed == is_disturbed]
+            ax.plot(
+                np.array([row.measured for row in own], dtype=np.float64),
+                np.array([row.predicted[way] for row in own], dtype=np.float64),
+                **style,
+                alpha=PALE if is_disturbed else 1.0,
+                zorder=2.5 if way == CALIBRATED else 3,
+            )
+        if known:  # a symbol of the legend is not pale, even if all of its points are
+            ax.plot([], [], **style, label=LABELS[way])
+    if any(row.is_disturbed for row in rows):
+        ax.plot([], [], "o", color=GREY, alpha=PALE, label=DISTURBED)
     if rows:
         ax.vlines(
             measured,
@@ -98,7 +108,8 @@ def _draw(ax: "Axes", each: ValidatedSchedule) -> None:
             label="90 % interval",
         )
     scale_time(ax, low, high)
-    ax.set(xscale="log", xlim=ax.get_ylim(), xticks=ax.get_yticks())
+    ticks = [x for x in ax.get_yticks() if f"{x:e}"[0] != "3" or len(ax.get_yticks()) < MOST_TICKS]
+    ax.set(xscale="log", xlim=ax.get_ylim(), xticks=ticks)
     ax.xaxis.set_major_formatter(ax.yaxis.get_major_formatter())
     ax.minorticks_off()
     ax.set_xlabel(ax.get_ylabel().replace("time", "measured time"))

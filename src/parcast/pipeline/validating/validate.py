@@ -543,8 +543,8 @@ def _chosen_sizes(work: Job, ranks: int, *, is_quick: bool) -> tuple[int, ...]:
     count = work.count()
     if count < FEWEST:
         raise ParameterError(
-            "sizes",
-            must=f"be of a job with {FEWEST} items or more",
+            "arguments",
+            must=f"give a job {FEWEST} items or more",
             got=str(count),
             hint="Name more items.",
         )
