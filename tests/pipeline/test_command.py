@@ -554,7 +554,6 @@ def test_words_of_a_command_are_those_that_were_written():
     ]
 
 
-<<<<<<< HEAD
 SLOWLY = """
 import time
 
@@ -599,7 +598,8 @@ def test_a_checkpoint_of_other_files_is_not_resumed(parcast, folder):
     said = parcast("run", "pipeline", path, "some", *kept)
     assert said.status == 2
     assert "another run (files: changed)" in said.err
-=======
+
+
 @pytest.mark.parametrize(
     ("items", "says"), [(["x"], "The only item was"), (["x", "y"], "All 2 items were")]
 )
@@ -720,4 +720,3 @@ def test_a_full_disk_that_standard_output_leads_to_is_named():
     assert said.stderr.startswith(
         "parcast: the output cannot be written: no space left on device."
     )
->>>>>>> main
