@@ -40,6 +40,7 @@ OFTEN: Final = 0.002  # between items, messages are looked after so often [s]
 SELDOM: Final = 0.02  # by the other thread, during a task [s]
 SHORTEST_REST: Final = 2e-5  # of a rank with nothing to do [s]
 LONGEST_REST: Final = 1e-3  # [s]
+LAST_WORDS: Final = 0.2  # until mpiexec, which is about to end, has passed a line on [s]
 GRACE: Final = 3.0  # for a task that runs when the run fails [s]
 IDLE: Final = 0.3  # for ranks in a task to say first that the time is up, and in which one [s]
 LATE: Final = 1.0  # for a main thread to be interrupted by its alarm [s]
@@ -416,6 +417,7 @@ class Rank:
             file=sys.stderr,
             flush=True,
         )
+        time.sleep(LAST_WORDS)
         MPI.COMM_WORLD.Abort(1)
 
     # ---- the main thread: functions of the user
