@@ -579,12 +579,21 @@ def test_a_checkpoint_of_another_job_or_of_other_arguments_is_not_resumed(parcas
         assert said.status == 2
         assert "--checkpoint must be that of the same items and functions, got " in said.err
         assert f"another run {told}. Give the same, or start without --resume in" in said.err
-    Path(path).write_text(SLOWLY + "# changed\n")
-    for ranks in (1, 2):
-        said = parcast("run", "pipeline", path, "40", "-np", ranks, *kept)
-        assert said.status == 2
-        assert "another run (job file: changed). Give the same, or start without" in said.err
-        assert "without --resume in another folder." in said.err
+
+
+@pytest.mark.parametrize("ranks", [1, 2])
+def test_a_corrected_job_goes_on_from_its_checkpoint_and_the_result_says_so(
+    parcast, folder, monkeypatch, ranks
+):
+    path = job(folder, BAD_ITEM + "    # corrected below\n")
+    kept = ("--checkpoint", "kept", "--checkpoint-every", "1ms", "--batch", "1", "-np", ranks)
+    assert parcast("run", "pipeline", path, *kept).status == 4
+    Path(path).write_text(BAD_ITEM.replace("30 - item", "30 - item or 1"))
+    monkeypatch.delitem(sys.modules, Path(path).stem, raising=False)  # as in another process
+    said = parcast("run", "pipeline", path, *kept, "--resume")
+    assert said.status == 0, said.err
+    assert "The job file has changed since the interrupted run: the results of" in said.out
+    assert "items are those of the earlier file." in " ".join(said.out.split())
 
 
 def test_a_checkpoint_of_other_files_is_not_resumed(parcast, folder):

@@ -18,7 +18,7 @@ from types import ModuleType
 from typing import Any, Final
 
 from parcast.errors import FileProblems, ParameterError, Problem
-from parcast.pipeline.engine.checkpoint import digest_of
+from parcast.pipeline.engine.checkpoint import CODE, digest_of
 from parcast.units import shown
 from parcast.words import did_you_mean
 
@@ -174,7 +174,7 @@ def _all_files(arguments: Sequence[str], job: str) -> list[str]:
 def identity_of(path: str, arguments: Sequence[str], items: Iterable[Any]) -> dict[str, str]:
     """Give what identifies a job and its items: a checkpoint of another is not resumed."""
     known = {
-        "job file": digest_of(Path(path).read_bytes()),
+        CODE: digest_of(Path(path).read_bytes()),
         "arguments": shlex.join(arguments),
     }
     if isinstance(items, list) and all(isinstance(item, str) for item in items):

@@ -47,7 +47,12 @@ def result_of(job: Job, outcome: Outcome, *, is_root: bool) -> PipelineResult:
 
 
 def _warnings(outcome: Outcome) -> Iterator[str]:
-    """Say that no item is in the value."""
+    """Say what the value does not have, or has from elsewhere."""
+    if outcome.is_of_two_codes and outcome.resumed_items:
+        yield (
+            "The job file has changed since the interrupted run: the results of "
+            f"{outcome.resumed_items:,} items are those of the earlier file."
+        )
     if not outcome.items:
         yield f"There were no items: {EMPTY_INPUT}"
     elif len(outcome.skipped) == outcome.items:

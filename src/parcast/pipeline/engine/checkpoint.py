@@ -33,6 +33,7 @@ NO_LOCKS: Final = {errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOSYS, errno.EINVAL}
 PATIENCE: Final = 2.0  # with a run that is just ending, as one that was killed is [s]
 PAUSE: Final = 0.05  # [s]
 NUMBER: Final = "number of items"  # in a signature; None: not known
+CODE: Final = "job file"  # in a signature; may have been corrected since
 DIGEST: Final = "sha256:"  # begins what nobody reads of a signature
 HIGHEST: Final = 62  # level of a node that anybody reaches
 
@@ -57,7 +58,7 @@ def _differences(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]
     said = []
     for name in dict.fromkeys((*now, *before)):
         was, is_now = before.get(name), now.get(name)
-        if was == is_now or (name == NUMBER and None in (was, is_now)):
+        if was == is_now or name == CODE or (name == NUMBER and None in (was, is_now)):
             continue
         texts = [_shown(value) for value in (was, is_now)]
         is_told = texts[0] != texts[1] and not str(is_now or was).startswith(DIGEST)
@@ -141,6 +142,7 @@ class Checkpoint:
         self._is_due = False
         self._written: tuple[int, AbstractSet[Node]] = (0, set())  # delivered, nodes
         self._files: dict[Node, tuple[str | None, float]] = {}
+        self.is_of_other_code = False  # what was read
 
     def read(self) -> Earlier | None:
         """Read what another run left, None if there is nothing; refuse that of another job."""
@@ -166,6 +168,7 @@ class Checkpoint:
                     " in another folder.",
                 ),
             )
+        self.is_of_other_code = document["signature"].get(CODE) != self._signature.get(CODE)
         nodes = []
         for *numbers, file, size in document["nodes"]:
             node = Node(*numbers)

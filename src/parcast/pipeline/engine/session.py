@@ -43,6 +43,7 @@ class Outcome:
     value: Any = None  # of the reduction, where there is one, on rank 0
     items: int = 0
     resumed_items: int = 0  # of these, those of an interrupted run
+    is_of_two_codes: bool = False  # the job file has changed since that run
     retried: int = 0  # attempts at items whose task had failed
     seconds: float = 0.0  # wall time of the slowest rank
     reductions: int = 0
@@ -172,6 +173,7 @@ def _outcome(
         value=value,
         items=root.done,
         resumed_items=root.done - sum(share.notes.tasks for share in shares),
+        is_of_two_codes=root.checkpoint is not None and root.checkpoint.is_of_other_code,
         retried=sum(share.notes.retried for share in shares),
         seconds=max(share.seconds for share in shares),
         reductions=root.reductions,
