@@ -13,6 +13,10 @@ import pytest
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from parcast.arrays.library.distribution import Block
+from parcast.arrays.library.session import connect
+from parcast.arrays.planning.plan_io import plan_io
+from parcast.arrays.store.verify import verify
 from parcast.characterisation.characterise import characterise
 from parcast.descriptions.machine import Machine
 from parcast.descriptions.program import Program
@@ -61,6 +65,14 @@ def sorted_file():
         return sort_file(f"{folder}/in.npy", f"{folder}/out.npy")
 
 
+def verified():
+    """Check a small store."""
+    with TemporaryDirectory() as folder:
+        with connect() as io:
+            io.write(f"{folder}/u", {"u": Block(np.ones((4, 4)), (4, 4), (1, 1))})
+        return verify(f"{folder}/u")
+
+
 RESULTS = {
     "Calibration": lambda: WHOLE,
     "Characterisation": lambda: characterise(read_profiles([STUDY]).runs),
@@ -76,12 +88,15 @@ RESULTS = {
     "PipelineSchedule": lambda: explain_pipeline(4),
     "PipelineValidation": lambda: validate_pipeline(runner=Engine(), cores=16, seed=1),
     "Prediction": lambda: predict(PROGRAM, MACHINE, p=[1, 2], d=[1, 2]),
+    "RequestPlan": lambda: plan_io((64, 64), (2, 2), servers=[1, 2]),
+    "RequestSimulation": lambda: plan_io((64, 64), (2, 2), servers=[1]).simulation,
     "SearchResult": lambda: search_documents([STUDY.parent], "stencil"),
     "Simulation": lambda: simulate(PROGRAM, MACHINE, p=[1, 2]),
     "SortedFile": sorted_file,
     "Timeline": lambda: timeline_of(read_trace(TRACED)),
     "TrafficCheck": lambda: check_traffic(read_trace(TRACED)),
     "Validation": lambda: validate("sort", runner=FakeRunner(), subject=subject, seed=1),
+    "Verification": verified,
 }
 COPIES = {
     "pickle": lambda result: pickle.loads(pickle.dumps(result)),

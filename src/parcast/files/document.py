@@ -14,11 +14,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from parcast.errors import ParameterError
 
 ROWS_AT_A_TIME = 4096  # of CSV, in one piece of text
+
+DRAFTS: Final = ".parcast-*.tmp"  # names of files that are being written
 
 
 def json_pieces(document: Mapping[str, Any]) -> Iterator[str]:
@@ -151,7 +153,7 @@ def _is_read_only(target: Path) -> bool:
 
 def _new_draft(target: Path) -> Path:
     """Create an empty file beside the target, under a name that no other process takes."""
-    draft = target.with_name(f".parcast-{os.urandom(6).hex()}.tmp")
+    draft = target.with_name(DRAFTS.replace("*", os.urandom(6).hex()))
     try:
         draft.open("x").close()
     except OSError as failure:  # the name of the draft is no name that a caller gave

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from parcast.errors import Argument, FileProblems, ParameterError, Problem, RunFailed
-from parcast.files.document import write_document
+from parcast.files.document import DRAFTS, write_document
 from parcast.pipeline.engine.coordinator import Held
 from parcast.pipeline.engine.job import Skipped
 from parcast.pipeline.engine.tree import Node
@@ -198,8 +198,9 @@ class Checkpoint:
     def clear(self) -> None:
         """Remove what another run left, or this one, which has ended well."""
         (self._folder / MANIFEST).unlink(missing_ok=True)
-        for path in self._folder.glob(f"*{ENDING}*"):
-            path.unlink(missing_ok=True)
+        for pattern in (f"*{ENDING}*", DRAFTS):
+            for path in self._folder.glob(pattern):
+                path.unlink(missing_ok=True)
 
     @property
     def is_awaited(self) -> bool:
