@@ -292,6 +292,17 @@ def test_shared_memory_that_is_old_or_in_use_is_left(tmp_path, monkeypatch):
     assert {path.name for path in tmp_path.iterdir()} == {"mpich_old", "mpich_used", "other"}
 
 
+def test_a_segment_that_another_run_has_just_made_is_left(tmp_path, monkeypatch):
+    """It is made a moment before it is mapped."""
+    monkeypatch.setattr(leftovers, "SHARED_MEMORY", tmp_path)
+    for name in ("mpich_shm_new", "mpich_shm_left"):
+        (tmp_path / name).touch()
+    looks = iter(["", "7f00-7f01 rw-s 00000000 00:1 7 /dev/shm/mpich_shm_new"])
+    monkeypatch.setattr(leftovers, "_mapped", lambda: next(looks))
+    leftovers.remove_shared_memory(since=0.0)
+    assert [path.name for path in tmp_path.iterdir()] == ["mpich_shm_new"]
+
+
 def test_where_there_is_no_shared_memory_or_process_folder_nothing_is_done(tmp_path, monkeypatch):
     monkeypatch.setattr(leftovers, "SHARED_MEMORY", tmp_path / "no")
     monkeypatch.setattr(leftovers, "PROCESSES", tmp_path / "no")

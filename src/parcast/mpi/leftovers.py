@@ -21,6 +21,7 @@ TOKEN: Final = "PARCAST_RUN"
 PROCESSES: Final = Path("/proc")
 SHARED_MEMORY: Final = Path("/dev/shm")  # where MPI keeps segments, on Linux
 PATTERNS: Final = ("mpich_*", "mpich-*", "sm_segment.*", "psm*", "vader_segment.*")
+SETTLING: Final = 0.3  # from one look at segments to the next [s]
 PATIENCE: Final = 5.0  # until a process that was killed is gone [s]
 
 
@@ -49,19 +50,28 @@ def kill_processes_of(token: str) -> int:
 
 
 def remove_shared_memory(since: float) -> None:
-    """Remove segments of MPI that are ours, newer than a `time.time`, and used by no process."""
-    if not SHARED_MEMORY.is_dir():
-        return
-    ours = [
-        path
-        for pattern in PATTERNS
-        for path in SHARED_MEMORY.glob(pattern)
-        if path.is_file() and path.stat().st_uid == os.getuid() and path.stat().st_mtime >= since
-    ]
-    used = _mapped() if ours else ""
-    for path in ours:
-        if path.name not in used:
+    """Remove segments of MPI that are ours, newer than a `time.time`, and used by no process.
+
+    Another run makes a segment a moment before it maps it, and would wait for ever without it:
+    only what is unused twice is removed.
+    """
+    unused = _unused(since)
+    if unused:
+        time.sleep(SETTLING)
+        for path in unused & _unused(since):
             path.unlink(missing_ok=True)
+
+
+def _unused(since: float) -> set[Path]:
+    """Segments that are ours, newer than a time, and mapped by no process."""
+    ours = set()
+    for path in (path for pattern in PATTERNS for path in SHARED_MEMORY.glob(pattern)):
+        with suppress(OSError):  # it was removed meanwhile
+            known = path.stat()
+            if path.is_file() and known.st_uid == os.getuid() and known.st_mtime >= since:
+                ours.add(path)
+    used = _mapped() if ours else ""
+    return {path for path in ours if path.name not in used}
 
 
 def remove_session(mpiexec: int) -> None:
