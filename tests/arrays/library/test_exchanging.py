@@ -11,6 +11,8 @@ import pytest
 
 from parcast.arrays.library.distribution import Block
 from parcast.arrays.library.session import connect
+from parcast.arrays.store.chunk_file import ChunkWriter
+from parcast.arrays.store.npy import NpyWriter
 from parcast.arrays.store.reading import open_store
 from parcast.errors import ParameterError
 from parcast.mpi.leftovers import processes_of
@@ -116,3 +118,20 @@ def test_one_process_writes_without_mpi(tmp_path):
         written = io.write(tmp_path / "u.zarr", held)
         assert (written.size, written.servers[0].messages) == (96, 1)
         assert np.array_equal(io.read(tmp_path / "u.zarr")["u"], held["u"].values)
+
+
+@pytest.mark.parametrize("writer", ["sync", "write-behind", "double-buffer"])
+def test_a_synchronous_writer_has_each_subchunk_on_the_device_before_the_next(
+    tmp_path, monkeypatch, writer
+):
+    flushed = []
+    monkeypatch.setattr(ChunkWriter, "flush", lambda _: flushed.append("zarr"))
+    monkeypatch.setattr(NpyWriter, "flush", lambda _: flushed.append("npy"))
+    held = {"u": Block(np.arange(64.0).reshape(16, 4), (16, 4), (1, 1))}
+    keys = {"writer": writer, "subchunk": 64, "batch": False}
+    with connect() as io:
+        for name in ("u.zarr", "u.npy"):
+            assert io.write(tmp_path / name, held, **keys).servers[0].subchunks == 8
+    assert flushed.count("zarr") == (8 if writer == "sync" else 0)
+    # At the end the server flushes, and who puts the file in its place.
+    assert flushed.count("npy") == (8 if writer == "sync" else 0) + 2

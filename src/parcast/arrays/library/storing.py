@@ -172,6 +172,8 @@ class WritingFiles:
             self._chunk = name, index
         assert self._target is not None
         self._target.write(values)
+        if self._schema.writer == "sync":
+            self._target.flush()
 
     def flush(self) -> None:
         """Have all that was written reach the device."""
@@ -187,13 +189,16 @@ class WritingFiles:
 class NpyFiles:
     """The rows of a .npy file that a server writes."""
 
-    def __init__(self, part: NpyPart) -> None:
+    def __init__(self, schema: Schema, part: NpyPart) -> None:
+        self._is_sync = schema.writer == "sync"
         self._writer = NpyWriter(part)
         self.flush, self.close = self._writer.flush, self._writer.close
 
     def write(self, array: int, subchunk: Subchunk, values: Array) -> None:  # noqa: ARG002 - there is one
         """Write a subchunk, which has whole rows."""
         self._writer.write(subchunk.start[0], values)
+        if self._is_sync:
+            self._writer.flush()
 
 
 class ReadingFiles:
@@ -223,4 +228,4 @@ def files_of(schema: Schema, draft: Part | NpyPart | None) -> Writes | ReadingFi
     """Open the files of a request on a server."""
     if draft is None:
         return ReadingFiles(schema)
-    return NpyFiles(draft) if isinstance(draft, NpyPart) else WritingFiles(schema, draft)
+    return NpyFiles(schema, draft) if isinstance(draft, NpyPart) else WritingFiles(schema, draft)

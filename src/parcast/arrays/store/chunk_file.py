@@ -246,6 +246,10 @@ class ChunkWriter:
             durable.start_writing(self._file, self._begun, self._offset - self._begun)
             self._begun = self._offset
 
+    def flush(self) -> None:
+        """Return when the subchunks that were written are on the device."""
+        os.fsync(self._file)
+
     def finish(self) -> None:
         """Write the index after the last subchunk."""
         if self._next is not None:
