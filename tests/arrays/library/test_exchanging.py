@@ -14,7 +14,7 @@ from parcast.arrays.library.session import connect
 from parcast.arrays.store.chunk_file import ChunkWriter
 from parcast.arrays.store.npy import NpyWriter
 from parcast.arrays.store.reading import open_store
-from parcast.errors import ParameterError
+from parcast.errors import ParameterError, RunFailed
 from parcast.mpi.leftovers import processes_of
 
 HERE = Path(__file__).parent
@@ -135,3 +135,10 @@ def test_a_synchronous_writer_has_each_subchunk_on_the_device_before_the_next(
     assert flushed.count("zarr") == (8 if writer == "sync" else 0)
     # At the end the server flushes, and who puts the file in its place.
     assert flushed.count("npy") == (8 if writer == "sync" else 0) + 2
+
+
+def test_a_writer_of_another_name_is_refused(tmp_path):
+    held = {"u": Block(np.ones(4), (4,), (1,))}
+    with connect() as io, pytest.raises(RunFailed, match="writer must be one of sync, write-beh"):
+        io.write(tmp_path / "u", held, writer="asynchronous")
+    assert not (tmp_path / "u").exists()

@@ -285,6 +285,13 @@ class Session:
         held: list[Held] = []
         refusal = None
         try:
+            if options["writer"] not in WRITERS:
+                raise ParameterError(
+                    "writer",
+                    must=f"be one of {', '.join(WRITERS)}",
+                    got=f"{options['writer']!r:.60}",
+                    hint="double-buffer is the default.",
+                )
             count = len(self.clients)
             held = [each.held(client.number, count) for each in arrays.values()]
         except ParcastError as error:
