@@ -110,6 +110,7 @@ class Session:
         self.clients, self.servers = tuple(clients), tuple(servers)
         self._client: Client | None = None
         self._server: Server | None = None
+        self.last_read: Written | None = None  # what the last read took
         roles = self.endpoint.roles
         if rank in servers:
             self._server = Server(
@@ -363,7 +364,7 @@ class Session:
 
         options = {"names": None if names is None else tuple(names), "limit": LIMIT}
         described = Described("read", os.fspath(path), options)
-        Handle(self, client.submit(described, (), laid_out)).wait()
+        self.last_read = Handle(self, client.submit(described, (), laid_out)).wait()
         return targets
 
     def serve(self) -> None:
@@ -438,13 +439,13 @@ def connect(
     """
     ranks = comm if comm is not None else world()
     size = 1 if ranks is None else ranks.Get_size()
-    chosen = _servers(servers, size, dedicated)
+    chosen = server_ranks(servers, size, dedicated=dedicated)
     clients = [rank for rank in range(size) if not (dedicated and rank in chosen)]
     own = ranks.Dup() if ranks is not None and size > 1 else None
     return Session(own, clients=clients, servers=chosen)
 
 
-def _servers(servers: int | Sequence[int], size: int, dedicated: bool) -> list[int]:
+def server_ranks(servers: int | Sequence[int], size: int, *, dedicated: bool) -> list[int]:
     """Ranks of servers: as far apart as possible, so that nodes have them in equal numbers."""
     if not isinstance(servers, int):
         chosen = [int(rank) for rank in servers]
