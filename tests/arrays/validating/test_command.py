@@ -56,7 +56,7 @@ def test_a_law_that_agrees_has_the_status_0(parcast, machine, requests, tmp_path
     said = parcast("validate", "array-io", requests, "--folder", tmp_path)
     assert said.status == 0, said.err
     assert said.out.startswith("Array I/O: 3 requests predicted, then run")
-    assert "law        agrees: 3 of 3 requests (100%) within 20% (required: 90%);" in said.out
+    assert "law         agrees: 3 of 3 requests (100%) within 20% (required: 90%);" in said.out
     assert f"in {tmp_path}" in said.out
     assert "Errors of 3 requests are summed up. Each of them: --all" in said.err
     every = parcast("validate", "array-io", requests, "--folder", tmp_path, "-v")
