@@ -43,7 +43,7 @@ Exit status: 0    answered: the law agrees
 Examples:
   parcast validate array-io --quick
   parcast validate array-io -v -o array-io.json -o array-io.svg
-  parcast testbed --hosts 16 --link 1Gbit --disk 10MB/s -- parcast validate array-io
+  parcast testbed --hosts 16 --link 1Gbit --cpu none --disk 10MB/s -- parcast validate array-io
 """
 ARGUMENTS: Final = {  # what Python calls an argument, and what the command line calls it
     "folder": "--folder",
