@@ -1,12 +1,14 @@
 """`parcast validate array-io`: every form of the answer, statuses, refusals, and one real run."""
 
 import json
+import signal
 
 import pytest
 
 from parcast.arrays.validating.validate import validate_array_io
 from parcast.timings.csv_files import read_measurements
 from tests.arrays.validating.made import Machine, known_costs, noisy
+from tests.conftest import FOREGROUND, until
 
 LIST = """
 [[request]]
@@ -136,6 +138,24 @@ def test_wrong_use_is_refused(parcast, machine, options, status, says):
 
 def test_it_is_listed_with_the_programs(parcast):
     assert "array-io" in parcast("validate").out
+
+
+def test_an_interruption_leaves_nothing(started, gone, requests, tmp_path):
+    folder = tmp_path / "files"
+    folder.mkdir()
+    process = started(
+        FOREGROUND + "from parcast.cli import main; main()",
+        "validate", "array-io", requests, "--folder", folder, "--repetitions", "1000", "--json",
+    )  # fmt: skip
+    until(lambda: any(folder.glob("*/runs.jsonl")) or process.poll() is not None)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 130, err
+    told = json.loads(out)
+    assert told["ended_by"] == "interrupted"
+    assert told["runs"]
+    assert [*folder.iterdir()] == []
+    assert gone(process)
 
 
 def test_real_runs_on_two_ranks(parcast, requests, tmp_path):

@@ -7,7 +7,6 @@ import pytest
 from matplotlib.lines import Line2D
 
 from parcast.errors import FitFailed, ParameterError
-from parcast.instrument.accounts import core_seconds
 from parcast.pipeline.formulas import message_delay, pipeline_time, steps
 from parcast.pipeline.validating.observation import Layout, Observed, Point
 from parcast.pipeline.validating.picture import DISTURBED, LABELS, figure_of
@@ -182,12 +181,6 @@ def test_an_observation_survives_its_document(tmp_path):
         run = Observed(point=point, launch=1, time=STARTUP, waiting=None, parts=parts)
         assert Observed.from_document(run.to_document()) == run
     assert list(lines_of(tmp_path / "missing.jsonl")) == []
-
-
-def test_the_accounts_of_the_system_grow():
-    before = core_seconds()
-    if before is not None:
-        assert core_seconds() >= before > 0
 
 
 @pytest.mark.parametrize("is_disturbed", [False, True])

@@ -53,7 +53,7 @@ class _Runs:
     """Runs of a launch, on a client."""
 
     io: Session
-    clients: "MPI.Intracomm"
+    clients: "MPI.Comm"
     processes: Sequence[int]  # of all ranks
     folder: Path
     answer: Path
@@ -66,7 +66,7 @@ class _Runs:
     def of(
         cls,
         io: Session,
-        clients: "MPI.Intracomm",
+        clients: "MPI.Comm",
         processes: Sequence[int],
         task: dict[str, Any],
     ) -> "_Runs":
