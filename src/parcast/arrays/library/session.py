@@ -438,13 +438,13 @@ def connect(
     """
     ranks = comm if comm is not None else world()
     size = 1 if ranks is None else ranks.Get_size()
-    chosen = _servers(servers, size, dedicated)
+    chosen = server_ranks(servers, size, dedicated=dedicated)
     clients = [rank for rank in range(size) if not (dedicated and rank in chosen)]
     own = ranks.Dup() if ranks is not None and size > 1 else None
     return Session(own, clients=clients, servers=chosen)
 
 
-def _servers(servers: int | Sequence[int], size: int, dedicated: bool) -> list[int]:
+def server_ranks(servers: int | Sequence[int], size: int, *, dedicated: bool) -> list[int]:
     """Ranks of servers: as far apart as possible, so that nodes have them in equal numbers."""
     if not isinstance(servers, int):
         chosen = [int(rank) for rank in servers]
