@@ -23,6 +23,14 @@ Two more writers [D]. `sync` writes each subchunk before it asks for the next: T
 
     T_int = A_1 + sum over k of max(A_(k+1), w_k) + w_K ,   w_k = s/R
 
+Where every writer copies into the file cache first, as that of the library does [D],
+
+    sync            T_fs(k) = s/R_mem + s/R + t_flush
+    double-buffer   T_int   = max(T_two + open(S)/R, A_1 + w_1 + S/R) ,   w_k = s/R_mem
+
+with T_two the T_int above, and S the bytes of the request: the disk begins as soon as a partition
+is there, and the last one remains for the flush.
+
 Files take t_file when the first of their subchunks is written, a request t_sync at its end [D].
 Compression by the server takes s/rate, in the thread that writes where there is one [D].
 """
@@ -167,6 +175,37 @@ class CacheMap(NamedTuple):
         half = self.power(count // 2)
         whole = half.then(half)
         return whole.then(self) if count % 2 else whole
+
+
+def synchronous_through_cache(parts: Sequence[Sequences], costs: ServerCosts) -> Array:
+    """Time of each server where each subchunk is copied into the cache, and then flushed."""
+    total = synchronous(parts, costs.write_rate) + synchronous(
+        [_only_bytes(part) for part in parts], costs.cache_rate
+    )
+    subchunks = np.sum([part.number * (part.stored > 0).sum(axis=1) for part in parts], axis=0)
+    return np.asarray(total + subchunks * costs.flush)
+
+
+def overlapped_through_cache(parts: Sequence[Sequences], costs: ServerCosts) -> Array:
+    """Time of each server with two buffers, exchanges included, where a thread fills the cache.
+
+    The disk empties the cache meanwhile, all but the last partition.
+    """
+    size = np.sum([part.number * part.counts for part in parts], axis=0)
+    first = np.zeros(len(size))
+    for part in reversed(parts):
+        if part.stored.shape[1]:
+            begun = part.busy[:, 0] + part.packing[:, 0] + part.opening[:, 0]
+            begun = begun + part.stored[:, 0] / costs.cache_rate
+            first = np.where(part.stored[:, 0] > 0, begun, first)
+    two = overlapped(parts, costs.cache_rate) + _opened(size, costs.partition) / costs.write_rate
+    return np.asarray(np.maximum(two, first + size / costs.write_rate))
+
+
+def _only_bytes(part: Sequences) -> Sequences:
+    """Leave out what is not of bytes."""
+    zero = np.zeros_like(part.opening)
+    return replace(part, opening=zero, packing=zero)
 
 
 def _through_cache(part: Sequences, costs: ServerCosts, offset: Ints) -> CacheMap:

@@ -5,7 +5,7 @@ the disk. So a server answers messages all the time, and may be a client as well
 """
 
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from time import perf_counter
@@ -51,8 +51,13 @@ class Server:
         number: int,
         clients: Sequence[int],
         servers: Sequence[int],
+        files: Callable[[Schema, Any], Any] = files_of,
     ) -> None:
-        """Begin as server `number`; `clients` and `servers` are the ranks of all."""
+        """Begin as server `number`; `clients` and `servers` are the ranks of all.
+
+        `files` opens the files of a request.
+        """
+        self._files = files
         self._endpoint, self._number = endpoint, number
         self._clients, self._servers = clients, servers
         self._queue: deque[Request] = deque()
@@ -96,9 +101,9 @@ class Server:
         """Do a request, and tell the server master."""
         disk = disk_for(request.schema.writer)
         try:
-            files = files_of(request.schema, request.draft)
+            files = self._files(request.schema, request.draft)
             try:
-                if isinstance(files, ReadingFiles):
+                if request.schema.operation == "read":
                     yield from self._read(request, files, disk)
                 else:
                     yield from self._write(request, files, disk)
