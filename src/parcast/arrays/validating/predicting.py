@@ -33,7 +33,7 @@ class Measured(NamedTuple):
 
 
 class CostSource(Protocol):
-    """What measures the costs of requests; `measured_costs` does."""
+    """What measures the costs of requests; `Measuring` does."""
 
     def __call__(
         self, requests: Mapping[int, ArrayRequest], *, layout: Layout, folder: Path

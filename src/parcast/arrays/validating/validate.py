@@ -20,7 +20,7 @@ import numpy as np
 from parcast.arrays.contention import Placement
 from parcast.arrays.library.session import server_ranks
 from parcast.arrays.validating.launches import Launch, Runner, run_launch
-from parcast.arrays.validating.measured import measured_costs
+from parcast.arrays.validating.measured import Measuring
 from parcast.arrays.validating.observation import Observed
 from parcast.arrays.validating.predicting import CostSource, Predicted, predicted, save
 from parcast.arrays.validating.request import FAST, SLOW, ArrayRequest, Layout, read_requests
@@ -156,7 +156,7 @@ def validate_array_io(
         seed=as_whole("seed", seed, least=0, hint="Use any whole number."),
         bed=bed,
         cores=len(available_cores()),
-        costs=measured_costs if costs is None else costs,
+        costs=Measuring() if costs is None else costs,
         runner=run_launch if runner is None else runner,
         rounds=1 if quick else ROUNDS,
     )
