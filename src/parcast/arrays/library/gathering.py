@@ -1,7 +1,12 @@
-"""A unit of a request, between the subchunks of a server and the boxes of clients."""
+"""A unit of a request, between the subchunks of a server and the boxes of clients.
+
+Elements are copied no more than needed: what lies in a row in a subchunk is received there, and
+what is a whole subchunk where a client holds it is written from there.
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from math import prod
 from typing import TypeAlias
 
 import numpy as np
@@ -33,6 +38,8 @@ class Gathering:
     buffers: list[list[Array]]  # of each array, its subchunks
     missing: set[int]  # clients whose overlaps have not arrived
     base: int = 0  # rows of the arrays that clients do not know of
+    memory: Array | None = None  # that the buffers lie in, one after the other
+    received: set[int] = field(default_factory=set)  # clients whose overlaps arrive in place
 
     @property
     def size(self) -> int:
@@ -46,14 +53,28 @@ class Gathering:
             for x in self.overlaps[client]
         )
 
+    def room(self, client: int, size: int) -> memoryview | None:
+        """Memory for so many bytes of a client, if its overlaps lie in a row as it sends them."""
+        views = list(self._views(client))
+        if len(views) != 1 or views[0].nbytes != size or not views[0].flags.c_contiguous:
+            return None
+        self.received.add(client)
+        return views[0].reshape(-1).view(np.uint8).data
+
     def take(self, client: int, value: Array) -> None:
         """Put the overlaps of a client where they belong, from their bytes in a row."""
+        self.missing.discard(client)
+        if client in self.received:
+            return
         begin = 0
-        for view in self._views(client):
+        views = list(self._views(client))
+        if len(views) == 1 and views[0].nbytes == self.size:
+            self.buffers = [[value.view(views[0].dtype).reshape(views[0].shape)]]
+            return
+        for view in views:
             end = begin + view.nbytes
             view[...] = value[begin:end].view(view.dtype).reshape(view.shape)
             begin = end
-        self.missing.discard(client)
 
     def give(self, client: int) -> Array:
         """Bytes of the overlaps of a client, in a row."""
@@ -66,11 +87,31 @@ class Gathering:
                 yield inside(own[x.subchunk], origin, x.start, x.count)
 
 
+class Memory:
+    """Memory of units, which is used again: that of the system is slow when it is touched first."""
+
+    def __init__(self) -> None:
+        self._free: list[Array] = []
+
+    def taken(self, size: int) -> Array:
+        """Give so many bytes in a row."""
+        for i, each in enumerate(self._free):
+            if each.nbytes >= size:
+                return self._free.pop(i)
+        self._free.clear()  # what is too small now has been replaced soon
+        return np.empty(size, np.uint8)
+
+    def give_back(self, memory: Array | None) -> None:
+        """Take back what nothing uses any more."""
+        if memory is not None:
+            self._free.append(memory)
+
+
 class Overlaps:
     """Overlaps of the subchunks of a kind by clients."""
 
-    def __init__(self, kind: Kind) -> None:
-        self._kind = kind
+    def __init__(self, kind: Kind, memory: Memory | None = None) -> None:
+        self._kind, self._memory = kind, memory or Memory()
 
     def gathering(self, number: int, unit: Unit, *, is_filled: bool) -> Gathering:
         """Begin a unit; `is_filled` if clients have its elements, not the files."""
@@ -78,11 +119,25 @@ class Overlaps:
         for i, subchunk in enumerate(unit.subchunks):
             for x in subchunk.overlaps:
                 overlaps.setdefault(x.client, []).append(Overlap(i, x.part, x.start, x.count))
-        buffers: list[list[Array]] = []
-        if is_filled:
-            shapes = [subchunk.count for subchunk in unit.subchunks]
-            buffers = [[np.empty(x, self._kind.dtype) for x in shapes] for _ in unit.arrays]
-        return Gathering(number, unit, overlaps, buffers, set(overlaps), self._kind.base)
+        begun = Gathering(number, unit, overlaps, [], set(overlaps), self._kind.base)
+        if is_filled and overlaps:
+            self._lay_out(begun)
+        return begun
+
+    def _lay_out(self, begun: Gathering) -> None:
+        """Give the subchunks of a unit memory, one after the other."""
+        shapes = [subchunk.count for subchunk in begun.unit.subchunks]
+        sizes = [prod(shape) * self._kind.item for shape in shapes]
+        begun.memory = self._memory.taken(sum(sizes) * len(begun.unit.arrays))
+        begin = 0
+        for _ in begun.unit.arrays:
+            own = []
+            for shape, size in zip(shapes, sizes, strict=True):
+                own.append(
+                    begun.memory[begin : begin + size].view(self._kind.dtype).reshape(shape)
+                )
+                begin += size
+            begun.buffers.append(own)
 
 
 def inside(values: Array, origin: Point, start: Point, count: Point) -> Array:

@@ -31,16 +31,17 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from parcast.arrays.costs import Costs
-from parcast.arrays.library.client import Client, Described, Spent, boxes_of
-from parcast.arrays.library.distribution import Block, Held, Part, block_of
+from parcast.arrays.geometry import block_of
+from parcast.arrays.library.client import Client, Described, Spent
+from parcast.arrays.library.distribution import Held, Part
 from parcast.arrays.library.endpoint import Endpoint
 from parcast.arrays.library.gathering import inside as box_inside
 from parcast.arrays.library.master import Master
-from parcast.arrays.library.schema import Schema, Stored
+from parcast.arrays.library.schema import Schema
 from parcast.arrays.library.server import Server
 from parcast.arrays.measuring.null_file import NullFiles
-from parcast.arrays.measuring.request import Request
-from parcast.mpi.messages import Message, as_received, as_sent
+from parcast.arrays.measuring.request import PATH, Request
+from parcast.mpi.messages import Message, Room, anywhere, as_received, as_sent
 from parcast.mpi.payload import EMPTY, unpacked
 
 Clock = Callable[[], float]
@@ -49,7 +50,6 @@ SAMPLE: Final = 1 << 25  # bytes that are gathered in a pass [B]
 MOST_UNITS: Final = 64  # in a pass
 PASSES: Final = 5  # after one that is discarded
 PATIENCE: Final = 0.6  # after which no further pass is made [s]
-PATH: Final = "dry-run.zarr"  # which is not made
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -163,6 +163,7 @@ class Stage:
     rank, size, leaving, may_use_threads = 0, 1, 0, False
 
     def __init__(self, clock: Clock) -> None:
+        self.room: Room = anywhere
         self._clock = clock
         self._sent: list[Sent] = []
 
@@ -181,6 +182,17 @@ class Stage:
         """Nothing is on its way."""
         return True
 
+    def moved(self, source: int, sent: Sent) -> list[memoryview]:
+        """Copy the buffers of a message of another rank to where they belong, as MPI does."""
+        content, _, sizes = as_received(sent.head)
+        room = self.room(source, content, *sizes) if len(sizes) == 1 else None
+        views = []
+        for buffer in sent.buffers:
+            view = room if room is not None else np.empty(buffer.nbytes, np.uint8).data
+            view[:] = buffer.cast("B")
+            views.append(view)
+        return views
+
     def taken(self) -> list[Sent]:
         """Give what was sent since it was last asked for."""
         sent, self._sent = self._sent, []
@@ -192,7 +204,7 @@ class Blocks(Sequence[Held]):
 
     def __init__(self, request: Request, client: int) -> None:
         self._request = request
-        self.start, self.extents = block_of(request.shape, request.mesh, client)
+        self.box = block_of(request.shape, request.mesh, client)
         self._held: dict[int, Held] = {}
 
     def __len__(self) -> int:
@@ -204,8 +216,8 @@ class Blocks(Sequence[Held]):
         if index not in self._held:
             dtype = np.dtype(self._request.dtype)
             is_read = self._request.operation == "read"
-            values = (np.zeros if is_read else np.empty)(self.extents, dtype)
-            self._held[index] = Held(self._request.shape, dtype, (Part(self.start, values),))
+            values = (np.zeros if is_read else np.empty)(self.box.count, dtype)
+            self._held[index] = Held(self._request.shape, dtype, (Part(self.box.start, values),))
         return self._held[index]
 
 
@@ -262,11 +274,10 @@ class Rehearsal:
         ranks = range(self._clients + self._servers)
         master = Master(endpoint, ranks[: self._clients], ranks[self._clients :])
         if request.operation == "read":
-            opened = Described("read", PATH, {"names": None, "limit": request.subchunk})
-            master.opened[0] = opened, stored_of(request)
+            master.opened[0] = request.told, request.stored()
         for client in range(self._clients):
             began = self._clock()
-            endpoint.send(0, "describe", 0, client, described(request, client))
+            endpoint.send(0, "describe", 0, client, request.described(client))
             sums.add("describe", self._clock() - began)
         descriptions, construct = stage.taken(), sums.each("describe")
         for sent in descriptions:
@@ -287,7 +298,7 @@ class Rehearsal:
 
     def _served(self, head: bytes, sums: Sums) -> None:
         """Have a server do some of its subchunks."""
-        stage = Stage(self._clock)
+        self._stage = stage = Stage(self._clock)
         ranks = range(self._clients + self._servers)
         files: list[NullFiles] = []
 
@@ -371,11 +382,12 @@ class Rehearsal:
             sums.add("decode", decode + nothing)
             [answer] = stage.taken()
             answers.append(answer)
-            whole = self._held[want.target].extents
+            whole = self._held[want.target].box.count
             is_free = len(arrays) == len(boxes) == 1 and boxes[0][2] == whole
             sums.add("given as it is" if is_free else "pack", packing, _length(answer))
+        stage = self._stage
         for want, answer in zip(wants, answers, strict=True):
-            moved = [bytearray(buffer) for buffer in answer.buffers]  # as MPI does
+            moved = stage.moved(want.target, answer)
             began = self._clock()
             (kind, *facts), inside, _ = as_received(answer.head)
             server.hear(want.target, kind, tuple(facts), unpacked(inside or b"", moved))
@@ -398,44 +410,14 @@ class Rehearsal:
         sums.add("find", took - sum(calls) - packing)
         sums.add("pack", packing, 0 if is_alone else size)
         for give in gives:
-            client, _ = clients[give.target]
-            moved = [bytearray(buffer) for buffer in give.buffers]
+            client, stage = clients[give.target]
+            moved = stage.moved(self._clients, give)
             began = self._clock()
             (kind, *facts), inside, _ = as_received(give.head)
             client.hear(self._clients, kind, tuple(facts), unpacked(inside or b"", moved))
             sums.add("place", self._clock() - began, _length(give))
             sums.add("request length", 0.0, len(give.head))
             sums.add("overlaps", 0.0, _length(give))
-
-
-def described(request: Request, client: int) -> Described:
-    """What a client says of a request, as `Session` does."""
-    _, count = block_of(request.shape, request.mesh, client)
-    values = np.broadcast_to(np.zeros((), request.dtype), count)
-    block = Block(values, request.shape, request.mesh)
-    held = [block.held(client, request.clients) for _ in range(request.number)]
-    named = tuple(
-        (name, each.shape, each.dtype.str, boxes_of(each))
-        for name, each in zip(request.names(), held, strict=True)
-    )
-    if request.operation == "read":
-        return Described("read", "", {}, named)
-    options = {
-        "writer": request.writer,
-        "batch": request.batch,
-        "limit": request.subchunk,
-        "stack": "all" if request.stack else "",
-        "servers": request.servers,
-    }
-    storage = {} if request.zstd is None else {"zstd": request.zstd}
-    return Described("write", PATH, options, named, None, storage)
-
-
-def stored_of(request: Request) -> list[Stored]:
-    """Tell how the arrays of a request lie on disk."""
-    chunk, inner = request.layout
-    dtype = np.dtype(request.dtype).str
-    return [Stored(name, request.shape, dtype, chunk, inner) for name in request.names()]
 
 
 def _gaps(sent: Sequence[Sent]) -> list[float]:

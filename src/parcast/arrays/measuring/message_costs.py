@@ -13,11 +13,13 @@ from typing import Any, Final, Literal
 import numpy as np
 
 from parcast.arrays.library.endpoint import Endpoint
+from parcast.arrays.library.schema import LIMIT
 
 Among: Final = ("pair", "server", "all")
 WANT: Final = (0, ((0, (0, 0, 0), (1, 1, 1)),))  # what a request says besides: arrays and boxes
 SIZES: Final = (0, 1 << 12, 1 << 16, 1 << 18, 1 << 20, 1 << 22, 1 << 24)  # of values [B]
 MOST: Final = 1 << 25  # of all values of a server at a time, and values of a client [B]
+MEMORY: Final = 3 * LIMIT  # of a server, for three units [B]
 PAUSES: Final = (0.0, 0.0005, 0.002, 0.01)  # after which a client is asked [s]
 EAGER: Final = tuple(1 << k for k in range(10, 22))  # sizes tried for the eager limit [B]
 SETTLED: Final = 0.001  # after which a message has arrived [s]
@@ -68,7 +70,19 @@ class Asking:
 
     def __init__(self, endpoint: Endpoint, clients: Sequence[int]) -> None:
         self._endpoint, self._clients = endpoint, clients
+        self._memory = np.ones(MEMORY, np.uint8)
+        self._begin = 0  # of the next value
         self.arrived = 0
+        endpoint.rooms["have"] = self._room
+
+    def _room(self, facts: tuple[Any, ...], size: int) -> memoryview | None:  # noqa: ARG002 - a Room
+        """Memory for a value: units are gathered in the same memory again and again."""
+        if size > MEMORY:
+            return None
+        if self._begin + size > MEMORY:
+            self._begin = 0
+        self._begin += size
+        return self._memory[self._begin - size : self._begin].data
 
     def hear(self, source: int, kind: str, facts: tuple[Any, ...], value: Any) -> bool:  # noqa: ARG002 - a role
         """Count what arrives."""

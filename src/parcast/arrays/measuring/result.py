@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from math import prod
 from os import PathLike
 from pathlib import Path
 from typing import Any, ClassVar, Final
@@ -79,11 +78,10 @@ class MeasuredCosts(Result):
     def _writing(self, request: Request) -> dict[str, Any]:
         """Costs of the files of a write."""
         is_few = int(request.files.max()) <= MANY
-        file = prod(request.layout[0]) * request.itemsize * request.arrays_a_file
         return {
             "open_file": self.value("few.open_file" if is_few else "servers.open_file"),
             "metadata": self.value("servers.metadata"),
-            "partition": WRITE_OUT if file >= WRITE_OUT else NEVER,
+            "partition": WRITE_OUT if request.file_size() >= WRITE_OUT else NEVER,
         }
 
     def _reading(self) -> dict[str, Any]:

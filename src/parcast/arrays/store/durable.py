@@ -13,6 +13,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
+from parcast.arrays.store.freeing import wait_until_freed
+
 EXCHANGE: Final = 2  # RENAME_EXCHANGE
 AT_FDCWD: Final = -100
 WRITE: Final = 2  # SYNC_FILE_RANGE_WRITE
@@ -101,7 +103,12 @@ def write_all(file: int, parts: Iterable[bytes | memoryview], offset: int) -> in
     left = [memoryview(part).cast("B") for part in parts if len(part)]
     size = 0
     while left:
-        done = os.pwritev(file, left, offset + size)
+        try:
+            done = os.pwritev(file, left, offset + size)
+        except OSError as failure:
+            if failure.errno == errno.ENOSPC and wait_until_freed():
+                continue
+            raise
         if not done:
             raise OSError(errno.EIO, "nothing was written")
         size += done
