@@ -8,7 +8,6 @@ from typing import Final
 from parcast.arrays.measuring.figure import Figure
 from parcast.arrays.measuring.interpreting import figures_of
 from parcast.arrays.measuring.launches import launch
-from parcast.arrays.measuring.request import Request
 from parcast.arrays.measuring.result import MeasuredCosts
 from parcast.arrays.validating.predicting import Measured
 from parcast.arrays.validating.request import ArrayRequest, Layout
@@ -61,7 +60,7 @@ class Measuring:
         sources = {figure.key: figure.method for figure in found.figures}
         sources |= dict.fromkeys(COMPUTED, DRY)
         return {
-            place: Measured(found.costs_for(described(request)), sources)
+            place: Measured(found.costs_for(request.for_costs()), sources)
             for place, request in requests.items()
         }
 
@@ -70,17 +69,3 @@ def _is_of_messages(figure: Figure) -> bool:
     """Tell a cost of messages from one of files."""
     key = figure.key.rpartition(".")[2]
     return figure.key.startswith("messages.") or key in MESSAGES
-
-
-def described(request: ArrayRequest) -> Request:
-    """Describe a request as the measurement of costs does."""
-    return Request(
-        shape=request.shape,
-        mesh=request.client_mesh,
-        servers=request.servers,
-        number=request.arrays,
-        dtype=request.dtype,
-        operation=request.operation,
-        writer=request.writer,
-        subchunk=request.limit,
-    )

@@ -11,18 +11,20 @@ import numpy as np
 from parcast.arrays.contention import Placement
 from parcast.arrays.costs import Costs
 from parcast.arrays.law import RequestTime, request_time
-from parcast.arrays.validating.geometry import (
-    Counted,
-    arrays_of,
-    counted_by,
-    options_of,
-    schema_for,
-)
+from parcast.arrays.library.pricing import subchunks_of
 from parcast.arrays.validating.observation import Components
 from parcast.arrays.validating.request import ArrayRequest, Layout
 from parcast.files.document import json_pieces, write_document
 
 SCHEMA: Final = "parcast/array-io-predictions/1"
+
+
+class Counted(NamedTuple):
+    """What all servers do in a request."""
+
+    messages: int  # to clients
+    subchunks: int
+    size: int  # of elements [B]
 
 
 class Measured(NamedTuple):
@@ -72,13 +74,14 @@ def predicted(
 
     What makes it longer than its slowest server takes alone is part of the assembly.
     """
-    schema = schema_for(request)
-    arrays = arrays_of(schema, clients=request.clients, servers=request.servers)
-    time = request_time(arrays, measured.costs, options_of(schema, placement=placement))
+    known = request.for_costs()
+    options = known.options(contention=placement is not None, placement=placement)
+    time = request_time(known.tables, measured.costs, options)
+    subchunks = subchunks_of(known.schema, request.servers)
     return Predicted(
         time=time.time,
         components=_components(time),
-        counted=counted_by(time, schema, request.servers),
+        counted=Counted(int(time.messages.sum()), subchunks, int(time.size.sum())),
         bound=time.bound.resource if time.is_bound else "",
         measured=measured,
     )

@@ -2,15 +2,15 @@
 
 from math import prod
 from pathlib import Path
-from typing import Annotated, Any, Final, Literal, NamedTuple
+from typing import Annotated, Any, Final, NamedTuple
 
 import numpy as np
 from pydantic import BeforeValidator, Field, model_validator
 
+from parcast.arrays.choices import Operation, Writer
 from parcast.arrays.chunks import mesh_chunks
-from parcast.arrays.geometry import MOST_DIMENSIONS
-from parcast.arrays.library.distribution import Point, block_of
-from parcast.arrays.library.schema import Writer
+from parcast.arrays.geometry import MOST_DIMENSIONS, Box, block_of
+from parcast.arrays.measuring.request import Request
 from parcast.descriptions.amount import Amount
 from parcast.descriptions.description import Description, Of, parameter, tables
 from parcast.descriptions.toml_files import read_description
@@ -84,7 +84,7 @@ class ArrayRequest(Description):
     (131072, '4/1')
     """
 
-    operation: Literal["write", "read"] = Field(
+    operation: Operation = Field(
         default="write", description="Whether arrays are written, or read from disk."
     )
     shape: Extents = Field(description="Extents of an array, the slowest dimension first.")
@@ -176,7 +176,7 @@ class ArrayRequest(Description):
         """Whether each client holds whole rows, in which extents of the slowest are equal."""
         return self.shape[0] % self.client_mesh[0] == 0 and prod(self.client_mesh[1:]) == 1
 
-    def block(self, client: int) -> tuple[Point, Point]:
+    def block(self, client: int) -> Box:
         """Start and counts of what a client holds of each array."""
         return block_of(self.shape, self.client_mesh, client)
 
@@ -185,6 +185,19 @@ class ArrayRequest(Description):
         """Most bytes that a client holds of all arrays. [B]."""
         chunks = mesh_chunks(self.shape, self.client_mesh)
         return self.arrays * self.itemsize * int(chunks.boxes.elements.max())
+
+    def for_costs(self) -> Request:
+        """Describe it as the measurement of costs and the law do."""
+        return Request(
+            shape=self.shape,
+            mesh=self.client_mesh,
+            servers=self.servers,
+            number=self.arrays,
+            dtype=self.dtype,
+            operation=self.operation,
+            writer=self.writer,
+            subchunk=self.limit,
+        )
 
     def to_document(self) -> dict[str, Any]:
         """All keys, as a file has them."""

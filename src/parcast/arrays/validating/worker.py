@@ -138,7 +138,7 @@ class _Runs:
 
     def _values(self, request: ArrayRequest) -> Array:
         """What this client holds of all arrays, one after another."""
-        _, count = request.block(self.io.client)
+        count = request.block(self.io.client).count
         shape = (request.arrays, *count)
         length = int(np.prod(shape)) * request.itemsize
         return self.memory[:length].view(request.dtype).reshape(shape)

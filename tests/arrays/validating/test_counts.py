@@ -1,20 +1,13 @@
 """What the law counts is what the servers of the library do: their own units, and a real run."""
 
 import json
+from math import prod
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from parcast.arrays.law import request_time
-from parcast.arrays.library.gathering import Overlaps
-from parcast.arrays.validating.geometry import (
-    Counted,
-    arrays_of,
-    counted_by,
-    options_of,
-    schema_for,
-)
+from parcast.arrays.validating.predicting import Counted, Measured, predicted
 from parcast.arrays.validating.request import FAST, SLOW, read_requests
 from tests.arrays.validating.made import COSTS, request
 
@@ -23,30 +16,21 @@ LISTED = [*read_requests(FAST), *read_requests(SLOW)]
 
 def by_law(asked):
     """Count with the law."""
-    schema = schema_for(asked)
-    arrays = arrays_of(schema, clients=asked.clients, servers=asked.servers)
-    return counted_by(request_time(arrays, COSTS, options_of(schema)), schema, asked.servers)
+    return predicted(asked, Measured(COSTS, {})).counted
 
 
 def by_library(asked):
     """Count as the servers do, unit by unit."""
-    schema = schema_for(asked)
+    schema = asked.for_costs().schema
     messages = subchunks = size = 0
     for server in range(asked.servers):
-        tables = [Overlaps(kind) for kind in schema.kinds]
-        for number, unit in enumerate(schema.units(server, asked.servers)):
-            table = tables[schema.arrays[unit.arrays[0]].kind]
-            gathering = table.gathering(number, unit, is_filled=False)
-            if gathering.missing:
-                messages += len(gathering.missing)
+        for unit in schema.units(server, asked.servers):
+            lying = [x for subchunk in unit.subchunks for x in subchunk.overlaps]
+            if lying:
+                messages += len({x.client for x in lying})
                 subchunks += len(unit.arrays) * len(unit.subchunks)
-                item = schema.kinds[0].item
-                for own in gathering.overlaps.values():
-                    for x in own:
-                        elements = 1
-                        for n in x.count:
-                            elements *= n
-                        size += len(unit.arrays) * elements * item
+                elements = sum(prod(x.count) for x in lying)
+                size += len(unit.arrays) * elements * asked.itemsize
     return Counted(messages, subchunks, size)
 
 
