@@ -10,12 +10,13 @@ for them, of the pair of one server and one client C_1:
 and of files, with the times of writing (less encoding) w and of flushing f, and b the draft and
 commit, each over those of one small file, of S bytes:
 
-    R_mem   = S/w
-    R       = S/(f + S/R_mem) where the disk is the slower one, else open(S)/f
+    R_mem   = S/w of a subchunk of 4 MiB, which the system does not write out meanwhile
+    R       = S/(w + f) of a large file, which it does; of files below 8 MiB S/f of that subchunk
     t_sync  = b + f + w of the small file
-    t_flush = of each subchunk of a file whose subchunks are flushed, less those of bytes
+    t_flush = of each small subchunk of a file whose subchunks are flushed; of such files, R is the
+              slope of w over S, and contains R_mem
     t_file  = (w + f)/files, t_meta = b/(files of all servers)
-    R_read  = S/(time of reading), from the file cache
+    R_read  = S/(time of reading) of a large file, which the file cache does not have
 """
 
 from collections.abc import Callable, Iterator
@@ -23,11 +24,11 @@ from typing import Final
 
 import numpy as np
 
-from parcast.arrays.measuring.disk_costs import FEW, SEVERAL, SMALL, Files
+from parcast.arrays.library.endpoint import LONGEST_REST, SHORTEST_REST
+from parcast.arrays.measuring.disk_costs import FEW, SEVERAL, SMALL, SUBCHUNK, Files
 from parcast.arrays.measuring.figure import Draw, Figure, figure_of
 from parcast.arrays.measuring.launches import Observed
 from parcast.arrays.messages import GROWTH
-from parcast.arrays.store.writing import WRITE_OUT
 
 UNLIMITED: Final = 1e13  # rate of what takes no time, as flushing a file system in memory [B/s]
 LONG: Final = 1 << 18  # from which the slope of cycles is that of bytes [B]
@@ -56,12 +57,12 @@ def _of_messages(observed: Observed) -> Iterator[Figure]:
     def rest(draw: Draw) -> float:
         cycle = draw(pair)
         noticed = max(cycle / 2 - sum(calls(draw)), 0.0)
-        return max(2 * noticed - GROWTH * cycle / 2, 0.0)
+        return max(2 * noticed - GROWTH * cycle / 2, SHORTEST_REST)
 
     def longest(draw: Draw) -> float:
         pauses = observed.pauses
         long, short = draw(pauses[max(pauses)]), draw(pauses[min(pauses)])
-        return max(2 * (long - short), 0.0)
+        return max(2 * (long - short), LONGEST_REST)
 
     def bandwidth(draw: Draw) -> float:
         sizes = [size for among, size in cycles if among == "all" and size >= LONG]
@@ -98,7 +99,8 @@ class _OfFiles:
         kinds = [x for x in self._found if not x.is_sync]
         self.small = next(x for x in kinds if x.number == 1 and x.size == SMALL)
         self.large = max(kinds, key=lambda x: x.size)
-        self.synced = min((x for x in self._found if x.is_sync), key=lambda x: x.size)
+        self.medium = next(x for x in kinds if x.number == 1 and x.size == SUBCHUNK)
+        self.synced = sorted((x for x in self._found if x.is_sync), key=lambda x: x.subchunk)
         self.few, self.several = (
             next(x for x in kinds if x.number == number) for number in (FEW, SEVERAL)
         )
@@ -117,22 +119,31 @@ class _OfFiles:
 
     def cache_rate(self, draw: Draw) -> float:
         """R_mem. [B/s]."""
-        took = self._copying(self.large, draw)
-        return (self.large.size - self.small.size) / took if took > 0 else UNLIMITED
+        return _rate(self.medium.size - self.small.size, self._copying(self.medium, draw))
 
     def write_rate(self, draw: Draw) -> float:
-        """R. [B/s]."""
-        size, flush = self.large.size, self._over("flush", self.large, draw)
-        copying = size / self.cache_rate(draw)
-        if flush <= 0:
-            return UNLIMITED
-        is_slower = flush > WRITE_OUT / size * copying
-        return min(size / (flush + copying) if is_slower else WRITE_OUT / flush, UNLIMITED)
+        """R, where the system writes out meanwhile. [B/s]."""
+        took = self._copying(self.large, draw) + self._over("flush", self.large, draw)
+        return _rate(self.large.size - self.small.size, took)
+
+    def flush_rate(self, draw: Draw) -> float:
+        """R, where it does not. [B/s]."""
+        took = self._over("flush", self.medium, draw)
+        return _rate(self.medium.size - self.small.size, took)
+
+    def sync_rate(self, draw: Draw) -> float:
+        """R, where each subchunk is flushed. [B/s]."""
+        short, long = self.synced
+        took = self._each(long, draw) - self._each(short, draw)
+        return _rate(long.subchunk - short.subchunk, took)
+
+    def _each(self, files: Files, draw: Draw) -> float:
+        """Time of writing a subchunk and flushing it. [s]."""
+        return self._copying(files, draw) / files.subchunks
 
     def read_rate(self, draw: Draw) -> float:
         """R_read. [B/s]."""
-        took = self._over("read", self.large, draw)
-        return (self.large.size - self.small.size) / took if took > 0 else UNLIMITED
+        return _rate(self.large.size - self.small.size, self._over("read", self.large, draw))
 
     def synchronise(self, draw: Draw) -> float:
         """t_sync. [s]."""
@@ -142,10 +153,8 @@ class _OfFiles:
 
     def flush(self, draw: Draw) -> float:
         """t_flush. [s]."""
-        files = self.synced
-        copied = (files.subchunks - 1) * files.subchunk / self.cache_rate(draw)
-        took = (self._copying(files, draw) - copied) / files.subchunks
-        return max(took - files.subchunk / self.write_rate(draw), 0.0)
+        short, _ = self.synced
+        return max(self._each(short, draw) - short.subchunk / self.sync_rate(draw), 0.0)
 
     def open_file(self, files: Files) -> Callable[[Draw], float]:
         """t_file of as many files. [s]."""
@@ -171,18 +180,27 @@ class _OfFiles:
         return sum(draw(self._times(self.small, name)) for name in ("catalogue", "read"))
 
 
+def _rate(size: int, seconds: float) -> float:
+    """Give a rate, which has a limit where something takes no time. [B/s]."""
+    return min(size / seconds, UNLIMITED) if seconds > 0 else UNLIMITED
+
+
 def _of_files(observed: Observed) -> Iterator[Figure]:
     """Costs of files."""
     of = _OfFiles(observed)
     every = "on all servers at the same time"
     whole = f"{of.large.size / 1e6:.0f} MB a server"
     yield figure_of("servers.write_rate", "rate", f"{whole}, flushed, {every}", of.write_rate)
-    yield figure_of("servers.cache_rate", "rate", f"{whole}, not flushed, {every}", of.cache_rate)
-    how = f"{whole}, from the file cache, {every}"
+    each = f"{of.medium.size / 1e6:.0f} MB a server"
+    yield figure_of("servers.cache_rate", "rate", f"{each}, not flushed, {every}", of.cache_rate)
+    yield figure_of("small.write_rate", "rate", f"flush of {each}, {every}", of.flush_rate)
+    how = f"subchunks flushed one by one, {every}"
+    yield figure_of("sync.write_rate", "rate", how, of.sync_rate)
+    how = f"{whole}, from disk, {every}"
     yield figure_of("servers.read_rate", "rate", how, of.read_rate)
     how = "draft, flush and commit of one small file"
     yield figure_of("servers.synchronise", "time", how, of.synchronise)
-    yield figure_of("servers.flush", "time", "subchunks flushed one by one", of.flush)
+    yield figure_of("servers.flush", "time", "small subchunks flushed one by one", of.flush)
     how = f"{SEVERAL} small files, flushed together"
     yield figure_of("servers.open_file", "time", how, of.open_file(of.several))
     yield figure_of("few.open_file", "time", f"{FEW} small files", of.open_file(of.few))

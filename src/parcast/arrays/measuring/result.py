@@ -6,6 +6,9 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, ClassVar, Final
 
+import numpy as np
+
+from parcast.aliases import Array
 from parcast.arrays.costs import Costs
 from parcast.arrays.measuring.dry_run import DryRun, dry_run
 from parcast.arrays.measuring.figure import Figure
@@ -78,11 +81,22 @@ class MeasuredCosts(Result):
     def _writing(self, request: Request) -> dict[str, Any]:
         """Costs of the files of a write."""
         is_few = int(request.files.max()) <= MANY
-        return {
+        is_large = request.file_size() >= WRITE_OUT  # so that the system writes it out meanwhile
+        costs: dict[str, Any] = {
             "open_file": self.value("few.open_file" if is_few else "servers.open_file"),
             "metadata": self.value("servers.metadata"),
-            "partition": WRITE_OUT if request.file_size() >= WRITE_OUT else NEVER,
+            "partition": WRITE_OUT if is_large else NEVER,
+            "write_rate": np.asarray(
+                self.value(f"{'servers' if is_large else 'small'}.write_rate")
+            ),
         }
+        if request.writer == "sync":  # whose rate contains that of the cache
+            costs |= {"write_rate": self._rate("sync"), "cache_rate": np.asarray(np.inf)}
+        return costs
+
+    def _rate(self, files: str) -> Array:
+        """Rate of writing some files. [B/s]."""
+        return np.asarray(self.value(f"{files}.write_rate"))
 
     def _reading(self) -> dict[str, Any]:
         """Costs of the files of a read: client 0 looks at all arrays, and then each server."""

@@ -12,6 +12,8 @@ TITLES: Final = {
     "clients": "clients",
     "servers": "servers",
     "few": "servers, 64 files or fewer",
+    "small": "servers, files below 8 MiB",
+    "sync": "servers, writer sync",
     "read": "reading",
     "messages": "messages",
 }

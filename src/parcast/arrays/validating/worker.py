@@ -23,7 +23,7 @@ import numpy as np
 from parcast.arrays.library.client import Spent
 from parcast.arrays.library.distribution import Array, Block
 from parcast.arrays.library.session import Session, connect
-from parcast.arrays.store.layout import METADATA
+from parcast.arrays.measuring.disk_costs import forget
 from parcast.arrays.validating.observation import Observed, ServerRun
 from parcast.arrays.validating.request import ArrayRequest, Layout
 from parcast.errors import RunFailed
@@ -151,23 +151,6 @@ class _Runs:
         }
         written = self.io.write(path, arrays, writer=request.writer, subchunk=request.limit)
         return written.servers
-
-
-def forget(path: Path) -> None:
-    """Have the system take the storage chunks of a store out of its cache."""
-    if not hasattr(os, "posix_fadvise"):
-        return
-    for file in _chunks(path):
-        descriptor = os.open(file, os.O_RDONLY)
-        try:
-            os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
-        finally:
-            os.close(descriptor)
-
-
-def _chunks(path: Path) -> Iterator[Path]:
-    """Files of storage chunks."""
-    return (file for file in path.rglob("*") if file.name != METADATA and file.is_file())
 
 
 def _check(found: dict[str, Array], values: Array, request: ArrayRequest) -> None:
