@@ -12,6 +12,8 @@ TITLES: Final = {
     "clients": "clients",
     "servers": "servers",
     "few": "servers, 64 files or fewer",
+    "turn": "servers, between exchanges",
+    "files": "files",
     "read": "reading",
     "messages": "messages",
 }
