@@ -25,7 +25,7 @@ RATES: Final = (
     "decompression_rate",
 )
 DISKS: Final = ("write_rate", "read_rate")
-SINGLE: Final = ("partition", "through_cache")  # one value for all nodes
+SINGLE: Final = ("partition", "through_cache", "asks_ahead")  # one value for all nodes
 
 
 _zero, _one, _unlimited = (partial(np.asarray, default) for default in (0.0, 1.0, np.inf))
@@ -103,7 +103,11 @@ class ServerCosts:
         default_factory=_unlimited
     )  # of bytes of the array [B/s] [D]
     partition: int = PARTITION  # that the file system writes behind as a whole [B]
+    interference: Array = field(
+        default_factory=_zero
+    )  # of exchanging and writing at a time: part of the shorter one that is added [1] [D]
     through_cache: bool = False  # whether every writer copies into the file cache first [D]
+    asks_ahead: bool = False  # whether `double-buffer` asks for the next subchunks early [D]
 
     def __post_init__(self) -> None:
         """Keep the numbers as arrays, and refuse those outside their domains."""

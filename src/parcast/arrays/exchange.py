@@ -22,9 +22,12 @@ all delays of a subchunk together are the maximum over i of
 
     h_i - (n_k - i)*(t_bnd + t_send(b_req)) - (c_1 + .. + c_(i-1)) , and 0
 
-Where ranks rest while they wait, the t_rest(w) of `parcast.arrays.messages` of the last of n_k
-clients, 2*n_k/(n_k + 1) times the mean, is added to h_i, with w the time since the last request to
-that client, and t_rest(w) to the delay of a subchunk, with w that delay [D].
+Where ranks rest while they wait, t_rest(w) of `parcast.arrays.messages` is added to h_i, with w
+the time since the last request to that client, and to the delay of a subchunk, with w that delay.
+Before the first, clients rest independently: the last of n_k takes 2*n_k/(n_k + 1)*t_rest [D].
+A server that asks for the next subchunks before the last has arrived, with `double-buffer`, waits
+for the first one alone: the delays of all others are 0 [D].
+
 With nonblocking messages n/r is spent by the receiver alone: not in h_i, and not by a server that
 reads; an overlap of one run is sent from where it lies, t_ext = 0 [D].
 
@@ -129,9 +132,15 @@ def gathered(
         if between is not None and between.is_first is not None:
             waited = np.where(between.is_first, np.inf, waited)
         asked = np.bincount(requests.subchunk, minlength=count)
-        rest = protocol.rest_time(waited) * 2 * asked / (asked + 1)  # of the last client
+        last = 2 * asked / (asked + 1)  # rests of clients that were asked together go on so
+        is_first = False if between is None or between.is_first is None else between.is_first
+        rest = protocol.rest_time(waited) * np.where(is_first, last, 1.0)
         delay = delay_of(handling + rest[requests.subchunk])
         delay += np.where(delay > 0, protocol.rest_time(delay), 0.0)
+    if costs.servers.asks_ahead and between is not None and between.is_overlapped:
+        # Clients work on a subchunk while the server takes those before it.
+        is_first = between.is_first
+        delay = np.zeros_like(delay) if is_first is None else np.where(is_first, delay, 0.0)
     work = own - _wire_of_server(requests, costs)
     return Exchange(
         assembly=find + np.bincount(requests.subchunk, own, count) + delay,

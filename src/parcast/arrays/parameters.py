@@ -67,8 +67,14 @@ class ServerParameters(_Node):
     synchronise: Time = parameter("0 s", "Flushing once for each request, t_sync.")
     flush: Time = parameter("0 s", "Flushing each subchunk, with the writer sync, t_flush.")
     metadata: Time = parameter("0 s", "Metadata of each array on disk, by server 0, t_meta.")
+    interference: Annotated[Amount, Of("count")] = parameter(
+        "0", "Of exchanging and writing at a time: part of the shorter one that is added."
+    )
     through_cache: bool = Field(
         default=False, description="Whether every writer copies into the file cache first."
+    )
+    asks_ahead: bool = Field(
+        default=False, description="Whether double-buffer asks for the next subchunks early."
     )
     compression: Annotated[Amount, Of("count", above=0.0)] = parameter(
         "1", "Bytes on disk over those of the array."
@@ -125,10 +131,10 @@ class ArrayParameters(Description):
                 (x, getattr(self.messages, x)) for x in MessageParameters.model_fields
             )
         }
-        through_cache = self.servers.through_cache
+        has = {key: getattr(self.servers, key) for key in ("through_cache", "asks_ahead")}
         return Costs(
             clients=ClientCosts(**self.clients.given(at)),
-            servers=ServerCosts(**servers, partition=partition, through_cache=through_cache),
+            servers=ServerCosts(**servers, partition=partition, **has),
             protocol=Protocol(**messages),
         )
 

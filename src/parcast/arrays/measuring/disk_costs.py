@@ -8,7 +8,7 @@ is timed by itself, to the null device, and left out.
 import os
 import shutil
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from time import perf_counter
 from typing import Any, Final
@@ -20,16 +20,18 @@ from parcast.arrays.measuring.null_file import NOWHERE
 from parcast.arrays.store.chunk_file import ChunkWriter
 from parcast.arrays.store.draft import Draft
 from parcast.arrays.store.durable import MANY
-from parcast.arrays.store.layout import METADATA, ArraySpec, Layout
+from parcast.arrays.store.layout import METADATA, ArraySpec, layout_of
 from parcast.arrays.store.reading import open_store
 from parcast.arrays.store.writing import WRITE_OUT, Part, Writer
 
 SUBCHUNK: Final = 1 << 22  # of large files, as the library's default [B]
 SMALL: Final = 1 << 14  # file of one small subchunk [B]
+LONGER: Final = 1 << 17  # of many files [B]
 LARGEST: Final = 1 << 26  # of a file [B]
 SMALLEST: Final = 2 * WRITE_OUT  # of a large file: of it more than half is written out meanwhile
 TRIAL: Final = 1 << 22  # first file, which tells how large others may be [B]
 ENOUGH: Final = 0.5  # for a large file [s]
+_COLD: Final = np.zeros(1 << 24, np.uint8)
 FEW: Final = MANY // 2  # files, which are flushed one by one
 SEVERAL: Final = 3 * MANY  # which are flushed with the whole file system
 
@@ -42,6 +44,22 @@ class Files:
     size: int  # of each [B]
     subchunk: int  # [B]
     is_sync: bool = False  # whether each subchunk is flushed
+    by_thread: bool = False  # whether another thread writes, as with `double-buffer`
+    dimensions: int = 3  # of the arrays: the file of a chunk lies in a folder for each
+
+    @property
+    def corner(self) -> tuple[int, ...]:
+        """Index of the first chunk."""
+        return (0,) * self.dimensions
+
+    def extents(self, size: int) -> tuple[int, ...]:
+        """Extents of so many elements along axis 0."""
+        return (size, *(1,) * (self.dimensions - 1))
+
+    def values(self, server: int) -> Array:
+        """Elements of a subchunk."""
+        rng = np.random.default_rng(server)
+        return rng.integers(0, 256, self.extents(self.subchunk), np.uint8)
 
     @property
     def subchunks(self) -> int:
@@ -66,6 +84,18 @@ def _itself(value: Any) -> Any:
     return value
 
 
+def evict() -> None:
+    """Fill the caches of the processor, as a program does before it writes."""
+    np.add(_COLD, 1, out=_COLD)
+
+
+def timed(access: Callable[[], object]) -> float:
+    """Time of an access. [s]."""
+    began = perf_counter()
+    access()
+    return perf_counter() - began
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Servers:
     """Which of the servers this process is, and how it meets the others."""
@@ -74,19 +104,22 @@ class Servers:
     count: int = 1
     together: Callable[[float], float] = float  # meets, and gives the slowest time of all [s]
     share: Callable[[Any], Any] = _itself  # gives all what server 0 gives
+    by_thread: Callable[[Callable[[], object]], float] = timed  # has a thread do something [s]
 
 
 def accessed(folder: Path, files: Files, servers: Servers) -> Access:
     """Write files and read them, with all servers."""
     path, is_first = folder / "measured.zarr", servers.number == 0
-    values = np.random.default_rng(servers.number).integers(0, 256, files.subchunk, np.uint8)
+    evict()
+    values = files.values(servers.number)
     servers.together(0.0)
     began = perf_counter()
     draft = Draft.create(path, specs_of(files, servers.count)) if is_first else None
     begin = perf_counter() - began
     part: Part = servers.share(draft.part if draft is not None else None)
-    encode = servers.together(encoding(files, part, values))
+    encode = servers.together(encoding(files, values))
     write, flush = written(files, part, values, servers)
+    evict()
     began = perf_counter()
     if draft is not None:
         draft.commit()
@@ -108,29 +141,31 @@ def accessed(folder: Path, files: Files, servers: Servers) -> Access:
 
 def written(files: Files, part: Part, values: Array, servers: Servers) -> tuple[float, float]:
     """Write all files of this server and flush them; give the time of both."""
-    servers.together(0.0)
-    began = perf_counter()
-    with Writer(part) as writer:
+
+    def write() -> None:
         for number in range(files.number):
-            with writer.chunk(name_of(number, servers.number), (0,)) as chunk:
+            with writer.chunk(name_of(number, servers.number), files.corner) as chunk:
                 for _ in range(files.subchunks):
                     chunk.write(values)
                     if files.is_sync:
                         chunk.flush()
-        write = servers.together(perf_counter() - began)
-        began = perf_counter()
-        writer.flush()
-    return write, servers.together(perf_counter() - began)
+
+    run = servers.by_thread if files.by_thread else timed
+    servers.together(0.0)
+    with Writer(part) as writer:
+        writing = servers.together(run(write))
+        return writing, servers.together(run(writer.flush))
 
 
-def encoding(files: Files, part: Part, values: Array) -> float:
+def encoding(files: Files, values: Array) -> float:
     """Encode what a server writes, to nowhere. [s]."""
-    layout: Layout = part.layout(name_of(0, 0))
+    [spec] = specs_of(replace(files, number=1), 1)
+    layout = layout_of(spec.name, spec.document(), is_whole=True)
     file = os.open(NOWHERE, os.O_WRONLY | os.O_CLOEXEC)
     try:
         began = perf_counter()
         for _ in range(files.number):
-            chunk = ChunkWriter(layout, (0,), file)
+            chunk = ChunkWriter(layout, files.corner, file)
             for _ in range(files.subchunks):
                 chunk.write(values)
         return perf_counter() - began
@@ -156,7 +191,8 @@ def was_read(path: Path, files: Files, servers: Servers) -> tuple[float, float]:
         for number in range(files.number):
             array = store[name_of(number, servers.number)]
             for subchunk in range(files.subchunks):
-                array.read((subchunk * files.subchunk,), (files.subchunk,))
+                start = (subchunk * files.subchunk, *files.corner[1:])
+                array.read(start, files.extents(files.subchunk))
     return catalogue, servers.together(perf_counter() - began)
 
 
@@ -178,10 +214,10 @@ def specs_of(files: Files, servers: int) -> list[ArraySpec]:
     return [
         ArraySpec(
             name=name_of(number, server),
-            shape=(files.subchunks * files.subchunk,),
+            shape=files.extents(files.subchunks * files.subchunk),
             dtype=np.dtype(np.uint8),
-            chunk=(files.subchunks * files.subchunk,),
-            subchunk=(files.subchunk,),
+            chunk=files.extents(files.subchunks * files.subchunk),
+            subchunk=files.extents(files.subchunk),
         )
         for server in range(servers)
         for number in range(files.number)
@@ -206,8 +242,11 @@ def measured_files(
         Files(number=1, size=size, subchunk=SUBCHUNK),
         Files(number=1, size=8 * SMALL, subchunk=SMALL, is_sync=True),
         Files(number=1, size=4 * SUBCHUNK, subchunk=SUBCHUNK, is_sync=True),
-        Files(number=FEW, size=SMALL, subchunk=SMALL),
-        Files(number=SEVERAL, size=SMALL, subchunk=SMALL),
+        Files(number=FEW, size=SMALL, subchunk=SMALL, by_thread=True),
+        Files(number=SEVERAL, size=SMALL, subchunk=SMALL, by_thread=True),
+        Files(number=SEVERAL, size=SMALL, subchunk=SMALL, by_thread=True, dimensions=1),
+        Files(number=FEW, size=LONGER, subchunk=LONGER, by_thread=True),
+        Files(number=SEVERAL, size=LONGER, subchunk=LONGER, by_thread=True),
     ]
     found: dict[Files, list[Access]] = {files: [] for files in kinds}
     for turn in range(rounds + 1):

@@ -39,6 +39,7 @@ from parcast.arrays.library.gathering import inside as box_inside
 from parcast.arrays.library.master import Master
 from parcast.arrays.library.schema import Schema
 from parcast.arrays.library.server import Server
+from parcast.arrays.measuring.disk_costs import evict
 from parcast.arrays.measuring.null_file import NullFiles
 from parcast.arrays.measuring.request import PATH, Request
 from parcast.mpi.messages import Message, Room, anywhere, as_received, as_sent
@@ -57,7 +58,8 @@ class DryRun:
     """What the library's own code takes for a request, without files and messages."""
 
     request: Request
-    construct_schema: float  # t_con [s]
+    describe: float  # a client describes what it holds [s]
+    construct_schema: float  # t_con, with that of client 0 [s]
     parse_schema: float  # t_par [s]
     find: float  # t_find [s]
     boundary: float  # t_bnd [s]
@@ -126,6 +128,7 @@ def dry_run(request: Request, *, clock: Clock = perf_counter) -> DryRun:
 
     return DryRun(
         request=request,
+        describe=each("describe"),
         construct_schema=each("construct"),
         parse_schema=each("parse"),
         find=each("find"),
@@ -260,6 +263,7 @@ class Rehearsal:
     def made(self) -> Sums:
         """Run all of it once."""
         sums = Sums()
+        evict()
         if self._request.operation == "read":
             self._held = [Blocks(self._request, client) for client in range(self._clients)]
         schema = self._described(sums)

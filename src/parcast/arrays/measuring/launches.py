@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from parcast.arrays.measuring.disk_costs import Access, Files
 from parcast.arrays.measuring.message_costs import Cycle
+from parcast.arrays.measuring.turns import Turns
 from parcast.mpi.find import available_cores, find_mpi
 from parcast.mpi.folders import failing_for, folder_for
 from parcast.mpi.launcher import Placement, run_ranks
@@ -27,6 +28,7 @@ class Observed:
     eager_limit: int  # [B]
     cycles: list[Cycle]
     files: list[tuple[Files, list[Access]]]
+    turns: list[Turns]
 
 
 def launch(folder: str | None, *, clients: int, servers: int, rounds: int) -> Observed:
@@ -67,5 +69,9 @@ def observed_of(document: dict[str, Any], clients: int, servers: int) -> Observe
         files=[
             (Files(**files), [Access(**each) for each in accesses])
             for files, accesses in document.get("files", [])
+        ],
+        turns=[
+            Turns(**{**each, "files": Files(**each["files"])})
+            for each in document.get("turns", [])
         ],
     )

@@ -12,6 +12,7 @@ from typing import Any, Final, Literal
 
 import numpy as np
 
+from parcast.arrays.library.distribution import Array
 from parcast.arrays.library.endpoint import Endpoint
 from parcast.arrays.library.schema import LIMIT
 
@@ -97,12 +98,22 @@ class Asking:
         """Ask a client for a value."""
         self._endpoint.send(self._clients[client], "want", size, *WANT)
 
+    def ask_all(self, clients: int, size: int) -> None:
+        """Ask clients for values."""
+        for client in range(clients):
+            self.ask(client, size)
+
+    def give_all(self, clients: int, values: Array, size: int) -> None:
+        """Send clients values, which they ignore."""
+        for client in range(clients):
+            value = values[client * size : (client + 1) * size]
+            self._endpoint.send(self._clients[client], "nothing", value=value)
+
     def cycle(self, clients: int, size: int) -> float:
         """Ask clients, and wait for all of them. [s]."""
         began = perf_counter()
         self.arrived = 0
-        for client in range(clients):
-            self.ask(client, size)
+        self.ask_all(clients, size)
         self._endpoint.turn_until(lambda: self.arrived == clients)
         return perf_counter() - began
 

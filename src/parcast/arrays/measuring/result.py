@@ -23,6 +23,7 @@ from parcast.words import counted
 SCHEMA: Final = "parcast/array-io-costs/1"
 DIGITS: Final = 6  # of numbers in the file
 TABLES: Final = ("clients", "servers", "messages")
+MEASURED: Final = 3  # dimensions of the arrays whose files were measured
 NEVER: Final = 1 << 62  # bytes that no file has, so that none is written out before the flush [B]
 
 
@@ -71,36 +72,50 @@ class MeasuredCosts(Result):
         servers["open_file"] /= request.arrays_a_file
         servers["metadata"] *= request.arrays_on_disk / request.number
         known = replace(machine, servers=replace(machine.servers, **servers))
-        costs = (dry or dry_run(request)).applied(known)
-        # The master also takes what the other clients describe, and a reading one opens the store.
+        dry = dry or dry_run(request)
+        costs = dry.applied(known)
+        # The master also takes what the other clients describe, who share cores while they do.
+        sharing = 1.0 if self.place else max(request.clients / self.cores, 1.0)
         described = (request.clients - 1) * self.value("clients.receive_startup")
         opened = self.value("read.synchronise") if request.operation == "read" else 0.0
         construct = costs.clients.construct_schema + described + opened
+        construct = construct + dry.describe * (sharing - 1.0)
         return replace(costs, clients=replace(costs.clients, construct_schema=construct))
 
     def _writing(self, request: Request) -> dict[str, Any]:
-        """Costs of the files of a write."""
+        """Costs of the files of a write, by how a server writes them."""
         is_few = int(request.files.max()) <= MANY
-        is_large = request.file_size() >= WRITE_OUT  # so that the system writes it out meanwhile
+        unit = next(request.schema.units(int(request.files.argmax()), request.servers))
+        is_in_turn = request.writer != "double-buffer"
+        file = "few.open_file" if is_few else "servers.open_file"
+        if is_in_turn and len(unit.arrays) == 1:
+            file = "turn.open_file"
+        folders = len(request.shape) + request.stack - MEASURED
         costs: dict[str, Any] = {
-            "open_file": self.value("few.open_file" if is_few else "servers.open_file"),
+            "cache_rate": self._rate("turn.cache_rate" if is_in_turn else "servers.cache_rate"),
+            "open_file": max(self.value(file) + folders * self.value("files.folder"), 0.0),
             "metadata": self.value("servers.metadata"),
-            "partition": WRITE_OUT if is_large else NEVER,
-            "write_rate": np.asarray(
-                self.value(f"{'servers' if is_large else 'small'}.write_rate")
-            ),
+            "partition": WRITE_OUT,
         }
-        if request.writer == "sync":  # whose rate contains that of the cache
-            costs |= {"write_rate": self._rate("sync"), "cache_rate": np.asarray(np.inf)}
+        unlimited = np.asarray(np.inf)
+        if request.writer == "sync":  # these rates contain that of the file cache
+            costs |= {"write_rate": self._rate("sync.write_rate"), "cache_rate": unlimited}
+        elif request.file_size() < WRITE_OUT and int(request.files.max()) > 1:
+            name = "few.write_rate" if is_few else "many.write_rate"
+            costs |= {"write_rate": self._rate(name), "cache_rate": unlimited, "partition": NEVER}
+        elif request.file_size() < WRITE_OUT:
+            rates = {name: self._rate(f"small.{name}") for name in ("write_rate", "cache_rate")}
+            costs |= {**rates, "partition": NEVER}
         return costs
 
-    def _rate(self, files: str) -> Array:
-        """Rate of writing some files. [B/s]."""
-        return np.asarray(self.value(f"{files}.write_rate"))
+    def _rate(self, key: str) -> Array:
+        """Give a rate. [B/s]."""
+        return np.asarray(self.value(key))
 
     def _reading(self) -> dict[str, Any]:
         """Costs of the files of a read: client 0 looks at all arrays, and then each server."""
         return {
+            "read_rate": min(self.value("servers.read_rate"), self.value("turn.read_rate")),
             "open_file": self.value("read.open_file"),
             "metadata": 2 * self.value("read.metadata"),
         }
@@ -173,6 +188,7 @@ class MeasuredCosts(Result):
             if table in TABLES:
                 tables[table][key] = format_quantity(figure.value, figure.dimension, DIGITS)
         tables["servers"] |= {"partition": f"{WRITE_OUT} B", "through_cache": True}
+        tables["servers"]["asks_ahead"] = True
         tables["messages"]["nonblocking"] = True
         return tables
 

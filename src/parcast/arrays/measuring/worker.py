@@ -8,12 +8,15 @@ import json
 import shutil
 import sys
 import tempfile
+from collections.abc import Callable
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
 from mpi4py import MPI
 
+from parcast.arrays.library.disk import disk_for
 from parcast.arrays.library.endpoint import Endpoint
 from parcast.arrays.library.session import server_ranks
 from parcast.arrays.measuring.disk_costs import Servers, measured_files
@@ -25,6 +28,7 @@ from parcast.arrays.measuring.message_costs import (
     measured_cycles,
     measured_pauses,
 )
+from parcast.arrays.measuring.turns import Measuring, kinds_of_turns
 from parcast.mpi.messages import MpiChannel
 
 PREFIX: Final = "parcast-array-io-"  # of the folder that servers write in
@@ -78,11 +82,28 @@ def _served(
         made = tempfile.mkdtemp(prefix=PREFIX, dir=task["folder"]) if is_first else None
         place = Path(group.bcast(made))
         try:
-            servers = Servers(number=number, count=count, together=together, share=group.bcast)
+            servers = Servers(
+                number=number,
+                count=count,
+                together=together,
+                share=group.bcast,
+                by_thread=partial(_by_thread, endpoint),
+            )
             files = measured_files(place, servers, rounds=rounds)
             answer["files"] = [
                 [asdict(kind), [asdict(each) for each in accesses]] for kind, accesses in files
             ]
+            measuring = Measuring(
+                endpoint=endpoint,
+                asking=asking,
+                clients=len(clients),
+                servers=servers,
+                folder=place,
+            )
+            large = max((kind for kind, _ in files if not kind.is_sync), key=lambda x: x.size)
+            kinds = kinds_of_turns(large)
+            turns = [measuring.turns(kind) for _ in range(rounds + 1) for kind in kinds]
+            answer["turns"] = [asdict(each) for each in turns[len(kinds) :]]
         finally:
             if is_first:
                 shutil.rmtree(place, ignore_errors=True)
@@ -90,6 +111,15 @@ def _served(
     if is_first:
         asking.leave()
     return answer
+
+
+def _by_thread(endpoint: Endpoint, access: Callable[[], object]) -> float:
+    """Have another thread do something, while this one turns the loop. [s]."""
+    disk = disk_for("double-buffer", endpoint.wake)
+    disk.do(access)
+    endpoint.turn_until(lambda: not disk.under_way)
+    disk.close()
+    return disk.seconds
 
 
 if __name__ == "__main__":

@@ -13,7 +13,7 @@ from parcast.arrays.validating.predicting import Measured
 from parcast.arrays.validating.request import ArrayRequest, Layout
 from parcast.mpi.find import available_cores
 
-ROUNDS: Final = 5  # of each measurement, after one that is discarded
+ROUNDS: Final = 3  # of each measurement, after one that is discarded
 MESSAGES: Final = ("send_startup", "receive_startup", "bandwidth")
 DRY: Final = "dry run of this request"
 COMPUTED: Final = (  # costs that a dry run gives
