@@ -116,6 +116,9 @@ def gathered(
     count = len(batch.server)
     find = costs.servers.find[batch.server] * batch.kinds
     own = ask + receive
+    is_first: Bools = np.zeros(count, dtype=bool)
+    if between is not None and between.is_first is not None:
+        is_first = between.is_first
 
     def delay_of(handling: Array) -> Array:
         late = np.maximum.reduceat(handling - pending - before, first) if len(first) else handling
@@ -127,20 +130,15 @@ def gathered(
     if protocol.rest or protocol.longest_rest:
         # A client waits as long as the server takes, less if other servers ask it meanwhile.
         cycle = find + np.bincount(requests.subchunk, own, count) + delay
-        waited = cycle if between is None else between.cycle(cycle)
-        waited = waited / len(costs.servers.find)
-        if between is not None and between.is_first is not None:
-            waited = np.where(between.is_first, np.inf, waited)
+        waited = (cycle if between is None else between.cycle(cycle)) / len(costs.servers.find)
         asked = np.bincount(requests.subchunk, minlength=count)
         last = 2 * asked / (asked + 1)  # rests of clients that were asked together go on so
-        is_first = False if between is None or between.is_first is None else between.is_first
-        rest = protocol.rest_time(waited) * np.where(is_first, last, 1.0)
+        rest = np.where(is_first, protocol.rest_time(np.inf) * last, protocol.rest_time(waited))
         delay = delay_of(handling + rest[requests.subchunk])
         delay += np.where(delay > 0, protocol.rest_time(delay), 0.0)
     if costs.servers.asks_ahead and between is not None and between.is_overlapped:
         # Clients work on a subchunk while the server takes those before it.
-        is_first = between.is_first
-        delay = np.zeros_like(delay) if is_first is None else np.where(is_first, delay, 0.0)
+        delay = np.where(is_first, delay, 0.0)
     work = own - _wire_of_server(requests, costs)
     return Exchange(
         assembly=find + np.bincount(requests.subchunk, own, count) + delay,

@@ -38,7 +38,7 @@ from parcast.arrays.messages import GROWTH
 UNLIMITED: Final = 1e13  # rate of what takes no time, as flushing a file system in memory [B/s]
 LONG: Final = 1 << 18  # from which the slope of cycles is that of bytes [B]
 SOLVED: Final = 3  # times, startups and the rate in turn, which hardly depend on each other
-HALVINGS: Final = 30
+HALVINGS: Final = 45
 
 
 def figures_of(observed: Observed) -> list[Figure]:
