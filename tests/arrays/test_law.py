@@ -1,5 +1,7 @@
 """The law of a request: values by hand, the equations as loops, limits, and refusals."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import assume, given, settings
@@ -624,3 +626,20 @@ def test_nonblocking_messages_are_the_time_of_the_receiver():
     table = overlaps(chunks, schema_subchunks((64, 64), (1, 1), itemsize=8))
     read = [request_time(table, x, Options(operation="read")) for x in (costs, SP2)]
     assert read[1].assembly[0] - read[0].assembly[0] == pytest.approx(4 * o / 40e6)
+
+
+def test_what_a_rank_exchanges_with_itself_passes_no_link():
+    table = table_of((8, 8), (2, 1), (1, 1))
+    protocol = Protocol(always=True)
+    costs = replace(SP2, protocol=protocol)
+    apart = Placement(clients=[0, 0], servers=[0])
+    own = replace(apart, serving=[1])
+    for operation in ("write", "read"):
+        times = [
+            request_time(table, costs, Options(operation=operation, placement=x))
+            for x in (apart, own)
+        ]
+        size = 8 * 8 * 8 / 2  # of the overlap with client 1, in the calls of the server
+        gained = times[0].assembly[0] - times[1].assembly[0]
+        assert gained >= size / 40e6 * (1 - 1e-9)
+        assert times[1].messages.tolist() == times[0].messages.tolist()
