@@ -2,7 +2,7 @@
 
 Usually that is one array. With `batch`, small arrays share messages [D]: each message carries the
 overlaps of as many arrays of the request as a server gathers in one buffer, equal or not. An array
-of which a server has several subchunks is a batch of its own.
+of which a server has several subchunks is a batch of its own, and so is one that `is_alone`.
 """
 
 from collections.abc import Iterator, Sequence
@@ -49,7 +49,7 @@ def batches(
     for table, arrays in groups:
         number = arrays
         of_server = np.bincount(table.subchunks.server, minlength=servers)
-        if not batch or of_server.max() > 1:
+        if not batch or table.is_alone or of_server.max() > 1:
             yield from waiting.taken()
             yield batch_of(table, number=number)
             continue

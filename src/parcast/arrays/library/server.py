@@ -123,6 +123,7 @@ class Server:
             messages=request.messages,
             subchunks=request.subchunks,
             size=request.size,
+            begun=request.begun,
         )
         self._endpoint.send(self._servers[0], "finished", request.number, request.failure, spent)
 

@@ -108,6 +108,7 @@ class Session:
         self.clients, self.servers = tuple(clients), tuple(servers)
         self._client: Client | None = None
         self._server: Server | None = None
+        self.last_read: Written | None = None  # what the last read took
         roles = self.endpoint.roles
         if rank in servers:
             self._server = Server(
@@ -361,7 +362,7 @@ class Session:
 
         options = {"names": None if names is None else tuple(names), "limit": LIMIT}
         described = Described("read", os.fspath(path), options)
-        Handle(self, client.submit(described, (), laid_out)).wait()
+        self.last_read = Handle(self, client.submit(described, (), laid_out)).wait()
         return targets
 
     def serve(self) -> None:

@@ -20,12 +20,13 @@ from parcast.arrays.measuring.null_file import NOWHERE
 from parcast.arrays.store.chunk_file import ChunkWriter
 from parcast.arrays.store.draft import Draft
 from parcast.arrays.store.durable import MANY
-from parcast.arrays.store.layout import ArraySpec, layout_of
+from parcast.arrays.store.layout import METADATA, ArraySpec, layout_of
 from parcast.arrays.store.reading import open_store
 from parcast.arrays.store.writing import WRITE_OUT, Part, Writer
 
 SUBCHUNK: Final = 1 << 22  # of large files, as the library's default [B]
 SMALL: Final = 1 << 14  # file of one small subchunk [B]
+LONGER: Final = 1 << 17  # of many files [B]
 LARGEST: Final = 1 << 26  # of a file [B]
 SMALLEST: Final = 2 * WRITE_OUT  # of a large file: of it more than half is written out meanwhile
 TRIAL: Final = 1 << 22  # first file, which tells how large others may be [B]
@@ -173,12 +174,18 @@ def encoding(files: Files, values: Array) -> float:
 
 
 def was_read(path: Path, files: Files, servers: Servers) -> tuple[float, float]:
-    """Open a store twice, as client 0 and a server do, and read all files of this server."""
+    """Open a store twice, as client 0 and a server do, and read all files of this server.
+
+    They come from the disk, the metadata from the file cache.
+    """
     began = perf_counter()
     with open_store(path) as store:
         for name in store:
             store[name].shape  # noqa: B018 - which reads its metadata
     catalogue = servers.together(perf_counter() - began)
+    if servers.number == 0:
+        forget(path)
+    servers.together(0.0)
     began = perf_counter()
     with open_store(path) as store:
         for number in range(files.number):
@@ -187,6 +194,19 @@ def was_read(path: Path, files: Files, servers: Servers) -> tuple[float, float]:
                 start = (subchunk * files.subchunk, *files.corner[1:])
                 array.read(start, files.extents(files.subchunk))
     return catalogue, servers.together(perf_counter() - began)
+
+
+def forget(path: Path) -> None:
+    """Have the system take the storage chunks of a store out of its cache."""
+    if not hasattr(os, "posix_fadvise"):
+        return
+    for file in path.rglob("*"):
+        if file.name != METADATA and file.is_file():
+            descriptor = os.open(file, os.O_RDONLY)
+            try:
+                os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
+            finally:
+                os.close(descriptor)
 
 
 def specs_of(files: Files, servers: int) -> list[ArraySpec]:
@@ -225,6 +245,8 @@ def measured_files(
         Files(number=FEW, size=SMALL, subchunk=SMALL, by_thread=True),
         Files(number=SEVERAL, size=SMALL, subchunk=SMALL, by_thread=True),
         Files(number=SEVERAL, size=SMALL, subchunk=SMALL, by_thread=True, dimensions=1),
+        Files(number=FEW, size=LONGER, subchunk=LONGER, by_thread=True),
+        Files(number=SEVERAL, size=LONGER, subchunk=LONGER, by_thread=True),
     ]
     found: dict[Files, list[Access]] = {files: [] for files in kinds}
     for turn in range(rounds + 1):

@@ -13,11 +13,14 @@ encoding) w and of flushing f, and b the draft and commit, each over those of on
 bytes:
 
     R_mem   = S/w, by another thread for `double-buffer`, else between exchanges
-    R       = S/(f + S/R_mem) where the disk is the slower one, else open(S)/f
+    R       = S/(w + f) of a large file, which the system writes out meanwhile
+              of smaller files, of which it does not, S/f of one of 4 MiB
+              of many files, S/(w + f) beyond that of as many small ones
     t_sync  = b + f + w of the small file
-    t_flush = of each subchunk of a file whose subchunks are flushed, less those of bytes
+    t_flush = of each small subchunk of a file whose subchunks are flushed; of such files, R is the
+              slope of w over S, and contains R_mem
     t_file  = (w + f)/files, t_meta = b/(files of all servers)
-    R_read  = S/(time of reading), from the file cache
+    R_read  = S/(time of reading) of a large file, from the disk
 """
 
 from collections.abc import Callable, Iterator
@@ -26,11 +29,11 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from parcast.arrays.measuring.disk_costs import FEW, SEVERAL, SMALL, Files
+from parcast.arrays.library.endpoint import LONGEST_REST, SHORTEST_REST
+from parcast.arrays.measuring.disk_costs import FEW, SEVERAL, SMALL, SUBCHUNK, Files
 from parcast.arrays.measuring.figure import Draw, Figure, figure_of
 from parcast.arrays.measuring.launches import Observed
 from parcast.arrays.messages import GROWTH
-from parcast.arrays.store.writing import WRITE_OUT
 
 UNLIMITED: Final = 1e13  # rate of what takes no time, as flushing a file system in memory [B/s]
 LONG: Final = 1 << 18  # from which the slope of cycles is that of bytes [B]
@@ -69,12 +72,12 @@ class _OfMessages:
         """Rest of a rank that has begun to wait. [s]."""
         cycle = draw(self._cycles["pair", 0])
         noticed = max(cycle / 2 - self._single(draw)[1], 0.0)
-        return max(2 * noticed - GROWTH * cycle / 2, 0.0)
+        return max(2 * noticed - GROWTH * cycle / 2, SHORTEST_REST)
 
     def longest(self, draw: Draw) -> float:
         """Longest rest. [s]."""
         late, soon = draw(self._pauses[max(self._pauses)]), draw(self._pauses[min(self._pauses)])
-        return max(2 * (late - soon), 0.0)
+        return max(2 * (late - soon), LONGEST_REST)
 
     def _slope(self, draw: Draw) -> float:
         """Time of a byte in cycles that follow each other [s/B]."""
@@ -189,9 +192,11 @@ class _OfFiles:
         kinds = [x for x in self._found if not x.is_sync]
         self.small = next(x for x in kinds if x.number == 1 and x.size == SMALL)
         self.large = max(kinds, key=lambda x: x.size)
-        self.synced = min((x for x in self._found if x.is_sync), key=lambda x: x.size)
+        self.medium = next(x for x in kinds if x.number == 1 and x.size == SUBCHUNK)
+        self.synced = sorted((x for x in self._found if x.is_sync), key=lambda x: x.subchunk)
+        self.longer = {x.number: x for x in kinds if x.number > 1 and x.size > SMALL}
         self.few, self.several, self.flat = (
-            next(x for x in kinds if (x.number, x.dimensions) == each)
+            next(x for x in kinds if (x.number, x.dimensions, x.size) == (*each, SMALL))
             for each in ((FEW, 3), (SEVERAL, 3), (SEVERAL, 1))
         )
 
@@ -207,24 +212,47 @@ class _OfFiles:
         """Time of writing without encoding, beyond that of one small file [s]."""
         return self._over("write", files, draw) - self._over("encode", files, draw)
 
-    def cache_rate(self, draw: Draw) -> float:
-        """R_mem. [B/s]."""
-        took = self._copying(self.large, draw)
-        return (self.large.size - self.small.size) / took if took > 0 else UNLIMITED
+    def cache_rate(self, files: Files) -> Callable[[Draw], float]:
+        """R_mem of one file. [B/s]."""
+        size = files.size - self.small.size
+        return lambda draw: _rate(size, self._copying(files, draw))
 
     def write_rate(self, draw: Draw) -> float:
-        """R. [B/s]."""
-        size, flush = self.large.size, self._over("flush", self.large, draw)
-        copying = size / self.cache_rate(draw)
-        if flush <= 0:
-            return UNLIMITED
-        is_slower = flush > WRITE_OUT / size * copying
-        return min(size / (flush + copying) if is_slower else WRITE_OUT / flush, UNLIMITED)
+        """R, where the system writes out meanwhile. [B/s]."""
+        took = self._copying(self.large, draw) + self._over("flush", self.large, draw)
+        return _rate(self.large.size - self.small.size, took)
+
+    def flush_rate(self, draw: Draw) -> float:
+        """R, where it does not. [B/s]."""
+        took = self._over("flush", self.medium, draw)
+        return _rate(self.medium.size - self.small.size, took)
+
+    def rate_of(self, small: Files) -> Callable[[Draw], float]:
+        """R of many files, which contains R_mem. [B/s]."""
+        long = self.longer[small.number]
+
+        def rate(draw: Draw) -> float:
+            each = [
+                self._copying(files, draw) + self._over("flush", files, draw)
+                for files in (small, long)
+            ]
+            return _rate(small.number * (long.size - small.size), each[1] - each[0])
+
+        return rate
+
+    def sync_rate(self, draw: Draw) -> float:
+        """R, where each subchunk is flushed. [B/s]."""
+        short, long = self.synced
+        took = self._each(long, draw) - self._each(short, draw)
+        return _rate(long.subchunk - short.subchunk, took)
+
+    def _each(self, files: Files, draw: Draw) -> float:
+        """Time of writing a subchunk and flushing it. [s]."""
+        return self._copying(files, draw) / files.subchunks
 
     def read_rate(self, draw: Draw) -> float:
         """R_read. [B/s]."""
-        took = self._over("read", self.large, draw)
-        return (self.large.size - self.small.size) / took if took > 0 else UNLIMITED
+        return _rate(self.large.size - self.small.size, self._over("read", self.large, draw))
 
     def synchronise(self, draw: Draw) -> float:
         """t_sync. [s]."""
@@ -234,10 +262,8 @@ class _OfFiles:
 
     def flush(self, draw: Draw) -> float:
         """t_flush. [s]."""
-        files = self.synced
-        copied = (files.subchunks - 1) * files.subchunk / self.cache_rate(draw)
-        took = (self._copying(files, draw) - copied) / files.subchunks
-        return max(took - files.subchunk / self.write_rate(draw), 0.0)
+        short, _ = self.synced
+        return max(self._each(short, draw) - short.subchunk / self.sync_rate(draw), 0.0)
 
     def open_file(self, files: Files) -> Callable[[Draw], float]:
         """t_file of as many files. [s]."""
@@ -318,19 +344,33 @@ class _OfFiles:
         return sum(draw(self._times(self.small, name)) for name in ("catalogue", "read"))
 
 
+def _rate(size: int, seconds: float) -> float:
+    """Give a rate, which has a limit where something takes no time. [B/s]."""
+    return min(size / seconds, UNLIMITED) if seconds > 0 else UNLIMITED
+
+
 def _of_files(observed: Observed) -> Iterator[Figure]:
     """Costs of files."""
     of = _OfFiles(observed)
     every = "on all servers at the same time"
     whole = f"{of.large.size / 1e6:.0f} MB a server"
     yield figure_of("servers.write_rate", "rate", f"{whole}, flushed, {every}", of.write_rate)
-    by_thread = of.cache_rate_of("writes") if observed.turns else of.cache_rate
+    by_thread = of.cache_rate_of("writes") if observed.turns else of.cache_rate(of.large)
     yield figure_of("servers.cache_rate", "rate", f"{whole}, not flushed, {every}", by_thread)
-    how = f"{whole}, from the file cache, {every}"
+    each = f"{of.medium.size / 1e6:.0f} MB a server"
+    how = f"{each}, not flushed, {every}"
+    yield figure_of("small.cache_rate", "rate", how, of.cache_rate(of.medium))
+    yield figure_of("small.write_rate", "rate", f"flush of {each}, {every}", of.flush_rate)
+    for name, files in (("few", of.few), ("many", of.several)):
+        how = f"{files.number} files of {of.longer[files.number].size / 1e3:.0f} kB, {every}"
+        yield figure_of(f"{name}.write_rate", "rate", how, of.rate_of(files))
+    how = f"subchunks flushed one by one, {every}"
+    yield figure_of("sync.write_rate", "rate", how, of.sync_rate)
+    how = f"{whole}, from the disk, {every}"
     yield figure_of("servers.read_rate", "rate", how, of.read_rate)
     how = "draft, flush and commit of one small file"
     yield figure_of("servers.synchronise", "time", how, of.synchronise)
-    yield figure_of("servers.flush", "time", "subchunks flushed one by one", of.flush)
+    yield figure_of("servers.flush", "time", "small subchunks flushed one by one", of.flush)
     how = f"{SEVERAL} small files, flushed together"
     yield figure_of("servers.open_file", "time", how, of.open_file(of.several))
     yield figure_of("few.open_file", "time", f"{FEW} small files", of.open_file(of.few))
@@ -342,8 +382,7 @@ def _of_files(observed: Observed) -> Iterator[Figure]:
         yield figure_of("turn.open_file", "time", how, of.open_file_in_turn)
         how = "exchanging a subchunk while another is written"
         messages = _OfMessages(observed)
-        each = of.interference(messages)
-        yield figure_of("servers.interference", "count", how, each)
+        yield figure_of("servers.interference", "count", how, of.interference(messages))
         how = "reading a subchunk, then sending it to all clients"
         yield figure_of("turn.read_rate", "rate", how, of.read_rate_in_turn(messages))
     how = f"draft and commit of {SEVERAL} small arrays"

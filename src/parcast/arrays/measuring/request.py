@@ -95,7 +95,7 @@ class Request:
     def told(self) -> Described:
         """What the client master goes by."""
         if self.operation == "read":
-            return Described("read", PATH, {"names": None, "limit": self.subchunk})
+            return Described("read", PATH, {"names": None, "limit": LIMIT})
         return self.described(0)
 
     @cached_property

@@ -6,6 +6,9 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, ClassVar, Final
 
+import numpy as np
+
+from parcast.aliases import Array
 from parcast.arrays.costs import Costs
 from parcast.arrays.measuring.dry_run import DryRun, dry_run
 from parcast.arrays.measuring.figure import Figure
@@ -88,17 +91,31 @@ class MeasuredCosts(Result):
         if is_in_turn and len(unit.arrays) == 1:
             file = "turn.open_file"
         folders = len(request.shape) + request.stack - MEASURED
-        return {
-            "cache_rate": self.value("turn.cache_rate" if is_in_turn else "servers.cache_rate"),
+        costs: dict[str, Any] = {
+            "cache_rate": self._rate("turn.cache_rate" if is_in_turn else "servers.cache_rate"),
             "open_file": max(self.value(file) + folders * self.value("files.folder"), 0.0),
             "metadata": self.value("servers.metadata"),
-            "partition": WRITE_OUT if request.file_size() >= WRITE_OUT else NEVER,
+            "partition": WRITE_OUT,
         }
+        unlimited = np.asarray(np.inf)
+        if request.writer == "sync":  # these rates contain that of the file cache
+            costs |= {"write_rate": self._rate("sync.write_rate"), "cache_rate": unlimited}
+        elif request.file_size() < WRITE_OUT and int(request.files.max()) > 1:
+            name = "few.write_rate" if is_few else "many.write_rate"
+            costs |= {"write_rate": self._rate(name), "cache_rate": unlimited, "partition": NEVER}
+        elif request.file_size() < WRITE_OUT:
+            rates = {name: self._rate(f"small.{name}") for name in ("write_rate", "cache_rate")}
+            costs |= {**rates, "partition": NEVER}
+        return costs
+
+    def _rate(self, key: str) -> Array:
+        """Give a rate. [B/s]."""
+        return np.asarray(self.value(key))
 
     def _reading(self) -> dict[str, Any]:
         """Costs of the files of a read: client 0 looks at all arrays, and then each server."""
         return {
-            "read_rate": self.value("turn.read_rate"),
+            "read_rate": min(self.value("servers.read_rate"), self.value("turn.read_rate")),
             "open_file": self.value("read.open_file"),
             "metadata": 2 * self.value("read.metadata"),
         }

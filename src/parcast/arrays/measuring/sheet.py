@@ -14,6 +14,9 @@ TITLES: Final = {
     "few": "servers, 64 files or fewer",
     "turn": "servers, between exchanges",
     "files": "files",
+    "many": "servers, more files",
+    "small": "servers, files below 8 MiB",
+    "sync": "servers, writer sync",
     "read": "reading",
     "messages": "messages",
 }
