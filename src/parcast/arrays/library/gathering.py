@@ -6,6 +6,7 @@ what is a whole subchunk where a client holds it is written from there.
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from math import prod
 from typing import TypeAlias
 
@@ -53,13 +54,23 @@ class Gathering:
             for x in self.overlaps[client]
         )
 
+    @property
+    def is_on_its_way(self) -> bool:
+        """Whether overlaps have not arrived that take memory besides that of the unit."""
+        return any(self._in_a_row(client) is None for client in self.missing)
+
     def room(self, client: int, size: int) -> memoryview | None:
         """Memory for so many bytes of a client, if its overlaps lie in a row as it sends them."""
-        views = list(self._views(client))
-        if len(views) != 1 or views[0].nbytes != size or not views[0].flags.c_contiguous:
+        view = self._in_a_row(client)
+        if view is None or view.nbytes != size:
             return None
         self.received.add(client)
-        return views[0].reshape(-1).view(np.uint8).data
+        return view.reshape(-1).view(np.uint8).data
+
+    def _in_a_row(self, client: int) -> Array | None:
+        """View of the overlaps of a client, if they lie in a row."""
+        views = list(islice(self._views(client), 2))
+        return views[0] if len(views) == 1 and views[0].flags.c_contiguous else None
 
     def take(self, client: int, value: Array) -> None:
         """Put the overlaps of a client where they belong, from their bytes in a row."""
@@ -88,7 +99,7 @@ class Gathering:
 
 
 class Memory:
-    """Memory of units, which is used again: that of the system is slow when it is touched first."""
+    """Memory of units, used again and again: that of the system is slow where it is new."""
 
     def __init__(self) -> None:
         self._free: list[Array] = []

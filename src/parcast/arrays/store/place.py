@@ -271,7 +271,10 @@ def publish(place: Place, draft: Path) -> None:
         os.rename(draft, place.target)
         os.rename(place.aside, old)
     durable.flush_folder(folder)
-    with suppress(OSError), freed_later(old):  # what cannot be removed now, the next writer removes
+    with (
+        suppress(OSError),
+        freed_later(old),
+    ):  # what cannot be removed now, the next writer removes
         remove(old)
 
 
