@@ -14,8 +14,11 @@ from parcast.arrays.subchunks import storage_subchunks
 
 
 def arrays_of(schema: Schema, servers: int) -> list[EqualArrays]:
-    """Arrays of a request for the law; equal ones that the same servers have are one group."""
-    priced = []
+    """Arrays of a request for the law; equal ones that the same servers have are one group.
+
+    There are `servers` of the connection; those that take part are numbered from 0.
+    """
+    servers, priced = len(schema.servers) or servers, []
     for (number, first), count in Counter(schema.shares(servers)).items():
         kind = schema.kinds[number]
         subchunks = storage_subchunks(
