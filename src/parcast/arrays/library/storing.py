@@ -130,11 +130,12 @@ def _require_known(schema: Schema, known: frozenset[str]) -> None:
 def specs_of(schema: Schema) -> list[ArraySpec]:
     """Specify the arrays of a store that is written."""
     dimensions = schema.storage.get("dimensions", {})
-    specs = []
+    specs, known = [], dict[tuple[int, tuple[str, ...]], ArraySpec]()
     for array in schema.arrays:
-        kind = schema.kinds[array.kind]
-        specs.append(
-            ArraySpec(
+        kind, names = schema.kinds[array.kind], tuple(dimensions.get(array.name, ()))
+        equal = known.get((array.kind, names))
+        if equal is None:
+            equal = known[array.kind, names] = ArraySpec(
                 name=array.name,
                 shape=kind.shape,
                 dtype=kind.dtype,
@@ -142,9 +143,9 @@ def specs_of(schema: Schema) -> list[ArraySpec]:
                 subchunk=kind.inner,
                 zstd=schema.storage.get("zstd"),
                 fill=schema.storage.get("fill", 0),
-                dimensions=tuple(dimensions.get(array.name, ())),
+                dimensions=names,
             )
-        )
+        specs.append(equal.renamed(array.name))
     if not schema.stack:
         return specs
     whole = stacked(specs, name=schema.stack)
