@@ -8,7 +8,7 @@ from mpi4py import MPI
 
 from parcast import arrays
 
-N, EVERY, PATH = 240, 100, Path("heat.zarr")
+N, EVERY, PATH = 240, 50, Path("heat.zarr")
 comm, steps = MPI.COMM_WORLD, int(sys.argv[1])
 above = comm.rank - 1 if comm.rank > 0 else MPI.PROC_NULL
 below = comm.rank + 1 if comm.rank < comm.size - 1 else MPI.PROC_NULL

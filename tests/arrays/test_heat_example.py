@@ -30,7 +30,7 @@ def test_it_is_killed_and_restarted_on_other_ranks_with_the_same_bits(
     shutil.copy(PROGRAM, program)
     path = tmp_path / "heat.zarr"
     process = started(program, 10**7, ranks=4)
-    until(lambda: path.exists() and step_of(path) >= 200)
+    until(lambda: path.exists() and step_of(path) >= 100)
     ranks = [
         pid
         for pid in processes_of(process.token)
@@ -41,7 +41,7 @@ def test_it_is_killed_and_restarted_on_other_ranks_with_the_same_bits(
     assert process.returncode != 0
     assert gone(process)
 
-    steps = step_of(path) + 150
+    steps = step_of(path) + 70
     status, out, err = ran(program, steps, ranks=3)
     assert status == 0, err
     assert out.splitlines()[-1] == f"step {steps} is in heat.zarr"
