@@ -9,8 +9,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from parcast.arrays.geometry import Box
 from parcast.arrays.store.draft import Draft
-from parcast.arrays.store.grid import Box
 from parcast.arrays.store.layout import ArraySpec
 from parcast.arrays.store.place import Place, sweep
 from parcast.arrays.store.reading import open_store

@@ -6,9 +6,10 @@ from math import prod
 from pathlib import Path
 from typing import Final
 
+from parcast.arrays.geometry import Box
 from parcast.arrays.store.chunk_file import ChunkReader, length_expected, subchunks_of
 from parcast.arrays.store.codecs import DamageError
-from parcast.arrays.store.grid import Box, Index
+from parcast.arrays.store.grid import Index
 from parcast.arrays.store.layout import METADATA, Layout, label_of
 from parcast.arrays.store.nodes import Node, read_nodes
 from parcast.arrays.store.npy import open_npy
