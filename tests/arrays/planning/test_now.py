@@ -45,6 +45,10 @@ def test_now_is_measured_and_the_plan_is_predicted(planned):
         "8 servers write pieces of up to 1.05 MB at 17.8 MB/s, 481.6 s in all (predicted, costs: "
         "like the IBM SP2 at NASA Ames)"
     )
+    assert said["change"] == (
+        "8 ranks write instead of 64; pieces of up to 1.05 MB instead of 65.5 kB; on blocks of "
+        "1.05 MB of the file; collective calls instead of independent ones"
+    )
     assert said["requests"] == "65.5 kB on average; by length: 100% up to 102 kB"
     assert said["ranks"] == "all 64, equally much"
     assert said["files"] == "1 shared by all ranks"
@@ -111,6 +115,19 @@ def test_files_of_single_ranks_are_counted(tmp_path):
     assert said["now"].startswith("4 ranks write 16 requests of 655 kB on average to 4 files, one")
     assert said["ranks"] == "4 of 4, 1.05 MB to 4.19 MB each"
     assert said["files"] == "4 of one rank"
+    said = facts(
+        parcast.plan_io(darshan=tmp_path / "log.txt", costs=COSTS, servers=[1], subchunk=MIB // 2)
+    )
+    assert said["change"] == (
+        "1 rank writes instead of 4; one shared file, or one for each server, instead of 4"
+    )
+
+
+def test_a_job_that_does_what_is_planned_changes_nothing(tmp_path):
+    counters = writes(400 * MIB, 400) | {"F_VARIANCE_RANK_BYTES": 0.0}
+    path = log_of(tmp_path / "log.txt", [("POSIX", -1, 1, "/x", counters)], ranks=4)
+    said = facts(parcast.plan_io(darshan=path, costs=COSTS, servers=[4]))
+    assert said["change"] == "nothing: the job does nearly what is planned"
 
 
 def test_few_ranks_of_a_shared_file_are_found_by_the_variance(tmp_path):

@@ -14,6 +14,7 @@ from parcast.words import counted, rounded
 MOST: Final = 1 << 36  # bytes of one array that is planned: larger ones become several equal [B]
 NEARLY_ALL: Final = 0.9  # of the requests, which have one length [1]
 NEARLY_EQUAL: Final = 0.99  # of the ranks [1]
+MUCH: Final = 1.5  # times more or less, from which a plan changes something [1]
 FEW: Final = 3  # ranges of lengths that are listed
 OTHER: Final[Mapping[Operation, Operation]] = {"read": "write", "write": "read"}
 
@@ -74,6 +75,33 @@ def now_facts(job: JobIo, operation: Operation) -> Iterator[Fact]:
         share = percent(min(module.slowest / job.run_time, 1.0))
         meta = f"I/O of the slowest rank {seconds}, {share} of the run; {meta}"
     yield Fact("time", meta)
+
+
+def changes(job: JobIo, operation: Operation, servers: int, buffer: int) -> str:
+    """Say what a plan of so many servers, and pieces of `buffer` bytes [B], does otherwise."""
+    module = job.main(operation)
+    own = accesses_of(job, operation)
+    known = module.ranks(operation, job.ranks)
+    parts = []
+    if known is not None and not 1 / MUCH < known / servers < MUCH:
+        verb = f"{operation}s" if servers == 1 else operation
+        parts.append(f"{counted(servers, 'rank')} {verb} instead of {round(known)}")
+    if own.mean < buffer / MUCH:
+        piece, mean = format_quantity(buffer, "size"), format_quantity(own.mean, "size")
+        parts.append(f"pieces of up to {piece} instead of {mean}")
+    if module.name == "POSIX":
+        total = module.read.requests + module.write.requests
+        if 2 * module.unaligned > total and module.alignment:
+            block = format_quantity(module.alignment, "size")
+            parts.append(f"on blocks of {block} of the file")
+    program = job.modules.get("MPI-IO")
+    if program is not None:
+        calls = program.accesses(operation)
+        if 2 * calls.calls.get("independent", 0) > calls.requests:
+            parts.append("collective calls instead of independent ones")
+    if (count := own.count_files("one")) > MUCH * servers:
+        parts.append(f"one shared file, or one for each server, instead of {count:,}")
+    return "; ".join(parts) or "nothing: the job does nearly what is planned"
 
 
 def now_document(job: JobIo, operation: Operation) -> dict[str, Any]:

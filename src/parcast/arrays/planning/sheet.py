@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from parcast.arrays.planning.now import now_facts
+from parcast.arrays.planning.now import changes, now_facts
 from parcast.arrays.planning.reasons import NOTICED, range_text, schema_text
 from parcast.arrays.planning.result import Compared, Plan, RequestPlan
 from parcast.arrays.planning.settings import NAMES
@@ -114,6 +114,8 @@ def _facts(result: RequestPlan) -> Iterator[Fact]:
         now, *details = now_facts(result.now, result.options.operation)
         yield now
         yield Fact("planned", _planned(result))
+        operation = result.options.operation
+        yield Fact("change", changes(result.now, operation, result.best.servers, result.buffer))
         yield from details
     if result.compared is not None:
         yield Fact("compared", _compared(result.best, result.compared))
