@@ -171,6 +171,19 @@ def test_a_run_that_fails_names_its_checkpoint(tmp_path, monkeypatch):
         package.run_kernel("stencil", **asked | {"checkpoint": tmp_path / "other.zarr"})
 
 
+def test_a_run_that_is_interrupted_names_its_checkpoint(parcast, tmp_path, monkeypatch):
+    path = tmp_path / "heat.zarr"
+
+    def run_kernel(*_, **__):
+        alone(seed=0, steps=7, checkpoint=path)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("parcast.kernels.run.run_kernel", run_kernel)
+    said = parcast("run", "stencil", "-n", N, "--checkpoint", path)
+    assert (said.status, said.out) == (130, "")
+    assert f"parcast: {path} has step 7: go on from it with --restart" in said.err
+
+
 # What is refused
 
 

@@ -45,7 +45,7 @@ class Accesses:
     size: int = 0  # [B]
     requests: int = 0
     consecutive: int = 0  # requests that begin where the one before of the rank ended
-    sequential: int = 0  # requests beyond where the one before began
+    sequential: int = 0  # requests that begin beyond the end of the one before
     sizes: dict[str, int] = field(default_factory=dict)  # requests by the names of BINS
     calls: dict[str, int] = field(default_factory=dict)  # of MPI-IO, by the names of CALLS
     shared_size: int = 0  # in files that all ranks share [B]

@@ -22,7 +22,7 @@ from parcast.cli.outputs import TABLES, Outputs, print_pieces, write_answer
 from parcast.cli.parts import with_parts
 from parcast.cli.screen import Progress, page_of_stdout, show, show_sheet
 from parcast.errors import ParameterError, RunFailed
-from parcast.kernels.course import NAMES, mesh_of, read_checkpoint
+from parcast.kernels.course import NAMES, how_to_go_on, mesh_of, read_checkpoint
 from parcast.kernels.registry import KERNELS, kernel_named
 from parcast.version import __version__
 
@@ -183,7 +183,10 @@ def run_program(
     ended: list[Run] = []
     try:
         _run(name, n, ranks, options, ended)
-    except (RunFailed, KeyboardInterrupt):
+    except (RunFailed, KeyboardInterrupt) as stop:
+        text = how_to_go_on(options.get("checkpoint"))
+        if text and isinstance(stop, KeyboardInterrupt):  # a failure has said so
+            click.echo(f"parcast: {text}", err=True)
         if ended:
             _give(_document(ended, name, n, ranks, options), ended, outputs.of_part())
         raise

@@ -15,7 +15,14 @@ from math import prod
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Self
 
-from parcast.errors import Argument, FileProblems, ParameterError, Problem, as_whole
+from parcast.errors import (
+    Argument,
+    FileProblems,
+    ParameterError,
+    ParcastError,
+    Problem,
+    as_whole,
+)
 from parcast.units import shown
 
 if TYPE_CHECKING:
@@ -95,6 +102,17 @@ def read_checkpoint(path: str | os.PathLike[str]) -> Checkpoint:
         advice = "Give a path that --checkpoint has written."
         raise FileProblems(os.fspath(path), [Problem(message=f"{must} {advice}")])
     return found
+
+
+def how_to_go_on(path: str | None) -> str:
+    """Say where a run that did not end can be taken up again; nothing if it cannot."""
+    if path is None or not os.path.lexists(path):
+        return ""
+    try:
+        known = read_checkpoint(path)
+    except (ParcastError, OSError):
+        return ""
+    return f"{path} has step {known.step}: go on from it with --restart, restart=."
 
 
 def _checkpoint_in(store: "Store") -> Checkpoint | None:

@@ -12,15 +12,8 @@ from os import PathLike
 from pathlib import Path
 from typing import Final
 
-from parcast.errors import (
-    ParameterError,
-    ParcastError,
-    RunFailed,
-    as_number,
-    as_whole,
-    require,
-)
-from parcast.kernels.course import Course, read_checkpoint, settled
+from parcast.errors import ParameterError, RunFailed, as_number, as_whole, require
+from parcast.kernels.course import Course, how_to_go_on, settled
 from parcast.kernels.kernel import Kernel, Run
 from parcast.kernels.registry import kernel_named
 from parcast.kernels.worker import Task, memory_refusal, whole_size
@@ -236,15 +229,9 @@ def _naming_the_checkpoint(path: str | None) -> Iterator[None]:
     try:
         yield
     except RunFailed as failure:
-        if path is None or not os.path.lexists(path):
-            raise
-        try:
-            known = read_checkpoint(path)
-        except (ParcastError, OSError):
-            raise failure from None
-        raise RunFailed(
-            f"{failure} {path} has step {known.step}: go on from it with --restart, restart=."
-        ) from failure
+        if text := how_to_go_on(path):
+            raise RunFailed(f"{failure} {text}") from failure
+        raise
 
 
 def _counts(ranks: int | Iterable[int]) -> list[int]:
