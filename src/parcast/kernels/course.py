@@ -62,10 +62,6 @@ class Course:
         mesh = document["mesh"]
         return cls(**{**document, "mesh": None if mesh is None else tuple(mesh)})
 
-    def to_document(self) -> dict[str, Any]:
-        """Give its fields."""
-        return asdict(self)
-
     @property
     def is_default(self) -> bool:
         """Whether nothing was asked for but a number of steps."""
@@ -258,7 +254,7 @@ def write_checkpoint(
     start: tuple[int, int],
     values: "NDArray[np.float64]",
 ) -> None:
-    """Write the box of the array that each rank holds; all ranks call it.
+    """Write the box of the array that each rank of `comm` holds, None without MPI; all call it.
 
     The connection lasts for this request only: a rank that fails between two checkpoints ends
     the others as it does without them.
@@ -268,7 +264,7 @@ def write_checkpoint(
 
     assert course.checkpoint is not None
     held = Boxes([(start, values)], (belongs.n, belongs.n), "float64")
-    with connect(_ranks(comm), servers=course.servers or 1) as io:
+    with connect(comm, servers=course.servers or 1) as io:
         io.write(
             course.checkpoint,
             {ARRAY: held},
@@ -279,15 +275,10 @@ def write_checkpoint(
 
 
 def read_inside(comm: Any, course: Course, n: int, mesh: tuple[int, ...]) -> "NDArray[np.float64]":
-    """Read the points inside the plate that this rank has on a mesh; all ranks call it."""
+    """Read the points inside the plate that this rank of `comm` has on a mesh; all call it."""
     from parcast.arrays.library.session import connect
 
     assert course.restart is not None
-    with connect(_ranks(comm), servers=course.servers or 1) as io:
+    with connect(comm, servers=course.servers or 1) as io:
         box = ((1, 1), (n - 2, n - 2))
         return io.read(course.restart, [ARRAY], mesh=mesh, box=box)[ARRAY]
-
-
-def _ranks(comm: Any) -> Any:
-    """Ranks as the library takes them: None where there is one, without MPI."""
-    return comm if hasattr(comm, "Dup") else None
