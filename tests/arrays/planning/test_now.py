@@ -53,6 +53,7 @@ def test_now_is_measured_and_the_plan_is_predicted(planned):
     assert said["ranks"] == "all 64, equally much"
     assert said["files"] == "1 shared by all ranks"
     assert said["MPI-IO"] == "131,072 independent requests of 65.5 kB on average"
+    assert said["also"] == "12.3 kB in 150 requests of STDIO"
     assert said["time"] == (
         "I/O of the slowest rank 24.5 s, 40% of the run; metadata 6% of the I/O time of all ranks"
     )
@@ -68,6 +69,9 @@ def test_the_document_has_now_beside_all_that_there_was(planned):
     assert (now["ranks"], now["accessing_ranks"], now["operation"]) == (64, 64.0, "write")
     assert now["rate_B_per_s"] == pytest.approx((8 << 30) / 24.5)
     assert (now["sequential"], now["unaligned"]) == (131008 / 131072, 122880 / 131072)
+    assert now["modules"]["STDIO"] == {
+        "read_bytes": 0, "reads": 0, "written_bytes": 12288, "writes": 150,
+    }  # fmt: skip
     assert now["mpi_io"]["independent"] == sum(now["request_sizes"].values()) == 131072
 
 
@@ -123,6 +127,13 @@ def test_files_of_single_ranks_are_counted(tmp_path):
     )
 
 
+def test_what_the_job_does_the_other_way_is_not_planned(tmp_path):
+    counters = writes(MIB, 4) | {"READS": 2, "BYTES_READ": 3 * MIB}
+    path = log_of(tmp_path / "log.txt", [("POSIX", -1, 1, "/x", counters)])
+    said = facts(parcast.plan_io(darshan=path, costs=COSTS))
+    assert said["also"] == "the job reads 3.15 MB, which is not planned"
+
+
 def test_a_job_that_does_what_is_planned_changes_nothing(tmp_path):
     counters = writes(400 * MIB, 400) | {"F_VARIANCE_RANK_BYTES": 0.0}
     path = log_of(tmp_path / "log.txt", [("POSIX", -1, 1, "/x", counters)], ranks=4)
@@ -157,6 +168,7 @@ def test_reads_are_planned_if_asked_for(tmp_path):
     path = log_of(tmp_path / "log.txt", [("STDIO", 0, 1, "/x", reads)])
     result = parcast.plan_io(darshan=path, costs=COSTS, operation="read")
     said = facts(result)
+    assert "also" not in said
     assert said["now"].startswith("1 rank reads 8 requests of 1.05 MB on average from 1 file at")
     assert said["planned"].startswith("8 servers read pieces")
     assert result.to_document()["now"]["sequential"] is None

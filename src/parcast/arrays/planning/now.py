@@ -69,6 +69,8 @@ def now_facts(job: JobIo, operation: Operation) -> Iterator[Fact]:
         kinds = (f"{count:,} {kind}" for kind, count in calls.calls.items() if count)
         size = format_quantity(calls.mean, "size")
         yield Fact("MPI-IO", f"{', '.join(kinds)} requests of {size} on average")
+    if other := "; ".join(_others(job, module, operation)):
+        yield Fact("also", other)
     meta = f"metadata {percent(module.metadata_share)} of the I/O time of all ranks"
     if module.slowest > 0 and job.run_time > 0:
         seconds = format_quantity(module.slowest, "time")
@@ -138,8 +140,31 @@ def now_document(job: JobIo, operation: Operation) -> dict[str, Any]:
         "rate_B_per_s": module.rate or None,
         "io_time_s": module.slowest,
         "metadata_share": module.metadata_share,
+        "modules": {
+            name: {
+                "read_bytes": each.read.size,
+                "reads": each.read.requests,
+                "written_bytes": each.write.size,
+                "writes": each.write.requests,
+            }
+            for name, each in job.modules.items()
+        },
         "mpi_io": {} if program is None else dict(program.accesses(operation).calls),
     }
+
+
+def _others(job: JobIo, main: Module, operation: Operation) -> Iterator[str]:
+    """Say what else the job reads and writes."""
+    for name, module in job.modules.items():
+        own = module.accesses(operation)
+        if name not in (main.name, "MPI-IO") and own.size:
+            size = format_quantity(own.size, "size")
+            yield f"{size} in {counted(own.requests, 'request')} of {name}"
+    other = OTHER[operation]
+    back = job.main(other).accesses(other).size
+    if back:
+        size = format_quantity(back, "size")
+        yield f"the job {'reads' if other == 'read' else 'writes'} {size}, which is not planned"
 
 
 def _headline(job: JobIo, module: Module, own: Accesses, operation: Operation) -> str:
