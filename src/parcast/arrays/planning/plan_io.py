@@ -32,6 +32,10 @@ TYPES: Final = (  # of elements, which arrays on disk can have
     *("float16", "float32", "float64", "complex64", "complex128"),
 )
 NEAR: Final = 0.9  # of the bytes of a log, which a plan for them has at least [1]
+NO_SHAPE: Final = (
+    "The shape of arrays is not in a log: its bytes are planned in equal blocks of the clients. "
+    "Give the shape and the mesh of the program: --shape SHAPE --clients MESH, shape=, clients=."
+)
 ILLUSTRATIVE: Final = (
     "No costs of a machine were given: the times are those of an illustrative one, {}, with a "
     "file system of {} for each server. Give the costs of yours: --costs PATH, costs=."
@@ -174,7 +178,7 @@ def plan_io(
     within = WITHIN if within is None else within
     planned = request(servers=servers, objective=objective, within=within)
     compared = None if compare is None else _compared(compare, chunks.clients, request)
-    notes = (*notes, *_notes_of(job, planned))
+    notes = (*notes, *_notes_of(job, planned, has_shape=shape is not None))
     return replace(planned, machine=machine, notes=notes, now=job, compared=compared)
 
 
@@ -216,10 +220,12 @@ def _request_of(
     return numbers_of("shape", shape, examples["shape"]), mesh, 1
 
 
-def _notes_of(job: JobIo | None, planned: RequestPlan) -> Iterator[str]:
+def _notes_of(job: JobIo | None, planned: RequestPlan, *, has_shape: bool) -> Iterator[str]:
     """Say where a log and the request that is planned differ."""
     if job is None:
         return
+    if not has_shape:
+        yield NO_SHAPE
     if job.ranks != planned.clients:
         yield (
             f"The log is of {job.ranks} ranks, the plan of {planned.clients} clients. "
