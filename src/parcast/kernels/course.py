@@ -144,7 +144,7 @@ def settled(
             given,
             must=f"be left out for {program}, which has no time steps",
             got=shown(getattr(course, given)),
-            hint="stencil has some.",
+            hint="Of the programs, stencil has time steps.",
         )
     steps = time_steps if course.steps is None else course.steps
     as_whole("steps", steps, least=1, hint="Count time steps from 1.")

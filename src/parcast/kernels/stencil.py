@@ -166,7 +166,7 @@ def work(ledger: Ledger, state: State) -> Plate:
     inside = rows * columns
     sent = NUMBER * (state.old.shape[1] + (rows if state.mesh[1] > 1 else 0))
     kept = NUMBER * (rows * state.n if state.file is not None else state.values.size)
-    room = np.empty((4, _largest_tile(state.n)))
+    room = np.empty((4, _largest_tile(state.old.shape[1])))
     changes = []
     for step in range(course.first + 1, steps + 1):
         with region("halo", kind="halo", volume=sent):
