@@ -302,6 +302,7 @@ def test_what_cannot_be_planned_is_refused(changes, says):
         ("servers=4 mesh=2x1x2", 4, (2, 1, 2), 1 << 20),
         ("num_iotasks = 400, stride = 1", 24, (24, 1, 1), 1 << 20),
         ("&pio_inparm\n pio_numiotasks = -99\n pio_stride = 6 ! of 24\n/", 4, (4, 1, 1), 1 << 20),
+        ("pio_numiotasks = -99 pio_stride = -99", 4, (4, 1, 1), None),
         ('<parameter key="NumAggregators" value="6"/>', 6, (6, 1, 1), 1 << 20),
         (
             "write_groups: 2\nwrite_tasks_per_group: 6\n#write_tasks_per_group: 9",

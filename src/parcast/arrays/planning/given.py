@@ -1,7 +1,8 @@
 """Settings that a run has today, as a number of I/O servers: hints of ROMIO, namelists of PIO, ...
 
 Names of other libraries are found in any text: "cb_nodes=4", a file of hints, a namelist, the
-`model_configure` of UFS, the XML of ADIOS2. What begins with # or ! is a comment.
+`model_configure` of UFS, the XML of ADIOS2. What begins with # or ! is a comment. A number of I/O
+tasks below 0 follows from the stride, as `shr_pio_mod.F90` of CMEPS has it [S].
 """
 
 import os
@@ -29,6 +30,7 @@ SETTING: Final = re.compile(
     re.IGNORECASE,
 )
 PIO: Final = ("num_iotasks", "pio_numiotasks", "pio_numtasks")  # some of the clients
+DEFAULT_TASKS: Final = 4  # where CESM finds both the number of tasks and the stride below 0 [S]
 LARGEST: Final = 1 << 20  # of a file with settings [B]
 EXAMPLE: Final = "Write for example cb_nodes=4, or name a file of hints or a namelist."
 
@@ -80,8 +82,9 @@ def given_setting(text: str | os.PathLike[str], clients: int) -> Given:
         return {name: value for name, value in values.items() if value > 0}
 
     counts, strides = numbers(SERVERS), list(numbers(STRIDES).values())
-    if not counts and strides:
-        counts = {"stride": max(clients // strides[0], 1)}
+    if not counts and any(name in found for name in (*PIO, *STRIDES)):
+        stride = strides[0] if strides else max(clients // DEFAULT_TASKS, 1)
+        counts = {"stride": max(clients // stride, 1)}
     if len(set(counts.values())) != 1:
         got = ", ".join(f"{key} {count}" for key, count in counts.items())
         raise ParameterError(
