@@ -1,5 +1,6 @@
 """Plans of writes: what they choose, that servers keep to them, and what is refused."""
 
+import re
 from dataclasses import replace
 from itertools import product
 from pathlib import Path
@@ -67,7 +68,8 @@ def test_servers_do_what_the_plan_has_priced(ran, tmp_path, ranks, servers, kind
     assert len({(tmp_path / f"plans-{i}").read_text() for i in range(clients)}) == 1
     for i in range(clients):
         text = (tmp_path / f"odd-{i}").read_text()
-        assert text.startswith("All clients must give the same options: client ")
+        assert re.match("All clients must give the same (options|plan): client ", text)
+        assert '"auto"' in text
     assert not (tmp_path / "odd.zarr").exists()
 
 
@@ -140,6 +142,17 @@ def test_a_plan_made_before_the_job_is_kept_to(tmp_path):
     with open_store(tmp_path / "u") as store:
         assert store["u"].subchunk == (2, 20, 40)
         assert np.array_equal(store["u"].read(), values)
+
+
+def test_what_a_call_wants_is_said_in_words():
+    assert repr(AUTO) == '"auto"'
+    assert repr(Wanted.of("auto", 4096, "sync", "a.toml")) == (
+        '"auto" by a.toml, subchunks of 4096 B, sync'
+    )
+    before = plan_io((64, 64), (2, 2), servers=[4], costs=COSTS)
+    assert repr(Wanted.of(before, None, None, None)) == (
+        f"4 servers as 2x2 in {before.best.time:.4g} s, subchunks of 1048576 B, write-behind"
+    )
 
 
 def refusals(folder):

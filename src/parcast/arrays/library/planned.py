@@ -73,6 +73,16 @@ class Wanted:
     given: tuple[int, Point, float] | None = None  # servers, mesh and time of a plan made before
     costs: str = ""  # of the connection: the file, if there is one
 
+    def __repr__(self) -> str:
+        """Say it as messages do, all of it: clients are compared by it."""
+        if self.given is None:
+            text = f'"auto"{" by " * bool(self.costs)}{self.costs}'
+        else:
+            count, mesh, time = self.given
+            text = f"{count} servers as {'x'.join(map(str, mesh)) or 'rows'} in {time:.4g} s"
+        sizes = "" if self.subchunks == SUBCHUNKS else f", subchunks of {self.subchunks[0]} B"
+        return text + sizes + ("" if self.writers == WRITERS else f", {self.writers[0]}")
+
     @classmethod
     def of(cls, plan: object, subchunk: int | None, writer: Writer | None, costs: Any) -> Self:
         """Take what was given; a plan leaves nothing to choose."""
