@@ -37,9 +37,8 @@ Reading is the mirror image [R]: the server packs and sends one overlap after th
 
 with t_ext of the server; and after its last subchunk the last client receives and unpacks.
 
-A message may carry the overlaps of several arrays [D]: then times of bytes and runs are those of
-all of them, t_find and t_bnd count once for those that are equal, and all other times once; even
-whole chunks are packed.
+A message may carry the overlaps of several equal arrays [D]: then times of bytes and runs are
+those of all of them, and all other times count once; even whole chunks are packed.
 """
 
 from dataclasses import dataclass
@@ -114,7 +113,7 @@ def gathered(
     pending = _total(ask, first, of) - _running(ask, first, of)
     before = _running(receive, first, of) - receive
     count = len(batch.server)
-    find = costs.servers.find[batch.server] * batch.kinds
+    find = costs.servers.find[batch.server]
     own = ask + receive
     is_first: Bools = np.zeros(count, dtype=bool)
     if between is not None and between.is_first is not None:
@@ -205,7 +204,7 @@ def scattered(
     is_late = costs.protocol.nonblocking or not overlap_rendezvous
     arrival = sides.on_wire + (in_call if is_late else 0.0)
     count = len(batch.server)
-    find = costs.servers.find[batch.server] * batch.kinds
+    find = costs.servers.find[batch.server]
     last = np.zeros(count)
     last[requests.subchunk] = arrival + sides.client_software + unpack  # the last one stays
     busy = np.bincount(requests.subchunk, work, count)

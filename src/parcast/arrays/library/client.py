@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import prod
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -13,6 +13,9 @@ from parcast.arrays.library.endpoint import Endpoint
 from parcast.arrays.library.gathering import inside, joined
 from parcast.arrays.library.schema import Operation, Stored
 from parcast.errors import ParcastError, RunFailed
+
+if TYPE_CHECKING:
+    from parcast.arrays.library.planned import WritePlan
 
 Boxes: TypeAlias = tuple[Box, ...]
 
@@ -54,6 +57,7 @@ class Job:
     has_ended: bool = False
     failure: ParcastError | None = None
     spent: tuple[Spent, ...] = ()
+    plan: "WritePlan | None" = None
 
     @property
     def is_done(self) -> bool:
@@ -178,9 +182,15 @@ class Client:
         described = Described("read", "", {}, wanted, refusal)
         self.endpoint.send(self.master, "describe", number, self.number, described)
 
-    def _end(self, number: int, failure: ParcastError | None, spent: tuple[Spent, ...]) -> None:
+    def _end(
+        self,
+        number: int,
+        failure: ParcastError | None,
+        spent: tuple[Spent, ...],
+        plan: "WritePlan | None" = None,
+    ) -> None:
         job = self.jobs[number]
-        job.has_ended, job.failure, job.spent = True, failure, spent
+        job.has_ended, job.failure, job.spent, job.plan = True, failure, spent, plan
         self._forget(job)
 
     def _forget(self, job: Job) -> None:

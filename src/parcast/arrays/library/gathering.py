@@ -6,6 +6,7 @@ what is a whole subchunk where a client holds it is written from there.
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from math import prod
 from typing import TypeAlias
 
@@ -39,6 +40,7 @@ class Gathering:
     missing: set[int]  # clients whose overlaps have not arrived
     base: int = 0  # rows of the arrays that clients do not know of
     memory: Array | None = None  # that the buffers lie in, one after the other
+    stacked: Array | None = None  # the same, of a unit of one subchunk: all of its arrays
     received: set[int] = field(default_factory=set)  # clients whose overlaps arrive in place
 
     @property
@@ -53,13 +55,23 @@ class Gathering:
             for x in self.overlaps[client]
         )
 
+    @property
+    def is_on_its_way(self) -> bool:
+        """Whether overlaps have not arrived that take memory besides that of the unit."""
+        return any(self._in_a_row(client) is None for client in self.missing)
+
     def room(self, client: int, size: int) -> memoryview | None:
         """Memory for so many bytes of a client, if its overlaps lie in a row as it sends them."""
-        views = list(self._views(client))
-        if len(views) != 1 or views[0].nbytes != size or not views[0].flags.c_contiguous:
+        view = self._in_a_row(client)
+        if view is None or view.nbytes != size:
             return None
         self.received.add(client)
-        return views[0].reshape(-1).view(np.uint8).data
+        return view.reshape(-1).view(np.uint8).data
+
+    def _in_a_row(self, client: int) -> Array | None:
+        """View of the overlaps of a client, if they lie in a row."""
+        views = list(islice(self._views(client), 2))
+        return views[0] if len(views) == 1 and views[0].flags.c_contiguous else None
 
     def take(self, client: int, value: Array) -> None:
         """Put the overlaps of a client where they belong, from their bytes in a row."""
@@ -69,7 +81,8 @@ class Gathering:
         begin = 0
         views = list(self._views(client))
         if len(views) == 1 and views[0].nbytes == self.size:
-            self.buffers = [[value.view(views[0].dtype).reshape(views[0].shape)]]
+            whole = value.view(views[0].dtype).reshape(views[0].shape)
+            self.buffers = self._cut(whole)
             return
         for view in views:
             end = begin + view.nbytes
@@ -81,14 +94,43 @@ class Gathering:
         return joined(list(self._views(client)))
 
     def _views(self, client: int) -> Iterator[Array]:
-        for own in self.buffers:
-            for x in self.overlaps[client]:
+        """Views of the overlaps of a client, in the order in which it sends them."""
+        own = self.overlaps[client]
+        if self.stacked is not None and len(own) == 1:  # one for all arrays
+            origin = self.unit.subchunks[0].start
+            yield inside(
+                self.stacked, (0, *origin), (0, *own[0].start), (len(self.stacked), *own[0].count)
+            )
+            return
+        for buffers in self.buffers:
+            for x in own:
                 origin = self.unit.subchunks[x.subchunk].start
-                yield inside(own[x.subchunk], origin, x.start, x.count)
+                yield inside(buffers[x.subchunk], origin, x.start, x.count)
+
+    def _cut(self, whole: Array) -> list[list[Array]]:
+        """Buffers of the arrays of a unit of one subchunk."""
+        self.stacked = whole.reshape(-1, *self.unit.subchunks[0].count)
+        return [[each] for each in self.stacked]
+
+    def lay_out(self, memory: Array, dtype: str) -> None:
+        """Give the subchunks of the unit memory, one after the other."""
+        self.memory = memory
+        item = np.dtype(dtype).itemsize
+        sizes = [prod(subchunk.count) * item for subchunk in self.unit.subchunks]
+        whole = memory[: sum(sizes) * len(self.unit.arrays)].view(dtype)
+        if len(sizes) == 1:
+            self.buffers = self._cut(whole)
+            return
+        starts = np.cumsum([0, *sizes])[:-1] // item
+        for array in whole.reshape(len(self.unit.arrays), -1):
+            parts = zip(starts, self.unit.subchunks, strict=True)
+            self.buffers.append(
+                [array[at : at + prod(x.count)].reshape(x.count) for at, x in parts]
+            )
 
 
 class Memory:
-    """Memory of units, which is used again: that of the system is slow when it is touched first."""
+    """Memory of units, used again and again: that of the system is slow where it is new."""
 
     def __init__(self) -> None:
         self._free: list[Array] = []
@@ -121,23 +163,10 @@ class Overlaps:
                 overlaps.setdefault(x.client, []).append(Overlap(i, x.part, x.start, x.count))
         begun = Gathering(number, unit, overlaps, [], set(overlaps), self._kind.base)
         if is_filled and overlaps:
-            self._lay_out(begun)
+            sizes = (self._kind.item * prod(subchunk.count) for subchunk in unit.subchunks)
+            memory = self._memory.taken(sum(sizes) * len(unit.arrays))
+            begun.lay_out(memory, self._kind.dtype)
         return begun
-
-    def _lay_out(self, begun: Gathering) -> None:
-        """Give the subchunks of a unit memory, one after the other."""
-        shapes = [subchunk.count for subchunk in begun.unit.subchunks]
-        sizes = [prod(shape) * self._kind.item for shape in shapes]
-        begun.memory = self._memory.taken(sum(sizes) * len(begun.unit.arrays))
-        begin = 0
-        for _ in begun.unit.arrays:
-            own = []
-            for shape, size in zip(shapes, sizes, strict=True):
-                own.append(
-                    begun.memory[begin : begin + size].view(self._kind.dtype).reshape(shape)
-                )
-                begin += size
-            begun.buffers.append(own)
 
 
 def inside(values: Array, origin: Point, start: Point, count: Point) -> Array:

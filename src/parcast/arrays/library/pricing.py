@@ -5,9 +5,8 @@ the messages, subchunks and bytes of the law are those of a run.
 """
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
-from itertools import pairwise
+from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 
@@ -18,56 +17,24 @@ from parcast.arrays.library.schema import Kind, Schema
 from parcast.arrays.overlaps import overlaps
 from parcast.arrays.subchunks import Subchunks, storage_subchunks
 
-Key = tuple[int, int]  # kind of an array, and the server of its first storage chunk
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Held:
-    """What one server has of equal arrays."""
-
-    kind: Kind
-    number: int  # of arrays
-    subchunks: Subchunks  # of each
-    is_alone: bool  # whether the arrays before and after it have other subchunks on this server
-
 
 def arrays_of(schema: Schema, servers: int) -> list[EqualArrays]:
-    """Arrays of a request for the law, those of each server by themselves.
+    """Arrays of a request for the law; equal ones that the same servers have are one group.
 
-    Servers work independently: each fills its messages with as many arrays as it has room for. Of
-    an array that goes in one message, what a server has is one subchunk.
+    There are `servers` of the connection; those that take part are numbered from 0. Each fills its
+    messages with as many arrays as it has room for: where that differs, the arrays of a server are
+    a group by themselves. What a server has of an array that goes in one message is one subchunk.
     """
-    priced = []
-    for held in held_by_servers(schema, servers):
-        own = held.subchunks
-        if schema.is_batched and own.size.sum() <= schema.limit:
-            own = _joined(own)
-        table = overlaps(held.kind.held, own)
-        priced.append(EqualArrays(replace(table, is_alone=held.is_alone), held.number))
-    return priced
+    return [
+        EqualArrays(overlaps(kind.held, part), number)
+        for kind, subchunks, number in _held(schema, servers)
+        for part in (_parts(subchunks, schema.limit) if schema.is_batched else [subchunks])
+    ]
 
 
 def subchunks_of(schema: Schema, servers: int) -> int:
     """Count the subchunks of all servers in a request, each by itself."""
-    return sum(x.number * len(x.subchunks.server) for x in held_by_servers(schema, servers))
-
-
-def held_by_servers(schema: Schema, servers: int) -> Iterator[Held]:
-    """Give what each server has of each of the different arrays, servers in order."""
-    shares = schema.shares(servers)
-    counts = Counter(shares)
-    every = {key: _subchunks(schema.kinds[key[0]], key[1], servers) for key in counts}
-    for server in range(servers):
-        own = {key: x.at(x.server == server) for key, x in every.items()}
-        keys = [key for key, subchunks in own.items() if len(subchunks.server)]
-        is_alone = _is_alone(shares, keys)
-        for key in keys:
-            yield Held(
-                kind=schema.kinds[key[0]],
-                number=counts[key],
-                subchunks=own[key],
-                is_alone=is_alone,
-            )
+    return sum(number * len(each.server) for _, each, number in _held(schema, servers))
 
 
 def options_of(schema: Schema) -> Options:
@@ -85,23 +52,32 @@ def options_of(schema: Schema) -> Options:
     )
 
 
-def _subchunks(kind: Kind, first: int, servers: int) -> Subchunks:
-    """Subchunks of an array on all servers."""
-    return storage_subchunks(
-        kind.shape,
-        kind.chunk,
-        inner=kind.inner,
-        servers=servers,
-        itemsize=kind.item,
-        base=kind.base,
-        first=first,
-    )
+def _held(schema: Schema, servers: int) -> Iterator[tuple[Kind, Subchunks, int]]:
+    """Give the subchunks of each of the different arrays, and how many such arrays there are."""
+    servers = len(schema.servers) or servers
+    for (number, first), count in Counter(schema.shares(servers)).items():
+        kind = schema.kinds[number]
+        subchunks = storage_subchunks(
+            kind.shape,
+            kind.chunk,
+            inner=kind.inner,
+            servers=servers,
+            itemsize=kind.item,
+            base=kind.base,
+            first=first,
+        )
+        yield kind, subchunks, count
 
 
-def _is_alone(shares: Sequence[Key], keys: Sequence[Key]) -> bool:
-    """Whether a server never has the same subchunks of two arrays, one after the other."""
-    own = [key for key in shares if key in keys]
-    return len(keys) > 1 and all(a != b for a, b in pairwise(own))
+def _parts(subchunks: Subchunks, limit: int) -> list[Subchunks]:
+    """Subchunks of each server, where servers fill their messages differently."""
+    having = np.unique(subchunks.server)
+    size = np.bincount(subchunks.server, subchunks.size)[having]
+    is_one_each = len(having) == len(subchunks.server)
+    if not len(having) or size.min() > limit or (is_one_each and size.min() == size.max()):
+        return [subchunks]
+    own = [subchunks.at(subchunks.server == server) for server in having]
+    return [_joined(x) if n <= limit else x for x, n in zip(own, size, strict=True)]
 
 
 def _joined(own: Subchunks) -> Subchunks:

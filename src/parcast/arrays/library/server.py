@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from time import perf_counter
-from typing import Any, Final, TypeAlias
+from typing import Any, TypeAlias
 
 from parcast.arrays.library.client import Spent
 from parcast.arrays.library.disk import Disk, disk_for
@@ -21,8 +21,6 @@ from parcast.arrays.library.storing import ReadingFiles, Writes, files_of
 from parcast.errors import ParcastError, RunFailed
 
 Waiting: TypeAlias = Iterator[None]  # it gives way wherever it waits
-
-MOST_LEAVING: Final = 2  # units of a read that are on their way to clients at a time
 
 
 @dataclass
@@ -144,7 +142,8 @@ class Server:
         """Gather one unit after the other, and have each written.
 
         With a disk that works in the background one is written, the next is there already, and
-        one more is on its way: neither the disk nor the clients wait for a message.
+        one more is on its way: neither the disk nor the clients wait for a message. Overlaps that
+        cannot be received where they belong are on their way for one unit at a time.
         """
         memory = Memory()
         units = self._units(request, memory)
@@ -153,6 +152,8 @@ class Server:
             while len(writing) > disk.under_way:
                 memory.give_back(writing.popleft().memory)
             while len(gatherings) + len(writing) < disk.units:
+                if gatherings and gatherings[-1].is_on_its_way:
+                    break
                 begun = next(units, None)
                 if begun is None:
                     break
@@ -188,13 +189,18 @@ class Server:
         request.progress += 1
 
     def _read(self, request: Request, files: ReadingFiles, disk: Disk) -> Waiting:
-        """Read one unit after the other, and send each client its overlaps."""
+        """Read one unit after the other, and send each client its overlaps.
+
+        A unit is read while the one before it is on its way to clients.
+        """
+        most = 0  # length of a unit [B]
         for gathering in self._units(request):
+            while self._endpoint.channel.leaving > most:
+                yield from self._given_way(request)
             disk.do(partial(_fill, files, gathering))
             yield from self._until_idle(request, disk)
             request.size += gathering.size
-            while self._endpoint.channel.leaving > MOST_LEAVING * request.schema.limit:
-                yield from self._given_way(request)
+            most = gathering.size
             for client in gathering.overlaps:
                 facts = (request.number, gathering.unit.arrays, gathering.wanted(client))
                 given = gathering.give(client)
@@ -234,10 +240,12 @@ class Server:
 
 
 def _written(files: Writes, unit: Unit, buffers: Sequence[Sequence[Array]]) -> None:
-    """Write the subchunks of a unit."""
+    """Write the subchunks of a unit, those of one storage chunk in one access."""
+    left = len(unit.arrays) * len(unit.subchunks)
     for array, own in zip(unit.arrays, buffers, strict=True):
         for subchunk, values in zip(unit.subchunks, own, strict=True):
-            files.write(array, subchunk, values)
+            left -= 1
+            files.write(array, subchunk, values, more=left > 0)
 
 
 def _fill(files: ReadingFiles, gathering: Gathering) -> None:

@@ -34,6 +34,13 @@ from parcast.mpi.messages import Alone, Channel, MpiChannel
 if TYPE_CHECKING:
     from mpi4py import MPI
 
+    from parcast.arrays.costs import Costs
+    from parcast.arrays.library.planned import WritePlan
+    from parcast.arrays.parameters import ArrayParameters
+    from parcast.arrays.planning.result import Plan, RequestPlan
+
+    CostsLike: TypeAlias = Costs | ArrayParameters | str | os.PathLike[str]
+
 Distributed: TypeAlias = Block | Boxes
 
 
@@ -48,12 +55,17 @@ class Written:
     size : int
         Length of the elements of all arrays. [B]
     servers : tuple of Spent
-        What each server did, and where its time went.
+        What each server did that took part, and where its time went.
+    plan : WritePlan or None
+        With ``plan=``: `servers` that took part, the `mesh` over which the largest arrays are cut
+        on disk (`meshes` of all), the largest `subchunk` [B], the `writer`, and the predicted
+        `time` [s].
     """
 
     seconds: float
     size: int
     servers: tuple[Spent, ...]
+    plan: "WritePlan | None" = None
 
 
 class Handle:
@@ -88,7 +100,7 @@ class Handle:
         if self._job.failure is not None:
             raise self._job.failure
         spent = self._job.spent
-        return Written(self._seconds, sum(each.size for each in spent), spent)
+        return Written(self._seconds, sum(each.size for each in spent), spent, self._job.plan)
 
 
 class Session:
@@ -100,10 +112,11 @@ class Session:
         *,
         clients: Sequence[int],
         servers: Sequence[int],
+        costs: "CostsLike | None" = None,
     ) -> None:
         """Begin on this rank of a communicator; `clients` and `servers` are ranks of it."""
         channel: Channel = Alone() if comm is None else MpiChannel(comm)
-        self._comm, rank = comm, channel.rank
+        self._comm, rank, self._costs = comm, channel.rank, costs
         self.endpoint = Endpoint(channel)
         self.clients, self.servers = tuple(clients), tuple(servers)
         self._client: Client | None = None
@@ -121,7 +134,7 @@ class Session:
         if rank == servers[0]:
             roles.append(Director(self.endpoint, clients[0], servers))
         if rank == clients[0]:
-            roles.append(Master(self.endpoint, clients, servers))
+            roles.append(Master(self.endpoint, clients, servers, costs=costs))
         if rank in clients:
             number = self.clients.index(rank)
             self._client = Client(self.endpoint, master=clients[0], number=number)
@@ -185,10 +198,11 @@ class Session:
         arrays: Mapping[str, Distributed],
         *,
         wait: bool = True,
-        writer: Writer = "double-buffer",
+        writer: Writer | None = None,
         batch: bool = True,
-        subchunk: int = LIMIT,
+        subchunk: int | None = None,
         stack: str = "",
+        plan: "Literal['auto'] | RequestPlan | Plan | None" = None,
         **storage: Any,
     ) -> Written | Handle:
         """Write arrays that clients hold into one new store. All clients call it.
@@ -201,18 +215,24 @@ class Session:
             What this client holds of each array, by name.
         wait : bool, default True
             False: return when the elements have been copied, and write while the program goes on.
-        writer : {"double-buffer", "write-behind", "sync"}
+        writer : {"double-buffer", "write-behind", "sync"}, optional
             What a server does while a subchunk is written: gather the next one, while another
-            thread writes; or nothing. "write-behind" leaves it to the cache of the system,
-            "sync" does not go on before a subchunk is on the device.
+            thread writes (the default); or nothing. "write-behind" leaves it to the cache of the
+            system, "sync" does not go on before a subchunk is on the device.
         batch : bool, default True
             Whether many small arrays go in one message.
-        subchunk : int
+        subchunk : int, optional
             Most bytes of a subchunk: what a server gathers at a time, and the least that is
             read later. By default 4 MiB. [B]
         stack : str, default ""
             Name of one array on disk that takes all arrays, which are equal in shape and type,
             along a new first axis: far fewer files.
+        plan : {"auto"} or plan of `parcast.plan_io`, optional
+            How many of the servers take part, the mesh over which arrays are cut on disk, the
+            largest subchunk and the writer. "auto": those of the least time that the law of array
+            I/O predicts for this very request, with the `costs` of `connect`; the plan is made
+            once for requests of the same arrays. `subchunk` and `writer` stay as given. By
+            default all servers take part, with slabs of rows.
         **storage
             For the store: `dimensions` (names of the dimensions of each array), `coordinates`
             (values for names of dimensions), `attributes`, `fill`, `zstd` (level of compression)
@@ -229,8 +249,9 @@ class Session:
             On every client, and with its number, if one client is at fault; or if a server
             cannot write. The path is as it was before.
         """
-        options = {"writer": writer, "batch": batch, "limit": int(subchunk), "stack": stack}
-        return self._submit("write", path, arrays, options, storage, wait=wait)
+        limit = None if subchunk is None else int(subchunk)
+        asked = _Asked(writer=writer, batch=batch, subchunk=limit, stack=stack, plan=plan)
+        return self._submit("write", path, arrays, asked, storage, wait=wait)
 
     def append(
         self,
@@ -238,7 +259,7 @@ class Session:
         arrays: Mapping[str, Distributed],
         *,
         wait: bool = True,
-        writer: Writer = "double-buffer",
+        writer: Writer | None = None,
         batch: bool = True,
         **storage: Any,
     ) -> Written | Handle:
@@ -266,15 +287,15 @@ class Session:
         ParcastError
             As from `write`; and if rows do not fit those that are there.
         """
-        options = {"writer": writer, "batch": batch, "limit": LIMIT, "stack": ""}
-        return self._submit("append", path, arrays, options, storage, wait=wait)
+        asked = _Asked(writer=writer, batch=batch)
+        return self._submit("append", path, arrays, asked, storage, wait=wait)
 
     def _submit(
         self,
         operation: Operation,
         path: str | os.PathLike[str],
         arrays: Mapping[str, Distributed],
-        options: dict[str, Any],
+        asked: "_Asked",
         storage: Mapping[str, Any],
         *,
         wait: bool,
@@ -282,15 +303,10 @@ class Session:
         """Describe what this client holds, and begin a request."""
         client = self._require_client()
         held: list[Held] = []
+        options: dict[str, Any] = {"servers": len(self.servers)}
         refusal = None
         try:
-            if options["writer"] not in WRITERS:
-                raise ParameterError(
-                    "writer",
-                    must=f"be one of {', '.join(WRITERS)}",
-                    got=f"{options['writer']!r:.60}",
-                    hint="double-buffer is the default.",
-                )
+            options |= asked.options(self._costs)
             count = len(self.clients)
             held = [each.held(client.number, count) for each in arrays.values()]
         except ParcastError as error:
@@ -301,7 +317,6 @@ class Session:
             (name, each.shape, each.dtype.str, boxes_of(each))
             for name, each in zip(arrays, held, strict=False)
         )
-        options |= {"servers": len(self.servers)}
         described = Described(operation, os.fspath(path), options, named, refusal, storage)
         handle = Handle(self, client.submit(described, held))
         if wait:
@@ -404,6 +419,7 @@ def connect(
     *,
     servers: int | Sequence[int] = 1,
     dedicated: bool = False,
+    costs: "CostsLike | None" = None,
 ) -> Session:
     """Make some ranks of a program I/O servers, for arrays that the others hold.
 
@@ -424,6 +440,9 @@ def connect(
         How many ranks are servers, spread evenly, or which.
     dedicated : bool, default False
         Whether servers do nothing else; otherwise they are clients too.
+    costs : path, ArrayParameters or Costs, optional
+        Costs of array I/O on this machine, for ``write(..., plan="auto")``: the file that
+        ``parcast calibrate array-io`` writes, for example.
 
     Returns
     -------
@@ -440,7 +459,7 @@ def connect(
     chosen = server_ranks(servers, size, dedicated=dedicated)
     clients = [rank for rank in range(size) if not (dedicated and rank in chosen)]
     own = ranks.Dup() if ranks is not None and size > 1 else None
-    return Session(own, clients=clients, servers=chosen)
+    return Session(own, clients=clients, servers=chosen, costs=costs)
 
 
 def server_ranks(servers: int | Sequence[int], size: int, *, dedicated: bool) -> list[int]:
@@ -470,6 +489,35 @@ def _copied(held: Held) -> Held:
     """Give what a client holds in memory of its own, so that it may change the original."""
     parts = tuple(Part(part.start, part.values.copy()) for part in held.parts)
     return Held(held.shape, held.dtype, parts)
+
+
+class _Asked(NamedTuple):
+    """How servers are to carry out a write, where the program says so."""
+
+    writer: Writer | None
+    batch: bool
+    subchunk: int | None = None  # [B]
+    stack: str = ""
+    plan: object = None
+
+    def options(self, costs: object) -> dict[str, Any]:
+        """Options of the request, which are the same on all clients."""
+        if self.writer not in (None, *WRITERS):
+            raise ParameterError(
+                "writer",
+                must=f"be one of {', '.join(WRITERS)}",
+                got=f"{self.writer!r:.60}",
+                hint="double-buffer is the default.",
+            )
+        wanted = None
+        if self.plan is not None:
+            from parcast.arrays.library.planned import Wanted
+
+            wanted = Wanted.of(self.plan, self.subchunk, self.writer, costs)
+        limit = LIMIT if self.subchunk is None else self.subchunk
+        writer = self.writer or "double-buffer"
+        own = {"writer": writer, "limit": limit, "plan": wanted}
+        return own | {"batch": self.batch, "stack": self.stack}
 
 
 class _Room(NamedTuple):

@@ -24,10 +24,12 @@ bytes:
 """
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import partial
 from typing import Final, NamedTuple
 
 import numpy as np
+from scipy import optimize  # type: ignore[import-untyped]  # SciPy ships no types
 
 from parcast.arrays.library.endpoint import LONGEST_REST, SHORTEST_REST
 from parcast.arrays.measuring.disk_costs import FEW, SEVERAL, SMALL, SUBCHUNK, Files
@@ -38,7 +40,7 @@ from parcast.arrays.messages import GROWTH
 UNLIMITED: Final = 1e13  # rate of what takes no time, as flushing a file system in memory [B/s]
 LONG: Final = 1 << 18  # from which the slope of cycles is that of bytes [B]
 SOLVED: Final = 3  # times, startups and the rate in turn, which hardly depend on each other
-HALVINGS: Final = 45
+TOLERANCE: Final = 1e-14  # of a startup [s], and of the time of a byte [s/B]
 
 
 def figures_of(observed: Observed) -> list[Figure]:
@@ -153,11 +155,7 @@ def _solved(of: Callable[[float], float], turn: _InTurn) -> float:
     """Where a time that grows with its argument is that of the cycle, at least 0."""
     if of(0.0) >= turn.cycle:
         return 0.0
-    low, high = 0.0, turn.cycle
-    for _ in range(HALVINGS):
-        middle = (low + high) / 2
-        low, high = (middle, high) if of(middle) < turn.cycle else (low, middle)
-    return (low + high) / 2
+    return float(optimize.brentq(lambda x: of(x) - turn.cycle, 0.0, turn.cycle, xtol=TOLERANCE))
 
 
 def _of_messages(observed: Observed) -> Iterator[Figure]:
@@ -165,10 +163,13 @@ def _of_messages(observed: Observed) -> Iterator[Figure]:
     of = _OfMessages(observed)
     how = "all clients and servers at the same time"
     how += ", between writes" if observed.turns else ""
+    each = (
+        figure_of("send_startup", "time", how, lambda draw: of.both(draw)[0]),
+        figure_of("receive_startup", "time", how, lambda draw: of.both(draw)[1]),
+        figure_of("bandwidth", "rate", how, lambda draw: 1 / of.both(draw)[2]),
+    )
     for side in ("clients", "servers"):
-        yield figure_of(f"{side}.send_startup", "time", how, lambda draw: of.both(draw)[0])
-        yield figure_of(f"{side}.receive_startup", "time", how, lambda draw: of.both(draw)[1])
-        yield figure_of(f"{side}.bandwidth", "rate", how, lambda draw: 1 / of.both(draw)[2])
+        yield from (replace(figure, key=f"{side}.{figure.key}") for figure in each)
     how = "one client that has just begun to wait"
     yield figure_of("messages.rest", "time", how, of.rest)
     yield figure_of("messages.longest_rest", "time", "one that has waited for 10 ms", of.longest)

@@ -1,19 +1,17 @@
 """`parcast plan io`: how many I/O servers for the arrays of a program, and which schema."""
 
-import re
 from typing import Any, Final
 
 import click
 
 from parcast.arrays.choices import OBJECTIVES, OPERATIONS, POLICIES, WRITERS
+from parcast.arrays.planning.settings import NAMES as TOOLS
 from parcast.cli.answering import A_FILE, OneOf, Whole, cli_command
 from parcast.cli.failures import ANSWERED, spelled_with
-from parcast.cli.options import Counts, all_option, answer_options, text_option
+from parcast.cli.options import Counts, all_option, answer_options, share, text_option
 from parcast.cli.outputs import Outputs, with_inputs, write_all, write_answer
 from parcast.cli.ranges import parse_counts
 from parcast.cli.reading import read_description
-from parcast.errors import ParameterError
-from parcast.units import quantity
 
 HELP: Final = """Choose I/O servers, and how arrays are distributed over them.
 
@@ -34,11 +32,13 @@ Examples:
   parcast plan io --shape 512x512x512 --dtype float64 --clients 3x4x2 --servers 1..8
   parcast plan io --shape 64x64x32 --clients 4x4x1 --arrays 200 --costs costs.toml -o plan.png
   parcast plan io --shape 512x512x512 --clients 3x4x2 --settings romio > hints
+  parcast plan io --shape 512x512x512 --clients 3x4x2 --compare cb_nodes=4
+  parcast plan io --darshan solver.darshan --costs costs.toml
 """
 
 NAMES: Final = (
     *("shape", "clients", "dtype", "arrays", "servers", "costs", "objective", "within", "storage"),
-    *("inner", "subchunk", "policy", "operation", "writer", "contention"),
+    *("inner", "subchunk", "policy", "operation", "writer", "contention", "darshan", "compare"),
 )
 OPTIONS: Final = {  # what Python calls an argument, and what the command line does
     **{name: f"--{name}" for name in NAMES},
@@ -46,8 +46,6 @@ OPTIONS: Final = {  # what Python calls an argument, and what the command line d
     "storage chunk": "--storage",
     "inner chunk": "--inner",
 }
-_PLAIN: Final = re.compile(r"\s*[0-9]*\.?[0-9]+\s*")
-TOOLS: Final = ("romio", "pio", "adios2", "pnetcdf", "ufs", "xios")
 
 
 def server_counts(text: str, option: str) -> Counts:
@@ -55,20 +53,20 @@ def server_counts(text: str, option: str) -> Counts:
     return Counts(text, parse_counts(text, name=option, of="servers"))
 
 
-def share(text: str, option: str) -> float:
-    """Read a share of at least 0: 5% or 0.05."""
-    try:
-        return quantity(float(text) if _PLAIN.fullmatch(text) else text, "fraction", name=option)
-    except ParameterError:
-        raise click.UsageError(
-            f"{option} must be a share of at least 0, got {text!r:.60}. Write for example 5%."
-        ) from None
-
-
 @cli_command(name="io", help=HELP, short_help="I/O servers and distribution of arrays.")
-@click.option("--shape", required=True, metavar="SHAPE", help="Extents of an array: 512x512x512.")
+@click.option("--shape", metavar="SHAPE", help="Extents of an array: 512x512x512.")
+@click.option("--clients", metavar="MESH", help="Mesh of the clients that hold it: 3x4x2.")
 @click.option(
-    "--clients", required=True, metavar="MESH", help="Mesh of the clients that hold it: 3x4x2."
+    "--darshan",
+    type=A_FILE,
+    metavar="LOG",
+    help="Darshan log of the job, or its text: show what it does now, and plan its bytes.",
+)
+@click.option(
+    "--compare",
+    type=A_FILE,
+    metavar="SETTING",
+    help="Evaluate a setting beside the best: cb_nodes=4, or a file with one.",
 )
 @click.option(
     "--dtype", default="float64", metavar="TYPE", help="Of the elements.  [default: float64]"
@@ -135,7 +133,7 @@ def share(text: str, option: str) -> float:
 )
 @click.option(
     "--settings",
-    type=OneOf(TOOLS),
+    type=OneOf(list(TOOLS)),
     metavar="NAME",
     help="Print only the lines to paste for romio, pio, adios2, pnetcdf, ufs or xios.",
 )
@@ -148,6 +146,8 @@ def command(
     outputs: Outputs,
     show_all: bool,
     costs: str | None,
+    darshan: str | None,
+    compare: str | None,
     settings: str | None,
     servers: Counts,
     **options: Any,
@@ -158,7 +158,7 @@ def command(
         raise click.UsageError(
             f"--settings cannot be combined with {other}: both print. Leave one out.", ctx
         )
-    outputs.check([costs] if costs is not None else [])
+    outputs.check([path for path in (costs, darshan) if path is not None])
     from parcast.arrays.parameters import read_parameters
     from parcast.arrays.planning.plan_io import plan_io
 
@@ -166,9 +166,12 @@ def command(
     known = None
     if costs is not None:
         known, inputs["costs"] = read_description(costs, read_parameters, argument="--costs")
+    given = {"darshan": darshan, "compare": compare}
+    more: dict[str, Any] = {name: each for name, each in given.items() if each is not None}
     with spelled_with(OPTIONS, click.UsageError):
-        planned = plan_io(servers=servers.values, costs=known, **options)
-    result = with_inputs(planned, **inputs, options={"servers": servers.text} | options)
+        planned = plan_io(servers=servers.values, costs=known, **options, **more)
+    asked = {"servers": servers.text} | options | more
+    result = with_inputs(planned, **inputs, options=asked)
     if settings is None:
         outputs.give(result, show_all=show_all)
         return ANSWERED

@@ -1,4 +1,4 @@
-"""What was replaced is removed at once, and the blocks of its large files are freed in the background.
+"""What was replaced is removed at once; the blocks of its large files are freed meanwhile.
 
 To free a file of 1 GiB takes a good part of the time that it took to write it. A file that is open
 keeps its blocks when it has lost its name; another thread closes it. If the process ends before,
