@@ -12,6 +12,7 @@ from parcast.arrays.measuring.result import MeasuredCosts
 from parcast.arrays.validating.predicting import Measured
 from parcast.arrays.validating.request import ArrayRequest, Layout
 from parcast.mpi.find import available_cores
+from parcast.testbed.testbed import in_words, testbed_here
 
 ROUNDS: Final = 3  # of each measurement, after one that is discarded
 MESSAGES: Final = ("send_startup", "receive_startup", "bandwidth")
@@ -56,6 +57,7 @@ class Measuring:
             folder=str(folder),
             figures=(*messages, *self.files[layout.servers]),
             cores=len(available_cores()),
+            place=_capped_hosts(),
         )
         sources = {figure.key: figure.method for figure in found.figures}
         sources |= dict.fromkeys(COMPUTED, DRY)
@@ -63,6 +65,12 @@ class Measuring:
             place: Measured(found.costs_for(request.for_costs()), sources)
             for place, request in requests.items()
         }
+
+
+def _capped_hosts() -> str:
+    """Name a testbed whose ranks have a share of a core each; "" where they share cores."""
+    bed = testbed_here()
+    return "" if bed is None or bed.cap is None else in_words(bed)
 
 
 def _is_of_messages(figure: Figure) -> bool:
