@@ -41,7 +41,6 @@ class Overlaps:
     runs_in_subchunk: Ints  # contiguous in the buffer of the server
     runs_in_chunk: Ints  # contiguous in the memory of the client
     order: Order  # of the chunks in the memory of clients
-    is_alone: bool = False  # whether such an array has messages of its own, even with `batch`
 
     @property
     def server(self) -> Ints:

@@ -21,7 +21,8 @@ from parcast.arrays.measuring.disk_costs import (
     accessed,
     measured_files,
 )
-from parcast.arrays.measuring.interpreting import UNLIMITED, figures_of
+from parcast.arrays.measuring.figure import UNLIMITED
+from parcast.arrays.measuring.interpreting import figures_of
 from parcast.arrays.measuring.launches import Observed, observed_of
 from parcast.arrays.measuring.measure import predicted
 from parcast.arrays.measuring.message_costs import Cycle, sizes_for

@@ -30,7 +30,8 @@ LONGER: Final = 1 << 17  # of many files [B]
 LARGEST: Final = 1 << 26  # of a file [B]
 SMALLEST: Final = 2 * WRITE_OUT  # of a large file: of it more than half is written out meanwhile
 TRIAL: Final = 1 << 22  # first file, which tells how large others may be [B]
-ENOUGH: Final = 0.5  # for a large file [s]
+ENOUGH: Final = 0.5  # for a large file; what takes longer is not repeated as often [s]
+LEAST_ROUNDS: Final = 2
 _COLD: Final = np.zeros(1 << 24, np.uint8)
 FEW: Final = MANY // 2  # files, which are flushed one by one
 SEVERAL: Final = 3 * MANY  # which are flushed with the whole file system
@@ -79,6 +80,11 @@ class Access:
     commit: float
     catalogue: float = 0.0  # reading: opening the store
     read: float = 0.0
+
+    @property
+    def total(self) -> float:
+        """Time of all steps. [s]."""
+        return self.begin + self.write + self.flush + self.commit + self.catalogue + self.read
 
 
 def _itself(value: Any) -> Any:
@@ -252,11 +258,16 @@ def measured_files(
         ),
     ]
     found: dict[Files, list[Access]] = {files: [] for files in kinds}
+    slow: set[Files] = set()
     for turn in range(rounds + 1):
         for files in kinds:
+            if files in slow and turn > LEAST_ROUNDS:
+                continue
             access = accessed(folder, files, servers)
             if turn:  # the first is discarded
                 found[files].append(access)
+            elif access.total > ENOUGH:
+                slow.add(files)
     return list(found.items())
 
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from parcast.units import Dimension
 
+UNLIMITED: Final = 1e13  # rate of what takes no time, as flushing a file system in memory [B/s]
 RESAMPLED: Final = 200  # times, for the spread
 ENDS: Final = (0.05, 0.95)  # of the 90 % interval
 

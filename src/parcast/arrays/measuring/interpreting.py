@@ -33,11 +33,10 @@ from scipy import optimize  # type: ignore[import-untyped]  # SciPy ships no typ
 
 from parcast.arrays.library.endpoint import LONGEST_REST, SHORTEST_REST
 from parcast.arrays.measuring.disk_costs import FEW, SEVERAL, SMALL, SUBCHUNK, Files
-from parcast.arrays.measuring.figure import Draw, Figure, figure_of
+from parcast.arrays.measuring.figure import UNLIMITED, Draw, Figure, figure_of
 from parcast.arrays.measuring.launches import Observed
 from parcast.arrays.messages import GROWTH
 
-UNLIMITED: Final = 1e13  # rate of what takes no time, as flushing a file system in memory [B/s]
 LONG: Final = 1 << 18  # from which the slope of cycles is that of bytes [B]
 SOLVED: Final = 3  # times, startups and the rate in turn, which hardly depend on each other
 TOLERANCE: Final = 1e-14  # of a startup [s], and of the time of a byte [s/B]

@@ -22,6 +22,7 @@ SIZES: Final = (0, 1 << 12, 1 << 16, 1 << 18, 1 << 20, 1 << 22, 1 << 24)  # of v
 MOST: Final = 1 << 25  # of all values of a server at a time, and values of a client [B]
 MEMORY: Final = 3 * LIMIT  # of a server, for three units [B]
 PAUSES: Final = (0.0, 0.0005, 0.002, 0.01)  # after which a client is asked [s]
+LONGEST_CYCLE: Final = 0.2  # that is repeated within a round [s]
 EAGER: Final = tuple(1 << k for k in range(10, 22))  # sizes tried for the eager limit [B]
 SETTLED: Final = 0.001  # after which a message has arrived [s]
 
@@ -160,16 +161,25 @@ def measured_cycles(
     plans += [("server", clients, size) for size in sizes_for(clients)] if clients > 1 else []
     plans += [("all", clients, size) for size in sizes_for(clients)]
     times: dict[tuple[str, int, int], list[float]] = {plan: [] for plan in plans}
+    too_large: dict[str, int] = {}  # sizes from which a cycle takes too long
     for turn in range(rounds + 1):
         for plan in plans:
             among, count, size = plan
+            if size > too_large.get(among, size):
+                continue
             for _ in range(1 if size > 1 << 20 else 4):
                 together(0.0)
                 is_mine = is_first or among == "all"
                 taken = together(asking.cycle(count, size) if is_mine else 0.0)
                 if turn:  # the first is discarded
                     times[plan].append(taken)
+                elif taken > LONGEST_CYCLE and size > SIZES[-3]:
+                    too_large.setdefault(among, size)
+                if taken > LONGEST_CYCLE:
+                    break
     for (among, count, size), taken_times in times.items():
+        if not taken_times:
+            continue
         yield Cycle(among=among, clients=count, size=size, times=taken_times)  # type: ignore[arg-type]  # of Among
 
 

@@ -32,7 +32,7 @@ class NullFiles:
             [spec] = specs_of(replace(schema, arrays=each))
             self._layout = layout_of(spec.name, spec.document(), is_whole=True)
 
-    def write(self, array: int, subchunk: Subchunk, values: Array) -> None:
+    def write(self, array: int, subchunk: Subchunk, values: Array, *, more: bool = False) -> None:
         """Encode a subchunk."""
         began = self._clock()
         file, index = array, subchunk.chunk
@@ -43,7 +43,7 @@ class NullFiles:
             self._chunk = file, index
             self._target = ChunkWriter(self._layout, index, self._file)
         assert self._target is not None
-        self._target.write(values)
+        self._target.write(values, more=more)
         self.seconds += self._clock() - began
         self.size += values.nbytes
 

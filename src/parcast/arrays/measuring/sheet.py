@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from parcast.arrays.measuring.figure import Figure
+from parcast.arrays.measuring.figure import UNLIMITED, Figure
 from parcast.arrays.measuring.result import MeasuredCosts
 from parcast.show.sheet import Column, Entry, Fact, Form, Sheet, Table
 from parcast.units import format_quantity
@@ -65,7 +65,8 @@ def _table(measured: MeasuredCosts) -> Table:
 def words_of(figure: Figure) -> tuple[str, str]:
     """Texts of a value and of its interval, "" where there is none."""
     value, lower, upper = (
-        format_quantity(x, figure.dimension, 3) for x in (figure.value, figure.lower, figure.upper)
+        "unlimited" if x >= UNLIMITED else format_quantity(x, figure.dimension, 3)
+        for x in (figure.value, figure.lower, figure.upper)
     )
     return value, "" if lower == upper else f"{lower} to {upper}"
 
