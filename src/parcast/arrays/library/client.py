@@ -24,6 +24,7 @@ class Described:
     arrays: tuple[tuple[str, Point, str, Boxes], ...] = ()  # name, shape, dtype, and what it holds
     refusal: ParcastError | None = None  # of this client
     storage: Mapping[str, Any] = field(default_factory=dict)  # of client 0: for the files alone
+    meshes: tuple[Point, ...] = ()  # of each array; () where it is given in boxes
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +51,7 @@ class Job:
     has_ended: bool = False
     failure: ParcastError | None = None
     spent: tuple[Spent, ...] = ()
+    cleared: tuple[str, ...] = ()  # what an interrupted write had left, and what was done with it
 
     @property
     def is_done(self) -> bool:
@@ -69,6 +71,11 @@ class Client:
     failure: ParcastError | None = None  # that ended all requests
     _count: int = 0
 
+    @property
+    def is_idle(self) -> bool:
+        """It only answers: requests end when all leave."""
+        return True
+
     def submit(self, described: Described, job_held: Sequence[Held], targets: Any = None) -> Job:
         """Begin a request, which every client submits in the same order."""
         with self.endpoint.lock:
@@ -87,6 +94,8 @@ class Client:
     def hear(self, source: int, kind: str, facts: tuple[Any, ...], value: Any) -> bool:
         """Take a message; tell whether it was for a client."""
         match kind:
+            case "want" | "give" | "opened" | "end" if self.has_quit:
+                pass  # of a request that has failed
             case "want":
                 self._send(source, *facts)
             case "give":
@@ -157,9 +166,15 @@ class Client:
         described = Described("read", "", {}, wanted, refusal)
         self.endpoint.send(self.master, "describe", number, self.number, described)
 
-    def _end(self, number: int, failure: ParcastError | None, spent: tuple[Spent, ...]) -> None:
+    def _end(
+        self,
+        number: int,
+        failure: ParcastError | None,
+        spent: tuple[Spent, ...],
+        cleared: tuple[str, ...] = (),
+    ) -> None:
         job = self.jobs[number]
-        job.has_ended, job.failure, job.spent = True, failure, spent
+        job.has_ended, job.failure, job.spent, job.cleared = True, failure, spent, cleared
         self._forget(job)
 
     def _forget(self, job: Job) -> None:

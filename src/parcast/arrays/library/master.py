@@ -24,11 +24,18 @@ class Master:
     servers: Sequence[int]  # rank of each server
     described: dict[int, dict[int, Described]] = field(default_factory=dict)
     opened: dict[int, tuple[Described, list[Stored]]] = field(default_factory=dict)  # reads
-    leaving: set[int] = field(default_factory=set)  # clients that have closed
+    leaving: set[str] = field(default_factory=set)  # clients that have closed
+
+    @property
+    def is_idle(self) -> bool:
+        """It only answers."""
+        return True
 
     def hear(self, source: int, kind: str, facts: tuple[Any, ...], value: Any) -> bool:  # noqa: ARG002 - a role
         """Take a message; tell whether it was for the client master."""
         match kind:
+            case "describe" | "done" | "close" if self.endpoint.has_quit:
+                pass  # nobody waits for an answer any more
             case "describe":
                 self._describe(*facts)
             case "done":
@@ -52,8 +59,8 @@ class Master:
         del self.described[number]
         try:
             self._go_on(number, [all_of_them[i] for i in range(len(self.clients))])
-        except ParcastError as refusal:
-            self._tell(number, refusal, ())
+        except Exception as error:
+            self._tell(number, _refusal(all_of_them[0].path, error), ())
 
     def _go_on(self, number: int, described: Sequence[Described]) -> None:
         """Send the schema to the server master, or have clients lay out what they read."""
@@ -72,15 +79,21 @@ class Master:
             stored = laid_out(first, servers=len(self.servers))
         self.endpoint.send(self.servers[0], "schema", number, schema_of(described, told, stored))
 
-    def _tell(self, number: int, failure: ParcastError | None, spent: tuple[Spent, ...]) -> None:
+    def _tell(
+        self,
+        number: int,
+        failure: ParcastError | None,
+        spent: tuple[Spent, ...],
+        cleared: tuple[str, ...] = (),
+    ) -> None:
         """Tell all clients how a request has ended."""
         self.opened.pop(number, None)
         for rank in self.clients:
-            self.endpoint.send(rank, "end", number, failure, spent)
+            self.endpoint.send(rank, "end", number, failure, spent, cleared)
 
-    def _close(self, client: int, failure: ParcastError | None) -> None:
-        """Let all leave when every client wants to, or one has failed."""
-        self.leaving.add(client)
+    def _close(self, who: str, failure: ParcastError | None) -> None:
+        """Let all leave when every client wants to, or a rank has failed."""
+        self.leaving.add(who)
         if failure is None and len(self.leaving) < len(self.clients):
             return
         for rank in dict.fromkeys([*self.servers, *self.clients]):
@@ -92,6 +105,7 @@ def require_agreement(described: Sequence[Described]) -> None:
     for client, each in enumerate(described):
         if each.refusal is not None:
             raise _of_client(client, each.refusal)
+    _require_same_meshes(described)
     asked: dict[str, Callable[[Described], Hashable]] = {
         "the same call": lambda x: x.operation,
         "the same path": lambda x: x.path,
@@ -101,16 +115,38 @@ def require_agreement(described: Sequence[Described]) -> None:
         "the same options": lambda x: repr(sorted(x.options.items())),
     }
     for what, of in asked.items():
-        values = [of(each) for each in described]
-        usual, count = Counter(values).most_common(1)[0]
-        if count == len(values):
-            continue
-        odd = next(i for i, value in enumerate(values) if value != usual)
-        others = next(i for i, value in enumerate(values) if value == usual)
-        raise RunFailed(
-            f"All clients must give {what}: client {odd} gives {_shown(values[odd])}, client "
-            f"{others} {_shown(usual)}. Call it with the same arguments on every client."
-        )
+        _require_same(what, {client: of(each) for client, each in enumerate(described)})
+
+
+def _require_same_meshes(described: Sequence[Described]) -> None:
+    """Refuse blocks of different meshes; clients may give boxes instead."""
+    for number, (name, *_) in enumerate(described[0].arrays):
+        meshes = {
+            client: each.meshes[number]
+            for client, each in enumerate(described)
+            if number < len(each.meshes) and each.meshes[number]
+        }
+        if meshes:
+            _require_same(f"the same mesh of {name or 'the array'}", meshes)
+
+
+def _require_same(what: str, values: Mapping[int, Hashable]) -> None:
+    """Refuse what clients give differently; name the first one that differs from most."""
+    usual, count = Counter(values.values()).most_common(1)[0]
+    if count == len(values):
+        return
+    odd = next(i for i, value in values.items() if value != usual)
+    others = next(i for i, value in values.items() if value == usual)
+    raise RunFailed(
+        f"All clients must give {what}: client {odd} gives {_shown(values[odd])}, client "
+        f"{others} {_shown(usual)}. Call it with the same arguments on every client."
+    )
+
+
+def _refusal(path: str, error: Exception) -> ParcastError:
+    if isinstance(error, ParcastError):
+        return error
+    return RunFailed(f"{path}: {type(error).__name__}: {error}.")
 
 
 def _of_client(client: int, refusal: ParcastError) -> ParcastError:

@@ -1,7 +1,9 @@
 """The connection of a parallel program with its I/O servers."""
 
+import math
 import os
 import sys
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from time import perf_counter
@@ -10,6 +12,17 @@ from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, Self, TypeAli
 
 import numpy as np
 
+from parcast.arrays.library.checking import (
+    check_box,
+    check_names,
+    check_path,
+    checked_options,
+    held_of,
+    meshes_of,
+    path_text,
+    refusal_of,
+    servers_agreed,
+)
 from parcast.arrays.library.client import Client, Described, Job, Spent, boxes_of
 from parcast.arrays.library.director import Director
 from parcast.arrays.library.distribution import (
@@ -27,7 +40,8 @@ from parcast.arrays.library.endpoint import Endpoint
 from parcast.arrays.library.master import Master
 from parcast.arrays.library.schema import LIMIT, Operation, Stored, Writer
 from parcast.arrays.library.server import Server
-from parcast.errors import ParameterError, ParcastError, RunFailed
+from parcast.arrays.store.interrupted import InterruptedWriteWarning
+from parcast.errors import RunFailed
 from parcast.mpi.launched import world
 from parcast.mpi.messages import Alone, Channel, MpiChannel
 
@@ -36,7 +50,7 @@ if TYPE_CHECKING:
 
 Distributed: TypeAlias = Block | Boxes
 
-WRITERS: Final = ("sync", "write-behind", "double-buffer")
+PATIENCE: Final = 5.0  # after a rank has failed, until all others have come to leave [s]
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,11 +65,14 @@ class Written:
         Length of the elements of all arrays. [B]
     servers : tuple of Spent
         What each server did, and where its time went.
+    cleared : tuple of str
+        What an interrupted write had left at the path, and what was done with it.
     """
 
     seconds: float
     size: int
     servers: tuple[Spent, ...]
+    cleared: tuple[str, ...] = ()
 
 
 class Handle:
@@ -87,10 +104,12 @@ class Handle:
         self._session.endpoint.turn_until(lambda: self._job.is_done)
         if self._seconds is None:
             self._seconds = perf_counter() - self._begun
+            for text in self._job.cleared if self._session.client == 0 else ():
+                warnings.warn(text, InterruptedWriteWarning, stacklevel=3)
         if self._job.failure is not None:
             raise self._job.failure
-        spent = self._job.spent
-        return Written(self._seconds, sum(each.size for each in spent), spent)
+        spent, cleared = self._job.spent, self._job.cleared
+        return Written(self._seconds, sum(each.size for each in spent), spent, cleared)
 
 
 class Session:
@@ -108,6 +127,7 @@ class Session:
         self._comm, rank = comm, channel.rank
         self.endpoint = Endpoint(channel)
         self.clients, self.servers = tuple(clients), tuple(servers)
+        self._is_closed = False
         self._client: Client | None = None
         self._server: Server | None = None
         roles = self.endpoint.roles
@@ -119,8 +139,10 @@ class Session:
                 servers=servers,
             )
             roles.append(self._server)
+        self._director: Director | None = None
         if rank == servers[0]:
-            roles.append(Director(self.endpoint, clients[0], servers))
+            self._director = Director(self.endpoint, clients[0], servers)
+            roles.append(self._director)
         if rank == clients[0]:
             roles.append(Master(self.endpoint, clients, servers))
         if rank in clients:
@@ -156,9 +178,8 @@ class Session:
         """Close; where a rank has failed, no other waits for it."""
         if self.endpoint.crash is None:
             self.close(error)
-        elif self._comm is not None:
-            sys.excepthook(type(self.endpoint.crash), self.endpoint.crash, traceback)
-            self._comm.Abort(1)
+        else:
+            self._abort(self.endpoint.crash)
 
     @overload
     def write(
@@ -230,7 +251,7 @@ class Session:
             On every client, and with its number, if one client is at fault; or if a server
             cannot write. The path is as it was before.
         """
-        options = {"writer": writer, "batch": batch, "limit": int(subchunk), "stack": stack}
+        options = {"writer": writer, "batch": batch, "limit": subchunk, "stack": stack}
         return self._submit("write", path, arrays, options, storage, wait=wait)
 
     def append(
@@ -283,27 +304,23 @@ class Session:
         """Describe what this client holds, and begin a request."""
         client = self._require_client()
         held: list[Held] = []
-        refusal = None
-        try:
-            if options["writer"] not in WRITERS:
-                raise ParameterError(
-                    "writer",
-                    must=f"be one of {', '.join(WRITERS)}",
-                    got=f"{options['writer']!r:.60}",
-                    hint="double-buffer is the default.",
-                )
-            count = len(self.clients)
-            held = [each.held(client.number, count) for each in arrays.values()]
-        except ParcastError as error:
-            refusal = error
+
+        def check() -> None:
+            check_path(path)
+            options.update(checked_options(options))
+            held.extend(held_of(arrays, client.number, len(self.clients)))
+
+        refusal = refusal_of(check)
         if not wait:
             held = [_copied(each) for each in held]
         named = tuple(
             (name, each.shape, each.dtype.str, boxes_of(each))
-            for name, each in zip(arrays, held, strict=False)
+            for name, each in zip(arrays if held else (), held, strict=False)
         )
         options |= {"servers": len(self.servers)}
-        described = Described(operation, os.fspath(path), options, named, refusal, storage)
+        described = Described(
+            operation, path_text(path), options, named, refusal, storage, meshes_of(arrays)
+        )
         handle = Handle(self, client.submit(described, held))
         if wait:
             return handle.wait()
@@ -319,6 +336,7 @@ class Session:
         box: tuple[Sequence[int], Sequence[int]] | None = None,
         halo: int | Sequence[int] = 0,
         policy: Policy = "balanced",
+        lost: Any = None,
     ) -> dict[str, Array]:
         """Read arrays, or a box of them, in blocks over a mesh of the clients. All call it.
 
@@ -337,6 +355,9 @@ class Session:
             Elements around the block that are read too; zero where they lie outside the box.
         policy : {"balanced", "hpf"}, default "balanced"
             Blocks of an extent that the mesh does not divide, as in `Block`.
+        lost : scalar, optional
+            Value of elements that are damaged or missing on disk, which `parcast arrays verify`
+            lists. By default they are an error.
 
         Returns
         -------
@@ -361,8 +382,16 @@ class Session:
                 targets[each.name] = held[-1].whole
             return [each.held for each in held]
 
-        options = {"names": None if names is None else tuple(names), "limit": LIMIT}
-        described = Described("read", os.fspath(path), options)
+        def check() -> None:
+            check_path(path)
+            check_names(names)
+            check_box(box)
+
+        refusal = refusal_of(check)
+        same = {"mesh": mesh, "box": box, "halo": halo, "policy": policy, "lost": lost}
+        options = {"names": None if names is None or refusal else tuple(names), "limit": LIMIT}
+        options |= {name: repr(_plain(value)) for name, value in same.items()}
+        described = Described("read", path_text(path), options, (), refusal, {"lost": lost})
         Handle(self, client.submit(described, (), laid_out)).wait()
         return targets
 
@@ -372,25 +401,62 @@ class Session:
         if server is None:
             raise RunFailed("This rank is no server. Call serve() where is_server is true.")
         self.endpoint.turn_until(lambda: server.has_quit)
+        if self.endpoint.failure is not None:
+            raise self.endpoint.failure
 
     def close(self, failure: BaseException | None = None) -> None:
-        """End: clients wait for each other, servers serve until then."""
-        client = self._client
-        if client is not None and not client.has_quit:
-            told = None
-            if failure is not None:
-                what = f"{type(failure).__name__}: {failure}".rstrip(": ")
-                told = RunFailed(f"Client {client.number} has ended with {what}.")
-            else:
-                self.endpoint.turn_until(lambda: not client.jobs)
-            self.endpoint.send(client.master, "close", client.number, told)
-            self.endpoint.turn_until(lambda: client.has_quit)
-        if self._server is not None:
-            self.serve()
-        self.endpoint.close()
+        """End: clients wait for each other, servers serve until then.
+
+        Where a rank has failed, all others raise a RunFailed that names it; ranks that do not come
+        within some seconds are ended.
+        """
+        if self._is_closed:
+            return
+        self._is_closed = True
+        endpoint, client = self.endpoint, self._client
+        if failure is None and client is not None:
+            endpoint.turn_until(lambda: not client.jobs)
+        if not endpoint.has_quit and (client is not None or failure is not None):
+            endpoint.send(self.clients[0], "close", self._name, self._told(failure))
+        limit = math.inf if failure is None else PATIENCE
+        have_come = endpoint.turn_until(lambda: endpoint.has_quit, limit)
+        endpoint.end_thread()
+        if endpoint.failure is not None:
+            limit = PATIENCE
+        have_come = have_come and endpoint.turn_until(lambda: endpoint.is_idle, limit)
+        if self._comm is not None and have_come:
+            barrier = self._comm.Ibarrier()
+            have_come = endpoint.turn_until(barrier.Test, limit)
+        if not have_come:
+            self._abort(failure or endpoint.failure or RunFailed("A rank has failed."))
         if self._comm is not None:
             self._comm.Free()
             self._comm = None
+        if failure is None and endpoint.failure is not None:
+            raise endpoint.failure
+
+    @property
+    def _name(self) -> str:
+        """What messages call this rank."""
+        if self._client is not None:
+            return f"Client {self._client.number}"
+        return f"Server {self.servers.index(self.endpoint.channel.rank)}"
+
+    def _told(self, failure: BaseException | None) -> RunFailed | None:
+        """Say to the others why this rank leaves, where it is before its end."""
+        if failure is None:
+            return None
+        what = f"{type(failure).__name__}: {failure}".rstrip(": ")
+        return RunFailed(f"{self._name} has ended with {what}.")
+
+    def _abort(self, failure: BaseException) -> None:
+        """End all ranks, as some do not come; a process alone goes on."""
+        if self._director is not None:
+            self._director.abandon()
+        if self._comm is not None:
+            sys.excepthook(type(failure), failure, failure.__traceback__)
+            sys.stderr.flush()
+            self._comm.Abort(1)
 
     def _require_client(self) -> Client:
         if self._client is None:
@@ -433,38 +499,23 @@ def connect(
 
     Raises
     ------
-    ParameterError
-        If `servers` does not name ranks, or leaves no client.
+    ParcastError
+        If `servers` does not name ranks, leaves no client, or differs between ranks.
     """
     ranks = comm if comm is not None else world()
     size = 1 if ranks is None else ranks.Get_size()
-    chosen = _servers(servers, size, dedicated)
+    chosen = servers_agreed(ranks, servers, dedicated=dedicated)
     clients = [rank for rank in range(size) if not (dedicated and rank in chosen)]
     own = ranks.Dup() if ranks is not None and size > 1 else None
     return Session(own, clients=clients, servers=chosen)
 
 
-def _servers(servers: int | Sequence[int], size: int, dedicated: bool) -> list[int]:
-    """Ranks of servers: as far apart as possible, so that nodes have them in equal numbers."""
-    if not isinstance(servers, int):
-        chosen = [int(rank) for rank in servers]
-        fits = (
-            chosen and len(set(chosen)) == len(chosen) and 0 <= min(chosen) <= max(chosen) < size
-        )
-        given, most = str(chosen), size
-    else:
-        chosen = [(i + 1) * size // servers - 1 for i in range(servers)] if servers > 0 else []
-        most = size - dedicated
-        fits, given = 1 <= servers <= most, str(servers)
-    if not fits or (dedicated and len(chosen) >= size):
-        kind = "dedicated servers, and leave a client" if dedicated else "servers"
-        raise ParameterError(
-            "servers",
-            must=f"name 1 to {most} of the {size} ranks as {kind}",
-            got=given,
-            hint="Start more ranks, or ask for fewer servers.",
-        )
-    return chosen
+def _plain(value: Any) -> Any:
+    """Give what a client asks for so that equal values of other types are written alike."""
+    try:
+        return None if value is None else np.asarray(value).tolist()
+    except ValueError:  # it is refused
+        return value
 
 
 def _copied(held: Held) -> Held:

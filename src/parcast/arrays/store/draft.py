@@ -25,6 +25,7 @@ from typing import Any, Self
 import numpy as np
 
 from parcast.arrays.store import durable
+from parcast.arrays.store.interrupted import Leftover
 from parcast.arrays.store.layout import (
     METADATA,
     ArraySpec,
@@ -34,7 +35,6 @@ from parcast.arrays.store.layout import (
 )
 from parcast.arrays.store.messages import (
     exists,
-    no_folder,
     no_store,
     problem,
 )
@@ -51,6 +51,7 @@ from parcast.arrays.store.place import (
     APPEND,
     Lock,
     Place,
+    check_surroundings,
     failing,
     journal_of,
     publish,
@@ -149,6 +150,11 @@ class Draft:
     ) -> None:
         """Abandon what was not committed."""
         self.abandon()
+
+    @property
+    def cleared(self) -> tuple[Leftover, ...]:
+        """What an interrupted write had left there, which is finished or removed now."""
+        return tuple(self._lock.cleared)
 
     @contextmanager
     def _or_abandoned(self) -> Iterator[None]:
@@ -301,13 +307,11 @@ class Draft:
 @contextmanager
 def _begun(place: Place) -> Iterator[Lock]:
     """Take the right to write, clear up after others, and give it back if the beginning fails."""
-    folder = place.target.parent
-    if not folder.is_dir():
-        raise no_folder(str(folder))
+    check_surroundings(place)
     with failing("The store", place.target):
         lock = Lock.take(place)
         try:
-            settle(place)
+            lock.clear()
             yield lock
         except BaseException:
             with suppress(OSError):

@@ -97,7 +97,7 @@ class ArraySpec:
         dtype = stored_type(self.dtype, name=f"dtype of {where}")
         self._check_dimensions(where, len(shape))
         _check_json(f"attributes of {where}", self.attributes)
-        _check_fill(f"fill of {where}", self.fill, dtype)
+        check_fill(f"fill of {where}", self.fill, dtype)
         for name, value in (
             ("shape", shape),
             ("chunk", chunk),
@@ -239,7 +239,7 @@ def _check_json(name: str, value: Any) -> None:
         ) from None
 
 
-def _check_fill(name: str, value: Any, dtype: "np.dtype[Any]") -> None:
+def check_fill(name: str, value: Any, dtype: "np.dtype[Any]") -> None:
     """Refuse a fill value that the type cannot hold."""
     try:
         held = fill_to_json(value, dtype)
