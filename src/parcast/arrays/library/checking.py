@@ -15,6 +15,11 @@ if TYPE_CHECKING:
 
 WRITERS: Final = ("sync", "write-behind", "double-buffer")
 HOLD: Final = 'Example: {"u": parcast.arrays.Block(values, shape=(512, 512), mesh=(4, 2))}.'
+MAPPINGS: Final = {
+    "attributes": 'Example: {"title": "run 7"}.',
+    "coordinates": 'Example: {"time": [0.0, 0.5]}.',
+    "dimensions": 'Example: {"u": ("time", "y", "x")}.',
+}
 NAMES: Final = 'Example: ["u", "v"].'
 
 
@@ -61,9 +66,56 @@ def held_of(arrays: Any, client: int, clients: int) -> list[Held]:
             raise ParameterError(
                 label_of(name), must="be a Block or Boxes", got=type(each).__name__, hint=HOLD
             )
+        _check_numbers(each)
         held.append(each.held(client, clients))
         stored_type(held[-1].dtype, name=f"dtype of {label_of(name)}")
     return held
+
+
+def _check_numbers(held: Block | Boxes) -> None:
+    """Refuse shapes, meshes, halos and boxes that are no whole numbers, or too few of them."""
+    rank = len(_whole_numbers("shape", held.shape, "(512, 512)"))
+    if isinstance(held, Block):
+        _whole_numbers("mesh", held.mesh, "(4, 2)")
+        halo = held.halo if hasattr(held.halo, "__iter__") else (held.halo,) * rank
+        numbers = _whole_numbers("halo", halo, "1 or (1, 0)")
+        if len(numbers) != rank or min(numbers, default=0) < 0:
+            raise ParameterError(
+                "halo",
+                must=f"be a number of at least 0, or {rank} of them",
+                got=f"{held.halo!r:.60}",
+                hint="Give one for each dimension.",
+            )
+        return
+    for box in held.boxes if hasattr(held.boxes, "__iter__") else (held.boxes,):
+        if not isinstance(box, Sequence) or len(box) != 2:
+            raise ParameterError(
+                "boxes",
+                must="be pairs of a start and values",
+                got=f"{box!r:.60}",
+                hint="Example: [((0, 0), values)].",
+            )
+        _whole_numbers("start of a box", box[0], "(0, 0)")
+
+
+def _whole_numbers(name: str, given: Any, example: str) -> list[int]:
+    """Give whole numbers; refuse text, fractions and a number alone."""
+    try:
+        return [index(n) for n in given]
+    except TypeError:
+        raise ParameterError(
+            name, must="be whole numbers", got=f"{given!r:.60}", hint=f"Example: {example}."
+        ) from None
+
+
+def check_storage(storage: Mapping[str, Any]) -> None:
+    """Refuse options of the store that are no mappings."""
+    for name in ("attributes", "coordinates", "dimensions"):
+        given = storage.get(name)
+        if given is not None and not isinstance(given, Mapping):
+            raise ParameterError(
+                name, must="be a dict", got=type(given).__name__, hint=MAPPINGS[name]
+            )
 
 
 def meshes_of(arrays: Any) -> tuple[tuple[int, ...], ...]:

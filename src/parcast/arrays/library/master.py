@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -13,6 +13,8 @@ from parcast.arrays.library.endpoint import Endpoint
 from parcast.arrays.library.schema import Kind, Lying, Named, Schema, Stored, layout_for
 from parcast.arrays.library.storing import catalogue, is_npy, no_zarr
 from parcast.errors import ParcastError, RunFailed
+
+CALLED: Final = {"limit": "subchunk", "names": "names of arrays"}  # options, as users do
 
 
 @dataclass
@@ -112,10 +114,12 @@ def require_agreement(described: Sequence[Described]) -> None:
         "the same names of arrays": lambda x: tuple(name for name, *_ in x.arrays),
         "the same shapes": lambda x: tuple(shape for _, shape, *_ in x.arrays),
         "the same dtypes": lambda x: tuple(dtype for _, _, dtype, _ in x.arrays),
-        "the same options": lambda x: repr(sorted(x.options.items())),
     }
     for what, of in asked.items():
         _require_same(what, {client: of(each) for client, each in enumerate(described)})
+    for name in described[0].options:
+        given = {client: str(each.options.get(name)) for client, each in enumerate(described)}
+        _require_same(f"the same {CALLED.get(name, name)}", given)
 
 
 def _require_same_meshes(described: Sequence[Described]) -> None:

@@ -16,6 +16,7 @@ from parcast.arrays.library.checking import (
     check_box,
     check_names,
     check_path,
+    check_storage,
     checked_options,
     held_of,
     meshes_of,
@@ -307,6 +308,7 @@ class Session:
 
         def check() -> None:
             check_path(path)
+            check_storage(storage)
             options.update(checked_options(options))
             held.extend(held_of(arrays, client.number, len(self.clients)))
 

@@ -29,6 +29,7 @@ from parcast.arrays.store.interrupted import Leftover
 from parcast.arrays.store.layout import (
     METADATA,
     ArraySpec,
+    check_json,
     coordinate,
     label_of,
     layout_of,
@@ -354,6 +355,7 @@ def _check_together(specs: Sequence[ArraySpec], attributes: Mapping[str, Any]) -
         raise ParameterError(
             "attributes", must=f'leave the name "{MANIFEST}" free', hint="Choose another name."
         )
+    check_json("attributes", attributes)
     _check_dimensions(specs)
 
 
