@@ -278,6 +278,28 @@ def check(path, action, at):
     return state, bool(drafts), bool(told)
 
 
+def counted(channel, steps):
+    """Make the messages of a channel steps."""
+    send, poll = channel.send, channel.poll
+
+    def step(name):
+        steps.count += 1
+        if steps.count == steps.at:
+            steps.action(name, ())
+
+    def sent(*arguments):
+        step("send")
+        return send(*arguments)
+
+    def polled():
+        messages = poll()
+        for _ in messages:
+            step("receive")
+        return messages
+
+    channel.send, channel.poll = sent, polled
+
+
 def main():
     folder, action, victim = Path(sys.argv[1]), sys.argv[2], VICTIMS[sys.argv[3]]
     stride = int(sys.argv[4]) if len(sys.argv) > 4 else 1

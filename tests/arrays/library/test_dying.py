@@ -2,17 +2,28 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
+import time
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
+from parcast.arrays.store.reading import open_store
+from parcast.errors import RunFailed
+from parcast.mpi.launcher import started_ranks
+from parcast.mpi.leftovers import processes_of
+from tests.arrays.library.dying import RANKS, check, prepared
 from tests.conftest import ROOT
 
 SCRIPT = Path(__file__).with_name("dying.py")
 EVERY = bool(os.environ.get("PARCAST_EVERY_STEP"))  # one minute; by default each third step
 FEW = 3
+
+
+PATHS = {"PYTHONPATH": os.pathsep.join([str(ROOT / "src"), str(ROOT)])}
 
 
 def died(folder, action, victim, stride=1):
@@ -23,7 +34,7 @@ def died(folder, action, victim, stride=1):
         text=True,
         check=False,
         timeout=600,
-        env=os.environ | {"PYTHONPATH": os.pathsep.join([str(ROOT / "src"), str(ROOT)])},
+        env=os.environ | PATHS,
     )
     assert run.returncode == 0, run.stderr
     return json.loads(run.stdout)
@@ -59,3 +70,65 @@ def test_another_rank_killed_at_any_step_leaves_the_old_store_or_the_new(tmp_pat
     assert found["cases"] >= 1
     assert "half" not in found["states"]
     assert sum(found["states"].values()) == found["cases"]
+
+
+def shared_memory_of(pids):
+    """Segments of shared memory that MPI has made for some processes."""
+    names = set()
+    for pid in pids:
+        with suppress(OSError):  # it has ended
+            maps = Path(f"/proc/{pid}/maps").read_text(errors="replace")
+            names |= {x for x in maps.split() if x.startswith("/dev/shm/")}
+    return names
+
+
+@pytest.mark.parametrize(
+    ("action", "victim", "at"),
+    [
+        ("write", "server-master", 40),
+        ("write", "client", 4),
+        ("overwrite", "server", 14),
+        ("overwrite", "server-master", 77),
+        ("append", "client-master", 6),
+        ("append", "server-master", 80),
+        ("npy", "server-master", 14),
+    ],
+)
+def test_mpiexec_ends_all_ranks_within_seconds_and_nothing_of_them_is_left(
+    tmp_path, action, victim, at
+):
+    path = prepared(tmp_path / "here", action)
+    began, segments = time.monotonic(), set()
+    with (
+        pytest.raises(RunFailed, match=r"on 4 ranks ended with status [1-9].*Killed"),
+        started_ranks(
+            "tests.arrays.library.killed_rank",
+            [action, str(path), victim, str(at)],
+            ranks=RANKS,
+            environment=PATHS,
+        ) as started,
+    ):
+        while started.process.poll() is None:
+            segments |= shared_memory_of(processes_of(started.token))
+            time.sleep(0.02)
+        started.ended(30.0)
+    assert time.monotonic() - began < 20
+    assert processes_of(started.token) == []
+    assert segments
+    assert not [name for name in segments if Path(name).exists()]
+    check(path, action, at)
+
+
+def test_ctrl_c_ends_all_ranks_and_leaves_the_old_store_or_the_new(started, gone, tmp_path):
+    path = tmp_path / "u.zarr"
+    process = started(Path(__file__).with_name("replacing.py"), 2, "dedicated", path, ranks=4)
+    for _ in range(2):
+        assert process.stdout.readline() == "x\n"
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=20)
+    assert process.returncode != 0
+    assert gone(process)
+    with open_store(path) as store:
+        values = store["u"].read()
+    assert values.shape == (64, 4096)
+    assert values.min() == values.max() >= 1

@@ -147,9 +147,8 @@ with connect(servers=2) as io:
     ):
         try:
             call()
-            print("read")
         except FileProblems as damage:
-            print(str(damage).splitlines()[1][:41])
+            sys.stdout.write(str(damage).splitlines()[1][:41] + "\\n")
     whole = io.read("u.zarr", ["v"], mesh=(n, 1))["v"]
     assert (whole == np.arange(128.0).reshape(16, 8)[16 * me // n : 16 * (me + 1) // n]).all()
     upper = io.read("u.zarr", ["u"], box=((0, 0), (12, 8)))["u"]
@@ -186,6 +185,6 @@ def test_what_is_not_damaged_is_read_through_the_library(ran, tmp_path):
     lines = out.splitlines()
     assert sorted({*lines}) == [
         "  file  has other bytes than were written",
-        "  file  is missing (array w, chunk 0.0, el",
+        "  file  is missing (array w, chunk 0.0, e",
     ]
     assert len(lines) == 9

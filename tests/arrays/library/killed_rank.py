@@ -1,0 +1,29 @@
+"""A parallel program of which a rank is killed at a step, as in `dying`, under mpiexec.
+
+Arguments: an action, a path, the victim and the step.
+"""
+
+import os
+import sys
+from pathlib import Path
+
+from parcast.arrays.library.session import connect
+from parcast.mpi.launched import world
+from tests.arrays.library.dying import SERVERS, VICTIMS, counted, request
+from tests.arrays.store.interruptions import Steps, killed
+
+
+def main():
+    action, path, victim, at = sys.argv[1:]
+    with connect(servers=SERVERS, dedicated=True) as io:
+        if world().Get_rank() == VICTIMS[victim]:
+            killed.write = os.pwrite
+            steps = Steps(int(at), killed)
+            steps.install()
+            counted(io.endpoint.channel, steps)
+        if io.is_client:
+            request(io, Path(path), action)
+
+
+if __name__ == "__main__":
+    main()
