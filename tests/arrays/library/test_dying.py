@@ -99,19 +99,17 @@ def test_mpiexec_ends_all_ranks_within_seconds_and_nothing_of_them_is_left(
 ):
     path = prepared(tmp_path / "here", action)
     began, segments = time.monotonic(), set()
-    with (
-        pytest.raises(RunFailed, match=r"on 4 ranks ended with status [1-9].*Killed"),
-        started_ranks(
-            "tests.arrays.library.killed_rank",
-            [action, str(path), victim, str(at)],
-            ranks=RANKS,
-            environment=PATHS,
-        ) as started,
-    ):
+    with started_ranks(
+        "tests.arrays.library.killed_rank",
+        [action, str(path), victim, str(at)],
+        ranks=RANKS,
+        environment=PATHS,
+    ) as started:
         while started.process.poll() is None:
             segments |= shared_memory_of(processes_of(started.token))
             time.sleep(0.02)
-        started.ended(30.0)
+        with pytest.raises(RunFailed, match=r"on 4 ranks ended with status [1-9].*Killed"):
+            started.ended(30.0)
     assert time.monotonic() - began < 20
     assert processes_of(started.token) == []
     assert segments

@@ -415,6 +415,19 @@ class Session:
         if self._is_closed:
             return
         self._is_closed = True
+        try:
+            self._leave(failure)
+        except BaseException as interruption:  # Ctrl-C while it waits for the others
+            if self.endpoint.crash is not None:
+                self._abort(self.endpoint.crash)
+            elif failure is None:
+                self._leave(interruption)
+            raise
+        if failure is None and self.endpoint.failure is not None:
+            raise self.endpoint.failure
+
+    def _leave(self, failure: BaseException | None) -> None:
+        """Leave together with all other ranks."""
         endpoint, client = self.endpoint, self._client
         if failure is None and client is not None:
             endpoint.turn_until(lambda: not client.jobs)
@@ -434,8 +447,6 @@ class Session:
         if self._comm is not None:
             self._comm.Free()
             self._comm = None
-        if failure is None and endpoint.failure is not None:
-            raise endpoint.failure
 
     @property
     def _name(self) -> str:
