@@ -7,9 +7,13 @@ from pathlib import Path
 
 
 def main(arguments):
+    what, folder = arguments
+    if what == "raise early" and os.environ["PMI_RANK"] == "1":
+        raise ValueError("the second rank has not begun with MPI")
+    if what == "exit early" and os.environ["PMI_RANK"] == "1":
+        sys.exit("ValueError: the second rank has not begun with MPI")
     from mpi4py import MPI
 
-    what, folder = arguments
     rank = MPI.COMM_WORLD.rank
     cores = ",".join(map(str, sorted(os.sched_getaffinity(0))))
     Path(folder, f"{rank}").write_text(f"{os.getpid()} {cores}", encoding="utf-8")

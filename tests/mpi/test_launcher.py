@@ -84,6 +84,13 @@ def test_an_exception_on_one_rank_ends_all_and_is_told(ranks_that, tmp_path):
     assert not any_alive(told_by(tmp_path)[0])
 
 
+@pytest.mark.parametrize("what", ["raise early", "exit early"])
+def test_a_rank_that_fails_before_it_begins_with_mpi_ends_all(ranks_that, what):
+    said = r"ended with status .*: ValueError: the second rank has not begun with MPI"
+    with pytest.raises(RunFailed, match=said):
+        ranks_that(what)
+
+
 def test_a_refusal_on_a_rank_is_raised_as_what_it_is(ranks_that):
     with pytest.raises(ParameterError, match=r"^n must be at least 1, got 0\. Count from 1\.$"):
         ranks_that("refuse")

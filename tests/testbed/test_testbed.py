@@ -494,6 +494,13 @@ def test_an_interrupt_lets_the_command_end_by_itself():
 
 
 @real
+def test_commands_of_this_environment_are_found_without_its_activation(monkeypatch):
+    monkeypatch.setenv("PATH", "/usr/sbin:/usr/bin:/sbin:/bin")
+    ended = TWO.run(["python", "-c", "import parcast, sys; print(sys.prefix)"], time_limit=LIMIT)
+    assert ended.stdout.strip() == sys.prefix
+
+
+@real
 def test_a_command_that_is_killed_has_the_status_of_a_shell():
     ended = TWO.run(["sh", "-c", "echo up; kill -9 $$"], time_limit=LIMIT)
     assert (ended.status, ended.stdout) == (137, "up\n")

@@ -11,15 +11,16 @@ from typing import Any, Final
 
 import numpy as np
 
+from parcast.arrays.choices import Policy
 from parcast.arrays.geometry import (
     Boxes,
     Ints,
-    Policy,
     as_mesh,
     as_schema,
     as_shape,
     mesh_edges,
     product_boxes,
+    whole,
 )
 from parcast.arrays.intersections import first_gap, intersecting
 from parcast.errors import ParameterError, as_list, as_whole
@@ -40,6 +41,21 @@ class Chunks:
     client: Ints  # that holds each of them; they are sorted by it
     clients: int  # in all, those without a chunk included
     edges: tuple[Ints, ...] | None = None  # of blocks over a mesh, in every dimension
+
+    @property
+    def part(self) -> Ints:
+        """Number of each among those of its client."""
+        return np.arange(len(self.client)) - np.searchsorted(self.client, self.client)
+
+    def after(self, rows: int) -> "Chunks":
+        """Give the same chunks of an array that has so many rows before its own."""
+        if not rows:
+            return self
+        moved = np.zeros(len(self.shape), dtype=np.int64)
+        moved[0] = rows
+        boxes = Boxes(self.boxes.start + moved, self.boxes.stop + moved)
+        shape = (rows + self.shape[0], *self.shape[1:])
+        return replace(self, shape=shape, boxes=boxes, edges=None)
 
 
 def mesh_chunks(
@@ -74,7 +90,8 @@ def listed_chunks(
 ) -> Chunks:
     """Distribute an array as each rank lists it: boxes as `(start, count)`, one or a list of them.
 
-    They must not overlap, and cover the array unless it `is_partial`, as where a part is read.
+    They must cover the array and not overlap, unless it `is_partial`: where parts are read, and
+    halos with them.
 
     >>> halves = [((0, 0), (4, 8)), [((4, 0), (4, 4)), ((4, 4), (4, 4))]]
     >>> listed_chunks((8, 8), halves).client
@@ -90,10 +107,8 @@ def listed_chunks(
         shape=shape, boxes=Boxes(start, start + count), client=client, clients=len(given)
     )
     _require_inside(chunks)
-    is_filled = chunks.boxes.elements > 0
-    chunks = replace(chunks, boxes=chunks.boxes.at(is_filled), client=client[is_filled])
-    _require_disjoint(chunks)
     if not is_partial:
+        _require_disjoint(chunks)
         _require_complete(chunks)
     return chunks
 
@@ -110,15 +125,6 @@ def require_nodes(mesh: Sequence[int], nodes: int | None, name: str) -> int:
             hint="Choose factors of that number.",
         )
     return count
-
-
-def box_text(start: Ints, stop: Ints) -> str:
-    """Write a box as Python's slices do.
-
-    >>> box_text(np.array([0, 4]), np.array([2, 8]))
-    '[0:2, 4:8]'
-    """
-    return f"[{', '.join(f'{a}:{b}' for a, b in zip(start, stop, strict=True))}]"
 
 
 def _of_rank(rank: int, given: object, dimensions: int) -> Ints:
@@ -160,11 +166,9 @@ def _require_disjoint(chunks: Chunks) -> None:
     boxes = chunks.boxes
     first, second = intersecting(boxes, boxes)
     for i in np.flatnonzero(first < second)[:1]:
-        a, b = first[i], second[i]
-        shared = box_text(
-            np.maximum(boxes.start[a], boxes.start[b]), np.minimum(boxes.stop[a], boxes.stop[b])
-        )
-        ranks = (chunks.client[a], chunks.client[b])
+        both = np.array([first[i], second[i]])
+        [shared] = (boxes.at(both[:1]) & boxes.at(both[1:])).each()
+        ranks = chunks.client[both]
         where = f"rank {ranks[0]} twice" if ranks[0] == ranks[1] else "both rank {} and rank {}"
         raise ParameterError(
             "boxes",
@@ -175,8 +179,7 @@ def _require_disjoint(chunks: Chunks) -> None:
 
 
 def _require_complete(chunks: Chunks) -> None:
-    zero = np.zeros((1, len(chunks.shape)), dtype=np.int64)
-    gap = first_gap(chunks.boxes, Boxes(zero, np.array([chunks.shape])))
+    gap = first_gap(chunks.boxes, whole(chunks.shape))
     if gap is None:
         return
     beside, _ = intersecting(chunks.boxes, Boxes(gap.start - 1, gap.stop + 1))
@@ -184,6 +187,6 @@ def _require_complete(chunks: Chunks) -> None:
     raise ParameterError(
         "boxes",
         must="cover the array",
-        got=f"a gap at {box_text(gap.start[0], gap.stop[0])}" + (f" beside {ranks}" * bool(ranks)),
+        got=f"a gap at {gap.each()[0]}" + (f" beside {ranks}" * bool(ranks)),
         hint="Check the boxes of these ranks, or whether the list of one is missing.",
     )

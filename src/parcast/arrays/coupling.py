@@ -35,9 +35,10 @@ from pydantic import (
 )
 
 from parcast.arrays.batches import EqualArrays
+from parcast.arrays.choices import Operation, Policy, Writer
 from parcast.arrays.chunks import mesh_chunks
-from parcast.arrays.geometry import BLOCK, MOST_DIMENSIONS, WHOLE, Policy, as_schema
-from parcast.arrays.law import Operation, Options, request_time
+from parcast.arrays.geometry import BLOCK, MOST_DIMENSIONS, WHOLE, as_schema
+from parcast.arrays.law import Options, request_time
 from parcast.arrays.overlaps import Overlaps, overlaps
 from parcast.arrays.parameters import ArrayParameters
 from parcast.arrays.planning.plan import meshes
@@ -261,9 +262,7 @@ class ArrayIO(IoLaw):
     subchunk: Annotated[Amount, Of("size", name="io.subchunk")] = parameter(
         "1 MiB", "Largest piece that a server gathers at a time."
     )
-    writer: Literal["sync", "write-behind", "double-buffer"] = Field(
-        default="write-behind", description="How servers write."
-    )
+    writer: Writer = Field(default="write-behind", description="How servers write.")
     batch: bool = Field(
         default=False, description="Whether small arrays share messages, up to 1 MiB of a server."
     )

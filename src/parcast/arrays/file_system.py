@@ -30,7 +30,7 @@ Compression by the server takes s/rate, in the thread that writes where there is
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import gcd
-from typing import Final, Literal, NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 
@@ -40,7 +40,6 @@ from parcast.arrays.geometry import Ints
 from parcast.errors import require
 
 AT_ONCE: Final = 1 << 19  # writes that are composed at a time: they take some 100 MB
-Writer = Literal["sync", "write-behind", "double-buffer"]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)

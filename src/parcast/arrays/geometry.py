@@ -1,7 +1,7 @@
 """Boxes of an array: blocks over a mesh, pieces of boxes, and contiguous runs of bytes in them.
 
 A box is the elements from `start` up to but not including `stop` in every dimension, the slowest
-first. All functions take many boxes at once.
+first: a `Box`, or one of many `Boxes`, which most functions take at once.
 
 A mesh distributes each dimension over its positions, by one of two policies [D] that agree where
 the mesh divides the extent::
@@ -12,24 +12,63 @@ the mesh divides the extent::
 
 from collections.abc import Sequence
 from math import prod
-from typing import Final, Literal, NamedTuple, TypeAlias
+from typing import Final, Literal, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from parcast.arrays.choices import POLICIES, Policy
 from parcast.errors import ParameterError, as_list, as_whole
 from parcast.units import shown
 
 Ints: TypeAlias = NDArray[np.int64]
 Bools: TypeAlias = NDArray[np.bool_]
-Policy = Literal["balanced", "hpf"]
+Point: TypeAlias = tuple[int, ...]
+Number = TypeVar("Number", int, NDArray[np.int64])
 Order = Literal["C", "F"]  # of the elements in memory: the last dimension fastest, or the first
 
 MOST_DIMENSIONS: Final = 6
 MOST_BYTES: Final = 2**62  # of an array: places of its bytes fit into 64 bits
-POLICIES: Final = ("balanced", "hpf")
 BLOCK, WHOLE = "B", "*"
 NAMES: Final = {"BLOCK": BLOCK}  # of High Performance Fortran
+
+
+class Box(NamedTuple):
+    """The elements from `start` on, `count` of them in each dimension.
+
+    >>> Box((0, 4), (2, 8)) & Box((1, 0), (5, 6))
+    Box(start=(1, 4), count=(1, 2))
+    """
+
+    start: Point
+    count: Point  # type: ignore[assignment] # that of tuples counts values: nobody calls it
+
+    @property
+    def stop(self) -> Point:
+        """The first index after it in each dimension."""
+        return tuple(s + c for s, c in zip(self.start, self.count, strict=True))
+
+    @property
+    def size(self) -> int:
+        """Number of elements."""
+        return prod(self.count)
+
+    def __and__(self, other: "Box") -> "Box":
+        """Give what lies in both; without elements where they do not touch."""
+        start = tuple(map(max, self.start, other.start))
+        stop = tuple(map(min, self.stop, other.stop))
+        return Box(start, tuple(max(b - a, 0) for a, b in zip(start, stop, strict=True)))
+
+    def within(self, outer: "Box") -> tuple[slice, ...]:
+        """Slices that select it from an array that holds `outer`."""
+        return tuple(
+            slice(s - o, s - o + c)
+            for s, o, c in zip(self.start, outer.start, self.count, strict=True)
+        )
+
+    def __str__(self) -> str:
+        """Write it as messages do: "[0:2, 4:12]"."""
+        return f"[{', '.join(f'{a}:{b}' for a, b in zip(self.start, self.stop, strict=True))}]"
 
 
 class Boxes(NamedTuple):
@@ -51,6 +90,25 @@ class Boxes(NamedTuple):
     def at(self, places: Ints | Bools) -> "Boxes":
         """Give the boxes at some places."""
         return Boxes(self.start[places], self.stop[places])
+
+    def each(self) -> list[Box]:
+        """Give them one by one."""
+        pairs = zip(self.start.tolist(), self.extents.tolist(), strict=True)
+        return [Box(tuple(start), tuple(count)) for start, count in pairs]
+
+    def __and__(self, other: "Boxes") -> "Boxes":
+        """Give what lies in each pair of boxes, or in one of them and each of the others."""
+        return Boxes(np.maximum(self.start, other.start), np.minimum(self.stop, other.stop))
+
+
+def whole(shape: Sequence[int]) -> Boxes:
+    """Give the box of a whole array.
+
+    >>> whole((2, 3)).each()
+    [Box(start=(0, 0), count=(2, 3))]
+    """
+    stop = np.array([shape], dtype=np.int64)
+    return Boxes(np.zeros_like(stop), stop)
 
 
 def as_shape(shape: object, *, name: str = "shape") -> tuple[int, ...]:
@@ -111,15 +169,24 @@ def block_edges(extent: int, positions: int, policy: Policy = "balanced") -> Int
     >>> block_edges(10, 4), block_edges(10, 4, "hpf"), block_edges(5, 4, "hpf")
     (array([ 0,  2,  5,  7, 10]), array([ 0,  3,  6,  9, 10]), array([0, 2, 4, 5, 5]))
     """
-    if policy not in POLICIES:
-        must = 'be "balanced" or "hpf"'
-        raise ParameterError("policy", must=must, got=shown(repr(policy)), hint="Choose one.")
-    i = np.arange(positions + 1, dtype=np.int64)
-    if policy == "hpf":
-        return np.minimum(i * -(-extent // positions), extent)
-    # floor(i*n/m) of n = w*m + v is i*w + floor(i*v/m), whose products stay below m^2.
-    whole, rest = divmod(extent, positions)
-    return i * whole + i * rest // positions
+    return _edge(extent, positions, policy, np.arange(positions + 1, dtype=np.int64))
+
+
+def block_of(
+    shape: Sequence[int], mesh: Sequence[int], node: int, policy: Policy = "balanced"
+) -> Box:
+    """Block of a node of a mesh, whose positions are counted in row-major order.
+
+    >>> block_of((10, 8), (3, 2), 5)
+    Box(start=(6, 4), count=(4, 4))
+    """
+    start, stop = [], []
+    for n, m in zip(reversed(shape), reversed(mesh), strict=True):
+        node, i = divmod(node, m)
+        start.append(_edge(n, m, policy, i))
+        stop.append(_edge(n, m, policy, i + 1))
+    count = (b - a for a, b in zip(start, stop, strict=True))
+    return Box(tuple(start[::-1]), tuple(count)[::-1])
 
 
 def mesh_edges(
@@ -138,19 +205,20 @@ def product_boxes(edges: Sequence[Ints]) -> Boxes:
     return Boxes(start, np.stack([each[place + 1] for each, place in columns], axis=1))
 
 
-def cut(boxes: Boxes, pieces: Ints) -> tuple[Boxes, Ints]:
+def cut(boxes: Boxes, pieces: Ints, among: slice = slice(None)) -> tuple[Boxes, Ints]:
     """Cut every box into a grid of pieces, in row-major order; those at its end may be smaller.
 
     `pieces` are the extents of a piece of each box, at least 1, of shape (boxes, dimensions) or
-    (dimensions). Also given is the box that each piece is of.
+    (dimensions). Also given is the box that each piece is of. Of all pieces those `among` are
+    given, by default all.
     """
     pieces = np.broadcast_to(pieces, boxes.start.shape)
-    of, places = grid_places(-(-boxes.extents // pieces))
+    of, places = grid_places(-(-boxes.extents // pieces), among)
     start = boxes.start[of] + places * pieces[of]
     return Boxes(start, np.minimum(start + pieces[of], boxes.stop[of])), of
 
 
-def grid_places(counts: Ints) -> tuple[Ints, Ints]:
+def grid_places(counts: Ints, among: slice = slice(None)) -> tuple[Ints, Ints]:
     """Enumerate the places of many grids in row-major order: the grid of each, and the place.
 
     `counts` are the places of each grid in every dimension, of shape (grids, dimensions).
@@ -160,8 +228,10 @@ def grid_places(counts: Ints) -> tuple[Ints, Ints]:
     ([0, 0, 1, 1], [[0, 0], [0, 1], [0, 0], [1, 0]])
     """
     totals = np.prod(counts, axis=1, dtype=np.int64)
-    of = np.repeat(np.arange(len(totals)), totals)
-    rest = np.arange(len(of)) - (np.cumsum(totals) - totals)[of]
+    ends = np.cumsum(totals)
+    numbers = np.arange(*among.indices(int(totals.sum())))
+    of = np.searchsorted(ends, numbers, side="right")
+    rest = numbers - (ends - totals)[of]
     places = np.empty((len(of), counts.shape[1]), dtype=np.int64)
     for d in reversed(range(counts.shape[1])):
         rest, places[:, d] = np.divmod(rest, counts[of, d])
@@ -199,6 +269,19 @@ def require_bytes(shape: Sequence[int], itemsize: int) -> int:
             hint="Check the extents.",
         )
     return size
+
+
+def _edge(extent: int, positions: int, policy: Policy, i: Number) -> Number:
+    """Edges `i` of the blocks of an extent."""
+    if policy not in POLICIES:
+        must = 'be "balanced" or "hpf"'
+        raise ParameterError("policy", must=must, got=shown(repr(policy)), hint="Choose one.")
+    if policy == "hpf":
+        edge = i * -(-extent // positions)
+        return edge - (edge - extent) * (edge > extent)
+    # floor(i*n/m) of n = w*m + v is i*w + floor(i*v/m), whose products stay below m^2.
+    whole, rest = divmod(extent, positions)
+    return i * whole + i * rest // positions
 
 
 def _numbers(given: object, dimensions: int, *, name: str, hint: str) -> tuple[int, ...]:

@@ -83,7 +83,7 @@ def first_gap(boxes: Boxes, region: Boxes) -> Boxes | None:
     """
     start, stop = region.start[0], region.stop[0]
     while True:
-        inside = Boxes(np.maximum(boxes.start, start), np.minimum(boxes.stop, stop))
+        inside = boxes & Boxes(start, stop)
         has_elements = inside.elements > 0
         boxes, inside = boxes.at(has_elements), inside.at(has_elements)
         missing = np.prod(stop - start) - inside.elements.sum()

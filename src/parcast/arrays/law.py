@@ -47,12 +47,12 @@ import numpy as np
 
 from parcast.aliases import Array
 from parcast.arrays.batches import Batch, EqualArrays, batches
+from parcast.arrays.choices import OPERATIONS, WRITERS, Operation, Writer
 from parcast.arrays.contention import Bound, Load, Placement, lower_bound
 from parcast.arrays.costs import ClientCosts, Costs, ServerCosts
 from parcast.arrays.exchange import Exchange, gathered, scattered
 from parcast.arrays.file_system import (
     Sequences,
-    Writer,
     overlapped,
     synchronous,
     written_behind,
@@ -64,11 +64,9 @@ from parcast.arrays.subchunks import MOST
 from parcast.errors import ParameterError, as_list, as_whole, require_kind
 from parcast.units import shown
 
-Operation = Literal["write", "read"]
 Infinite = Literal["none", "disks", "disks and network"]
-WRITERS: Final = ("sync", "write-behind", "double-buffer")
 CHOICES: Final = {
-    "operation": ("write", "read"),
+    "operation": OPERATIONS,
     "writer": WRITERS,
     "infinite": ("none", "disks", "disks and network"),
 }

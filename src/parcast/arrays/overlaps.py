@@ -131,7 +131,7 @@ def overlaps(chunks: Chunks, subchunks: Subchunks, *, order: Order = "C") -> Ove
     else:
         subchunk, chunk = intersecting_blocks(subchunks.boxes, chunks.edges)
     outer, inner = subchunks.boxes.at(subchunk), chunks.boxes.at(chunk)
-    boxes = Boxes(np.maximum(outer.start, inner.start), np.minimum(outer.stop, inner.stop))
+    boxes = outer & inner
     return Overlaps(
         chunks=chunks,
         subchunks=subchunks,

@@ -4,23 +4,26 @@ Servers have chunks of the array by a schema over a mesh; each chunk is cut into
 most some bytes [R]: along the slowest dimension into slabs of as many whole rows as fit, and where
 not even one row fits, every row in the same way along the next dimension.
 
-Or servers have whole *storage chunks* of a regular grid, such as the shards of a Zarr array, in
-contiguous runs of their row-major order; the subchunks are the inner chunks of each. On disk all
-have the same full extents, while those at the edges of the array hold fewer of its elements [D].
+Or servers have whole *storage chunks* of a regular grid, such as the shards of a Zarr array; the
+subchunks are the inner chunks of each. On disk all have the same full extents, while those at the
+edges of the array hold fewer of its elements [D].
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
+from math import prod
 from typing import Final
 
 import numpy as np
 
+from parcast.arrays.choices import Policy
 from parcast.arrays.chunks import require_nodes
 from parcast.arrays.geometry import (
     Bools,
     Boxes,
     Ints,
-    Policy,
+    Point,
     as_extents,
     as_mesh,
     as_schema,
@@ -95,7 +98,9 @@ def schema_subchunks(
             hint="1 MiB is usual.",
         )
     chunks = product_boxes(mesh_edges(shape, mesh, policy))
-    boxes, server = _cut(chunks, slab_extents(chunks.extents, itemsize, most))
+    slabs = slab_extents(chunks.extents, itemsize, most)
+    _require_few(np.prod(-(-chunks.extents // slabs), axis=1, dtype=np.float64).sum())
+    boxes, server = cut(chunks, slabs)
     return Subchunks(
         shape=shape,
         itemsize=itemsize,
@@ -107,6 +112,55 @@ def schema_subchunks(
     )
 
 
+@dataclass(frozen=True, kw_only=True)
+class StorageGrid:
+    """Storage chunks of one array in row-major order, and the inner chunks of each."""
+
+    shape: Point
+    storage: Point  # extents of a storage chunk
+    inner: Point  # which divide them
+    base: int = 0  # rows that are there already, as where some are appended
+
+    @property
+    def first(self) -> Point:
+        """Place in the grid of the first storage chunk that has a row from `base` on."""
+        return (self.base // self.storage[0], *(0,) * (len(self.shape) - 1))
+
+    @cached_property
+    def chunks(self) -> Boxes:
+        """Storage chunks that have rows from `base` on, with all rows."""
+        start = np.multiply(self.first, self.storage)[None]
+        return cut(Boxes(start, np.array([self.shape])), np.array(self.storage))[0]
+
+    def dealt(self, servers: int, first: int = 0) -> Ints:
+        """Server of each storage chunk: they are dealt out in balanced, contiguous runs.
+
+        Where there are fewer of them than servers, one goes to each from the server `first` on.
+        """
+        count = len(self.chunks.start)
+        if count < servers:
+            return (np.arange(count) + first) % servers
+        return np.repeat(np.arange(servers), np.diff(block_edges(count, servers)))
+
+    def new(self, boxes: Boxes) -> Boxes:
+        """Rows of some boxes from `base` on."""
+        lowest = np.zeros(len(self.shape), dtype=np.int64)
+        lowest[0] = self.base
+        return Boxes(np.maximum(boxes.start, lowest), boxes.stop)
+
+    def subchunks(self, numbers: Ints, among: slice = slice(None)) -> tuple[Boxes, Ints]:
+        """Inner chunks of some storage chunks, or the ones `among` them, that have new rows.
+
+        Also given is the storage chunk that each is in.
+        """
+        boxes, of = cut(self.chunks.at(numbers), np.array(self.inner), among)
+        boxes = self.new(boxes)
+        if not self.base:
+            return boxes, numbers[of]
+        is_new = boxes.elements > 0
+        return boxes.at(is_new), numbers[of][is_new]
+
+
 def storage_subchunks(
     shape: Sequence[int],
     storage: Sequence[int],
@@ -114,11 +168,14 @@ def storage_subchunks(
     servers: int,
     itemsize: int,
     inner: Sequence[int] | None = None,
+    base: int = 0,
+    first: int = 0,
 ) -> Subchunks:
     """Distribute the storage chunks of an array over servers, each in its inner chunks.
 
     `storage` are the extents of a storage chunk, `inner` those of an inner one, by default the
-    same; they must divide them.
+    same; they must divide them. `base` rows are there already; `first` is the first server of
+    an array that has fewer storage chunks than there are servers.
 
     >>> shards = storage_subchunks((10, 8), (4, 8), inner=(2, 8), servers=2, itemsize=8)
     >>> shards.storage_chunk.tolist(), shards.server.tolist()
@@ -137,18 +194,20 @@ def storage_subchunks(
             hint="Choose divisors of its extents.",
         )
     count = as_whole("servers", servers, least=1, hint="Count the servers from 1.")
-    zero = np.zeros((1, len(shape)), dtype=np.int64)
-    shards, _ = _cut(Boxes(zero, np.array([shape], dtype=np.int64)), np.array([storage]))
-    boxes, shard = _cut(shards, np.broadcast_to(np.array(inner), shards.start.shape))
-    edges = block_edges(len(shards.start), count)
-    each = int(np.prod(inner)) * itemsize
+    grid = StorageGrid(shape=shape, storage=storage, inner=inner, base=base)
+    _require_few(
+        prod(-(-n // i) for n, i in zip((shape[0] - base, *shape[1:]), inner, strict=True))
+    )
+    server = grid.dealt(count, first)
+    order = np.argsort(server, kind="stable")
+    boxes, shard = grid.subchunks(order)
     return Subchunks(
         shape=shape,
         itemsize=itemsize,
         boxes=boxes,
-        server=np.searchsorted(edges, shard, side="right") - 1,
+        server=server[shard],
         storage_chunk=shard,
-        stored=np.full(len(shard), each),
+        stored=np.full(len(shard), prod(inner) * itemsize),
         servers=count,
     )
 
@@ -169,17 +228,15 @@ def slab_extents(extents: Ints, itemsize: int, most: int) -> Ints:
     return np.where(d < along, 1, np.where(d == along, slab, extents))
 
 
-def _cut(boxes: Boxes, pieces: Ints) -> tuple[Boxes, Ints]:
-    """Cut boxes into pieces, not so many that they do not fit into memory."""
-    count = int(np.prod(-(-boxes.extents // pieces), axis=1, dtype=np.float64).sum())
+def _require_few(count: float) -> None:
+    """Refuse more subchunks than fit into memory."""
     if count > MANY:
         raise ParameterError(
             "subchunks",
             must=f"be at most {MANY:,}",
-            got=f"{count:,}",
+            got=f"{count:,.0f}",
             hint="Make them larger.",
         )
-    return cut(boxes, pieces)
 
 
 def _itemsize(shape: Sequence[int], itemsize: int) -> int:

@@ -6,7 +6,9 @@ exception aborts all ranks; one of parcast's own is handed to the launcher as it
 
 import json
 import os
+import signal
 import sys
+import traceback
 from collections.abc import Sequence
 from typing import Final
 
@@ -47,12 +49,30 @@ def main(arguments: Sequence[str]) -> None:
     except ParcastError as refusal:
         kind, facts = type(refusal).__name__, refusal.facts()
         document = json.dumps({"kind": kind, "facts": facts, "message": str(refusal)})
-        print(f"{REFUSAL}{document}", file=sys.stderr, flush=True)  # noqa: T201 - the launcher reads it
+        words = f"{REFUSAL}{document}"
+        print(words, file=sys.stderr, flush=True)  # noqa: T201 - the launcher reads it
         run.set_abort_status(1)
+        _end_others("")
         sys.exit(1)
     except BaseException as failure:
         run.set_abort_status(failure)
+        if not isinstance(failure, SystemExit):
+            _end_others(traceback.format_exc())
+        elif failure.code:
+            _end_others(f"{failure.code}\n")
         raise
+
+
+def _end_others(words: str) -> None:
+    """End all ranks, with last words, where this one cannot abort them: it has no MPI yet.
+
+    mpiexec of MPICH waits for the others, which wait for this one in MPI_Init, whatever its
+    status is; a signal ends them.
+    """
+    if "mpi4py.MPI" not in sys.modules and _number(_LOCAL_SIZE, 1) > 1:
+        sys.stderr.write(words)
+        sys.stderr.flush()
+        os.kill(os.getpid(), signal.SIGTERM)
 
 
 if __name__ == "__main__":

@@ -10,6 +10,7 @@ import math
 import os
 import shutil
 import subprocess
+import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -104,8 +105,12 @@ class Testbed:
         }
 
     def environment(self) -> dict[str, str]:
-        """Variables that make every mpiexec of MPICH put one rank on each host in turn."""
+        """Variables that make every mpiexec of MPICH put one rank on each host in turn.
+
+        `parcast` and `python` are those that this is part of, even if no environment is activated.
+        """
         return {
+            "PATH": search_path(),
             "HYDRA_HOST_FILE": str(HOME / "hosts"),
             "HYDRA_LAUNCHER": "ssh",
             "HYDRA_LAUNCHER_EXEC": str(HOME / "ssh"),
@@ -157,7 +162,7 @@ class Testbed:
 
     def require_means(self, command: Sequence[str]) -> None:
         """Refuse a command that is not there, and a testbed that cannot be made here."""
-        if not command or shutil.which(command[0]) is None:
+        if not command or shutil.which(command[0], path=search_path()) is None:
             name = shown(command[0]) if command else "nothing"
             hint = "Check its name and PATH."
             raise ParameterError("COMMAND", must="be an installed program", got=name, hint=hint)
@@ -204,6 +209,12 @@ class Testbed:
             if kept is not None:
                 kept.end()
             cgroups.remove(tops)
+
+
+def search_path() -> str:
+    """Folders that commands are looked up in: that of this Python first."""
+    folder = os.path.dirname(os.path.abspath(sys.executable))
+    return os.pathsep.join([folder, os.environ.get("PATH", os.defpath)])
 
 
 def testbed_here() -> Testbed | None:

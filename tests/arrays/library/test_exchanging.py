@@ -28,7 +28,7 @@ REFUSED = {
     "dtype": "All clients must give the same dtypes: client {0} gives <f4, client 0 <f8.",
     "folder": "path must be in a folder that exists",
     "longdouble": "dtype of array u must be bool",
-    "mesh": "Client 0: mesh must have as many blocks as there are clients: {1}, got 7x11 = 77.",
+    "mesh": "Client 0: mesh must have as many positions as there are clients, {1}, got 7x11 = 77.",
     "missing": "must exist. Check the path.",
     "name": "All clients must give the same names of arrays: client {0} gives v, client 0 u.",
     "object": "dtype of array u must be bool",

@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.conftest import LIMIT
+
 MISUSING = Path(__file__).parent / "misusing.py"
 RANKS = 3
 SERVERS = "servers must name 1 to 3 of the 3 ranks as servers, got"
@@ -28,12 +30,12 @@ CONNECT = {
 }
 CLIENT = {
     "mesh on one rank": f"the same mesh of u: client 2 gives 1, 3, client 0 3, 1. {SAME}",
-    "mesh of one number": "mesh must have 2 positive numbers of blocks, one for each dimension",
-    "mesh as a number": "Client 0: mesh must be whole numbers, got 3. Example: (4, 2).",
-    "mesh of zero": "mesh must have 2 positive numbers of blocks",
-    "shape of three numbers": "mesh must have 3 positive numbers of blocks",
-    "shape as text": "Client 0: shape must be whole numbers, got '12'.",
-    "shape of seven numbers": "shape must have 1 to 6 extents of 0 or more, got 1x1x1x1x1x1x1.",
+    "mesh of one number": "mesh must have one number for each of the 2 dimensions, got 3.",
+    "mesh as a number": "Client 0: mesh must be a sequence, got 3.",
+    "mesh of zero": "mesh[1] must be a whole number of at least 1, got 0.",
+    "shape of three numbers": "mesh must have one number for each of the 3 dimensions, got 3x1.",
+    "shape as text": "Client 0: shape must be a sequence, got '12'.",
+    "shape of seven numbers": "shape must have 1 to 6 dimensions, got 7.",
     "halo on one rank": "Client 2: values must have the shape 6x5, that of block 2 of the mesh",
     "halo of three numbers": "halo must be a number of at least 0, or 2 of them, got (1, 1, 1).",
     "boxes of one number": "boxes must lie inside the array of shape 12x3, got start 0, 2x2",
@@ -92,7 +94,7 @@ CLIENT = {
     "names that are not there": "name must be an array of FOLDER/there.zarr, got 'w'.",
     "names on one rank": "the same names of arrays: client 2 gives ('v',), client 0 ('u',).",
     "mesh to read on one rank": f"the same mesh: client 2 gives [1, 3], client 0 None. {SAME}",
-    "mesh to read that does not fit": "as many blocks as there are clients: 3, got 7x11 = 77.",
+    "mesh to read that does not fit": "as many positions as there are clients, 3, got 7x11 = 77.",
     "box outside": "boxes must lie inside the array of shape 12x3, got start 0x0, 999x1 elements.",
     "box of one number": "boxes must lie inside the array of shape 12x3, got start 0, 1 elements.",
     "box as a number": "box must be a start and a count, each with a whole number",
@@ -157,8 +159,8 @@ def test_a_rank_that_fails_between_requests_ends_all_with_its_reason(
 ):
     said, status = ends
     process = started(OF_ONE, kind, ranks=3)
-    _, err = process.communicate(timeout=30)
-    assert process.returncode == status
+    _, err = process.communicate(timeout=LIMIT)
+    assert process.returncode in (1, status)  # Open MPI gives that of one of the ranks
     assert err.count(said) == 2  # of the others; its own rank shows its own traceback
     assert gone(process)
     left = {x.name for x in tmp_path.iterdir()} - {"program.py", "first.zarr"}
@@ -187,7 +189,7 @@ def test_ranks_that_do_not_come_are_ended_with_the_one_that_has_failed(
     started, gone, tmp_path, busy
 ):
     process = started(BUSY, busy, ranks=3)
-    _, err = process.communicate(timeout=30)
+    _, err = process.communicate(timeout=LIMIT)
     assert process.returncode != 0
     assert "ValueError: of client 1" in err
     assert gone(process)

@@ -6,16 +6,15 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from parcast.arrays.library.distribution import block_of
+from parcast.arrays.chunks import mesh_chunks
 from parcast.arrays.library.gathering import Overlaps
-from parcast.arrays.library.schema import Kind, Lying, Named, Schema, layout_for
+from parcast.arrays.library.schema import Kind, Named, Schema, layout_for
 
 
 def kind_of(shape, mesh, *, servers, limit, policy="balanced", dtype="<i4"):
     """A kind of arrays in blocks over a mesh."""
-    boxes = [block_of(shape, mesh, client, policy) for client in range(prod(mesh))]
-    lying = tuple(Lying(i, 0, *box) for i, box in enumerate(boxes) if prod(box[1]))
-    return Kind(shape, dtype, *layout_for(shape, 4, servers=servers, limit=limit), lying)
+    layout = layout_for(shape, 4, servers=servers, limit=limit)
+    return Kind(shape, dtype, *layout, mesh_chunks(shape, mesh, policy=policy))
 
 
 @st.composite
@@ -60,7 +59,7 @@ def test_subchunks_of_a_storage_chunk_come_together_and_in_row_major_order(case)
         for unit in schema.units(server, servers):
             for number in unit.arrays:
                 for x in unit.subchunks:
-                    order.setdefault((number, x.chunk), []).append(x.place)
+                    order.setdefault((number, x.chunk), []).append(x.start)
                     assert owners.setdefault((number, x.chunk), server) == server
         assert all(places == sorted(places) for places in order.values())
     for array in schema.arrays:

@@ -5,6 +5,8 @@ from collections.abc import Callable, Mapping, Sequence
 from operator import index
 from typing import TYPE_CHECKING, Any, Final
 
+from parcast.arrays.choices import WRITERS
+from parcast.arrays.geometry import as_shape
 from parcast.arrays.library.distribution import Block, Boxes, Held
 from parcast.arrays.store.data_types import stored_type
 from parcast.arrays.store.layout import check_name, label_of
@@ -13,7 +15,6 @@ from parcast.errors import ParameterError, ParcastError, RunFailed, as_whole
 if TYPE_CHECKING:
     from mpi4py import MPI
 
-WRITERS: Final = ("sync", "write-behind", "double-buffer")
 HOLD: Final = 'Example: {"u": parcast.arrays.Block(values, shape=(512, 512), mesh=(4, 2))}.'
 MAPPINGS: Final = {
     "attributes": 'Example: {"title": "run 7"}.',
@@ -73,10 +74,9 @@ def held_of(arrays: Any, client: int, clients: int) -> list[Held]:
 
 
 def _check_numbers(held: Block | Boxes) -> None:
-    """Refuse shapes, meshes, halos and boxes that are no whole numbers, or too few of them."""
-    rank = len(_whole_numbers("shape", held.shape, "(512, 512)"))
+    """Refuse halos and boxes that are no whole numbers, or too few of them."""
+    rank = len(as_shape(held.shape))
     if isinstance(held, Block):
-        _whole_numbers("mesh", held.mesh, "(4, 2)")
         halo = held.halo if hasattr(held.halo, "__iter__") else (held.halo,) * rank
         numbers = _whole_numbers("halo", halo, "1 or (1, 0)")
         if len(numbers) != rank or min(numbers, default=0) < 0:

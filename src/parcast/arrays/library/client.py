@@ -5,13 +5,14 @@ from dataclasses import dataclass, field
 from math import prod
 from typing import Any, TypeAlias
 
-from parcast.arrays.library.distribution import Array, Held, Part, Point
+from parcast.arrays.geometry import Box, Point
+from parcast.arrays.library.distribution import Array, Held, Part
 from parcast.arrays.library.endpoint import Endpoint
 from parcast.arrays.library.gathering import inside, joined
 from parcast.arrays.library.schema import Operation, Stored
 from parcast.errors import ParcastError, RunFailed
 
-Boxes: TypeAlias = tuple[tuple[Point, Point], ...]  # start and counts of each
+Boxes: TypeAlias = tuple[Box, ...]
 
 
 @dataclass(frozen=True)
@@ -158,7 +159,7 @@ class Client:
             refusal = error
         except Exception as error:
             refusal = RunFailed(f"Making room for the arrays: {type(error).__name__}: {error}")
-        job.expected = sum(prod(part.count) for held in job.held for part in held.parts)
+        job.expected = sum(part.box.size for held in job.held for part in held.parts)
         wanted = tuple(
             (each.name, each.shape, each.dtype, boxes_of(held))
             for each, held in zip(stored, job.held, strict=False)
@@ -192,7 +193,7 @@ class Client:
 
 def boxes_of(held: Held) -> Boxes:
     """Boxes of what a client holds of an array."""
-    return tuple((part.start, part.count) for part in held.parts)
+    return tuple(part.box for part in held.parts)
 
 
 def _box(part: Part, start: Point, count: Point) -> Array:

@@ -5,7 +5,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from time import perf_counter
 from typing import Protocol
 
-from parcast.arrays.library.schema import Writer
+from parcast.arrays.choices import Writer
 
 
 class Disk(Protocol):

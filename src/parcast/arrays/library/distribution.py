@@ -2,19 +2,17 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from math import prod
-from typing import Any, Final, Literal, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from parcast.arrays.choices import Policy
+from parcast.arrays.chunks import require_nodes
+from parcast.arrays.geometry import Box, Point, as_mesh, as_shape, block_of
 from parcast.errors import ParameterError
 
 Array: TypeAlias = NDArray[Any]
-Point: TypeAlias = tuple[int, ...]
-Policy: TypeAlias = Literal["balanced", "hpf"]
-
-MOST_DIMENSIONS: Final = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,9 +23,9 @@ class Part:
     values: Array
 
     @property
-    def count(self) -> Point:
-        """Their number in each dimension. [1]."""
-        return self.values.shape
+    def box(self) -> Box:
+        """Place of its elements in the array."""
+        return Box(self.start, self.values.shape)
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,27 +35,6 @@ class Held:
     shape: Point  # of the whole array
     dtype: np.dtype[Any]
     parts: tuple[Part, ...]
-
-
-def block_of(
-    shape: Sequence[int], mesh: Sequence[int], client: int, policy: Policy = "balanced"
-) -> tuple[Point, Point]:
-    """Block of a client: its start, and the number of its elements in each dimension.
-
-    >>> block_of((10, 8), (3, 2), 5)
-    ((6, 4), (4, 4))
-    """
-    place = np.unravel_index(client, tuple(mesh))
-    start, stop = [], []
-    for n, m, i in zip(shape, mesh, map(int, place), strict=True):
-        if policy == "balanced":
-            bounds = i * n // m, (i + 1) * n // m
-        else:
-            size = -(-n // m)
-            bounds = min(i * size, n), min((i + 1) * size, n)
-        start.append(bounds[0])
-        stop.append(bounds[1])
-    return tuple(start), tuple(b - a for a, b in zip(start, stop, strict=True))
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,8 +70,8 @@ class Block:
 
     def held(self, client: int, clients: int) -> Held:
         """Give what a client holds; ParameterError if it does not fit."""
-        shape, values = checked_shape(self.shape), np.asarray(self.values)
-        start, count = self.box(client, clients)
+        shape, values = as_shape(self.shape), np.asarray(self.values)
+        start, count = checked_block(shape, self.mesh, client, clients, self.policy)
         halo = np.broadcast_to(self.halo, len(shape))
         full = tuple(int(n + 2 * h) for n, h in zip(count, halo, strict=True))
         if values.shape != full:
@@ -107,10 +84,6 @@ class Block:
             )
         inner = tuple(slice(int(h), int(h) + n) for h, n in zip(halo, count, strict=True))
         return Held(shape, values.dtype, (Part(start, values[inner]),))
-
-    def box(self, client: int, clients: int) -> tuple[Point, Point]:
-        """Start and counts of the block of a client; ParameterError if the mesh does not fit."""
-        return checked_block(checked_shape(self.shape), self.mesh, client, clients, self.policy)
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,11 +106,11 @@ class Boxes:
 
     def held(self, client: int, clients: int) -> Held:  # noqa: ARG002 - that of a block needs it
         """Give what a client holds; ParameterError if a box lies outside the array."""
-        shape = checked_shape(self.shape)
+        shape = as_shape(self.shape)
         parts = []
         for start, values in self.boxes:
             part = Part(tuple(map(int, start)), np.asarray(values))
-            require_inside(part.start, part.count, shape)
+            require_inside(part.box, shape)
             if part.values.size:
                 parts.append(part)
         types = {part.values.dtype for part in parts} or {np.dtype(self.dtype or float)}
@@ -147,50 +120,25 @@ class Boxes:
         return Held(shape, types.pop(), tuple(parts))
 
 
-def checked_shape(shape: Sequence[int]) -> Point:
-    """Give the shape of an array; ParameterError if it is none."""
-    whole = tuple(int(n) for n in shape)
-    if not 1 <= len(whole) <= MOST_DIMENSIONS or min(whole) < 0:
-        raise ParameterError(
-            "shape",
-            must=f"have 1 to {MOST_DIMENSIONS} extents of 0 or more",
-            got=_text(whole),
-            hint="Slowest dimension first.",
-        )
-    return whole
-
-
 def checked_block(
     shape: Point, mesh: Sequence[int], client: int, clients: int, policy: Policy
-) -> tuple[Point, Point]:
+) -> Box:
     """Give the block of a client; ParameterError if the mesh fits neither array nor ranks."""
-    if len(mesh) != len(shape) or min(mesh) < 1:
-        raise ParameterError(
-            "mesh",
-            must=f"have {len(shape)} positive numbers of blocks, one for each dimension",
-            got=_text(mesh),
-            hint="1 where the array is not divided.",
-        )
-    if prod(mesh) != clients:
-        raise ParameterError(
-            "mesh",
-            must=f"have as many blocks as there are clients: {clients}",
-            got=f"{_text(mesh)} = {prod(mesh)}",
-            hint="Choose factors of the number of clients.",
-        )
+    mesh = as_mesh(mesh, len(shape))
+    require_nodes(mesh, clients, "clients")
     return block_of(shape, mesh, client, policy)
 
 
-def require_inside(start: Point, count: Point, shape: Point) -> None:
+def require_inside(box: Box, shape: Point) -> None:
     """Refuse a box that does not lie inside an array."""
-    fits = len(start) == len(count) == len(shape) and all(
-        a >= 0 and a + k <= n for a, k, n in zip(start, count, shape, strict=True)
+    fits = len(box.start) == len(box.count) == len(shape) and all(
+        a >= 0 and a + k <= n for a, k, n in zip(*box, shape, strict=True)
     )
     if not fits:
         raise ParameterError(
             "boxes",
             must=f"lie inside the array of shape {_text(shape)}",
-            got=f"start {_text(start)}, {_text(count)} elements",
+            got=f"start {_text(box.start)}, {_text(box.count)} elements",
             hint="Count from 0, slowest dimension first.",
         )
 

@@ -6,8 +6,9 @@ from typing import TypeAlias
 
 import numpy as np
 
-from parcast.arrays.library.distribution import Array, Point
-from parcast.arrays.library.schema import Kind, Lying, Subchunk, Unit
+from parcast.arrays.geometry import Box, Point
+from parcast.arrays.library.distribution import Array
+from parcast.arrays.library.schema import Kind, Unit
 
 Wanted: TypeAlias = tuple[tuple[int, Point, Point], ...]  # part of a client, start and counts
 
@@ -66,17 +67,16 @@ class Gathering:
 
 
 class Overlaps:
-    """Overlaps of the subchunks of a kind, each found once for all arrays."""
+    """Overlaps of the subchunks of a kind by clients."""
 
     def __init__(self, kind: Kind) -> None:
         self._kind = kind
-        self._found: dict[Subchunk, list[Lying]] = {}
 
     def gathering(self, number: int, unit: Unit, *, is_filled: bool) -> Gathering:
         """Begin a unit; `is_filled` if clients have its elements, not the files."""
         overlaps: dict[int, list[Overlap]] = {}
         for i, subchunk in enumerate(unit.subchunks):
-            for x in self._of(subchunk):
+            for x in subchunk.overlaps:
                 overlaps.setdefault(x.client, []).append(Overlap(i, x.part, x.start, x.count))
         buffers: list[list[Array]] = []
         if is_filled:
@@ -84,16 +84,10 @@ class Overlaps:
             buffers = [[np.empty(x, self._kind.dtype) for x in shapes] for _ in unit.arrays]
         return Gathering(number, unit, overlaps, buffers, set(overlaps), self._kind.base)
 
-    def _of(self, subchunk: Subchunk) -> Sequence[Lying]:
-        if subchunk not in self._found:
-            self._found[subchunk] = self._kind.overlaps(subchunk.start, subchunk.count)
-        return self._found[subchunk]
-
 
 def inside(values: Array, origin: Point, start: Point, count: Point) -> Array:
     """View of a box of an array inside elements that begin at `origin`."""
-    slices = (slice(a - b, a - b + n) for a, b, n in zip(start, origin, count, strict=True))
-    return values[tuple(slices)]
+    return values[Box(start, count).within(Box(origin, values.shape))]
 
 
 def joined(views: Sequence[Array]) -> Array:

@@ -8,9 +8,9 @@ from typing import Any, Final
 import numpy as np
 
 from parcast.arrays.chunks import listed_chunks
-from parcast.arrays.library.client import Boxes, Described, Spent
+from parcast.arrays.library.client import Described, Spent
 from parcast.arrays.library.endpoint import Endpoint
-from parcast.arrays.library.schema import Kind, Lying, Named, Schema, Stored, layout_for
+from parcast.arrays.library.schema import Kind, Named, Schema, Stored, layout_for
 from parcast.arrays.library.storing import catalogue, is_npy, no_zarr
 from parcast.errors import ParcastError, RunFailed
 
@@ -194,35 +194,29 @@ def _grown(described: Described) -> list[Stored]:
 def schema_of(described: Sequence[Described], told: Described, stored: Sequence[Stored]) -> Schema:
     """Make the schema of a request of what all clients have described."""
     options: Mapping[str, Any] = told.options
-    kinds: dict[Kind, int] = {}
-    named = []
+    kinds: dict[Any, int] = {}
+    held: list[Kind] = []
+    named, is_read = [], told.operation == "read"
     for i, (name, shape, dtype, chunk, inner) in enumerate(stored):
         own = described[0].arrays[i][1]  # without the rows before those of this request
-        boxes = [each.arrays[i][3] for each in described]
-        base = shape[0] - own[0]
-        kind = Kind(shape, dtype, chunk, inner, _lying(boxes, base), base)
-        if kind not in kinds and told.operation != "read":
-            listed_chunks(own, boxes)  # which refuses gaps and overlaps
-        named.append(Named(name, kinds.setdefault(kind, len(kinds))))
+        boxes = tuple(each.arrays[i][3] for each in described)
+        key = shape, dtype, chunk, inner, own, boxes
+        if key not in kinds:
+            kinds[key] = len(kinds)
+            chunks, base = listed_chunks(own, boxes, is_partial=is_read), shape[0] - own[0]
+            held.append(Kind(shape, dtype, chunk, inner, chunks.after(base), base))
+        named.append(Named(name, kinds[key]))
     stack = options.get("stack", "")
     servers = options.get("servers", 1)
     return Schema(
         operation=told.operation,
         path=told.path,
         arrays=tuple(named),
-        kinds=tuple(kinds),
+        kinds=tuple(held),
         writer=options.get("writer", "double-buffer"),
         is_batched=options.get("batch", True),
         limit=options["limit"],
         stack=stack,
         arrays_a_chunk=-(-len(named) // servers) if stack else 1,
         storage=told.storage,
-    )
-
-
-def _lying(boxes: Sequence[Boxes], base: int) -> tuple[Lying, ...]:
-    return tuple(
-        Lying(client, part, (start[0] + base, *start[1:]), count)
-        for client, own in enumerate(boxes)
-        for part, (start, count) in enumerate(own)
     )

@@ -7,33 +7,46 @@ what follows from these is found once, however many arrays there are.
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
-from itertools import product
+from functools import cached_property, lru_cache
+from itertools import chain
 from math import prod
 from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
-from parcast.arrays.library.distribution import Point
+from parcast.arrays.choices import Writer
+from parcast.arrays.chunks import Chunks
+from parcast.arrays.geometry import Point
+from parcast.arrays.intersections import intersecting
+from parcast.arrays.subchunks import StorageGrid, slab_extents
 from parcast.errors import ParameterError
 
 Operation: TypeAlias = Literal["write", "append", "read"]
-Writer: TypeAlias = Literal["sync", "write-behind", "double-buffer"]
 
 LIMIT: Final = 1 << 22  # of a subchunk, by default [B]
+AT_ONCE: Final = 1 << 14  # overlaps that are found at a time, at most: they take some 5 MB
+
+
+class Lying(NamedTuple):
+    """A box of the array that a client holds, or wants."""
+
+    client: int
+    part: int  # of what it holds
+    start: Point
+    count: Point  # type: ignore[assignment] # that of tuples counts values: nobody calls it
 
 
 @dataclass(frozen=True, slots=True)
-class Lying:
-    """A box of an array that a client holds, or wants: its number there, start and counts."""
+class Subchunk:
+    """What is gathered, and written or read in one piece."""
 
-    client: int
-    part: int
-    start: Point
-    count: Point
+    chunk: Point  # storage chunk, in the grid
+    start: Point  # in the array
+    count: Point  # of elements inside the array
+    overlaps: Sequence[Lying]  # with what clients hold
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Kind:
     """Arrays that are dealt with in the same way."""
 
@@ -41,7 +54,7 @@ class Kind:
     dtype: str
     chunk: Point  # shape of a storage chunk
     inner: Point  # shape of a subchunk
-    lying: tuple[Lying, ...]  # on all clients
+    held: Chunks  # by clients, of the rows of this request
     base: int = 0  # rows that are there already
 
     @property
@@ -50,65 +63,42 @@ class Kind:
         return np.dtype(self.dtype).itemsize
 
     @cached_property
-    def grid(self) -> Point:
-        """Number of storage chunks in each dimension."""
-        return tuple(-(-n // c) for n, c in zip(self.shape, self.chunk, strict=True))
+    def grid(self) -> StorageGrid:
+        """Storage chunks that a request has to do with."""
+        return StorageGrid(shape=self.shape, storage=self.chunk, inner=self.inner, base=self.base)
 
-    @cached_property
-    def chunks(self) -> int:
-        """Number of storage chunks that a request has to do with. [1]."""
-        first, *others = self.grid
-        return (first - self.base // self.chunk[0]) * prod(others)
 
-    def chunks_of(self, server: int, servers: int, first: int) -> Iterator[Point]:
-        """Storage chunks of a server, row-major.
+class Share:
+    """Subchunks of an array of a kind that one server has, in order."""
 
-        Chunks are dealt out in contiguous runs; those of an array with fewer of them than there
-        are servers go to one server each, from the server `first` on.
-        """
-        count = self.chunks
-        if count < servers:
-            begin = (server - first) % servers
-            own = range(begin, min(begin + 1, count))
-        else:
-            own = range(server * count // servers, (server + 1) * count // servers)
-        earlier = prod(self.grid) - count
-        for number in own:
-            yield tuple(map(int, np.unravel_index(earlier + number, self.grid)))
+    def __init__(self, kind: Kind, server: int, servers: int, first: int) -> None:
+        self._kind, self._numbers = kind, np.flatnonzero(kind.grid.dealt(servers, first) == server)
+        chunks = kind.grid.chunks.at(self._numbers)
+        self.size = kind.item * int(kind.grid.new(chunks).elements.sum())
+        self._count = int(np.prod(-(-chunks.extents // kind.inner), axis=1).sum())
+        self._few: list[Subchunk] | None = None
 
-    def subchunks_of(self, chunk: Point) -> "Iterator[Subchunk]":
-        """Subchunks of a storage chunk that hold elements, row-major."""
-        origin = [c * n for c, n in zip(chunk, self.chunk, strict=True)]
-        inside = [
-            -(-(min(o + n, extent) - o) // i)
-            for o, n, i, extent in zip(origin, self.chunk, self.inner, self.shape, strict=True)
-        ]
-        for place in product(*map(range, inside)):
-            start = tuple(o + p * i for o, p, i in zip(origin, place, self.inner, strict=True))
-            stop = [min(s + i, n) for s, i, n in zip(start, self.inner, self.shape, strict=True)]
-            start = (max(start[0], self.base), *start[1:])
-            count = tuple(b - a for a, b in zip(start, stop, strict=True))
-            if count[0] > 0:
-                yield Subchunk(chunk, place, start, count)
+    def __iter__(self) -> Iterator[Subchunk]:
+        """Find the overlaps of some subchunks at a time; few are found once."""
+        some = max(AT_ONCE // self._kind.held.clients, 1)
+        if self._count > some:
+            parts = (slice(i, i + some) for i in range(0, self._count, some))
+            return chain.from_iterable(map(self._found, parts))
+        if self._few is None:
+            self._few = list(self._found(slice(None)))
+        return iter(self._few)
 
-    @cached_property
-    def _bounds(self) -> tuple[Any, Any]:
-        starts = np.array([x.start for x in self.lying], dtype=np.int64)
-        counts = np.array([x.count for x in self.lying], dtype=np.int64)
-        shape = (len(self.lying), len(self.shape))
-        return starts.reshape(shape), (starts + counts).reshape(shape)
-
-    def overlaps(self, start: Point, count: Point) -> list[Lying]:
-        """Overlaps of a box of the array with what clients hold."""
-        starts, stops = self._bounds
-        begin = np.maximum(starts, start)
-        end = np.minimum(stops, np.add(start, count))
-        found = np.flatnonzero((end > begin).all(axis=1))
-        begins, counts = begin[found].tolist(), (end[found] - begin[found]).tolist()
-        return [
-            Lying(self.lying[i].client, self.lying[i].part, tuple(a), tuple(n))
-            for i, a, n in zip(found.tolist(), begins, counts, strict=True)
-        ]
+    def _found(self, among: slice) -> Iterator[Subchunk]:
+        kind, held = self._kind, self._kind.held
+        boxes, numbers = kind.grid.subchunks(self._numbers, among)
+        subchunk, lying = intersecting(boxes, held.boxes)
+        clients, parts = held.client[lying].tolist(), held.part[lying].tolist()
+        common = (boxes.at(subchunk) & held.boxes.at(lying)).each()
+        found = [Lying(c, p, *box) for c, p, box in zip(clients, parts, common, strict=True)]
+        ends = np.searchsorted(subchunk, np.arange(len(numbers) + 1)).tolist()
+        origins = (kind.grid.chunks.start[numbers] // kind.chunk).tolist()
+        for i, (box, chunk) in enumerate(zip(boxes.each(), origins, strict=True)):
+            yield Subchunk(tuple(chunk), *box, found[ends[i] : ends[i + 1]])
 
 
 class Stored(NamedTuple):
@@ -119,16 +109,6 @@ class Stored(NamedTuple):
     dtype: str
     chunk: Point  # shape of a storage chunk
     inner: Point  # shape of a subchunk
-
-
-@dataclass(frozen=True, slots=True)
-class Subchunk:
-    """What is gathered, and written or read in one piece."""
-
-    chunk: Point  # storage chunk, in the grid
-    place: Point  # in the storage chunk
-    start: Point  # in the array
-    count: Point  # of elements inside the array
 
 
 class Named(NamedTuple):
@@ -153,35 +133,39 @@ class Schema:
     arrays_a_chunk: int = 1  # of that array [1]
     storage: Mapping[str, Any] = field(default_factory=dict)  # what only the files have to do with
 
+    def shares(self, servers: int) -> list[tuple[int, int]]:
+        """Kind of each array, and the server of its first storage chunk if not all have one."""
+        is_small = [len(kind.grid.chunks.start) < servers for kind in self.kinds]
+        return [
+            (array.kind, number // self.arrays_a_chunk % servers if is_small[array.kind] else 0)
+            for number, array in enumerate(self.arrays)
+        ]
+
     def units(self, server: int, servers: int) -> "Iterator[Unit]":
         """Give what a server gathers at a time, in its order.
 
         That is a subchunk, or as much of several small arrays of a kind as the limit allows.
         """
-        own: dict[tuple[int, int], tuple[Subchunk, ...]] = {}
+        shares: dict[tuple[int, int], Share] = {}
         batch: list[int] = []
-        same: tuple[Subchunk, ...] = ()
-        for number, array in enumerate(self.arrays):
-            kind = self.kinds[array.kind]
-            first = (number // self.arrays_a_chunk) % servers
-            key = array.kind, first if kind.chunks < servers else 0
-            if key not in own:
-                chunks = kind.chunks_of(server, servers, key[1])
-                own[key] = tuple(x for chunk in chunks for x in kind.subchunks_of(chunk))
-            subchunks = own[key]
-            if not subchunks:
+        same: Share | None = None
+        for number, (kind, first) in enumerate(self.shares(servers)):
+            if (kind, first) not in shares:
+                shares[kind, first] = Share(self.kinds[kind], server, servers, first)
+            share = shares[kind, first]
+            if not share.size:
                 continue
-            size = kind.item * sum(prod(x.count) for x in subchunks)
-            if batch and (subchunks is not same or size * (len(batch) + 1) > self.limit):
-                yield Unit(tuple(batch), same)
+            if batch and (share is not same or share.size * (len(batch) + 1) > self.limit):
+                yield Unit(tuple(batch), tuple(same or ()))
                 batch = []
-            if self.is_batched and size <= self.limit:
+            if self.is_batched and share.size <= self.limit:
                 batch.append(number)
-                same = subchunks
+                same = share
             else:
-                yield from (Unit((number,), (subchunk,)) for subchunk in subchunks)
+                for subchunk in share:
+                    yield Unit((number,), (subchunk,))
         if batch:
-            yield Unit(tuple(batch), same)
+            yield Unit(tuple(batch), tuple(same or ()))
 
 
 class Unit(NamedTuple):
@@ -191,8 +175,9 @@ class Unit(NamedTuple):
     subchunks: tuple[Subchunk, ...]
 
 
+@lru_cache(maxsize=256)
 def layout_for(
-    shape: Sequence[int], item: int, *, servers: int, limit: int = LIMIT, whole_rows: bool = False
+    shape: Point, item: int, *, servers: int, limit: int = LIMIT, whole_rows: bool = False
 ) -> tuple[Point, Point]:
     """Choose the shapes of storage chunks and subchunks of an array, in slabs of whole rows.
 
@@ -210,16 +195,11 @@ def layout_for(
             got=str(limit),
             hint=f"{LIMIT} bytes is the default.",
         )
-    extents = [max(int(n), 1) for n in shape]
-    inner = list(extents)
-    for axis in range(len(extents)):
-        row = item * prod(extents[axis + 1 :])
-        inner[axis] = max(min(limit // max(row, 1), extents[axis]), 1)
-        if row <= limit or whole_rows:
-            break
+    extents = tuple(max(n, 1) for n in shape)
+    most = max(limit, item * prod(extents[1:])) if whole_rows else limit
+    inner = tuple(slab_extents(np.array([extents]), item, most)[0].tolist())
     if item * prod(extents) <= limit:
-        return tuple(extents), tuple(inner)
+        return extents, inner
     share = -(-extents[0] // servers)
-    rows = -(-share // inner[0]) * inner[0]
-    others = (-(-n // i) * i for n, i in zip(extents[1:], inner[1:], strict=True))
-    return (rows, *others), tuple(inner)
+    whole = (share, *extents[1:])
+    return tuple(-(-n // i) * i for n, i in zip(whole, inner, strict=True)), inner

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, Self, TypeAli
 
 import numpy as np
 
+from parcast.arrays.choices import Policy, Writer
+from parcast.arrays.geometry import Box, Point
 from parcast.arrays.library.checking import (
     check_box,
     check_names,
@@ -32,14 +34,12 @@ from parcast.arrays.library.distribution import (
     Boxes,
     Held,
     Part,
-    Point,
-    Policy,
     checked_block,
     require_inside,
 )
 from parcast.arrays.library.endpoint import Endpoint
 from parcast.arrays.library.master import Master
-from parcast.arrays.library.schema import LIMIT, Operation, Stored, Writer
+from parcast.arrays.library.schema import LIMIT, Operation, Stored
 from parcast.arrays.library.server import Server
 from parcast.arrays.store.interrupted import InterruptedWriteWarning
 from parcast.errors import RunFailed
@@ -377,10 +377,10 @@ class Session:
         def laid_out(stored: Sequence[Stored]) -> list[Held]:
             held = []
             for each in stored:
-                start, count = _whole(each.shape) if box is None else _box(box, each.shape)
-                over = mesh or (len(self.clients), *(1,) * (len(count) - 1))
-                own = checked_block(count, over, client.number, len(self.clients), policy)
-                held.append(_room(each, start, count, own, halo))
+                region = _box(box or ((0,) * len(each.shape), each.shape), each.shape)
+                over = mesh or (len(self.clients), *(1,) * (len(each.shape) - 1))
+                own = checked_block(region.count, over, client.number, len(self.clients), policy)
+                held.append(_room(each, region, own, halo))
                 targets[each.name] = held[-1].whole
             return [each.held for each in held]
 
@@ -544,27 +544,23 @@ class _Room(NamedTuple):
     held: Held  # what is read into: all of it that lies inside the box
 
 
-def _room(
-    stored: Stored, start: Point, count: Point, own: tuple[Point, Point], halo: int | Sequence[int]
-) -> _Room:
+def _room(stored: Stored, region: Box, own: Box, halo: int | Sequence[int]) -> _Room:
     """Make room for a block of a box of an array; its halo is read too, zero outside the box."""
-    around = tuple(map(int, np.broadcast_to(halo, len(count))))
-    whole = np.zeros([n + 2 * h for n, h in zip(own[1], around, strict=True)], stored.dtype)
-    first = [a - h for a, h in zip(own[0], around, strict=True)]
-    begin = [max(a, 0) for a in first]
-    end = [min(a + n, k) for a, n, k in zip(first, whole.shape, count, strict=True)]
-    inner = tuple(slice(b - a, e - a) for a, b, e in zip(first, begin, end, strict=True))
-    origin = tuple(a + b for a, b in zip(start, begin, strict=True))
-    parts = (Part(origin, whole[inner]),) if whole[inner].size and min(own[1]) else ()
+    around = tuple(map(int, np.broadcast_to(halo, len(own.count))))
+    full = Box(
+        tuple(a - h for a, h in zip(own.start, around, strict=True)),
+        tuple(n + 2 * h for n, h in zip(own.count, around, strict=True)),
+    )
+    whole = np.zeros(full.count, stored.dtype)
+    inner = full & Box((0,) * len(region.count), region.count)
+    values = whole[inner.within(full)]
+    origin = tuple(a + b for a, b in zip(region.start, inner.start, strict=True))
+    parts = (Part(origin, values),) if inner.size and own.size else ()
     return _Room(whole, Held(stored.shape, whole.dtype, parts))
 
 
-def _whole(shape: Point) -> tuple[Point, Point]:
-    return (0,) * len(shape), shape
-
-
-def _box(box: tuple[Sequence[int], Sequence[int]], shape: Point) -> tuple[Point, Point]:
+def _box(box: tuple[Sequence[int], Sequence[int]], shape: Point) -> Box:
     """Give a box of an array; ParameterError if it lies outside."""
     start, count = (tuple(map(int, x)) for x in box)
-    require_inside(start, count, shape)
-    return start, count
+    require_inside(Box(start, count), shape)
+    return Box(start, count)

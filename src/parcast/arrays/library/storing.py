@@ -5,7 +5,8 @@ from contextlib import ExitStack, closing
 from dataclasses import dataclass, field, replace
 from typing import Final, TypeAlias
 
-from parcast.arrays.library.distribution import Array, Point
+from parcast.arrays.geometry import Point
+from parcast.arrays.library.distribution import Array
 from parcast.arrays.library.schema import Schema, Stored, Subchunk, layout_for
 from parcast.arrays.store.chunk_file import ChunkWriter
 from parcast.arrays.store.draft import Draft

@@ -5,6 +5,7 @@ from typing import Any, Final
 
 import click
 
+from parcast.arrays.choices import OBJECTIVES, OPERATIONS, POLICIES, WRITERS
 from parcast.cli.answering import A_FILE, OneOf, Whole, cli_command
 from parcast.cli.failures import ANSWERED, spelled_with
 from parcast.cli.options import Counts, all_option, answer_options, text_option
@@ -85,7 +86,7 @@ def share(text: str, option: str) -> float:
 @click.option("--costs", type=A_FILE, metavar="PATH", help="Costs of the machine, in TOML.")
 @click.option(
     "--objective",
-    type=OneOf(["time", "utilisation", "fewest"]),
+    type=OneOf(OBJECTIVES),
     default="time",
     metavar="NAME",
     help="time (default), utilisation of the file systems, or fewest servers.",
@@ -108,21 +109,21 @@ def share(text: str, option: str) -> float:
 )
 @click.option(
     "--policy",
-    type=OneOf(["balanced", "hpf"]),
+    type=OneOf(POLICIES),
     default="balanced",
     metavar="NAME",
     help="Blocks where a mesh does not divide: balanced (default) or hpf.",
 )
 @click.option(
     "--operation",
-    type=OneOf(["write", "read"]),
+    type=OneOf(OPERATIONS),
     default="write",
     metavar="NAME",
     help="write (default) or read.",
 )
 @click.option(
     "--writer",
-    type=OneOf(["write-behind", "sync", "double-buffer"]),
+    type=OneOf(WRITERS),
     default="write-behind",
     metavar="NAME",
     help="write-behind (default), sync or double-buffer.",

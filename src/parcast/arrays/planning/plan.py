@@ -16,20 +16,20 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from parcast.arrays.batches import EqualArrays
+from parcast.arrays.choices import OBJECTIVES, Objective, Policy
 from parcast.arrays.chunks import Chunks
 from parcast.arrays.costs import Costs
-from parcast.arrays.geometry import Ints, Policy, as_schema
+from parcast.arrays.geometry import Ints, as_schema
 from parcast.arrays.law import Options
 from parcast.arrays.overlaps import overlaps
 from parcast.arrays.planning.reasons import reasons_of
-from parcast.arrays.planning.result import Objective, Plan, RequestPlan
+from parcast.arrays.planning.result import Plan, RequestPlan
 from parcast.arrays.simulation.result import RequestSimulation
 from parcast.arrays.simulation.simulate import simulate_request
 from parcast.arrays.subchunks import MOST, Subchunks, schema_subchunks, storage_subchunks
 from parcast.errors import ParameterError, as_list, as_number, as_whole, require
 from parcast.units import shown
 
-OBJECTIVES: Final = ("time", "utilisation", "fewest")
 WITHIN: Final = 0.1  # of the least time: less is below the error of the law [1]
 HINT: Final = "Give numbers of servers, such as range(1, 9)."
 

@@ -11,14 +11,13 @@ from typing import Any, Final, Literal
 import numpy as np
 from numpy.typing import DTypeLike
 
+from parcast.arrays.choices import Objective, Operation, Policy, Writer
 from parcast.arrays.chunks import mesh_chunks
 from parcast.arrays.costs import Costs
-from parcast.arrays.file_system import Writer
-from parcast.arrays.geometry import Policy
-from parcast.arrays.law import Operation, Options
+from parcast.arrays.law import Options
 from parcast.arrays.parameters import ArrayParameters, illustrative_parameters, read_parameters
 from parcast.arrays.planning.plan import WITHIN, StorageChunks, plan_request
-from parcast.arrays.planning.result import Objective, RequestPlan
+from parcast.arrays.planning.result import RequestPlan
 from parcast.arrays.subchunks import MOST
 from parcast.errors import Argument, ParameterError, as_list, as_whole
 from parcast.units import format_quantity, quantity, shown

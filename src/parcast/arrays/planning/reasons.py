@@ -3,7 +3,8 @@
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from parcast.arrays.planning.result import Objective, Plan
+from parcast.arrays.choices import Objective
+from parcast.arrays.planning.result import Plan
 from parcast.units import format_quantity, percent
 from parcast.words import counted
 

@@ -2,8 +2,9 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Final, Literal
+from typing import Any, ClassVar, Final
 
+from parcast.arrays.choices import Objective
 from parcast.arrays.law import Options
 from parcast.arrays.planning.settings import Settings, settings_of
 from parcast.arrays.simulation.result import LIMITS, Limit, RequestSimulation
@@ -11,7 +12,6 @@ from parcast.arrays.subchunks import MOST
 from parcast.show.result import Result
 
 SCHEMA: Final = "parcast/array-io-plan/1"
-Objective = Literal["time", "utilisation", "fewest"]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -11,9 +11,10 @@ from typing import Any, Final
 
 import numpy as np
 
+from parcast.arrays.geometry import Box
 from parcast.arrays.store import durable
 from parcast.arrays.store.codecs import CHECKSUM, DamageError, crc32c
-from parcast.arrays.store.grid import Box, Grid, Index, position
+from parcast.arrays.store.grid import Grid, Index, position
 from parcast.arrays.store.layout import Layout
 from parcast.errors import ParameterError
 

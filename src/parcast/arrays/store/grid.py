@@ -1,53 +1,15 @@
-"""Boxes of an array, and the regular grid of storage chunks and subchunks that it is cut into."""
+"""The regular grid of storage chunks and subchunks that an array is cut into."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import product
-from math import prod
 from typing import Final, TypeAlias
+
+from parcast.arrays.geometry import Box, Point
 
 MOST_DIMENSIONS: Final = 32  # of an array of NumPy before 2.0
 
-Index: TypeAlias = tuple[int, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Box:
-    """The elements from `start` on, `count` of them in each dimension.
-
-    >>> Box((0, 4), (2, 8)) & Box((1, 0), (5, 6))
-    Box(start=(1, 4), count=(1, 2))
-    """
-
-    start: Index
-    count: Index
-
-    @property
-    def stop(self) -> Index:
-        """The first index after it in each dimension."""
-        return tuple(s + c for s, c in zip(self.start, self.count, strict=True))
-
-    @property
-    def size(self) -> int:
-        """Number of elements."""
-        return prod(self.count)
-
-    def __and__(self, other: "Box") -> "Box":
-        """Give what lies in both; without elements where they do not touch."""
-        start = tuple(map(max, self.start, other.start))
-        stop = tuple(map(min, self.stop, other.stop))
-        return Box(start, tuple(max(b - a, 0) for a, b in zip(start, stop, strict=True)))
-
-    def within(self, outer: "Box") -> tuple[slice, ...]:
-        """Slices that select it from an array that holds `outer`."""
-        return tuple(
-            slice(s - o, s - o + c)
-            for s, o, c in zip(self.start, outer.start, self.count, strict=True)
-        )
-
-    def __str__(self) -> str:
-        """Write it as messages do: "[0:2, 4:12]"."""
-        return f"[{', '.join(f'{a}:{b}' for a, b in zip(self.start, self.stop, strict=True))}]"
+Index: TypeAlias = Point
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,9 +13,10 @@ from typing import Any, Final, Literal, Self
 
 import numpy as np
 
+from parcast.arrays.geometry import Box
 from parcast.arrays.store import durable
 from parcast.arrays.store.data_types import stored_type
-from parcast.arrays.store.grid import Box, Index
+from parcast.arrays.store.grid import Index
 from parcast.arrays.store.interrupted import Leftover
 from parcast.arrays.store.layout import ArraySpec
 from parcast.arrays.store.messages import (

@@ -19,9 +19,10 @@ from typing import Any, Final, Self
 
 import numpy as np
 
+from parcast.arrays.geometry import Box
 from parcast.arrays.store.chunk_file import ChunkReader, subchunks_of
 from parcast.arrays.store.codecs import DamageError
-from parcast.arrays.store.grid import Box, Index
+from parcast.arrays.store.grid import Index
 from parcast.arrays.store.layout import Layout, check_fill, label_of
 from parcast.arrays.store.messages import not_readable, problem
 from parcast.arrays.store.nodes import MANIFEST, Nodes, read_nodes, readable

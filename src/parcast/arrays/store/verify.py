@@ -6,10 +6,11 @@ from math import prod
 from pathlib import Path
 from typing import Any, Final
 
+from parcast.arrays.geometry import Box
 from parcast.arrays.store.chunk_file import ChunkReader, length_expected, subchunks_of
 from parcast.arrays.store.codecs import DamageError
 from parcast.arrays.store.flipped import flipped_byte
-from parcast.arrays.store.grid import Box, Index
+from parcast.arrays.store.grid import Index
 from parcast.arrays.store.interrupted import Leftover
 from parcast.arrays.store.layout import METADATA, Layout, label_of
 from parcast.arrays.store.messages import problem

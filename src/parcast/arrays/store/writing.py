@@ -10,10 +10,11 @@ from typing import Any, Final, Self
 
 import numpy as np
 
+from parcast.arrays.geometry import Box
 from parcast.arrays.store import durable
 from parcast.arrays.store.chunk_file import ChunkReader, ChunkWriter
 from parcast.arrays.store.codecs import DamageError
-from parcast.arrays.store.grid import Box, Index
+from parcast.arrays.store.grid import Index
 from parcast.arrays.store.layout import Layout, label_of
 from parcast.arrays.store.messages import problem
 from parcast.arrays.store.place import failing

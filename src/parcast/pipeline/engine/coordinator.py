@@ -174,7 +174,10 @@ class Coordinator:
         """Items that should be fetched by now, so that nobody waits for them. [1]."""
         if self._end is not None:
             return 0
-        ahead = self._ahead * len(self.loads) * int(self.fan_in**self._level)
+        batch = int(self.fan_in**self._level)
+        if len(self.loads) == 1:  # it would wait for items that it does not need yet
+            return self._spans[0].first + batch
+        ahead = self._ahead * len(self.loads) * batch
         return self._front + ahead  # a pipeline may open its next span at any time
 
     @property
@@ -281,9 +284,12 @@ class Coordinator:
         self.loads[rank].merges -= 1
         self._hold(node, Held(rank, node, size))
 
-    def orders(self, *, partial: bool = False) -> Iterator[Order]:
-        """Give what is to be done now; with `partial`, blocks smaller than a batch as well."""
-        self._grant(partial)
+    def orders(self, *, partial: bool = False, first_waits: bool = False) -> Iterator[Order]:
+        """Give what is to be done now; with `partial`, blocks smaller than a batch as well.
+
+        `first_waits`: the first rank waits for an item, and others take its place.
+        """
+        self._grant(partial, without_first=first_waits and len(self.loads) > 1)
         while self._orders:
             yield self._orders.popleft()
 
@@ -385,9 +391,11 @@ class Coordinator:
         """Whether there are no items at all, and one empty reduction is still to be delivered."""
         return self._end == 0 and self.every is None and self._delivered == 0
 
-    def _grant(self, partial: bool) -> None:
+    def _grant(self, partial: bool, *, without_first: bool) -> None:
         """Give blocks to ranks that have too few, those that have none first."""
         limits = [(rank, load, self._depth(load)) for rank, load in self.loads.items()]
+        if without_first:
+            limits.pop()  # it is asked last
         for depth in range(max(limit for _, _, limit in limits)):
             for rank, load, limit in limits:
                 if load.blocks == depth < limit and depth < self._most:

@@ -15,6 +15,8 @@ from parcast.units import shown
 
 TOGETHER: Final = 4096  # items of a sequence that are taken before messages are looked after
 SLOW: Final = 0.002  # an item that takes longer to get is passed on at once [s]
+NOTICED: Final = 0.1  # a pause in which items that are here should not wait for the next one [s]
+REMEMBERED: Final = 100  # times its length that a pause of the items is remembered [1]
 
 
 class Stopped(Interruption):
@@ -59,12 +61,25 @@ class Items:
         self._is_fetching = False
         self._asked = 0.0  # when the last item was asked for [s]
         self._was_slow = False
+        self._pause = self._paused = (
+            0.0  # the last slow item: how long it took, and until when [s]
+        )
+
+    @property
+    def is_waited_for(self) -> bool:
+        """Whether the main thread waits for an item, and does nothing else."""
+        waits = perf_counter() - self._asked
+        return self._is_fetching and (waits > SLOW or self.may_pause(NOTICED))
 
     @property
     def is_slow(self) -> bool:
-        """Whether the last item took long, or the next one does."""
-        waits = self._is_fetching and perf_counter() - self._asked > SLOW
-        return self._was_slow or waits
+        """Whether the last item took long, or the next one does or may."""
+        return self._was_slow or self.is_waited_for or self.may_pause(NOTICED)
+
+    def may_pause(self, seconds: float) -> bool:
+        """Tell whether the next item may take longer than so long [s], as one before it did."""
+        is_recent = perf_counter() - self._paused < REMEMBERED * self._pause
+        return is_recent and self._pause > seconds
 
     def fetch(
         self,
@@ -72,17 +87,25 @@ class Items:
         *,
         patience: float,
         is_needed: Callable[[int], bool] = lambda _: True,
+        is_alone: bool = False,
     ) -> None:
-        """Take items up to a number since the beginning, for a while [s] or until one is slow."""
+        """Take items up to a number since the beginning, for a while [s] or until one is slow.
+
+        `is_alone`: nobody works on what is here while the next item is waited for.
+        """
         if isinstance(self._items, list | tuple | range) and not self.was_stopped:
             self._fetch_known(self._items, min(wanted, self.fetched + TOGETHER), is_needed)
             return
         begun = perf_counter()
+        if is_alone and self.may_pause(NOTICED):
+            patience = 0.0
         while not self.has_ended and self.fetched < wanted:
             self._asked = perf_counter()
             self._fetch_one(self._awaited, is_needed)
             now = perf_counter()
             self._was_slow = now - self._asked > SLOW
+            if self._was_slow:
+                self._pause, self._paused = now - self._asked, now
             if self._was_slow or now - begun > patience:
                 return
 

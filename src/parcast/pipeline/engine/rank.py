@@ -109,6 +109,7 @@ class Rank:
         self._waiting = Waiting()
         self._incomplete: dict[Node, Merging] = {}
         self._promised: dict[Node, tuple[Input, int]] = {}  # sent when they are here
+        self._is_granted = False  # rank 0 has a block that is not among those that wait yet
         self._outgoing: deque[tuple[Input, int]] = deque()  # values, and ranks that want them
         others = max(channel.size - 1, 1)
         self._most_leaving = inf if job.memory is None else LEAVING * job.memory / others  # [B]
@@ -265,8 +266,10 @@ class Rank:
     def _order(self, target: int, content: tuple[Any, ...], value: Any) -> None:
         """Send an order; items that cannot be pickled fail, whatever rank would have them."""
         try:
-            if content[0] == "work" and target == self._channel.rank and self._channel.size > 1:
-                packed(value)
+            if content[0] == "work" and target == self._channel.rank:
+                self._is_granted = True
+                if self._channel.size > 1:
+                    packed(value)
             self._channel.send(target, content, value)
         except Exception:
             if content[0] != "work":
@@ -287,6 +290,7 @@ class Rank:
             self._stop(refusal)
 
     def _on_work(self, message: Message, block: Block, shards: tuple[int, ...]) -> None:
+        self._is_granted = False
         if self._is_static:
             step = partial(self._run_block, block, shards, message.value)
             self._waiting.steps.append(((), step))
@@ -434,13 +438,21 @@ class Rank:
             self._merge(waiting.merges.popleft())
         elif waiting.reductions:
             self._serve(waiting.reductions.popleft())
-        elif (not waiting.blocks or self._fetch_time < self._block_time) and self._fetch():
+        elif self._fetches_first and self._fetch():
             pass
         elif waiting.blocks:
             self._run_block(*waiting.blocks.popleft())
         else:
             return False
         return True
+
+    @property
+    def _fetches_first(self) -> bool:
+        """Whether rank 0 fetches items before it runs a block, so that the others have some."""
+        if self._root is None or not (self._waiting.blocks or self._is_granted):
+            return True
+        is_next = self._fetch_time < self._block_time
+        return is_next and not self._root.items.may_pause(self._block_time)
 
     def _fetch(self) -> bool:
         """Fetch items for a moment, if more are wanted; tell whether there were.
@@ -456,7 +468,12 @@ class Rank:
             return False
         with self._fetching, Lap() as lap:
             before = root.items.fetched
-            root.items.fetch(wanted, patience=FETCHING, is_needed=root.coordinator.is_needed)
+            root.items.fetch(
+                wanted,
+                patience=FETCHING,
+                is_needed=root.coordinator.is_needed,
+                is_alone=self._channel.size == 1,
+            )
         self._fetch_time += lap.seconds
         self.notes.fetch(root.items.fetched - before, lap)
         return True

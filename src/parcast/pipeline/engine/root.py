@@ -153,7 +153,8 @@ class Root:
                 f"{self._least}. Give the same items, or start anew without resuming."
             )
         self.coordinator.fetched(self.items.fetched, ended=ended, size=self.items.size)
-        for order in self.coordinator.orders(partial=self.items.is_slow):
+        slow, awaited = self.items.is_slow, self.items.is_waited_for
+        for order in self.coordinator.orders(partial=slow, first_waits=awaited):
             yield from self._posted(order)
         if self.checkpoint is not None and not self._is_closing:
             assert isinstance(self.coordinator, Coordinator)

@@ -300,7 +300,7 @@ class _Host:
     def _next(self, most: int) -> tuple[list[Any], bool, bool]:
         """Take items that are sent together, and tell whether they have ended, and by Ctrl-C."""
         items, begin = self._items, self._items.fetched
-        items.fetch(begin + min(most, self._most), patience=PATIENCE)
+        items.fetch(begin + min(most, self._most), patience=PATIENCE, is_alone=True)
         taken = items.take(begin, items.fetched)
         if taken:
             self._most = max(int(LARGEST / items.size), 1)

@@ -104,7 +104,7 @@ class StaticCoordinator:
         """Hear that a rank has merged."""
         self._done[rank] += 1
 
-    def orders(self, *, partial: bool = False) -> Iterator[Order]:  # noqa: ARG002 - as the adaptive one
+    def orders(self, **_: bool) -> Iterator[Order]:
         """Give the steps that may be ordered now."""
         if self.end == 0:
             if not self._delivered_none:
