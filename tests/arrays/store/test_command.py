@@ -9,13 +9,37 @@ import pytest
 
 pytest.importorskip("google_crc32c", reason="the extra arrays is not installed")
 
+from parcast.arrays.library.distribution import Block
+from parcast.arrays.library.session import connect
 from parcast.arrays.store.draft import Draft
 from parcast.arrays.store.layout import ArraySpec
 from parcast.arrays.store.place import Place
 from tests.arrays.store.made import write_store
 from tests.arrays.store.test_verify import killed
+from tests.conftest import ROOT
 
 U = np.arange(16 * 4, dtype="f8").reshape(16, 4)
+
+
+def damaged_example():
+    """Make the store of the how-to: a byte of u is changed, the file of v cut off."""
+    values = np.arange(64 * 8.0).reshape(64, 8)
+    with connect() as io:
+        held = {name: Block(values, (64, 8), (1, 1)) for name in ("u", "v")}
+        io.write("step.zarr", held, subchunk=256)
+    with open("step.zarr/u/c/0/0", "r+b") as file:
+        file.seek(700)
+        file.write(b"!")
+    os.truncate("step.zarr/v/c/0/0", 900)
+
+
+def test_the_how_to_shows_what_is_printed(parcast, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "100")
+    damaged_example()
+    said = parcast("arrays", "verify", "step.zarr")
+    page = (ROOT / "docs/howto/write-arrays.md").read_text(encoding="utf-8")
+    assert f"$ parcast arrays verify step.zarr\n{said.out}$ echo $?\n{said.status}\n" in page
 
 
 @pytest.fixture

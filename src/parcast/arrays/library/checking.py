@@ -25,7 +25,7 @@ NAMES: Final = 'Example: ["u", "v"].'
 
 
 def refusal_of(check: Callable[[], object]) -> ParcastError | None:
-    """Give what is wrong with a call, whatever it is: the others must be told, or they wait."""
+    """Give what is wrong with a call, whatever it is: the other ranks need it, or they wait."""
     try:
         check()
     except ParcastError as refusal:

@@ -71,7 +71,9 @@ class Server:
         """Take a message; tell whether it was for a server."""
         match kind:
             case "work":
-                self._queue.append(Request(*facts, failure=self._endpoint.failure))
+                number, schema, draft = facts
+                failure = self._endpoint.failure
+                self._queue.append(Request(number, schema, draft, failure=failure))
             case "have":
                 number, unit, client = facts
                 self._receive(number, unit, client, value)

@@ -391,7 +391,8 @@ class Session:
 
         refusal = refusal_of(check)
         same = {"mesh": mesh, "box": box, "halo": halo, "policy": policy, "lost": lost}
-        options = {"names": None if names is None or refusal else tuple(names), "limit": LIMIT}
+        listed = None if names is None or refusal is not None else tuple(names)
+        options: dict[str, Any] = {"names": listed, "limit": LIMIT}
         options |= {name: repr(_plain(value)) for name, value in same.items()}
         described = Described("read", path_text(path), options, (), refusal, {"lost": lost})
         Handle(self, client.submit(described, (), laid_out)).wait()
@@ -524,7 +525,7 @@ def connect(
 
 
 def _plain(value: Any) -> Any:
-    """Give what a client asks for so that equal values of other types are written alike."""
+    """Give what a client asks for so that equal values of other types have the same text."""
     try:
         return None if value is None else np.asarray(value).tolist()
     except ValueError:  # it is refused

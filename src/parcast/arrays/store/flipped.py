@@ -6,14 +6,16 @@ the bytes after it. Moved back byte by byte, it becomes that of a single byte wh
 
 from functools import cache
 from math import isqrt
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
-from parcast.aliases import Array
 from parcast.arrays.store.codecs import CHECKSUM, Buffer, crc32c
 
 POLYNOMIAL: Final = 0x82F63B78  # of CRC32C, its lowest power first
+Checksums: TypeAlias = NDArray[np.uint32]
+
 LONGEST: Final = 1 << 26  # block that is searched [B]
 
 
@@ -25,7 +27,7 @@ class Flipped(NamedTuple):
 
 
 @cache
-def _tables() -> tuple[Array, Array]:
+def _tables() -> tuple[Checksums, Checksums]:
     """Checksums of single bytes, and the byte of each checksum by its highest eight bits."""
     table = np.arange(256, dtype=np.uint32)
     for _ in range(8):
@@ -35,11 +37,11 @@ def _tables() -> tuple[Array, Array]:
     return table, byte_of
 
 
-def _back(difference: Array) -> Array:
+def _back(difference: Checksums) -> Checksums:
     """Move differences of checksums back by one byte."""
     table, byte_of = _tables()
     low = byte_of[difference >> np.uint32(24)]
-    moved: Array = ((difference ^ table[low]) << np.uint32(8)) | low
+    moved: Checksums = ((difference ^ table[low]) << np.uint32(8)) | low
     return moved
 
 
@@ -73,7 +75,7 @@ def _in_body(difference: int, size: int) -> list[Flipped]:
     follows from that of the next by a linear map.
     """
     length = isqrt(size - 1) + 1
-    power = np.uint32(1) << np.arange(32, dtype=np.uint32)
+    power: Checksums = np.uint32(1) << np.arange(32, dtype=np.uint32)
     for _ in range(length):
         power = _back(power)
     columns = power.tolist()
@@ -86,7 +88,7 @@ def _in_body(difference: int, size: int) -> list[Flipped]:
                 moved ^= columns[bit]
         now = moved
     found = []
-    pieces = np.array(ends, np.uint32)
+    pieces: Checksums = np.array(ends, np.uint32)
     for step in range(length):
         pieces = _back(pieces)
         for piece in np.flatnonzero(pieces < 256).tolist():
