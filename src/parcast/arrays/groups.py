@@ -14,7 +14,7 @@ ARRAYS_HELP: Final = """Check files of arrays that parallel programs have writte
 
 \b
 Exit status: 0  answered
-             1  answered, and the answer is no: a store is damaged or incomplete
+             1  answered, and the answer is no: one is damaged
              2  wrong use, or an output that cannot be written
              3  a file cannot be read, or is no store
 

@@ -1,8 +1,9 @@
 """A parallel program whose disk fails: by itself, or by a call that fails on one rank.
 
+    python faulty.py old FOLDER  # the stores before
     python faulty.py ACTION PATH ROWS KIND [CALL CODE RANK FROM]
 
-ACTION is old, write, overwrite or append; KIND shared or dedicated.
+ACTION is write, overwrite or append; KIND shared or dedicated.
 """
 
 import errno
@@ -34,16 +35,27 @@ def failing(call, code, rank, begin):
     setattr(os, call, fails)
 
 
+def old(folder):
+    """Write what the disk holds before."""
+    values = np.zeros((16, COLUMNS))
+    with connect() as io:
+        for name in ("u.zarr", "u.npy"):
+            held = {"array": Block(values, values.shape, (1, 1))}
+            io.write(os.path.join(folder, name), held, subchunk=1 << 16)
+
+
 def main():
+    if sys.argv[1] == "old":
+        old(sys.argv[2])
+        return
     action, path, rows, kind, *fault = sys.argv[1:]
     if fault:
         failing(fault[0], fault[1], int(fault[2]), int(fault[3]))
-    with connect(servers=1 if action == "old" else 2, dedicated=kind == "dedicated") as io:
+    with connect(servers=2, dedicated=kind == "dedicated") as io:
         if io.is_client:
             shape, mesh = (int(rows), COLUMNS), (1, len(io.clients))
             own = block_of(shape, mesh, io.client)[1]
-            value = 0.0 if action == "old" else 1.0
-            arrays = {"array": Block(np.full(own, value), shape, mesh)}
+            arrays = {"array": Block(np.ones(own), shape, mesh)}
             if action == "append":
                 io.append(path, arrays)
             else:

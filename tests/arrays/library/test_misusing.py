@@ -3,8 +3,13 @@
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from parcast.arrays.library.distribution import Block
+from parcast.arrays.library.session import connect
+from parcast.arrays.store.chunk_file import ChunkWriter
+from tests.arrays.store.test_verify import killed
 from tests.conftest import LIMIT
 
 MISUSING = Path(__file__).parent / "misusing.py"
@@ -167,6 +172,28 @@ def test_a_rank_that_fails_between_requests_ends_all_with_its_reason(
     assert left == set()  # no second store, no draft and no lock of either
 
 
+FEWER = """
+import sys
+import numpy as np
+from parcast.arrays import Block, connect
+with connect() as io:
+    for number in range(3 if io.client != int(sys.argv[1]) else 2):
+        io.write(f"{number}.zarr", {"u": Block(np.ones(2), (6,), (3,))})
+"""
+
+
+@pytest.mark.parametrize("fewer", [0, 2])
+def test_a_client_that_takes_no_part_in_a_request_is_named(started, gone, tmp_path, fewer):
+    process = started(FEWER, fewer, ranks=3)
+    _, err = process.communicate(timeout=LIMIT)
+    assert process.returncode != 0
+    said = f"Client {fewer} has left without taking part in this write. Call write() on every"
+    assert f"parcast.errors.RunFailed: {said}" in err
+    assert err.count(said) == 3
+    assert gone(process)
+    assert {x.name for x in tmp_path.iterdir()} == {"program.py", "0.zarr", "1.zarr"}
+
+
 BUSY = """
 import sys, time
 import numpy as np
@@ -242,3 +269,37 @@ def test_two_programs_that_write_one_place_are_told_of_each_other(started, ran, 
     said = f"u.zarr cannot be written now: process {process.pid} (other.py) on "
     assert err.count(said) >= 2
     assert "Wait for it to end, or choose another place." in err
+
+
+AGAIN = """
+import numpy as np
+from parcast.arrays import Block, connect
+with connect(servers=[1]) as io:
+    written = io.write("u.zarr", {"u": Block(np.ones(2), (4,), (2,))})
+    assert "2 of 4 chunks complete" in written.cleared[0]
+"""
+
+
+def test_the_next_write_on_ranks_warns_once_of_an_interrupted_one(ran, tmp_path):
+    pid = killed(tmp_path, "write", tmp_path / "u.zarr")
+    status, _, err = ran(AGAIN, ranks=2)
+    assert status == 0, err
+    assert err.count("InterruptedWriteWarning: u.zarr: a write was interrupted (begun 20") == 1
+    assert f"by process {pid} (simulate.py) on " in err
+    assert {x.name for x in tmp_path.iterdir()} == {"program.py", "simulate.py", "u.zarr"}
+
+
+@pytest.mark.parametrize("writer", ["sync", "write-behind", "double-buffer"])
+def test_ctrl_c_in_a_process_alone_leaves_no_lock(tmp_path, monkeypatch, writer):
+    held = {"u": Block(np.arange(64.0), (64,), (1,))}
+    with monkeypatch.context() as patch:
+        patch.setattr(ChunkWriter, "write", interrupted)
+        with pytest.raises(KeyboardInterrupt), connect() as io:
+            io.write(tmp_path / "u.zarr", held, writer=writer)
+    assert list(tmp_path.iterdir()) == []
+    with connect() as io:
+        io.write(tmp_path / "u.zarr", held, writer=writer)
+
+
+def interrupted(*_):
+    raise KeyboardInterrupt

@@ -174,7 +174,9 @@ class Client:
         spent: tuple[Spent, ...],
         cleared: tuple[str, ...] = (),
     ) -> None:
-        job = self.jobs[number]
+        job = self.jobs.get(number)
+        if job is None:
+            return  # this client takes no part in it
         job.has_ended, job.failure, job.spent, job.cleared = True, failure, spent, cleared
         self._forget(job)
 

@@ -57,6 +57,7 @@ class Master:
         all_of_them = self.described.setdefault(number, {})
         all_of_them[client] = described
         if len(all_of_them) < len(self.clients):
+            self._refuse_incomplete()
             return
         del self.described[number]
         try:
@@ -97,9 +98,26 @@ class Master:
         """Let all leave when every client wants to, or a rank has failed."""
         self.leaving.add(who)
         if failure is None and len(self.leaving) < len(self.clients):
+            self._refuse_incomplete()
             return
         for rank in dict.fromkeys([*self.servers, *self.clients]):
             self.endpoint.send(rank, "quit", failure)
+
+    def _refuse_incomplete(self) -> None:
+        """Refuse requests in which a client takes no part, as it has left."""
+        for number, own in list(self.described.items()):
+            left = [f"Client {client}" for client in range(len(self.clients)) if client not in own]
+            if gone := next((name for name in left if name in self.leaving), ""):
+                del self.described[number]
+                operation = next(iter(own.values())).operation
+                self._tell(
+                    number,
+                    RunFailed(
+                        f"{gone} has left without taking part in this {operation}. "
+                        f"Call {operation}() on every client."
+                    ),
+                    (),
+                )
 
 
 def require_agreement(described: Sequence[Described]) -> None:

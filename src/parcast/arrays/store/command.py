@@ -21,7 +21,7 @@ Nothing is changed without --sweep.
 
 \b
 Exit status: 0  every STORE is whole
-             1  one is damaged, incomplete, or not there since a write was interrupted
+             1  one is damaged, incomplete or not there
              2  wrong use, or an output that cannot be written
              3  a STORE does not exist, or is none
              4  --sweep: a STORE is being written
