@@ -87,7 +87,7 @@ def test_several_stores_are_one_answer(parcast, tmp_path):
     assert header.startswith("store,kind,array,chunk,subchunk,lost_start,lost_count,file,message,")
     assert line.startswith("bad.zarr,damaged subchunk,u,1.0,2.0,12.0,2.4,bad.zarr/u/c/1/0,")
     said = parcast("arrays", "verify", "bad.zarr", "whole.zarr", "bad.zarr")
-    assert said.out.splitlines()[0] == "1 of 2 stores are sound"
+    assert said.out.splitlines()[0] == "1 of 2 stores is whole"
     assert said.out.count("bad.zarr is damaged") == 1
 
 
@@ -175,7 +175,9 @@ def test_a_store_that_lies_aside_is_not_there(parcast):
     said = parcast("arrays", "verify", "whole.zarr")
     assert said.status == 1
     assert said.out.startswith("whole.zarr is not there: a write was interrupted")
-    assert "puts it back" in " ".join(said.out.split())
+    words = " ".join(said.out.split())
+    assert "Opening it with parcast, or the next write, puts it back." in words
+    assert "Put the old store back: parcast arrays verify --sweep whole.zarr" in words
     said = parcast("arrays", "verify", "--sweep", "whole.zarr")
     assert said.status == 0
     assert said.err == "parcast: whole.zarr: the old store was put back.\n"

@@ -245,7 +245,7 @@ def test_an_interrupted_write_is_told_with_its_process_its_time_and_how_far_it_w
     assert (left.owner.pid, left.owner.program) == (pid, "simulate.py")
     assert left.owner.host == os.uname().nodename
     assert before - 1 <= left.owner.begun <= left.last + 1 <= time.time() + 1
-    history = f"by process {pid} (simulate.py) on {os.uname().nodename}, last written to 20"
+    history = f"by process {pid} (simulate.py) on {os.uname().nodename}, last written 20"
     assert history in left.message
     assert said in left.message
     assert left.message.endswith("The next write to this place removes it.")

@@ -81,7 +81,7 @@ class Leftover:
             begun = f"begun {moment(self.owner.begun)} " if self.owner.begun else ""
             parts.append(f"{begun}by {self.owner}")
         if self.last:
-            parts.append(f"last written to {moment(self.last)}")
+            parts.append(f"last written {moment(self.last)}")
         size = format_quantity(float(self.size), "size")
         if self.chunks is not None and self.expected is not None:
             parts.append(f"{self.chunks:,} of {counted(self.expected, 'chunk')} complete, {size}")

@@ -18,6 +18,7 @@ REST: Final = (
 SWEEP: Final = (
     "Write the store again, or clear up without writing: parcast arrays verify --sweep {path}"
 )
+PUT_BACK: Final = "Put the old store back: parcast arrays verify --sweep {path}"
 TITLES: Final = {
     "whole": "is whole",
     "interrupted": "is whole, but a write was interrupted",
@@ -32,7 +33,8 @@ def sheet_of_all(result: Verifications, *, show_all: bool = False) -> Sheet:
     parts = (sheet_of(store, show_all=show_all) for store in result.stores)
     sound = sum(store.is_sound for store in result.stores)
     return Sheet(
-        title=f"{sound} of {counted(len(result.stores), 'store')} are sound",
+        title=f"{sound} of {counted(len(result.stores), 'store')} "
+        f"{'is' if sound == 1 else 'are'} whole",
         # Facts of a part stand below it, not after those of all parts.
         parts=tuple(
             replace(part, facts=part.facts + part.conclusion, conclusion=()) for part in parts
@@ -89,7 +91,9 @@ def _conclusion(result: Verification) -> list[Fact]:
         rest = [Fact("readable", REST)] if result.chunks or result.arrays > 1 else []
         facts += [*rest, Fact("what to do", RESTORE)]
     elif result.left:
-        facts.append(Fact("what to do", SWEEP.format(path=shown(result.path))))
+        is_aside = not result.is_there and any(x.kind == "interrupted commit" for x in result.left)
+        advice = PUT_BACK if is_aside else SWEEP
+        facts.append(Fact("what to do", advice.format(path=shown(result.path))))
     return facts
 
 
