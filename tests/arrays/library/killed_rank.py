@@ -1,6 +1,7 @@
 """A parallel program of which a rank is killed at a step, as in `dying`, under mpiexec.
 
-Arguments: an action, a path, the victim and the step.
+Arguments: an action, a path, the victim and the step. Each rank notes the segments of shared
+memory that MPI has made for it, two folders above the path.
 """
 
 import os
@@ -16,6 +17,9 @@ from tests.arrays.store.interruptions import Steps, killed
 def main():
     action, path, victim, at = sys.argv[1:]
     with connect(servers=SERVERS, dedicated=True) as io:
+        mapped = {x for x in Path("/proc/self/maps").read_text().split() if "/dev/shm/" in x}
+        place = Path(path).parents[1] / f"segments-{world().Get_rank()}"
+        place.write_text("\n".join(mapped))
         if world().Get_rank() == VICTIMS[victim]:
             killed.write = os.pwrite
             steps = Steps(int(at), killed)
