@@ -1,6 +1,6 @@
 """Requests of which a rank is killed at one step, on ranks that are forked; run as a process.
 
-    python dying.py FOLDER ACTION VICTIM [STRIDE]
+    python dying.py FOLDER ACTION VICTIM STRIDE dedicated|shared
 
 For k = 1, 1 + STRIDE, ... four fresh ranks do the action, and the victim dies by SIGKILL before
 its k-th step: a message that it sends or has received, or a call that changes files. Messages go
@@ -22,6 +22,7 @@ import time
 import warnings
 from collections import Counter
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
@@ -36,7 +37,8 @@ from parcast.arrays.store.verify import verify
 from parcast.mpi.messages import EMPTY, Message
 from tests.arrays.store.interruptions import Steps, killed
 
-CLIENTS, SERVERS = (0, 1), (2, 3)
+CLIENTS = {"dedicated": (0, 1), "shared": (0, 1, 2, 3)}
+SERVERS = (2, 3)
 VICTIMS = {"client-master": 0, "client": 1, "server-master": 2, "server": 3}
 RANKS = len(VICTIMS)
 GRACE = 0.02  # in which the others go on after a rank has died [s]
@@ -116,10 +118,16 @@ def path_in(folder, action):
     return folder / ("u.npy" if action == "npy" else "u.zarr")
 
 
-def request(io, path, action):
-    """Do an action through the library."""
-    array = {"append": MORE, "write": NEW, "overwrite": NEW, "npy": NEW}[action]
-    write(io, path, array, action)
+class Request(NamedTuple):
+    """What is done through the library."""
+
+    path: Path
+    action: str
+    clients: tuple = CLIENTS["dedicated"]
+
+    def submit(self, io):
+        """Do it, on a client."""
+        write(io, self.path, MORE if self.action == "append" else NEW, self.action)
 
 
 def write(io, path, array, action):
@@ -139,8 +147,8 @@ def write(io, path, array, action):
         io.write(path, held, overwrite=action == "overwrite", **keys)
 
 
-def on_ranks(path, action, victim, at):
-    """Do an action on forked ranks, of which one dies at a step; tell how many steps it did."""
+def on_ranks(request, victim, at):
+    """Do a request on forked ranks, of which one dies at a step; tell how many steps it did."""
     memory = mmap.mmap(-1, mmap.PAGESIZE)
     ends = {}
     for i in range(RANKS):
@@ -152,7 +160,8 @@ def on_ranks(path, action, victim, at):
     for rank in range(RANKS):
         pids.append(os.fork())
         if not pids[-1]:
-            rank_of(Sockets(rank, ends, memory), path, action, victim, at)
+            comm = Sockets(rank, ends, memory)
+            rank_of(comm, request, at if rank == victim else None)
     for end in ends.values():
         end.close()
     try:
@@ -164,12 +173,12 @@ def on_ranks(path, action, victim, at):
     return status, steps
 
 
-def rank_of(comm, path, action, victim, at):
-    """Be a rank."""
+def rank_of(comm, request, at):
+    """Be a rank; `at`: the step at which it dies, None if it does not."""
     code = 70
     try:
         sessions.MpiChannel = lambda comm: comm
-        if comm.rank == victim:
+        if at is not None:
             killed.write = os.pwrite
             steps = Steps(at, killed)
             steps.install()
@@ -180,10 +189,10 @@ def rank_of(comm, path, action, victim, at):
                     steps.action(name, ())
 
             comm.step = step
-        with Session(comm, clients=CLIENTS, servers=SERVERS) as io:
+        with Session(comm, clients=request.clients, servers=SERVERS) as io:
             if io.is_client:
-                request(io, path, action)
-        if comm.rank == victim:
+                request.submit(io)
+        if at is not None:
             comm.memory[8:16] = steps.count.to_bytes(8, "little")
         code = 0
     finally:
@@ -302,14 +311,15 @@ def counted(channel, steps):
 
 def main():
     folder, action, victim = Path(sys.argv[1]), sys.argv[2], VICTIMS[sys.argv[3]]
-    stride = int(sys.argv[4]) if len(sys.argv) > 4 else 1
+    stride, clients = int(sys.argv[4]), CLIENTS[sys.argv[5]]
     path = prepared(folder / "here", action)
-    status, steps = on_ranks(path, action, victim, 0)
+    request = Request(path, action, clients)
+    status, steps = on_ranks(request, victim, 0)
     assert (status, state_of(path)) == (0, STATES[action][1])
     states, drafts, told, cases = Counter(), 0, 0, 0
     for at in range(1, steps + 1, stride):
-        path = prepared(folder / "here", action)
-        status, _ = on_ranks(path, action, victim, at)
+        prepared(folder / "here", action)
+        status, _ = on_ranks(request, victim, at)
         if status == 0:  # it did fewer steps this time: polling is not always the same
             assert state_of(path) == STATES[action][1]
             continue

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from parcast.arrays.library.session import connect
 from parcast.mpi.launched import world
-from tests.arrays.library.dying import SERVERS, VICTIMS, counted, request
+from tests.arrays.library.dying import SERVERS, VICTIMS, Request, counted
 from tests.arrays.store.interruptions import Steps, killed
 
 
@@ -26,7 +26,7 @@ def main():
             steps.install()
             counted(io.endpoint.channel, steps)
         if io.is_client:
-            request(io, Path(path), action)
+            Request(Path(path), action).submit(io)
 
 
 if __name__ == "__main__":

@@ -25,10 +25,10 @@ FEW = 3
 PATHS = {"PYTHONPATH": os.pathsep.join([str(ROOT / "src"), str(ROOT)])}
 
 
-def died(folder, action, victim, stride=1):
+def died(folder, action, victim, *, stride=1, kind="dedicated"):
     """Run the script; it checks every state that it finds."""
     run = subprocess.run(
-        [sys.executable, SCRIPT, folder, action, victim, str(stride)],
+        [sys.executable, SCRIPT, folder, action, victim, str(stride), kind],
         capture_output=True,
         text=True,
         check=False,
@@ -51,7 +51,7 @@ def died(folder, action, victim, stride=1):
 def test_a_server_master_killed_at_any_step_leaves_the_old_store_or_the_new(
     tmp_path, action, least, before, after
 ):
-    found = died(tmp_path, action, "server-master", 1 if EVERY else FEW)
+    found = died(tmp_path, action, "server-master", stride=1 if EVERY else FEW)
     assert found["steps"] >= least
     # The last ones may be missing: how often a rank polls is not always the same.
     assert found["cases"] >= 0.8 * found["steps"] / (1 if EVERY else FEW) - 1
@@ -64,11 +64,18 @@ def test_a_server_master_killed_at_any_step_leaves_the_old_store_or_the_new(
 @pytest.mark.parametrize("victim", ["server", "client-master", "client"])
 def test_another_rank_killed_at_any_step_leaves_the_old_store_or_the_new(tmp_path, action, victim):
     stride = 1 if EVERY or victim != "server" else FEW
-    found = died(tmp_path, action, victim, stride)
+    found = died(tmp_path, action, victim, stride=stride)
     assert found["steps"] >= 5
     assert found["cases"] >= 1
     assert "half" not in found["states"]
     assert sum(found["states"].values()) == found["cases"]
+
+
+@pytest.mark.parametrize("victim", ["client-master", "server-master", "server"])
+def test_a_server_that_is_a_client_too_leaves_the_old_store_or_the_new(tmp_path, victim):
+    found = died(tmp_path, "overwrite", victim, stride=1 if EVERY else 7, kind="shared")
+    assert found["steps"] >= 10
+    assert {"old"} <= found["states"].keys() <= {"old", "new"}
 
 
 @pytest.mark.parametrize(
