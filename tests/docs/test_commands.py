@@ -4,8 +4,9 @@ PARCAST_REWRITE=1 writes it anew.
 
 In a console block `$ parcast ...` is run in a copy of the examples, on a screen of 80 columns;
 what follows is what it prints, standard output first. Times that another machine would not repeat
-stand in a text block, which is not run. `$ echo $?` gives the status of the command before it. A
-block after `<!-- file: NAME -->` is a file, from which packages can be imported.
+stand in a text block, which is not run. `$ echo $?` gives the status of the command before it;
+`$ mpiexec` and `$ python` run programs of the page. A block after `<!-- file: NAME -->` is a file,
+from which packages can be imported.
 """
 
 import os
@@ -34,7 +35,7 @@ REWRITE = bool(os.environ.get("PARCAST_REWRITE"))
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_a_page_prints_what_the_commands_print(parcast, page, tmp_path, monkeypatch):
+def test_a_page_prints_what_the_commands_print(parcast, ran, page, tmp_path, monkeypatch):
     shutil.copytree(ROOT / "examples", tmp_path / "examples")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "80")
@@ -50,6 +51,13 @@ def test_a_page_prints_what_the_commands_print(parcast, page, tmp_path, monkeypa
             if program == "echo":
                 assert args == ["$?"]
                 written += f"{status}\n"
+            elif program in ("mpiexec", "python"):
+                ranks = int(args[1]) if program == "mpiexec" else None
+                assert ranks is None or (args[0], args[2]) == ("-n", "python")
+                first = 0 if ranks is None else 3
+                path, *rest = args[first:]
+                status, out, err = ran(tmp_path / path, *rest, ranks=ranks)
+                written += f"{out}{err}"
             else:
                 assert program == "parcast"
                 said = parcast(*args)

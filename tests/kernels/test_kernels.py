@@ -456,6 +456,8 @@ def test_a_document_has_every_fact_of_a_run():
             "time_s": 2.0,
             "compute_s": [0.5, 1.5],
             "disk_s": 0.25,
+            "checkpoint_s": 0.0,
+            "restart_s": 0.0,
             "steps": [24, 16],
             "rate": 20.0,
             "messages": [1, 1],

@@ -79,6 +79,7 @@ def test_sizes_and_repetitions_share_a_launch(launched):
         "directory": None,
         "patience": 0.0,
         "quantum": None,
+        "course": None,
     }
     assert steps == [(0, 2), (1, 2)]
 

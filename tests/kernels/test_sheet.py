@@ -17,6 +17,8 @@ def row_of(**changes):
         "time_s": 0.5,
         "compute_s": [0.25, 0.375],
         "disk_s": 0.0,
+        "checkpoint_s": 0.0,
+        "restart_s": 0.0,
         "steps": [12000000, 9000000],
         "rate": 33600000.0,
         "messages": [1, 1],

@@ -42,7 +42,7 @@ def test_a_wrong_result_is_found(tmp_path):
     state = KERNEL.functions.prepare(ledger, 10, 0)
     result = KERNEL.functions.work(ledger, state)
     assert KERNEL.functions.is_correct(ledger, state, result)
-    result.rows[3, 3] += 1e-9
+    result.values[3, 3] += 1e-9
     assert not KERNEL.functions.is_correct(ledger, state, result)
 
 

@@ -10,13 +10,15 @@ from typing import TYPE_CHECKING, Any, Final
 if TYPE_CHECKING:
     from parcast.arrays.library.distribution import Block, Boxes
     from parcast.arrays.library.session import connect
+    from parcast.arrays.store.reading import open_store
 
-__all__ = ["Block", "Boxes", "connect"]
+__all__ = ["Block", "Boxes", "connect", "open_store"]
 
 HOMES: Final = {
     "Block": "parcast.arrays.library.distribution",
     "Boxes": "parcast.arrays.library.distribution",
     "connect": "parcast.arrays.library.session",
+    "open_store": "parcast.arrays.store.reading",
 }
 
 

@@ -13,14 +13,14 @@ writing and on metadata, as `darshan_job` describes.
 """
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import NoReturn
+from typing import NoReturn, Protocol
 
 from parcast.files.faults import Faults
 from parcast.importers import darshan_job, darshan_log, darshan_text
 from parcast.importers.content import beginning
-from parcast.importers.darshan_job import RUN, Job
+from parcast.importers.darshan_job import RUN, Each, Job
 from parcast.importers.registry import Format
 from parcast.importers.runs import Imported, Runs
 from parcast.units import shown
@@ -34,7 +34,11 @@ PACKED = (b"\x1f\x8b", b"BZh")
 TRACES = ("DXT_POSIX", "DXT_MPIIO")
 MOST_NAMED = 3  # of what was left out
 
-_Reader = Callable[[Path, Faults], Iterator[Job]]
+
+class _Reader(Protocol):
+    """Gives the jobs of a file, and every record to `each`."""
+
+    def __call__(self, path: Path, faults: Faults, each: Each | None = None) -> Iterator[Job]: ...
 
 
 def recognises(head: bytes, _: Path) -> bool:
@@ -51,7 +55,7 @@ def read(runs: Runs, metric: str | None) -> Imported:
     jobs: list[Job] = []
     met: set[str] = set()
     for path, faults in runs.files():
-        for job in _reader(path, faults)(path, faults):
+        for job in reader_of(path, faults)(path, faults):
             is_new = not job.identity or f"run of {job.identity}" not in met
             met.add(f"run of {job.identity}")
             _add(job, runs, metric, with_run=is_new)
@@ -84,7 +88,7 @@ def _form(head: bytes) -> _Reader | None:
     return darshan_job.jobs if STATS.match(head) else None
 
 
-def _reader(path: Path, faults: Faults) -> _Reader:
+def reader_of(path: Path, faults: Faults) -> _Reader:
     """Find what reads a file, or say why nothing does."""
     head = beginning(path)
     reader = _form(head)

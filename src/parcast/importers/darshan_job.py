@@ -10,10 +10,10 @@ say of which module its I/O times are: `job_stats -m` chose it, POSIX unless tol
 
 import csv
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from parcast.files.faults import Faults
 from parcast.importers.content import text_lines
@@ -24,6 +24,19 @@ PARTS: Final = ("READ_TIME", "WRITE_TIME", "META_TIME")
 SLOWEST: Final = "SLOWEST_RANK_TIME"
 SHARED: Final = -1  # the rank of a record that all ranks share
 RUN: Final = "run"  # the callpath of the whole job
+
+
+class Record(NamedTuple):
+    """Counters of a module for one file and one rank, or all."""
+
+    module: str
+    rank: int
+    file_id: Any
+    file: str  # its name
+    counters: Mapping[str, float]
+
+
+Each: TypeAlias = Callable[[Record], None]  # what else is done with every record
 
 
 class IoTimes:
@@ -107,7 +120,7 @@ UNTOLD = "one module"  # what the I/O times are of
 ASK = "Write it again: python -m darshan job_stats --csv FILES > jobs.csv"
 
 
-def jobs(path: Path, faults: Faults) -> Iterator[Job]:
+def jobs(path: Path, faults: Faults, each: Each | None = None) -> Iterator[Job]:  # noqa: ARG001 - it has no records
     """Read the jobs of a table of `job_stats`."""
     titles: list[str] = []
     for line, text in text_lines(path, faults):

@@ -9,7 +9,7 @@ whose names stand once, under `counters`; the whole-number counters are ignored 
 read, which is most of a file.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -20,8 +20,10 @@ from parcast.importers.darshan_job import (
     PARTS,
     PREFIXES,
     SLOWEST,
+    Each,
     IoTimes,
     Job,
+    Record,
     counted_in_whole_seconds,
 )
 from parcast.importers.runs import is_number
@@ -34,13 +36,15 @@ WITHOUT = (
 CUT_OFF = "It may have been cut off: copy it again."
 
 
-def jobs(path: Path, faults: Faults) -> Iterator[Job]:
+def jobs(path: Path, faults: Faults, each: Each | None = None) -> Iterator[Job]:
     """Read the job of a log."""
     if not beginning(path, 1):  # which says what is wrong with the path; pydarshan would not
         faults.refuse("must be a Darshan log, got an empty file. Copy it again.")
     darshan = library("darshan", faults, extra="darshan", otherwise=WITHOUT)
     with reading_with("pydarshan", "a Darshan log", faults, CUT_OFF):
         report = darshan.DarshanReport(str(path), read_all=False)
+        if each is not None:
+            report.read_metadata(read_all=True)  # the names of files, but no records
     of_job, modules = report.metadata["job"], report.modules
     stored = sum(module.get("len", 0) for module in modules.values())
     if stored > path.stat().st_size:
@@ -59,11 +63,11 @@ def jobs(path: Path, faults: Faults) -> Iterator[Job]:
     )
     for module in PREFIXES:
         if module in modules:
-            job.take(_times(report, module, faults))
+            job.take(_times(report, module, faults, each))
     return iter([job])
 
 
-def _times(report: Any, module: str, faults: Faults) -> IoTimes:
+def _times(report: Any, module: str, faults: Faults, each: Each | None) -> IoTimes:
     """Add up the records of a module, one in memory at a time."""
     times = IoTimes(module)
     prefix = f"{PREFIXES[module]}_F_"
@@ -75,19 +79,35 @@ def _times(report: Any, module: str, faults: Faults) -> IoTimes:
                 place = {name: names.index(prefix + name) for name in (*PARTS, SLOWEST)}
             values = record["fcounters"]
             times.add(int(record["rank"]), {name: float(values[x]) for name, x in place.items()})
+            if each is not None:
+                each(_record(module, record, report.counters[module], report.name_records))
     is_partial = report.modules[module].get("partial_flag")
     if not times.records and report.modules[module].get("len", 0) and not is_partial:
         faults.refuse(f"must have the records of {module}, got none that is complete. {CUT_OFF}")
     return times
 
 
+def _record(
+    module: str, record: Any, counters: Mapping[str, Any], names: Mapping[Any, str]
+) -> Record:
+    """Give all counters of a record by their names."""
+    named: dict[str, float] = {}
+    for kind in ("counters", "fcounters"):
+        values = record.get(kind, ()) if isinstance(record, dict) else record[kind]
+        for name, value in zip(counters.get(kind, ()), values, strict=True):
+            named[name] = float(value)
+    file_id = record["id"]
+    file = names.get(file_id, names.get(str(file_id), ""))
+    return Record(module, int(record["rank"]), file_id, str(file), named)
+
+
 ASK = "Write it again: python -m darshan to_json FILE.darshan > FILE.json"
 _object = partial(json_object, kind="an object as pydarshan writes it", remedy=ASK)
 
 
-def jobs_in_json(path: Path, faults: Faults) -> Iterator[Job]:
+def jobs_in_json(path: Path, faults: Faults, each: Each | None = None) -> Iterator[Job]:
     """Read the job that a JSON of pydarshan tells of."""
-    document = json_document(path, faults, hook=_without_whole_numbers)
+    document = json_document(path, faults, hook=_without_whole_numbers if each is None else None)
     report = _object(document, "the file", faults)
     of_job = _object(_object(report.get("metadata"), "metadata", faults).get("job"), "job", faults)
     for name in ("nprocs", "run_time", "start_time_sec", "end_time_sec"):
@@ -107,7 +127,7 @@ def jobs_in_json(path: Path, faults: Faults) -> Iterator[Job]:
     )
     for module in PREFIXES:
         if module in modules:
-            job.take(_times_in_json(report, module, faults))
+            job.take(_times_in_json(report, module, faults, each))
     yield job
 
 
@@ -118,7 +138,9 @@ def _without_whole_numbers(record: dict[str, Any]) -> dict[str, Any]:
     return record
 
 
-def _times_in_json(report: dict[str, Any], module: str, faults: Faults) -> IoTimes:
+def _times_in_json(
+    report: dict[str, Any], module: str, faults: Faults, each: Each | None
+) -> IoTimes:
     """Add up the records of a module."""
     counters = _object(report.get("counters"), "counters", faults).get(module, {})
     names = _object(counters, f"counters.{module}", faults).get("fcounters")
@@ -147,4 +169,10 @@ def _times_in_json(report: dict[str, Any], module: str, faults: Faults) -> IoTim
         except (KeyError, ValueError, TypeError) as error:
             name = prefix + str(error.args[0]) if error.args else "a time"
             faults.refuse(f"must have {shown(name)} as a finite number. {ASK}", field=where)
+        if each is not None:
+            try:
+                each(_record(module, record, counters, report.get("name_records") or {}))
+            except (KeyError, ValueError, TypeError, AttributeError):
+                must = "must have an id, and a number for each of its counters"
+                faults.refuse(f"{must}. {ASK}", field=where)
     return times

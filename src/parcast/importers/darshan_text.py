@@ -18,8 +18,10 @@ from parcast.importers.darshan_job import (
     PREFIXES,
     SHARED,
     SLOWEST,
+    Each,
     IoTimes,
     Job,
+    Record,
     counted_in_whole_seconds,
 )
 from parcast.units import shown
@@ -47,9 +49,9 @@ ASK = "Write it again: darshan-parser FILE.darshan > FILE.txt"
 CUT_OFF = f"The text may have been cut off. {ASK}"
 
 
-def jobs(path: Path, faults: Faults) -> Iterator[Job]:
+def jobs(path: Path, faults: Faults, each: Each | None = None) -> Iterator[Job]:
     """Read the job that a text of `darshan-parser` tells of."""
-    text = _Text(faults)
+    text = _Text(faults, each)
     raw = b"\n"
     with opened(path) as (_, stream):
         for line, raw in enumerate(cast("BinaryIO", stream), 1):
@@ -68,8 +70,8 @@ def jobs(path: Path, faults: Faults) -> Iterator[Job]:
 class _Text:
     """What the lines so far have told."""
 
-    def __init__(self, faults: Faults) -> None:
-        self._faults = faults
+    def __init__(self, faults: Faults, each: Each | None = None) -> None:
+        self._faults, self._each = faults, each
         self._header: dict[str, tuple[str, int]] = {}
         self._listed: list[str] = []  # modules that have something in the log
         self._has_modules: bool | None = None  # None: not told
@@ -80,6 +82,7 @@ class _Text:
         self._key: tuple[bytes, bytes, bytes] = (b"", b"", b"")  # of the record being read
         self._record: dict[str, float] = {}
         self._line = 0
+        self._whole: Record | None = None  # all counters of a record, for who wants them
 
     def add_comment(self, raw: bytes, line: int) -> None:
         """Take in a line of the header, or of what stands above and below the records."""
@@ -121,6 +124,8 @@ class _Text:
                 f"must have {FIELDS} fields separated by tabs, got {len(fields)}. {CUT_OFF}",
                 line=line,
             )
+        if self._each is not None:
+            self._add_counter(fields, line)
         match = COUNTER.fullmatch(fields[3])
         if match is None:
             return
@@ -130,9 +135,44 @@ class _Text:
             self._key, self._line = key, line
         self._record[match[2].decode()] = self._number(fields[4], fields[3].decode(), line)
 
+    def _add_counter(self, fields: list[bytes], line: int) -> None:
+        """Add one of all counters of a record; the first of the next one ends it."""
+        module = fields[0].decode(errors="replace")
+        if module not in PREFIXES:
+            return
+        counter, file_id = fields[3].decode(errors="replace"), fields[2]
+        value = self._number(fields[4], counter, line)
+        now = self._whole
+        is_new = now is None or (now.module, str(now.rank).encode(), now.file_id) != (
+            module,
+            fields[1],
+            file_id,
+        )
+        if is_new or (now is not None and counter in now.counters):
+            self._hand_over()
+            file = fields[5].decode(errors="replace")
+            self._whole = Record(module, self._rank(fields[1], line), file_id, file, {})
+        assert self._whole is not None
+        cast("dict[str, float]", self._whole.counters)[counter] = value
+
+    def _hand_over(self) -> None:
+        """Give a complete record to who wants it."""
+        if self._whole is not None and self._each is not None:
+            self._each(self._whole)
+        self._whole = None
+
+    def _rank(self, text: bytes, line: int) -> int:
+        """Turn text into the number of a rank, or refuse it."""
+        try:
+            return int(text)
+        except ValueError:
+            got = shown(repr(text.decode(errors="replace")))
+            self._faults.refuse(f"rank must be a number, got {got}. {ASK}", line=line)
+
     def job(self) -> Job:
         """Make a job of all that was read."""
         self._end_record()
+        self._hand_over()
         run_time = self._told("run time")
         job = Job(
             faults=self._faults,
@@ -174,11 +214,7 @@ class _Text:
             return
         prefix, rank_text, _ = self._key
         module = MODULES[prefix.decode()]
-        try:
-            rank = int(rank_text)
-        except ValueError:
-            got = shown(repr(rank_text.decode(errors="replace")))
-            self._faults.refuse(f"rank must be a number, got {got}. {ASK}", line=self._line)
+        rank = self._rank(rank_text, self._line)
         wanted = (*PARTS, SLOWEST) if rank == SHARED else PARTS
         if missing := [name for name in wanted if name not in self._record]:
             self._faults.refuse(

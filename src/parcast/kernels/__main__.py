@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TextIO
 
 from parcast.errors import ParameterError, ParcastError
+from parcast.kernels.course import NAMES, Course, mesh_of, read_checkpoint
 from parcast.kernels.kernel import Run
 from parcast.kernels.ledger import Communicator
 from parcast.kernels.registry import KERNELS, kernel_named
@@ -47,6 +48,15 @@ def parser() -> argparse.ArgumentParser:
         default="0s",
         help="time to wait for idle processors and to repeat disturbed runs, such as 10s",
     )
+    steps = reader.add_argument_group("stencil", "time steps and checkpoints")
+    steps.add_argument("--steps", type=int, help="time steps in all (default 20)")
+    steps.add_argument("--mesh", help="ranks in each dimension, such as 2x2")
+    steps.add_argument("--checkpoint", metavar="PATH", help="Zarr store for checkpoints")
+    steps.add_argument(
+        "--checkpoint-every", type=int, metavar="COUNT", help="time steps between (default 10)"
+    )
+    steps.add_argument("--servers", type=int, help="ranks that access files (default 1)")
+    steps.add_argument("--restart", metavar="PATH", help="checkpoint to go on from")
     reader.add_argument(
         "-o", "--output", help="write to this .csv or .json file; by default print CSV"
     )
@@ -93,7 +103,19 @@ def _task(arguments: Sequence[str]) -> tuple[Task, str | None]:
             "-o", must="be a path that ends in .csv or .json", got=f"{given.output!r}"
         )
     kernel = kernel_named(given.name)
-    sizes = [str(kernel.example)] if given.n is None else given.n.split(",")
+    mesh = None if given.mesh is None else mesh_of(given.mesh)
+    course = Course(**{name: getattr(given, name) for name in NAMES} | {"mesh": mesh})
+    example = kernel.example
+    if given.n is None and course.restart is not None and kernel.time_steps:
+        example = read_checkpoint(course.restart).n
+    sizes = [str(example)] if given.n is None else given.n.split(",")
+    if course.checkpoint is not None and len(sizes) * given.repetitions > 1:
+        raise ParameterError(
+            "checkpoint",
+            must="be left out where there are several runs",
+            got=f"{len(sizes) * given.repetitions} runs",
+            hint="They would replace each other's checkpoints: give one size.",
+        )
     task = Task(
         kernel=given.name,
         sizes=tuple(map(whole_size, sizes)),
@@ -102,6 +124,7 @@ def _task(arguments: Sequence[str]) -> tuple[Task, str | None]:
         check=given.check,
         directory=given.directory,
         patience=waiting_time(given.patience, name="--patience"),
+        course=None if course == Course() else course,
     )
     return task, given.output
 

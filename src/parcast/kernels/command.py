@@ -22,6 +22,7 @@ from parcast.cli.outputs import TABLES, Outputs, print_pieces, write_answer
 from parcast.cli.parts import with_parts
 from parcast.cli.screen import Progress, page_of_stdout, show, show_sheet
 from parcast.errors import ParameterError, RunFailed
+from parcast.kernels.course import NAMES, how_to_go_on, mesh_of, read_checkpoint
 from parcast.kernels.registry import KERNELS, kernel_named
 from parcast.version import __version__
 
@@ -32,6 +33,9 @@ if TYPE_CHECKING:
 OPTIONS: Final = {
     "ranks": "-np",
     "name": "NAME",
+    "n": "-n",
+    "seed": "--seed",
+    **NAMES,
 }  # what Python calls an argument, and what the command line does
 PARTS: Final = {  # commands of their own below `run`, by place
     "pipeline": "parcast.pipeline.command:command",
@@ -57,6 +61,7 @@ second on one rank. LIST is a list of rank counts: 4 or 1,2,4 or 1..4x2.
 Exit status: 0  it ran, and all results are correct
              1  it ran, and a result is wrong
              2  wrong use, or an output that cannot be written
+             3  a checkpoint cannot be read
              4  it did not run: no MPI, not enough memory or time, or a rank
                 failed
              130  interrupted
@@ -66,6 +71,8 @@ Exit status: 0  it ran, and all results are correct
 Examples:
   parcast run sort -np 4
   parcast run gauss -n 500..2000x2 -np 1,2 --repetitions 3 -o runs.csv
+  parcast run stencil -np 4 --steps 200 --checkpoint heat.zarr
+  parcast run stencil -np 3 --steps 200 --restart heat.zarr
 """
 
 
@@ -82,6 +89,11 @@ def sizes(text: str, option: str) -> list[int]:
                 f"{option} must be whole numbers, got {value:g}. Write for example 1000 or 1e6."
             )
     return [int(value) for value in values]
+
+
+def mesh_of_ranks(text: str, option: str) -> tuple[int, ...]:
+    """Read a mesh of ranks."""
+    return mesh_of(text, option)
 
 
 def patience(text: str, option: str) -> float:
@@ -126,6 +138,24 @@ def patience(text: str, option: str) -> float:
     default="0s",
     show_default=True,
 )
+@click.option("--steps", type=Whole(1), metavar="COUNT", help="Time steps of stencil, in all.")
+@text_option("--mesh", "MESH", mesh_of_ranks, "Ranks of stencil in each dimension: 2x2.")
+@click.option(
+    "--checkpoint", type=A_FILE, metavar="PATH", help="Zarr store for checkpoints of stencil."
+)
+@click.option(
+    "--checkpoint-every",
+    type=Whole(1),
+    metavar="COUNT",
+    help="Time steps between two checkpoints.  [default: 10]",
+)
+@click.option(
+    "--servers",
+    type=Whole(1),
+    metavar="COUNT",
+    help="Ranks that access the files of checkpoints.  [default: 1]",
+)
+@click.option("--restart", type=A_FILE, metavar="PATH", help="Checkpoint to go on from.")
 @answer_options(TABLES)
 def run_program(
     ctx: click.Context,
@@ -145,12 +175,18 @@ def run_program(
         kernel = kernel_named(name)
     except ParameterError as refusal:
         raise click.UsageError(in_options(refusal, OPTIONS), ctx) from refusal
+    options = {key: x for key, x in options.items() if x is not None or key not in NAMES}
+    if not n and "restart" in options and kernel.time_steps:
+        n = [read_checkpoint(options["restart"]).n]
     n = n or [kernel.example]
     outputs.check()
     ended: list[Run] = []
     try:
         _run(name, n, ranks, options, ended)
-    except (RunFailed, KeyboardInterrupt):
+    except (RunFailed, KeyboardInterrupt) as stop:
+        text = how_to_go_on(options.get("checkpoint"))
+        if text and isinstance(stop, KeyboardInterrupt):  # a failure has said so
+            click.echo(f"parcast: {text}", err=True)
         if ended:
             _give(_document(ended, name, n, ranks, options), ended, outputs.of_part())
         raise

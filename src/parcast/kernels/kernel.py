@@ -17,6 +17,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from parcast.errors import require
+from parcast.kernels.course import Course
 from parcast.kernels.ledger import Communicator, Ledger
 from parcast.kernels.quanta import Quanta, Watched
 from parcast.mpi.folders import failing_for
@@ -42,6 +43,8 @@ class Run:
     cores: int  # that the ranks may use, together [1]
     quanta: tuple[float, ...] = ()  # of work: before, during, after; none if not timed [s]
     waited: float = 0.0  # for its core, by the rank that waited most; 0 with no quanta [s]
+    checkpoint: float = 0.0  # of `time`, writing checkpoints, by the rank that spent most [s]
+    restart: float = 0.0  # reading a checkpoint before it began, likewise [s]
 
     @property
     def rate(self) -> float | None:
@@ -93,6 +96,7 @@ class Kernel:
     uses_files: bool = False  # whether it reads and writes files in a directory
     tiny: int = 64  # an n for the untimed run that comes before all others [1]
     block: int = 1  # of n, that no two ranks share: what is dealt out [1]
+    time_steps: int = 0  # that it computes unless asked otherwise; 0: it has none [1]
 
     def run(
         self,
@@ -105,17 +109,19 @@ class Kernel:
         directory: Path | None = None,
         cores: int = 1,
         quanta: Quanta | None = None,
+        course: Course | None = None,
     ) -> Run:
         """Run it once, on all ranks of a communicator, which all get the same.
 
         It is checked up to `checked_up_to` unless `check` says otherwise; files stand in
         `directory`. `repetition`, from 1, and `cores`, that the ranks may use, are noted in the
-        run; `quanta` times work around and in it. RunFailed says that the input cannot be computed
-        with, such as a singular matrix, or that a file cannot be written.
+        run; `quanta` times work around and in it; `course` is for programs in time steps.
+        RunFailed says that the input cannot be computed with, such as a singular matrix, or that
+        a file cannot be written.
         """
         require("n", n, n >= 0, must="be at least 0", hint=f"It counts {self.size}.")
         require("seed", seed, seed >= 0, must="be at least 0", hint="Use any whole number.")
-        ledger = Ledger(comm, directory)
+        ledger = Ledger(comm, directory, course)
         state = self.functions.prepare(ledger, n, seed)
         try:
             with failing_for(directory or tempfile.gettempdir(), self.name):
@@ -128,39 +134,50 @@ class Kernel:
                 verdict = self.functions.is_correct(ledger, state, result) if wanted else None
         finally:
             self.functions.finish(state)
-        of_ranks = comm.allgather(
-            (
-                took,
-                ledger.computing.seconds,
-                ledger.accessing.seconds,
-                ledger.steps,
-                ledger.messages,
-                ledger.sent,
-                ledger.disk_bytes,
-                watched.waited,
-                tuple(watched.quanta),
-            )
-        )
-        times, compute, disk, steps, messages, sent, disk_bytes, waits, all_quanta = zip(
-            *of_ranks, strict=True
-        )
         return Run(
             kernel=self.name,
             n=n,
             p=ledger.size,
             repetition=repetition,
-            time=max(times),
-            compute=compute,
-            disk=max(disk),
-            steps=steps,
-            messages=messages,
-            sent=sent,
-            disk_bytes=sum(disk_bytes),
             is_correct=verdict,
             cores=cores,
-            quanta=max(all_quanta, key=lambda own: slowdown(own, 1.0)),
-            waited=max(waits),
+            **_of_all_ranks(ledger, took, watched),
         )
+
+
+def _of_all_ranks(ledger: Ledger, took: float, watched: Watched) -> dict[str, Any]:
+    """Give the figures of a run that ranks have measured; all ranks call it."""
+    of_ranks = ledger.comm.allgather(
+        (
+            took,
+            ledger.computing.seconds,
+            ledger.accessing.seconds,
+            ledger.steps,
+            ledger.messages,
+            ledger.sent,
+            ledger.disk_bytes,
+            watched.waited,
+            tuple(watched.quanta),
+            ledger.checkpointing.seconds,
+            ledger.restarting.seconds,
+        )
+    )
+    times, compute, disk, steps, messages, sent, disk_bytes, waits, all_quanta, *kept = zip(
+        *of_ranks, strict=True
+    )
+    return {
+        "time": max(times),
+        "compute": compute,
+        "disk": max(disk),
+        "steps": steps,
+        "messages": messages,
+        "sent": sent,
+        "disk_bytes": sum(disk_bytes),
+        "quanta": max(all_quanta, key=lambda own: slowdown(own, 1.0)),
+        "waited": max(waits),
+        "checkpoint": max(kept[0]),
+        "restart": max(kept[1]),
+    }
 
 
 def random_numbers(seed: int, *numbers: int) -> np.random.Generator:

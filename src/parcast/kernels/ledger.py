@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from parcast.errors import RunFailed
+from parcast.kernels.course import Course
 
 TAG: Final = 17  # of all messages of a program
 
@@ -86,20 +87,27 @@ class Ledger:
 
     `steps` [1] and `disk_bytes` [B] are added to by the program; `messages` [1] and their bytes,
     `sent`, by the ledger. ``with ledger.computing:`` adds processor seconds of the block, ``with
-    ledger.accessing:`` wall seconds of access to files in `directory`; both add up in `.seconds`.
+    ledger.accessing:`` wall seconds of access to files in `directory`, ``with
+    ledger.checkpointing:`` and ``with ledger.restarting:`` those of checkpoints; all add up in
+    `.seconds`. `course` is how a program in time steps was asked to compute.
     """
 
-    def __init__(self, comm: Communicator, directory: Path | None = None) -> None:
+    def __init__(
+        self, comm: Communicator, directory: Path | None = None, course: Course | None = None
+    ) -> None:
         self.comm = comm
         self.rank = comm.Get_rank()
         self.size = comm.Get_size()
         self.directory = directory
+        self.course = Course() if course is None else course
         self.steps = 0
         self.messages = 0
         self.sent = 0
         self.disk_bytes = 0
         self.computing = _Seconds(time.thread_time)
         self.accessing = _Seconds(time.perf_counter)
+        self.checkpointing = _Seconds(time.perf_counter)
+        self.restarting = _Seconds(time.perf_counter)
 
     @property
     def is_master(self) -> bool:

@@ -5,14 +5,16 @@ from __future__ import annotations
 import json
 import os
 import tempfile
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from numbers import Integral
+from os import PathLike
 from pathlib import Path
 from typing import Final
 
-from parcast.errors import as_number, as_whole, require
-from parcast.kernels.kernel import Run
+from parcast.errors import ParameterError, RunFailed, as_number, as_whole, require
+from parcast.kernels.course import Course, how_to_go_on, settled
+from parcast.kernels.kernel import Kernel, Run
 from parcast.kernels.registry import kernel_named
 from parcast.kernels.worker import Task, memory_refusal, whole_size
 from parcast.mpi.find import available_cores
@@ -39,6 +41,12 @@ def run_kernel(
     quantum: float | None = None,
     progress: Callable[[int, int], object] | None = None,
     each: Callable[[Run], object] | None = None,
+    steps: int | None = None,
+    mesh: Sequence[int] | None = None,
+    checkpoint: str | PathLike[str] | None = None,
+    checkpoint_every: int | None = None,
+    servers: int | None = None,
+    restart: str | PathLike[str] | None = None,
 ) -> tuple[Run, ...]:
     """Run a reference program on MPI ranks that are started here.
 
@@ -74,6 +82,19 @@ def run_kernel(
     each : callable, optional
         Called with each run when its launch has ended, also if the launch failed or was
         interrupted, so that finished runs are not lost.
+    steps : int, optional
+        Time steps of "stencil", those before a restart included; by default 20. [1]
+    mesh : sequence of int, optional
+        Ranks in each dimension of "stencil", such as (2, 2); by default (ranks, 1). [1]
+    checkpoint : path, optional
+        Zarr store that "stencil" writes the plate to during the run and at its end. Until a new
+        one is complete, the old one stays. Requires one size, one rank count and one repetition.
+    checkpoint_every : int, default 10
+        Time steps between two checkpoints. [1]
+    servers : int, default 1
+        Ranks that access the files of checkpoints, as in `parcast.arrays.connect`. [1]
+    restart : path, optional
+        Checkpoint to go on from, written by any number of ranks on any mesh.
 
     Returns
     -------
@@ -84,7 +105,10 @@ def run_kernel(
     Raises
     ------
     ParameterError
-        If an argument lies outside its domain, or a size is too large for the memory.
+        If an argument lies outside its domain, a size is too large for the memory, or a
+        checkpoint belongs to another program, size or seed.
+    FileProblems
+        If `restart` is no checkpoint.
     RunFailed
         If there is no MPI, a rank fails, files cannot be written, or the time limit is reached.
 
@@ -97,25 +121,21 @@ def run_kernel(
     2000 0.0025 True
     """
     kernel = kernel_named(name)
-    sizes = tuple(
-        whole_size(x) for x in ([n] if isinstance(n, str) or not isinstance(n, Iterable) else n)
-    )
-    require("n", len(sizes), bool(sizes), must="name a size", hint="Give a size such as 1e6.")
+    sizes = _sizes(n)
     counts = _counts(ranks)
     repetitions = as_whole("repetitions", repetitions, least=1, hint="Give 1 or more.")
     seed = as_whole("seed", seed, least=0, hint="Use any whole number.")
-    must, hint = "be at least 0", "Give it in seconds."
-    ok = as_number("patience", patience, hint=hint) >= 0
-    require("patience", patience, ok, must=must, hint=hint)
-    must = "be above 0"
-    ok = as_number("time_limit", time_limit, hint=hint) > 0
-    require("time_limit", time_limit, ok, must=must, hint=hint)
-    hint = "Use the value of earlier runs."
-    ok = quantum is None or as_number("quantum", quantum, hint=hint) > 0
-    require("quantum", quantum, ok, must=must, hint=hint)
-    for refusal in (memory_refusal(kernel, size, p) for p in counts for size in sizes):
-        if refusal:
-            raise refusal
+    _check_times(patience, time_limit, quantum)
+    _check_memory(kernel, sizes, counts)
+    course = Course(
+        steps=steps,
+        mesh=None if mesh is None else tuple(mesh),
+        checkpoint=None if checkpoint is None else os.fspath(checkpoint),
+        checkpoint_every=checkpoint_every,
+        servers=servers,
+        restart=None if restart is None else os.fspath(restart),
+    )
+    _check_course(course, kernel, sizes, counts, repetitions=repetitions, seed=seed)
     runs: list[Run] = []
     with as_interrupts(), _folder(None) as desk, _folder(directory) as folder:
         task = Task(
@@ -127,6 +147,7 @@ def run_kernel(
             directory=str(folder) if kernel.uses_files else None,
             patience=patience,
             quantum=quantum,
+            course=None if course == Course() else course,
         )
         for done, p in enumerate(counts):
             if progress is not None:
@@ -140,6 +161,77 @@ def run_kernel(
                     if each is not None:
                         each(run)
     return tuple(runs)
+
+
+def _sizes(n: float | str | Iterable[float]) -> tuple[int, ...]:
+    """Refuse problem sizes that cannot be."""
+    given = [n] if isinstance(n, str) or not isinstance(n, Iterable) else n
+    sizes = tuple(map(whole_size, given))
+    require("n", len(sizes), bool(sizes), must="name a size", hint="Give a size such as 1e6.")
+    return sizes
+
+
+def _check_memory(kernel: Kernel, sizes: Sequence[int], counts: Sequence[int]) -> None:
+    """Refuse sizes that are too large for the memory."""
+    for p in counts:
+        for size in sizes:
+            if refusal := memory_refusal(kernel, size, p):
+                raise refusal
+
+
+def _check_times(patience: float, time_limit: float, quantum: float | None) -> None:
+    """Refuse times that cannot be."""
+    must, hint = "be at least 0", "Give it in seconds."
+    ok = as_number("patience", patience, hint=hint) >= 0
+    require("patience", patience, ok, must=must, hint=hint)
+    must = "be above 0"
+    ok = as_number("time_limit", time_limit, hint=hint) > 0
+    require("time_limit", time_limit, ok, must=must, hint=hint)
+    hint = "Use the value of earlier runs."
+    ok = quantum is None or as_number("quantum", quantum, hint=hint) > 0
+    require("quantum", quantum, ok, must=must, hint=hint)
+
+
+def _check_course(
+    course: Course,
+    kernel: Kernel,
+    sizes: Sequence[int],
+    counts: Sequence[int],
+    *,
+    repetitions: int,
+    seed: int,
+) -> None:
+    """Refuse a course that does not fit every run, before anything is started."""
+    if course == Course():
+        return
+    runs = len(sizes) * len(counts) * repetitions
+    if course.checkpoint is not None and runs > 1:
+        raise ParameterError(
+            "checkpoint",
+            must="be left out where there are several runs",
+            got=f"{runs} runs",
+            hint="They would replace each other's checkpoints: give one size and one rank count.",
+        )
+    for p in counts:
+        settled(
+            course,
+            program=kernel.name,
+            time_steps=kernel.time_steps,
+            sizes=sizes,
+            seed=seed,
+            ranks=int(p),
+        )
+
+
+@contextmanager
+def _naming_the_checkpoint(path: str | None) -> Iterator[None]:
+    """Say where a run that fails can be taken up again."""
+    try:
+        yield
+    except RunFailed as failure:
+        if text := how_to_go_on(path):
+            raise RunFailed(f"{failure} {text}") from failure
+        raise
 
 
 def _counts(ranks: int | Iterable[int]) -> list[int]:
@@ -162,14 +254,15 @@ def _launch(task: Task, p: int, answer: Path, time_limit: float) -> None:
     # All on one core, as where a network is measured, more ranks would be no faster than one.
     is_crowded = PLACEMENT not in os.environ and p > len(available_cores())
     placement: Placement = "spread" if is_crowded else "auto"
-    run_ranks(
-        WORKER,
-        [str(task_file)],
-        ranks=p,
-        time_limit=time_limit,
-        placement=placement,
-        called=task.kernel,
-    )
+    with _naming_the_checkpoint(task.course.checkpoint if task.course else None):
+        run_ranks(
+            WORKER,
+            [str(task_file)],
+            ranks=p,
+            time_limit=time_limit,
+            placement=placement,
+            called=task.kernel,
+        )
 
 
 def _ended(answer: Path) -> Iterator[Run]:

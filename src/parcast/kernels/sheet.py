@@ -36,6 +36,10 @@ def sheet_of(
     if any(row["disturbed"] for row in rows):
         legend += f"; {MARK}: {OTHERS}"
     columns = _columns(rows)
+    if "checkpoint" in columns:
+        legend += "; checkpoints: part of the time in which they were written"
+    if "restart" in columns:
+        legend += "; restart: reading a checkpoint, before the time begins"
     forms = (
         Form(columns=[x for name, x in columns.items() if name not in LEFT_OUT_FIRST[:left_out]])
         for left_out in range(len(LEFT_OUT_FIRST) + 1)
@@ -72,6 +76,8 @@ def _columns(rows: Sequence[dict[str, Any]]) -> dict[str, Column]:
         "most": ("computing", [max(row["compute_s"]) for row in rows]),
         "mean": ("mean", [sum(row["compute_s"]) / row["p"] for row in rows]),
         "disk": ("disk", [row["disk_s"] for row in rows]),
+        "checkpoint": ("checkpoints", [row["checkpoint_s"] for row in rows]),
+        "restart": ("restart", [row["restart_s"] for row in rows]),
     }
     for name, (title, values) in times.items():
         if any(values):
@@ -180,6 +186,8 @@ def row_of(run: Run, seen: Circumstances) -> dict[str, Any]:
         "time_s": run.time,
         "compute_s": list(run.compute),
         "disk_s": run.disk,
+        "checkpoint_s": run.checkpoint,
+        "restart_s": run.restart,
         "steps": list(run.steps),
         "rate": run.rate,
         "messages": list(run.messages),
@@ -209,6 +217,8 @@ def measurement_rows(runs: Sequence[Run]) -> Iterator[dict[str, Any]]:
             "compute_max": max(run.compute),
             "compute_mean": sum(run.compute) / run.p,
             "disk": run.disk,
+            "checkpoint": run.checkpoint or None,
+            "restart": run.restart or None,
             "steps": sum(run.steps),
             "rate": run.rate,
             "messages": sum(run.messages),

@@ -5,10 +5,12 @@
 Heat that electrons of a plasma conduct grows as the power 5/2 of the temperature u [1]_.
 Conductivities of neighbours are in series: between them it is the harmonic mean.
 
-The rows inside are dealt out in contiguous shares. In every step the ranks exchange the rows at
-the edges of their shares with their neighbours, compute, and send the largest change to the
-master by a tree; every few steps each rank writes its rows to one file, flushed to the device.
-Each of these is a region (`parcast.region`), so that
+The points inside are dealt out in blocks of a mesh of ranks, by default in contiguous rows. In
+every step the ranks exchange the points at the edges of their blocks with their neighbours,
+compute, and send the largest change to the master by a tree; every few steps each rank writes its
+rows to one file, flushed to the device, or all ranks together write a checkpoint
+(`parcast.kernels.course`), from which a run goes on with any ranks. Each of these is a region
+(`parcast.region`), so that
 
     PARCAST_PROFILE=stencil.jsonl mpiexec -n 2 python -m parcast.kernels.stencil 512
 
@@ -36,6 +38,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from parcast.instrument.regions import PROFILING, region
+from parcast.kernels.course import (
+    Checkpoint,
+    Course,
+    load_library,
+    read_inside,
+    write_checkpoint,
+)
 from parcast.kernels.kernel import Functions, Kernel, random_numbers
 from parcast.kernels.ledger import Alone, Communicator, Ledger, shares, wait_for
 
@@ -52,40 +61,95 @@ CHECKPOINT: Final = "checkpoint"  # name of the file
 
 @dataclass(slots=True)
 class State:
-    """The rows of a rank, and one more on each side."""
+    """The block of a rank, and one more row and column on each side."""
 
     n: int
     seed: int
-    first: int  # of the rows of this rank, in the plate
-    old: Grid  # shape (rows + 2, n)
+    course: Course
+    mesh: tuple[int, ...]  # of the ranks
+    origin: tuple[int, int]  # of `old` in the plate
+    own: tuple[slice, slice]  # of the plate: what this rank has of it, with its edges
+    old: Grid  # shape (rows + 2, columns + 2)
     new: Grid
-    above: int | None  # rank of the rows above; None at the edge, or where this rank has none
-    below: int | None
-    file: Path | None  # where checkpoints go
+    neighbours: tuple[int | None, ...]  # ranks above, below, left, right; None where there is none
+    file: Path | None  # where rows go
+
+    @property
+    def values(self) -> Grid:
+        """What this rank has of the plate."""
+        rows, columns = (
+            slice(own.start - first, own.stop - first)
+            for own, first in zip(self.own, self.origin, strict=True)
+        )
+        return self.old[rows, columns]
 
 
 @dataclass(frozen=True, slots=True)
 class Plate:
     """What is left when all steps are done."""
 
-    rows: Grid  # of this rank, shape (rows, n)
+    values: Grid  # of this rank
     changes: list[float]  # largest change of each step; on the master
 
 
 def prepare(ledger: Ledger, n: int, seed: int) -> State:
-    """Make the rows of this rank."""
-    bounds = shares(max(n - 2, 0), ledger.size)
-    busy = [rank for rank in range(ledger.size) if bounds[rank + 1] > bounds[rank]]
-    first, last = (1 + int(bounds[ledger.rank + i]) for i in (0, 1))
-    above = below = None
-    if ledger.rank in busy:
-        place = busy.index(ledger.rank)
-        above = busy[place - 1] if place > 0 else None
-        below = busy[place + 1] if place + 1 < len(busy) else None
-    old = np.array([row_of(n, seed, i) for i in range(first - 1, last + 1)])
-    old = old.reshape(last - first + 2, n)
-    file = ledger.directory / CHECKPOINT if ledger.directory is not None else None
-    return State(n, seed, first, old, old.copy(), above, below, file)
+    """Make the block of this rank, or read it from a checkpoint."""
+    course = ledger.course
+    mesh = course.mesh or (ledger.size, 1)
+    place = divmod(ledger.rank, mesh[1])
+    bounds = [shares(max(n - 2, 0), count) for count in mesh]
+    top, left = (int(each[i]) for each, i in zip(bounds, place, strict=True))
+    bottom, right = (int(each[i + 1]) + 2 for each, i in zip(bounds, place, strict=True))
+    old = np.array([row_of(n, seed, i)[left:right] for i in range(top, bottom)])
+    load_library(course)
+    if course.restart is not None and n > 2:
+        with ledger.restarting:
+            old[1:-1, 1:-1] = read_inside(_mpi(ledger), course, n, mesh)
+    file = None
+    if ledger.directory is not None and course.is_default:
+        file = ledger.directory / CHECKPOINT
+    ends = ((top, bottom), (left, right))
+    return State(
+        n=n,
+        seed=seed,
+        course=course,
+        mesh=mesh,
+        origin=(top, left),
+        own=_own(n, mesh, place, ends),
+        old=old,
+        new=old.copy(),
+        neighbours=_neighbours(mesh, place, bounds),
+        file=file,
+    )
+
+
+def _own(
+    n: int, mesh: Sequence[int], place: Sequence[int], ends: Sequence[tuple[int, int]]
+) -> tuple[slice, slice]:
+    """Give the part of the plate that is a rank's: the outer ranks have its edges."""
+    rows, columns = (
+        slice(min(first + (i > 0), n), min(last - (i < count - 1), n))
+        for count, i, (first, last) in zip(mesh, place, ends, strict=True)
+    )
+    return rows, columns
+
+
+def _neighbours(
+    mesh: Sequence[int], place: Sequence[int], bounds: Sequence[NDArray[np.int64]]
+) -> tuple[int | None, ...]:
+    """Give the ranks above, below, left and right that have points."""
+    busy = [np.flatnonzero(np.diff(each)).tolist() for each in bounds]
+    if any(i not in each for i, each in zip(place, busy, strict=True)):
+        return (None,) * 4
+    found: list[int | None] = []
+    for dimension, each in enumerate(busy):
+        at = each.index(place[dimension])
+        for other in (at - 1, at + 1):
+            node = list(place)
+            if is_there := 0 <= other < len(each):
+                node[dimension] = each[other]
+            found.append(node[0] * mesh[1] + node[1] if is_there else None)
+    return tuple(found)
 
 
 def row_of(n: int, seed: int, number: int) -> Grid:
@@ -95,13 +159,17 @@ def row_of(n: int, seed: int, number: int) -> Grid:
 
 def work(ledger: Ledger, state: State) -> Plate:
     """Take all steps on all ranks."""
-    PROFILING.begin_run("stencil", n=state.n, steps=STEPS)
-    n, rows = state.n, len(state.old) - 2
-    inside = rows * max(n - 2, 0)
-    room = np.empty((4, _largest_tile(n)))
+    course = state.course
+    steps = course.steps or STEPS
+    PROFILING.begin_run("stencil", n=state.n, steps=steps)
+    rows, columns = (max(extent - 2, 0) for extent in state.old.shape)
+    inside = rows * columns
+    sent = NUMBER * (state.old.shape[1] + (rows if state.mesh[1] > 1 else 0))
+    kept = NUMBER * (rows * state.n if state.file is not None else state.values.size)
+    room = np.empty((4, _largest_tile(state.old.shape[1])))
     changes = []
-    for step in range(1, STEPS + 1):
-        with region("halo", kind="halo", volume=NUMBER * n):
+    for step in range(course.first + 1, steps + 1):
+        with region("halo", kind="halo", volume=sent):
             _exchange(ledger, state)
         with region("sweep", iterations=inside), ledger.computing:
             change = _sweep(state.old, state.new, room)
@@ -110,20 +178,34 @@ def work(ledger: Ledger, state: State) -> Plate:
         with region("change", kind="reduce", volume=NUMBER):
             changes.append(_largest(ledger, change))
         if step % SAVED == 0 and state.file is not None:
-            with region("checkpoint", kind="write", volume=NUMBER * n * rows), ledger.accessing:
+            with region("checkpoint", kind="write", volume=kept), ledger.accessing:
                 _save(ledger, state)
-    return Plate(state.old[1:-1], changes if ledger.is_master else [])
+        elif course.keeps(step):
+            with region("checkpoint", kind="write", volume=kept), ledger.checkpointing:
+                _keep(ledger, state, step)
+    return Plate(state.values, changes if ledger.is_master else [])
 
 
 def _exchange(ledger: Ledger, state: State) -> None:
-    """Send the outer rows of this rank to its neighbours, and receive theirs."""
+    """Send the outer points of this rank to its neighbours, and receive theirs."""
     grid = state.old
-    sides = ((state.above, grid[1], grid[0]), (state.below, grid[-2], grid[-1]))
+    above, below, left, right = state.neighbours
+    sides = [(above, grid[1], grid[0]), (below, grid[-2], grid[-1])]
+    columns = [(left, 1, 0), (right, -2, -1)]
+    inner = [
+        (rank, grid[1:-1, own].copy(), np.empty(len(grid) - 2))
+        for rank, own, _ in columns
+        if rank is not None
+    ]
+    sides += inner
     requests = [
         ledger.begin_receive(theirs, rank) for rank, _, theirs in sides if rank is not None
     ]
     requests += [ledger.begin_send(own, rank) for rank, own, _ in sides if rank is not None]
     wait_for(requests)
+    there = (theirs for rank, _, theirs in columns if rank is not None)
+    for theirs, (_, _, values) in zip(there, inner, strict=True):
+        grid[1:-1, theirs] = values
 
 
 def _sweep(old: Grid, new: Grid, room: Grid) -> float:
@@ -209,7 +291,7 @@ def _save(ledger: Ledger, state: State) -> None:
         return
     file = os.open(state.file, os.O_WRONLY | os.O_CREAT, 0o600)
     try:
-        left, offset = memoryview(rows.tobytes()), NUMBER * state.n * state.first
+        left, offset = memoryview(rows.tobytes()), NUMBER * state.n * (state.origin[0] + 1)
         while left:
             written = os.pwrite(file, left, offset)
             left, offset = left[written:], offset + written
@@ -219,11 +301,25 @@ def _save(ledger: Ledger, state: State) -> None:
     ledger.disk_bytes += rows.nbytes
 
 
-def serial(n: int, seed: int) -> tuple[Grid, list[float]]:
+def _keep(ledger: Ledger, state: State, step: int) -> None:
+    """Write a checkpoint with the other ranks."""
+    belongs = Checkpoint(program=KERNEL.name, n=state.n, seed=state.seed, step=step)
+    rows, columns = state.own
+    start = rows.start, columns.start
+    write_checkpoint(_mpi(ledger), state.course, belongs, start, state.values)
+    ledger.disk_bytes += state.values.nbytes
+
+
+def _mpi(ledger: Ledger) -> Communicator | None:
+    """Give the ranks as array I/O takes them: None without MPI."""
+    return None if isinstance(ledger.comm, Alone) else ledger.comm
+
+
+def serial(n: int, seed: int, steps: int = STEPS) -> tuple[Grid, list[float]]:
     """Take all steps on the whole plate at once. Shape (n, n), and the largest changes."""
     plate = np.array([row_of(n, seed, i) for i in range(n)]).reshape(n, n)
     changes = []
-    for _ in range(STEPS):
+    for _ in range(steps):
         k = LEAST + plate**2.5
         down = 2 / (1 / k[1:, 1:-1] + 1 / k[:-1, 1:-1]) * np.diff(plate[:, 1:-1], axis=0)
         across = 2 / (1 / k[1:-1, 1:] + 1 / k[1:-1, :-1]) * np.diff(plate[1:-1], axis=1)
@@ -234,15 +330,17 @@ def serial(n: int, seed: int) -> tuple[Grid, list[float]]:
 
 
 def is_correct(ledger: Ledger, state: State, result: Plate) -> bool:
-    """Compare rows, changes and the file with what one processor computes."""
-    plate, changes = serial(state.n, state.seed)
-    last = state.first + len(result.rows)
-    right = _alike(result.rows, plate[state.first : last])
+    """Compare points, changes and the file with what one processor computes."""
+    steps = state.course.steps or STEPS
+    plate, changes = serial(state.n, state.seed, steps)
+    right = _alike(result.values, plate[state.own])
     if ledger.is_master:
-        right &= _alike(np.array(result.changes), np.array(changes))
+        right &= _alike(np.array(result.changes), np.array(changes[state.course.first :]))
     ledger.comm.Barrier()  # all have written
-    if ledger.is_master and state.file is not None and state.n > 2:
+    if ledger.is_master and state.file is not None and state.n > 2 and steps >= SAVED:
         saved = np.fromfile(state.file)[state.n :].reshape(-1, state.n)
+        if steps % SAVED:
+            plate, _ = serial(state.n, state.seed, steps - steps % SAVED)
         right &= _alike(saved, plate[1:-1])
     return ledger.all_agree(right)
 
@@ -271,6 +369,7 @@ KERNEL: Final = Kernel(
     phase={"law": "stencil", "time_steps": STEPS, "checkpoints": STEPS // SAVED},
     functions=Functions(prepare, work, is_correct, serial, memory, finish),
     uses_files=True,
+    time_steps=STEPS,
     checked_up_to=300,
     example=2500,
 )

@@ -17,7 +17,8 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any, Final, Self
 
-from parcast.errors import ParameterError, require
+from parcast.errors import ParameterError, ParcastError, require
+from parcast.kernels.course import Course, settled
 from parcast.kernels.kernel import Kernel, Run
 from parcast.kernels.ledger import Communicator
 from parcast.kernels.quanta import Quanta
@@ -41,6 +42,7 @@ class Task:
     directory: str | None = None  # for files
     patience: float = 0.0  # to wait for processors that nobody disturbs, and to repeat runs [s]
     quantum: float | None = None  # the least of work known of as many ranks [s]
+    course: Course | None = None  # of a program in time steps
 
     def to_document(self) -> dict[str, Any]:
         """Everything as it stands in a JSON document."""
@@ -49,7 +51,9 @@ class Task:
     @classmethod
     def from_document(cls, document: Mapping[str, Any]) -> Self:
         """Make it again from what `to_document` gave."""
-        return cls(**{**document, "sizes": tuple(document["sizes"])})
+        given = document.get("course")
+        course = None if given is None else Course.from_document(given)
+        return cls(**{**document, "sizes": tuple(document["sizes"]), "course": course})
 
 
 def runs_of(comm: Communicator, task: Task) -> Iterator[Run]:
@@ -69,6 +73,9 @@ def runs_of(comm: Communicator, task: Task) -> Iterator[Run]:
         refusals = [each for each in comm.allgather(refusal) if each]
         if refusals:
             raise refusals[0]
+    course = None
+    if task.course is not None:
+        course = settled_together(comm, task.course, kernel, task.sizes, task.seed)
     directory = Path(task.directory) if task.directory else None
     if task.sizes:
         kernel.run(comm, kernel.tiny, task.seed, check=False, directory=directory)
@@ -90,13 +97,41 @@ def runs_of(comm: Communicator, task: Task) -> Iterator[Run]:
                 directory=directory,
                 cores=cores,
                 quanta=quanta,
+                course=course,
             )
             yield run
             took = perf_counter() - began
             is_last = repetition - done > MOST_REPEATS  # patience is for the other sizes too
             done += (
-                quanta is None or is_last or not quanta.may_repeat(run.quanta, run.waiting, took)
+                quanta is None
+                or is_last
+                or (course is not None and course.checkpoint is not None)
+                or not quanta.may_repeat(run.quanta, run.waiting, took)
             )
+
+
+def settled_together(
+    comm: Communicator, course: Course, kernel: Kernel, sizes: Sequence[int], seed: int
+) -> Course:
+    """Settle a course on the first rank; what that refuses, all ranks refuse."""
+    answer: Course | ParcastError | None = None
+    if comm.Get_rank() == 0:
+        try:
+            answer = settled(
+                course,
+                program=kernel.name,
+                time_steps=kernel.time_steps,
+                sizes=sizes,
+                seed=seed,
+                ranks=comm.Get_size(),
+            )
+        except ParcastError as refusal:
+            answer = refusal
+    answer = comm.bcast(answer, 0)
+    if isinstance(answer, ParcastError):
+        raise answer
+    assert answer is not None
+    return answer
 
 
 def _share_cores(hosts: Sequence[tuple[str, Collection[int], bool]]) -> bool:

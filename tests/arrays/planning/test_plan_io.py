@@ -15,7 +15,7 @@ from parcast.arrays.planning.plan import plan_request
 from parcast.arrays.planning.plan_io import TYPES
 from parcast.arrays.planning.settings import STRIPE, settings_of
 from parcast.arrays.simulation.simulate import simulate_request
-from parcast.errors import ParameterError
+from parcast.errors import FileProblems, ParameterError
 from parcast.files.document import csv_pieces
 from tests.arrays.test_law import SP2, with_servers
 from tests.conftest import ROOT
@@ -289,3 +289,85 @@ def test_what_cannot_be_planned_is_refused(changes, says):
     with pytest.raises(ParameterError) as caught:
         parcast.plan_io(**{"shape": "8x8", "clients": "2x2"} | changes)
     assert str(caught.value) == says
+
+
+# A setting beside the best
+
+
+@pytest.mark.parametrize(
+    ("setting", "servers", "mesh", "buffer"),
+    [
+        ("cb_nodes=4", 4, (4, 1, 1), 1 << 20),
+        ("cb_nodes 4;cb_buffer_size 65536", 4, (4, 1, 1), 65536),
+        ("servers=4 mesh=2x1x2", 4, (2, 1, 2), 1 << 20),
+        ("num_iotasks = 400, stride = 1", 24, (24, 1, 1), 1 << 20),
+        ("&pio_inparm\n pio_numiotasks = -99\n pio_stride = 6 ! of 24\n/", 4, (4, 1, 1), 1 << 20),
+        ("pio_numiotasks = -99 pio_stride = -99", 4, (4, 1, 1), None),
+        ('<parameter key="NumAggregators" value="6"/>', 6, (6, 1, 1), 1 << 20),
+        (
+            "write_groups: 2\nwrite_tasks_per_group: 6\n#write_tasks_per_group: 9",
+            6,
+            (6, 1, 1),
+            None,
+        ),
+        ("./xmlchange PIO_NUMTASKS=3,PIO_STRIDE=8", 3, (3, 1, 1), None),
+        ('MPI_Info_set(info, "cb_nodes", "2");', 2, (2, 1, 1), None),
+    ],
+)
+def test_a_setting_is_evaluated_as_the_servers_that_it_names(setting, servers, mesh, buffer):
+    result = parcast.plan_io(**SMALL, costs=FILE, compare=setting)
+    compared = result.compared
+    assert (compared.plan.servers, compared.plan.mesh) == (servers, mesh)
+    assert compared.buffer == (buffer or 1 << 20)
+    size = {"subchunk": buffer} if buffer else {}
+    same = parcast.plan_io(**SMALL, costs=FILE, servers=[servers], **size)
+    assert compared.plan == next(plan for plan in same.plans if plan.mesh == mesh)
+    assert result.plans == parcast.plan_io(**SMALL, costs=FILE).plans
+
+
+def test_a_setting_may_be_in_a_file(tmp_path):
+    path = tmp_path / "hints"
+    path.write_text("# mine\nromio_cb_write enable\ncb_nodes 4\n", encoding="utf-8")
+    result = parcast.plan_io(**SMALL, costs=FILE, compare=path)
+    assert result.compared.setting == "cb_nodes 4"
+    assert result.to_document()["compared"]["time_s"] == result.compared.plan.time
+    text = " ".join(str(result).split())
+    assert "cb_nodes 4: 4 servers as 4x1x1 B**, 19.18 s, 154% more than the best" in text
+    assert re.search(r"yours 4 4x1x1 B\*\* 19.18", text)
+
+
+def test_lines_of_every_tool_are_read_as_the_plan_that_made_them():
+    planned = parcast.plan_io(**SMALL, costs=FILE, servers=[6])
+    for name in ("romio", "pio", "adios2", "pnetcdf", "ufs"):
+        lines = "\n".join(planned.settings[name].lines)
+        assert parcast.plan_io(**SMALL, costs=FILE, compare=lines).compared.plan.servers == 6, name
+
+
+def test_fewer_rows_than_servers_are_cut_in_the_next_dimension():
+    result = parcast.plan_io("2x8x8", "2x2x1", compare="cb_nodes=4")
+    assert result.compared.plan.mesh == (2, 2, 1)
+    result = parcast.plan_io("64x64", "2x2", storage="16x64", servers=[2], compare="cb_nodes=4")
+    assert (result.compared.plan.servers, result.compared.plan.mesh) == (4, ())
+
+
+@pytest.mark.parametrize(
+    ("setting", "says"),
+    [
+        ("nothing", "compare must name one number of servers, as cb_nodes, num_iotasks"),
+        ("cb_nodes=3, num_iotasks=4", "got cb_nodes 3, num_iotasks 4. Write for example cb_nodes"),
+        ("cb_nodes=0", "in which there is none"),
+        ("# cb_nodes=4", "in which there is none"),
+        ("servers=4 mesh=3x1x1", "compare must name a mesh of 4 servers: 1x1x4, 1x2x2, 1x4x1,"),
+    ],
+)
+def test_a_setting_without_a_number_of_servers_is_refused(setting, says):
+    with pytest.raises(ParameterError) as caught:
+        parcast.plan_io(**SMALL, compare=setting)
+    assert says in str(caught.value)
+
+
+def test_a_file_that_is_no_text_is_refused(tmp_path):
+    path = tmp_path / "a.nc"
+    path.write_bytes(b"CDF\0cb_nodes 4")
+    with pytest.raises(FileProblems, match="must be a text of up to 1 MiB with settings"):
+        parcast.plan_io(**SMALL, compare=path)

@@ -34,11 +34,13 @@ Examples:
   parcast plan io --shape 512x512x512 --dtype float64 --clients 3x4x2 --servers 1..8
   parcast plan io --shape 64x64x32 --clients 4x4x1 --arrays 200 --costs costs.toml -o plan.png
   parcast plan io --shape 512x512x512 --clients 3x4x2 --settings romio > hints
+  parcast plan io --shape 512x512x512 --clients 3x4x2 --compare cb_nodes=4
+  parcast plan io --darshan solver.darshan --costs costs.toml
 """
 
 NAMES: Final = (
     *("shape", "clients", "dtype", "arrays", "servers", "costs", "objective", "within", "storage"),
-    *("inner", "subchunk", "policy", "operation", "writer", "contention"),
+    *("inner", "subchunk", "policy", "operation", "writer", "contention", "darshan", "compare"),
 )
 OPTIONS: Final = {  # what Python calls an argument, and what the command line does
     **{name: f"--{name}" for name in NAMES},
@@ -66,9 +68,19 @@ def share(text: str, option: str) -> float:
 
 
 @cli_command(name="io", help=HELP, short_help="I/O servers and distribution of arrays.")
-@click.option("--shape", required=True, metavar="SHAPE", help="Extents of an array: 512x512x512.")
+@click.option("--shape", metavar="SHAPE", help="Extents of an array: 512x512x512.")
+@click.option("--clients", metavar="MESH", help="Mesh of the clients that hold it: 3x4x2.")
 @click.option(
-    "--clients", required=True, metavar="MESH", help="Mesh of the clients that hold it: 3x4x2."
+    "--darshan",
+    type=A_FILE,
+    metavar="LOG",
+    help="Darshan log of the job, or its text: show what it does now, and plan its bytes.",
+)
+@click.option(
+    "--compare",
+    type=A_FILE,
+    metavar="SETTING",
+    help="Evaluate a setting beside the best: cb_nodes=4, or a file with one.",
 )
 @click.option(
     "--dtype", default="float64", metavar="TYPE", help="Of the elements.  [default: float64]"
@@ -148,6 +160,8 @@ def command(
     outputs: Outputs,
     show_all: bool,
     costs: str | None,
+    darshan: str | None,
+    compare: str | None,
     settings: str | None,
     servers: Counts,
     **options: Any,
@@ -158,7 +172,7 @@ def command(
         raise click.UsageError(
             f"--settings cannot be combined with {other}: both print. Leave one out.", ctx
         )
-    outputs.check([costs] if costs is not None else [])
+    outputs.check([path for path in (costs, darshan) if path is not None])
     from parcast.arrays.parameters import read_parameters
     from parcast.arrays.planning.plan_io import plan_io
 
@@ -166,9 +180,12 @@ def command(
     known = None
     if costs is not None:
         known, inputs["costs"] = read_description(costs, read_parameters, argument="--costs")
+    given = {"darshan": darshan, "compare": compare}
+    more: dict[str, Any] = {name: each for name, each in given.items() if each is not None}
     with spelled_with(OPTIONS, click.UsageError):
-        planned = plan_io(servers=servers.values, costs=known, **options)
-    result = with_inputs(planned, **inputs, options={"servers": servers.text} | options)
+        planned = plan_io(servers=servers.values, costs=known, **options, **more)
+    asked = {"servers": servers.text} | options | more
+    result = with_inputs(planned, **inputs, options=asked)
     if settings is None:
         outputs.give(result, show_all=show_all)
         return ANSWERED

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from os import PathLike
 from typing import Any, Final, Literal
 
@@ -16,16 +17,24 @@ from parcast.arrays.chunks import mesh_chunks
 from parcast.arrays.costs import Costs
 from parcast.arrays.law import Options
 from parcast.arrays.parameters import ArrayParameters, illustrative_parameters, read_parameters
+from parcast.arrays.planning.given import given_setting
+from parcast.arrays.planning.now import accesses_of, equal_blocks
 from parcast.arrays.planning.plan import WITHIN, StorageChunks, plan_request
-from parcast.arrays.planning.result import RequestPlan
+from parcast.arrays.planning.result import Compared, RequestPlan
 from parcast.arrays.subchunks import MOST
 from parcast.errors import Argument, ParameterError, as_list, as_whole
+from parcast.importers.darshan_io import JobIo, read_job_io
 from parcast.units import format_quantity, quantity, shown
 from parcast.words import did_you_mean
 
 TYPES: Final = (  # of elements, which arrays on disk can have
     *("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),
     *("float16", "float32", "float64", "complex64", "complex128"),
+)
+NEAR: Final = 0.9  # of the bytes of a log, which a plan for them has at least [1]
+NO_SHAPE: Final = (
+    "The shape of arrays is not in a log: its bytes are planned in equal blocks of the clients. "
+    "Give the shape and the mesh of the program: --shape SHAPE --clients MESH, shape=, clients=."
 )
 ILLUSTRATIVE: Final = (
     "No costs of a machine were given: the times are those of an illustrative one, {}, with a "
@@ -34,8 +43,8 @@ ILLUSTRATIVE: Final = (
 
 
 def plan_io(
-    shape: str | Sequence[int],
-    clients: str | Sequence[int],
+    shape: str | Sequence[int] | None = None,
+    clients: str | Sequence[int] | None = None,
     *,
     dtype: DTypeLike = "float64",
     arrays: int = 1,
@@ -52,6 +61,8 @@ def plan_io(
     batch: Literal[True, False] | int = False,
     contention: bool = False,
     overlap_rendezvous: bool = False,
+    darshan: str | PathLike[str] | None = None,
+    compare: str | PathLike[str] | None = None,
 ) -> RequestPlan:
     r"""Choose I/O servers and how arrays that a program writes or reads are distributed over them.
 
@@ -61,10 +72,11 @@ def plan_io(
     Parameters
     ----------
     shape : str or sequence of int
-        Extents of an array, the slowest first: "512x512x512" or (512, 512, 512). [1]
+        Extents of an array, the slowest first: "512x512x512" or (512, 512, 512). With `darshan`
+        it may be left out: arrays in equal blocks then have the bytes of the log. [1]
     clients : str or sequence of int
         Mesh over which the program distributes it, one number for each dimension: "3x4x2" is 24
-        clients. [1]
+        clients. With `darshan` and without `shape`, by default the ranks of the log. [1]
     dtype : dtype, default "float64"
         Type of the elements.
     arrays : int, default 1
@@ -99,19 +111,26 @@ def plan_io(
     overlap_rendezvous : bool, default False
         Whether the transfer of a message sent by rendezvous counts once, in the receive call of
         the server, instead of in the handling of the client as well.
+    darshan : path, optional
+        Darshan log of the job, or what darshan-parser or pydarshan's to_json wrote of one: what
+        the job does now is shown beside the plan.
+    compare : str or path, optional
+        Setting to evaluate beside the best: a text such as "cb_nodes=4" or "num_iotasks=4", with
+        names of ROMIO, PIO, ADIOS2 or UFS, or "servers=4 mesh=4x1x1"; or a file with one.
 
     Returns
     -------
     RequestPlan
         ``best``, ``plans`` (the best first), ``reasons``, ``settings`` (for ROMIO, PIO, ADIOS2,
-        PnetCDF, UFS and XIOS) and ``simulation`` (of the best).
+        PnetCDF, UFS and XIOS), ``simulation`` (of the best), ``now`` (with `darshan`) and
+        ``compared`` (with `compare`).
 
     Raises
     ------
     ParameterError
         If an argument lies outside its domain, or the mesh does not fit the array.
     FileProblems
-        If the file of costs is wrong.
+        If the file of costs or the log is wrong.
     OSError
         If it cannot be read.
 
@@ -125,10 +144,12 @@ def plan_io(
     ./xmlchange PIO_NUMTASKS=6,PIO_STRIDE=4
     """
     machine, known, notes = _costs_of(costs)
-    extents = numbers_of("shape", shape, "512x512x512")
-    chunks = mesh_chunks(extents, numbers_of("clients", clients, "3x4x2"), policy=policy)
     itemsize = element_size(dtype)
     as_whole("arrays", arrays, least=1, hint="Count equal arrays from 1.")
+    job = None if darshan is None else read_job_io(darshan)
+    extents, mesh, per_array = _request_of(shape, clients, job, operation, itemsize * arrays)
+    arrays *= per_array
+    chunks = mesh_chunks(extents, mesh, policy=policy)
     if within is not None and objective != "fewest":
         raise ParameterError(
             "within",
@@ -137,17 +158,15 @@ def plan_io(
             hint="Leave one out.",
         )
     most = quantity(subchunk, "size", name="subchunk") if isinstance(subchunk, str) else subchunk
-    planned = plan_request(
+    request = partial(
+        plan_request,
         chunks,
         known,
         itemsize=itemsize,
-        servers=servers,
         number=arrays,
         storage=_storage_of(storage, inner),
         policy=policy,
         most=as_whole("subchunk", most, least=1, hint="Give bytes; 1 MiB is usual."),
-        objective=objective,
-        within=WITHIN if within is None else within,
         options=Options(
             operation=operation,
             writer=writer,
@@ -156,7 +175,73 @@ def plan_io(
             overlap_rendezvous=overlap_rendezvous,
         ),
     )
-    return replace(planned, machine=machine, notes=notes)
+    within = WITHIN if within is None else within
+    planned = request(servers=servers, objective=objective, within=within)
+    compared = None if compare is None else _compared(compare, chunks.clients, request)
+    notes = (*notes, *_notes_of(job, planned, has_shape=shape is not None))
+    return replace(planned, machine=machine, notes=notes, now=job, compared=compared)
+
+
+def _compared(
+    compare: str | PathLike[str], clients: int, request: partial[RequestPlan]
+) -> Compared:
+    """Evaluate the same request with a setting."""
+    given = given_setting(compare, clients)
+    if given.buffer is None:
+        planned = request(servers=[given.servers])
+    else:
+        planned = request(servers=[given.servers], most=given.buffer)
+    return Compared(setting=given.text, plan=given.chosen(planned.plans), buffer=planned.buffer)
+
+
+def _request_of(
+    shape: Any, clients: Any, job: JobIo | None, operation: Operation, itemsize: int
+) -> tuple[tuple[int, ...], tuple[int, ...], int]:
+    """Extents, mesh of the clients, and number of arrays: as given, or of the bytes of a log.
+
+    `itemsize` is that of one element of every array.
+    """
+    examples = {"shape": "512x512x512", "clients": "3x4x2"}
+    for name, given in (("shape", shape), ("clients", clients)):
+        if given is None and (job is None or (name == "clients" and shape is not None)):
+            raise ParameterError(
+                name,
+                must="be given",
+                hint=f"Write for example {examples[name]}.",
+            )
+    mesh = None if clients is None else numbers_of("clients", clients, examples["clients"])
+    if job is not None:
+        size = accesses_of(job, operation).size
+        if shape is None:
+            mesh = mesh or (job.ranks,)
+            extents, number = equal_blocks(size, itemsize, mesh)
+            return extents, mesh, number
+    assert mesh is not None
+    return numbers_of("shape", shape, examples["shape"]), mesh, 1
+
+
+def _notes_of(job: JobIo | None, planned: RequestPlan, *, has_shape: bool) -> Iterator[str]:
+    """Say where a log and the request that is planned differ."""
+    if job is None:
+        return
+    if not has_shape:
+        yield NO_SHAPE
+    if job.ranks != planned.clients:
+        yield (
+            f"The log is of {job.ranks} ranks, the plan of {planned.clients} clients. "
+            "Plan for the ranks of the next run."
+        )
+    size = accesses_of(job, planned.options.operation).size
+    if not NEAR <= size / planned.size <= 1 / NEAR:
+        yield (
+            f"The log has {size / planned.size:.3g} times the bytes of the planned request: "
+            "compare rates, not times."
+        )
+    if job.partial:
+        yield (
+            f"Darshan ran out of memory for the records of {', '.join(job.partial)}: bytes and "
+            "requests of the log are incomplete."
+        )
 
 
 def numbers_of(name: str, given: Any, example: str) -> tuple[int, ...]:

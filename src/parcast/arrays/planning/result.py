@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from parcast.arrays.choices import Objective
 from parcast.arrays.law import Options
@@ -10,6 +10,9 @@ from parcast.arrays.planning.settings import Settings, settings_of
 from parcast.arrays.simulation.result import LIMITS, Limit, RequestSimulation
 from parcast.arrays.subchunks import MOST
 from parcast.show.result import Result
+
+if TYPE_CHECKING:
+    from parcast.importers.darshan_io import JobIo
 
 SCHEMA: Final = "parcast/array-io-plan/1"
 
@@ -53,6 +56,19 @@ class Plan:
         }
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Compared:
+    """A setting that a run has today, and what a request takes with it by the law."""
+
+    setting: str  # names and numbers, as they were given
+    plan: Plan
+    buffer: int  # that a server writes or reads at a time, at most [B]
+
+    def row(self) -> dict[str, Any]:
+        """All figures, with the keys of the JSON document."""
+        return {"setting": self.setting, "buffer_bytes": self.buffer, **self.plan.row()}
+
+
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class RequestPlan(Result):
     """Plans of a request, the best first by the objective."""
@@ -74,6 +90,8 @@ class RequestPlan(Result):
     buffer: int = MOST  # that a server writes or reads at a time, at most [B]
     machine: str = ""  # whose costs they are
     notes: tuple[str, ...] = ()  # warnings about what was given
+    now: "JobIo | None" = None  # what the job does, as Darshan has measured it
+    compared: Compared | None = None  # a setting beside the best
     inputs: Mapping[str, Any] = field(default_factory=dict)
 
     def __repr__(self) -> str:
@@ -108,7 +126,14 @@ class RequestPlan(Result):
             yield row | {"mesh": "x".join(map(str, plan.mesh))}
 
     def to_document(self) -> dict[str, Any]:
-        """Everything as one JSON document."""
+        """Everything as one JSON document; `now` and `compared` where they were asked for."""
+        from parcast.arrays.planning.now import now_document
+
+        more: dict[str, Any] = {}
+        if self.now is not None:
+            more["now"] = now_document(self.now, self.options.operation)
+        if self.compared is not None:
+            more["compared"] = self.compared.row()
         return {
             "schema": SCHEMA,
             "shape": list(self.shape),
@@ -128,5 +153,6 @@ class RequestPlan(Result):
             "settings": {name: dict(each.values) for name, each in self.settings.items()},
             "warnings": list(self.warnings),
             "plans": [plan.row() for plan in self.plans],
+            **more,
             "inputs": dict(self.inputs),
         }

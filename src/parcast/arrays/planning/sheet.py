@@ -3,8 +3,9 @@
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from parcast.arrays.planning.reasons import range_text, schema_text
-from parcast.arrays.planning.result import Plan, RequestPlan
+from parcast.arrays.planning.now import changes, now_facts
+from parcast.arrays.planning.reasons import NOTICED, range_text, schema_text
+from parcast.arrays.planning.result import Compared, Plan, RequestPlan
 from parcast.arrays.planning.settings import NAMES
 from parcast.arrays.simulation.result import Limit
 from parcast.arrays.simulation.sheet import LIMITED, balance_facts
@@ -28,6 +29,7 @@ def sheet_of(result: RequestPlan, *, show_all: bool = False) -> Sheet:
     """Everything that is said of the plans: of each number of servers the best, or of all."""
     best = result.best
     tables = [_table(result.plans)]
+    beside = [] if result.compared is None else [_beside(best, result.compared)]
     count = len(result.plans)
     if not show_all:
         each = best_of_each(result)[:MOST_ROWS]
@@ -46,11 +48,19 @@ def sheet_of(result: RequestPlan, *, show_all: bool = False) -> Sheet:
     answer = f"{counted(best.servers, 'server')}{mesh}, {time}"
     return Sheet(
         title=f"{title_of(result)}: {answer}",
-        tables=tuple(tables),
+        tables=(*beside, *tables),
         facts=tuple(_facts(result)),
         warnings=result.warnings,
         left_out=left_out,
     )
+
+
+def _beside(best: Plan, compared: Compared) -> Table:
+    """The best plan, and the setting that it is compared with."""
+    table = _table([best, compared.plan], title=f"Compared with {compared.setting}")
+    column = Column(title="plan", cells=["best", "yours"], align="left")
+    forms = (Form(columns=[column, *form.columns]) for form in table.forms)
+    return Table(title=table.title, forms=tuple(forms))
 
 
 def best_of_each(result: RequestPlan) -> list[Plan]:
@@ -100,6 +110,15 @@ def _table(plans: Sequence[Plan], *, title: str = "") -> Table:
 
 def _facts(result: RequestPlan) -> Iterator[Fact]:
     """Why this plan is the best, what limits it, and what to set in other libraries."""
+    if result.now is not None:
+        now, *details = now_facts(result.now, result.options.operation)
+        yield now
+        yield Fact("planned", _planned(result))
+        operation = result.options.operation
+        yield Fact("change", changes(result.now, operation, result.best.servers, result.buffer))
+        yield from details
+    if result.compared is not None:
+        yield Fact("compared", _compared(result.best, result.compared))
     for i, text in enumerate(result.reasons):
         yield Fact("" if i else "why", text)
     limit = result.simulation.limited_by
@@ -116,3 +135,30 @@ def _facts(result: RequestPlan) -> Iterator[Fact]:
     for i, (values, tools) in enumerate(names.items()):
         yield Fact("" if i else "settings", f"{', '.join(tools)}: {values}")
     yield Fact("", "lines to paste: --settings NAME; in Python settings[NAME].lines")
+
+
+def _planned(result: RequestPlan) -> str:
+    """Say in one sentence what the best plan does, as `now` is said."""
+    best = result.best
+    verb = result.options.operation if best.servers > 1 else f"{result.options.operation}s"
+    size, rate = format_quantity(result.buffer, "size"), format_quantity(best.throughput, "rate")
+    whose = f", costs: {result.machine}" if result.machine else ""
+    return (
+        f"{counted(best.servers, 'server')} {verb} pieces of up to {size} at {rate}, "
+        f"{format_quantity(best.time, 'time', DIGITS)} in all (predicted{whose})"
+    )
+
+
+def _compared(best: Plan, compared: Compared) -> str:
+    """Say how much longer the given setting takes."""
+    plan = compared.plan
+    mesh = f" as {schema_text(plan)}" if plan.mesh else ""
+    time = format_quantity(plan.time, "time", DIGITS)
+    difference = plan.time / best.time - 1
+    how = "as long as the best"
+    if abs(difference) >= NOTICED:
+        how = f"{percent(abs(difference))} {'more' if difference > 0 else 'less'} than the best"
+    return (
+        f"{compared.setting}: {counted(plan.servers, 'server')}{mesh}, {time}, {how}; limited by "
+        f"{LIMITED[plan.limited_by]}"
+    )

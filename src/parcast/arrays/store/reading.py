@@ -38,7 +38,7 @@ VERIFY: Final = (
 READ_ONLY: Final = {errno.EROFS, errno.EACCES, errno.EPERM}
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, weakref_slot=True)
 class _Root:
     """The folder of an open store: it stays open if another takes its place."""
 
@@ -261,7 +261,7 @@ class Store(Mapping[str, StoredArray]):
         """Use `open_store`."""
         self.path, self._nodes, self._root = root.path, nodes, root
         self._arrays: dict[str, StoredArray] = {}
-        self._end = weakref.finalize(self, os.close, root.folder)
+        self._end = weakref.finalize(root, os.close, root.folder)  # arrays may outlive the store
         self._stacked = {
             name: (array, i)
             for array, node in nodes.arrays.items()

@@ -1,0 +1,284 @@
+"""How a program in time steps computes: how many, on which mesh, with which checkpoints.
+
+A checkpoint is a Zarr store with the array of the program and, as attributes, what it belongs to:
+the program, the problem size, the seed and the step. Any number of ranks writes it and any other
+reads it, through the I/O servers of `parcast.arrays`. Until a new one is complete, the old one
+stays in its place.
+"""
+
+import os
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from importlib import import_module
+from math import prod
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, Self
+
+from parcast.errors import (
+    Argument,
+    FileProblems,
+    ParameterError,
+    ParcastError,
+    Problem,
+    as_whole,
+)
+from parcast.units import shown
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from parcast.arrays.store.reading import Store
+
+ARRAY: Final = "u"  # the values of the points
+DIMENSIONS: Final = ("y", "x")
+EVERY: Final = 10  # steps from one checkpoint to the next [1]
+NAMES: Final = {  # what Python calls each, and what the command line does
+    "steps": "--steps",
+    "mesh": "--mesh",
+    "checkpoint": "--checkpoint",
+    "checkpoint_every": "--checkpoint-every",
+    "servers": "--servers",
+    "restart": "--restart",
+}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Course:
+    """What was asked for; None: as the program does by itself."""
+
+    steps: int | None = None  # of time, in all [1]
+    mesh: tuple[int, ...] | None = None  # ranks in each dimension
+    checkpoint: str | None = None  # path of the store
+    checkpoint_every: int | None = None  # steps [1]
+    servers: int | None = None  # ranks that access files [1]
+    restart: str | None = None  # path of the store that it begins from
+    first: int = 0  # steps that were taken before [1]
+
+    @classmethod
+    def from_document(cls, document: Mapping[str, Any]) -> Self:
+        """Make it again from its fields, as JSON has them."""
+        mesh = document["mesh"]
+        return cls(**{**document, "mesh": None if mesh is None else tuple(mesh)})
+
+    @property
+    def is_default(self) -> bool:
+        """Whether nothing was asked for but a number of steps."""
+        return replace(self, steps=None) == Course()
+
+    def keeps(self, step: int) -> bool:
+        """Tell whether there is a checkpoint after a step: regularly, and after the last one."""
+        every = self.checkpoint_every or EVERY
+        return self.checkpoint is not None and (step % every == 0 or step == self.steps)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Checkpoint:
+    """What a checkpoint belongs to."""
+
+    program: str
+    n: int  # problem size [1]
+    seed: int
+    step: int  # that was completed last [1]
+
+    def attributes(self) -> dict[str, Any]:
+        """Give the attributes of its store."""
+        return asdict(self)
+
+
+def read_checkpoint(path: str | os.PathLike[str]) -> Checkpoint:
+    """Read what a checkpoint belongs to; FileProblems if it is none."""
+    from parcast.arrays.store.reading import open_store
+
+    with open_store(path) as store:
+        found = _checkpoint_in(store)
+    if found is None:
+        must = "must be a checkpoint of a program of parcast, got another Zarr store."
+        advice = "Give a path that --checkpoint has written."
+        raise FileProblems(os.fspath(path), [Problem(message=f"{must} {advice}")])
+    return found
+
+
+def how_to_go_on(path: str | None) -> str:
+    """Say where a run that did not end can be taken up again; nothing if it cannot."""
+    if path is None or not os.path.lexists(path):
+        return ""
+    try:
+        known = read_checkpoint(path)
+    except (ParcastError, OSError):
+        return ""
+    return f"{path} has step {known.step}: go on from it with --restart, restart=."
+
+
+def _checkpoint_in(store: "Store") -> Checkpoint | None:
+    """Read the attributes of a store; None where it is not that of a checkpoint."""
+    given = store.attributes
+    numbers = [given.get(name) for name in ("n", "seed", "step")]
+    are_whole = all(isinstance(each, int) and each >= 0 for each in numbers)
+    if not (are_whole and isinstance(given.get("program"), str) and ARRAY in store):
+        return None
+    found = Checkpoint(**{name: given[name] for name in ("program", "n", "seed", "step")})
+    array = store[ARRAY]
+    fits = array.dtype == "float64" and set(array.shape) == {found.n}
+    return found if fits else None
+
+
+def settled(
+    course: Course,
+    *,
+    program: str,
+    time_steps: int,
+    sizes: Sequence[int],
+    seed: int,
+    ranks: int,
+) -> Course:
+    """Give a course with its number of steps, and the step that it begins from.
+
+    `time_steps` are those of the program by itself. ParameterError or FileProblems says what
+    does not fit the program, its size or its ranks, before anything is computed.
+    """
+    if not time_steps:
+        given = next(name for name in NAMES if getattr(course, name) is not None)
+        raise ParameterError(
+            given,
+            must=f"be left out for {program}, which has no time steps",
+            got=shown(getattr(course, given)),
+            hint="Of the programs, stencil has time steps.",
+        )
+    steps = time_steps if course.steps is None else course.steps
+    as_whole("steps", steps, least=1, hint="Count time steps from 1.")
+    for name in ("checkpoint_every", "servers"):
+        _require_number(course, name)
+    if course.servers is not None and course.servers > ranks:
+        raise ParameterError(
+            "servers", must=f"be at most the {ranks} ranks", got=str(course.servers)
+        )
+    if course.mesh is not None and (len(course.mesh) != 2 or prod(course.mesh) != ranks):
+        raise ParameterError(
+            "mesh",
+            must=f"have two numbers whose product is the number of ranks, {ranks}",
+            got="x".join(map(str, course.mesh)),
+            hint=f"{ranks}x1 divides the rows alone.",
+        )
+    if course.checkpoint is not None:
+        _require_place(course.checkpoint, program)
+    first = 0
+    if course.restart is not None:
+        first = _first_step(course.restart, program, sizes, seed, steps)
+    return replace(course, steps=steps, first=first)
+
+
+def _require_number(course: Course, name: str) -> None:
+    """Refuse a number below 1, or one without a checkpoint that it is for."""
+    value = getattr(course, name)
+    if value is None:
+        return
+    as_whole(name, value, least=1, hint="Count from 1.")
+    if course.checkpoint is None and (name != "servers" or course.restart is None):
+        raise ParameterError(
+            name,
+            must=("be left out without ", Argument("checkpoint")),
+            got=str(value),
+            hint="Name the store that is written.",
+        )
+
+
+def _require_place(path: str, program: str) -> None:
+    """Refuse a path where no checkpoint can be, or where there is something else."""
+    folder = Path(path).absolute().parent
+    if path.endswith(".npy") or not folder.is_dir():
+        must = "be a new path, such as heat.zarr, in a folder that exists"
+        raise ParameterError("checkpoint", must=must, got=path)
+    if not os.path.lexists(path):
+        return
+    try:
+        known: str | None = read_checkpoint(path).program
+    except (FileProblems, OSError):
+        known = None
+    if known != program:
+        raise ParameterError(
+            "checkpoint",
+            must=f"be a new path or a checkpoint of {program}, which is replaced",
+            got=f"{path}, which is something else",
+            hint="Choose another name; nothing was changed.",
+        )
+
+
+def _first_step(path: str, program: str, sizes: Sequence[int], seed: int, steps: int) -> int:
+    """Read the step of a checkpoint; ParameterError if it belongs to another run."""
+    known = read_checkpoint(path)
+    other = next((n for n in sizes if n != known.n), known.n)
+    wanted = {"program": (program, known.program), "n": (other, known.n)}
+    wanted["seed"] = (seed, known.seed)
+    for name, (given, there) in wanted.items():
+        if given != there:
+            raise ParameterError(
+                "name" if name == "program" else name,
+                must=f"be {there}, as in the checkpoint {path}",
+                got=str(given),
+                hint="Use the same as in the run that wrote it, or begin anew.",
+            )
+    if steps <= known.step:
+        raise ParameterError(
+            "steps",
+            must=f"be above {known.step}, the step of {path}",
+            got=str(steps),
+            hint="Give the number of time steps of the whole run.",
+        )
+    return known.step
+
+
+def mesh_of(text: str, name: str = "mesh") -> tuple[int, ...]:
+    """Read a mesh of ranks.
+
+    >>> mesh_of("2x3")
+    (2, 3)
+    """
+    if not re.fullmatch(r"\s*[1-9][0-9]{0,8}\s*x\s*[1-9][0-9]{0,8}\s*", text):
+        must = "be two whole numbers of at least 1 with x between them"
+        raise ParameterError(name, must=must, got=shown(repr(text)), hint="Write for example 2x2.")
+    return tuple(map(int, text.split("x")))
+
+
+def load_library(course: Course) -> None:
+    """Load what reads and writes checkpoints, before anything is timed."""
+    if course.checkpoint is not None or course.restart is not None:
+        import_module("parcast.arrays.library.session")
+
+
+def write_checkpoint(
+    comm: Any,
+    course: Course,
+    belongs: Checkpoint,
+    start: tuple[int, int],
+    values: "NDArray[np.float64]",
+) -> None:
+    """Write the box of the array that each rank of `comm` holds, None without MPI; all call it.
+
+    The connection lasts for this request only: a rank that fails between two checkpoints ends
+    the others as it does without them.
+    """
+    from parcast.arrays.library.distribution import Boxes
+    from parcast.arrays.library.session import connect
+
+    assert course.checkpoint is not None
+    held = Boxes([(start, values)], (belongs.n, belongs.n), "float64")
+    with connect(comm, servers=course.servers or 1) as io:
+        io.write(
+            course.checkpoint,
+            {ARRAY: held},
+            dimensions={ARRAY: DIMENSIONS},
+            attributes=belongs.attributes(),
+            overwrite=True,
+        )
+
+
+def read_inside(comm: Any, course: Course, n: int, mesh: tuple[int, ...]) -> "NDArray[np.float64]":
+    """Read the points inside the plate that this rank of `comm` has on a mesh; all call it."""
+    from parcast.arrays.library.session import connect
+
+    assert course.restart is not None
+    with connect(comm, servers=course.servers or 1) as io:
+        box = ((1, 1), (n - 2, n - 2))
+        return io.read(course.restart, [ARRAY], mesh=mesh, box=box)[ARRAY]
