@@ -1,4 +1,6 @@
-"""How long does the law of array I/O take? Overlaps, one evaluation, and all plans.
+"""How long does the law of array I/O take? Overlaps, one evaluation, all plans, and a write's.
+
+In the library, overlaps are those that one server finds, here all servers one after the other.
 
 `python benchmarks/arrays_law.py [REPEATS]` prints the least time of each, with the parameters of
 examples/arrays/sp2_like.toml. Takes some ten seconds.
@@ -11,6 +13,8 @@ from time import perf_counter
 from parcast.arrays.batches import EqualArrays
 from parcast.arrays.chunks import listed_chunks, mesh_chunks
 from parcast.arrays.law import Options, request_time
+from parcast.arrays.library.planned import Wanted, plan_write
+from parcast.arrays.library.schema import Kind, Named, Schema, layout_for
 from parcast.arrays.overlaps import overlaps
 from parcast.arrays.parameters import read_costs
 from parcast.arrays.planning.plan import plan_request
@@ -32,9 +36,14 @@ def main(repeats):
     listed = listed_chunks(LARGE, list(pairs))
     large = rows_of(LARGE, 8)
     one = overlaps(of_16, large)
+    auto, of_24 = Wanted.of("auto", None, None, None), mesh_chunks(LARGE, (3, 4, 2))
+    few, many = schema_of(of_24, 1), schema_of(clients, 2048)
     cases = {
         "overlaps, 16 clients on a mesh, 1024 subchunks": lambda: overlaps(of_16, large),
         "overlaps, 16 clients that list boxes, 1024 subchunks": lambda: overlaps(listed, large),
+        "overlaps in the library, 16 clients, 1024 subchunks": (
+            lambda: units_of(schema_of(of_16, 1, limit=1 << 20))
+        ),
         "request, 2048 arrays, 8 servers": lambda: request_time(small, COSTS),
         "request, 2048 arrays, 8 servers, whose bytes are no multiple of a partition": (
             lambda: request_time(uneven, COSTS)
@@ -48,7 +57,13 @@ def main(repeats):
             lambda: plan_request(clients, COSTS, itemsize=8, number=2048)
         ),
         "plans, 24 clients, 1 to 8 servers, 1 GiB": (
-            lambda: plan_request(mesh_chunks(LARGE, (3, 4, 2)), COSTS, itemsize=8)
+            lambda: plan_request(of_24, COSTS, itemsize=8)
+        ),
+        "plan of a write, 24 clients, 8 servers, 1 GiB": (
+            lambda: plan_write(few, COSTS, auto, servers=8)
+        ),
+        "plan of a write, 24 clients, 8 servers, 2048 arrays": (
+            lambda: plan_write(many, COSTS, auto, servers=8)
         ),
     }
     for name, case in cases.items():
@@ -58,6 +73,19 @@ def main(repeats):
 def rows_of(shape, servers):
     """Distribute an array of doubles over servers in row slabs."""
     return schema_subchunks(shape, (servers, 1, 1), itemsize=8)
+
+
+def schema_of(clients, number, *, limit=1 << 22):
+    """A write of equal arrays of doubles, as the library makes it without a plan."""
+    layout = layout_for(clients.shape, 8, servers=8, limit=limit)
+    kind = Kind(clients.shape, "<f8", *layout, clients)
+    arrays = tuple(Named(f"a{i}", 0) for i in range(number))
+    return Schema("write", "x.zarr", arrays, (kind,), limit=limit)
+
+
+def units_of(schema):
+    """Find everything that 8 servers gather."""
+    return [list(schema.units(server, 8)) for server in range(8)]
 
 
 def least(case, repeats):

@@ -1,15 +1,13 @@
 """Batches: all bytes of a request in its order, within the buffer, each message once."""
 
-from collections import defaultdict
-
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from parcast.arrays.batches import EqualArrays, batch_of, batches, joined
+from parcast.arrays.batches import EqualArrays, batches
 from parcast.arrays.law import Options, request_time
-from tests.arrays.test_law import SP2, few, requests, table_of, with_servers
+from tests.arrays.test_law import SP2, few, requests, table_of
 
 
 def split(groups, **options):
@@ -65,64 +63,34 @@ def test_batches_have_all_bytes_and_fit_the_buffer(groups, buffer, count):
     assert files.tolist() == with_some.tolist()
 
 
-@few
-@given(small_arrays())
-def test_a_joined_batch_has_one_message_of_a_server_and_client(groups):
-    parts = [
-        batch_of(table, arrays=number)
-        for table, number in groups
-        if np.bincount(table.subchunks.server).max() == 1
-    ]
-    if not parts:
-        return
-    whole = joined(parts, groups[0].overlaps.subchunks.servers)
-    expected = defaultdict(lambda: [0, 0, 0, 0])
-    for part in parts:
-        own = part.requests
-        columns = (own.size, own.runs_in_subchunk, own.runs_in_chunk, own.overlaps)
-        for key, *row in zip(zip(own.server, own.client, strict=True), *columns, strict=True):
-            expected[key] = [a + b for a, b in zip(expected[key], row, strict=True)]
-    made = whole.requests
-    keys = list(zip(made.server, made.client, strict=True))
-    assert keys == sorted(expected)
-    columns = (made.size, made.runs_in_subchunk, made.runs_in_chunk, made.overlaps)
-    assert [list(row) for row in zip(*columns, strict=True)] == [expected[key] for key in keys]
-    assert (whole.server[made.subchunk] == made.server).all()
-    assert whole.kinds.sum() == sum(len(part.server) for part in parts)
-    assert not made.is_whole_chunk[made.overlaps > 1].any()
-
-
-def test_arrays_that_differ_share_messages():
+def test_equal_arrays_share_messages_wherever_they_are():
     first, second = table_of((8, 8), (2, 2), (2, 1)), table_of((4, 6), (2, 2), (2, 1))
-    groups = [EqualArrays(first, 1), EqualArrays(second, 2)]
-    [batch] = split(groups)
-    assert batch.number == 1
-    assert batch.requests.size.tolist() == [16 * 8 + 2 * 6 * 8] * 4
-    assert batch.files.tolist() == [3, 3]
-    assert batch.kinds.tolist() == [2, 2]
-    assert batch.requests.overlaps.tolist() == [2] * 4
+    groups = [EqualArrays(first, 1), EqualArrays(second, 2), EqualArrays(first, 3)]
+    made = split(groups)
+    assert [batch.number for batch in made] == [1, 1]
+    assert [batch.requests.size.tolist() for batch in made] == [[4 * 16 * 8] * 4, [2 * 6 * 8] * 4]
+    assert [batch.files.tolist() for batch in made] == [[4, 4], [2, 2]]
     result = request_time(groups, SP2, Options(batch=True))
-    assert result.messages.tolist() == [2, 2]
+    assert result.messages.tolist() == [4, 4]
     assert result.time < request_time(groups, SP2).time
 
 
-def test_a_large_array_between_small_ones_is_a_batch_of_its_own():
+def test_an_array_with_several_subchunks_on_a_server_is_a_batch_of_its_own():
     small, large = table_of((8, 8), (2, 2), (2, 1)), table_of((8, 8), (2, 2), (2, 1), most=128)
     made = split([EqualArrays(small, 3), EqualArrays(large, 2), EqualArrays(small, 1)])
-    assert [(batch.number, int(batch.files.max())) for batch in made] == [(1, 3), (2, 1), (1, 1)]
+    assert [(batch.number, int(batch.files.max())) for batch in made] == [(1, 4), (2, 1)]
 
 
-def test_what_waits_is_filled_up_before_full_batches_follow():
+def test_full_batches_come_before_the_rest():
     small, other = table_of((8, 8), (2, 2), (2, 1)), table_of((8, 4), (2, 2), (2, 1))
     made = split([EqualArrays(small, 3), EqualArrays(other, 10)], batch=4)
-    assert [(batch.number, int(batch.files.max())) for batch in made] == [(1, 4), (2, 4), (1, 1)]
+    assert [(batch.number, int(batch.files.max())) for batch in made] == [(1, 3), (2, 4), (1, 2)]
 
 
 @few
 @given(requests())
 def test_equal_arrays_are_batched_equally_in_one_group_or_in_several(drawn):
     [group, *_], _, _, costs, _ = drawn
-    costs = with_servers(costs, find=0.0, boundary=0.0)  # which count once for equal arrays
     options = Options(batch=True, writer="sync")
     table, number = group
     at_once = request_time(EqualArrays(table, number), costs, options)

@@ -3,6 +3,7 @@
 Every time and rate is a number, or an array with one for each client or server.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from typing import Any, Final
@@ -122,10 +123,11 @@ class Costs:
             self, clients=self.clients.each(clients), servers=self.servers.each(servers)
         )
 
-    def with_servers(self, count: int) -> "Costs":
-        """Give the same for the first `count` servers, where each has numbers of its own."""
+    def with_servers(self, servers: int | Sequence[int]) -> "Costs":
+        """Give the same for some servers, or the first so many, if each has numbers of its own."""
+        places = slice(servers) if isinstance(servers, int) else list(servers)
         names = [key for key in _numeric(self.servers) if getattr(self.servers, key).ndim]
-        first: dict[str, Any] = {key: getattr(self.servers, key)[:count] for key in names}
+        first: dict[str, Any] = {key: getattr(self.servers, key)[places] for key in names}
         return replace(self, servers=replace(self.servers, **first)) if first else self
 
     def with_free_network(self) -> "Costs":

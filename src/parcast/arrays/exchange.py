@@ -28,9 +28,8 @@ Reading is the mirror image [R]: the server packs and sends one overlap after th
 
 with t_ext of the server; and after its last subchunk the last client receives and unpacks.
 
-A message may carry the overlaps of several arrays [D]: then times of bytes and runs are those of
-all of them, t_find and t_bnd count once for those that are equal, and all other times once; even
-whole chunks are packed.
+A message may carry the overlaps of several equal arrays [D]: then times of bytes and runs are
+those of all of them, and all other times count once; even whole chunks are packed.
 """
 
 from dataclasses import dataclass
@@ -87,7 +86,7 @@ def gathered(batch: Batch, costs: Costs, *, overlap_rendezvous: bool = False) ->
     count = len(batch.server)
     delay = np.zeros(count)
     delay[requests.subchunk[first]] = np.maximum(late, 0.0)
-    find = costs.servers.find[batch.server] * batch.kinds
+    find = costs.servers.find[batch.server]
     own = ask + receive
     work = own - _wire_of_server(requests, costs)
     return Exchange(
@@ -146,7 +145,7 @@ def scattered(batch: Batch, costs: Costs, *, overlap_rendezvous: bool = False) -
     in_call = sides.in_call
     arrival = sides.on_wire + (0.0 if overlap_rendezvous else in_call)
     count = len(batch.server)
-    find = costs.servers.find[batch.server] * batch.kinds
+    find = costs.servers.find[batch.server]
     last = np.zeros(count)
     last[requests.subchunk] = arrival + sides.client_software + unpack  # the last one stays
     busy = np.bincount(requests.subchunk, work, count)

@@ -21,7 +21,7 @@ A read is the mirror image [R]: T_k = s/R_read + t_find + sum over the clients o
 t_send(o), and the last client of a server receives and unpacks after the last subchunk. With two
 buffers the next subchunk is read while the last is sent [D].
 
-With `batch`, a message carries the overlaps of as many small arrays as a server gathers in one
+With `batch`, a message carries the overlaps of as many equal arrays as a server gathers in one
 buffer: `parcast.arrays.batches` [D].
 
 Use it to choose the number of servers and how arrays are distributed over them, before a run. It

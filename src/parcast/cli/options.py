@@ -221,6 +221,16 @@ def efficiency(text: str, option: str) -> float:
     return share
 
 
+def share(text: str, option: str) -> float:
+    """Read a fraction of at least 0, such as 5% or 0.05."""
+    try:
+        return quantity(_plain_fraction(text), "fraction", name=option)
+    except ParameterError:
+        raise click.UsageError(
+            f"{option} must be a share of at least 0, got {text!r:.60}. Write for example 5%."
+        ) from None
+
+
 def in_percent(text: str) -> str:
     """Write a number above 1 and up to 100, of which the sign was left out, in percent.
 

@@ -3,12 +3,17 @@
 A message is a tuple, and may carry a value. Its head goes in one message of MPI, large buffers of
 the value each in further ones. `poll` moves all transfers on and gives the messages that are
 complete; those of one rank may overtake each other, as a short one does a long one.
+
+A value of one buffer can be received where it belongs: `room` gives the memory, by the head.
 """
 
 import pickle
 from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, TypeAlias
+
+import numpy as np
 
 from parcast.errors import RunFailed
 from parcast.mpi.payload import EMPTY, packed, unpacked
@@ -20,6 +25,16 @@ HEAD: Final = 1  # tag of what a message says
 BODY: Final = 2  # tag of the buffers of its value
 MISSES: Final = 4  # a probe takes up one message at most, and not every one does that it could
 LARGEST: Final = 1 << 30  # message of MPI; larger buffers go in pieces [B]
+
+
+# By the source and content of a message, the memory for a value of one buffer of so many bytes, or
+# None if it may lie anywhere.
+Room: TypeAlias = Callable[[int, tuple[Any, ...], int], memoryview | None]
+
+
+def anywhere(source: int, content: tuple[Any, ...], size: int) -> memoryview | None:  # noqa: ARG001 - a Room
+    """Leave it to the channel where a value lies."""
+    return None
 
 
 class Message(NamedTuple):
@@ -37,6 +52,7 @@ class Channel(Protocol):
     rank: int
     size: int
     may_use_threads: bool  # two of them, in turn
+    room: Room  # for what arrives
 
     @property
     def leaving(self) -> int:
@@ -61,6 +77,7 @@ class Alone:
     may_use_threads = True
 
     def __init__(self) -> None:
+        self.room: Room = anywhere
         self._own: list[Message] = []
 
     def send(self, target: int, content: tuple[Any, ...], value: Any = EMPTY) -> int:
@@ -87,7 +104,7 @@ class Arriving:
     head: bytearray
     content: tuple[Any, ...] = ()
     pickled: bytes | None = None  # the value, without its buffers
-    buffers: list[bytearray] = field(default_factory=list)
+    buffers: list[memoryview] = field(default_factory=list)
     bodies: "list[MPI.Request]" = field(default_factory=list)
 
     def has_head(self) -> bool:
@@ -111,6 +128,7 @@ class MpiChannel:
         self._mpi = MPI
         self._comm = comm
         self.rank, self.size = comm.Get_rank(), comm.Get_size()
+        self.room: Room = anywhere
         self._own: list[Message] = []
         self._leaving: list[tuple[MPI.Request, Any]] = []  # and what must stay until it has left
         self._heads: dict[int, deque[Arriving]] = {}  # of each rank, in the order they were sent
@@ -185,10 +203,11 @@ class MpiChannel:
     def _open(self, arriving: Arriving) -> None:
         """Read a head, and receive the buffers it tells of."""
         arriving.content, arriving.pickled, sizes = pickle.loads(arriving.head)
+        room = self.room(arriving.source, arriving.content, *sizes) if len(sizes) == 1 else None
         for size in sizes:
-            buffer = bytearray(size)
-            arriving.buffers.append(buffer)
-            view = memoryview(buffer)
+            # Memory that is not set to zero first, as that of a bytearray is.
+            view = room if room is not None else np.empty(size, np.uint8).data
+            arriving.buffers.append(view)
             for begin in range(0, size, LARGEST):
                 part = view[begin : begin + LARGEST]
                 request = self._comm.Irecv([part, self._mpi.BYTE], arriving.source, BODY)

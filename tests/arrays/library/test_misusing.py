@@ -301,5 +301,5 @@ def test_ctrl_c_in_a_process_alone_leaves_no_lock(tmp_path, monkeypatch, writer)
         io.write(tmp_path / "u.zarr", held, writer=writer)
 
 
-def interrupted(*_):
+def interrupted(*_, **__):
     raise KeyboardInterrupt

@@ -1,5 +1,6 @@
 """What a request says: every element is dealt with once, whatever the layout and the servers."""
 
+from dataclasses import replace
 from math import prod
 
 import numpy as np
@@ -11,9 +12,9 @@ from parcast.arrays.library.gathering import Overlaps
 from parcast.arrays.library.schema import Kind, Named, Schema, layout_for
 
 
-def kind_of(shape, mesh, *, servers, limit, policy="balanced", dtype="<i4"):
-    """A kind of arrays in blocks over a mesh."""
-    layout = layout_for(shape, 4, servers=servers, limit=limit)
+def kind_of(shape, mesh, *, servers, limit, policy="balanced", dtype="<i4", cut=()):
+    """A kind of arrays in blocks over a mesh, which are cut on disk over another."""
+    layout = layout_for(shape, 4, servers=servers, mesh=cut, limit=limit)
     return Kind(shape, dtype, *layout, mesh_chunks(shape, mesh, policy=policy))
 
 
@@ -26,11 +27,14 @@ def requests(draw):
         shape = tuple(draw(st.lists(st.integers(1, 9), min_size=1, max_size=4)))
         mesh = tuple(draw(st.integers(1, 3)) for _ in shape)
         policy = draw(st.sampled_from(["balanced", "hpf"]))
-        kinds.append(kind_of(shape, mesh, servers=servers, limit=limit, policy=policy))
+        cut = tuple(draw(st.integers(1, 3)) for _ in shape) if draw(st.booleans()) else ()
+        kinds.append(kind_of(shape, mesh, servers=servers, limit=limit, policy=policy, cut=cut))
     numbers = draw(st.lists(st.integers(0, len(kinds) - 1), min_size=1, max_size=7))
     arrays = tuple(Named(f"a{i}", kind) for i, kind in enumerate(numbers))
     batch = draw(st.booleans())
-    return Schema("write", "x", arrays, tuple(kinds), is_batched=batch, limit=limit), servers
+    taking = tuple(sorted(draw(st.sets(st.integers(0, servers - 1)))))
+    schema = Schema("write", "x", arrays, tuple(kinds), is_batched=batch, limit=limit)
+    return replace(schema, servers=taking), servers
 
 
 @given(requests())
@@ -38,7 +42,9 @@ def test_every_element_is_in_one_subchunk_of_one_server(case):
     schema, servers = case
     seen = [np.zeros(schema.kinds[a.kind].shape, int) for a in schema.arrays]
     for server in range(servers):
-        for unit in schema.units(server, servers):
+        units = list(schema.units(server, servers))
+        assert not units or not schema.servers or server in schema.servers
+        for unit in units:
             kind = schema.kinds[schema.arrays[unit.arrays[0]].kind]
             size = kind.item * sum(prod(x.count) for x in unit.subchunks) * len(unit.arrays)
             assert size <= max(schema.limit, kind.item)

@@ -458,3 +458,26 @@ def test_what_is_appended_must_fit(tmp_path):
             draft.commit()
     with open_store(path) as store:
         assert store["u"].read((3, 0)).tolist() == [[0, 0], [1, 1], [1, 1], [1, 1]]
+
+
+@pytest.mark.parametrize("shards", [1, 3])
+def test_thousands_of_subchunks_are_written_in_a_few_accesses(tmp_path, monkeypatch, shards):
+    accesses, pwritev = [], os.pwritev
+    monkeypatch.setattr(
+        os, "pwritev", lambda *given: accesses.append(len(given[1])) or pwritev(*given)
+    )
+    values = np.arange(3000.0)
+    spec = ArraySpec(name="u", shape=(3000,), dtype="f8", chunk=(3000 // shards,), subchunk=(1,))
+    with Draft.create(tmp_path / "s.zarr", [spec]) as draft:
+        accesses.clear()
+        with Writer(draft.part) as writer:
+            for index in draft.part.chunks("u"):
+                with writer.chunk("u", index) as chunk:
+                    for box in chunk.boxes:
+                        chunk.write(values[box.start[0]][np.newaxis], more=True)
+            writer.flush()
+        draft.commit()
+    assert max(accesses) == 1024
+    assert len(accesses) < 12
+    with open_store(tmp_path / "s.zarr") as store:
+        assert np.array_equal(store["u"].read(), values)

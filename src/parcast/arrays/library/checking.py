@@ -5,7 +5,6 @@ from collections.abc import Callable, Mapping, Sequence
 from operator import index
 from typing import TYPE_CHECKING, Any, Final
 
-from parcast.arrays.choices import WRITERS
 from parcast.arrays.geometry import as_shape
 from parcast.arrays.library.distribution import Block, Boxes, Held
 from parcast.arrays.store.data_types import stored_type
@@ -129,19 +128,11 @@ def meshes_of(arrays: Any) -> tuple[tuple[int, ...], ...]:
     return tuple(meshes)
 
 
-def checked_options(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Give the options of a request to write; refuse those that cannot be meant."""
-    if options["writer"] not in WRITERS:
-        raise ParameterError(
-            "writer",
-            must=f"be one of {', '.join(WRITERS)}",
-            got=f"{options['writer']!r:.60}",
-            hint="double-buffer is the default.",
-        )
-    limit = as_whole("subchunk", options["limit"], least=1, hint="Give it in bytes.")
-    if options["stack"]:
-        check_name(options["stack"])
-    return {**options, "limit": limit, "batch": bool(options["batch"])}
+def checked_subchunk(subchunk: Any) -> int | None:
+    """Give the length of a subchunk, None where it is not given; refuse what is no length."""
+    if subchunk is None:
+        return None
+    return as_whole("subchunk", subchunk, least=1, hint="Give it in bytes.")
 
 
 def check_box(box: Any) -> None:

@@ -3,7 +3,9 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import prod
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
 
 from parcast.arrays.geometry import Box, Point
 from parcast.arrays.library.distribution import Array, Held, Part
@@ -11,6 +13,9 @@ from parcast.arrays.library.endpoint import Endpoint
 from parcast.arrays.library.gathering import inside, joined
 from parcast.arrays.library.schema import Operation, Stored
 from parcast.errors import ParcastError, RunFailed
+
+if TYPE_CHECKING:
+    from parcast.arrays.library.planned import WritePlan
 
 Boxes: TypeAlias = tuple[Box, ...]
 
@@ -53,6 +58,7 @@ class Job:
     failure: ParcastError | None = None
     spent: tuple[Spent, ...] = ()
     cleared: tuple[str, ...] = ()  # what an interrupted write had left, and what was done with it
+    plan: "WritePlan | None" = None
 
     @property
     def is_done(self) -> bool:
@@ -76,6 +82,10 @@ class Client:
     def is_idle(self) -> bool:
         """It only answers: requests end when all leave."""
         return True
+
+    def __post_init__(self) -> None:
+        """Have what is read arrive where it belongs."""
+        self.endpoint.rooms["give"] = self._room
 
     def submit(self, described: Described, job_held: Sequence[Held], targets: Any = None) -> Job:
         """Begin a request, which every client submits in the same order."""
@@ -143,10 +153,23 @@ class Client:
             for part, start, count in boxes:
                 target = _box(job.held[array].parts[part], start, count)
                 end = begin + target.nbytes
-                target[...] = value[begin:end].view(target.dtype).reshape(count)
+                given = value[begin:end].view(target.dtype).reshape(count)
+                if given.ctypes.data != target.ctypes.data:  # it has arrived elsewhere
+                    target[...] = given
                 begin = end
                 job.expected -= prod(count)
         self._forget(job)
+
+    def _room(self, facts: tuple[Any, ...], size: int) -> memoryview | None:
+        """Memory for one box that lies in a row in what is read into."""
+        number, arrays, boxes = facts
+        if len(arrays) != 1 or len(boxes) != 1 or number not in self.jobs:
+            return None
+        part, start, count = boxes[0]
+        target = _box(self.jobs[number].held[arrays[0]].parts[part], start, count)
+        if target.nbytes != size or not target.flags.c_contiguous:
+            return None
+        return target.reshape(-1).view(np.uint8).data
 
     def _open(self, number: int, stored: Sequence[Stored]) -> None:
         """Make room for what is read, and say which boxes are wanted."""
@@ -173,11 +196,13 @@ class Client:
         failure: ParcastError | None,
         spent: tuple[Spent, ...],
         cleared: tuple[str, ...] = (),
+        plan: "WritePlan | None" = None,
     ) -> None:
         job = self.jobs.get(number)
         if job is None:
             return  # this client takes no part in it
-        job.has_ended, job.failure, job.spent, job.cleared = True, failure, spent, cleared
+        job.has_ended, job.failure, job.spent = True, failure, spent
+        job.cleared, job.plan = cleared, plan
         self._forget(job)
 
     def _forget(self, job: Job) -> None:

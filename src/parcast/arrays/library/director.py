@@ -64,7 +64,7 @@ class Director:
             self._tell(number, _refusal(schema, error), [])
             return
         self.requests[number] = Directed(schema, cleared)
-        for rank in self.servers:
+        for rank in self._taking(schema):
             self.endpoint.send(rank, "work", number, schema, draft)
 
     def _finished(self, number: int, failure: ParcastError | None, spent: Spent) -> None:
@@ -73,9 +73,9 @@ class Director:
         request.spent.append(spent)
         if failure is not None and request.failure is None:
             request.failure = failure
-            for rank in self.servers:
+            for rank in self._taking(request.schema):
                 self.endpoint.send(rank, "abandon", number, failure)
-        if len(request.spent) < len(self.servers):
+        if len(request.spent) < len(self._taking(request.schema)):
             return
         del self.requests[number]
         ends = self.drafts.commit if request.failure is None else self.drafts.discard
@@ -84,6 +84,10 @@ class Director:
         except Exception as error:
             request.failure = request.failure or _refusal(request.schema, error)
         self._tell(number, request.failure, request.spent, request.cleared)
+
+    def _taking(self, schema: Schema) -> list[int]:
+        """Ranks of the servers that take part in a request."""
+        return [self.servers[i] for i in schema.servers or range(len(self.servers))]
 
     def _tell(
         self,

@@ -1,9 +1,10 @@
 """How a server writes what it has gathered: before it gathers on, or while it does."""
 
+from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from time import perf_counter
-from typing import Protocol
+from typing import Final, Protocol
 
 from parcast.arrays.choices import Writer
 
@@ -11,13 +12,15 @@ from parcast.arrays.choices import Writer
 class Disk(Protocol):
     """What carries out accesses to files, one after the other."""
 
+    units: int  # that are in memory at a time: gathered, waiting, or written
+
     @property
     def seconds(self) -> float:
         """Time spent in accesses. [s]."""
 
     @property
-    def is_free(self) -> bool:
-        """Whether it takes another access; what has failed is raised."""
+    def under_way(self) -> int:
+        """Number of accesses that have not ended; what has failed is raised."""
 
     def do(self, access: Callable[[], object]) -> None:
         """Carry out an access, now or soon."""
@@ -29,9 +32,10 @@ class Disk(Protocol):
 class Direct:
     """Accesses are made at once, by the thread that has the loop."""
 
-    is_free = True
+    under_way: Final = 0
 
     def __init__(self) -> None:
+        self.units = 1
         self.seconds = 0.0
 
     def do(self, access: Callable[[], object]) -> None:
@@ -47,12 +51,15 @@ class Direct:
 
 
 class Background:
-    """One access at a time is made by another thread."""
+    """Accesses are made by another thread; whoever waits for one is woken when it ends."""
 
-    def __init__(self) -> None:
+    def __init__(self, wake: Callable[[], None]) -> None:
+        self.units = 3
+        self._wake = wake
         self._direct = Direct()
         self._pool = ThreadPoolExecutor(1, "parcast-array-writer")
-        self._last: Future[None] | None = None
+        self._accesses: deque[Future[None]] = deque()
+        self._has_failed = False
 
     @property
     def seconds(self) -> float:
@@ -60,26 +67,33 @@ class Background:
         return self._direct.seconds
 
     @property
-    def is_free(self) -> bool:
-        """Whether the last access has ended; what has failed is raised."""
-        if self._last is None:
-            return True
-        if not self._last.done():
-            return False
-        last, self._last = self._last, None
-        last.result()
-        return True
+    def under_way(self) -> int:
+        """Number of accesses that have not ended; what has failed is raised."""
+        while self._accesses and self._accesses[0].done():
+            self._accesses.popleft().result()
+        return len(self._accesses)
 
     def do(self, access: Callable[[], object]) -> None:
-        """Carry out an access soon; the last one has ended."""
-        assert self._last is None
-        self._last = self._pool.submit(self._direct.do, access)
+        """Carry out an access after those before it."""
+        self._accesses.append(self._pool.submit(self._carry_out, access))
+
+    def _carry_out(self, access: Callable[[], object]) -> None:
+        """Carry out an access, unless one before it has failed."""
+        if self._has_failed:
+            return
+        try:
+            self._direct.do(access)
+        except BaseException:
+            self._has_failed = True
+            raise
+        finally:
+            self._wake()
 
     def close(self) -> None:
-        """Wait for the last access, and end the thread."""
-        self._pool.shutdown(wait=True)
+        """Wait for the accesses, and end the thread."""
+        self._pool.shutdown(wait=True, cancel_futures=True)
 
 
-def disk_for(writer: Writer) -> Disk:
+def disk_for(writer: Writer, wake: Callable[[], None]) -> Disk:
     """Give what writes in a mode."""
-    return Background() if writer == "double-buffer" else Direct()
+    return Background(wake) if writer == "double-buffer" else Direct()

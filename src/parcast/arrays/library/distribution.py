@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -70,8 +71,12 @@ class Block:
 
     def held(self, client: int, clients: int) -> Held:
         """Give what a client holds; ParameterError if it does not fit."""
-        shape, values = as_shape(self.shape), np.asarray(self.values)
-        start, count = checked_block(shape, self.mesh, client, clients, self.policy)
+        values = np.asarray(self.values)
+        given = self.shape, self.mesh
+        if all(type(each) is tuple and {*map(type, each)} == {int} for each in given):
+            shape, (start, count) = _known(*given, client, clients, self.policy)
+        else:
+            shape, (start, count) = _own(*given, client, clients, self.policy)
         halo = np.broadcast_to(self.halo, len(shape))
         full = tuple(int(n + 2 * h) for n, h in zip(count, halo, strict=True))
         if values.shape != full:
@@ -127,6 +132,17 @@ def checked_block(
     mesh = as_mesh(mesh, len(shape))
     require_nodes(mesh, clients, "clients")
     return block_of(shape, mesh, client, policy)
+
+
+def _own(
+    shape: Sequence[int], mesh: Sequence[int], client: int, clients: int, policy: Policy
+) -> tuple[Point, Box]:
+    """Shape of an array, and the block of a client."""
+    whole = as_shape(shape)
+    return whole, checked_block(whole, mesh, client, clients, policy)
+
+
+_known = lru_cache(maxsize=256)(_own)  # a request may have thousands of equal arrays
 
 
 def require_inside(box: Box, shape: Point) -> None:

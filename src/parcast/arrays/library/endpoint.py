@@ -10,7 +10,7 @@ import math
 import threading
 import time
 from collections.abc import Callable
-from typing import Any, Final, Protocol
+from typing import Any, Final, Protocol, TypeAlias
 
 from parcast.errors import ParcastError
 from parcast.mpi.messages import Channel
@@ -18,6 +18,10 @@ from parcast.mpi.messages import Channel
 SHORTEST_REST: Final = 2e-5  # of a rank that waits [s]
 LONGEST_REST: Final = 1e-3  # [s]
 SELDOM: Final = 0.002  # the other thread looks so often, while a request is under way [s]
+
+
+# Memory for the value of a message, by its facts and length [B]; None if it may lie anywhere.
+Room: TypeAlias = Callable[[tuple[Any, ...], int], memoryview | None]
 
 
 class Role(Protocol):
@@ -39,11 +43,14 @@ class Endpoint:
 
     def __init__(self, channel: Channel) -> None:
         self.channel = channel
+        channel.room = self._room
         self.roles: list[Role] = []
+        self.rooms: dict[str, Room] = {}  # for the values of messages, by their kind
         self.lock = threading.RLock()
         self.crash: BaseException | None = None  # of the loop: this rank answers nobody any more
         self.has_quit = False  # the client master has let all ranks leave
         self.failure: ParcastError | None = None  # why, where that was before their end
+        self._woken = threading.Event()
         self._is_wanted = threading.Event()  # by a request that nobody waits for
         self._is_over = False
         self._thread: threading.Thread | None = None
@@ -55,6 +62,12 @@ class Endpoint:
                 self.channel.send(target, (kind, *facts))
             else:
                 self.channel.send(target, (kind, *facts), value)
+
+    def _room(self, source: int, content: tuple[Any, ...], size: int) -> memoryview | None:  # noqa: ARG002 - a Room
+        """Give the memory where the value of a message belongs."""
+        kind, *facts = content
+        room = self.rooms.get(kind)
+        return None if room is None else room(tuple(facts), size)
 
     def turn(self) -> bool:
         """Take what has arrived and do what follows; tell whether there was something."""
@@ -91,9 +104,18 @@ class Endpoint:
             elif time.monotonic() > end:
                 return False
             else:
-                time.sleep(rest)
+                self._rest(rest)
                 rest = min(1.5 * rest, LONGEST_REST)
         return True
+
+    def wake(self) -> None:
+        """Have the loop turned at once, as there is something that is no message."""
+        self._woken.set()
+
+    def _rest(self, longest: float) -> None:
+        """Wait a while, or until it is woken."""
+        if self._woken.wait(longest):
+            self._woken.clear()
 
     def turn_meanwhile(self, is_wanted: bool) -> None:
         """Have another thread turn the loop, or no longer."""
@@ -117,7 +139,7 @@ class Endpoint:
             except BaseException:  # the next turn of the main thread raises it
                 return
             if not is_busy:
-                time.sleep(SELDOM)
+                self._rest(SELDOM)
 
     def end_thread(self) -> None:
         """End the other thread."""

@@ -1,7 +1,13 @@
-"""A unit of a request, between the subchunks of a server and the boxes of clients."""
+"""A unit of a request, between the subchunks of a server and the boxes of clients.
+
+Elements are copied no more than needed: what lies in a row in a subchunk is received there, and
+what is a whole subchunk where a client holds it is written from there.
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from itertools import islice
+from math import prod
 from typing import TypeAlias
 
 import numpy as np
@@ -33,6 +39,9 @@ class Gathering:
     buffers: list[list[Array]]  # of each array, its subchunks
     missing: set[int]  # clients whose overlaps have not arrived
     base: int = 0  # rows of the arrays that clients do not know of
+    memory: Array | None = None  # that the buffers lie in, one after the other
+    stacked: Array | None = None  # the same, of a unit of one subchunk: all of its arrays
+    received: set[int] = field(default_factory=set)  # clients whose overlaps arrive in place
 
     @property
     def size(self) -> int:
@@ -46,31 +55,105 @@ class Gathering:
             for x in self.overlaps[client]
         )
 
+    @property
+    def is_on_its_way(self) -> bool:
+        """Whether overlaps have not arrived that take memory besides that of the unit."""
+        return any(self._in_a_row(client) is None for client in self.missing)
+
+    def room(self, client: int, size: int) -> memoryview | None:
+        """Memory for so many bytes of a client, if its overlaps lie in a row as it sends them."""
+        view = self._in_a_row(client)
+        if view is None or view.nbytes != size:
+            return None
+        self.received.add(client)
+        return view.reshape(-1).view(np.uint8).data
+
+    def _in_a_row(self, client: int) -> Array | None:
+        """View of the overlaps of a client, if they lie in a row."""
+        views = list(islice(self._views(client), 2))
+        return views[0] if len(views) == 1 and views[0].flags.c_contiguous else None
+
     def take(self, client: int, value: Array) -> None:
         """Put the overlaps of a client where they belong, from their bytes in a row."""
+        self.missing.discard(client)
+        if client in self.received:
+            return
         begin = 0
-        for view in self._views(client):
+        views = list(self._views(client))
+        if len(views) == 1 and views[0].nbytes == self.size:
+            whole = value.view(views[0].dtype).reshape(views[0].shape)
+            self.buffers = self._cut(whole)
+            return
+        for view in views:
             end = begin + view.nbytes
             view[...] = value[begin:end].view(view.dtype).reshape(view.shape)
             begin = end
-        self.missing.discard(client)
 
     def give(self, client: int) -> Array:
         """Bytes of the overlaps of a client, in a row."""
         return joined(list(self._views(client)))
 
     def _views(self, client: int) -> Iterator[Array]:
-        for own in self.buffers:
-            for x in self.overlaps[client]:
+        """Views of the overlaps of a client, in the order in which it sends them."""
+        own = self.overlaps[client]
+        if self.stacked is not None and len(own) == 1:  # one for all arrays
+            origin = self.unit.subchunks[0].start
+            yield inside(
+                self.stacked, (0, *origin), (0, *own[0].start), (len(self.stacked), *own[0].count)
+            )
+            return
+        for buffers in self.buffers:
+            for x in own:
                 origin = self.unit.subchunks[x.subchunk].start
-                yield inside(own[x.subchunk], origin, x.start, x.count)
+                yield inside(buffers[x.subchunk], origin, x.start, x.count)
+
+    def _cut(self, whole: Array) -> list[list[Array]]:
+        """Buffers of the arrays of a unit of one subchunk."""
+        self.stacked = whole.reshape(-1, *self.unit.subchunks[0].count)
+        return [[each] for each in self.stacked]
+
+    def lay_out(self, memory: Array, dtype: str) -> None:
+        """Give the subchunks of the unit memory, one after the other."""
+        self.memory = memory
+        item = np.dtype(dtype).itemsize
+        sizes = [prod(subchunk.count) * item for subchunk in self.unit.subchunks]
+        whole = memory[: sum(sizes) * len(self.unit.arrays)].view(dtype)
+        if len(sizes) == 1:
+            self.buffers = self._cut(whole)
+            return
+        starts = np.cumsum([0, *sizes])[:-1] // item
+        for array in whole.reshape(len(self.unit.arrays), -1):
+            parts = zip(starts, self.unit.subchunks, strict=True)
+            self.buffers.append(
+                [array[at : at + prod(x.count)].reshape(x.count) for at, x in parts]
+            )
+
+
+class Memory:
+    """Memory of units, used again and again: that of the system is slow where it is new."""
+
+    def __init__(self) -> None:
+        self._free: list[Array] = []
+
+    def taken(self, size: int) -> Array:
+        """Give so many bytes in a row."""
+        for i, each in enumerate(self._free):
+            if each.nbytes >= size:
+                return self._free.pop(i)
+        self._free.clear()  # what is too small now has been replaced soon
+        return np.empty(size, np.uint8)
+
+    def give_back(self, memory: Array | None) -> None:
+        """Take back what nothing uses any more."""
+        if memory is not None:
+            self._free.append(memory)
 
 
 class Overlaps:
     """Overlaps of the subchunks of a kind by clients."""
 
-    def __init__(self, kind: Kind) -> None:
-        self._kind = kind
+    def __init__(self, kind: Kind, memory: Memory | None = None) -> None:
+        self._kind, self._memory = kind, memory or Memory()
 
     def gathering(self, number: int, unit: Unit, *, is_filled: bool) -> Gathering:
         """Begin a unit; `is_filled` if clients have its elements, not the files."""
@@ -78,11 +161,12 @@ class Overlaps:
         for i, subchunk in enumerate(unit.subchunks):
             for x in subchunk.overlaps:
                 overlaps.setdefault(x.client, []).append(Overlap(i, x.part, x.start, x.count))
-        buffers: list[list[Array]] = []
-        if is_filled:
-            shapes = [subchunk.count for subchunk in unit.subchunks]
-            buffers = [[np.empty(x, self._kind.dtype) for x in shapes] for _ in unit.arrays]
-        return Gathering(number, unit, overlaps, buffers, set(overlaps), self._kind.base)
+        begun = Gathering(number, unit, overlaps, [], set(overlaps), self._kind.base)
+        if is_filled and overlaps:
+            sizes = (self._kind.item * prod(subchunk.count) for subchunk in unit.subchunks)
+            memory = self._memory.taken(sum(sizes) * len(unit.arrays))
+            begun.lay_out(memory, self._kind.dtype)
+        return begun
 
 
 def inside(values: Array, origin: Point, start: Point, count: Point) -> Array:

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -13,6 +13,9 @@ from parcast.arrays.library.endpoint import Endpoint
 from parcast.arrays.library.schema import Kind, Named, Schema, Stored, layout_for
 from parcast.arrays.library.storing import catalogue, is_npy, no_zarr
 from parcast.errors import ParcastError, RunFailed
+
+if TYPE_CHECKING:
+    from parcast.arrays.library.planned import Wanted, WritePlan
 
 CALLED: Final = {"limit": "subchunk", "names": "names of arrays"}  # options, as users do
 
@@ -27,6 +30,9 @@ class Master:
     described: dict[int, dict[int, Described]] = field(default_factory=dict)
     opened: dict[int, tuple[Described, list[Stored]]] = field(default_factory=dict)  # reads
     leaving: set[str] = field(default_factory=set)  # clients that have closed
+    costs: Any = None  # of the machine, for plans: what `connect` was given
+    plans: dict[int, "WritePlan"] = field(default_factory=dict)  # of requests under way
+    known: dict[Hashable, "WritePlan"] = field(default_factory=dict)  # by what they depend on
 
     @property
     def is_idle(self) -> bool:
@@ -80,7 +86,21 @@ class Master:
             stored = _grown(first)
         elif first.operation == "write":
             stored = laid_out(first, servers=len(self.servers))
-        self.endpoint.send(self.servers[0], "schema", number, schema_of(described, told, stored))
+        schema = schema_of(described, told, stored)
+        if told.options.get("plan") is not None:
+            schema = self._planned(number, schema, told.options["plan"])
+        self.endpoint.send(self.servers[0], "schema", number, schema)
+
+    def _planned(self, number: int, schema: Schema, wanted: "Wanted") -> Schema:
+        """Choose a plan for a request, once for requests that are equal, or take the given one."""
+        from parcast.arrays.library import planned
+
+        servers = len(self.servers)
+        key = planned.key_of(schema, wanted)
+        if key not in self.known:
+            self.known[key] = planned.plan_for(schema, wanted, self.costs, servers=servers)
+        self.plans[number] = self.known[key]
+        return planned.by_plan(schema, self.known[key], servers=servers)
 
     def _tell(
         self,
@@ -91,8 +111,9 @@ class Master:
     ) -> None:
         """Tell all clients how a request has ended."""
         self.opened.pop(number, None)
+        plan = self.plans.pop(number, None)
         for rank in self.clients:
-            self.endpoint.send(rank, "end", number, failure, spent, cleared)
+            self.endpoint.send(rank, "end", number, failure, spent, cleared, plan)
 
     def _close(self, who: str, failure: ParcastError | None) -> None:
         """Let all leave when every client wants to, or a rank has failed."""

@@ -1,34 +1,40 @@
 """A request of the library as the law prices it.
 
-Storage chunks, subchunks and overlaps are those that servers work off: the messages, subchunks
-and bytes of the law are those of a run.
+Storage chunks, subchunks, overlaps and what goes in one message are those that servers work off:
+the messages, subchunks and bytes of the law are those of a run.
 """
 
 from collections import Counter
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
 
 from parcast.arrays.batches import EqualArrays
+from parcast.arrays.geometry import Boxes
 from parcast.arrays.law import Options
-from parcast.arrays.library.schema import Schema
+from parcast.arrays.library.schema import Kind, Schema
 from parcast.arrays.overlaps import overlaps
-from parcast.arrays.subchunks import storage_subchunks
+from parcast.arrays.subchunks import Subchunks, storage_subchunks
 
 
 def arrays_of(schema: Schema, servers: int) -> list[EqualArrays]:
-    """Arrays of a request for the law; equal ones that the same servers have are one group."""
-    priced = []
-    for (number, first), count in Counter(schema.shares(servers)).items():
-        kind = schema.kinds[number]
-        subchunks = storage_subchunks(
-            kind.shape,
-            kind.chunk,
-            inner=kind.inner,
-            servers=servers,
-            itemsize=kind.item,
-            base=kind.base,
-            first=first,
-        )
-        priced.append(EqualArrays(overlaps(kind.held, subchunks), count))
-    return priced
+    """Arrays of a request for the law; equal ones that the same servers have are one group.
+
+    There are `servers` of the connection; those that take part are numbered from 0. Each fills its
+    messages with as many arrays as it has room for: where that differs, the arrays of a server are
+    a group by themselves. What a server has of an array that goes in one message is one subchunk.
+    """
+    return [
+        EqualArrays(overlaps(kind.held, part), number)
+        for kind, subchunks, number in _held(schema, servers)
+        for part in (_parts(subchunks, schema.limit) if schema.is_batched else [subchunks])
+    ]
+
+
+def subchunks_of(schema: Schema, servers: int) -> int:
+    """Count the subchunks of all servers in a request, each by itself."""
+    return sum(number * len(each.server) for _, each, number in _held(schema, servers))
 
 
 def options_of(schema: Schema) -> Options:
@@ -43,4 +49,41 @@ def options_of(schema: Schema) -> Options:
         batch=schema.is_batched,
         buffer=schema.limit,
         overlap_rendezvous=True,
+    )
+
+
+def _held(schema: Schema, servers: int) -> Iterator[tuple[Kind, Subchunks, int]]:
+    """Give the subchunks of each of the different arrays, and how many such arrays there are."""
+    servers = len(schema.servers) or servers
+    for (number, first), count in Counter(schema.shares(servers)).items():
+        kind = schema.kinds[number]
+        subchunks = storage_subchunks(
+            kind.shape,
+            kind.chunk,
+            inner=kind.inner,
+            servers=servers,
+            itemsize=kind.item,
+            base=kind.base,
+            first=first,
+        )
+        yield kind, subchunks, count
+
+
+def _parts(subchunks: Subchunks, limit: int) -> list[Subchunks]:
+    """Subchunks of each server, where servers fill their messages differently."""
+    having = np.unique(subchunks.server)
+    size = np.bincount(subchunks.server, subchunks.size)[having]
+    is_one_each = len(having) == len(subchunks.server)
+    if not len(having) or size.min() > limit or (is_one_each and size.min() == size.max()):
+        return [subchunks]
+    own = [subchunks.at(subchunks.server == server) for server in having]
+    return [_joined(x) if n <= limit else x for x, n in zip(own, size, strict=True)]
+
+
+def _joined(own: Subchunks) -> Subchunks:
+    """Join the subchunks of a server, which are slabs one after the other, to one."""
+    start = own.boxes.start.min(axis=0, keepdims=True)
+    stop = own.boxes.stop.max(axis=0, keepdims=True)
+    return replace(
+        own.at(np.array([0])), boxes=Boxes(start, stop), stored=own.stored.sum(keepdims=True)
     )

@@ -132,6 +132,7 @@ class Schema:
     stack: str = ""  # name of the array on disk that holds all arrays, if they are stacked
     arrays_a_chunk: int = 1  # of that array [1]
     storage: Mapping[str, Any] = field(default_factory=dict)  # what only the files have to do with
+    servers: tuple[int, ...] = ()  # that take part, by their numbers; (): all
 
     def shares(self, servers: int) -> list[tuple[int, int]]:
         """Kind of each array, and the server of its first storage chunk if not all have one."""
@@ -146,26 +147,28 @@ class Schema:
 
         That is a subchunk, or as much of several small arrays of a kind as the limit allows.
         """
+        taking = self.servers or range(servers)
+        if server not in taking:
+            return
+        server, servers = taking.index(server), len(taking)
         shares: dict[tuple[int, int], Share] = {}
-        batch: list[int] = []
-        same: Share | None = None
-        for number, (kind, first) in enumerate(self.shares(servers)):
-            if (kind, first) not in shares:
-                shares[kind, first] = Share(self.kinds[kind], server, servers, first)
-            share = shares[kind, first]
+        batches: dict[tuple[int, int], list[int]] = {}
+        for number, key in enumerate(self.shares(servers)):
+            if key not in shares:
+                shares[key] = Share(self.kinds[key[0]], server, servers, key[1])
+            share = shares[key]
             if not share.size:
                 continue
-            if batch and (share is not same or share.size * (len(batch) + 1) > self.limit):
-                yield Unit(tuple(batch), tuple(same or ()))
-                batch = []
-            if self.is_batched and share.size <= self.limit:
-                batch.append(number)
-                same = share
-            else:
+            if not self.is_batched or share.size > self.limit:
                 for subchunk in share:
                     yield Unit((number,), (subchunk,))
-        if batch:
-            yield Unit(tuple(batch), tuple(same or ()))
+                continue
+            batch = batches.setdefault(key, [])
+            if batch and share.size * (len(batch) + 1) > self.limit:
+                yield Unit(tuple(batch), tuple(share))
+                batch.clear()
+            batch.append(number)
+        yield from (Unit(tuple(batch), tuple(shares[key])) for key, batch in batches.items())
 
 
 class Unit(NamedTuple):
@@ -177,16 +180,26 @@ class Unit(NamedTuple):
 
 @lru_cache(maxsize=256)
 def layout_for(
-    shape: Point, item: int, *, servers: int, limit: int = LIMIT, whole_rows: bool = False
+    shape: Point,
+    item: int,
+    *,
+    servers: int = 1,
+    mesh: Point = (),
+    limit: int = LIMIT,
+    whole_rows: bool = False,
 ) -> tuple[Point, Point]:
-    """Choose the shapes of storage chunks and subchunks of an array, in slabs of whole rows.
+    """Choose the shapes of storage chunks and subchunks of an array.
 
-    Where a row exceeds the limit it is cut too, unless rows have to stay whole.
+    It has one storage chunk for each position of the mesh, by default slabs of rows for as many
+    servers, or one if it is not larger than a subchunk. Subchunks are slabs of whole rows of it;
+    where a row exceeds the limit it is cut too, unless rows have to stay whole.
 
     >>> layout_for((512, 512, 512), 8, servers=4)
     ((128, 512, 512), (2, 512, 512))
     >>> layout_for((100, 100), 8, servers=4)
     ((100, 100), (100, 100))
+    >>> layout_for((512, 512, 512), 8, mesh=(1, 2, 2))
+    ((512, 256, 256), (8, 256, 256))
     """
     if limit < item:
         raise ParameterError(
@@ -196,10 +209,10 @@ def layout_for(
             hint=f"{LIMIT} bytes is the default.",
         )
     extents = tuple(max(n, 1) for n in shape)
-    most = max(limit, item * prod(extents[1:])) if whole_rows else limit
-    inner = tuple(slab_extents(np.array([extents]), item, most)[0].tolist())
-    if item * prod(extents) <= limit:
-        return extents, inner
-    share = -(-extents[0] // servers)
-    whole = (share, *extents[1:])
-    return tuple(-(-n // i) * i for n, i in zip(whole, inner, strict=True)), inner
+    if not mesh:
+        slabs = servers if item * prod(extents) > limit else 1
+        mesh = (slabs, *(1,) * (len(extents) - 1))
+    share = tuple(-(-n // m) for n, m in zip(extents, mesh, strict=True))
+    most = max(limit, item * prod(share[1:])) if whole_rows else limit
+    inner = tuple(slab_extents(np.array([share]), item, most)[0].tolist())
+    return tuple(-(-n // i) * i for n, i in zip(share, inner, strict=True)), inner

@@ -17,7 +17,7 @@ from parcast.arrays.library.client import Spent
 from parcast.arrays.library.disk import Disk, disk_for
 from parcast.arrays.library.distribution import Array
 from parcast.arrays.library.endpoint import Endpoint
-from parcast.arrays.library.gathering import Gathering, Overlaps
+from parcast.arrays.library.gathering import Gathering, Memory, Overlaps
 from parcast.arrays.library.schema import Schema, Unit
 from parcast.arrays.library.storing import ReadingFiles, Writes, files_of
 from parcast.errors import ParcastError, RunFailed
@@ -25,7 +25,6 @@ from parcast.errors import ParcastError, RunFailed
 Waiting: TypeAlias = Iterator[None]  # it gives way wherever it waits
 
 NOTHING: Final = np.empty(0, np.uint8)  # in place of a subchunk that nobody wants
-MOST_LEAVING: Final = 2  # units of a read that are on their way to clients at a time
 
 
 @dataclass
@@ -36,12 +35,13 @@ class Request:
     schema: Schema
     draft: Any  # what the server master has made for it
     begun: float = field(default_factory=perf_counter)
-    gathering: Gathering | None = None
+    gatherings: deque[Gathering] = field(default_factory=deque)  # that clients are asked for
     gathering_time: float = 0.0  # [s]
     messages: int = 0
     subchunks: int = 0
     size: int = 0  # [B]
     failure: ParcastError | None = None
+    progress: int = 0  # steps that were made
 
 
 class Server:
@@ -61,6 +61,7 @@ class Server:
         self._queue: deque[Request] = deque()
         self._work: Waiting | None = None
         self.has_quit = False
+        endpoint.rooms["have"] = self._room
 
     @property
     def is_idle(self) -> bool:
@@ -93,7 +94,7 @@ class Server:
         if not self._queue:
             return False
         request = self._queue[0]
-        before = request.subchunks, request.gathering
+        before = request.progress
         if self._work is None:
             self._work = self._worked_off(request)
         try:
@@ -102,11 +103,11 @@ class Server:
             self._work = None
             self._queue.popleft()
             return True
-        return before != (request.subchunks, request.gathering)
+        return before != request.progress
 
     def _worked_off(self, request: Request) -> Waiting:
         """Do a request, and tell the server master."""
-        disk = disk_for(request.schema.writer)
+        disk = disk_for(request.schema.writer, self._endpoint.wake)
         try:
             if request.failure is not None:
                 raise request.failure  # noqa: TRY301 - ends it as all that fails does
@@ -133,51 +134,82 @@ class Server:
         )
         self._endpoint.send(self._servers[0], "finished", request.number, request.failure, spent)
 
-    def _units(self, request: Request, *, is_filled: bool) -> Iterator[Gathering]:
-        """Begin one unit after the other."""
+    def _units(self, request: Request, memory: Memory | None = None) -> Iterator[Gathering]:
+        """Begin one unit after the other; what clients have is gathered in some memory."""
         schema = request.schema
-        overlaps = [Overlaps(kind) for kind in schema.kinds]
+        overlaps = [Overlaps(kind, memory) for kind in schema.kinds]
         for number, unit in enumerate(schema.units(self._number, len(self._servers))):
             own = overlaps[schema.arrays[unit.arrays[0]].kind]
-            gathering = own.gathering(number, unit, is_filled=is_filled)
+            gathering = own.gathering(number, unit, is_filled=memory is not None)
             if gathering.missing:
                 request.subchunks += len(unit.arrays) * len(unit.subchunks)
                 request.messages += len(gathering.missing)
+                request.progress += 1
                 yield gathering
 
     def _write(self, request: Request, files: Writes, disk: Disk) -> Waiting:
-        """Gather one unit after the other, and have each written."""
-        for gathering in self._units(request, is_filled=True):
-            begun = perf_counter()
-            request.gathering = gathering
-            request.size += gathering.size
-            arrays = gathering.unit.arrays
-            for client in gathering.overlaps:
-                wanted = gathering.wanted(client)
-                facts = (request.number, gathering.number, arrays, wanted)
-                self._endpoint.send(self._clients[client], "want", *facts)
-            while gathering.missing:
+        """Gather one unit after the other, and have each written.
+
+        With a disk that works in the background one is written, the next is there already, and
+        one more is on its way: neither the disk nor the clients wait for a message. Overlaps that
+        cannot be received where they belong are on their way for one unit at a time.
+        """
+        memory = Memory()
+        units = self._units(request, memory)
+        gatherings, writing = request.gatherings, deque[Gathering]()
+        while True:
+            while len(writing) > disk.under_way:
+                memory.give_back(writing.popleft().memory)
+            while len(gatherings) + len(writing) < disk.units:
+                if gatherings and gatherings[-1].is_on_its_way:
+                    break
+                begun = next(units, None)
+                if begun is None:
+                    break
+                gatherings.append(begun)
+                self._ask(request, begun)
+            if gatherings and not gatherings[0].missing:
+                writing.append(complete := gatherings.popleft())
+                request.size += complete.size
+                request.progress += 1
+                disk.do(partial(_written, files, complete.unit, complete.buffers))
+            elif gatherings:
+                begun_at = perf_counter()
                 yield from self._given_way(request)
-            request.gathering_time += perf_counter() - begun
-            while not disk.is_free:
+                request.gathering_time += perf_counter() - begun_at
+            elif writing:
                 yield from self._given_way(request)
-            disk.do(partial(_written, files, gathering.unit, gathering.buffers))
-        while not disk.is_free:
-            yield from self._given_way(request)
+            else:
+                break
         disk.do(files.flush)
-        while not disk.is_free:
+        yield from self._until_idle(request, disk)
+
+    def _ask(self, request: Request, gathering: Gathering) -> None:
+        """Ask clients for their overlaps with a unit."""
+        for client in gathering.overlaps:
+            facts = (request.number, gathering.number, gathering.unit.arrays)
+            wanted = gathering.wanted(client)
+            self._endpoint.send(self._clients[client], "want", *facts, wanted)
+
+    def _until_idle(self, request: Request, disk: Disk) -> Waiting:
+        """Give way until all accesses have ended."""
+        while disk.under_way:
             yield from self._given_way(request)
+        request.progress += 1
 
     def _read(self, request: Request, files: ReadingFiles, disk: Disk) -> Waiting:
-        """Read one unit after the other, and send each client its overlaps."""
-        for gathering in self._units(request, is_filled=False):
-            request.gathering = gathering
+        """Read one unit after the other, and send each client its overlaps.
+
+        A unit is read while the one before it is on its way to clients.
+        """
+        most = 0  # length of a unit [B]
+        for gathering in self._units(request):
+            while self._endpoint.channel.leaving > most:
+                yield from self._given_way(request)
             disk.do(partial(_fill, files, gathering))
-            while not disk.is_free:
-                yield from self._given_way(request)
+            yield from self._until_idle(request, disk)
             request.size += gathering.size
-            while self._endpoint.channel.leaving > MOST_LEAVING * request.schema.limit:
-                yield from self._given_way(request)
+            most = gathering.size
             for client in gathering.overlaps:
                 facts = (request.number, gathering.unit.arrays, gathering.wanted(client))
                 given = gathering.give(client)
@@ -193,11 +225,22 @@ class Server:
 
     def _receive(self, number: int, unit: int, client: int, value: Array) -> None:
         """Take overlaps of a client; those of a request that has failed are dropped."""
+        gathering = self._gathering(number, unit)
+        if gathering is not None:
+            gathering.take(client, value)
+
+    def _room(self, facts: tuple[Any, ...], size: int) -> memoryview | None:
+        """Memory for what a client sends, where it is written from."""
+        number, unit, client = facts
+        gathering = self._gathering(number, unit)
+        return None if gathering is None else gathering.room(client, size)
+
+    def _gathering(self, number: int, unit: int) -> Gathering | None:
+        """Give the unit that clients were asked for; None if the request has failed meanwhile."""
         request = self._queue[0] if self._queue else None
-        if request is None or request.number != number or request.gathering is None:
-            return
-        if request.gathering.number == unit:
-            request.gathering.take(client, value)
+        if request is None or request.number != number:
+            return None
+        return next((each for each in request.gatherings if each.number == unit), None)
 
     def _fail(self, number: int, failure: ParcastError) -> None:
         for request in self._queue:
@@ -206,10 +249,12 @@ class Server:
 
 
 def _written(files: Writes, unit: Unit, buffers: Sequence[Sequence[Array]]) -> None:
-    """Write the subchunks of a unit."""
+    """Write the subchunks of a unit, those of one storage chunk in one access."""
+    left = len(unit.arrays) * len(unit.subchunks)
     for array, own in zip(unit.arrays, buffers, strict=True):
         for subchunk, values in zip(unit.subchunks, own, strict=True):
-            files.write(array, subchunk, values)
+            left -= 1
+            files.write(array, subchunk, values, more=left > 0)
 
 
 def _fill(files: ReadingFiles, gathering: Gathering) -> None:

@@ -12,14 +12,13 @@ from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, Self, TypeAli
 
 import numpy as np
 
-from parcast.arrays.choices import Policy, Writer
-from parcast.arrays.geometry import Box, Point
+from parcast.arrays.choices import WRITERS, Policy, Writer
 from parcast.arrays.library.checking import (
     check_box,
     check_names,
     check_path,
     check_storage,
-    checked_options,
+    checked_subchunk,
     held_of,
     meshes_of,
     path_text,
@@ -33,21 +32,28 @@ from parcast.arrays.library.distribution import (
     Block,
     Boxes,
     Held,
-    Part,
     checked_block,
-    require_inside,
 )
 from parcast.arrays.library.endpoint import Endpoint
 from parcast.arrays.library.master import Master
+from parcast.arrays.library.room import box_in, copied, room_for
 from parcast.arrays.library.schema import LIMIT, Operation, Stored
 from parcast.arrays.library.server import Server
 from parcast.arrays.store.interrupted import InterruptedWriteWarning
-from parcast.errors import RunFailed
+from parcast.arrays.store.layout import check_name
+from parcast.errors import ParameterError, RunFailed
 from parcast.mpi.launched import world
 from parcast.mpi.messages import Alone, Channel, MpiChannel
 
 if TYPE_CHECKING:
     from mpi4py import MPI
+
+    from parcast.arrays.costs import Costs
+    from parcast.arrays.library.planned import WritePlan
+    from parcast.arrays.parameters import ArrayParameters
+    from parcast.arrays.planning.result import Plan, RequestPlan
+
+    CostsLike: TypeAlias = Costs | ArrayParameters | str | os.PathLike[str]
 
 Distributed: TypeAlias = Block | Boxes
 
@@ -65,7 +71,11 @@ class Written:
     size : int
         Length of the elements of all arrays. [B]
     servers : tuple of Spent
-        What each server did, and where its time went.
+        What each server did that took part, and where its time went.
+    plan : WritePlan or None
+        With ``plan=``: `servers` that took part, the `mesh` over which the largest arrays are cut
+        on disk (`meshes` of all), the largest `subchunk` [B], the `writer`, and the predicted
+        `time` [s].
     cleared : tuple of str
         What an interrupted write had left at the path, and what was done with it.
     """
@@ -74,6 +84,7 @@ class Written:
     size: int
     servers: tuple[Spent, ...]
     cleared: tuple[str, ...] = ()
+    plan: "WritePlan | None" = None
 
 
 class Handle:
@@ -110,7 +121,8 @@ class Handle:
         if self._job.failure is not None:
             raise self._job.failure
         spent, cleared = self._job.spent, self._job.cleared
-        return Written(self._seconds, sum(each.size for each in spent), spent, cleared)
+        size = sum(each.size for each in spent)
+        return Written(self._seconds, size, spent, cleared, self._job.plan)
 
 
 class Session:
@@ -122,10 +134,11 @@ class Session:
         *,
         clients: Sequence[int],
         servers: Sequence[int],
+        costs: "CostsLike | None" = None,
     ) -> None:
         """Begin on this rank of a communicator; `clients` and `servers` are ranks of it."""
         channel: Channel = Alone() if comm is None else MpiChannel(comm)
-        self._comm, rank = comm, channel.rank
+        self._comm, rank, self._costs = comm, channel.rank, costs
         self.endpoint = Endpoint(channel)
         self.clients, self.servers = tuple(clients), tuple(servers)
         self._is_closed = False
@@ -145,7 +158,7 @@ class Session:
             self._director = Director(self.endpoint, clients[0], servers)
             roles.append(self._director)
         if rank == clients[0]:
-            roles.append(Master(self.endpoint, clients, servers))
+            roles.append(Master(self.endpoint, clients, servers, costs=costs))
         if rank in clients:
             number = self.clients.index(rank)
             self._client = Client(self.endpoint, master=clients[0], number=number)
@@ -208,10 +221,11 @@ class Session:
         arrays: Mapping[str, Distributed],
         *,
         wait: bool = True,
-        writer: Writer = "double-buffer",
+        writer: Writer | None = None,
         batch: bool = True,
-        subchunk: int = LIMIT,
+        subchunk: int | None = None,
         stack: str = "",
+        plan: "Literal['auto'] | RequestPlan | Plan | None" = None,
         **storage: Any,
     ) -> Written | Handle:
         """Write arrays that clients hold into one new store. All clients call it.
@@ -224,18 +238,24 @@ class Session:
             What this client holds of each array, by name.
         wait : bool, default True
             False: return when the elements have been copied, and write while the program goes on.
-        writer : {"double-buffer", "write-behind", "sync"}
+        writer : {"double-buffer", "write-behind", "sync"}, optional
             What a server does while a subchunk is written: gather the next one, while another
-            thread writes; or nothing. "write-behind" leaves it to the cache of the system,
-            "sync" does not go on before a subchunk is on the device.
+            thread writes (the default); or nothing. "write-behind" leaves it to the cache of the
+            system, "sync" does not go on before a subchunk is on the device.
         batch : bool, default True
             Whether many small arrays go in one message.
-        subchunk : int
+        subchunk : int, optional
             Most bytes of a subchunk: what a server gathers at a time, and the least that is
             read later. By default 4 MiB. [B]
         stack : str, default ""
             Name of one array on disk that takes all arrays, which are equal in shape and type,
             along a new first axis: far fewer files.
+        plan : {"auto"} or plan of `parcast.plan_io`, optional
+            How many of the servers take part, the mesh over which arrays are cut on disk, the
+            largest subchunk and the writer. "auto": those of the least time that the law of array
+            I/O predicts for this very request, with the `costs` of `connect`; the plan is made
+            once for requests of the same arrays. `subchunk` and `writer` stay as given. By
+            default all servers take part, with slabs of rows.
         **storage
             For the store: `dimensions` (names of the dimensions of each array), `coordinates`
             (values for names of dimensions), `attributes`, `fill`, `zstd` (level of compression)
@@ -252,8 +272,8 @@ class Session:
             On every client, and with its number, if one client is at fault; or if a server
             cannot write. The path is as it was before.
         """
-        options = {"writer": writer, "batch": batch, "limit": subchunk, "stack": stack}
-        return self._submit("write", path, arrays, options, storage, wait=wait)
+        asked = _Asked(writer=writer, batch=batch, subchunk=subchunk, stack=stack, plan=plan)
+        return self._submit("write", path, arrays, asked, storage, wait=wait)
 
     def append(
         self,
@@ -261,7 +281,7 @@ class Session:
         arrays: Mapping[str, Distributed],
         *,
         wait: bool = True,
-        writer: Writer = "double-buffer",
+        writer: Writer | None = None,
         batch: bool = True,
         **storage: Any,
     ) -> Written | Handle:
@@ -289,15 +309,15 @@ class Session:
         ParcastError
             As from `write`; and if rows do not fit those that are there.
         """
-        options = {"writer": writer, "batch": batch, "limit": LIMIT, "stack": ""}
-        return self._submit("append", path, arrays, options, storage, wait=wait)
+        asked = _Asked(writer=writer, batch=batch)
+        return self._submit("append", path, arrays, asked, storage, wait=wait)
 
     def _submit(
         self,
         operation: Operation,
         path: str | os.PathLike[str],
         arrays: Mapping[str, Distributed],
-        options: dict[str, Any],
+        asked: "_Asked",
         storage: Mapping[str, Any],
         *,
         wait: bool,
@@ -305,21 +325,25 @@ class Session:
         """Describe what this client holds, and begin a request."""
         client = self._require_client()
         held: list[Held] = []
+        options: dict[str, Any] = {"servers": len(self.servers)}
 
         def check() -> None:
             check_path(path)
             check_storage(storage)
-            options.update(checked_options(options))
+            if asked.stack:
+                check_name(asked.stack)
+            subchunk = checked_subchunk(asked.subchunk)
+            own = asked._replace(subchunk=subchunk, batch=bool(asked.batch))
+            options.update(own.options(self._costs))
             held.extend(held_of(arrays, client.number, len(self.clients)))
 
         refusal = refusal_of(check)
         if not wait:
-            held = [_copied(each) for each in held]
+            held = [copied(each) for each in held]
         named = tuple(
             (name, each.shape, each.dtype.str, boxes_of(each))
             for name, each in zip(arrays if held else (), held, strict=False)
         )
-        options |= {"servers": len(self.servers)}
         described = Described(
             operation, path_text(path), options, named, refusal, storage, meshes_of(arrays)
         )
@@ -377,10 +401,10 @@ class Session:
         def laid_out(stored: Sequence[Stored]) -> list[Held]:
             held = []
             for each in stored:
-                region = _box(box or ((0,) * len(each.shape), each.shape), each.shape)
+                region = box_in(box or ((0,) * len(each.shape), each.shape), each.shape)
                 over = mesh or (len(self.clients), *(1,) * (len(each.shape) - 1))
                 own = checked_block(region.count, over, client.number, len(self.clients), policy)
-                held.append(_room(each, region, own, halo))
+                held.append(room_for(each, region, own, halo))
                 targets[each.name] = held[-1].whole
             return [each.held for each in held]
 
@@ -485,6 +509,7 @@ def connect(
     *,
     servers: int | Sequence[int] = 1,
     dedicated: bool = False,
+    costs: "CostsLike | None" = None,
 ) -> Session:
     """Make some ranks of a program I/O servers, for arrays that the others hold.
 
@@ -505,6 +530,9 @@ def connect(
         How many ranks are servers, spread evenly, or which.
     dedicated : bool, default False
         Whether servers do nothing else; otherwise they are clients too.
+    costs : path, ArrayParameters or Costs, optional
+        Costs of array I/O on this machine, for ``write(..., plan="auto")``: the file that
+        ``parcast calibrate array-io`` writes, for example.
 
     Returns
     -------
@@ -521,7 +549,7 @@ def connect(
     chosen = servers_agreed(ranks, servers, dedicated=dedicated)
     clients = [rank for rank in range(size) if not (dedicated and rank in chosen)]
     own = ranks.Dup() if ranks is not None and size > 1 else None
-    return Session(own, clients=clients, servers=chosen)
+    return Session(own, clients=clients, servers=chosen, costs=costs)
 
 
 def _plain(value: Any) -> Any:
@@ -532,36 +560,30 @@ def _plain(value: Any) -> Any:
         return value
 
 
-def _copied(held: Held) -> Held:
-    """Give what a client holds in memory of its own, so that it may change the original."""
-    parts = tuple(Part(part.start, part.values.copy()) for part in held.parts)
-    return Held(held.shape, held.dtype, parts)
+class _Asked(NamedTuple):
+    """How servers are to carry out a write, where the program says so."""
 
+    writer: Writer | None
+    batch: bool
+    subchunk: int | None = None  # [B]
+    stack: str = ""
+    plan: object = None
 
-class _Room(NamedTuple):
-    """Memory for a block that is read, with its halo."""
+    def options(self, costs: object) -> dict[str, Any]:
+        """Options of the request, which are the same on all clients."""
+        if self.writer not in (None, *WRITERS):
+            raise ParameterError(
+                "writer",
+                must=f"be one of {', '.join(WRITERS)}",
+                got=f"{self.writer!r:.60}",
+                hint="double-buffer is the default.",
+            )
+        wanted = None
+        if self.plan is not None:
+            from parcast.arrays.library.planned import Wanted
 
-    whole: Array
-    held: Held  # what is read into: all of it that lies inside the box
-
-
-def _room(stored: Stored, region: Box, own: Box, halo: int | Sequence[int]) -> _Room:
-    """Make room for a block of a box of an array; its halo is read too, zero outside the box."""
-    around = tuple(map(int, np.broadcast_to(halo, len(own.count))))
-    full = Box(
-        tuple(a - h for a, h in zip(own.start, around, strict=True)),
-        tuple(n + 2 * h for n, h in zip(own.count, around, strict=True)),
-    )
-    whole = np.zeros(full.count, stored.dtype)
-    inner = full & Box((0,) * len(region.count), region.count)
-    values = whole[inner.within(full)]
-    origin = tuple(a + b for a, b in zip(region.start, inner.start, strict=True))
-    parts = (Part(origin, values),) if inner.size and own.size else ()
-    return _Room(whole, Held(stored.shape, whole.dtype, parts))
-
-
-def _box(box: tuple[Sequence[int], Sequence[int]], shape: Point) -> Box:
-    """Give a box of an array; ParameterError if it lies outside."""
-    start, count = (tuple(map(int, x)) for x in box)
-    require_inside(Box(start, count), shape)
-    return Box(start, count)
+            wanted = Wanted.of(self.plan, self.subchunk, self.writer, costs)
+        limit = LIMIT if self.subchunk is None else self.subchunk
+        writer = self.writer or "double-buffer"
+        own = {"writer": writer, "limit": limit, "plan": wanted}
+        return own | {"batch": self.batch, "stack": self.stack}

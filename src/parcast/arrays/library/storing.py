@@ -133,11 +133,12 @@ def _require_known(schema: Schema, known: frozenset[str]) -> None:
 def specs_of(schema: Schema) -> list[ArraySpec]:
     """Specify the arrays of a store that is written."""
     dimensions = schema.storage.get("dimensions", {})
-    specs = []
+    specs, known = [], dict[tuple[int, tuple[str, ...]], ArraySpec]()
     for array in schema.arrays:
-        kind = schema.kinds[array.kind]
-        specs.append(
-            ArraySpec(
+        kind, names = schema.kinds[array.kind], tuple(dimensions.get(array.name, ()))
+        equal = known.get((array.kind, names))
+        if equal is None:
+            equal = known[array.kind, names] = ArraySpec(
                 name=array.name,
                 shape=kind.shape,
                 dtype=kind.dtype,
@@ -145,9 +146,9 @@ def specs_of(schema: Schema) -> list[ArraySpec]:
                 subchunk=kind.inner,
                 zstd=schema.storage.get("zstd"),
                 fill=schema.storage.get("fill", 0),
-                dimensions=tuple(dimensions.get(array.name, ())),
+                dimensions=names,
             )
-        )
+        specs.append(equal.renamed(array.name))
     if not schema.stack:
         return specs
     whole = stacked(specs, name=schema.stack)
@@ -164,8 +165,11 @@ class WritingFiles:
         self._open = ExitStack()
         self._target: ChunkWriter | None = None
 
-    def write(self, array: int, subchunk: Subchunk, values: Array) -> None:
-        """Write a subchunk; those of a storage chunk come in row-major order."""
+    def write(self, array: int, subchunk: Subchunk, values: Array, *, more: bool = False) -> None:
+        """Write a subchunk; those of a storage chunk come in row-major order.
+
+        With `more` its values stay until the next is written.
+        """
         name, index = self._schema.arrays[array].name, subchunk.chunk
         if self._schema.stack:
             name, index = self._schema.stack, (array // self._schema.arrays_a_chunk, *index)
@@ -175,8 +179,9 @@ class WritingFiles:
             self._target = self._open.enter_context(self._writer.chunk(name, index))
             self._chunk = name, index
         assert self._target is not None
-        self._target.write(values)
-        if self._schema.writer == "sync":
+        is_sync = self._schema.writer == "sync"
+        self._target.write(values, more=more and not is_sync)
+        if is_sync:
             self._target.flush()
 
     def flush(self) -> None:
@@ -198,7 +203,7 @@ class NpyFiles:
         self._writer = NpyWriter(part)
         self.flush, self.close = self._writer.flush, self._writer.close
 
-    def write(self, array: int, subchunk: Subchunk, values: Array) -> None:  # noqa: ARG002 - there is one
+    def write(self, array: int, subchunk: Subchunk, values: Array, *, more: bool = False) -> None:  # noqa: ARG002 - there is one
         """Write a subchunk, which has whole rows."""
         self._writer.write(subchunk.start[0], values)
         if self._is_sync:

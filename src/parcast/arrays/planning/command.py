@@ -1,19 +1,17 @@
 """`parcast plan io`: how many I/O servers for the arrays of a program, and which schema."""
 
-import re
 from typing import Any, Final
 
 import click
 
 from parcast.arrays.choices import OBJECTIVES, OPERATIONS, POLICIES, WRITERS
+from parcast.arrays.planning.settings import NAMES as TOOLS
 from parcast.cli.answering import A_FILE, OneOf, Whole, cli_command
 from parcast.cli.failures import ANSWERED, spelled_with
-from parcast.cli.options import Counts, all_option, answer_options, text_option
+from parcast.cli.options import Counts, all_option, answer_options, share, text_option
 from parcast.cli.outputs import Outputs, with_inputs, write_all, write_answer
 from parcast.cli.ranges import parse_counts
 from parcast.cli.reading import read_description
-from parcast.errors import ParameterError
-from parcast.units import quantity
 
 HELP: Final = """Choose I/O servers, and how arrays are distributed over them.
 
@@ -48,23 +46,11 @@ OPTIONS: Final = {  # what Python calls an argument, and what the command line d
     "storage chunk": "--storage",
     "inner chunk": "--inner",
 }
-_PLAIN: Final = re.compile(r"\s*[0-9]*\.?[0-9]+\s*")
-TOOLS: Final = ("romio", "pio", "adios2", "pnetcdf", "ufs", "xios")
 
 
 def server_counts(text: str, option: str) -> Counts:
     """Read a list of numbers of servers."""
     return Counts(text, parse_counts(text, name=option, of="servers"))
-
-
-def share(text: str, option: str) -> float:
-    """Read a share of at least 0: 5% or 0.05."""
-    try:
-        return quantity(float(text) if _PLAIN.fullmatch(text) else text, "fraction", name=option)
-    except ParameterError:
-        raise click.UsageError(
-            f"{option} must be a share of at least 0, got {text!r:.60}. Write for example 5%."
-        ) from None
 
 
 @cli_command(name="io", help=HELP, short_help="I/O servers and distribution of arrays.")
@@ -147,7 +133,7 @@ def share(text: str, option: str) -> float:
 )
 @click.option(
     "--settings",
-    type=OneOf(TOOLS),
+    type=OneOf(list(TOOLS)),
     metavar="NAME",
     help="Print only the lines to paste for romio, pio, adios2, pnetcdf, ufs or xios.",
 )

@@ -11,13 +11,13 @@ import numpy as np
 
 from parcast.arrays.planning.result import Plan, RequestPlan
 from parcast.arrays.planning.sheet import best_of_each, title_of
+from parcast.arrays.simulation.picture import name_bars
 from parcast.arrays.simulation.result import LIMITS, Limit
 from parcast.show.canvas import (
     add_legend,
     entries_of,
     house_style,
     new_figure,
-    plain_axes,
     require_one_panel,
     sources_of,
 )
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 
 HEIGHT: Final = 6.5  # [inch]
 WIDTH: Final = 0.7  # of a bar
-MOST_TICKS: Final = 16
 STYLE: Final[dict[Limit, tuple[str, str]]] = {  # colour and marker
     "file system": (ORANGE, "s"),
     "communication": (BLUE, "o"),
@@ -50,9 +49,7 @@ def figure_of(result: RequestPlan, ax: "Axes | None" = None) -> "Figure":
         _times(above, result, best)
         _parts(below, best)
         for each in (above, below):
-            plain_axes(each)
-            each.grid(visible=False, axis="x")
-            _name_servers(each, best)
+            name_bars(each, [str(plan.servers) for plan in best], "servers")
         figure.suptitle(title_of(result), fontsize="large", parse_math=False)
         notes = [f"Costs: {result.machine}"] if result.machine else []
         add_legend(
@@ -101,12 +98,3 @@ def _parts(ax: "Axes", best: list[Plan]) -> None:
         bottom += height
     ax.set_ylabel("share of the time [%]")
     ax.set_ylim(0, 100)
-
-
-def _name_servers(ax: "Axes", best: list[Plan]) -> None:
-    """Write numbers of servers, not more than fit."""
-    step = -(-len(best) // MOST_TICKS)
-    ax.set_xlim(-0.6, len(best) - 0.4)
-    ax.set_xticks(range(0, len(best), step), labels=[str(x.servers) for x in best[::step]])
-    ax.tick_params(axis="x", length=0)
-    ax.set_xlabel("servers")

@@ -105,7 +105,7 @@ def plan_request(
     as_whole("numbers of servers", len(counts), least=1, hint=HINT)
     evaluated: list[tuple[Plan, RequestSimulation]] = []
     for count in sorted(set(counts)):
-        for mesh in _meshes(count, chunks.shape) if storage is None else ((),):
+        for mesh in fitting_meshes(count, chunks.shape) if storage is None else ((),):
             layout: dict[str, Any] = {"itemsize": itemsize, "servers": count}
             subchunks = (
                 schema_subchunks(chunks.shape, mesh, policy=policy, most=most, **layout)
@@ -165,7 +165,7 @@ def ranked(plans: Sequence[Plan], objective: Objective, within: float) -> list[P
     return chosen + [plan for plan in by_time if first.get(plan.servers) is not plan]
 
 
-def _meshes(count: int, shape: Sequence[int]) -> list[tuple[int, ...]]:
+def fitting_meshes(count: int, shape: Sequence[int]) -> list[tuple[int, ...]]:
     """Meshes that leave no server without a part, or all of them where each does."""
     every = list(meshes(count, len(shape)))
     fitting = [mesh for mesh in every if all(m <= n for m, n in zip(mesh, shape, strict=True))]

@@ -5,6 +5,7 @@ its throughput as it is, with infinitely fast disks and with such a network too,
 its file system as a line.
 """
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 
 HEIGHT: Final = 6.0  # [inch]
 WIDTH: Final = 0.8  # of the bars of a server
+MOST_TICKS: Final = 16
 MEGABYTE: Final = 1e6
 NAMES: Final = {
     "none": ("normal", BLUE),
@@ -45,9 +47,7 @@ def figure_of(result: RequestSimulation, ax: "Axes | None" = None) -> "Figure":
         _times(above, result)
         _throughput(below, result)
         for each in (above, below):
-            plain_axes(each)
-            each.grid(visible=False, axis="x")
-            _name_servers(each, len(result.normal.startup))
+            name_bars(each, [*map(str, range(len(result.normal.startup)))], "server")
         figure.suptitle(title_of(result), fontsize="large", parse_math=False)
     return figure
 
@@ -101,8 +101,12 @@ def _legend_above(ax: "Axes") -> None:
     ax.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=5, fontsize="small", frameon=False)
 
 
-def _name_servers(ax: "Axes", servers: int) -> None:
-    ax.set_xlim(-0.5, servers - 0.5)
-    ax.set_xticks(range(0, servers, max(1, servers // 16)))
+def name_bars(ax: "Axes", names: Sequence[str], label: str) -> None:
+    """Write a name below each of the bars, or not more than fit."""
+    plain_axes(ax)
+    ax.grid(visible=False, axis="x")
+    step = -(-len(names) // MOST_TICKS)
+    ax.set_xlim(-0.6, len(names) - 0.4)
+    ax.set_xticks(range(0, len(names), step), labels=names[::step])
     ax.tick_params(axis="x", length=0)
-    ax.set_xlabel("server")
+    ax.set_xlabel(label)

@@ -175,9 +175,12 @@ class ChunkWriter:
         self._write_out, self._begun = write_out, 0
         self._reporting = reporting
         self._whole = layout.grid.whole(index)
+        self._is_inside = base <= self._whole.start[0] and layout.grid.box(index) == self._whole
         self._inner = layout.inner
         self._entries = np.full((int(np.prod(self._inner.cells)), 2), ABSENT, layout.index_type)
         self._offset = 0
+        self._parts: list[Any] = []  # encoded subchunks that are written with the next
+        self._kept = 0  # length of these [B]
         self._cells = self._inner.indices()
         self._next: tuple[Index, Box] | None = None
         self.is_complete = False
@@ -204,6 +207,9 @@ class ChunkWriter:
 
     def _new_part(self, cell: Index) -> Box:
         """The part of a subchunk that is not there already."""
+        if self._is_inside:
+            inner = zip(cell, self._layout.subchunk, self._whole.start, strict=True)
+            return Box(tuple(i * n + start for i, n, start in inner), self._layout.subchunk)
         box = self._in_array(cell)
         if not box.size or box.start[0] >= self._base:
             return box
@@ -222,8 +228,11 @@ class ChunkWriter:
                 self._put(number, [self._old.encoded(number)])
         self._next = None
 
-    def write(self, block: Any) -> None:
-        """Write the elements of the box that is expected."""
+    def write(self, block: Any, *, more: bool = False) -> None:
+        """Write the elements of the box that is expected.
+
+        With `more` they are written together with those of the next call, and stay until then.
+        """
         if self._next is None:
             raise ParameterError("block", must="be one of the boxes", got="one after the last")
         cell, box = self._next
@@ -233,7 +242,7 @@ class ChunkWriter:
         with self._reporting():
             if box.count != self._layout.subchunk:
                 given = self._filled_up(given, cell, box, number)
-            self._put(number, self._layout.chain.encode(given))
+            self._put(number, self._layout.chain.encode(given), more=more)
             self._advance()
 
     def _check(self, block: "np.ndarray[Any, Any]", box: Box) -> None:
@@ -271,17 +280,28 @@ class ChunkWriter:
         whole[box.within(outer)] = block
         return whole
 
-    def _put(self, number: int, parts: "list[Any]") -> None:
-        """Append an encoded subchunk to the file."""
-        length = durable.write_all(self._file, parts, self._offset)
-        self._entries[number] = self._offset, length
-        self._offset += length
+    def _put(self, number: int, parts: "list[Any]", *, more: bool = False) -> None:
+        """Append an encoded subchunk to the file, and those before it that were kept."""
+        length = sum(map(len, parts))
+        self._entries[number] = self._offset + self._kept, length
+        self._parts += parts
+        self._kept += length
+        if not more:
+            self._write_kept()
+
+    def _write_kept(self) -> None:
+        """Write the subchunks that were kept, in one access."""
+        if not self._parts:
+            return
+        self._offset += durable.write_all(self._file, self._parts, self._offset)
+        self._parts, self._kept = [], 0
         if self._write_out and self._offset - self._begun >= self._write_out:
             durable.start_writing(self._file, self._begun, self._offset - self._begun)
             self._begun = self._offset
 
     def flush(self) -> None:
         """Return when the subchunks that were written are on the device."""
+        self._write_kept()
         os.fsync(self._file)
 
     def finish(self) -> None:
@@ -293,6 +313,7 @@ class ChunkWriter:
                 got=f"no elements of {self._next[1]}",
                 hint="Write every box of chunk.boxes.",
             )
+        self._write_kept()
         body = self._entries.reshape(-1).view(np.uint8).data
         checksum = [crc32c([body])] if self._layout.index_has_checksum else []
         durable.write_all(self._file, [body, *checksum], self._offset)

@@ -16,6 +16,7 @@ Until then, and after an error, the place is what it was before.
 """
 
 import os
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -335,8 +336,8 @@ def _check_target(place: Place, overwrite: bool) -> None:
 def _check_together(specs: Sequence[ArraySpec], attributes: Mapping[str, Any]) -> None:
     """Refuse arrays that cannot lie in one store."""
     names = [spec.name for spec in specs]
-    for name in names:
-        if names.count(name) > 1:
+    for name, count in Counter(names).items():
+        if count > 1:
             raise ParameterError(
                 "arrays",
                 must="have different names",

@@ -13,11 +13,14 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
+from parcast.arrays.store.freeing import wait_until_freed
+
 EXCHANGE: Final = 2  # RENAME_EXCHANGE
 AT_FDCWD: Final = -100
 WRITE: Final = 2  # SYNC_FILE_RANGE_WRITE
 NOT_HERE: Final = {errno.ENOSYS, errno.EINVAL, errno.EOPNOTSUPP, errno.EPERM}
 MANY: Final = 64  # files from which on one flush of the file system takes less than one of each
+MOST_PARTS: Final = 1024  # of one write, on Linux and elsewhere
 REPORTS_SINCE: Final = (5, 8)  # Linux, from which on syncfs reports what could not be written
 
 
@@ -101,12 +104,20 @@ def write_all(file: int, parts: Iterable[bytes | memoryview], offset: int) -> in
     left = [memoryview(part).cast("B") for part in parts if len(part)]
     size = 0
     while left:
-        done = os.pwritev(file, left, offset + size)
+        try:
+            done = os.pwritev(file, left[:MOST_PARTS], offset + size)
+        except OSError as failure:
+            if failure.errno == errno.ENOSPC and wait_until_freed():
+                continue
+            raise
         if not done:
             raise OSError(errno.EIO, "nothing was written")
         size += done
-        while left and done >= len(left[0]):
-            done -= len(left.pop(0))
+        whole = 0
+        while whole < len(left) and done >= len(left[whole]):
+            done -= len(left[whole])
+            whole += 1
+        del left[:whole]
         if left:
             left[0] = left[0][done:]
     return size

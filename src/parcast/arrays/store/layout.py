@@ -6,6 +6,7 @@ it. Chunks that were written without shards are storage chunks of one subchunk.
 
 import json
 from collections.abc import Mapping
+from copy import copy
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
@@ -122,6 +123,13 @@ class ArraySpec:
     def label(self) -> str:
         """What messages call it."""
         return label_of(self.name)
+
+    def renamed(self, name: str) -> "ArraySpec":
+        """Specify an array that is equal but for its name: there may be thousands."""
+        check_name(name)
+        other = copy(self)
+        object.__setattr__(other, "name", name)
+        return other
 
     def document(self) -> dict[str, Any]:
         """Its `zarr.json`."""

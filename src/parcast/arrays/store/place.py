@@ -22,6 +22,7 @@ from typing import ClassVar, Final
 
 from parcast.arrays.store import durable
 from parcast.arrays.store.codecs import UnsupportedError
+from parcast.arrays.store.freeing import freed_later, wait_until_freed
 from parcast.arrays.store.interrupted import Leftover, Owner, progress_of
 from parcast.arrays.store.layout import METADATA, layout_of
 from parcast.arrays.store.messages import (
@@ -309,6 +310,8 @@ def settle(place: Place) -> list[str]:
             done.append("the old store was put back")
     for draft in place.drafts(APPEND):
         _remove_unreached(place, draft)
+    if place.drafts():
+        wait_until_freed()
     for draft in place.drafts():
         remove(draft)
         done.append(f"the draft {draft.name} of an interrupted write was removed")
@@ -370,19 +373,23 @@ def publish(place: Place, draft: Path) -> None:
         durable.flush_folder(folder)
         return
     if not draft.is_dir():
-        os.replace(draft, place.target)
+        with freed_later(place.target):
+            os.replace(draft, place.target)
         durable.flush_folder(folder)
         return
     if durable.exchange(draft, place.target):
-        durable.flush_folder(folder)
-        with suppress(OSError):  # what cannot be removed now, the next writer removes
-            remove(draft)
-        return
-    os.rename(place.target, place.aside)
-    os.rename(draft, place.target)
+        old = draft
+    else:
+        old = place.new_draft()
+        os.rename(place.target, place.aside)
+        os.rename(draft, place.target)
+        os.rename(place.aside, old)
     durable.flush_folder(folder)
-    with suppress(OSError):
-        remove(place.aside)
+    with (
+        suppress(OSError),
+        freed_later(old),
+    ):  # what cannot be removed now, the next writer removes
+        remove(old)
 
 
 @contextmanager

@@ -1,0 +1,286 @@
+"""`plan="auto"`: which servers take part in a write, and how it cuts the arrays on disk.
+
+Numbers of servers, meshes over which arrays are cut into storage chunks, largest subchunks and
+writers are evaluated by the law, with the geometry of the very request. First every number of
+servers gets the mesh of the least time; the best of them are tried with other subchunks and
+writers [D].
+"""
+
+from collections import Counter
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, replace
+from math import prod
+from os import PathLike
+from typing import Any, Final, Self
+
+from parcast.arrays.choices import Writer
+from parcast.arrays.costs import Costs
+from parcast.arrays.geometry import Point
+from parcast.arrays.law import request_time
+from parcast.arrays.library.pricing import arrays_of, options_of
+from parcast.arrays.library.schema import LIMIT, Kind, Schema, layout_for
+from parcast.arrays.library.storing import is_npy
+from parcast.arrays.parameters import ArrayParameters, read_parameters
+from parcast.arrays.planning.plan import fitting_meshes
+from parcast.arrays.planning.result import Plan, RequestPlan
+from parcast.errors import ParameterError
+
+SUBCHUNKS: Final = (LIMIT, LIMIT >> 2, LIMIT << 2)  # [B]
+WRITERS: Final[tuple[Writer, ...]] = ("double-buffer", "write-behind")  # sync is never faster
+MOST_COUNTS: Final = 16  # numbers of servers that are evaluated
+MOST_KINDS: Final = 4  # of arrays, whose meshes are chosen: those with most bytes
+FINALISTS: Final = 3
+NOTICED: Final = 0.01  # of the time: for less a plan is not changed [1]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class WritePlan:
+    """How a write is carried out.
+
+    Attributes
+    ----------
+    servers : int
+        Servers that take part.
+    meshes : tuple of (shape, mesh)
+        For each kind of arrays on disk its shape, and the mesh over which each is cut. Arrays on
+        fewer positions than there are servers are dealt out to these one after the other.
+    subchunk : int
+        Most bytes of a subchunk. [B]
+    writer : {"double-buffer", "write-behind", "sync"}
+        How servers write.
+    time : float or None
+        Predicted time; None if it is unknown. [s]
+    """
+
+    servers: int
+    meshes: tuple[tuple[Point, Point], ...]
+    subchunk: int
+    writer: Writer
+    time: float | None = None
+
+    @property
+    def mesh(self) -> Point:
+        """Mesh over which the largest arrays are cut."""
+        return max(self.meshes, key=lambda each: prod(each[0]))[1]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Wanted:
+    """What a call of `write` says of its plan, the same on all clients."""
+
+    subchunks: tuple[int, ...]  # to choose from, the usual first [B]
+    writers: tuple[Writer, ...]
+    given: tuple[int, Point, float] | None = None  # servers, mesh and time of a plan made before
+    costs: str = ""  # of the connection: the file, if there is one
+
+    def __repr__(self) -> str:
+        """Say it as messages do, all of it: clients are compared by it."""
+        if self.given is None:
+            text = f'"auto"{" by " * bool(self.costs)}{self.costs}'
+        else:
+            count, mesh, time = self.given
+            text = f"{count} servers as {'x'.join(map(str, mesh)) or 'rows'} in {time:.4g} s"
+        sizes = "" if self.subchunks == SUBCHUNKS else f", subchunks of {self.subchunks[0]} B"
+        return text + sizes + ("" if self.writers == WRITERS else f", {self.writers[0]}")
+
+    @classmethod
+    def of(cls, plan: object, subchunk: int | None, writer: Writer | None, costs: Any) -> Self:
+        """Take what was given; a plan leaves nothing to choose."""
+        own = "" if plan != "auto" or not isinstance(costs, str | PathLike) else str(costs)
+        subchunks: tuple[int, ...] = SUBCHUNKS
+        writers = WRITERS
+        best: Plan | None = None
+        if isinstance(plan, RequestPlan):
+            subchunks, writers, best = (plan.buffer,), (plan.options.writer,), plan.best
+        elif isinstance(plan, Plan):
+            subchunks, writers, best = SUBCHUNKS[:1], WRITERS[:1], plan
+        elif plan != "auto":
+            raise ParameterError(
+                "plan",
+                must='be "auto", or a plan of parcast.plan_io',
+                got=f"{plan!r:.60}",
+                hint="Leave it out to use all servers.",
+            )
+        return cls(
+            subchunks=subchunks if subchunk is None else (subchunk,),
+            writers=writers if writer is None else (writer,),
+            given=None if best is None else (best.servers, best.mesh, best.time),
+            costs=own,
+        )
+
+
+def plan_for(schema: Schema, wanted: Wanted, costs: Any, *, servers: int) -> WritePlan:
+    """Choose a plan for a request, or take the one that was given, if it fits."""
+    if wanted.given is None:
+        return plan_write(schema, _known(costs, servers), wanted, servers=servers)
+    count, mesh, time = wanted.given
+    if count > servers:
+        raise ParameterError(
+            "plan",
+            must=f"be for at most the {servers} servers of the connection",
+            got=f"{count} servers",
+            hint=f"Call connect(servers={count}), or plan for fewer.",
+        )
+    if any(len(kind.shape) != len(mesh) for kind in schema.kinds) and mesh:
+        raise ParameterError(
+            "plan",
+            must="be for arrays of the same dimensions",
+            got=f"a mesh of {len(mesh)}, {'x'.join(map(str, mesh))}",
+            hint="Make a plan for these arrays.",
+        )
+    chosen = in_rows(
+        schema, count, subchunk=wanted.subchunks[0], writer=wanted.writers[0], mesh=mesh
+    )
+    return replace(chosen, time=time)
+
+
+def _known(given: Any, servers: int) -> Costs:
+    """Costs that the connection was given; ParameterError without."""
+    if given is None:
+        raise ParameterError(
+            "plan",
+            must="be left out where the connection has no costs of the machine",
+            got='"auto"',
+            hint="Measure them with: parcast calibrate array-io FOLDER -o costs.toml, and call "
+            'connect(costs="costs.toml").',
+        )
+    costs = given
+    if not isinstance(costs, Costs):
+        read = given if isinstance(given, ArrayParameters) else read_parameters(given)
+        costs = read.costs()
+    costs.servers.each(servers)  # which refuses another number of them
+    return costs
+
+
+def plan_write(schema: Schema, costs: Costs, wanted: Wanted, *, servers: int) -> WritePlan:
+    """Choose the plan of the least time.
+
+    Of plans that differ by no more than 1 % it is one of fewest servers, and the most usual.
+    """
+    found = []
+    for count in counts_of(servers):
+        first = in_rows(schema, count, subchunk=wanted.subchunks[0], writer=wanted.writers[0])
+        found.append(_with_best_meshes(schema, costs, first, servers))
+    finalists = sorted(found, key=_time_of)[:FINALISTS]
+    others = [
+        _timed(schema, costs, replace(plan, subchunk=subchunk, writer=writer), servers)
+        for plan in finalists
+        for subchunk in wanted.subchunks
+        for writer in wanted.writers
+        if (subchunk, writer) != (plan.subchunk, plan.writer)
+    ]
+    return _best([*finalists, *others])
+
+
+def in_rows(
+    schema: Schema, servers: int, *, subchunk: int, writer: Writer, mesh: Point = ()
+) -> WritePlan:
+    """Cut arrays over a mesh, or larger ones than a subchunk in slabs of rows."""
+    meshes = []
+    for kind in schema.kinds:
+        shape = (len(schema.arrays), *kind.shape) if schema.stack else kind.shape
+        slabs = servers if schema.stack or _size(kind) > subchunk else 1
+        is_free = mesh and not schema.stack and not is_npy(schema.path)
+        meshes.append((shape, mesh if is_free else (slabs, *(1,) * (len(shape) - 1))))
+    return WritePlan(servers=servers, meshes=tuple(meshes), subchunk=subchunk, writer=writer)
+
+
+def by_plan(schema: Schema, plan: WritePlan, *, servers: int) -> Schema:
+    """Cut the arrays of a request, and give them to servers, as a plan says."""
+    kinds = []
+    for kind, (_, mesh) in zip(schema.kinds, plan.meshes, strict=True):
+        chunk, inner = layout_for(
+            kind.shape,
+            kind.item,
+            mesh=(1,) * len(kind.shape) if schema.stack else mesh,
+            limit=plan.subchunk,
+            whole_rows=is_npy(schema.path),
+        )
+        kinds.append(replace(kind, chunk=chunk, inner=inner))
+    return replace(
+        schema,
+        kinds=tuple(kinds),
+        writer=plan.writer,
+        limit=plan.subchunk,
+        servers=spread(plan.servers, servers),
+        arrays_a_chunk=-(-len(schema.arrays) // plan.servers) if schema.stack else 1,
+    )
+
+
+def key_of(schema: Schema, wanted: Wanted) -> Hashable:
+    """Everything of a request that its plan depends on."""
+    kinds = tuple(
+        (kind.shape, kind.dtype, *(x.tobytes() for x in (*kind.held.boxes, kind.held.client)))
+        for kind in schema.kinds
+    )
+    arrays = tuple(array.kind for array in schema.arrays)
+    rest = is_npy(schema.path), bool(schema.stack), schema.is_batched, wanted
+    return kinds, arrays, rest
+
+
+def counts_of(servers: int) -> list[int]:
+    """Numbers of servers that are evaluated, up to all.
+
+    >>> counts_of(4), len(counts_of(1000)), counts_of(1000)[-1]
+    ([1, 2, 3, 4], 16, 1000)
+    """
+    steps = min(servers, MOST_COUNTS)
+    return [(i + 1) * servers // steps for i in range(steps)]
+
+
+def spread(count: int, servers: int) -> tuple[int, ...]:
+    """So many of the servers, as far apart as possible: nodes then have them in equal numbers.
+
+    >>> spread(3, 8)
+    (0, 2, 5)
+    """
+    return tuple(i * servers // count for i in range(count))
+
+
+def _with_best_meshes(schema: Schema, costs: Costs, plan: WritePlan, servers: int) -> WritePlan:
+    """Choose the meshes of the largest arrays, kind by kind."""
+    numbers = Counter(array.kind for array in schema.arrays)
+    sizes = {k: numbers[k] * _size(kind) for k, kind in enumerate(schema.kinds)}
+    meshes = [mesh for _, mesh in plan.meshes]
+    if not schema.stack and not is_npy(schema.path):
+        for k in sorted(sizes, key=lambda k: -sizes[k])[:MOST_KINDS]:
+            arrays = tuple(array._replace(kind=0) for array in schema.arrays if array.kind == k)
+            alone = replace(schema, arrays=arrays, kinds=(schema.kinds[k],))
+            shape = schema.kinds[k].shape
+            rows = (plan.servers, *(1,) * (len(shape) - 1))
+            every = sorted(fitting_meshes(plan.servers, shape), key=lambda mesh: mesh != rows)
+            if numbers[k] > 1 and plan.servers > 1:
+                every.append((1,) * len(shape))  # each array is on one server
+            tried = [
+                _timed(alone, costs, replace(plan, meshes=((shape, mesh),)), servers)
+                for mesh in every
+            ]
+            best = _best(tried)
+            if len(schema.kinds) == 1:
+                return best
+            meshes[k] = best.mesh
+    shapes = [shape for shape, _ in plan.meshes]
+    chosen = replace(plan, meshes=tuple(zip(shapes, meshes, strict=True)))
+    return _timed(schema, costs, chosen, servers)
+
+
+def _timed(schema: Schema, costs: Costs, plan: WritePlan, servers: int) -> WritePlan:
+    """Predict the time of a plan."""
+    planned = by_plan(schema, plan, servers=servers)
+    options = replace(options_of(planned), contention=True)
+    own = costs.with_servers(planned.servers)
+    return replace(plan, time=request_time(arrays_of(planned, servers), own, options).time)
+
+
+def _size(kind: Kind) -> int:
+    return kind.item * prod(kind.shape)
+
+
+def _best(plans: Sequence[WritePlan]) -> WritePlan:
+    latest = min(map(_time_of, plans)) * (1 + NOTICED)
+    return min((x for x in plans if _time_of(x) <= latest), key=lambda plan: plan.servers)
+
+
+def _time_of(plan: WritePlan) -> float:
+    assert plan.time is not None
+    return plan.time

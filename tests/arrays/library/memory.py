@@ -1,0 +1,74 @@
+"""A parallel program whose dedicated server writes down its peak memory in each request.
+
+Arguments: a folder. Requests come in pairs: one subchunk or unit, then many. The server prints for
+each request its kind and the most memory that was resident meanwhile, in bytes.
+"""
+
+import sys
+from pathlib import Path
+
+import numpy as np
+
+from parcast.arrays.library.distribution import Block
+from parcast.arrays.library.server import Server
+from parcast.arrays.library.session import connect
+
+SUBCHUNK = 1 << 22
+PLANE = (512, 512)  # of float64, half of a subchunk
+COUNT = 32  # subchunks of a large request
+
+
+def peak_of(request):
+    """Work a request off, and print the peak of it alone."""
+    Path("/proc/self/clear_refs").write_text("5")  # the peak is what is resident now
+    yield from original(request[0], request[1])
+    lines = Path("/proc/self/status").read_text().splitlines()
+    peak = next(int(line.split()[1]) for line in lines if line.startswith("VmHWM")) * 1024
+    sys.stdout.write(f"peak {request[1].number} {peak}\n")
+    sys.stdout.flush()
+
+
+original = Server._worked_off
+Server._worked_off = lambda self, request: peak_of((self, request))
+
+
+def requests(io, folder):
+    """Submit requests, small ones before large ones; give what each was."""
+    done = []
+    for mesh, kind in (((1, 1, 2), "columns"), ((2, 1, 1), "rows")):
+        for writer in ("sync", "write-behind", "double-buffer"):
+            for count in (1, COUNT):
+                shape = (2 * count, *PLANE)
+                own = np.zeros([n // m for n, m in zip(shape, mesh, strict=True)])
+                path = folder / f"{kind}-{writer}-{count}"
+                io.write(path, {"u": Block(own, shape, mesh)}, writer=writer, subchunk=SUBCHUNK)
+                done.append(f"write, {kind}, {writer}")
+        for count in (1, COUNT):
+            io.read(folder / f"{kind}-sync-{count}", mesh=mesh)
+            done.append(f"read, {kind}")
+    random = np.random.default_rng(io.client).random((COUNT, *PLANE))  # zstd makes it no shorter
+    for count in (1, COUNT):
+        shape = (2 * count, *PLANE)
+        held = {"u": Block(random[:count], shape, (2, 1, 1))}
+        io.write(folder / f"zstd-{count}", held, zstd=1)
+        done.append("write, zstd")
+    for stack in ("", "all"):
+        for rows in (2, 32):  # 4 MiB in one batch, or in 16
+            small = Block(np.zeros((rows, 128)), (rows, 256), (1, 2))
+            held = {f"u{i}": small for i in range(1024)}
+            io.write(folder / f"small-{stack}-{rows}", held, stack=stack)
+            done.append(f"write, many {stack}")
+    return done
+
+
+def main():
+    with connect(dedicated=True) as io:
+        if io.is_client:
+            done = requests(io, Path(sys.argv[1]))
+            if io.client == 0:
+                sys.stdout.write("".join(f"done {i} {what}\n" for i, what in enumerate(done)))
+    sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    main()

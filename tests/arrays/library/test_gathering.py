@@ -1,0 +1,71 @@
+"""Overlaps are received where they belong, and written from where they lie."""
+
+import numpy as np
+import pytest
+
+from parcast.arrays.library.gathering import Memory, Overlaps
+from parcast.arrays.library.schema import Named, Schema
+from tests.arrays.library.test_schema import kind_of
+
+
+def gatherings(mesh, arrays=1, shape=(8, 6), limit=96, memory=None):
+    kind = kind_of(shape, mesh, servers=1, limit=limit)
+    named = tuple(Named(f"a{i}", 0) for i in range(arrays))
+    schema = Schema("write", "x", named, (kind,), limit=limit * arrays)
+    overlaps = Overlaps(kind, memory)
+    for number, unit in enumerate(schema.units(0, 1)):
+        yield overlaps.gathering(number, unit, is_filled=True)
+
+
+def test_rows_are_received_in_the_subchunk():
+    first, *_ = gatherings((4, 1))
+    assert not first.is_on_its_way
+    for client in (0, 1):
+        room = first.room(client, 48)
+        room[:] = bytes([client + 1]) * 48
+        first.take(client, np.frombuffer(room, np.uint8))
+    assert not first.missing
+    assert np.array_equal(first.buffers[0][0].view(np.uint8)[:, 0], [1, 1, 2, 2])
+
+
+@pytest.mark.parametrize(("client", "size"), [(0, 47), (1, 0)])
+def test_a_message_of_another_length_is_received_elsewhere(client, size):
+    first, *_ = gatherings((4, 1))
+    assert first.room(client, size) is None
+
+
+def test_columns_are_received_elsewhere_and_copied():
+    first, *_ = gatherings((1, 2))
+    assert first.is_on_its_way
+    assert first.room(0, 48) is None
+    for client in (0, 1):
+        first.take(client, np.full(48, client, np.uint8))
+    assert not first.is_on_its_way
+    assert np.array_equal(first.buffers[0][0].view(np.uint8)[0], [0] * 12 + [1] * 12)
+
+
+def test_a_subchunk_of_one_client_is_written_from_where_it_lies():
+    first, *_ = gatherings((1, 1))
+    value = np.arange(96, dtype=np.uint8)
+    first.take(0, value)
+    assert np.shares_memory(first.buffers[0][0], value)
+
+
+@pytest.mark.parametrize("mesh", [(2, 1), (1, 2), (1, 1)])
+def test_equal_arrays_are_copied_at_a_time(mesh):
+    (unit,) = gatherings(mesh, arrays=5, shape=(4, 6))
+    whole = np.arange(120, dtype="<i4").reshape(5, 4, 6)
+    rows, columns = (4 // mesh[0], 6 // mesh[1])
+    for client, (i, j) in enumerate(np.ndindex(*mesh)):
+        own = whole[:, i * rows : (i + 1) * rows, j * columns : (j + 1) * columns]
+        unit.take(client, np.frombuffer(own.tobytes(), np.uint8))
+    assert np.array_equal(np.array([own[0] for own in unit.buffers]), whole)
+
+
+def test_memory_is_used_again():
+    memory = Memory()
+    first, second, *_ = gatherings((4, 1), memory=memory)
+    assert not np.shares_memory(first.memory, second.memory)
+    memory.give_back(first.memory)
+    assert memory.taken(90) is first.memory
+    assert memory.taken(90) is not first.memory

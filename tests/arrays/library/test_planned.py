@@ -1,0 +1,180 @@
+"""Plans of writes: what they choose, that servers keep to them, and what is refused."""
+
+import re
+from dataclasses import replace
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from parcast.arrays.geometry import block_of
+from parcast.arrays.law import request_time
+from parcast.arrays.library.client import Described
+from parcast.arrays.library.distribution import Block
+from parcast.arrays.library.master import laid_out, schema_of
+from parcast.arrays.library.planned import (
+    NOTICED,
+    Wanted,
+    by_plan,
+    counts_of,
+    in_rows,
+    plan_write,
+    spread,
+)
+from parcast.arrays.library.pricing import arrays_of, options_of
+from parcast.arrays.library.schema import LIMIT
+from parcast.arrays.library.session import connect
+from parcast.arrays.parameters import read_costs
+from parcast.arrays.planning.plan import fitting_meshes
+from parcast.arrays.planning.plan_io import plan_io
+from parcast.arrays.store.reading import open_store
+from parcast.errors import ParameterError, RunFailed
+
+HERE = Path(__file__).parent
+COSTS = HERE.parents[2] / "examples" / "arrays" / "sp2_like.toml"
+SP2 = read_costs(COSTS)
+AUTO = Wanted.of("auto", None, None, None)
+
+
+def schema_for(shape, mesh, *, number=1, stack=""):
+    """Schema of a write of equal arrays, as the client master makes it without a plan."""
+    options = {"writer": "double-buffer", "batch": True, "limit": LIMIT, "stack": stack}
+    names = [f"a{i}" for i in range(number)]
+    described = [
+        Described(
+            "write",
+            "x.zarr",
+            options,
+            tuple((name, shape, "<f8", (block_of(shape, mesh, i),)) for name in names),
+        )
+        for i in range(np.prod(mesh))
+    ]
+    return schema_of(described, described[0], laid_out(described[0], servers=4))
+
+
+def with_rates(rates):
+    """Costs whose servers write at these rates [B/s]."""
+    return replace(SP2, servers=replace(SP2.servers, write_rate=np.array(rates)))
+
+
+@pytest.mark.parametrize(
+    ("ranks", "servers", "kind"), [(2, 2, "shared"), (4, 3, "shared"), (5, 3, "dedicated")]
+)
+def test_servers_do_what_the_plan_has_priced(ran, tmp_path, ranks, servers, kind):
+    status, out, err = ran(HERE / "planned_writes.py", servers, kind, COSTS, tmp_path, ranks=ranks)
+    assert (status, out, err) == (0, "", "")
+    clients = ranks - servers * (kind == "dedicated")
+    assert len({(tmp_path / f"plans-{i}").read_text() for i in range(clients)}) == 1
+    for i in range(clients):
+        text = (tmp_path / f"odd-{i}").read_text()
+        assert re.match("All clients must give the same (options|plan): client ", text)
+        assert '"auto"' in text
+    assert not (tmp_path / "odd.zarr").exists()
+
+
+@pytest.mark.parametrize(("number", "mesh"), [(1, (3, 2, 2)), (7, (2, 1, 3))])
+def test_no_mesh_or_number_of_servers_is_noticeably_faster(number, mesh):
+    shape, servers = (60, 32, 40), 6
+    schema = schema_for(shape, mesh, number=number)
+    wanted = replace(AUTO, subchunks=(50_000,), writers=("double-buffer",))
+    plan = plan_write(schema, SP2, wanted, servers=servers)
+    times = {}
+    for count in range(1, servers + 1):
+        for cut in {*fitting_meshes(count, shape), (1, 1, 1)}:
+            rows = in_rows(schema, count, subchunk=50_000, writer="double-buffer", mesh=cut)
+            tried = by_plan(schema, rows, servers=servers)
+            options = replace(options_of(tried), contention=True)
+            times[count, cut] = request_time(arrays_of(tried, servers), SP2, options).time
+    assert times[plan.servers, plan.mesh] == pytest.approx(plan.time)
+    least = min(times.values())
+    assert plan.time <= least * (1 + NOTICED)
+    fewest = min(count for (count, _), time in times.items() if time <= least * (1 + NOTICED))
+    assert plan.servers == fewest
+
+
+def test_subchunks_and_writers_are_those_of_the_least_time_unless_they_are_given():
+    # Finding overlaps takes as long as writing 8 MB: fewer, larger subchunks are better.
+    slow = replace(SP2, servers=replace(SP2.servers, find=np.array(4.0)))
+    schema = schema_for((256, 256, 64), (2, 2, 1))
+    assert plan_write(schema, slow, AUTO, servers=2).subchunk == 4 * LIMIT
+    given = replace(AUTO, subchunks=(LIMIT,), writers=("sync",))
+    plan = plan_write(schema, slow, given, servers=2)
+    assert (plan.subchunk, plan.writer) == (LIMIT, "sync")
+    # The first subchunk is gathered before anything is written: smaller ones are better.
+    plan = plan_write(schema, SP2, AUTO, servers=2)
+    assert (plan.subchunk, plan.writer) == (LIMIT // 4, "double-buffer")
+    # On a disk this slow, all of them take as long.
+    plan = plan_write(schema, with_rates([1e4, 1e4]), AUTO, servers=2)
+    assert (plan.subchunk, plan.writer) == (LIMIT, "double-buffer")
+
+
+def test_a_slow_disk_is_left_out():
+    schema = schema_for((64, 64, 64), (2, 2, 1))
+    assert plan_write(schema, with_rates([2e6, 2e6, 1e4]), AUTO, servers=3).servers == 2
+    assert plan_write(schema, with_rates([2e6, 2e6, 2e6]), AUTO, servers=3).servers == 3
+
+
+@pytest.mark.parametrize(("servers", "count"), [*product([1, 2, 5, 16, 17, 300], [1, 2, 3])])
+def test_servers_that_take_part_are_spread_evenly(servers, count):
+    counts = counts_of(servers)
+    assert counts == sorted(set(counts))
+    assert (counts[-1], len(counts)) == (servers, min(servers, 16))
+    places = spread(min(count, servers), servers)
+    assert places[0] == 0
+    assert len(set(places)) == min(count, servers)
+    assert places[-1] < servers
+
+
+def test_a_plan_made_before_the_job_is_kept_to(tmp_path):
+    values = np.arange(24_000.0).reshape(30, 20, 40)
+    held = {"u": Block(values, values.shape, (1, 1, 1))}
+    planned = plan_io(values.shape, (1, 1, 1), servers=[1], writer="sync", subchunk=16_384)
+    with connect() as io:
+        written = io.write(tmp_path / "u", held, plan=planned)
+        assert (written.plan.writer, written.plan.subchunk) == ("sync", 16_384)
+        assert written.plan.time == planned.best.time
+        again = io.write(tmp_path / "v", held, plan=planned.best, subchunk=8192)
+        assert (again.plan.writer, again.plan.subchunk) == ("double-buffer", 8192)
+        assert io.write(tmp_path / "w", held).plan is None
+        handle = io.write(tmp_path / "x", held, plan=planned, wait=False)
+        assert handle.wait().plan == written.plan
+    with open_store(tmp_path / "u") as store:
+        assert store["u"].subchunk == (2, 20, 40)
+        assert np.array_equal(store["u"].read(), values)
+
+
+def test_what_a_call_wants_is_said_in_words():
+    assert repr(AUTO) == '"auto"'
+    assert repr(Wanted.of("auto", 4096, "sync", "a.toml")) == (
+        '"auto" by a.toml, subchunks of 4096 B, sync'
+    )
+    before = plan_io((64, 64), (2, 2), servers=[4], costs=COSTS)
+    assert repr(Wanted.of(before, None, None, None)) == (
+        f"4 servers as 2x2 in {before.best.time:.4g} s, subchunks of 1048576 B, write-behind"
+    )
+
+
+def refusals(folder):
+    """Costs of a connection, a plan, and what is said of them."""
+    eight = plan_io((16, 16), (1, 1), servers=[8])
+    flat = plan_io((256,), (1,), servers=[1])
+    yield None, "auto", "left out where the connection has no costs of the machine"
+    yield None, "auto", r"parcast calibrate array-io FOLDER -o costs.toml"
+    yield folder / "none.toml", "auto", "none.toml: 1 problem"
+    yield HERE / "test_planned.py", "auto", "test_planned.py"
+    yield with_rates([1e6, 1e6]), "auto", "one for each of the 1 servers, got 2"
+    yield COSTS, "best", "plan must be \"auto\", or a plan of parcast.plan_io, got 'best'"
+    yield COSTS, eight, r"for at most the 1 servers of the connection, got 8 servers"
+    yield COSTS, flat, "for arrays of the same dimensions, got a mesh of 1, 1"
+
+
+def test_what_is_no_plan_is_refused_and_the_session_goes_on(tmp_path):
+    held = {"u": Block(np.ones((16, 16)), (16, 16), (1, 1))}
+    for costs, plan, words in refusals(tmp_path):
+        with connect(costs=costs) as io:
+            with pytest.raises((ParameterError, RunFailed, ValueError), match=words):
+                io.write(tmp_path / "u", held, plan=plan)
+            assert not (tmp_path / "u").exists()
+            io.write(tmp_path / "u", held)
+            (tmp_path / "u").rename(tmp_path / f"done-{words[:9]}-{len(list(tmp_path.iterdir()))}")
