@@ -135,6 +135,8 @@ OF_ONE = """
 import sys
 import numpy as np
 from parcast.arrays import Block, connect
+from parcast.arrays.library import session
+session.PATIENCE = 30.0  # however busy this machine is
 kind = sys.argv[1]
 with connect(servers=[2], dedicated=True) as io:
     if kind == "write on a server" and io.is_server:
