@@ -1,4 +1,4 @@
-"""Memory of a client: for what it reads, and for what it goes on to change while it is written."""
+"""Memory of a client: for what it reads, and copies of what it writes meanwhile."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
