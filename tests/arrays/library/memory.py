@@ -29,7 +29,6 @@ def peak_of(request):
 
 
 original = Server._worked_off
-Server._worked_off = lambda self, request: peak_of((self, request))
 
 
 def requests(io, folder):
@@ -62,6 +61,7 @@ def requests(io, folder):
 
 
 def main():
+    Server._worked_off = lambda self, request: peak_of((self, request))
     with connect(dedicated=True) as io:
         if io.is_client:
             done = requests(io, Path(sys.argv[1]))

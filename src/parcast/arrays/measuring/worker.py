@@ -16,9 +16,9 @@ from typing import Any, Final
 
 from mpi4py import MPI
 
+from parcast.arrays.library.checking import server_ranks
 from parcast.arrays.library.disk import disk_for
 from parcast.arrays.library.endpoint import Endpoint
-from parcast.arrays.library.session import server_ranks
 from parcast.arrays.measuring.disk_costs import (
     ENOUGH,
     LEAST_ROUNDS,
