@@ -23,6 +23,7 @@ from tests.conftest import ROOT
 
 SP2 = read_costs(ROOT / "examples" / "arrays" / "sp2_like.toml")
 WRITERS = ("sync", "write-behind", "double-buffer")
+DOUBLE = Options(writer="double-buffer")
 few = settings(max_examples=40)  # each builds several tables
 
 
@@ -643,3 +644,30 @@ def test_what_a_rank_exchanges_with_itself_passes_no_link():
         gained = times[0].assembly[0] - times[1].assembly[0]
         assert gained >= size / 40e6 * (1 - 1e-9)
         assert times[1].messages.tolist() == times[0].messages.tolist()
+
+
+def test_exchanging_and_writing_at_a_time_disturb_each_other():
+    """Four equal subchunks: the part of the shorter stage is added where both work."""
+    chunks = mesh_chunks((4, 8), (2, 1))
+    table = overlaps(chunks, schema_subchunks((4, 8), (1, 1), itemsize=8, most=64))
+    fast = {"through_cache": True, "write_rate": 1e9, "cache_rate": 1e5, "partition": 128}
+    alone, both = (
+        request_time(table, with_servers(SP2, interference=x, **fast), DOUBLE) for x in (0.0, 0.5)
+    )
+    exchange, copied = alone.assembly[0] / 4, 64 / 1e5
+    added = 3 * 0.5 * min(exchange, copied)
+    assert both.intermediate[0] - alone.intermediate[0] == pytest.approx(added)
+
+
+def test_a_server_that_asks_ahead_waits_for_its_first_subchunk_alone():
+    chunks = mesh_chunks((8, 8), (4, 1))
+    table = overlaps(chunks, schema_subchunks((8, 8), (1, 1), itemsize=8, most=128))
+    base = with_servers(SP2, through_cache=True, write_rate=1e9, cache_rate=1e9)
+    slow = Costs(
+        clients=replace(base.clients, decode=1e-2), servers=base.servers, protocol=base.protocol
+    )
+    waits = request_time(table, slow, DOUBLE)
+    ahead = request_time(table, with_servers(slow, asks_ahead=True), DOUBLE)
+    in_turn = request_time(table, with_servers(slow, asks_ahead=True), Options(writer="sync"))
+    assert waits.delay[0] == pytest.approx(4 * ahead.delay[0])
+    assert in_turn.delay[0] == waits.delay[0]

@@ -388,7 +388,7 @@ def _of_files(observed: Observed) -> Iterator[Figure]:
         yield figure_of("turn.read_rate", "rate", how, of.read_rate_in_turn(messages))
     how = f"draft and commit of {SEVERAL} small arrays"
     yield figure_of("servers.metadata", "time", how, of.metadata)
-    how = f"{SEVERAL} small arrays, from the file cache"
+    how = f"{SEVERAL} small arrays"
     yield figure_of("read.open_file", "time", how, of.reading("read", 1))
     yield figure_of("read.metadata", "time", how, of.reading("catalogue", observed.servers))
     yield figure_of("read.synchronise", "time", "opening a store twice", of.open_store)

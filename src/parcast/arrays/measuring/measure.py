@@ -14,7 +14,7 @@ from parcast.arrays.measuring.request import Request
 from parcast.arrays.measuring.result import MeasuredCosts
 from parcast.errors import as_whole
 from parcast.mpi.find import available_cores, find_mpi
-from parcast.testbed.testbed import in_words, testbed_here
+from parcast.testbed.testbed import in_words, short_name, testbed_here
 
 ROUNDS: Final = 7  # of every measurement, after one that is discarded
 QUICK: Final = 3
@@ -64,14 +64,14 @@ def measure_costs(
     testbed, mpi = testbed_here(), find_mpi()
     cores = len(available_cores())
     return MeasuredCosts(
-        name=name or platform.node(),
+        name=name or (platform.node() if testbed is None else short_name(testbed)),
         clients=clients,
         servers=servers,
         folder=os.path.abspath(folder),
         figures=figures,
         cores=cores,
         mpi=f"{mpi.vendor} {mpi.version}".strip(),
-        place="" if testbed is None else in_words(testbed),
+        place="" if testbed is None else in_words(testbed).rstrip("."),
         date=date.today().isoformat(),
         seconds=time.monotonic() - began,
         load=load,
