@@ -37,6 +37,7 @@ GROUPS: Final = {  # what the help calls a group of commands; each name and its 
     "Tools": {
         "import": "parcast.cli.commands.import_files:command",
         "testbed": "parcast.cli.commands.testbed:command",
+        "arrays": "parcast.arrays.groups:arrays",
     },
 }
 COMMANDS: Final = {name: place for group in GROUPS.values() for name, place in group.items()}

@@ -2,6 +2,9 @@
 
 import json
 import os
+import subprocess
+import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -24,6 +27,7 @@ from tests.arrays.store.made import (
     specs,
     write_store,
 )
+from tests.conftest import ROOT
 
 pytest.importorskip("google_crc32c", reason="the extra arrays is not installed")
 
@@ -175,11 +179,31 @@ def test_a_store_that_is_replaced_while_it_is_read_stays_what_it_was(tmp_path):
 def test_a_second_writer_is_refused_while_the_first_is_there(tmp_path):
     path = tmp_path / "s.zarr"
     spec = ArraySpec(name="u", shape=(3,), dtype="f8")
-    with Draft.create(path, [spec]), pytest.raises(RunFailed) as caught:
-        Draft.create(path, [spec])
+    code = (
+        "import sys\n"
+        "from tests.arrays.store.made import write_store\n"
+        "import numpy as np\n"
+        "write_store(sys.argv[1], {'u': np.zeros(3)})\n"
+    )
+    with Draft.create(path, [spec]):
+        with pytest.raises(RunFailed) as caught:
+            Draft.create(path, [spec])
+        other = subprocess.run(
+            [sys.executable, "-c", code, path],
+            capture_output=True,
+            text=True,
+            check=False,
+            cwd=ROOT,
+            env=os.environ | {"PYTHONPATH": os.pathsep.join([str(ROOT / "src"), str(ROOT)])},
+        )
     assert str(caught.value) == (
-        f"{path} cannot be written now: process {os.getpid()} on {os.uname().nodename} is "
-        "writing it. Wait for it to end, or choose another place."
+        f"{path} cannot be written now: a request of this program is writing it. "
+        "Call wait() on its handle first."
+    )
+    program = Path(sys.argv[0]).name
+    assert other.stderr.splitlines()[-1].endswith(
+        f"{path} cannot be written now: process {os.getpid()} ({program}) on "
+        f"{os.uname().nodename} is writing it. Wait for it to end, or choose another place."
     )
     assert not any(tmp_path.iterdir())
 

@@ -3,6 +3,10 @@
 import json
 import os
 import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,11 +16,13 @@ from hypothesis import strategies as st
 from parcast.arrays.geometry import Box
 from parcast.arrays.store.draft import Draft
 from parcast.arrays.store.layout import ArraySpec
+from parcast.arrays.store.npy import NpyDraft
 from parcast.arrays.store.place import Place, sweep
 from parcast.arrays.store.reading import open_store
 from parcast.arrays.store.verify import verify
 from parcast.errors import FileProblems, ParameterError
 from tests.arrays.store.made import write_store
+from tests.conftest import ROOT
 
 pytest.importorskip("google_crc32c", reason="the extra arrays is not installed")
 
@@ -77,6 +83,8 @@ def test_any_flipped_byte_is_found_and_nothing_else_is_lost(path, where, file):
     place.write_bytes(before)
     assert result.status == "damaged"
     (fault,) = result.faults
+    assert fault.span.byte == where % len(before)
+    assert fault.span.bits == 0x10
     assert fault.file == f"s.zarr/{file}"
     assert (fault.array, fault.chunk) == (file[0], tuple(map(int, file[4:].split("/"))))
     assert fault.kind in ("damaged chunk", "damaged subchunk")
@@ -87,6 +95,10 @@ def test_a_flipped_byte_names_its_subchunk_and_the_rest_can_be_read(path):
     result = verify("s.zarr")
     (fault,) = result.faults
     assert (fault.kind, fault.subchunk) == ("damaged subchunk", (1, 1))
+    assert (fault.span.offset, fault.span.length, fault.span.byte) == (156, 52, 161)
+    assert "in bytes 156 to 207; if one byte was changed, byte 161 in its bits 0x10" in str(
+        fault.message
+    )
     assert result.lost == {"u": (Box((10, 3), (2, 3)),)}
     with open_store("s.zarr") as store:
         kept = np.concatenate([store["u"].read((0, 0), (10, 6)), store["u"].read((12, 0))])
@@ -96,8 +108,8 @@ def test_a_flipped_byte_names_its_subchunk_and_the_rest_can_be_read(path):
             store["u"].read((11, 3), (1, 1))
     assert str(caught.value) == (
         "s.zarr/u/c/1/0: 1 problem\n  file  has other bytes than were written: its checksum "
-        "differs (array u, chunk 1.0, elements [8:16, 0:6]). Check the store with verify; boxes "
-        "that do not touch it can be read."
+        "differs (array u, chunk 1.0, elements [8:16, 0:6]). Check the store: parcast arrays "
+        "verify. Boxes without it can be read, and everything else with lost=VALUE in its place."
     )
 
 
@@ -130,6 +142,129 @@ def test_each_damage_is_named(path, harm, kind, file, lost):
     assert (fault.kind, fault.file, fault.lost) == (kind, f"s.zarr/{file}", lost)
     assert result.status == "damaged"
     assert kind in str(result) or fault.message in str(result)
+
+
+def test_what_is_damaged_can_be_replaced_by_a_value_and_all_else_is_read(path):
+    flip(path / "u/c/1/0", (2 * 3 * 8 + 4) * 3 + 5)
+    (path / "u/c/2/0").unlink()
+    os.truncate(path / "v/c/0", 20)
+    expected = U.copy()
+    for fault in verify("s.zarr").faults:
+        if fault.array == "u":
+            expected[fault.lost.within(Box((0, 0), U.shape))] = -1
+    with open_store("s.zarr") as store:
+        assert (store["u"].read(lost=-1) == expected).all()
+        part = store["u"].read((7, 2), (9, 3), lost=np.nan)
+        assert np.isnan(part).sum() == 2 * 2
+        assert (store["v"].read(lost=7) == 7).all()
+        assert (store["u"].read((0, 0), (10, 6)) == U[:10]).all()
+        with pytest.raises(ParameterError, match="lost must be a value of int32, got nan"):
+            store["v"].read(lost=np.nan)
+
+
+@pytest.mark.parametrize("there", range(6))
+def test_the_beginning_of_a_truncated_chunk_can_be_read(path, there):
+    os.truncate(path / "u/c/0/0", there * 52 + 7)
+    (fault,) = verify("s.zarr").faults
+    assert fault.kind == "truncated chunk"
+    assert fault.message == f"is cut off: it must have at least 548 bytes, got {there * 52 + 7}."
+    rows = there // 2 * 2
+    assert fault.lost == Box((rows, 0), (8 - rows, 6))
+    with open_store("s.zarr") as store:
+        assert (store["u"].read((0, 0), (rows, 6)) == U[:rows]).all()
+        read = store["u"].read(lost=0)
+        assert (read[8:] == U[8:]).all()
+        assert ((read[:8] == 0) | (read[:8] == U[:8])).all()
+        assert (read[:8] != 0).sum() == there * 6 - (there > 0)  # U[0, 0] is 0
+        with pytest.raises(FileProblems, match="is cut off"):
+            store["u"].read((6, 3), (1, 1))
+
+
+def test_a_chunk_whose_index_alone_is_damaged_can_be_read(path):
+    flip(path / "u/c/0/0", 8 * 52 + 3)
+    (fault,) = verify("s.zarr").faults
+    assert (fault.kind, fault.lost, fault.span.byte) == ("damaged chunk", None, 8 * 52 + 3)
+    assert verify("s.zarr").status == "damaged"
+    with open_store("s.zarr") as store:
+        assert (store["u"].read() == U).all()
+
+
+KILLED = """
+import os, signal, sys
+import numpy as np
+from parcast.arrays.store.draft import Draft
+from parcast.arrays.store.layout import ArraySpec
+from parcast.arrays.store.npy import NpyDraft, NpyWriter
+from parcast.arrays.store.writing import Writer
+kind, path = sys.argv[1:]
+if kind == "npy":
+    draft = NpyDraft.create(path, (4, 1000), "f8")
+    NpyWriter(draft.part).write(0, np.ones((1, 1000)))
+else:
+    spec = ArraySpec(name="u", shape=(8,), dtype="f8", chunk=(2,), dimensions=("t",))
+    draft = Draft.append(path, 6) if kind == "append" else Draft.create(path, [spec])
+    writer = Writer(draft.part)
+    for index in [*draft.part.chunks("u")][:2]:
+        with writer.chunk("u", index) as chunk:
+            for box in chunk.boxes:
+                chunk.write(np.ones(box.count))
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def killed(tmp_path, kind, path):
+    """Write in a process that is killed; give its number."""
+    program = tmp_path / "simulate.py"
+    program.write_text(KILLED)
+    with subprocess.Popen(
+        [sys.executable, program, kind, path], env=os.environ | {"PYTHONPATH": str(ROOT / "src")}
+    ) as process:
+        process.wait()
+    assert process.returncode == -9
+    return process.pid
+
+
+@pytest.mark.parametrize(
+    ("kind", "said"),
+    [
+        ("write", "2 of 4 chunks complete"),
+        ("append", "2 of 3 chunks complete"),
+        ("npy", " written"),
+    ],
+)
+def test_an_interrupted_write_is_told_with_its_process_its_time_and_how_far_it_was(
+    tmp_path, kind, said
+):
+    path = tmp_path / ("u.npy" if kind == "npy" else "u.zarr")
+    if kind == "append":
+        write_store(path, {"u": np.zeros(2)}, chunk=(2,), dimensions=("t",))
+    before = time.time()
+    pid = killed(tmp_path, kind, path)
+    result = verify(path)
+    (left,) = result.left
+    assert (left.owner.pid, left.owner.program) == (pid, "simulate.py")
+    assert left.owner.host == os.uname().nodename
+    assert before - 1 <= left.owner.begun <= left.last + 1 <= time.time() + 1
+    history = f"by process {pid} (simulate.py) on {os.uname().nodename}, last written 20"
+    assert history in left.message
+    assert said in left.message
+    assert left.message.endswith("The next write to this place removes it.")
+    assert (result.is_there, result.is_sound) == (kind == "append",) * 2
+    row = json.loads(json.dumps(result.to_document()))["interrupted"][0]
+    assert (row["pid"], row["kind"]) == (pid, "stale draft")
+    with Draft.create(tmp_path / "w.zarr", [ArraySpec(name="u", shape=(2,), dtype="f8")]) as other:
+        assert other.cleared == ()
+    assert len(Place.of(path).drafts()) == 1  # a write to another place leaves it
+    if kind == "npy":
+        with NpyDraft.create(path, (2,), "f8") as draft:
+            (cleared,) = draft.cleared
+    else:
+        spec = ArraySpec(name="u", shape=(2,), dtype="f8")
+        with Draft.create(path, [spec], overwrite=True) as draft:
+            (cleared,) = draft.cleared
+    assert said in cleared.cleared
+    assert cleared.cleared.endswith(f"Its draft {left.path.name} was removed.")
+    assert not Place.of(path).drafts()
 
 
 def test_a_subchunk_that_is_missing_from_its_index_is_found(path):
@@ -202,7 +337,7 @@ def test_a_store_that_was_moved_aside_is_told_and_put_back_when_it_is_opened(pat
     path.rename(path.parent / ".s.zarr.parcast-old")
     (fault,) = verify("s.zarr").faults
     assert fault.kind == "interrupted commit"
-    assert "Opening it, or sweep, puts it back." in fault.message
+    assert "Opening it with parcast, or the next write, puts it back." in fault.message
     with open_store("s.zarr") as store:
         assert (store["u"].read() == U).all()
     assert verify("s.zarr").status == "whole"
@@ -214,7 +349,8 @@ def test_the_draft_of_a_live_writer_is_no_fault_and_is_not_swept():
     with Draft.create("s.zarr", [spec], overwrite=True) as draft:
         result = verify("s.zarr")
         assert result.status == "whole"
-        assert result.writer == f"process {os.getpid()} on {os.uname().nodename}"
+        program = Path(sys.argv[0]).name
+        assert result.writer == f"process {os.getpid()} ({program}) on {os.uname().nodename}"
         with pytest.raises(Exception, match="is writing it"):
             sweep("s.zarr")
         assert draft.part.folder.is_dir()
@@ -236,6 +372,9 @@ def test_the_document_has_a_row_for_each_fault(path, tmp_path):
             "lost_count": "4.6",
             "file": "s.zarr/u/c/2/0",
             "message": "is missing.",
+            "offset_B": None,
+            "length_B": None,
+            "flipped_byte_B": None,
         }
     ]
     result.save(tmp_path / "faults.csv")
@@ -244,7 +383,7 @@ def test_the_document_has_a_row_for_each_fault(path, tmp_path):
 
 
 def test_what_is_not_there_is_refused(tmp_path):
-    with pytest.raises(ParameterError, match="path must exist"):
+    with pytest.raises(FileProblems, match=r"must exist\. Check the path"):
         verify(tmp_path / "none.zarr")
     (tmp_path / "empty").mkdir()
     with pytest.raises(FileProblems, match=r"got a folder without zarr\.json"):

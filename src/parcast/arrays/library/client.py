@@ -30,6 +30,7 @@ class Described:
     arrays: tuple[tuple[str, Point, str, Boxes], ...] = ()  # name, shape, dtype, and what it holds
     refusal: ParcastError | None = None  # of this client
     storage: Mapping[str, Any] = field(default_factory=dict)  # of client 0: for the files alone
+    meshes: tuple[Point, ...] = ()  # of each array; () where it is given in boxes
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +58,7 @@ class Job:
     has_ended: bool = False
     failure: ParcastError | None = None
     spent: tuple[Spent, ...] = ()
+    cleared: tuple[str, ...] = ()  # what an interrupted write had left, and what was done with it
     plan: "WritePlan | None" = None
 
     @property
@@ -76,6 +78,11 @@ class Client:
     has_quit: bool = False
     failure: ParcastError | None = None  # that ended all requests
     _count: int = 0
+
+    @property
+    def is_idle(self) -> bool:
+        """It only answers: requests end when all leave."""
+        return True
 
     def __post_init__(self) -> None:
         """Have what is read arrive where it belongs."""
@@ -99,6 +106,8 @@ class Client:
     def hear(self, source: int, kind: str, facts: tuple[Any, ...], value: Any) -> bool:
         """Take a message; tell whether it was for a client."""
         match kind:
+            case "want" | "give" | "opened" | "end" if self.has_quit:
+                pass  # of a request that has failed
             case "want":
                 self._send(source, *facts)
             case "give":
@@ -187,10 +196,14 @@ class Client:
         number: int,
         failure: ParcastError | None,
         spent: tuple[Spent, ...],
+        cleared: tuple[str, ...] = (),
         plan: "WritePlan | None" = None,
     ) -> None:
-        job = self.jobs[number]
-        job.has_ended, job.failure, job.spent, job.plan = True, failure, spent, plan
+        job = self.jobs.get(number)
+        if job is None:
+            return  # this client takes no part in it
+        job.has_ended, job.failure, job.spent = True, failure, spent
+        job.cleared, job.plan = cleared, plan
         self._forget(job)
 
     def _forget(self, job: Job) -> None:

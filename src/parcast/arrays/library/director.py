@@ -1,6 +1,7 @@
 """The server master: it begins a store, has all servers work on it, and puts it in its place."""
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,6 +17,7 @@ class Directed:
     """A request that servers work on."""
 
     schema: Schema
+    cleared: tuple[str, ...] = ()  # what an interrupted write had left there
     spent: list[Spent] = field(default_factory=list)
     failure: ParcastError | None = None
 
@@ -29,6 +31,12 @@ class Director:
     servers: Sequence[int]  # rank of each server
     drafts: Drafts = field(default_factory=Drafts)
     requests: dict[int, Directed] = field(default_factory=dict)
+    has_quit: bool = False
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether no draft waits for its servers."""
+        return not self.requests
 
     def hear(self, source: int, kind: str, facts: tuple[Any, ...], value: Any) -> bool:  # noqa: ARG002 - a role
         """Take a message; tell whether it was for the server master."""
@@ -37,6 +45,9 @@ class Director:
                 self._begin(*facts)
             case "finished":
                 self._finished(*facts)
+            case "quit":
+                self.has_quit = True  # servers give up what they have begun, and say so
+                return False
             case _:
                 return False
         return True
@@ -48,11 +59,11 @@ class Director:
     def _begin(self, number: int, schema: Schema) -> None:
         """Begin a request, and forward its schema to one server after the other."""
         try:
-            draft = self.drafts.begin(schema)
+            draft, cleared = self.drafts.begin(schema)
         except Exception as error:
             self._tell(number, _refusal(schema, error), [])
             return
-        self.requests[number] = Directed(schema)
+        self.requests[number] = Directed(schema, cleared)
         for rank in self._taking(schema):
             self.endpoint.send(rank, "work", number, schema, draft)
 
@@ -72,15 +83,30 @@ class Director:
             ends(request.schema)
         except Exception as error:
             request.failure = request.failure or _refusal(request.schema, error)
-        self._tell(number, request.failure, request.spent)
+        self._tell(number, request.failure, request.spent, request.cleared)
 
     def _taking(self, schema: Schema) -> list[int]:
         """Ranks of the servers that take part in a request."""
         return [self.servers[i] for i in schema.servers or range(len(self.servers))]
 
-    def _tell(self, number: int, failure: ParcastError | None, spent: Sequence[Spent]) -> None:
-        in_order = tuple(sorted(spent, key=lambda each: each.server))
-        self.endpoint.send(self.client_master, "done", number, failure, in_order)
+    def _tell(
+        self,
+        number: int,
+        failure: ParcastError | None,
+        spent: Sequence[Spent],
+        cleared: tuple[str, ...] = (),
+    ) -> None:
+        """Tell the client master how a request has ended, unless all clients have given up."""
+        if not self.has_quit:
+            in_order = tuple(sorted(spent, key=lambda each: each.server))
+            self.endpoint.send(self.client_master, "done", number, failure, in_order, cleared)
+
+    def abandon(self) -> None:
+        """Remove what was begun, as this rank answers no server any more."""
+        for request in self.requests.values():
+            with suppress(Exception):  # what is left is stale, and the next write removes it
+                self.drafts.discard(request.schema)
+        self.requests.clear()
 
 
 def _refusal(schema: Schema, error: Exception) -> ParcastError:

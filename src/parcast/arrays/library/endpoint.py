@@ -6,11 +6,13 @@ while it waits for a request, and by another thread while it does not; MPI is us
 at a time.
 """
 
+import math
 import threading
 import time
 from collections.abc import Callable
 from typing import Any, Final, Protocol, TypeAlias
 
+from parcast.errors import ParcastError
 from parcast.mpi.messages import Channel
 
 SHORTEST_REST: Final = 2e-5  # of a rank that waits [s]
@@ -24,6 +26,10 @@ Room: TypeAlias = Callable[[tuple[Any, ...], int], memoryview | None]
 
 class Role(Protocol):
     """What a rank does in requests."""
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether it waits for nothing and has nothing to do."""
 
     def hear(self, source: int, kind: str, facts: tuple[Any, ...], value: Any) -> bool:
         """Take a message; tell whether it was for this role."""
@@ -42,6 +48,8 @@ class Endpoint:
         self.rooms: dict[str, Room] = {}  # for the values of messages, by their kind
         self.lock = threading.RLock()
         self.crash: BaseException | None = None  # of the loop: this rank answers nobody any more
+        self.has_quit = False  # the client master has let all ranks leave
+        self.failure: ParcastError | None = None  # why, where that was before their end
         self._woken = threading.Event()
         self._is_wanted = threading.Event()  # by a request that nobody waits for
         self._is_over = False
@@ -70,6 +78,8 @@ class Endpoint:
                 messages = self.channel.poll()
                 for message in messages:
                     kind, *facts = message.content
+                    if kind == "quit":
+                        self.has_quit, self.failure = True, facts[0]
                     for role in self.roles:
                         if role.hear(message.source, kind, tuple(facts), message.value):
                             break
@@ -79,15 +89,24 @@ class Endpoint:
                 raise
             return bool(messages) or any(is_busy)
 
-    def turn_until(self, is_done: Callable[[], bool]) -> None:
-        """Turn the loop until something has happened."""
-        rest = SHORTEST_REST
+    @property
+    def is_idle(self) -> bool:
+        """Whether no role has anything to do, and everything that was sent has left."""
+        with self.lock:
+            return all(role.is_idle for role in self.roles) and self.channel.drain()
+
+    def turn_until(self, is_done: Callable[[], bool], limit: float = math.inf) -> bool:
+        """Turn the loop until something has happened; False where a limit [s] is reached."""
+        rest, end = SHORTEST_REST, time.monotonic() + limit
         while not is_done():
             if self.turn():
                 rest = SHORTEST_REST
+            elif time.monotonic() > end:
+                return False
             else:
                 self._rest(rest)
                 rest = min(1.5 * rest, LONGEST_REST)
+        return True
 
     def wake(self) -> None:
         """Have the loop turned at once, as there is something that is no message."""
@@ -122,11 +141,9 @@ class Endpoint:
             if not is_busy:
                 self._rest(SELDOM)
 
-    def close(self) -> None:
-        """End the other thread, and let everything leave that was sent."""
+    def end_thread(self) -> None:
+        """End the other thread."""
         self._is_over = True
         self._is_wanted.set()
         if self._thread is not None:
             self._thread.join()
-        while not self.channel.drain():
-            time.sleep(SHORTEST_REST)

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -17,6 +17,8 @@ from parcast.errors import ParcastError, RunFailed
 if TYPE_CHECKING:
     from parcast.arrays.library.planned import Wanted, WritePlan
 
+CALLED: Final = {"limit": "subchunk", "names": "names of arrays"}  # options, as users do
+
 
 @dataclass
 class Master:
@@ -27,14 +29,21 @@ class Master:
     servers: Sequence[int]  # rank of each server
     described: dict[int, dict[int, Described]] = field(default_factory=dict)
     opened: dict[int, tuple[Described, list[Stored]]] = field(default_factory=dict)  # reads
-    leaving: set[int] = field(default_factory=set)  # clients that have closed
+    leaving: set[str] = field(default_factory=set)  # clients that have closed
     costs: Any = None  # of the machine, for plans: what `connect` was given
     plans: dict[int, "WritePlan"] = field(default_factory=dict)  # of requests under way
     known: dict[Hashable, "WritePlan"] = field(default_factory=dict)  # by what they depend on
 
+    @property
+    def is_idle(self) -> bool:
+        """It only answers."""
+        return True
+
     def hear(self, source: int, kind: str, facts: tuple[Any, ...], value: Any) -> bool:  # noqa: ARG002 - a role
         """Take a message; tell whether it was for the client master."""
         match kind:
+            case "describe" | "done" | "close" if self.endpoint.has_quit:
+                pass  # nobody waits for an answer any more
             case "describe":
                 self._describe(*facts)
             case "done":
@@ -54,12 +63,13 @@ class Master:
         all_of_them = self.described.setdefault(number, {})
         all_of_them[client] = described
         if len(all_of_them) < len(self.clients):
+            self._refuse_incomplete()
             return
         del self.described[number]
         try:
             self._go_on(number, [all_of_them[i] for i in range(len(self.clients))])
-        except ParcastError as refusal:
-            self._tell(number, refusal, ())
+        except Exception as error:
+            self._tell(number, _refusal(all_of_them[0].path, error), ())
 
     def _go_on(self, number: int, described: Sequence[Described]) -> None:
         """Send the schema to the server master, or have clients lay out what they read."""
@@ -92,20 +102,43 @@ class Master:
         self.plans[number] = self.known[key]
         return planned.by_plan(schema, self.known[key], servers=servers)
 
-    def _tell(self, number: int, failure: ParcastError | None, spent: tuple[Spent, ...]) -> None:
+    def _tell(
+        self,
+        number: int,
+        failure: ParcastError | None,
+        spent: tuple[Spent, ...],
+        cleared: tuple[str, ...] = (),
+    ) -> None:
         """Tell all clients how a request has ended."""
         self.opened.pop(number, None)
         plan = self.plans.pop(number, None)
         for rank in self.clients:
-            self.endpoint.send(rank, "end", number, failure, spent, plan)
+            self.endpoint.send(rank, "end", number, failure, spent, cleared, plan)
 
-    def _close(self, client: int, failure: ParcastError | None) -> None:
-        """Let all leave when every client wants to, or one has failed."""
-        self.leaving.add(client)
+    def _close(self, who: str, failure: ParcastError | None) -> None:
+        """Let all leave when every client wants to, or a rank has failed."""
+        self.leaving.add(who)
         if failure is None and len(self.leaving) < len(self.clients):
+            self._refuse_incomplete()
             return
         for rank in dict.fromkeys([*self.servers, *self.clients]):
             self.endpoint.send(rank, "quit", failure)
+
+    def _refuse_incomplete(self) -> None:
+        """Refuse requests in which a client takes no part, as it has left."""
+        for number, own in list(self.described.items()):
+            left = [f"Client {client}" for client in range(len(self.clients)) if client not in own]
+            if gone := next((name for name in left if name in self.leaving), ""):
+                del self.described[number]
+                operation = next(iter(own.values())).operation
+                self._tell(
+                    number,
+                    RunFailed(
+                        f"{gone} has left without taking part in this {operation}. "
+                        f"Call {operation}() on every client."
+                    ),
+                    (),
+                )
 
 
 def require_agreement(described: Sequence[Described]) -> None:
@@ -113,25 +146,50 @@ def require_agreement(described: Sequence[Described]) -> None:
     for client, each in enumerate(described):
         if each.refusal is not None:
             raise _of_client(client, each.refusal)
+    _require_same_meshes(described)
     asked: dict[str, Callable[[Described], Hashable]] = {
         "the same call": lambda x: x.operation,
         "the same path": lambda x: x.path,
         "the same names of arrays": lambda x: tuple(name for name, *_ in x.arrays),
         "the same shapes": lambda x: tuple(shape for _, shape, *_ in x.arrays),
         "the same dtypes": lambda x: tuple(dtype for _, _, dtype, _ in x.arrays),
-        "the same options": lambda x: repr(sorted(x.options.items())),
     }
     for what, of in asked.items():
-        values = [of(each) for each in described]
-        usual, count = Counter(values).most_common(1)[0]
-        if count == len(values):
-            continue
-        odd = next(i for i, value in enumerate(values) if value != usual)
-        others = next(i for i, value in enumerate(values) if value == usual)
-        raise RunFailed(
-            f"All clients must give {what}: client {odd} gives {_shown(values[odd])}, client "
-            f"{others} {_shown(usual)}. Call it with the same arguments on every client."
-        )
+        _require_same(what, {client: of(each) for client, each in enumerate(described)})
+    for name in described[0].options:
+        given = {client: str(each.options.get(name)) for client, each in enumerate(described)}
+        _require_same(f"the same {CALLED.get(name, name)}", given)
+
+
+def _require_same_meshes(described: Sequence[Described]) -> None:
+    """Refuse blocks of different meshes; clients may give boxes instead."""
+    for number, (name, *_) in enumerate(described[0].arrays):
+        meshes = {
+            client: each.meshes[number]
+            for client, each in enumerate(described)
+            if number < len(each.meshes) and each.meshes[number]
+        }
+        if meshes:
+            _require_same(f"the same mesh of {name or 'the array'}", meshes)
+
+
+def _require_same(what: str, values: Mapping[int, Hashable]) -> None:
+    """Refuse what clients give differently; name the first one that differs from most."""
+    usual, count = Counter(values.values()).most_common(1)[0]
+    if count == len(values):
+        return
+    odd = next(i for i, value in values.items() if value != usual)
+    others = next(i for i, value in values.items() if value == usual)
+    raise RunFailed(
+        f"All clients must give {what}: client {odd} gives {_shown(values[odd])}, client "
+        f"{others} {_shown(usual)}. Call it with the same arguments on every client."
+    )
+
+
+def _refusal(path: str, error: Exception) -> ParcastError:
+    if isinstance(error, ParcastError):
+        return error
+    return RunFailed(f"{path}: {type(error).__name__}: {error}.")
 
 
 def _of_client(client: int, refusal: ParcastError) -> ParcastError:

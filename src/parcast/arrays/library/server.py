@@ -9,7 +9,9 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from time import perf_counter
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
+
+import numpy as np
 
 from parcast.arrays.library.client import Spent
 from parcast.arrays.library.disk import Disk, disk_for
@@ -21,6 +23,8 @@ from parcast.arrays.library.storing import ReadingFiles, Writes, files_of
 from parcast.errors import ParcastError, RunFailed
 
 Waiting: TypeAlias = Iterator[None]  # it gives way wherever it waits
+
+NOTHING: Final = np.empty(0, np.uint8)  # in place of a subchunk that nobody wants
 
 
 @dataclass
@@ -64,11 +68,18 @@ class Server:
         self.has_quit = False
         endpoint.rooms["have"] = self._room
 
+    @property
+    def is_idle(self) -> bool:
+        """Whether it has done all requests, or given them up."""
+        return not self._queue
+
     def hear(self, source: int, kind: str, facts: tuple[Any, ...], value: Any) -> bool:  # noqa: ARG002 - a role
         """Take a message; tell whether it was for a server."""
         match kind:
             case "work":
-                self._queue.append(Request(*facts))
+                number, schema, draft = facts
+                failure = self._endpoint.failure
+                self._queue.append(Request(number, schema, draft, failure=failure))
             case "have":
                 number, unit, client = facts
                 self._receive(number, unit, client, value)
@@ -76,6 +87,8 @@ class Server:
                 self._fail(*facts)
             case "quit":
                 self.has_quit = True
+                for request in self._queue:  # none, unless a rank has failed
+                    request.failure = self._endpoint.failure
                 return False  # a client of this rank waits for it as well
             case _:
                 return False
@@ -101,6 +114,8 @@ class Server:
         """Do a request, and tell the server master."""
         disk = disk_for(request.schema.writer, self._endpoint.wake)
         try:
+            if request.failure is not None:
+                raise request.failure  # noqa: TRY301 - ends it as all that fails does
             files = self._files(request.schema, request.draft)
             try:
                 if request.schema.operation == "read":
@@ -249,9 +264,13 @@ def _written(files: Writes, unit: Unit, buffers: Sequence[Sequence[Array]]) -> N
 
 
 def _fill(files: ReadingFiles, gathering: Gathering) -> None:
-    """Read the subchunks of a unit."""
+    """Read the subchunks of a unit that clients want: another may be damaged."""
     unit = gathering.unit
-    gathering.buffers = [[files.read(array, x) for x in unit.subchunks] for array in unit.arrays]
+    wanted = {x.subchunk for overlaps in gathering.overlaps.values() for x in overlaps}
+    gathering.buffers = [
+        [files.read(array, x) if i in wanted else NOTHING for i, x in enumerate(unit.subchunks)]
+        for array in unit.arrays
+    ]
 
 
 def _failed(where: str, error: Exception) -> ParcastError:

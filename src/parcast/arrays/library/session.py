@@ -1,17 +1,30 @@
 """The connection of a parallel program with its I/O servers."""
 
+import math
 import os
 import sys
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from time import perf_counter
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self, TypeAlias, overload
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, Self, TypeAlias, overload
 
 import numpy as np
 
 from parcast.arrays.choices import WRITERS, Policy, Writer
-from parcast.arrays.geometry import Box, Point
+from parcast.arrays.library.checking import (
+    check_box,
+    check_names,
+    check_path,
+    check_storage,
+    checked_subchunk,
+    held_of,
+    meshes_of,
+    path_text,
+    refusal_of,
+    servers_agreed,
+)
 from parcast.arrays.library.client import Client, Described, Job, Spent, boxes_of
 from parcast.arrays.library.director import Director
 from parcast.arrays.library.distribution import (
@@ -19,15 +32,16 @@ from parcast.arrays.library.distribution import (
     Block,
     Boxes,
     Held,
-    Part,
     checked_block,
-    require_inside,
 )
 from parcast.arrays.library.endpoint import Endpoint
 from parcast.arrays.library.master import Master
+from parcast.arrays.library.room import box_in, copied, room_for
 from parcast.arrays.library.schema import LIMIT, Operation, Stored
 from parcast.arrays.library.server import Server
-from parcast.errors import ParameterError, ParcastError, RunFailed
+from parcast.arrays.store.interrupted import InterruptedWriteWarning
+from parcast.arrays.store.layout import check_name
+from parcast.errors import ParameterError, RunFailed
 from parcast.mpi.launched import world
 from parcast.mpi.messages import Alone, Channel, MpiChannel
 
@@ -42,6 +56,8 @@ if TYPE_CHECKING:
     CostsLike: TypeAlias = Costs | ArrayParameters | str | os.PathLike[str]
 
 Distributed: TypeAlias = Block | Boxes
+
+PATIENCE: Final = 5.0  # after a rank has failed, until all others have come to leave [s]
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,11 +76,14 @@ class Written:
         With ``plan=``: `servers` that took part, the `mesh` over which the largest arrays are cut
         on disk (`meshes` of all), the largest `subchunk` [B], the `writer`, and the predicted
         `time` [s].
+    cleared : tuple of str
+        What an interrupted write had left at the path, and what was done with it.
     """
 
     seconds: float
     size: int
     servers: tuple[Spent, ...]
+    cleared: tuple[str, ...] = ()
     plan: "WritePlan | None" = None
 
 
@@ -97,10 +116,13 @@ class Handle:
         self._session.endpoint.turn_until(lambda: self._job.is_done)
         if self._seconds is None:
             self._seconds = perf_counter() - self._begun
+            for text in self._job.cleared if self._session.client == 0 else ():
+                warnings.warn(text, InterruptedWriteWarning, stacklevel=3)
         if self._job.failure is not None:
             raise self._job.failure
-        spent = self._job.spent
-        return Written(self._seconds, sum(each.size for each in spent), spent, self._job.plan)
+        spent, cleared = self._job.spent, self._job.cleared
+        size = sum(each.size for each in spent)
+        return Written(self._seconds, size, spent, cleared, self._job.plan)
 
 
 class Session:
@@ -119,6 +141,7 @@ class Session:
         self._comm, rank, self._costs = comm, channel.rank, costs
         self.endpoint = Endpoint(channel)
         self.clients, self.servers = tuple(clients), tuple(servers)
+        self._is_closed = False
         self._client: Client | None = None
         self._server: Server | None = None
         self.last_read: Written | None = None  # what the last read took
@@ -131,8 +154,10 @@ class Session:
                 servers=servers,
             )
             roles.append(self._server)
+        self._director: Director | None = None
         if rank == servers[0]:
-            roles.append(Director(self.endpoint, clients[0], servers))
+            self._director = Director(self.endpoint, clients[0], servers)
+            roles.append(self._director)
         if rank == clients[0]:
             roles.append(Master(self.endpoint, clients, servers, costs=costs))
         if rank in clients:
@@ -168,9 +193,8 @@ class Session:
         """Close; where a rank has failed, no other waits for it."""
         if self.endpoint.crash is None:
             self.close(error)
-        elif self._comm is not None:
-            sys.excepthook(type(self.endpoint.crash), self.endpoint.crash, traceback)
-            self._comm.Abort(1)
+        else:
+            self._abort(self.endpoint.crash)
 
     @overload
     def write(
@@ -249,8 +273,7 @@ class Session:
             On every client, and with its number, if one client is at fault; or if a server
             cannot write. The path is as it was before.
         """
-        limit = None if subchunk is None else int(subchunk)
-        asked = _Asked(writer=writer, batch=batch, subchunk=limit, stack=stack, plan=plan)
+        asked = _Asked(writer=writer, batch=batch, subchunk=subchunk, stack=stack, plan=plan)
         return self._submit("write", path, arrays, asked, storage, wait=wait)
 
     def append(
@@ -304,20 +327,27 @@ class Session:
         client = self._require_client()
         held: list[Held] = []
         options: dict[str, Any] = {"servers": len(self.servers)}
-        refusal = None
-        try:
-            options |= asked.options(self._costs)
-            count = len(self.clients)
-            held = [each.held(client.number, count) for each in arrays.values()]
-        except ParcastError as error:
-            refusal = error
+
+        def check() -> None:
+            check_path(path)
+            check_storage(storage)
+            if asked.stack:
+                check_name(asked.stack)
+            subchunk = checked_subchunk(asked.subchunk)
+            own = asked._replace(subchunk=subchunk, batch=bool(asked.batch))
+            options.update(own.options(self._costs))
+            held.extend(held_of(arrays, client.number, len(self.clients)))
+
+        refusal = refusal_of(check)
         if not wait:
-            held = [_copied(each) for each in held]
+            held = [copied(each) for each in held]
         named = tuple(
             (name, each.shape, each.dtype.str, boxes_of(each))
-            for name, each in zip(arrays, held, strict=False)
+            for name, each in zip(arrays if held else (), held, strict=False)
         )
-        described = Described(operation, os.fspath(path), options, named, refusal, storage)
+        described = Described(
+            operation, path_text(path), options, named, refusal, storage, meshes_of(arrays)
+        )
         handle = Handle(self, client.submit(described, held))
         if wait:
             return handle.wait()
@@ -333,6 +363,7 @@ class Session:
         box: tuple[Sequence[int], Sequence[int]] | None = None,
         halo: int | Sequence[int] = 0,
         policy: Policy = "balanced",
+        lost: Any = None,
     ) -> dict[str, Array]:
         """Read arrays, or a box of them, in blocks over a mesh of the clients. All call it.
 
@@ -351,6 +382,9 @@ class Session:
             Elements around the block that are read too; zero where they lie outside the box.
         policy : {"balanced", "hpf"}, default "balanced"
             Blocks of an extent that the mesh does not divide, as in `Block`.
+        lost : scalar, optional
+            Value of elements that are damaged or missing on disk, which `parcast arrays verify`
+            lists. By default they are an error.
 
         Returns
         -------
@@ -368,15 +402,24 @@ class Session:
         def laid_out(stored: Sequence[Stored]) -> list[Held]:
             held = []
             for each in stored:
-                region = _box(box or ((0,) * len(each.shape), each.shape), each.shape)
+                region = box_in(box or ((0,) * len(each.shape), each.shape), each.shape)
                 over = mesh or (len(self.clients), *(1,) * (len(each.shape) - 1))
                 own = checked_block(region.count, over, client.number, len(self.clients), policy)
-                held.append(_room(each, region, own, halo))
+                held.append(room_for(each, region, own, halo))
                 targets[each.name] = held[-1].whole
             return [each.held for each in held]
 
-        options = {"names": None if names is None else tuple(names), "limit": LIMIT}
-        described = Described("read", os.fspath(path), options)
+        def check() -> None:
+            check_path(path)
+            check_names(names)
+            check_box(box)
+
+        refusal = refusal_of(check)
+        same = {"mesh": mesh, "box": box, "halo": halo, "policy": policy, "lost": lost}
+        listed = None if names is None or refusal is not None else tuple(names)
+        options: dict[str, Any] = {"names": listed, "limit": LIMIT}
+        options |= {name: repr(_plain(value)) for name, value in same.items()}
+        described = Described("read", path_text(path), options, (), refusal, {"lost": lost})
         self.last_read = Handle(self, client.submit(described, (), laid_out)).wait()
         return targets
 
@@ -386,25 +429,73 @@ class Session:
         if server is None:
             raise RunFailed("This rank is no server. Call serve() where is_server is true.")
         self.endpoint.turn_until(lambda: server.has_quit)
+        if self.endpoint.failure is not None:
+            raise self.endpoint.failure
 
     def close(self, failure: BaseException | None = None) -> None:
-        """End: clients wait for each other, servers serve until then."""
-        client = self._client
-        if client is not None and not client.has_quit:
-            told = None
-            if failure is not None:
-                what = f"{type(failure).__name__}: {failure}".rstrip(": ")
-                told = RunFailed(f"Client {client.number} has ended with {what}.")
-            else:
-                self.endpoint.turn_until(lambda: not client.jobs)
-            self.endpoint.send(client.master, "close", client.number, told)
-            self.endpoint.turn_until(lambda: client.has_quit)
-        if self._server is not None:
-            self.serve()
-        self.endpoint.close()
+        """End: clients wait for each other, servers serve until then.
+
+        Where a rank has failed, all others raise a RunFailed that names it; ranks that do not come
+        within some seconds are ended.
+        """
+        if self._is_closed:
+            return
+        self._is_closed = True
+        try:
+            self._leave(failure)
+        except BaseException as interruption:  # Ctrl-C while it waits for the others
+            if self.endpoint.crash is not None:
+                self._abort(self.endpoint.crash)
+            elif failure is None:
+                self._leave(interruption)
+            raise
+        if failure is None and self.endpoint.failure is not None:
+            raise self.endpoint.failure
+
+    def _leave(self, failure: BaseException | None) -> None:
+        """Leave together with all other ranks."""
+        endpoint, client = self.endpoint, self._client
+        if failure is None and client is not None:
+            endpoint.turn_until(lambda: not client.jobs)
+        if not endpoint.has_quit and (client is not None or failure is not None):
+            endpoint.send(self.clients[0], "close", self._name, self._told(failure))
+        limit = math.inf if failure is None else PATIENCE
+        have_come = endpoint.turn_until(lambda: endpoint.has_quit, limit)
+        endpoint.end_thread()
+        if endpoint.failure is not None:
+            limit = PATIENCE
+        have_come = have_come and endpoint.turn_until(lambda: endpoint.is_idle, limit)
+        if self._comm is not None and have_come:
+            barrier = self._comm.Ibarrier()
+            have_come = endpoint.turn_until(barrier.Test, limit)
+        if not have_come:
+            self._abort(failure or endpoint.failure or RunFailed("A rank has failed."))
         if self._comm is not None:
             self._comm.Free()
             self._comm = None
+
+    @property
+    def _name(self) -> str:
+        """What messages call this rank."""
+        if self._client is not None:
+            return f"Client {self._client.number}"
+        return f"Server {self.servers.index(self.endpoint.channel.rank)}"
+
+    def _told(self, failure: BaseException | None) -> RunFailed | None:
+        """Say to the others why this rank leaves, where it is before its end."""
+        if failure is None:
+            return None
+        what = f"{type(failure).__name__}: {failure}".rstrip(": ")
+        return RunFailed(f"{self._name} has ended with {what}.")
+
+    def _abort(self, failure: BaseException) -> None:
+        """End all ranks, as some do not come; a process alone goes on."""
+        if self._director is not None:
+            self._director.abandon()
+        if self._comm is not None:
+            sys.excepthook(type(failure), failure, failure.__traceback__)
+            sys.stderr.flush()
+            self._comm.Abort(1)
 
     def _require_client(self) -> Client:
         if self._client is None:
@@ -451,44 +542,23 @@ def connect(
 
     Raises
     ------
-    ParameterError
-        If `servers` does not name ranks, or leaves no client.
+    ParcastError
+        If `servers` does not name ranks, leaves no client, or differs between ranks.
     """
     ranks = comm if comm is not None else world()
     size = 1 if ranks is None else ranks.Get_size()
-    chosen = server_ranks(servers, size, dedicated=dedicated)
+    chosen = servers_agreed(ranks, servers, dedicated=dedicated)
     clients = [rank for rank in range(size) if not (dedicated and rank in chosen)]
     own = ranks.Dup() if ranks is not None and size > 1 else None
     return Session(own, clients=clients, servers=chosen, costs=costs)
 
 
-def server_ranks(servers: int | Sequence[int], size: int, *, dedicated: bool) -> list[int]:
-    """Ranks of servers: as far apart as possible, so that nodes have them in equal numbers."""
-    if not isinstance(servers, int):
-        chosen = [int(rank) for rank in servers]
-        fits = (
-            chosen and len(set(chosen)) == len(chosen) and 0 <= min(chosen) <= max(chosen) < size
-        )
-        given, most = str(chosen), size
-    else:
-        chosen = [(i + 1) * size // servers - 1 for i in range(servers)] if servers > 0 else []
-        most = size - dedicated
-        fits, given = 1 <= servers <= most, str(servers)
-    if not fits or (dedicated and len(chosen) >= size):
-        kind = "dedicated servers, and leave a client" if dedicated else "servers"
-        raise ParameterError(
-            "servers",
-            must=f"name 1 to {most} of the {size} ranks as {kind}",
-            got=given,
-            hint="Start more ranks, or ask for fewer servers.",
-        )
-    return chosen
-
-
-def _copied(held: Held) -> Held:
-    """Give what a client holds in memory of its own, so that it may change the original."""
-    parts = tuple(Part(part.start, part.values.copy()) for part in held.parts)
-    return Held(held.shape, held.dtype, parts)
+def _plain(value: Any) -> Any:
+    """Give what a client asks for so that equal values of other types have the same text."""
+    try:
+        return None if value is None else np.asarray(value).tolist()
+    except ValueError:  # it is refused
+        return value
 
 
 class _Asked(NamedTuple):
@@ -518,32 +588,3 @@ class _Asked(NamedTuple):
         writer = self.writer or "double-buffer"
         own = {"writer": writer, "limit": limit, "plan": wanted}
         return own | {"batch": self.batch, "stack": self.stack}
-
-
-class _Room(NamedTuple):
-    """Memory for a block that is read, with its halo."""
-
-    whole: Array
-    held: Held  # what is read into: all of it that lies inside the box
-
-
-def _room(stored: Stored, region: Box, own: Box, halo: int | Sequence[int]) -> _Room:
-    """Make room for a block of a box of an array; its halo is read too, zero outside the box."""
-    around = tuple(map(int, np.broadcast_to(halo, len(own.count))))
-    full = Box(
-        tuple(a - h for a, h in zip(own.start, around, strict=True)),
-        tuple(n + 2 * h for n, h in zip(own.count, around, strict=True)),
-    )
-    whole = np.zeros(full.count, stored.dtype)
-    inner = full & Box((0,) * len(region.count), region.count)
-    values = whole[inner.within(full)]
-    origin = tuple(a + b for a, b in zip(region.start, inner.start, strict=True))
-    parts = (Part(origin, values),) if inner.size and own.size else ()
-    return _Room(whole, Held(stored.shape, whole.dtype, parts))
-
-
-def _box(box: tuple[Sequence[int], Sequence[int]], shape: Point) -> Box:
-    """Give a box of an array; ParameterError if it lies outside."""
-    start, count = (tuple(map(int, x)) for x in box)
-    require_inside(Box(start, count), shape)
-    return Box(start, count)

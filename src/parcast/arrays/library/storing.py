@@ -47,13 +47,16 @@ class Drafts:
 
     open: dict[str, Draft | NpyDraft] = field(default_factory=dict)  # by path
 
-    def begin(self, schema: Schema) -> Part | NpyPart | None:
-        """Begin a store, or rows of one; give what each server needs to write to it."""
+    def begin(self, schema: Schema) -> tuple[Part | NpyPart | None, tuple[str, ...]]:
+        """Begin a store, or rows of one; give what each server needs to write to it.
+
+        And what was cleared up that an interrupted write had left.
+        """
         if schema.operation == "read":
-            return None
+            return None, ()
         draft = _npy_draft(schema) if is_npy(schema.path) else _zarr_draft(schema)
         self.open[schema.path] = draft
-        return draft.part
+        return draft.part, tuple(f"{schema.path}: {each.cleared}" for each in draft.cleared)
 
     def commit(self, schema: Schema) -> None:
         """Put what all servers wrote in its place."""
@@ -219,8 +222,10 @@ class ReadingFiles:
         opened = self._open
         name = self._schema.arrays[array].name
         stored = opened if isinstance(opened, NpyArray) else opened[name]
-        values: Array = stored.read(subchunk.start, subchunk.count)
-        return values
+        box = subchunk.start, subchunk.count
+        if isinstance(stored, NpyArray):  # which has no checksums
+            return stored.read(*box)
+        return stored.read(*box, lost=self._schema.storage.get("lost"))
 
     def close(self) -> None:
         """Let go of the files."""

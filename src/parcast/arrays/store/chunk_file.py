@@ -55,8 +55,7 @@ class ChunkReader:
             raise DamageError(
                 f"is cut off: its index alone takes {length} bytes, got {self.size} bytes"
             )
-        start = self.size - length if layout.index_at_end else 0
-        read = memoryview(durable.read_at(self._file, length, start))
+        read = memoryview(self.encoded_index())
         body = read
         if layout.index_has_checksum:
             body = read[:-CHECKSUM]
@@ -67,6 +66,38 @@ class ChunkReader:
         if len(there) and (there.sum(axis=1) > self.size).any():
             raise DamageError("is cut off: its index names bytes beyond its end")
         return index
+
+    def has_index(self) -> bool:
+        """Tell whether the index can be read."""
+        try:
+            self.index()
+        except DamageError:
+            return False
+        return True
+
+    def assume_index(self, index: Index) -> bool:
+        """Take the index of a chunk as parcast writes it, where it is lost; tell if that is known.
+
+        Subchunks lie in a row then, and the checksum of each tells whether it is there.
+        """
+        layout = self._layout
+        size = layout.chain.encoded_size(int(np.prod(layout.subchunk)))
+        if not (layout.is_whole and layout.is_sharded and layout.chain.then) or size is None:
+            return False
+        assumed = np.full((int(np.prod(layout.inner.cells)), 2), ABSENT, np.uint64)
+        for place, (number, _) in enumerate(subchunks_of(layout, index, layout.grid.box(index))):
+            assumed[number] = place * size, size
+        self._index = assumed
+        return True
+
+    @property
+    def index_offset(self) -> int:
+        """Where the index begins. [B]."""
+        return self.size - self._layout.index_size if self._layout.index_at_end else 0
+
+    def encoded_index(self) -> bytes:
+        """The bytes of the index, with its checksum."""
+        return durable.read_at(self._file, self._layout.index_size, self.index_offset)
 
     def has(self, number: int) -> bool:
         """Tell whether a subchunk is there."""
@@ -109,6 +140,8 @@ class ChunkReader:
         index = self.index()
         first, (offset, length) = int(index[run[0], 0]), map(int, index[run[-1]])
         read = memoryview(durable.read_at(self._file, offset + length - first, first))
+        if len(read) < offset + length - first:
+            raise DamageError("is cut off")
         for number in run:
             begin, size = int(index[number, 0]) - first, int(index[number, 1])
             yield number, self._layout.chain.decode(read[begin : begin + size], self._subshape())

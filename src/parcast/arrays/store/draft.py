@@ -26,16 +26,17 @@ from typing import Any, Self
 import numpy as np
 
 from parcast.arrays.store import durable
+from parcast.arrays.store.interrupted import Leftover
 from parcast.arrays.store.layout import (
     METADATA,
     ArraySpec,
+    check_json,
     coordinate,
     label_of,
     layout_of,
 )
 from parcast.arrays.store.messages import (
     exists,
-    no_folder,
     no_store,
     problem,
 )
@@ -52,6 +53,7 @@ from parcast.arrays.store.place import (
     APPEND,
     Lock,
     Place,
+    check_surroundings,
     failing,
     journal_of,
     publish,
@@ -150,6 +152,11 @@ class Draft:
     ) -> None:
         """Abandon what was not committed."""
         self.abandon()
+
+    @property
+    def cleared(self) -> tuple[Leftover, ...]:
+        """What an interrupted write had left there, which is finished or removed now."""
+        return tuple(self._lock.cleared)
 
     @contextmanager
     def _or_abandoned(self) -> Iterator[None]:
@@ -302,13 +309,11 @@ class Draft:
 @contextmanager
 def _begun(place: Place) -> Iterator[Lock]:
     """Take the right to write, clear up after others, and give it back if the beginning fails."""
-    folder = place.target.parent
-    if not folder.is_dir():
-        raise no_folder(str(folder))
+    check_surroundings(place)
     with failing("The store", place.target):
         lock = Lock.take(place)
         try:
-            settle(place)
+            lock.clear()
             yield lock
         except BaseException:
             with suppress(OSError):
@@ -351,6 +356,7 @@ def _check_together(specs: Sequence[ArraySpec], attributes: Mapping[str, Any]) -
         raise ParameterError(
             "attributes", must=f'leave the name "{MANIFEST}" free', hint="Choose another name."
         )
+    check_json("attributes", attributes)
     _check_dimensions(specs)
 
 

@@ -97,8 +97,8 @@ class ArraySpec:
             )
         dtype = stored_type(self.dtype, name=f"dtype of {where}")
         self._check_dimensions(where, len(shape))
-        _check_json(f"attributes of {where}", self.attributes)
-        _check_fill(f"fill of {where}", self.fill, dtype)
+        check_json(f"attributes of {where}", self.attributes)
+        check_fill(f"fill of {where}", self.fill, dtype)
         for name, value in (
             ("shape", shape),
             ("chunk", chunk),
@@ -234,7 +234,7 @@ def _extents(name: str, extents: Any, *, least: int = 1) -> Index:
     return tuple(as_whole(name, n, least=least, hint=hint) for n in extents)
 
 
-def _check_json(name: str, value: Any) -> None:
+def check_json(name: str, value: Any) -> None:
     """Refuse attributes that JSON has no form for."""
     try:
         json.dumps(value if not isinstance(value, Mapping) else dict(value), allow_nan=False)
@@ -247,7 +247,7 @@ def _check_json(name: str, value: Any) -> None:
         ) from None
 
 
-def _check_fill(name: str, value: Any, dtype: "np.dtype[Any]") -> None:
+def check_fill(name: str, value: Any, dtype: "np.dtype[Any]") -> None:
     """Refuse a fill value that the type cannot hold."""
     try:
         held = fill_to_json(value, dtype)

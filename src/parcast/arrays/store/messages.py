@@ -41,11 +41,33 @@ def problem(path: str | os.PathLike[str], message: str) -> FileProblems:
     return FileProblems(os.fspath(path), [Problem(message=message)])
 
 
-def is_busy(target: str, owner: str) -> RunFailed:
-    """Say that another process writes to the same place."""
+def is_busy(target: str, owner: str, lock: str = "") -> RunFailed:
+    """Say that another process writes to the same place.
+
+    `lock` is a file that stays when its process ends: the file system has no locks.
+    """
+    ended = f" If that process has ended, delete {lock}." if lock else ""
     return RunFailed(
         f"{target} cannot be written now: {owner} is writing it. "
-        "Wait for it to end, or choose another place."
+        f"Wait for it to end, or choose another place.{ended}"
+    )
+
+
+def is_busy_here(target: str) -> RunFailed:
+    """Say that this process writes to the same place already."""
+    return RunFailed(
+        f"{target} cannot be written now: a request of this program is writing it. "
+        "Call wait() on its handle first."
+    )
+
+
+def within_store(target: str, store: str) -> ParameterError:
+    """Refuse a place inside a store."""
+    return ParameterError(
+        "path",
+        must="not lie inside a store",
+        got=f"{target}, which is in {store}",
+        hint="Choose a place beside it.",
     )
 
 

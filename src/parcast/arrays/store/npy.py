@@ -17,15 +17,22 @@ from parcast.arrays.geometry import Box
 from parcast.arrays.store import durable
 from parcast.arrays.store.data_types import stored_type
 from parcast.arrays.store.grid import Index
+from parcast.arrays.store.interrupted import Leftover
 from parcast.arrays.store.layout import ArraySpec
 from parcast.arrays.store.messages import (
     exists,
-    no_folder,
     no_store,
     not_readable,
     problem,
 )
-from parcast.arrays.store.place import Lock, Place, failing, publish, settle
+from parcast.arrays.store.place import (
+    Lock,
+    Place,
+    check_surroundings,
+    failing,
+    publish,
+    settle,
+)
 from parcast.errors import ParameterError
 
 FLAGS: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
@@ -125,12 +132,11 @@ class NpyDraft:
             )
         spec = ArraySpec(name="", shape=shape, dtype=dtype)
         place = Place.of(path)
-        if not place.target.parent.is_dir():
-            raise no_folder(str(place.target.parent))
+        check_surroundings(place)
         with failing("The array", place.target):
             lock = Lock.take(place)
             try:
-                settle(place)
+                lock.clear()
                 _check_target(place, overwrite)
                 draft = place.new_draft()
                 header = _header(spec.shape, spec.dtype)
@@ -154,6 +160,11 @@ class NpyDraft:
             offset=len(header),
         )
         return cls(place, lock, part)
+
+    @property
+    def cleared(self) -> tuple[Leftover, ...]:
+        """What an interrupted write had left there, which is finished or removed now."""
+        return tuple(self._lock.cleared)
 
     def __enter__(self) -> Self:
         """Write within a block: what is not committed when it ends is abandoned."""

@@ -12,22 +12,32 @@ import json
 import os
 import shutil
 import socket
+import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import ClassVar, Final
 
 from parcast.arrays.store import durable
 from parcast.arrays.store.codecs import UnsupportedError
 from parcast.arrays.store.freeing import freed_later, wait_until_freed
+from parcast.arrays.store.interrupted import Leftover, Owner, progress_of
 from parcast.arrays.store.layout import METADATA, layout_of
-from parcast.arrays.store.messages import is_busy, not_written
+from parcast.arrays.store.messages import (
+    is_busy,
+    is_busy_here,
+    no_folder,
+    not_written,
+    within_store,
+)
 
 NO_LOCKS: Final = {errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOSYS, errno.EINVAL}
 DRAFT: Final = "draft"  # of a whole store or file
 APPEND: Final = "append"  # of rows
 KINDS: Final = (DRAFT, APPEND)
+SWEPT: Final = "The next write to this place removes it."
 JOURNAL_SCHEMA: Final = "parcast/array-append/1"
 
 
@@ -80,22 +90,36 @@ class Place:
 
 
 class Lock:
-    """The right to write to a place: held until it is released or the process ends."""
+    """The right to write to a place: held until it is released or the process ends.
 
-    def __init__(self, place: Place, file: int) -> None:
-        self._place, self._file = place, file
+    `previous` is the process that had it before and has not given it up.
+    """
+
+    _held: ClassVar[set[Path]] = set()  # targets of this process
+
+    def __init__(self, place: Place, file: int, previous: Owner | None) -> None:
+        self._place, self._file, self.previous = place, file, previous
+        self.cleared: list[Leftover] = []
+        self._held.add(place.target)
+
+    def clear(self) -> None:
+        """Finish or remove what an interrupted write has left, and note what it was."""
+        self.cleared = leftovers_of(self._place, self.previous)
+        settle(self._place)
 
     @classmethod
     def take(cls, place: Place) -> "Lock":
         """Take it, or say who has it."""
+        if place.target in cls._held:
+            raise is_busy_here(str(place.target))
         while True:
             file = os.open(place.lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
             try:
                 if cls._is_ours(place, file):
-                    owner = json.dumps({"host": socket.gethostname(), "pid": os.getpid()})
+                    previous = _written_owner(file)
                     os.ftruncate(file, 0)
-                    durable.write_all(file, [owner.encode()], 0)
-                    return cls(place, file)
+                    durable.write_all(file, [_this_process().note()], 0)
+                    return cls(place, file, previous)
             except BaseException:
                 os.close(file)
                 raise
@@ -107,12 +131,12 @@ class Lock:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            raise is_busy(str(place.target), owner_of(file)) from None
+            raise is_busy(str(place.target), _owner_of(file)) from None
         except OSError as failure:
             if failure.errno not in NO_LOCKS:
                 raise
             if _may_live(file):  # a file system without locks: the process that it names
-                raise is_busy(str(place.target), owner_of(file)) from None
+                raise is_busy(str(place.target), _owner_of(file), str(place.lock)) from None
         try:
             return os.path.samestat(os.fstat(file), os.stat(place.lock))
         except FileNotFoundError:
@@ -120,36 +144,38 @@ class Lock:
 
     def release(self) -> None:
         """Give it up, and leave no file behind."""
+        self._held.discard(self._place.target)
         try:
             self._place.lock.unlink(missing_ok=True)
         finally:
             os.close(self._file)
 
 
-def _written_owner(file: int) -> dict[str, Any]:
+def _this_process() -> Owner:
+    """Describe this process as a writer."""
+    program = os.path.basename(sys.argv[0]) if sys.argv else ""
+    return Owner(host=socket.gethostname(), pid=os.getpid(), program=program, begun=time.time())
+
+
+def _written_owner(file: int) -> Owner | None:
     """Read who wrote a lock."""
-    try:
-        owner = json.loads(os.pread(file, 4096, 0))
-    except ValueError:
-        return {}
-    return owner if isinstance(owner, dict) else {}
+    return Owner.read(os.pread(file, 4096, 0))
 
 
-def owner_of(file: int) -> str:
+def _owner_of(file: int) -> str:
     """Name the process that wrote an open lock."""
-    owner = _written_owner(file)
-    return f"process {owner['pid']} on {owner['host']}" if owner else "another process"
+    return str(_written_owner(file) or "another process")
 
 
 def _may_live(file: int) -> bool:
     """Tell whether the process that wrote a lock may still be there."""
     owner = _written_owner(file)
-    if not owner or (owner["host"] == socket.gethostname() and owner["pid"] == os.getpid()):
+    if owner is None or (owner.host == socket.gethostname() and owner.pid == os.getpid()):
         return False
-    if owner["host"] != socket.gethostname():
+    if owner.host != socket.gethostname():
         return True
     try:
-        os.kill(owner["pid"], 0)
+        os.kill(owner.pid, 0)
     except ProcessLookupError:
         return False
     except PermissionError:
@@ -159,20 +185,108 @@ def _may_live(file: int) -> bool:
 
 def writer_at(place: Place) -> str:
     """Name the process that writes to a place now; empty where none does."""
+    with _opened_lock(place) as file:
+        return _owner_of(file) if file is not None and _is_locked(file) else ""
+
+
+def last_owner(place: Place) -> Owner | None:
+    """Give the process that writes to a place, or that did when it ended; None where none did."""
+    with _opened_lock(place) as file:
+        return None if file is None else _written_owner(file)
+
+
+@contextmanager
+def _opened_lock(place: Place) -> Iterator[int | None]:
+    """Open the lock of a place to look at it; None where there is none."""
     try:
         file = os.open(place.lock, os.O_RDONLY | os.O_CLOEXEC)
     except OSError:
-        return ""
+        yield None
+        return
+    try:
+        yield file
+    finally:
+        os.close(file)
+
+
+def _is_locked(file: int) -> bool:
+    """Tell whether the process that wrote an open lock holds it."""
     try:
         fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except BlockingIOError:
-        return owner_of(file)
+        return True
     except OSError:
-        return owner_of(file) if _may_live(file) else ""
-    else:
-        return ""
-    finally:
-        os.close(file)
+        return _may_live(file)
+    return False
+
+
+def leftovers_of(place: Place, owner: Owner | None) -> list[Leftover]:
+    """Describe what an interrupted write has left beside a store, in the order of its steps.
+
+    `owner` is the process that had the lock.
+    """
+    found = []
+    if place.journal.exists():
+        is_complete = bool(pending_metadata(place))
+        found.append(
+            Leftover(
+                kind="interrupted append",
+                path=place.journal,
+                is_put="is that of an append that is complete"
+                if is_complete
+                else "is that of another store",
+                then="parcast reads all rows, other tools may find arrays of different lengths. "
+                "The next write completes it."
+                if is_complete
+                else SWEPT,
+                done="It was completed." if is_complete else "Its journal was removed.",
+                owner=owner,
+            )
+        )
+    if os.path.lexists(place.aside):
+        is_there = place.is_there()
+        found.append(
+            Leftover(
+                kind="interrupted commit",
+                path=place.aside,
+                is_put="is the store that was replaced"
+                if is_there
+                else "is the store from before a write that was interrupted",
+                then=SWEPT
+                if is_there
+                else "Opening it with parcast, or the next write, puts it back.",
+                done="The old store was removed." if is_there else "The old store was put back.",
+                owner=owner,
+            )
+        )
+    return found + [_draft_of(place, draft, owner) for draft in place.drafts()]
+
+
+def _draft_of(place: Place, draft: Path, owner: Owner | None) -> Leftover:
+    """Describe a draft."""
+    is_append = draft in place.drafts(APPEND)
+    progress = progress_of(draft, place.target if is_append else None)
+    return Leftover(
+        kind="stale draft",
+        path=draft,
+        is_put=f"is the draft of {'an append' if is_append else 'a write'} that was interrupted",
+        then=SWEPT,
+        done=f"Its draft {draft.name} was removed.",
+        owner=owner,
+        chunks=progress.chunks,
+        expected=progress.expected,
+        size=progress.size,
+        last=progress.last,
+    )
+
+
+def check_surroundings(place: Place) -> None:
+    """Refuse a place in a folder that there is not, or inside a store."""
+    if not place.target.parent.is_dir():
+        raise no_folder(str(place.target.parent))
+    for folder in place.target.parents:
+        if os.path.isfile(folder / METADATA):
+            raise within_store(str(place.target), str(folder))
 
 
 def settle(place: Place) -> list[str]:

@@ -11,6 +11,7 @@ import os
 import weakref
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
@@ -22,7 +23,7 @@ from parcast.arrays.geometry import Box
 from parcast.arrays.store.chunk_file import ChunkReader, subchunks_of
 from parcast.arrays.store.codecs import DamageError
 from parcast.arrays.store.grid import Index
-from parcast.arrays.store.layout import Layout, label_of
+from parcast.arrays.store.layout import Layout, check_fill, label_of
 from parcast.arrays.store.messages import not_readable, problem
 from parcast.arrays.store.nodes import MANIFEST, Nodes, read_nodes, readable
 from parcast.arrays.store.place import Lock, Place, settle
@@ -30,7 +31,10 @@ from parcast.errors import FileProblems, ParameterError, RunFailed, as_whole
 from parcast.words import did_you_mean
 
 OPEN: Final = 4  # files of an array that stay open between reads
-VERIFY: Final = "Check the store with verify; boxes that do not touch it can be read."
+VERIFY: Final = (
+    "Check the store: parcast arrays verify. Boxes without it can be read, and everything else "
+    "with lost=VALUE in its place."
+)
 READ_ONLY: Final = {errno.EROFS, errno.EACCES, errno.EPERM}
 
 
@@ -98,16 +102,26 @@ class StoredArray:
         return MappingProxyType({key: value for key, value in held if key != MANIFEST})
 
     def read(
-        self, start: Any = None, count: Any = None, *, out: "np.ndarray[Any, Any] | None" = None
+        self,
+        start: Any = None,
+        count: Any = None,
+        *,
+        out: "np.ndarray[Any, Any] | None" = None,
+        lost: Any = None,
     ) -> "np.ndarray[Any, Any]":
-        """Read a box, by default everything from `start` on, into a new array or into `out`."""
+        """Read a box, by default everything from `start` on, into a new array or into `out`.
+
+        Elements that are damaged or missing become `lost`; by default they are an error.
+        """
         box = self._box(start, count)
         target = self._target(box, out)
+        if lost is not None:
+            check_fill("lost", lost, self._layout.dtype)
         if self._along is None:
-            self._fill(box, target)
+            self._fill(box, target, lost)
         else:
             one = Box((self._along, *box.start), (1, *box.count))
-            self._fill(one, target[np.newaxis])
+            self._fill(one, target[np.newaxis], lost)
         return target
 
     def _box(self, start: Any, count: Any) -> Box:
@@ -151,16 +165,36 @@ class StoredArray:
             )
         return out
 
-    def _fill(self, box: Box, target: "np.ndarray[Any, Any]") -> None:
+    def _fill(self, box: Box, target: "np.ndarray[Any, Any]", lost: Any) -> None:
         """Read the elements of a box of the whole array."""
         for index in self._layout.grid.touching(box):
-            reader = self._reader(index)
             try:
+                reader = self._reader(index)
+                if (
+                    reader is not None
+                    and not reader.has_index()
+                    and not reader.assume_index(index)
+                ):
+                    reader.index()  # says what is wrong with it
                 self._fill_from(reader, index, box, target)
-            except DamageError as failure:
-                raise self._damaged(index, str(failure)) from failure
-            except OSError as failure:
-                raise not_readable(self._path(index), failure) from failure
+            except (DamageError, OSError) as failure:
+                if lost is not None:
+                    self._rescue(index, box, target, lost)
+                elif isinstance(failure, DamageError):
+                    raise self._damaged(index, str(failure)) from failure
+                else:
+                    raise not_readable(self._path(index), failure) from failure
+
+    def _rescue(self, index: Index, box: Box, target: "np.ndarray[Any, Any]", lost: Any) -> None:
+        """Read what can be read of a damaged storage chunk, subchunk by subchunk."""
+        target[(self._layout.grid.box(index) & box).within(box)] = lost
+        with suppress(DamageError, OSError):
+            reader = self._reader(index)
+            for number, whole in subchunks_of(self._layout, index, box):
+                if reader is not None and reader.has(number):
+                    with suppress(DamageError, OSError):
+                        part = whole & box
+                        target[part.within(box)] = reader.decoded(number)[part.within(whole)]
 
     def _fill_from(
         self, reader: ChunkReader | None, index: Index, box: Box, target: "np.ndarray[Any, Any]"
@@ -198,10 +232,8 @@ class StoredArray:
         except FileNotFoundError:
             self._root.check_same()
             if self._layout.is_whole:
-                raise self._damaged(index, "is missing") from None
+                raise DamageError("is missing") from None
             return None
-        except OSError as failure:
-            raise not_readable(self._path(index), failure) from failure
         return ChunkReader(self._layout, file)
 
     def _path(self, index: Index) -> str:

@@ -1,17 +1,24 @@
 """A verification as a sheet: whether the store is whole, and a row for each fault."""
 
+from dataclasses import replace
 from typing import Final
 
 from parcast.arrays.store.layout import label_of
-from parcast.arrays.store.verification import StoreFault, Verification
+from parcast.arrays.store.verification import Span, StoreFault, Verification, Verifications
 from parcast.show.sheet import Column, Entry, Fact, Form, Sheet, Table
 from parcast.units import format_quantity, shown
 from parcast.words import counted
 
 MOST_ROWS: Final = 40
-RESTORE: Final = (
-    "Restore the files from a copy, or write their arrays again. What is not listed can be read."
+RESTORE: Final = "Restore the files from a copy, or write their arrays again."
+REST: Final = (
+    "Everything that is not listed: other arrays, boxes without these elements, or a whole array "
+    "with io.read(PATH, lost=VALUE), which puts VALUE where elements are lost."
 )
+SWEEP: Final = (
+    "Write the store again, or clear up without writing: parcast arrays verify --sweep {path}"
+)
+PUT_BACK: Final = "Put the old store back: parcast arrays verify --sweep {path}"
 TITLES: Final = {
     "whole": "is whole",
     "interrupted": "is whole, but a write was interrupted",
@@ -19,9 +26,26 @@ TITLES: Final = {
 }
 
 
-def sheet_of(result: Verification) -> Sheet:
+def sheet_of_all(result: Verifications, *, show_all: bool = False) -> Sheet:
+    """Each store, below the other."""
+    if len(result.stores) == 1:
+        return sheet_of(result.stores[0], show_all=show_all)
+    parts = (sheet_of(store, show_all=show_all) for store in result.stores)
+    sound = sum(store.is_sound for store in result.stores)
+    return Sheet(
+        title=f"{sound} of {counted(len(result.stores), 'store')} "
+        f"{'is' if sound == 1 else 'are'} whole",
+        # Facts of a part stand below it, not after those of all parts.
+        parts=tuple(
+            replace(part, facts=part.facts + part.conclusion, conclusion=()) for part in parts
+        ),
+        parts_are="stores",
+    )
+
+
+def sheet_of(result: Verification, *, show_all: bool = False) -> Sheet:
     """Everything that is said of a check."""
-    listed = result.faults[:MOST_ROWS]
+    listed = result.faults if show_all else result.faults[:MOST_ROWS]
     more = len(result.faults) - len(listed)
     size = format_quantity(float(result.size), "size")
     checked = f"{counted(result.arrays, 'array')}, {counted(result.chunks, 'chunk')} in files"
@@ -29,28 +53,48 @@ def sheet_of(result: Verification) -> Sheet:
         Fact("checked", f"{checked} with {counted(result.subchunks, 'subchunk')}, {size}"),
         *(Fact("not checked", text) for text in result.unchecked),
     ]
+    if not result.is_there:
+        facts = []
     if result.filled:
         facts.append(
             Fact("fill values", f"{counted(result.filled, 'chunk')} without a file, as allowed")
         )
     if result.writer:
-        facts.append(Fact("is written by", result.writer))
+        facts.append(Fact("writing now", result.writer))
     facts += [Fact("lost", text, is_marked=True) for text in _lost(result)]
-    conclusion = [
-        Fact("fault" if fault.is_damage else "left over", f"{shown(fault.file)} {fault.message}")
-        for fault in _without_loss(result)
-    ]
-    if result.status == "damaged":
-        conclusion.append(Fact("what to do", RESTORE))
+    tabled = [fault for fault in listed if fault.is_damage]
     return Sheet(
-        title=f"{shown(result.path)} {TITLES[result.status]}",
-        tables=(_table(listed),) if listed else (),
+        title=f"{shown(result.path)} {_title(result)}",
+        tables=(_table(tabled),) if tabled else (),
         facts=tuple(facts),
-        conclusion=tuple(conclusion),
+        conclusion=tuple(_conclusion(result)),
         left_out=f"{len(listed)} of {len(result.faults)} faults are shown. All of them"
         if more
         else "",
     )
+
+
+def _title(result: Verification) -> str:
+    """Say in a few words how a store is."""
+    if result.is_there:
+        return TITLES[result.status]
+    return "is being written" if result.writer else "is not there: a write was interrupted"
+
+
+def _conclusion(result: Verification) -> list[Fact]:
+    """Say what else was found, what can be read, and what to do."""
+    facts = [
+        Fact("fault" if fault.is_damage else "left over", f"{shown(fault.file)} {fault.message}")
+        for fault in _without_loss(result)
+    ]
+    if result.status == "damaged":
+        rest = [Fact("readable", REST)] if result.chunks or result.arrays > 1 else []
+        facts += [*rest, Fact("what to do", RESTORE)]
+    elif result.left:
+        is_aside = not result.is_there and any(x.kind == "interrupted commit" for x in result.left)
+        advice = PUT_BACK if is_aside else SWEEP
+        facts.append(Fact("what to do", advice.format(path=shown(result.path))))
+    return facts
 
 
 def _lost(result: Verification) -> list[str]:
@@ -64,35 +108,47 @@ def _lost(result: Verification) -> list[str]:
 
 
 def _without_loss(result: Verification) -> list[StoreFault]:
-    """Give the first fault of each kind that is not told by the elements that are lost."""
+    """Give what was left, and the first fault of each other kind that no lost elements show."""
     first: dict[str, StoreFault] = {}
     for fault in result.faults:
         if fault.lost is None:
-            first.setdefault(fault.kind, fault)
-    return list(first.values())
+            first.setdefault(fault.kind if fault.is_damage else fault.file, fault)
+    return list(first.values())[:MOST_ROWS]
 
 
-def _table(faults: tuple[StoreFault, ...]) -> Table:
+def _table(faults: list[StoreFault]) -> Table:
     """One row for each fault."""
-    columns = [
-        Column(title="fault", cells=[fault.kind for fault in faults], align="left"),
-        Column(title="array", cells=[fault.array or "" for fault in faults], align="left"),
-        Column(title="chunk", cells=[_cell(fault.chunk) for fault in faults], align="left"),
-        Column(title="subchunk", cells=[_cell(fault.subchunk) for fault in faults], align="left"),
-        Column(
-            title="elements lost",
-            cells=[str(fault.lost) if fault.lost else "" for fault in faults],
-            align="left",
-        ),
-        Column(title="file", cells=[shown(fault.file) for fault in faults], align="left"),
+    columns = {
+        "fault": [fault.kind for fault in faults],
+        "array": [fault.array or "" for fault in faults],
+        "chunk": [_cell(fault.chunk) for fault in faults],
+        "subchunk": [_cell(fault.subchunk) for fault in faults],
+        "byte": [_byte(fault.span) for fault in faults],
+        "elements lost": [str(fault.lost) if fault.lost else "" for fault in faults],
+        "file": [shown(fault.file) for fault in faults],
+    }
+    made = [
+        Column(title=title, cells=cells, align="left")
+        for title, cells in columns.items()
+        if any(cells)
     ]
+    forms = (made, [x for x in made if x.title != "file"])
     return Table(
-        forms=(Form(columns=columns), Form(columns=columns[:5])),
+        forms=tuple(Form(columns=each) for each in forms),
         in_full=tuple(
             Entry(title=fault.kind, facts=(Fact(shown(fault.file), fault.message),))
             for fault in faults
         ),
     )
+
+
+def _byte(span: Span | None) -> str:
+    """Write where the bytes of a file differ: the only one, or from where to where."""
+    if span is None:
+        return ""
+    if span.byte is not None:
+        return str(span.byte)
+    return f"{span.offset} to {span.offset + span.length - 1}"
 
 
 def _cell(index: tuple[int, ...] | None) -> str:

@@ -2,10 +2,11 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, ClassVar, Final, Literal, TypeAlias
+from typing import Any, ClassVar, Final, Literal, NamedTuple, TypeAlias
 
 from parcast.arrays.geometry import Box
 from parcast.arrays.store.grid import Index
+from parcast.arrays.store.interrupted import Leftover
 from parcast.show.result import Result
 from parcast.words import counted
 
@@ -16,6 +17,22 @@ LEFTOVERS: Final = (
     "interrupted commit",
     "unexpected file",
 )
+
+
+class Span(NamedTuple):
+    """Bytes of a file of which some are not as they were written."""
+
+    offset: int  # of the first [B]
+    length: int  # [B]
+    byte: int | None = None  # that differs, if only one does; None: it is not unique [B]
+    bits: int = 0  # of it that differ
+
+    def __str__(self) -> str:
+        """Write it as messages do."""
+        span = f"in bytes {self.offset:,} to {self.offset + self.length - 1:,}"
+        if self.byte is None:
+            return span
+        return f"{span}; if one byte was changed, byte {self.byte:,} in its bits 0x{self.bits:02x}"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -29,6 +46,7 @@ class StoreFault:
     chunk: Index | None = None
     subchunk: Index | None = None  # within its chunk; None: all of them
     lost: Box | None = None  # elements that cannot be read; None: none
+    span: Span | None = None  # bytes of the file whose checksum differs
 
     @property
     def is_damage(self) -> bool:
@@ -46,6 +64,9 @@ class StoreFault:
             "lost_count": _dotted(self.lost.count if self.lost else None),
             "file": self.file,
             "message": self.message,
+            "offset_B": None if self.span is None else self.span.offset,
+            "length_B": None if self.span is None else self.span.length,
+            "flipped_byte_B": None if self.span is None else self.span.byte,
         }
 
 
@@ -69,6 +90,9 @@ class Verification(Result):
     filled: int = 0  # storage chunks without a file, which are read as fill values
     unchecked: tuple[str, ...] = ()  # what has no checksums or cannot be decoded here, and why
     writer: str = ""  # process that writes to it now
+    is_there: bool = True  # something has its name
+    is_complete: bool = True  # every reader finds all of it, or of what is not lost
+    left: tuple[Leftover, ...] = ()  # what an interrupted write has left beside it
 
     @property
     def status(self) -> Status:
@@ -76,6 +100,11 @@ class Verification(Result):
         if any(fault.is_damage for fault in self.faults):
             return "damaged"
         return "interrupted" if self.faults else "whole"
+
+    @property
+    def is_sound(self) -> bool:
+        """Whether all of it is there for every reader, whatever lies beside it."""
+        return self.is_complete and self.status != "damaged"
 
     @property
     def lost(self) -> dict[str, tuple[Box, ...]]:
@@ -108,4 +137,40 @@ class Verification(Result):
             "filled_chunks": self.filled,
             "unchecked": list(self.unchecked),
             "writer": self.writer,
+            "sound": self.is_sound,
+            "interrupted": [each.to_row() for each in self.left],
+        }
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class Verifications(Result):
+    """Several stores, each verified by itself."""
+
+    _sheet: ClassVar[str] = "parcast.arrays.store.sheet:sheet_of_all"
+
+    stores: tuple[Verification, ...]
+    problems: tuple[tuple[str, str], ...] = ()  # paths that are no stores, and why
+
+    @property
+    def is_sound(self) -> bool:
+        """Whether all are sound."""
+        return not self.problems and all(store.is_sound for store in self.stores)
+
+    def __repr__(self) -> str:
+        """Say in one line how the stores are."""
+        sound = sum(store.is_sound for store in self.stores)
+        return f"Verifications({counted(len(self.stores), 'store')}, {sound} sound)"
+
+    def rows(self) -> Iterator[dict[str, Any]]:
+        """One tidy row for each fault of each store."""
+        return ({"store": store.path, **row} for store in self.stores for row in store.rows())
+
+    def to_document(self) -> dict[str, Any]:
+        """Everything as one JSON document, schema ``parcast/array-verifications/1``."""
+        return {
+            "schema": "parcast/array-verifications/1",
+            "sound": self.is_sound,
+            "rows": list(self.rows()),
+            "stores": [store.to_document() for store in self.stores],
+            "problems": [{"path": path, "message": text} for path, text in self.problems],
         }

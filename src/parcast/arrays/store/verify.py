@@ -4,20 +4,32 @@ import os
 from collections.abc import Iterator
 from math import prod
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from parcast.arrays.geometry import Box
 from parcast.arrays.store.chunk_file import ChunkReader, length_expected, subchunks_of
 from parcast.arrays.store.codecs import DamageError
+from parcast.arrays.store.flipped import flipped_byte
 from parcast.arrays.store.grid import Index
+from parcast.arrays.store.interrupted import Leftover
 from parcast.arrays.store.layout import METADATA, Layout, label_of
+from parcast.arrays.store.messages import problem
 from parcast.arrays.store.nodes import Node, read_nodes
 from parcast.arrays.store.npy import open_npy
-from parcast.arrays.store.place import Place, pending_metadata, writer_at
-from parcast.arrays.store.verification import StoreFault, Verification
-from parcast.errors import FileProblems, ParameterError
+from parcast.arrays.store.place import (
+    Place,
+    last_owner,
+    leftovers_of,
+    pending_metadata,
+    writer_at,
+)
+from parcast.arrays.store.verification import Span, StoreFault, Verification
+from parcast.errors import FileProblems
 
-SWEEP: Final = "The next write removes it."
+NO_MANIFEST: Final = (
+    "missing arrays and chunks: parcast did not write this store, and a chunk without a file is "
+    "read as fill values"
+)
 
 
 class _Check:
@@ -29,6 +41,7 @@ class _Check:
         self.faults: list[StoreFault] = []
         self.chunks = self.subchunks = self.size = self.filled = 0
         self.unchecked: list[str] = []
+        self.left: list[Leftover] = []
 
     def array(self, name: str, node: Node) -> None:
         """Check one array."""
@@ -61,14 +74,15 @@ class _Check:
 
     def _chunk(self, layout: Layout, index: Index) -> None:
         """Check the file of one storage chunk."""
-        path = self.root / layout.name / layout.key(index)
+        path, whole = self.root / layout.name / layout.key(index), layout.grid.box(index)
         try:
             reader = ChunkReader(layout, os.open(path, os.O_RDONLY | os.O_CLOEXEC))
         except FileNotFoundError:
-            self._fault("missing chunk", layout, index, "is missing")
+            self._fault("missing chunk", layout, index, "is missing", lost=whole)
             return
         except OSError as failure:
-            self._fault("unreadable chunk", layout, index, f"cannot be read: {failure.strerror}")
+            why = f"cannot be read: {failure.strerror}"
+            self._fault("unreadable chunk", layout, index, why, lost=whole)
             return
         self.chunks += 1
         self.size += reader.size
@@ -77,34 +91,58 @@ class _Check:
             if layout.is_whole and reader.size != length_expected(reader, layout):
                 wanted = length_expected(reader, layout)
                 message = f"must have {wanted} bytes, got {reader.size}"
-                self._fault("wrong length", layout, index, message, is_lost=False)
+                self._fault("wrong length", layout, index, message, lost=None)
             self._subchunks(reader, layout, index)
         except DamageError as failure:
-            wanted_size = _least_size(layout, index)
-            is_short = wanted_size is not None and reader.size < wanted_size
-            kind = "truncated chunk" if is_short else "damaged chunk"
-            self._fault(kind, layout, index, str(failure))
+            self._without_index(reader, layout, index, str(failure))
         except OSError as failure:
-            self._fault("unreadable chunk", layout, index, f"cannot be read: {failure.strerror}")
+            why = f"cannot be read: {failure.strerror}"
+            self._fault("unreadable chunk", layout, index, why, lost=whole)
         finally:
             reader.close()
+
+    def _without_index(
+        self, reader: ChunkReader, layout: Layout, index: Index, failure: str
+    ) -> None:
+        """Note that the index of a storage chunk is damaged, and what else of it is."""
+        span = _span(reader, layout) if layout.is_sharded else None
+        kind, wanted = "damaged chunk", _least_size(layout, index)
+        if wanted is not None and reader.size < wanted:
+            kind, span = "truncated chunk", None
+            failure = f"is cut off: it must have at least {wanted} bytes, got {reader.size}"
+        lost: Box | None = layout.grid.box(index)
+        if reader.assume_index(index):
+            lost = _around(self._lost_of(reader, layout, index))
+        self._fault(kind, layout, index, failure, lost=lost, span=span)
+
+    def _lost_of(self, reader: ChunkReader, layout: Layout, index: Index) -> Iterator[Box]:
+        """Give the boxes of the subchunks of a storage chunk that cannot be read."""
+        whole = layout.grid.box(index)
+        for number, box in subchunks_of(layout, index, whole):
+            try:
+                reader.decoded(number)
+            except DamageError:
+                yield box & whole
+            else:
+                self.subchunks += 1
 
     def _subchunks(self, reader: ChunkReader, layout: Layout, index: Index) -> None:
         """Check the subchunks of one storage chunk."""
         whole = layout.grid.box(index)
         cells = [*layout.inner.indices()]
         for number, box in subchunks_of(layout, index, whole):
-            at = cells[number], box & whole
+            at: dict[str, Any] = {"cell": cells[number], "lost": box & whole}
             if not reader.has(number):
                 if layout.is_whole:
                     message = "has no entry for it in its index"
-                    self._fault("missing subchunk", layout, index, message, at=at)
+                    self._fault("missing subchunk", layout, index, message, **at)
                 continue
             self.subchunks += 1
             try:
                 reader.decoded(number)
             except DamageError as failure:
-                self._fault("damaged subchunk", layout, index, str(failure), at=at)
+                span = _span(reader, layout, number)
+                self._fault("damaged subchunk", layout, index, str(failure), span=span, **at)
 
     def _fault(
         self,
@@ -113,11 +151,12 @@ class _Check:
         index: Index,
         message: str,
         *,
-        at: tuple[Index, Box] | None = None,
-        is_lost: bool = True,
+        lost: Box | None,
+        cell: Index | None = None,
+        span: Span | None = None,
     ) -> None:
-        """Note a fault of a storage chunk, or of one of its subchunks and its box."""
-        cell, lost = at or (None, layout.grid.box(index) if is_lost else None)
+        """Note a fault of a storage chunk, or of one of its subchunks."""
+        where = f" ({span})" if span is not None else ""
         self.faults.append(
             StoreFault(
                 kind=kind,
@@ -125,8 +164,9 @@ class _Check:
                 chunk=index,
                 subchunk=cell if layout.is_sharded else None,
                 file=self.named(self.root / layout.name / layout.key(index)),
-                message=f"{message}.",
+                message=f"{message}{where}.",
                 lost=lost,
+                span=span,
             )
         )
 
@@ -148,27 +188,37 @@ class _Check:
 
     def leftovers(self) -> None:
         """Note what interrupted writes have left beside the store."""
-        place = self.place
-        if place.journal.exists():
-            arrays = len(pending_metadata(place))
-            message = (
-                "is that of an append that is complete: parcast reads all of it, other tools may "
-                "find arrays of different lengths. The next write, or sweep, completes it."
-                if arrays
-                else "is that of another store. The next write, or sweep, removes it."
-            )
-            self.add("interrupted append", place.journal, message)
-        if os.path.lexists(place.aside):
-            message = (
-                f"is the store that was replaced. {SWEEP}"
-                if place.is_there()
-                else "is the store from before a write that was interrupted. Opening it, or "
-                "sweep, puts it back."
-            )
-            self.add("interrupted commit", place.aside, message)
-        for draft in place.drafts():
-            message = f"is the draft of a write that was interrupted. {SWEEP}"
-            self.add("stale draft", draft, message)
+        self.left = leftovers_of(self.place, last_owner(self.place))
+        for each in self.left:
+            self.add(each.kind, each.path, each.message)
+
+
+def _span(reader: ChunkReader, layout: Layout, number: int | None = None) -> Span | None:
+    """Tell which bytes of a file differ: those of a subchunk, or those of its index."""
+    try:
+        if number is None:
+            content, offset = reader.encoded_index(), reader.index_offset
+            is_checked = layout.index_has_checksum
+        else:
+            content, offset = reader.encoded(number), int(reader.index()[number, 0])
+            is_checked = bool(layout.chain.then) and layout.chain.then[-1].name == "crc32c"
+    except (DamageError, OSError):
+        return None
+    only = flipped_byte(content) if is_checked else None
+    byte = None if only is None else offset + only.offset
+    return Span(offset, len(content), byte, 0 if only is None else only.bits)
+
+
+def _around(boxes: Iterator[Box]) -> Box | None:
+    """Give the least box around some; None where there are none."""
+    around: Box | None = None
+    for box in boxes:
+        if around is None:
+            around = box
+        start = tuple(map(min, around.start, box.start))
+        stop = tuple(map(max, around.stop, box.stop))
+        around = Box(start, tuple(b - a for a, b in zip(start, stop, strict=True)))
+    return around
 
 
 def _least_size(layout: Layout, index: Index) -> int | None:
@@ -209,7 +259,7 @@ def verify(path: str | os.PathLike[str]) -> Verification:
     if not writer:
         check.leftovers()
     if not place.is_there() and not check.faults and not writer:
-        raise ParameterError("path", must="exist", got=os.fspath(path), hint="Check the path.")
+        raise problem(path, "must exist. Check the path.")
     arrays = _checked(check)
     return Verification(
         path=os.fspath(path),
@@ -221,6 +271,9 @@ def verify(path: str | os.PathLike[str]) -> Verification:
         filled=check.filled,
         unchecked=tuple(check.unchecked),
         writer=writer,
+        is_there=place.is_there(),
+        is_complete=place.is_there() and not pending_metadata(place),
+        left=tuple(check.left),
     )
 
 
@@ -240,6 +293,8 @@ def _checked(check: _Check) -> int:
         return 0
     for name, node in nodes.arrays.items():
         check.array(name, node)
+    if not nodes.is_ours:
+        check.unchecked.append(NO_MANIFEST)
     for name in nodes.missing:
         check.add("missing array", place.target / name / METADATA, "is missing.", name)
     return len(nodes.arrays)

@@ -18,7 +18,7 @@ from typing import Final
 import numpy as np
 
 from parcast.arrays.contention import Placement
-from parcast.arrays.library.session import server_ranks
+from parcast.arrays.library.checking import server_ranks
 from parcast.arrays.validating.launches import Launch, Runner, run_launch
 from parcast.arrays.validating.measured import Measuring
 from parcast.arrays.validating.observation import Observed

@@ -1,0 +1,45 @@
+"""Memory of a client: for what it reads, and copies of what it writes meanwhile."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from parcast.arrays.geometry import Box, Point
+from parcast.arrays.library.distribution import Array, Held, Part, require_inside
+from parcast.arrays.library.schema import Stored
+
+
+def copied(held: Held) -> Held:
+    """Give what a client holds in memory of its own, so that it may change the original."""
+    parts = tuple(Part(part.start, part.values.copy()) for part in held.parts)
+    return Held(held.shape, held.dtype, parts)
+
+
+class Room(NamedTuple):
+    """Memory for a block that is read, with its halo."""
+
+    whole: Array
+    held: Held  # what is read into: all of it that lies inside the box
+
+
+def room_for(stored: Stored, region: Box, own: Box, halo: int | Sequence[int]) -> Room:
+    """Make room for a block of a box of an array; its halo is read too, zero outside the box."""
+    around = tuple(map(int, np.broadcast_to(halo, len(own.count))))
+    full = Box(
+        tuple(a - h for a, h in zip(own.start, around, strict=True)),
+        tuple(n + 2 * h for n, h in zip(own.count, around, strict=True)),
+    )
+    whole = np.zeros(full.count, stored.dtype)
+    inner = full & Box((0,) * len(region.count), region.count)
+    values = whole[inner.within(full)]
+    origin = tuple(a + b for a, b in zip(region.start, inner.start, strict=True))
+    parts = (Part(origin, values),) if inner.size and own.size else ()
+    return Room(whole, Held(stored.shape, whole.dtype, parts))
+
+
+def box_in(box: tuple[Sequence[int], Sequence[int]], shape: Point) -> Box:
+    """Give a box of an array; ParameterError if it lies outside."""
+    start, count = (tuple(map(int, x)) for x in box)
+    require_inside(Box(start, count), shape)
+    return Box(start, count)

@@ -1,0 +1,81 @@
+"""`parcast arrays verify`: whether stores of arrays are whole, and what of them is lost."""
+
+from collections.abc import Sequence
+from typing import Final
+
+import click
+
+from parcast.cli.answering import A_FILE, cli_command
+from parcast.cli.failures import ANSWER_IS_NO, ANSWERED, BAD_FILE
+from parcast.cli.options import all_option, answer_options
+from parcast.cli.outputs import TABLES, Outputs
+from parcast.cli.screen import Progress
+from parcast.errors import FileProblems
+
+HELP: Final = """Check stores of arrays: every byte that has a checksum, and every file.
+
+STORE is a Zarr 3 store or a .npy file. Each fault is named with its array, chunk and subchunk,
+the bytes of its file, and the elements that are lost; all others can be read. What an interrupted
+write has left beside the store is named with its process, when it began, and how far it was.
+Nothing is changed without --sweep.
+
+\b
+Exit status: 0  every STORE is whole
+             1  one is damaged, incomplete or not there
+             2  wrong use, or an output that cannot be written
+             3  a STORE does not exist, or is none
+             4  --sweep: a STORE is being written
+
+\b
+Examples:
+  parcast arrays verify out.zarr
+  parcast arrays verify checkpoints/*.zarr --json
+  parcast arrays verify out.zarr --sweep
+"""
+
+
+@cli_command(name="verify", help=HELP, short_help="Check stores: damage, and interrupted writes.")
+@click.argument("stores", metavar="STORE...", nargs=-1, required=True, type=A_FILE)
+@click.option(
+    "--sweep",
+    is_flag=True,
+    help="First finish or remove what interrupted writes have left.",
+)
+@all_option("fault")
+@answer_options(TABLES)
+def command(
+    ctx: click.Context,  # noqa: ARG001 - the first argument of every command
+    /,
+    *,
+    stores: Sequence[str],
+    sweep: bool,
+    show_all: bool,
+    outputs: Outputs,
+) -> int:
+    """Answer the question and return the exit status."""
+    outputs.check()
+    from parcast.arrays.store.place import sweep as swept
+    from parcast.arrays.store.verification import Verifications
+    from parcast.arrays.store.verify import verify
+
+    checked, problems = [], []
+    with Progress("checking") as progress:
+        for number, store in enumerate(dict.fromkeys(stores)):
+            progress(number, len(stores), task=f"checking {store}")
+            try:
+                if sweep:
+                    for done in swept(store):
+                        click.echo(f"parcast: {store}: {done}.", err=True)
+                checked.append(verify(store))
+            except FileProblems as failure:
+                if len(stores) == 1:
+                    raise
+                problems.append((store, failure.problems[0].message))
+    result = Verifications(stores=tuple(checked), problems=tuple(problems))
+    if checked or outputs.as_json or outputs.paths:
+        outputs.give(result, show_all=show_all)
+    for store, message in problems:
+        click.echo(f"parcast: {store}: {message}", err=True)
+    if problems:
+        return BAD_FILE
+    return ANSWERED if result.is_sound else ANSWER_IS_NO

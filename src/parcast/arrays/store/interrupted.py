@@ -1,0 +1,202 @@
+"""What an interrupted write has left beside a store: who wrote, when, and how far it was."""
+
+import json
+import os
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, Literal, TypeAlias
+
+from parcast.arrays.store.chunk_file import ChunkReader
+from parcast.arrays.store.codecs import DamageError, UnsupportedError
+from parcast.arrays.store.layout import METADATA, Layout, layout_of
+from parcast.units import format_quantity, shown
+from parcast.words import counted
+
+Kind: TypeAlias = Literal["stale draft", "interrupted append", "interrupted commit"]
+
+BLOCK: Final = 512  # unit in which the system counts what a file occupies [B]
+
+
+class InterruptedWriteWarning(UserWarning):
+    """A write has found what an interrupted one had left, and cleared it up."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Owner:
+    """A process that writes to a place, or has written."""
+
+    host: str
+    pid: int
+    program: str = ""
+    begun: float = 0.0  # in seconds since 1970; 0: unknown [s]
+
+    @classmethod
+    def read(cls, content: bytes) -> "Owner | None":
+        """Read what a writer has noted of itself; None where it is nothing."""
+        try:
+            noted = json.loads(content)
+            return cls(
+                host=str(noted["host"]),
+                pid=int(noted["pid"]),
+                program=str(noted.get("program", "")),
+                begun=float(noted.get("begun", 0.0)),
+            )
+        except (ValueError, KeyError, TypeError, AttributeError):
+            return None
+
+    def note(self) -> bytes:
+        """Write it for `read`."""
+        return json.dumps(
+            {"host": self.host, "pid": self.pid, "program": self.program, "begun": self.begun}
+        ).encode()
+
+    def __str__(self) -> str:
+        """Name it."""
+        program = f" ({shown(self.program)})" if self.program else ""
+        return f"process {self.pid}{program} on {self.host}"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Leftover:
+    """What lies beside a store since a write was interrupted."""
+
+    kind: Kind
+    path: Path
+    is_put: str  # what it is, to be read after its name
+    then: str  # what the next write does with it
+    done: str  # what was done, when that write has come
+    owner: Owner | None = None  # who has left it
+    chunks: int | None = None  # that are complete; None: it has none
+    expected: int | None = None
+    size: int = 0  # of what was written [B]
+    last: float = 0.0  # when something was last written, in seconds since 1970 [s]
+
+    @property
+    def history(self) -> str:
+        """By whom and when it was written, and how far."""
+        parts = []
+        if self.owner is not None:
+            begun = f"begun {moment(self.owner.begun)} " if self.owner.begun else ""
+            parts.append(f"{begun}by {self.owner}")
+        if self.last:
+            parts.append(f"last written {moment(self.last)}")
+        size = format_quantity(float(self.size), "size")
+        if self.chunks is not None and self.expected is not None:
+            parts.append(f"{self.chunks:,} of {counted(self.expected, 'chunk')} complete, {size}")
+        elif self.size:
+            parts.append(f"{size} written")
+        return ", ".join(parts)
+
+    @property
+    def message(self) -> str:
+        """What it is and what will become of it, to be read after its name."""
+        history = f" ({self.history})" if self.history else ""
+        return f"{self.is_put}{history}. {self.then}"
+
+    @property
+    def cleared(self) -> str:
+        """What it was, and what was done with it."""
+        history = f" ({self.history})" if self.history else ""
+        return f"a write was interrupted{history}. {self.done}"
+
+    def to_row(self) -> dict[str, Any]:
+        """Give it as a tidy row."""
+        owner = self.owner
+        return {
+            "kind": self.kind,
+            "file": self.path.name,
+            "host": owner.host if owner else None,
+            "pid": owner.pid if owner else None,
+            "program": owner.program if owner else None,
+            "begun_s": owner.begun or None if owner else None,
+            "last_written_s": self.last or None,
+            "chunks": self.chunks,
+            "chunks_expected": self.expected,
+            "size_B": self.size,
+        }
+
+
+def moment(seconds: float) -> str:
+    """Write a moment as date and time of day here."""
+    return time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(seconds))
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far a draft is."""
+
+    chunks: int | None
+    expected: int | None
+    size: int  # [B]
+    last: float  # [s]
+
+
+def progress_of(draft: Path, appended_to: Path | None = None) -> Progress:
+    """Tell how far a draft is; of an append, also which store has the rows from before."""
+    files = [draft, *draft.rglob("*")] if draft.is_dir() else [draft]
+    size, last = 0, 0.0
+    for file in files:
+        try:
+            found = file.stat()
+        except OSError:  # its writer, or who clears up, removed it meanwhile
+            continue
+        last = max(last, found.st_mtime)
+        if not file.is_dir():
+            size += min(found.st_size, BLOCK * found.st_blocks)
+    if not draft.is_dir():
+        return Progress(None, None, size, last)
+    complete = expected = 0
+    for name, layout in _layouts_of(draft):
+        old = None if appended_to is None else _document(appended_to / name / METADATA)
+        first = _rows_in(old) // layout.chunk[0] if layout.shape else 0
+        for index in layout.grid.indices():
+            if not index or index[0] >= first:
+                expected += 1
+                complete += _is_complete(layout, draft / name / layout.key(index))
+    return Progress(complete, expected, size, last)
+
+
+def _layouts_of(draft: Path) -> Iterator[tuple[str, Layout]]:
+    """Give the arrays of a draft that can be read."""
+    for path in draft.rglob(METADATA):
+        name = "/".join(path.parent.relative_to(draft).parts)
+        document = _document(path)
+        if document is not None and document.get("node_type") == "array":
+            try:
+                yield name, layout_of(name, document)
+            except UnsupportedError:
+                continue
+
+
+def _rows_in(document: Mapping[str, Any] | None) -> int:
+    """Rows of an array by its metadata, if there are any."""
+    try:
+        return int(document["shape"][0]) if document is not None else 0
+    except (KeyError, IndexError, TypeError, ValueError):
+        return 0
+
+
+def _document(path: Path) -> Mapping[str, Any] | None:
+    """Read metadata; None where they are none."""
+    try:
+        document = json.loads(path.read_bytes())
+    except (OSError, ValueError):
+        return None
+    return document if isinstance(document, dict) else None
+
+
+def _is_complete(layout: Layout, path: Path) -> bool:
+    """Tell whether the file of a chunk has its index."""
+    try:
+        reader = ChunkReader(layout, os.open(path, os.O_RDONLY | os.O_CLOEXEC))
+    except OSError:
+        return False
+    try:
+        reader.index()
+    except (DamageError, OSError):
+        return False
+    finally:
+        reader.close()
+    return True

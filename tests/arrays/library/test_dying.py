@@ -1,0 +1,130 @@
+"""Whichever rank is killed at whichever step, the path holds the old store or the new one."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from parcast.arrays.store.reading import open_store
+from parcast.errors import RunFailed
+from parcast.mpi.launcher import started_ranks
+from parcast.mpi.leftovers import processes_of
+from tests.arrays.library.dying import RANKS, check, prepared
+from tests.conftest import ROOT
+
+SCRIPT = Path(__file__).with_name("dying.py")
+EVERY = bool(os.environ.get("PARCAST_EVERY_STEP"))  # one minute; by default each third step
+FEW = 3
+
+
+PATHS = {"PYTHONPATH": os.pathsep.join([str(ROOT / "src"), str(ROOT)])}
+
+
+def died(folder, action, victim, *, stride=1, kind="dedicated"):
+    """Run the script; it checks every state that it finds."""
+    run = subprocess.run(
+        [sys.executable, SCRIPT, folder, action, victim, str(stride), kind],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=600,
+        env=os.environ | PATHS,
+    )
+    assert run.returncode == 0, run.stderr
+    return json.loads(run.stdout)
+
+
+@pytest.mark.parametrize(
+    ("action", "least", "before", "after"),
+    [
+        ("write", 60, "absent", "new"),
+        ("overwrite", 70, "old", "new"),
+        ("append", 60, "old", "appended"),
+        ("npy", 10, "old", "new"),
+    ],
+)
+def test_a_server_master_killed_at_any_step_leaves_the_old_store_or_the_new(
+    tmp_path, action, least, before, after
+):
+    found = died(tmp_path, action, "server-master", stride=1 if EVERY else FEW)
+    assert found["steps"] >= least
+    # The last ones may be missing: how often a rank polls is not always the same.
+    assert found["cases"] >= 0.8 * found["steps"] / (1 if EVERY else FEW) - 1
+    assert {before} <= found["states"].keys() <= {before, after}
+    assert after in found["states"] or not EVERY  # of few steps, none may lie after the commit
+    assert 0 < found["drafts"] <= found["told"]
+
+
+@pytest.mark.parametrize("action", ["write", "overwrite", "append", "npy"])
+@pytest.mark.parametrize("victim", ["server", "client-master", "client"])
+def test_another_rank_killed_at_any_step_leaves_the_old_store_or_the_new(tmp_path, action, victim):
+    stride = 1 if EVERY or victim != "server" else FEW
+    found = died(tmp_path, action, victim, stride=stride)
+    assert found["steps"] >= 5
+    assert found["cases"] >= 1
+    assert "half" not in found["states"]
+    assert sum(found["states"].values()) == found["cases"]
+
+
+@pytest.mark.parametrize("victim", ["client-master", "server-master", "server"])
+def test_a_server_that_is_a_client_too_leaves_the_old_store_or_the_new(tmp_path, victim):
+    found = died(tmp_path, "overwrite", victim, stride=1 if EVERY else 7, kind="shared")
+    assert found["steps"] >= 10
+    assert {"old"} <= found["states"].keys() <= {"old", "new"}
+
+
+@pytest.mark.parametrize(
+    ("action", "victim", "at"),
+    [
+        ("write", "server-master", 40),
+        ("write", "client", 4),
+        ("overwrite", "server", 14),
+        ("overwrite", "server-master", 77),
+        ("append", "client-master", 6),
+        ("append", "server-master", 80),
+        ("npy", "server-master", 14),
+    ],
+)
+def test_mpiexec_ends_all_ranks_within_seconds_and_nothing_of_them_is_left(
+    tmp_path, action, victim, at
+):
+    path = prepared(tmp_path / "here", action)
+    began = time.monotonic()
+    with (
+        started_ranks(
+            "tests.arrays.library.killed_rank",
+            [action, str(path), victim, str(at)],
+            ranks=RANKS,
+            environment=PATHS,
+        ) as started,
+        pytest.raises(RunFailed, match=r"on 4 ranks ended with status [1-9].*Killed"),
+    ):
+        started.ended(30.0)
+    assert time.monotonic() - began < 20
+    assert processes_of(started.token) == []
+    noted = [*tmp_path.glob("segments-*")]
+    assert len(noted) == RANKS
+    segments = {name for file in noted for name in file.read_text().splitlines()}
+    assert segments
+    assert not [name for name in segments if Path(name).exists()]
+    check(path, action, at)
+
+
+def test_ctrl_c_ends_all_ranks_and_leaves_the_old_store_or_the_new(started, gone, tmp_path):
+    path = tmp_path / "u.zarr"
+    process = started(Path(__file__).with_name("replacing.py"), 2, "dedicated", path, ranks=4)
+    for _ in range(2):
+        assert process.stdout.readline() == "x\n"
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=20)
+    assert process.returncode != 0
+    assert gone(process)
+    with open_store(path) as store:
+        values = store["u"].read()
+    assert values.shape == (64, 4096)
+    assert values.min() == values.max() >= 1
