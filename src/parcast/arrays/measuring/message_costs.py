@@ -40,6 +40,8 @@ class Cycle:
 class Asked:
     """A client, which sends what it is asked for."""
 
+    is_idle = True  # it waits for nothing that it has asked for
+
     def __init__(self, endpoint: Endpoint) -> None:
         self._endpoint = endpoint
         self._values = np.ones(MOST, np.uint8)
@@ -69,6 +71,8 @@ class Asked:
 
 class Asking:
     """A server, which asks clients and counts what arrives."""
+
+    is_idle = True  # what it has asked for has arrived when it ends
 
     def __init__(self, endpoint: Endpoint, clients: Sequence[int]) -> None:
         self._endpoint, self._clients = endpoint, clients

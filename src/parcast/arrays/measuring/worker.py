@@ -16,7 +16,7 @@ from typing import Any, Final
 
 from mpi4py import MPI
 
-from parcast.arrays.library.checking import server_ranks
+from parcast.arrays.library.checking import servers_agreed
 from parcast.arrays.library.disk import disk_for
 from parcast.arrays.library.endpoint import Endpoint
 from parcast.arrays.measuring.disk_costs import (
@@ -42,7 +42,7 @@ PREFIX: Final = "parcast-array-io-"  # of the folder that servers write in
 def main(task: dict[str, Any]) -> None:
     """Measure, on one rank."""
     world = MPI.COMM_WORLD
-    ranks = server_ranks(task["servers"], world.Get_size(), dedicated=True)
+    ranks = servers_agreed(world, task["servers"], dedicated=True)
     clients = [rank for rank in range(world.Get_size()) if rank not in ranks]
     is_server = world.Get_rank() in ranks
     group = world.Split(int(is_server), world.Get_rank())
@@ -56,7 +56,7 @@ def main(task: dict[str, Any]) -> None:
         answer = _served(task, endpoint, clients, group)
         if group.Get_rank() == 0:
             Path(task["answer"]).write_text(json.dumps(answer), encoding="utf-8")
-    endpoint.close()
+    endpoint.turn_until(lambda: endpoint.is_idle)
     own.Free()
     group.Free()
 

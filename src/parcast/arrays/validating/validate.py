@@ -226,7 +226,7 @@ def _predictions(study: Study, clock: Clock) -> list[Predicted]:
 def placement_of(layout: Layout, bed: Testbed | None, cores: int) -> Placement:
     """Nodes of the ranks of a layout, and what the ranks of a node share."""
     ranks = range(layout.ranks)
-    serving = server_ranks(layout.servers, layout.ranks, dedicated=layout.dedicated)
+    serving = server_ranks(layout.servers, layout.ranks, layout.dedicated)
     clients = [rank for rank in ranks if not (layout.dedicated and rank in serving)]
     hosts = 1 if bed is None else bed.hosts
     return Placement(
