@@ -10,6 +10,7 @@ from parcast.former import FormerModules
 
 if TYPE_CHECKING:
     from parcast.arrays.planning.plan_io import plan_io
+    from parcast.arrays.validating.validate import validate_array_io
     from parcast.calibration.calibrate import calibrate
     from parcast.calibration.result import Calibration
     from parcast.characterisation.characterise import characterise
@@ -106,6 +107,7 @@ __all__ = [
     "sort_file",
     "timeline_of",
     "validate",
+    "validate_array_io",
     "validate_pipeline",
 ]
 
@@ -161,6 +163,7 @@ _HOME = {
     "sort_file": "parcast.pipeline.sorting.sort_file",
     "timeline_of": "parcast.pipeline.explaining.timeline",
     "validate": "parcast.validation.validate",
+    "validate_array_io": "parcast.arrays.validating.validate",
     "validate_pipeline": "parcast.pipeline.validating.validate",
 }
 if FormerModules not in sys.meta_path:

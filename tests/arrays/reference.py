@@ -68,7 +68,11 @@ class Node(dict):
 
 def nodes(costs, count):
     """Split costs with one number for each node, or one for all."""
-    names = [name for name in costs.__dataclass_fields__ if name != "partition"]
+    names = [
+        x
+        for x in costs.__dataclass_fields__
+        if x not in ("partition", "through_cache", "asks_ahead")
+    ]
     values = {name: getattr(costs, name) for name in names}
     return [
         Node({k: float(v[i]) if v.ndim else float(v) for k, v in values.items()})

@@ -1,5 +1,7 @@
 """The law of a request: values by hand, the equations as loops, limits, and refusals."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import assume, given, settings
@@ -21,6 +23,7 @@ from tests.conftest import ROOT
 
 SP2 = read_costs(ROOT / "examples" / "arrays" / "sp2_like.toml")
 WRITERS = ("sync", "write-behind", "double-buffer")
+DOUBLE = Options(writer="double-buffer")
 few = settings(max_examples=40)  # each builds several tables
 
 
@@ -552,3 +555,102 @@ def test_what_the_law_cannot_price_is_refused(call, says):
     with pytest.raises(ParameterError) as caught:
         call()
     assert str(caught.value) == says
+
+
+def rested(protocol, waited):
+    return (protocol.rest + min(0.4 * waited, protocol.longest_rest)) / 2
+
+
+def test_ranks_that_rest_notice_messages_late():
+    """Two clients and one subchunk, by the equations of the reference page."""
+    chunks = mesh_chunks((4, 8), (2, 1))
+    table = overlaps(chunks, schema_subchunks((4, 8), (1, 1), itemsize=8))
+    protocol = Protocol(rest=1e-4, longest_rest=1e-3, eager_limit=1e9)
+    costs = with_protocol(SP2, protocol)
+    alone = request_time(table, with_protocol(SP2, Protocol(eager_limit=1e9)))
+    time = request_time(table, costs)
+    longest = rested(protocol, np.inf)
+    late = alone.delay[0] + 2 * longest * 2 / 3  # the last of two clients
+    assert time.delay[0] == pytest.approx(late + rested(protocol, late))
+    assert time.startup[0] == pytest.approx(alone.startup[0] + longest)
+    flushed = rested(protocol, alone.file_system[0])
+    assert time.closing.max() == pytest.approx(alone.closing.max() + flushed + flushed, rel=1e-3)
+
+
+def with_protocol(costs, protocol):
+    return Costs(clients=costs.clients, servers=costs.servers, protocol=protocol)
+
+
+def test_metadata_and_places_take_their_time():
+    chunks = mesh_chunks((4, 8), (2, 1))
+    table = EqualArrays(overlaps(chunks, schema_subchunks((4, 8), (1, 1), itemsize=8)), 5)
+    before = request_time(table, SP2)
+    costs = with_servers(SP2, metadata=0.25, place_rate=256.0)
+    after = request_time(table, costs)
+    assert after.startup[0] == pytest.approx(before.startup[0] + 5 * 0.25)
+    assert after.assembly[0] + after.delay[0] >= before.assembly[0]
+    assert after.intermediate[0] == pytest.approx(before.intermediate[0] + 5 * 1.0, rel=0.1)
+    free = request_time(table, costs, Options(infinite="disks"))
+    assert free.startup[0] == pytest.approx(before.startup[0])
+
+
+@pytest.mark.parametrize("writer", ["sync", "double-buffer", "write-behind"])
+def test_writers_that_copy_into_the_cache_first(writer):
+    """One server, four subchunks of 64 bytes: as the equations say, subchunk by subchunk."""
+    chunks = mesh_chunks((4, 8), (1, 1))
+    table = overlaps(chunks, schema_subchunks((4, 8), (1, 1), itemsize=8, most=64))
+    costs = with_servers(
+        SP2, through_cache=True, write_rate=1e4, cache_rate=1e5, flush=1e-2, partition=128
+    )
+    time = request_time(table, costs, Options(writer=writer))
+    each, copied, written = time.assembly[0] / 4, 64 / 1e5, 64 / 1e4
+    expected = {
+        "sync": 4 * (each + copied + written + 1e-2),
+        "double-buffer": max(
+            each + 3 * max(each, copied) + copied + 128 / 1e4, each + copied + 4 * written
+        ),
+    }
+    if writer in expected:
+        assert time.intermediate[0] == pytest.approx(expected[writer])
+    else:
+        plain = with_servers(costs, through_cache=False)
+        same = request_time(table, plain, Options(writer=writer))
+        assert time.intermediate[0] == same.intermediate[0]
+
+
+def test_nonblocking_messages_are_the_time_of_the_receiver():
+    alone = overlaps(mesh_chunks((64, 64), (1, 1)), schema_subchunks((64, 64), (1, 1), itemsize=8))
+    costs, size = with_protocol(SP2, Protocol(nonblocking=True)), 64 * 64 * 8
+    write = [request_time(alone, x).delay[0] for x in (costs, SP2)]
+    assert write[1] - write[0] == pytest.approx(size / 40e6)
+    chunks, o = mesh_chunks((64, 64), (4, 1)), size / 4
+    table = overlaps(chunks, schema_subchunks((64, 64), (1, 1), itemsize=8))
+    read = [request_time(table, x, Options(operation="read")) for x in (costs, SP2)]
+    assert read[1].assembly[0] - read[0].assembly[0] == pytest.approx(4 * o / 40e6)
+
+
+def test_exchanging_and_writing_at_a_time_disturb_each_other():
+    """Four equal subchunks: the part of the shorter stage is added where both work."""
+    chunks = mesh_chunks((4, 8), (2, 1))
+    table = overlaps(chunks, schema_subchunks((4, 8), (1, 1), itemsize=8, most=64))
+    fast = {"through_cache": True, "write_rate": 1e9, "cache_rate": 1e5, "partition": 128}
+    alone, both = (
+        request_time(table, with_servers(SP2, interference=x, **fast), DOUBLE) for x in (0.0, 0.5)
+    )
+    exchange, copied = alone.assembly[0] / 4, 64 / 1e5
+    added = 3 * 0.5 * min(exchange, copied)
+    assert both.intermediate[0] - alone.intermediate[0] == pytest.approx(added)
+
+
+def test_a_server_that_asks_ahead_waits_for_its_first_subchunk_alone():
+    chunks = mesh_chunks((8, 8), (4, 1))
+    table = overlaps(chunks, schema_subchunks((8, 8), (1, 1), itemsize=8, most=128))
+    base = with_servers(SP2, through_cache=True, write_rate=1e9, cache_rate=1e9)
+    slow = Costs(
+        clients=replace(base.clients, decode=1e-2), servers=base.servers, protocol=base.protocol
+    )
+    waits = request_time(table, slow, DOUBLE)
+    ahead = request_time(table, with_servers(slow, asks_ahead=True), DOUBLE)
+    in_turn = request_time(table, with_servers(slow, asks_ahead=True), Options(writer="sync"))
+    assert waits.delay[0] == pytest.approx(4 * ahead.delay[0])
+    assert in_turn.delay[0] == waits.delay[0]

@@ -18,6 +18,7 @@ PARTITION: Final = 16384  # that is written behind as a whole [B] [S]
 RATES: Final = (
     "bandwidth",
     "copy_rate",
+    "place_rate",
     "write_rate",
     "read_rate",
     "cache_rate",
@@ -25,6 +26,7 @@ RATES: Final = (
     "decompression_rate",
 )
 DISKS: Final = ("write_rate", "read_rate")
+SINGLE: Final = ("partition", "through_cache", "asks_ahead")  # one value for all nodes
 
 
 _zero, _one, _unlimited = (partial(np.asarray, default) for default in (0.0, 1.0, np.inf))
@@ -47,6 +49,9 @@ class ClientCosts:
         default_factory=_zero
     )  # each contiguous run that is packed or unpacked, t_run,c [s]
     copy_rate: Array = field(default_factory=_unlimited)  # of packing, R_copy [B/s]
+    place_rate: Array = field(
+        default_factory=_unlimited
+    )  # of putting what is read into its place, R_place [B/s] [D]
 
     def __post_init__(self) -> None:
         """Keep the numbers as arrays, and refuse those outside their domains."""
@@ -74,6 +79,9 @@ class ServerCosts:
     copy_rate: Array = field(
         default_factory=_unlimited
     )  # of packing where arrays are read, R_copy [B/s]
+    place_rate: Array = field(
+        default_factory=_unlimited
+    )  # of putting overlaps into their places, R_place [B/s] [D]
     write_rate: Array  # of the file system, R [B/s]
     read_rate: Array = field(default_factory=_as_written)  # R_read; by default R [B/s]
     cache: Array = field(default_factory=_unlimited)  # bytes of the file cache, C [B]
@@ -84,6 +92,10 @@ class ServerCosts:
     synchronise: Array = field(
         default_factory=_zero
     )  # flush once for each request, t_sync [s] [D]
+    flush: Array = field(default_factory=_zero)  # each subchunk, where `sync`, t_flush [s] [D]
+    metadata: Array = field(
+        default_factory=_zero
+    )  # of each array on disk, by server 0, t_meta [s] [D]
     compression: Array = field(
         default_factory=_one
     )  # bytes on disk over those of the array [1] [D]
@@ -92,6 +104,11 @@ class ServerCosts:
         default_factory=_unlimited
     )  # of bytes of the array [B/s] [D]
     partition: int = PARTITION  # that the file system writes behind as a whole [B]
+    interference: Array = field(
+        default_factory=_zero
+    )  # of exchanging and writing at a time: part of the shorter one that is added [1] [D]
+    through_cache: bool = False  # whether every writer copies into the file cache first [D]
+    asks_ahead: bool = False  # whether `double-buffer` asks for the next subchunks early [D]
 
     def __post_init__(self) -> None:
         """Keep the numbers as arrays, and refuse those outside their domains."""
@@ -139,12 +156,15 @@ class Costs:
             "bandwidth": np.inf,
         }
         return replace(
-            self, clients=replace(self.clients, **free), servers=replace(self.servers, **free)
+            self,
+            clients=replace(self.clients, **free),
+            servers=replace(self.servers, **free),
+            protocol=replace(self.protocol, rest=0.0, longest_rest=0.0),
         )
 
 
 def _numeric(costs: ClientCosts | ServerCosts) -> list[str]:
-    return [each.name for each in fields(costs) if each.name != "partition"]
+    return [each.name for each in fields(costs) if each.name not in SINGLE]
 
 
 def _keep_numbers(costs: ClientCosts | ServerCosts, whose: str) -> None:

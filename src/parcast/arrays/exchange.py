@@ -5,7 +5,7 @@ the order of the requests::
 
     A_k      = t_find + n_k*(t_bnd + t_send(b_req))
                + sum over i of T_del(i) + t_recv(o_i) + t_asm(i)                          [R] (7)
-    t_asm(i) = runs of the overlap in the subchunk * t_run where n_k > 1, else 0              [D]
+    t_asm(i) = o_i/R_place + (runs of the overlap in the subchunk * t_run where n_k > 1)      [D]
     h_i      = t_tra(b_req) + t_recv(b_req) + t_proc + t_ext(i) + t_send(o_i) + t_tra(o_i)  [R] (8)
     t_ext(i) = 0 if the overlap is all that the client has,
                else runs in its chunk * t_run,c + o_i/R_copy                                  [D]
@@ -21,6 +21,15 @@ delays and c_j up to i obeys F_i = max(F_(i-1), h_i - (n_k - i)*(t_bnd + t_send(
 all delays of a subchunk together are the maximum over i of
 
     h_i - (n_k - i)*(t_bnd + t_send(b_req)) - (c_1 + .. + c_(i-1)) , and 0
+
+Where ranks rest while they wait, t_rest(w) of `parcast.arrays.messages` is added to h_i, with w
+the time since the last request to that client, and to the delay of a subchunk, with w that delay.
+Before the first, clients rest independently: the last of n_k takes 2*n_k/(n_k + 1)*t_rest [D].
+A server that asks for the next subchunks before the last has arrived, with `double-buffer`, waits
+for the first one alone: the delays of all others are 0 [D].
+
+With nonblocking messages n/r is spent by the receiver alone: not in h_i, and not by a server that
+reads; an overlap of one run is sent from where it lies, t_ext = 0 [D].
 
 Reading is the mirror image [R]: the server packs and sends one overlap after the other,
 
@@ -75,19 +84,60 @@ class _Sides(NamedTuple):
     on_wire: Array
 
 
-def gathered(batch: Batch, costs: Costs, *, overlap_rendezvous: bool = False) -> Exchange:
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class Between:
+    """What a server does between two exchanges, for each subchunk."""
+
+    time: Array  # [s]
+    is_overlapped: bool = False  # whether the exchange goes on meanwhile
+    is_first: Bools | None = None  # subchunks before which clients have waited for long; None: no
+
+    def cycle(self, exchange: Array) -> Array:
+        """Time from the beginning of an exchange to that of the next [s]."""
+        if self.is_overlapped:
+            return np.maximum(exchange, self.time)
+        return np.asarray(exchange + self.time)
+
+
+def gathered(
+    batch: Batch,
+    costs: Costs,
+    *,
+    overlap_rendezvous: bool = False,
+    between: Between | None = None,
+) -> Exchange:
     """Exchange of every subchunk that is written; `costs` are for each node."""
-    requests = batch.requests
+    requests, protocol = batch.requests, costs.protocol
     ask, receive, handling, client = _parts_of_write(requests, costs, overlap_rendezvous)
     first, of = _groups(requests.subchunk)
     pending = _total(ask, first, of) - _running(ask, first, of)
     before = _running(receive, first, of) - receive
-    late = np.maximum.reduceat(handling - pending - before, first) if len(first) else handling
     count = len(batch.server)
-    delay = np.zeros(count)
-    delay[requests.subchunk[first]] = np.maximum(late, 0.0)
     find = costs.servers.find[batch.server]
     own = ask + receive
+    is_first: Bools = np.zeros(count, dtype=bool)
+    if between is not None and between.is_first is not None:
+        is_first = between.is_first
+
+    def delay_of(handling: Array) -> Array:
+        late = np.maximum.reduceat(handling - pending - before, first) if len(first) else handling
+        delay = np.zeros(count)
+        delay[requests.subchunk[first]] = np.maximum(late, 0.0)
+        return delay
+
+    delay = delay_of(handling)
+    if protocol.rest or protocol.longest_rest:
+        # A client waits as long as the server takes, less if other servers ask it meanwhile.
+        cycle = find + np.bincount(requests.subchunk, own, count) + delay
+        waited = (cycle if between is None else between.cycle(cycle)) / len(costs.servers.find)
+        asked = np.bincount(requests.subchunk, minlength=count)
+        last = 2 * asked / (asked + 1)  # rests of clients that were asked together go on so
+        rest = np.where(is_first, protocol.rest_time(np.inf) * last, protocol.rest_time(waited))
+        delay = delay_of(handling + rest[requests.subchunk])
+        delay += np.where(delay > 0, protocol.rest_time(delay), 0.0)
+    if costs.servers.asks_ahead and between is not None and between.is_overlapped:
+        # Clients work on a subchunk while the server takes those before it.
+        delay = np.where(is_first, delay, 0.0)
     work = own - _wire_of_server(requests, costs)
     return Exchange(
         assembly=find + np.bincount(requests.subchunk, own, count) + delay,
@@ -117,7 +167,13 @@ def delays(batch: Batch, costs: Costs, *, overlap_rendezvous: bool = False) -> D
     return Delays(handling, pending + before + done, so_far[of, within + 1] - done)
 
 
-def scattered(batch: Batch, costs: Costs, *, overlap_rendezvous: bool = False) -> Exchange:
+def scattered(
+    batch: Batch,
+    costs: Costs,
+    *,
+    overlap_rendezvous: bool = False,
+    between: Between | None = None,
+) -> Exchange:
     """Exchange of every subchunk that is read; `costs` are for each node."""
     requests = batch.requests
     sides = _sides(
@@ -141,16 +197,22 @@ def scattered(batch: Batch, costs: Costs, *, overlap_rendezvous: bool = False) -
         run=costs.clients.run[client],
         rate=costs.clients.copy_rate[client],
     )
+    unpack = unpack + sides.size / costs.clients.place_rate[client]
     work = costs.servers.boundary[server] * requests.overlaps + pack + sides.server_software
     in_call = sides.in_call
-    arrival = sides.on_wire + (0.0 if overlap_rendezvous else in_call)
+    sending = np.zeros_like(in_call) if costs.protocol.nonblocking else in_call
+    is_late = costs.protocol.nonblocking or not overlap_rendezvous
+    arrival = sides.on_wire + (in_call if is_late else 0.0)
     count = len(batch.server)
     find = costs.servers.find[batch.server]
     last = np.zeros(count)
     last[requests.subchunk] = arrival + sides.client_software + unpack  # the last one stays
     busy = np.bincount(requests.subchunk, work, count)
+    if between is not None:
+        waited = between.cycle(find + busy) / len(costs.servers.find)
+        last += costs.protocol.rest_time(waited)
     return Exchange(
-        assembly=find + busy + np.bincount(requests.subchunk, in_call, count),
+        assembly=find + busy + np.bincount(requests.subchunk, sending, count),
         delay=np.zeros(count),
         last=last,
         client_time=sides.client_software + in_call + unpack,
@@ -182,11 +244,15 @@ def _parts_of_write(
     )
     is_alone = np.bincount(requests.subchunk)[requests.subchunk] == 1
     place = np.where(is_alone, 0.0, requests.runs_in_subchunk * servers.run[server])
+    place = place + sides.size / servers.place_rate[server]
     receive = sides.server_software + sides.in_call + place
+    is_free = requests.is_whole_chunk
+    if protocol.nonblocking:  # what lies in a row is sent from there
+        is_free = is_free | (requests.runs_in_chunk == 1)
     extract = _packing(
         requests.runs_in_chunk,
         sides.size,
-        is_free=requests.is_whole_chunk,
+        is_free=is_free,
         run=clients.run[client],
         rate=clients.copy_rate[client],
     )
@@ -195,9 +261,10 @@ def _parts_of_write(
     )
     work = asked + clients.decode[client] + extract + sides.client_software
     wire = protocol.wire_time_in_call(size, sides.link)
-    late = 0.0 if overlap_rendezvous else sides.in_call
+    late = 0.0 if overlap_rendezvous or protocol.nonblocking else sides.in_call
+    spent = 0.0 if protocol.nonblocking else sides.in_call
     handling = protocol.wire_time(size, sides.link) + wire + work + late + sides.on_wire
-    return ask, receive, handling, _OfClient(work + wire + sides.in_call, work)
+    return ask, receive, handling, _OfClient(work + wire + spent, work)
 
 
 def _wire_of_server(requests: Requests, costs: Costs) -> Array:

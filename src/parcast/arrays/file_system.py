@@ -23,6 +23,15 @@ Two more writers [D]. `sync` writes each subchunk before it asks for the next: T
 
     T_int = A_1 + sum over k of max(A_(k+1), w_k) + w_K ,   w_k = s/R
 
+Where every writer copies into the file cache first, as that of the library does [D],
+
+    sync            T_fs(k) = s/R_mem + s/R + t_flush
+    double-buffer   T_int   = max(T_two + open(S)/R, A_1 + w_1 + S/R) ,   w_k = s/R_mem
+
+with T_two the T_int above, and S the bytes of the request: the disk begins as soon as a partition
+is there, and the last one remains for the flush. Where exchanging and copying share cores, memory
+and the interpreter, max(a, w) in T_two is max(a, w) + interference*min(a, w).
+
 Files take t_file when the first of their subchunks is written, a request t_sync at its end [D].
 Compression by the server takes s/rate, in the thread that writes where there is one [D].
 """
@@ -70,12 +79,23 @@ def synchronous(parts: Sequence[Sequences], rate: Array) -> Array:
     return total
 
 
-def overlapped(parts: Sequence[Sequences], rate: Array, *, disk_first: bool = False) -> Array:
+def overlapped(
+    parts: Sequence[Sequences],
+    rate: Array,
+    *,
+    disk_first: bool = False,
+    interference: Array | float = 0.0,
+) -> Array:
     """Time of each server with two buffers, exchanges included [s].
 
     Subchunk k is in the first stage while k - 1 is in the second: gathering and then writing, or
     with `disk_first` reading and then sending.
     """
+    share = np.broadcast_to(interference, len(rate))
+
+    def both(first: Array, second: Array, share: Array = share) -> Array:
+        return np.maximum(first, second) + share * np.minimum(first, second)
+
     total, pending = np.zeros(len(rate)), np.zeros(len(rate))
     for part in parts:
         disk = part.stored / rate[:, None] + part.opening + part.packing
@@ -86,11 +106,11 @@ def overlapped(parts: Sequence[Sequences], rate: Array, *, disk_first: bool = Fa
         end = np.maximum((part.stored > 0).sum(axis=1) - 1, 0)
         rows = np.arange(len(rate))
         has_any = part.stored.any(axis=1)
-        inner = np.maximum(first[:, 1:], second[:, :-1]).sum(axis=1)
+        inner = both(first[:, 1:], second[:, :-1], share[:, None]).sum(axis=1)
         last = second[rows, end]
         inner -= np.where(end < first.shape[1] - 1, last, 0.0)
-        between = np.maximum(first[:, 0], last)
-        entry = np.maximum(first[:, 0], pending)
+        between = both(first[:, 0], last)
+        entry = both(first[:, 0], pending)
         time = entry + part.number * inner + (part.number - 1) * between
         total += np.where(has_any, time, 0.0)
         pending = np.where(has_any, last, pending)
@@ -166,6 +186,38 @@ class CacheMap(NamedTuple):
         half = self.power(count // 2)
         whole = half.then(half)
         return whole.then(self) if count % 2 else whole
+
+
+def synchronous_through_cache(parts: Sequence[Sequences], costs: ServerCosts) -> Array:
+    """Time of each server where each subchunk is copied into the cache, and then flushed."""
+    total = synchronous(parts, costs.write_rate) + synchronous(
+        [_only_bytes(part) for part in parts], costs.cache_rate
+    )
+    subchunks = np.sum([part.number * (part.stored > 0).sum(axis=1) for part in parts], axis=0)
+    return np.asarray(total + subchunks * costs.flush)
+
+
+def overlapped_through_cache(parts: Sequence[Sequences], costs: ServerCosts) -> Array:
+    """Time of each server with two buffers, exchanges included, where a thread fills the cache.
+
+    The disk empties the cache meanwhile, all but the last partition.
+    """
+    size = np.sum([part.number * part.counts for part in parts], axis=0)
+    first = np.zeros(len(size))
+    for part in reversed(parts):
+        if part.stored.shape[1]:
+            begun = part.busy[:, 0] + part.packing[:, 0] + part.opening[:, 0]
+            begun = begun + part.stored[:, 0] / costs.cache_rate
+            first = np.where(part.stored[:, 0] > 0, begun, first)
+    two = overlapped(parts, costs.cache_rate, interference=costs.interference)
+    two = two + _opened(size, costs.partition) / costs.write_rate
+    return np.asarray(np.maximum(two, first + size / costs.write_rate))
+
+
+def _only_bytes(part: Sequences) -> Sequences:
+    """Leave out what is not of bytes."""
+    zero = np.zeros_like(part.opening)
+    return replace(part, opening=zero, packing=zero)
 
 
 def _through_cache(part: Sequences, costs: ServerCosts, offset: Ints) -> CacheMap:

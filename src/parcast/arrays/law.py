@@ -41,6 +41,7 @@ References
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Final, Literal
 
 import numpy as np
@@ -50,11 +51,13 @@ from parcast.arrays.batches import Batch, EqualArrays, batches
 from parcast.arrays.choices import OPERATIONS, WRITERS, Operation, Writer
 from parcast.arrays.contention import Bound, Load, Placement, lower_bound
 from parcast.arrays.costs import ClientCosts, Costs, ServerCosts
-from parcast.arrays.exchange import Exchange, gathered, scattered
+from parcast.arrays.exchange import Between, Exchange, gathered, scattered
 from parcast.arrays.file_system import (
     Sequences,
     overlapped,
+    overlapped_through_cache,
     synchronous,
+    synchronous_through_cache,
     written_behind,
 )
 from parcast.arrays.geometry import Ints
@@ -215,11 +218,15 @@ def request_times(
     for mode in modes:
         is_free = mode == "disks and network"
         if is_free not in by_network:
-            own = (costs.with_free_network() if is_free else costs).for_nodes(clients, servers)
-            overlapping = options.overlap_rendezvous
-            exchanges = [(x, exchange(x, own, overlap_rendezvous=overlapping)) for x in split]
-            by_network[is_free] = own, exchanges, _Totals(clients, servers, exchanges)
-        times[mode] = _time(*by_network[is_free], replace(options, infinite=mode))
+            used = (costs.with_free_network() if is_free else costs).for_nodes(clients, servers)
+            by_batch = partial(exchange, overlap_rendezvous=options.overlap_rendezvous)
+            exchanges = [
+                (batch, by_batch(batch, used, between=_between(batch, used, options, i)))
+                for i, batch in enumerate(split)
+            ]
+            by_network[is_free] = used, exchanges, _Totals(clients, servers, exchanges)
+        own = replace(options, infinite=mode)
+        times[mode] = _time(*by_network[is_free], own, sum(group.number for group in groups))
     return times
 
 
@@ -228,6 +235,7 @@ def _time(
     exchanges: Sequence[tuple[Batch, Exchange]],
     totals: "_Totals",
     options: Options,
+    arrays: int,
 ) -> RequestTime:
     """Time of a request whose messages are exchanged so."""
     sequences = [_sequences(batch, each, costs, options) for batch, each in exchanges]
@@ -235,18 +243,18 @@ def _time(
     intermediate += totals.last
     disk = costs.servers.write_rate if options.operation == "write" else costs.servers.read_rate
     return RequestTime(
-        startup=_startup(costs),
+        startup=_startup(costs, arrays if options.infinite == "none" else 0),
         intermediate=intermediate,
         assembly=totals.assembly,
         delay=totals.delay,
         file_system=intermediate - totals.assembly - totals.last,
-        closing=_closing(costs),
+        closing=_closing(costs, intermediate - totals.assembly),
         messages=totals.messages,
         subchunks=totals.subchunks,
         size=totals.size,
         stored=np.sum([part.number * part.counts for part in sequences], axis=0),
         disk_rate=disk,
-        bound=lower_bound(totals.load(intermediate, sequences), options.placement),
+        bound=lower_bound(totals.load(intermediate, sequences, costs.servers), options.placement),
         has_contention=options.contention,
     )
 
@@ -280,9 +288,12 @@ class _Totals:
         np.add.at(self.size, requests.server, number * requests.size)
         np.add.at(self.traffic, (requests.client, requests.server), number * requests.size)
 
-    def load(self, intermediate: Array, parts: Sequence[Sequences]) -> Load:
+    def load(self, intermediate: Array, parts: Sequence[Sequences], costs: ServerCosts) -> Load:
         """What all of it asks of every rank."""
-        packing = np.sum([part.number * part.packing.sum(axis=1) for part in parts], axis=0)
+        packing = sum((part.number * part.packing.sum(axis=1) for part in parts), np.zeros(1))
+        if costs.through_cache:  # a core copies
+            stored = np.sum([part.number * part.counts for part in parts], axis=0)
+            packing = packing + stored / costs.cache_rate
         return Load(
             client_time=self.client_time,
             client_work=self.client_work,
@@ -367,7 +378,12 @@ def _file_system_time(
     if is_free:  # compression remains
         rate = np.full_like(rate, np.inf)
         parts = [replace(part, opening=np.zeros_like(part.opening)) for part in parts]
-    if options.writer == "double-buffer":
+    through_cache = servers.through_cache and not is_read and not is_free
+    if through_cache and options.writer == "double-buffer":
+        time = overlapped_through_cache(parts, servers) - assembly
+    elif through_cache and options.writer == "sync":
+        time = synchronous_through_cache(parts, servers)
+    elif options.writer == "double-buffer":
         time = overlapped(parts, rate, disk_first=is_read) - assembly
     elif is_read or is_free or options.writer == "sync":
         time = synchronous(parts, rate)
@@ -376,8 +392,35 @@ def _file_system_time(
     return time if is_read or is_free else time + servers.synchronise
 
 
-def _startup(costs: Costs) -> Array:
-    """Time until each server has parsed the schema message, equations (2) and (3) [R]. [s]."""
+def _between(batch: Batch, costs: Costs, options: Options, place: int) -> Between:
+    """What each server does between the exchanges of two subchunks, where the disk is as fast."""
+    servers, server = costs.servers, batch.server
+    stored = np.ceil(batch.stored * servers.compression[server])
+    is_write = options.operation == "write"
+    packing = servers.compression_rate if is_write else servers.decompression_rate
+    time = batch.stored / packing[server]
+    if not is_write:
+        time = time + stored / servers.read_rate[server]
+    elif options.writer == "sync":
+        time = time + stored / servers.write_rate[server] + servers.flush[server]
+    elif options.writer == "write-behind" or servers.through_cache:
+        time = time + stored / servers.cache_rate[server]
+    else:
+        time = time + stored / servers.write_rate[server]
+    is_first = np.zeros(len(server), dtype=bool)
+    is_first[np.unique(server, return_index=True)[1]] = place == 0 and batch.number == 1
+    return Between(
+        time=time,
+        is_overlapped=options.writer == "double-buffer",
+        is_first=is_first if is_write else None,
+    )
+
+
+def _startup(costs: Costs, arrays: int) -> Array:
+    """Time until each server has parsed the schema message, equations (2) and (3) [R]. [s].
+
+    Server 0 has waited for long when it arrives, and writes the metadata of all arrays [D].
+    """
     protocol, master, others = costs.protocol, costs.clients, costs.servers
     size = protocol.schema_length
     link = np.minimum(master.bandwidth[0], others.bandwidth[0])
@@ -386,12 +429,21 @@ def _startup(costs: Costs) -> Array:
         + protocol.call_time(size, master.send_startup[0], master.packet_time[0], link)
         + protocol.wire_time(size, link)
         + protocol.call_time(size, others.receive_startup[0], others.packet_time[0], link)
+        + protocol.rest_time(np.inf)
+        + arrays * others.metadata[0]
     )
-    return np.asarray(first + _forwarding(costs.servers, protocol, size) + others.parse_schema)
+    rest = np.full(len(others.bandwidth), protocol.rest_time(np.inf))
+    rest[0] = 0.0
+    forwarded = _forwarding(costs.servers, protocol, size) + rest
+    return np.asarray(first + forwarded + others.parse_schema)
 
 
-def _closing(costs: Costs) -> Array:
-    """Time until each client returns, equations (4) and (5) [R]. [s]."""
+def _closing(costs: Costs, waited: Array) -> Array:
+    """Time until each client returns, equations (4) and (5) [R]. [s].
+
+    Clients have waited while servers wrote the last they had, at most for all of `waited` [D]: the
+    master notices the message after t_rest, the last of n others after 2*t_rest*n/(n + 1).
+    """
     protocol, master, others = costs.protocol, costs.servers, costs.clients
     size = protocol.quit_length
     link = np.minimum(master.bandwidth[0], others.bandwidth[0])
@@ -400,7 +452,11 @@ def _closing(costs: Costs) -> Array:
         + protocol.wire_time(size, link)
         + protocol.call_time(size, others.receive_startup[0], others.packet_time[0], link)
     )
-    return np.asarray(first + _forwarding(costs.clients, protocol, size))
+    rest = protocol.rest_time(waited.max())
+    count = len(others.bandwidth)
+    last = np.full(count, 2 * rest * (count - 1) / count)
+    last[0] = 0.0
+    return np.asarray(first + rest + _forwarding(costs.clients, protocol, size) + last)
 
 
 def _forwarding(nodes: ClientCosts | ServerCosts, protocol: Protocol, size: float) -> Array:

@@ -10,15 +10,26 @@ there on both calls last until the message has arrived (rendezvous), and no time
 wire alone. With `always`, n/r is part of both calls for every size, and t_tra is 0.
 
 Two nodes communicate at the lower of their rates [D].
+
+A rank that waits may rest between two looks for messages, longer and longer: a message that
+arrives after it has waited for w seconds is noticed after, on average,
+
+    t_rest(w) = min(rest + 0.4*w, rest + L)/2                                 [D]
+
+where `rest` is what the first look takes, L the longest rest, and every rest half as long again as
+the last. Both are 0 where ranks look all the time.
 """
 
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from parcast.aliases import Array
 from parcast.errors import require
+
+GROWTH: Final = 0.4  # of a rest with the time waited, where each is 1.5 times the last [1] [D]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -31,9 +42,17 @@ class Protocol:
     request_length: float = 128.0  # b_req [B]
     quit_length: float = 32.0  # b_quit [B]
     always: bool = False  # whether calls last until the message has arrived, whatever its size
+    nonblocking: bool = False  # whether only the receiver spends the time of large messages [D]
+    rest: float = 0.0  # between two looks of a rank that has begun to wait [s] [D]
+    longest_rest: float = 0.0  # of one that has waited for long [s] [D]
 
     def __post_init__(self) -> None:
         """Refuse sizes below 0, and packets of nothing."""
+        for name in ("rest", "longest_rest"):
+            value = getattr(self, name)
+            ok = np.isfinite(value) and value >= 0
+            hint = "Give it in seconds."
+            require(name, value, ok, must="be at least 0 and finite", hint=hint)
         hint = "Give it in bytes."
         require("packet", self.packet, self.packet > 0, must="be above 0", hint=hint)
         for name in ("eager_limit", "schema_length", "request_length", "quit_length"):
@@ -73,3 +92,12 @@ class Protocol:
         """
         in_call = self.wire_time_in_call(size, bandwidth)
         return np.asarray(self.software_time(size, startup, packet_time) + in_call)
+
+    def rest_time(self, waited: ArrayLike) -> Array:
+        """Mean time until a rank that has waited notices a message, t_rest [s] [D].
+
+        >>> Protocol(rest=1e-4, longest_rest=1e-3).rest_time([0.0, 1e-3, 1.0])
+        array([0.00005, 0.00025, 0.00055])
+        """
+        w = np.asarray(waited, dtype=np.float64)
+        return np.asarray((self.rest + np.minimum(GROWTH * w, self.longest_rest)) / 2)

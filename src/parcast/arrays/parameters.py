@@ -29,11 +29,14 @@ class _Node(Description):
     bandwidth: Rate | None = parameter(None, "Rate of its link, r; by default unlimited.")
     run: Time = parameter("0 s", "Packing or unpacking one contiguous run, t_run.")
     copy_rate: Rate | None = parameter(None, "Rate of packing, R_copy; by default unlimited.")
+    place_rate: Rate | None = parameter(
+        None, "Rate of putting what has arrived into its place, R_place; by default unlimited."
+    )
 
     def given(self, at: Point) -> dict[str, Any]:
         """Value of every amount that is given, at one point [SI]."""
         amounts = ((key, getattr(self, key)) for key in type(self).model_fields)
-        return {key: np.asarray(amount(at)) for key, amount in amounts if amount is not None}
+        return {key: np.asarray(x(at)) for key, x in amounts if isinstance(x, Amount)}
 
 
 class ClientParameters(_Node):
@@ -62,6 +65,17 @@ class ServerParameters(_Node):
     )
     open_file: Time = parameter("0 s", "Creating or opening a file and closing it, t_file.")
     synchronise: Time = parameter("0 s", "Flushing once for each request, t_sync.")
+    flush: Time = parameter("0 s", "Flushing each subchunk, with the writer sync, t_flush.")
+    metadata: Time = parameter("0 s", "Metadata of each array on disk, by server 0, t_meta.")
+    interference: Annotated[Amount, Of("count")] = parameter(
+        "0", "Of exchanging and writing at a time: part of the shorter one that is added."
+    )
+    through_cache: bool = Field(
+        default=False, description="Whether every writer copies into the file cache first."
+    )
+    asks_ahead: bool = Field(
+        default=False, description="Whether double-buffer asks for the next subchunks early."
+    )
     compression: Annotated[Amount, Of("count", above=0.0)] = parameter(
         "1", "Bytes on disk over those of the array."
     )
@@ -85,6 +99,12 @@ class MessageParameters(Description):
     schema_length: Size = parameter("512 B", "Length of the schema message, b_sch.")
     request_length: Size = parameter("128 B", "Length of a request, b_req.")
     quit_length: Size = parameter("32 B", "Length of the message that ends a request, b_quit.")
+    rest: Time = parameter("0 s", "Between two looks of a rank that has begun to wait.")
+    longest_rest: Time = parameter("0 s", "Between two looks of a rank that has waited for long.")
+    nonblocking: bool = Field(
+        default=False,
+        description="Whether only the receiver spends the time of large messages.",
+    )
     always: bool = Field(
         default=False,
         description="Whether calls last until a message has arrived, whatever its size.",
@@ -105,15 +125,17 @@ class ArrayParameters(Description):
         at = {} if at is None else at
         servers = self.servers.given(at)
         partition = int(servers.pop("partition"))
-        lengths = {
-            key: float(getattr(self.messages, key)(at))
-            for key in type(self.messages).model_fields
-            if key != "always"
+        messages: dict[str, Any] = {
+            key: float(value(at)) if isinstance(value, Amount) else value
+            for key, value in (
+                (x, getattr(self.messages, x)) for x in MessageParameters.model_fields
+            )
         }
+        has = {key: getattr(self.servers, key) for key in ("through_cache", "asks_ahead")}
         return Costs(
             clients=ClientCosts(**self.clients.given(at)),
-            servers=ServerCosts(**servers, partition=partition),
-            protocol=Protocol(**lengths, always=self.messages.always),
+            servers=ServerCosts(**servers, partition=partition, **has),
+            protocol=Protocol(**messages),
         )
 
 

@@ -11,6 +11,7 @@ from parcast.cli.answering import A_FILE, cli_command
 from parcast.cli.failures import ANSWERED, INTERRUPTED, spelled_with
 from parcast.cli.options import duration, json_option, output_option, ranks_option, text_option
 from parcast.cli.outputs import Outputs, format_of, place_of_part, print_pieces, write_all
+from parcast.cli.parts import with_parts
 from parcast.cli.screen import show_sheet
 from parcast.units import shown
 from parcast.version import __version__
@@ -21,6 +22,9 @@ if TYPE_CHECKING:
 
 
 PARTS: Final = ("processor", "network", "primitives", "storage")
+COMMANDS: Final = {  # of their own below `calibrate`, by place
+    "array-io": "parcast.arrays.measuring.command:command",
+}
 # What must be told of a part so that it need not be measured. Primitives are replaced one by one.
 WHOLE: Final = {
     "network": {"network.latency", "network.bandwidth", "network.saturation"},
@@ -184,7 +188,7 @@ Examples:
     type=A_FILE,
     help="Output files of OSU, IMB or IOR to use instead of measuring.",
 )
-def command(
+def calibrate_machine(
     ctx: click.Context,
     /,
     *,
@@ -316,3 +320,6 @@ def _write_script(
         write_all(text)
     else:
         write_document(place, [text])
+
+
+command = with_parts(calibrate_machine, COMMANDS)

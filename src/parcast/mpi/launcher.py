@@ -11,10 +11,11 @@ import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 from parcast.errors import FitFailed, ParameterError, ParcastError, RunFailed
 from parcast.mpi.find import Mpi, available_cores, find_mpi
+from parcast.mpi.folders import folder_for
 from parcast.mpi.leftovers import (
     TOKEN,
     as_interrupts,
@@ -28,6 +29,7 @@ from parcast.units import shown
 
 Placement = Literal["auto", "own", "one", "spread", "free"]
 
+TASKS: Final = "parcast-task-"  # folders of `run_task`
 GRACE: Final = 3.0  # for mpiexec to end its ranks by itself when it is told to [s]
 MOST_RANKS: Final = 4096
 LONGEST: Final = 400  # characters of what a rank said
@@ -86,6 +88,35 @@ def run_ranks(
         called=called,
     ) as started:
         return started.ended(time_limit)
+
+
+def run_task(
+    module: str,
+    task: Mapping[str, Any],
+    *,
+    ranks: int,
+    time_limit: float,
+    is_pinned: bool = True,
+    called: str = "",
+) -> Ended:
+    """Run a module as `run_ranks` does; its argument is the path of a JSON file with the task.
+
+    Ranks with a core each are pinned, unless not wanted. Those that share cores are not, and give
+    them up while they wait: which of them waits would depend on the core.
+    """
+    is_crowded = ranks > len(available_cores())
+    with folder_for(TASKS) as desk:
+        path = desk / "task.json"
+        path.write_text(json.dumps(task), encoding="utf-8")
+        return run_ranks(
+            module,
+            [str(path)],
+            ranks=ranks,
+            time_limit=time_limit,
+            placement="auto" if is_pinned and not is_crowded else "free",
+            environment=find_mpi().environment(crowded=True) if is_crowded else None,
+            called=called,
+        )
 
 
 @dataclass(kw_only=True, slots=True)

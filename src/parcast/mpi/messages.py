@@ -46,6 +46,21 @@ class Message(NamedTuple):
     size: int = 0  # as it travelled [B]
 
 
+def as_sent(content: tuple[Any, ...], value: Any = EMPTY) -> tuple[bytes, tuple[memoryview, ...]]:
+    """Give what travels of a message: its head, and large buffers of its value."""
+    if value is EMPTY:
+        return pickle.dumps((content, None, ()), protocol=5), ()
+    inside, buffers = packed(value)
+    sizes = tuple(buffer.nbytes for buffer in buffers)
+    return pickle.dumps((content, inside, sizes), protocol=5), buffers
+
+
+def as_received(head: bytes | bytearray) -> tuple[tuple[Any, ...], bytes | None, tuple[int, ...]]:
+    """Read a head: what it says, the pickled value, and the lengths of the buffers [B]."""
+    content, inside, sizes = pickle.loads(head)
+    return content, inside, sizes
+
+
 class Channel(Protocol):
     """What carries messages between the ranks of a run."""
 
@@ -146,12 +161,7 @@ class MpiChannel:
         if target == self.rank:
             self._own.append(Message(target, content, value))
             return 0
-        if value is EMPTY:
-            return self._start(target, pickle.dumps((content, None, ()), protocol=5), ())
-        inside, buffers = packed(value)
-        sizes = tuple(buffer.nbytes for buffer in buffers)
-        head = pickle.dumps((content, inside, sizes), protocol=5)
-        return self._start(target, head, buffers)
+        return self._start(target, *as_sent(content, value))
 
     def _start(self, target: int, head: bytes, buffers: tuple[memoryview, ...]) -> int:
         """Start the messages of MPI for a head and its buffers."""
@@ -202,7 +212,7 @@ class MpiChannel:
 
     def _open(self, arriving: Arriving) -> None:
         """Read a head, and receive the buffers it tells of."""
-        arriving.content, arriving.pickled, sizes = pickle.loads(arriving.head)
+        arriving.content, arriving.pickled, sizes = as_received(arriving.head)
         room = self.room(arriving.source, arriving.content, *sizes) if len(sizes) == 1 else None
         for size in sizes:
             # Memory that is not set to zero first, as that of a bytearray is.

@@ -62,6 +62,7 @@ ARGUMENTS: Final = {  # what Python calls an argument, and what the command line
     "longest": "--longest",
 }
 PARTS: Final = {  # commands of their own below `validate`, by place
+    "array-io": "parcast.arrays.validating.command:command",
     "pipeline": "parcast.pipeline.validating.command:command",
 }
 

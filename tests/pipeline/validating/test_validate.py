@@ -12,7 +12,7 @@ from parcast.pipeline.validating.observation import Layout, Observed, Point
 from parcast.pipeline.validating.picture import DISTURBED, LABELS, figure_of
 from parcast.pipeline.validating.validate import LAYOUTS, validate_pipeline
 from parcast.pipeline.validating.work import Work
-from parcast.pipeline.validating.worker import busy_seconds, lines_of
+from parcast.pipeline.validating.worker import lines_of
 from tests.pipeline.validating.made import MESSAGE, PARTS, STARTUP, TASK, Engine, lawful
 
 CORES = 16  # one for each rank, so that the truth need not know of sharing
@@ -181,12 +181,6 @@ def test_an_observation_survives_its_document(tmp_path):
         run = Observed(point=point, launch=1, time=STARTUP, waiting=None, parts=parts)
         assert Observed.from_document(run.to_document()) == run
     assert list(lines_of(tmp_path / "missing.jsonl")) == []
-
-
-def test_the_accounts_of_the_system_grow():
-    before = busy_seconds()
-    if before is not None:
-        assert busy_seconds() >= before > 0
 
 
 @pytest.mark.parametrize("is_disturbed", [False, True])

@@ -171,7 +171,7 @@ def servers_agreed(
     chosen: list[int] = []
 
     def choose() -> None:
-        chosen.extend(_servers(servers, size, dedicated))
+        chosen.extend(server_ranks(servers, size, dedicated))
 
     refusal = refusal_of(choose)
     if ranks is None or size == 1:
@@ -201,7 +201,7 @@ def _told(servers: Sequence[int], dedicated: bool) -> str:
     return f"ranks {listed}{', dedicated' if dedicated else ''}"
 
 
-def _servers(servers: int | Sequence[int], size: int, dedicated: bool) -> list[int]:
+def server_ranks(servers: int | Sequence[int], size: int, dedicated: bool) -> list[int]:
     """Ranks of servers: as far apart as possible, so that nodes have them in equal numbers."""
     most = size
     if isinstance(servers, Sequence) and not isinstance(servers, str | bytes):

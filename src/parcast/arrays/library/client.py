@@ -44,6 +44,7 @@ class Spent:
     messages: int = 0  # requests to clients
     subchunks: int = 0
     size: int = 0  # of elements [B]
+    begun: float = 0.0  # on the clock of its host, `time.perf_counter` [s]
 
 
 @dataclass(slots=True)

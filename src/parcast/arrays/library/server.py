@@ -5,7 +5,7 @@ the disk. So a server answers messages all the time, and may be a client as well
 """
 
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from time import perf_counter
@@ -54,8 +54,13 @@ class Server:
         number: int,
         clients: Sequence[int],
         servers: Sequence[int],
+        files: Callable[[Schema, Any], Any] = files_of,
     ) -> None:
-        """Begin as server `number`; `clients` and `servers` are the ranks of all."""
+        """Begin as server `number`; `clients` and `servers` are the ranks of all.
+
+        `files` opens the files of a request.
+        """
+        self._files = files
         self._endpoint, self._number = endpoint, number
         self._clients, self._servers = clients, servers
         self._queue: deque[Request] = deque()
@@ -111,9 +116,9 @@ class Server:
         try:
             if request.failure is not None:
                 raise request.failure  # noqa: TRY301 - ends it as all that fails does
-            files = files_of(request.schema, request.draft)
+            files = self._files(request.schema, request.draft)
             try:
-                if isinstance(files, ReadingFiles):
+                if request.schema.operation == "read":
                     yield from self._read(request, files, disk)
                 else:
                     yield from self._write(request, files, disk)
@@ -131,6 +136,7 @@ class Server:
             messages=request.messages,
             subchunks=request.subchunks,
             size=request.size,
+            begun=request.begun,
         )
         self._endpoint.send(self._servers[0], "finished", request.number, request.failure, spent)
 

@@ -144,6 +144,7 @@ class Session:
         self._is_closed = False
         self._client: Client | None = None
         self._server: Server | None = None
+        self.last_read: Written | None = None  # what the last read took
         roles = self.endpoint.roles
         if rank in servers:
             self._server = Server(
@@ -419,7 +420,7 @@ class Session:
         options: dict[str, Any] = {"names": listed, "limit": LIMIT}
         options |= {name: repr(_plain(value)) for name, value in same.items()}
         described = Described("read", path_text(path), options, (), refusal, {"lost": lost})
-        Handle(self, client.submit(described, (), laid_out)).wait()
+        self.last_read = Handle(self, client.submit(described, (), laid_out)).wait()
         return targets
 
     def serve(self) -> None:

@@ -1,14 +1,11 @@
 """Launches of ranks that make runs of the job, again where others disturbed them."""
 
-import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import Final, Protocol
 
-from parcast.mpi.find import available_cores, find_mpi
 from parcast.mpi.folders import failing_for, folder_for
-from parcast.mpi.launcher import Placement, run_ranks
+from parcast.mpi.launcher import run_task
 from parcast.pipeline.validating.observation import Observed, Point
 from parcast.pipeline.validating.work import Job
 from parcast.pipeline.validating.worker import lines_of
@@ -59,29 +56,8 @@ def launch(
             "answer": str(answer),
             "trace": str(desk / "trace.jsonl") if is_traced else None,
         }
-        task = desk / "task.json"
-        task.write_text(json.dumps(document), encoding="utf-8")
-        _started(task, ranks, time_limit)
+        run_task(WORKER, document, ranks=ranks, time_limit=time_limit, called="the pipeline")
         return tuple(lines_of(answer))
-
-
-def _started(task: Path, ranks: int, time_limit: float) -> None:
-    """Run the ranks of a launch.
-
-    Ranks that share cores are not pinned: in the published schedule half of them wait, and which
-    half would depend on the core.
-    """
-    is_crowded = ranks > len(available_cores())
-    placement: Placement = "free" if is_crowded else "auto"
-    run_ranks(
-        WORKER,
-        [str(task)],
-        ranks=ranks,
-        time_limit=time_limit,
-        placement=placement,
-        environment=find_mpi().environment(crowded=True) if is_crowded else None,
-        called="the pipeline",
-    )
 
 
 def tolerated() -> float:

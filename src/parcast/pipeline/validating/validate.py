@@ -9,15 +9,14 @@
 
 from __future__ import annotations
 
-import os
-import time
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
 
 from parcast.errors import FitFailed, ParameterError, as_list, as_number, as_whole, require
+from parcast.mpi.clock import Clock, Progress, system_load
 from parcast.mpi.find import available_cores
 from parcast.mpi.leftovers import as_interrupts
 from parcast.pipeline.engine.tree import level_of
@@ -47,8 +46,6 @@ MOST_RANKS: Final = 4096
 TASK: Final = 0.02  # processor time of a task [s]
 SLOW_TASK: Final = 0.05  # where hosts get a share of a core, in slices of a millisecond [s]
 
-Progress = Callable[[int, int | None], object]
-
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Study:
@@ -75,36 +72,6 @@ class Study:
         if point.schedule == "source":
             busy = min(max(point.layout.total // 2, 1), self.cores)
         return point.items * (self.each or GUESS) / busy / self.share
-
-
-@dataclass(kw_only=True, slots=True)
-class Clock:
-    """Time that is left, and where progress is reported."""
-
-    limit: float | None = None  # [s]
-    progress: Progress | None = None
-    begun: float = field(default_factory=time.monotonic)
-    done: float = 0.0  # expected seconds of what was run
-    total: float = 1.0
-    interrupted: bool = False
-
-    @property
-    def seconds(self) -> float:
-        """Time since the start [s]."""
-        return time.monotonic() - self.begun
-
-    @property
-    def ended_by(self) -> str:
-        """Why no launch may be begun any more; "" while one may."""
-        if self.interrupted:
-            return "interrupted"
-        return "time limit" if self.limit is not None and self.seconds >= self.limit else ""
-
-    def advance(self, expected: float) -> None:
-        """Say how far we are."""
-        self.done += expected
-        if self.progress is not None:
-            self.progress(min(round(1000 * self.done / self.total), 1000), 1000)
 
 
 def validate_pipeline(
@@ -214,9 +181,9 @@ def validate_pipeline(
         ok = as_number("time_limit", time_limit, hint="Give it in seconds.") > 0
         require("time_limit", time_limit, ok, must="be above 0", hint="Give it in seconds.")
     clock = Clock(limit=time_limit, progress=progress)
-    before = _load()
+    before = system_load()
     validated = _validated(study, clock)
-    after = _load()
+    after = system_load()
     return PipelineValidation(
         schedules=validated,
         work=study.work,
@@ -475,14 +442,6 @@ def _lacks(validated: Sequence[ValidatedSchedule], study: Study) -> bool:
 def _is_possible(schedule: Schedule, layout: Layout) -> bool:
     """Whether a layout can run a schedule: the published one takes powers of two."""
     return schedule == "adaptive" or (layout.ranks > 1 and layout.ranks & (layout.ranks - 1) == 0)
-
-
-def _load() -> float | None:
-    """Load of the system in the last minute; None where nobody tells [1]."""
-    try:
-        return os.getloadavg()[0]
-    except OSError:
-        return None
 
 
 def _study(

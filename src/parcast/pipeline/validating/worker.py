@@ -14,6 +14,7 @@ from pathlib import Path
 from time import perf_counter, process_time
 from typing import TYPE_CHECKING, Any, Final
 
+from parcast.instrument.accounts import core_seconds
 from parcast.instrument.quanta import waited_for_core
 from parcast.mpi.find import available_cores
 from parcast.pipeline.result import PipelineResult
@@ -28,9 +29,6 @@ if TYPE_CHECKING:
     from mpi4py import MPI
 
 TINY: Final = 4  # items a rank in the run that is not counted [1]
-STAT: Final = Path("/proc/stat")
-TICKS: Final = 100.0  # of the kernel's accounts a second; the same on all of Linux [1/s]
-BUSY: Final = (0, 1, 2, 5, 6, 7)  # user, nice, system, interrupts and what the host has stolen
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,16 +43,7 @@ class Accounts:
     @classmethod
     def now(cls) -> "Accounts":
         """Read them."""
-        return cls(busy_seconds(), process_time(), waited_for_core(), perf_counter())
-
-
-def busy_seconds() -> float | None:
-    """Time that all cores of this machine computed, for whomever [s]."""
-    try:
-        first = STAT.read_text(encoding="ascii").split("\n", 1)[0].split()[1:]
-        return sum(int(first[i]) for i in BUSY) / TICKS
-    except (OSError, ValueError, IndexError):
-        return None
+        return cls(core_seconds(), process_time(), waited_for_core(), perf_counter())
 
 
 def main(arguments: Sequence[str]) -> None:

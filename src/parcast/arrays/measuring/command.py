@@ -1,0 +1,97 @@
+"""`parcast calibrate array-io`: measure what array I/O costs here, for `parcast plan io`."""
+
+import os
+import tempfile
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+
+from parcast.cli.answering import A_FILE, Whole, cli_command
+from parcast.cli.failures import ANSWERED, spelled_with
+from parcast.cli.options import answer_options
+from parcast.cli.outputs import Outputs, with_inputs
+from parcast.units import shown
+
+if TYPE_CHECKING:
+    from parcast.arrays.measuring.result import MeasuredCosts
+
+MOST_RANKS: Final = 1024
+HELP: Final = """Measure what collective array I/O costs on this machine.
+
+Prints the costs of messages between clients and servers, of files in FOLDER and of computing, each
+with its 90 % interval. -o costs.toml writes the file for `parcast plan io --costs`. Clients and
+servers are ranks that are started here: take as many as the program has, if they share cores.
+
+\b
+Exit status: 0    measured
+             2    wrong use, or a folder or an output that cannot be written to
+             4    no MPI, or a rank failed
+
+\b
+Examples:
+  parcast calibrate array-io /scratch -np 4 --servers 2 -o costs.toml
+  parcast testbed --hosts 4 --disk 10MB/s -- parcast calibrate array-io . -np 3
+"""
+ARGUMENTS: Final = {"clients": "-np", "servers": "--servers", "folder": "FOLDER"}
+
+
+@cli_command(name="array-io", help=HELP, short_help="Measure what array I/O costs here.")
+@click.argument("folder", required=False, type=A_FILE)
+@click.option(
+    "-np",
+    "clients",
+    type=Whole(1, MOST_RANKS),
+    default=4,
+    show_default=True,
+    metavar="COUNT",
+    help="Number of clients.",
+)
+@click.option(
+    "--servers",
+    type=Whole(1, MOST_RANKS),
+    default=1,
+    show_default=True,
+    metavar="COUNT",
+    help="Number of servers, ranks of their own.",
+)
+@click.option("--quick", is_flag=True, help="Fewer repetitions, wider intervals.")
+@click.option("--name", metavar="NAME", help="Name of the machine. By default its host name.")
+@answer_options(formats=("toml", "json", "csv"))
+def command(
+    ctx: click.Context,  # noqa: ARG001 - the first argument of every command
+    /,
+    *,
+    outputs: Outputs,
+    folder: str | None,
+    **options: Any,
+) -> int:
+    """Measure, write and return the exit status."""
+    outputs.check()
+    place = folder or "."
+    _require_folder(place)
+    measured = _measured(place, **options)
+    asked = {"folder": place, **options}
+    outputs.give(with_inputs(measured, options=asked), write=measured.save)
+    return ANSWERED
+
+
+def _measured(folder: str, *, quick: bool, name: str | None, **options: Any) -> "MeasuredCosts":
+    """Measure, with a line that says so."""
+    from parcast.arrays.measuring.measure import QUICK, ROUNDS, measure_costs
+    from parcast.cli.screen import Progress
+
+    with spelled_with(ARGUMENTS, click.UsageError), Progress("measuring"):
+        return measure_costs(folder, rounds=QUICK if quick else ROUNDS, name=name or "", **options)
+
+
+def _require_folder(folder: str) -> None:
+    """Refuse a folder that nothing can be written to."""
+    try:
+        with tempfile.TemporaryDirectory(dir=folder):
+            pass
+    except OSError as refusal:
+        why = (refusal.strerror or str(refusal)).lower()
+        raise click.ClickException(
+            f"FOLDER must be a folder that can be written to, got {shown(folder)}: {why}. "
+            f"Choose another than {shown(os.path.abspath(folder))}."
+        ) from refusal

@@ -1,0 +1,1 @@
+"""The law of array I/O tested against runs of the library."""

@@ -1,0 +1,75 @@
+"""Launches of ranks that make the runs of one layout, round by round."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, Protocol
+
+from parcast.arrays.validating.observation import Observed
+from parcast.arrays.validating.request import ArrayRequest, Layout
+from parcast.arrays.validating.worker import lines_of
+from parcast.mpi.folders import failing_for, folder_for
+from parcast.mpi.launcher import run_task
+
+WORKER: Final = "parcast.arrays.validating.worker"
+PREFIX: Final = "parcast-array-io-"
+CALLED: Final = "array I/O"
+LIMIT: Final = (120.0, 20.0)  # of a launch: so long, and times what is expected [s], [1]
+
+Report = Callable[[Observed], object]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Launch:
+    """Requests of one layout, and the rounds in which they are run."""
+
+    number: int  # from 1
+    layout: Layout
+    requests: Mapping[int, ArrayRequest]  # by their places
+    rounds: Sequence[Sequence[int]]  # places; the first round does not count
+    expected: float  # [s]
+
+    @property
+    def space(self) -> int:
+        """Bytes on disk that it needs at a time. [B]."""
+        reads = sum(x.size for x in self.requests.values() if x.operation == "read")
+        writes = (x.size for x in self.requests.values() if x.operation == "write")
+        return reads + max(writes, default=0)
+
+    @property
+    def time_limit(self) -> float:
+        """Limit of the launch [s]."""
+        return LIMIT[0] + LIMIT[1] * self.expected
+
+
+class Runner(Protocol):
+    """What makes the runs of a launch; `launch` does."""
+
+    def __call__(self, launch: Launch, *, folder: Path, report: Report) -> None:
+        """Make the runs below a folder, and report each that has ended."""
+
+
+def run_launch(launch: Launch, *, folder: Path, report: Report) -> None:
+    """Start ranks, make the runs, and end the ranks; what was made before a Ctrl-C is reported."""
+    with failing_for(folder, "the validation"), folder_for(PREFIX, folder) as files:
+        answer = files / "runs.jsonl"
+        task = {
+            "layout": list(launch.layout),
+            "requests": {place: x.to_document() for place, x in launch.requests.items()},
+            "rounds": [list(places) for places in launch.rounds],
+            "launch": launch.number,
+            "folder": str(files),
+            "answer": str(answer),
+        }
+        try:
+            run_task(
+                WORKER,
+                task,
+                ranks=launch.layout.ranks,
+                time_limit=launch.time_limit,
+                is_pinned=False,  # a server writes with a second thread
+                called=CALLED,
+            )
+        finally:
+            for observed in lines_of(answer):
+                report(observed)

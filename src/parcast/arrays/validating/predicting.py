@@ -1,0 +1,135 @@
+"""Times of requests by the law, with costs that were measured without running any of them."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, fields
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Final, NamedTuple, Protocol
+
+import numpy as np
+
+from parcast.arrays.contention import Placement
+from parcast.arrays.costs import Costs
+from parcast.arrays.law import RequestTime, request_time
+from parcast.arrays.library.pricing import subchunks_of
+from parcast.arrays.validating.observation import Components
+from parcast.arrays.validating.request import ArrayRequest, Layout
+from parcast.files.document import json_pieces, write_document
+
+SCHEMA: Final = "parcast/array-io-predictions/1"
+
+
+class Counted(NamedTuple):
+    """What all servers do in a request."""
+
+    messages: int  # to clients
+    subchunks: int
+    size: int  # of elements [B]
+
+
+class Measured(NamedTuple):
+    """Costs of one request, and how each was measured."""
+
+    costs: Costs
+    sources: Mapping[str, str]  # of costs by name
+
+
+class CostSource(Protocol):
+    """What measures the costs of requests; `Measuring` does."""
+
+    def __call__(
+        self, requests: Mapping[int, ArrayRequest], *, layout: Layout, folder: Path
+    ) -> Mapping[int, Measured]:
+        """Measure the costs of requests of one layout, by their places."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Predicted:
+    """A request by the law."""
+
+    time: float  # [s]
+    components: Components  # of the server that determines the time
+    counted: Counted
+    bound: str  # what is shared and determines the time; "" where a server alone does
+    measured: Measured
+
+    def to_document(self) -> dict[str, Any]:
+        """Everything as it stands in a JSON document."""
+        return {
+            "time_s": self.time,
+            **{f"{name}_s": x for name, x in self.components._asdict().items()},
+            "bound": self.bound or None,
+            "messages": self.counted.messages,
+            "subchunks": self.counted.subchunks,
+            "bytes": self.counted.size,
+            "costs": costs_document(self.measured.costs),
+            "sources": dict(self.measured.sources),
+        }
+
+
+def predicted(
+    request: ArrayRequest, measured: Measured, placement: Placement | None = None
+) -> Predicted:
+    """Predict a request.
+
+    What makes it longer than its slowest server takes alone is part of the assembly.
+    """
+    known = request.for_costs()
+    options = known.options(contention=placement is not None, placement=placement)
+    time = request_time(known.tables, measured.costs, options)
+    subchunks = subchunks_of(known.schema, request.servers)
+    return Predicted(
+        time=time.time,
+        components=_components(time),
+        counted=Counted(int(time.messages.sum()), subchunks, int(time.size.sum())),
+        bound=time.bound.resource if time.is_bound else "",
+        measured=measured,
+    )
+
+
+def _components(time: RequestTime) -> Components:
+    """Parts of the time of the server that finishes last."""
+    last = int(np.argmax(time.startup + time.intermediate))
+    startup, files = float(time.startup[last]), float(time.file_system[last])
+    return Components(
+        startup=startup,
+        assembly=time.finished - startup - files,
+        file_system=files,
+        closing=float(time.closing.max()),
+    )
+
+
+def costs_document(costs: Costs) -> dict[str, Any]:
+    """Costs as numbers in SI units; those that are unlimited are left out."""
+    document: dict[str, Any] = {"messages": asdict(costs.protocol)}
+    for name in ("clients", "servers"):
+        part = getattr(costs, name)
+        values = {field.name: np.asarray(getattr(part, field.name)) for field in fields(part)}
+        document[name] = {key: x.tolist() for key, x in values.items() if np.isfinite(x).all()}
+    return document
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Saved:
+    """Predictions as they were before the first run."""
+
+    at: str  # time, in UTC
+    path: str  # of their file; "" if none was asked for
+
+
+def save(
+    requests: Sequence[ArrayRequest], predictions: Sequence[Predicted], path: str | None
+) -> Saved:
+    """Write predictions to a file, if one was asked for, and note when that was."""
+    at = datetime.now(UTC).isoformat(timespec="seconds")
+    if path is not None:
+        document = {
+            "schema": SCHEMA,
+            "made": at,
+            "predictions": [
+                {"request": request.to_document(), **each.to_document()}
+                for request, each in zip(requests, predictions, strict=True)
+            ],
+        }
+        write_document(path, json_pieces(document))
+    return Saved(at=at, path="" if path is None else str(path))

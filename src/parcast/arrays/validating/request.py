@@ -1,0 +1,238 @@
+"""Requests whose times are predicted and measured, and files that list them."""
+
+from math import prod
+from pathlib import Path
+from typing import Annotated, Any, Final, NamedTuple
+
+import numpy as np
+from pydantic import BeforeValidator, Field, model_validator
+
+from parcast.arrays.choices import Operation, Writer
+from parcast.arrays.chunks import mesh_chunks
+from parcast.arrays.geometry import MOST_DIMENSIONS, Box, block_of
+from parcast.arrays.measuring.request import Request
+from parcast.descriptions.amount import Amount
+from parcast.descriptions.description import Description, Of, parameter, tables
+from parcast.descriptions.toml_files import read_description
+from parcast.errors import ParameterError
+from parcast.files.faults import AnyPath
+from parcast.units import format_quantity, shown
+from parcast.words import counted
+
+FOLDER: Final = Path(__file__).parent
+FAST: Final = FOLDER / "requests.toml"
+SLOW: Final = FOLDER / "requests_slow.toml"  # for disks of some 10 MB/s
+MOST_ARRAYS: Final = 100_000
+MOST_RANKS: Final = 256
+
+
+class Layout(NamedTuple):
+    """Ranks of a request: those of equal layout share a launch."""
+
+    clients: int
+    servers: int
+    dedicated: bool  # whether servers are ranks of their own
+
+    @property
+    def ranks(self) -> int:
+        """Ranks in all."""
+        return self.clients + self.servers * self.dedicated
+
+    def __str__(self) -> str:
+        """As it is written: 4+2 with dedicated servers, 4/2 where two of the four serve."""
+        return f"{self.clients}{'+' if self.dedicated else '/'}{self.servers}"
+
+
+def _extents(given: object) -> object:
+    """Read a list of whole numbers, one for each dimension."""
+    is_list = isinstance(given, list | tuple) and 1 <= len(given) <= MOST_DIMENSIONS
+    if not is_list or not all(isinstance(x, int) and x > 0 for x in given):  # type: ignore[attr-defined]  # it is a list
+        raise ParameterError(
+            "extents",
+            must=f"be a list of 1 to {MOST_DIMENSIONS} whole numbers above 0, the slowest first",
+            got=shown(repr(given)),
+            hint="Write for example [64, 64, 32].",
+        )
+    return tuple(given)  # type: ignore[arg-type]  # it is a list
+
+
+def _dtype(given: object) -> object:
+    """Read the name of a type of numbers."""
+    try:
+        kind = np.dtype(given) if isinstance(given, str) else None
+    except TypeError:
+        kind = None
+    if kind is None or kind.kind not in "iufc" or kind.itemsize > MOST_ITEM:
+        raise ParameterError(
+            "dtype",
+            must="be the name of a NumPy type of numbers",
+            got=shown(repr(given)),
+            hint='Write for example "float64".',
+        )
+    return given
+
+
+MOST_ITEM: Final = 16  # of an element: longdouble is not stored [B]
+Extents = Annotated[tuple[int, ...], BeforeValidator(_extents)]
+
+
+class ArrayRequest(Description):
+    """Equal arrays that are written or read together.
+
+    >>> request = ArrayRequest(shape=[64, 32], client_mesh=[2, 2], servers=1, arrays=8)
+    >>> request.size, str(request.layout)
+    (131072, '4/1')
+    """
+
+    operation: Operation = Field(
+        default="write", description="Whether arrays are written, or read from disk."
+    )
+    shape: Extents = Field(description="Extents of an array, the slowest dimension first.")
+    dtype: Annotated[str, BeforeValidator(_dtype)] = Field(
+        default="float64", description="NumPy type of an element."
+    )
+    arrays: int = Field(default=1, ge=1, le=MOST_ARRAYS, description="Equal arrays.")
+    client_mesh: Extents = Field(
+        description="Positions of the clients in each dimension; their product is the number of "
+        "clients."
+    )
+    servers: int = Field(ge=1, le=MOST_RANKS, description="I/O servers.")
+    dedicated: bool = Field(
+        default=False, description="Whether servers are ranks of their own, or clients too."
+    )
+    writer: Writer = Field(
+        default="double-buffer", description="What servers do while a subchunk is written."
+    )
+    subchunk: Annotated[Amount, Of("size", above=0.0)] = parameter(
+        "4 MiB", "Largest subchunk of arrays that are written."
+    )
+    quick: bool = Field(default=False, description="Whether --quick takes it.")
+
+    @model_validator(mode="after")
+    def _check(self) -> "ArrayRequest":
+        """Refuse meshes and servers that do not fit."""
+        if len(self.client_mesh) != len(self.shape):
+            raise ParameterError(
+                "client_mesh",
+                must=f"have {counted(len(self.shape), 'number')}, one for each dimension",
+                got=shown(repr(list(self.client_mesh))),
+                hint="Write 1 where the array is not divided.",
+            )
+        if self.clients > MOST_RANKS:
+            raise ParameterError(
+                "client_mesh",
+                must=f"have at most {MOST_RANKS} positions",
+                got=str(self.clients),
+                hint="Use fewer clients.",
+            )
+        if not self.dedicated and self.servers > self.clients:
+            raise ParameterError(
+                "servers",
+                must=f"be at most the {self.clients} clients, as they are clients too",
+                got=str(self.servers),
+                hint="Write dedicated = true, or use fewer servers.",
+            )
+        if self.limit < self.itemsize:
+            raise ParameterError(
+                "subchunk",
+                must=f"hold one element: at least {self.itemsize} B",
+                got=self.subchunk.text,
+                hint="4 MiB is the default.",
+            )
+        return self
+
+    @property
+    def clients(self) -> int:
+        """Number of clients."""
+        return prod(self.client_mesh)
+
+    @property
+    def layout(self) -> Layout:
+        """Ranks that it needs."""
+        return Layout(self.clients, self.servers, self.dedicated)
+
+    @property
+    def itemsize(self) -> int:
+        """Length of an element. [B]."""
+        return np.dtype(self.dtype).itemsize
+
+    @property
+    def size(self) -> int:
+        """Length of all arrays. [B]."""
+        return self.arrays * prod(self.shape) * self.itemsize
+
+    @property
+    def limit(self) -> int:
+        """Largest subchunk. [B]."""
+        return int(self.subchunk({}))
+
+    @property
+    def names(self) -> list[str]:
+        """Names of the arrays."""
+        return [f"a{i}" for i in range(self.arrays)]
+
+    @property
+    def is_aligned(self) -> bool:
+        """Whether each client holds whole rows, in which extents of the slowest are equal."""
+        return self.shape[0] % self.client_mesh[0] == 0 and prod(self.client_mesh[1:]) == 1
+
+    def block(self, client: int) -> Box:
+        """Start and counts of what a client holds of each array."""
+        return block_of(self.shape, self.client_mesh, client)
+
+    @property
+    def largest_block(self) -> int:
+        """Most bytes that a client holds of all arrays. [B]."""
+        chunks = mesh_chunks(self.shape, self.client_mesh)
+        return self.arrays * self.itemsize * int(chunks.boxes.elements.max())
+
+    def for_costs(self) -> Request:
+        """Describe it as the measurement of costs and the law do."""
+        return Request(
+            shape=self.shape,
+            mesh=self.client_mesh,
+            servers=self.servers,
+            number=self.arrays,
+            dtype=self.dtype,
+            operation=self.operation,
+            writer=self.writer,
+            subchunk=self.limit,
+        )
+
+    def to_document(self) -> dict[str, Any]:
+        """All keys, as a file has them."""
+        return {
+            "operation": self.operation,
+            "shape": list(self.shape),
+            "dtype": self.dtype,
+            "arrays": self.arrays,
+            "client_mesh": list(self.client_mesh),
+            "servers": self.servers,
+            "dedicated": self.dedicated,
+            "writer": self.writer,
+            "subchunk": self.subchunk.text,
+            "quick": self.quick,
+        }
+
+    def __str__(self) -> str:
+        """What is asked for, in a few words."""
+        arrays = f"{counted(self.arrays, 'array')} of {format_quantity(self.size, 'size')}"
+        how = f", {self.writer}" if self.operation == "write" else ""
+        return f"{self.operation} {arrays}, {self.layout}{how}"
+
+
+class RequestList(Description):
+    """Requests of a file, in its order."""
+
+    request: Annotated[tuple[ArrayRequest, ...], tables("request", "[[request]]")] = Field(
+        description="Requests, each in a table [[request]]."
+    )
+
+
+def read_requests(path: AnyPath) -> tuple[ArrayRequest, ...]:
+    """Read the requests of a TOML file.
+
+    >>> len(read_requests(FAST)) >= 40
+    True
+    """
+    return read_description(path, RequestList, "[[request]] with shape and servers").request

@@ -1,0 +1,291 @@
+"""What `validate array-io` answers: each request as predicted before its runs, and as measured."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from statistics import median
+from typing import Any, ClassVar, Final
+
+from parcast.arrays.validating.observation import (
+    COMPONENTS,
+    Components,
+    Observed,
+    median_components,
+)
+from parcast.arrays.validating.predicting import Predicted, Saved
+from parcast.arrays.validating.request import ArrayRequest
+from parcast.show.result import Result
+
+TOLERANCE: Final = 0.20  # error of a request, as the source states of its own [1]
+SHARE: Final = 0.90  # of requests that must be within it [1]
+LEAST_MEASURED: Final = 0.5  # of requests, below which nothing is decided [1]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Compared:
+    """A request that was predicted before it was run, and its runs."""
+
+    request: ArrayRequest
+    predicted: Predicted
+    runs: tuple[Observed, ...] = ()  # that count
+    others: tuple[Observed, ...] = ()  # that do not, as they were disturbed
+    is_disturbed: bool = False  # whether disturbed runs count, for lack of others
+
+    @property
+    def kind(self) -> str:
+        """What is compared with what: "read", or how it is written."""
+        return "read" if self.request.operation == "read" else self.request.writer
+
+    @property
+    def measured(self) -> float | None:
+        """Median time of the runs that count [s]."""
+        return median(run.time for run in self.runs) if self.runs else None
+
+    @property
+    def components(self) -> Components | None:
+        """Medians of the parts of the time [s]."""
+        return median_components(self.runs) if self.runs else None
+
+    @property
+    def error(self) -> float | None:
+        """Predicted over measured time, less 1."""
+        measured = self.measured
+        return None if measured is None else self.predicted.time / measured - 1.0
+
+    @property
+    def is_within(self) -> bool | None:
+        """Whether the error is at most 20 %."""
+        error = self.error
+        return None if error is None else abs(error) <= TOLERANCE
+
+    def component_error(self, name: str) -> float | None:
+        """Predicted less measured part of the time, over the whole measured time [1]."""
+        found, measured = self.components, self.measured
+        if found is None or measured is None:
+            return None
+        return float(getattr(self.predicted.components, name) - getattr(found, name)) / measured
+
+    @property
+    def counts_agree(self) -> bool | None:
+        """Whether messages, subchunks and bytes are those that servers counted."""
+        if not self.runs:
+            return None
+        return all(run.counted() == tuple(self.predicted.counted) for run in self.runs)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Accuracy:
+    """How far predictions are from measured times, of some requests."""
+
+    requests: int
+    within: int  # with an error of at most 20 %
+    median: float  # absolute error [1]
+    worst: float
+    mean: float  # signed: below 0 where predicted times are too short
+
+    @property
+    def share(self) -> float:
+        """Of requests within 20 %. [1]."""
+        return self.within / self.requests
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Place:
+    """Where it was measured, and under which conditions."""
+
+    testbed: str  # in words; "" on the machine itself
+    cores: int
+    folder: str  # of the files, while they were there
+    space: int  # most bytes of files at a time [B]
+    free: int  # bytes that were free there before [B]
+    load: tuple[float, float] | None = None  # of the system, before and after [1]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class ArrayIoValidation(Result):
+    """Predicted and measured times of array I/O on this machine."""
+
+    _sheet: ClassVar[str] = "parcast.arrays.validating.sheet:sheet_of"
+    _picture: ClassVar[str] = "parcast.arrays.validating.picture:figure_of"
+
+    compared: tuple[Compared, ...]
+    source: str  # of the requests: a file, or which built-in list
+    saved: Saved
+    place: Place
+    repetitions: int
+    left_out: int = 0  # requests of the list that were not asked for
+    ended_by: str = ""  # "interrupted" or "time limit" where not all was measured
+    seconds: float = 0.0  # spent [s]
+    seed: int = 0
+    inputs: Mapping[str, Any] | None = None  # what was asked: set by who reads
+    warnings: tuple[str, ...] = field(default=())
+
+    @property
+    def measured(self) -> tuple[Compared, ...]:
+        """Requests that were run."""
+        return tuple(row for row in self.compared if row.runs)
+
+    def accuracy(self, kind: str = "") -> Accuracy | None:
+        """Errors of all requests, or of one kind; None where none was measured."""
+        own = [row for row in self.measured if kind in ("", row.kind)]
+        errors = [row.error for row in own if row.error is not None]
+        if not errors:
+            return None
+        return Accuracy(
+            requests=len(errors),
+            within=sum(abs(x) <= TOLERANCE for x in errors),
+            median=median(abs(x) for x in errors),
+            worst=max(map(abs, errors)),
+            mean=sum(errors) / len(errors),
+        )
+
+    @property
+    def miscounted(self) -> tuple[Compared, ...]:
+        """Requests of which the law counts something else than the servers."""
+        return tuple(row for row in self.measured if row.counts_agree is False)
+
+    @property
+    def holds(self) -> bool | None:
+        """Whether the law agrees with the runs; None where too few were made to tell."""
+        accuracy = self.accuracy()
+        if self.miscounted:
+            return False
+        if accuracy is None or accuracy.requests < LEAST_MEASURED * len(self.compared):
+            return None
+        if 2 * sum(row.is_disturbed for row in self.measured) > accuracy.requests:
+            return None if accuracy.share < SHARE else True
+        return accuracy.share >= SHARE
+
+    @property
+    def answer(self) -> str:
+        """Whether the law holds, in the words of the JSON document."""
+        if self.holds is None:
+            return "cannot tell"
+        return "holds" if self.holds else "does not hold"
+
+    def rows(self) -> Iterator[dict[str, Any]]:
+        """Give one row for each request, in the order of the list."""
+        for number, row in enumerate(self.compared, start=1):
+            yield _row(number, row)
+
+    def measurement_rows(self) -> Iterator[dict[str, Any]]:
+        """Give runs as rows of a table of measurements, one for each figure of a run."""
+        made: Counter[int] = Counter()
+        for number, row in enumerate(self.compared, start=1):
+            for run in (*row.runs, *row.others):
+                made[number] += 1
+                key = {
+                    "callpath": f"array-io/{row.kind}",
+                    "p": row.request.layout.ranks,
+                    "n": row.request.size,
+                    "request": number,
+                    "repetition": made[number],
+                }
+                figures: dict[str, float | None] = {
+                    "time_s" if run in row.runs else "disturbed_time": run.time,
+                    **run.components._asdict(),
+                    "predicted": row.predicted.time,
+                    "others": run.others,
+                }
+                for metric, value in figures.items():
+                    if value is not None:
+                        yield {**key, "metric": metric, "value": value}
+
+    def to_document(self) -> dict[str, Any]:
+        """Everything as one JSON document, schema ``parcast/array-io-validation/1``."""
+        kinds = dict.fromkeys(row.kind for row in self.compared)
+        return {
+            "schema": "parcast/array-io-validation/1",
+            "rows": list(self.rows()),
+            "holds": self.holds,
+            "answer": self.answer,
+            "accuracy": {kind or "all": _accuracy(self.accuracy(kind)) for kind in ("", *kinds)},
+            "requests": self.source,
+            "left_out": self.left_out,
+            "predictions": [row.predicted.to_document() for row in self.compared],
+            "predicted_at": self.saved.at,
+            "predictions_file": self.saved.path or None,
+            "runs": [
+                {"request": number, "counts": run in row.runs, **_run(run)}
+                for number, row in enumerate(self.compared, start=1)
+                for run in (*row.runs, *row.others)
+            ],
+            "testbed": self.place.testbed or None,
+            "cores": self.place.cores,
+            "folder": self.place.folder,
+            "space_bytes": self.place.space,
+            "load": None if self.place.load is None else list(self.place.load),
+            "repetitions": self.repetitions,
+            "ended_by": self.ended_by or None,
+            "seconds": self.seconds,
+            "seed": self.seed,
+            "warnings": list(self.warnings),
+            "inputs": dict(self.inputs or {}),
+        }
+
+    def __repr__(self) -> str:
+        """Say what was validated, in one line."""
+        accuracy = self.accuracy()
+        within = f"{accuracy.within} of {accuracy.requests}" if accuracy else "none"
+        return f"ArrayIoValidation({self.answer}, {within} within 20 %)"
+
+
+def _row(number: int, row: Compared) -> dict[str, Any]:
+    """Facts of a row, with the keys of the JSON document."""
+    request, found = row.request, row.components
+    facts: dict[str, Any] = {
+        "request": number,
+        "operation": request.operation,
+        "writer": None if request.operation == "read" else request.writer,
+        "bytes": request.size,
+        "arrays": request.arrays,
+        "shape": "x".join(map(str, request.shape)),
+        "dtype": request.dtype,
+        "client_mesh": "x".join(map(str, request.client_mesh)),
+        "clients": request.clients,
+        "servers": request.servers,
+        "dedicated": request.dedicated,
+        "aligned": request.is_aligned,
+        "predicted_s": row.predicted.time,
+        "measured_s": row.measured,
+        "error": row.error,
+        "within": row.is_within,
+    }
+    for name in COMPONENTS:
+        facts[f"predicted_{name}_s"] = getattr(row.predicted.components, name)
+        facts[f"measured_{name}_s"] = None if found is None else getattr(found, name)
+    for name in COMPONENTS:
+        facts[f"{name}_error"] = row.component_error(name)
+    return facts | {
+        "bound": row.predicted.bound or None,
+        "counts_agree": row.counts_agree,
+        "runs": len(row.runs),
+        "runs_disturbed": len(row.others),
+        "disturbed_count": row.is_disturbed,
+    }
+
+
+def _run(run: Observed) -> dict[str, Any]:
+    """Facts of a run, with the keys of the JSON document."""
+    return {
+        "launch": run.launch,
+        "time_s": run.time,
+        "others": run.others,
+        **{f"{name}_s": x for name, x in run.components._asdict().items()},
+    }
+
+
+def _accuracy(accuracy: Accuracy | None) -> dict[str, Any] | None:
+    """Facts of an accuracy, with the keys of the JSON document."""
+    if accuracy is None:
+        return None
+    return {
+        "requests": accuracy.requests,
+        "within": accuracy.within,
+        "share_within": accuracy.share,
+        "median_error": accuracy.median,
+        "worst_error": accuracy.worst,
+        "mean_error": accuracy.mean,
+    }

@@ -1,0 +1,259 @@
+"""The answer to `validate array-io` for a person: errors by kind, and every request with -v."""
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from parcast.arrays.validating.observation import COMPONENTS
+from parcast.arrays.validating.result import (
+    SHARE,
+    TOLERANCE,
+    ArrayIoValidation,
+    Compared,
+)
+from parcast.show.sheet import Column, Entry, Fact, Form, Sheet, Table
+from parcast.show.warning import Rank, RankedWarning
+from parcast.units import TIME_UNITS, format_quantity, percent
+from parcast.words import MARK, OTHERS, common_unit, counted, rounded, signed_percent
+
+TITLES: Final = {  # of the parts of a time
+    "startup": "start",
+    "assembly": "assembly",
+    "file_system": "files",
+    "closing": "close",
+}
+WORDS: Final[dict[bool | None, str]] = {
+    True: "agrees",
+    False: "disagrees",
+    None: "inconclusive",
+}
+MOST_NAMED: Final = 3  # requests that are named one by one
+
+
+def sheet_of(result: ArrayIoValidation, *, show_all: bool = False) -> Sheet:
+    """Everything that is said; with `show_all` every request."""
+    tables = [_summary(result)]
+    left_out = ""
+    if show_all:
+        tables.append(_requests(result.compared))
+    elif result.compared:
+        left_out = (
+            f"Errors of {counted(len(result.compared), 'request')} are summed up. Each of them"
+        )
+    return Sheet(
+        title=f"Array I/O: {counted(len(result.compared), 'request')} predicted, then run",
+        tables=tuple(tables),
+        facts=tuple(_facts(result)),
+        warnings=tuple(_warnings(result)),
+        left_out=left_out,
+    )
+
+
+def _summary(result: ArrayIoValidation) -> Table:
+    """Give the errors of each kind of request, and of all."""
+    kinds = [*dict.fromkeys(row.kind for row in result.compared), ""]
+    found = [(kind, result.accuracy(kind)) for kind in kinds]
+    rows = [(kind or "all", accuracy) for kind, accuracy in found if accuracy is not None]
+    if not rows:
+        return Table()
+    columns = [
+        Column(title="requests", cells=[_kind_text(kind) for kind, _ in rows], align="left"),
+        Column(title="measured", cells=[str(x.requests) for _, x in rows]),
+        Column(title="within", unit=percent(TOLERANCE), cells=[str(x.within) for _, x in rows]),
+        Column(title="median", unit="[%]", cells=[f"{100 * x.median:.1f}" for _, x in rows]),
+        Column(title="worst", unit="[%]", cells=[f"{100 * x.worst:.1f}" for _, x in rows]),
+        Column(title="mean", unit="[%]", cells=[signed_percent(x.mean) for _, x in rows]),
+    ]
+    parts = [
+        Column(
+            title=TITLES[name],
+            unit="[%]",
+            cells=[_mean_part(result, kind, name) for kind, _ in rows],
+        )
+        for name in COMPONENTS
+    ]
+    legend = (
+        "median, worst: of the absolute errors, predicted / measured - 1; mean: with their sign"
+    )
+    parts_legend = (
+        "; start, assembly, files, close: mean error of each part of the time, of the whole time"
+    )
+    return Table(
+        forms=(
+            Form(columns=[*columns, *parts], legend=legend + parts_legend),
+            Form(columns=columns),
+        ),
+        legend=legend,
+    )
+
+
+def _kind_text(kind: str) -> str:
+    """Name requests of a kind."""
+    return {"all": "all", "read": "read"}.get(kind, f"write, {kind}")
+
+
+def _mean_part(result: ArrayIoValidation, kind: str, name: str) -> str:
+    """Mean error of a part of the time."""
+    own = [row for row in result.measured if kind in ("all", row.kind)]
+    errors = [x for row in own if (x := row.component_error(name)) is not None]
+    return signed_percent(sum(errors) / len(errors)) if errors else "-"
+
+
+def _requests(rows: Sequence[Compared]) -> Table:
+    """Give every request with its times and errors."""
+    unit = common_unit([row.measured or row.predicted.time for row in rows])
+    second = TIME_UNITS[unit]
+    columns = [
+        Column(title="", cells=[str(i) for i in range(1, len(rows) + 1)]),
+        Column(title="kind", cells=[row.kind for row in rows], align="left"),
+        Column(title="size", cells=[format_quantity(row.request.size, "size") for row in rows]),
+        Column(title="arrays", cells=[f"{row.request.arrays:,}" for row in rows]),
+        Column(title="mesh", cells=["x".join(map(str, row.request.client_mesh)) for row in rows]),
+        Column(title="servers", cells=[_servers_text(row) for row in rows]),
+        Column(
+            title="predicted",
+            unit=f"[{unit}]",
+            cells=[rounded(row.predicted.time / second, 3) for row in rows],
+        ),
+        Column(title="measured", unit=f"[{unit}]", cells=[_measured(row, second) for row in rows]),
+        Column(title="error", unit="[%]", cells=[_error(row) for row in rows]),
+    ]
+    parts = [
+        Column(
+            title=TITLES[name],
+            unit="[%]",
+            cells=[
+                "-" if (x := row.component_error(name)) is None else signed_percent(x)
+                for row in rows
+            ],
+        )
+        for name in COMPONENTS
+    ]
+    legend = (
+        "servers: +, ranks of their own, else clients too; *: error above "
+        f"{percent(TOLERANCE)}; start, assembly, files, close: error of each part of the time, "
+        "of the whole time"
+    )
+    if any(row.is_disturbed for row in rows):
+        legend += f"; {MARK}: runs {OTHERS}"
+    return Table(
+        title="Requests",
+        forms=(
+            Form(columns=[*columns, *parts]),
+            Form(columns=columns),
+            Form(columns=[columns[0], *columns[1:3], *columns[-3:]]),
+        ),
+        in_full=tuple(
+            Entry(
+                lines=(f"{i}: {row.request}",),
+                facts=(
+                    Fact("predicted", f"{rounded(row.predicted.time / second, 3)} {unit}"),
+                    Fact("measured", f"{_measured(row, second)} {unit}"),
+                    Fact("error", f"{_error(row)} %"),
+                ),
+            )
+            for i, row in enumerate(rows, start=1)
+        ),
+        is_spaced=False,
+        legend=legend,
+    )
+
+
+def _servers_text(row: Compared) -> str:
+    """Number of servers, marked where they are ranks of their own."""
+    return f"{'+' if row.request.dedicated else ''}{row.request.servers}"
+
+
+def _measured(row: Compared, second: float) -> str:
+    """Measured time of a row."""
+    if row.measured is None:
+        return "-"
+    return rounded(row.measured / second, 3) + (MARK if row.is_disturbed else "")
+
+
+def _error(row: Compared) -> str:
+    """Error of a row, marked where it is above the tolerance."""
+    if row.error is None:
+        return "-"
+    return signed_percent(row.error) + ("" if row.is_within else "*")
+
+
+def _facts(result: ArrayIoValidation) -> Iterator[Fact]:
+    """Give the verdict, and under which conditions it was measured."""
+    yield Fact("law", _verdict(result))
+    more = f" ({counted(result.left_out, 'other request')} left out by --quick)"
+    yield Fact("requests", result.source + (more if result.left_out else ""))
+    file = f", in {result.saved.path}" if result.saved.path else ""
+    yield Fact("predicted", f"{result.saved.at}, before the first run{file}")
+    place = result.place
+    yield Fact("machine", place.testbed.rstrip(".") or f"this machine, {place.cores} cores")
+    yield Fact(
+        "files",
+        f"up to {format_quantity(place.space, 'size')} in {place.folder} "
+        f"({format_quantity(place.free, 'size')} free), removed",
+    )
+    if place.load is not None:
+        yield Fact("load", f"{place.load[0]:.1f} before, {place.load[1]:.1f} after")
+    yield Fact("runs", f"median of {result.repetitions} after one that does not count")
+    disturbed = sum(len(x.others) + len(x.runs) * x.is_disturbed for x in result.compared)
+    made = sum(len(x.runs) + len(x.others) for x in result.compared)
+    if disturbed:
+        used = sum(x.is_disturbed for x in result.compared)
+        text = f"{disturbed} of {made} runs"
+        yield Fact(
+            "disturbed",
+            text + (f", used for {counted(used, 'request')} for lack of others" if used else ""),
+        )
+    if result.ended_by:
+        yield Fact(
+            "stopped by",
+            f"{result.ended_by}: {len(result.measured)} of {len(result.compared)} requests were "
+            "measured",
+        )
+
+
+def _verdict(result: ArrayIoValidation) -> str:
+    """Say whether the law agrees with the runs, and by which rule."""
+    accuracy = result.accuracy()
+    if accuracy is None:
+        return "inconclusive: nothing was measured"
+    text = (
+        f"{WORDS[result.holds]}: {accuracy.within} of {accuracy.requests} requests "
+        f"({percent(accuracy.share)}) within {percent(TOLERANCE)} (required: {percent(SHARE)}); "
+        f"median error {100 * accuracy.median:.1f} %, worst {100 * accuracy.worst:.1f} %"
+    )
+    if result.miscounted:
+        return f"{text}; its counts are not those of the library"
+    if result.holds is None:
+        few = accuracy.requests < len(result.compared)
+        why = "too few were measured" if few else "most were disturbed by other processes"
+        return f"{text}, but {why}. Repeat on an idle machine"
+    return text
+
+
+def _warnings(result: ArrayIoValidation) -> Iterator[str]:
+    """Say what a reader must know."""
+    numbers = {id(row): i for i, row in enumerate(result.compared, start=1)}
+    for row in result.miscounted[:MOST_NAMED]:
+        counted_, run = row.predicted.counted, row.runs[0].counted()
+        yield RankedWarning(
+            f"Request {numbers[id(row)]} ({row.request}): the law counts {counted_.messages} "
+            f"messages, {counted_.subchunks} subchunks and {counted_.size} bytes, the servers "
+            f"{run[0]}, {run[1]} and {run[2]}. Report this.",
+            kind="counts",
+            rank=Rank.SERIOUS,
+        )
+    far = sorted(
+        (row for row in result.measured if row.is_within is False),
+        key=lambda row: -abs(row.error or 0.0),
+    )
+    if far:
+        named = "; ".join(
+            f"{numbers[id(row)]} ({row.request}) {signed_percent(row.error or 0.0)} %"
+            for row in far[:MOST_NAMED]
+        )
+        more = f"; and {len(far) - MOST_NAMED} more" if len(far) > MOST_NAMED else ""
+        yield RankedWarning(
+            f"{counted(len(far), 'request')} with an error above {percent(TOLERANCE)}: "
+            f"{named}{more}.",
+            kind="far",
+        )

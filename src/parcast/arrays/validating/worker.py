@@ -1,0 +1,172 @@
+"""What the ranks of a launch execute: requests of the library, one after another, in rounds.
+
+The only argument is the path of a JSON file with the launch. Each run that has ended is added to
+the file that the launch names, as a line of JSON; the first of each request is not counted: it
+allots memory and blocks of the disk, and writes what is read later.
+
+Before a run the system is asked to write all it has to disk. Files that are read are taken out of
+its cache before, so that they come from the disk.
+"""
+
+import json
+import os
+import shutil
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from time import perf_counter
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from parcast.arrays.library.client import Spent
+from parcast.arrays.library.distribution import Array, Block
+from parcast.arrays.library.session import Session, connect
+from parcast.arrays.measuring.disk_costs import forget
+from parcast.arrays.validating.observation import Observed, ServerRun
+from parcast.arrays.validating.request import ArrayRequest, Layout
+from parcast.errors import RunFailed
+from parcast.instrument.accounts import Users
+
+if TYPE_CHECKING:
+    from mpi4py import MPI
+
+
+def main(arguments: Sequence[str]) -> None:
+    """Run what a file asks for."""
+    from mpi4py import MPI
+
+    comm = MPI.COMM_WORLD
+    text = Path(arguments[0]).read_text(encoding="utf-8") if comm.Get_rank() == 0 else ""
+    task = json.loads(comm.bcast(text))
+    layout = Layout(*task["layout"])
+    processes = comm.allgather(os.getpid())
+    with connect(comm, servers=layout.servers, dedicated=layout.dedicated) as io:
+        clients = comm.Split(0 if io.is_client else 1, comm.Get_rank())
+        if io.is_client:
+            _Runs.of(io, clients, processes, task).make()
+
+
+@dataclass(slots=True)
+class _Runs:
+    """Runs of a launch, on a client."""
+
+    io: Session
+    clients: "MPI.Comm"
+    processes: Sequence[int]  # of all ranks
+    folder: Path
+    answer: Path
+    launch: int
+    requests: dict[int, ArrayRequest]
+    rounds: Sequence[Sequence[int]]  # of places of requests; the first does not count
+    memory: Array
+
+    @classmethod
+    def of(
+        cls,
+        io: Session,
+        clients: "MPI.Comm",
+        processes: Sequence[int],
+        task: dict[str, Any],
+    ) -> "_Runs":
+        """Read a task, and fill the memory that all requests share."""
+        requests = {int(i): ArrayRequest(**each) for i, each in task["requests"].items()}
+        largest = max(request.largest_block for request in requests.values())
+        memory = np.random.default_rng(io.client).integers(0, 255, largest, dtype=np.uint8)
+        return cls(
+            io=io,
+            clients=clients,
+            processes=processes,
+            folder=Path(task["folder"]),
+            answer=Path(task["answer"]),
+            launch=task["launch"],
+            requests=requests,
+            rounds=task["rounds"],
+            memory=memory,
+        )
+
+    @property
+    def is_first(self) -> bool:
+        """Whether this client prepares runs, and tells of them."""
+        return self.io.client == 0
+
+    def make(self) -> None:
+        """Make all rounds."""
+        for number, places in enumerate(self.rounds):
+            for place in places:
+                observed = self._made(place, is_trial=number == 0)
+                if self.is_first and number:
+                    with self.answer.open("a", encoding="utf-8") as answer:
+                        print(json.dumps(observed.to_document()), file=answer, flush=True)
+
+    def _made(self, place: int, *, is_trial: bool) -> Observed:
+        """Make a run, between two moments at which the disk has nothing to do."""
+        request = self.requests[place]
+        path = self.folder / f"{place}.zarr"
+        values = self._values(request)
+        is_read = request.operation == "read"
+        if is_read and is_trial:
+            self._write(path, request, values)
+        if self.is_first:
+            os.sync()
+            if is_read:
+                forget(path)
+        self.clients.Barrier()
+        users = Users.now(self.processes) if self.is_first else None
+        begin = perf_counter()
+        if is_read:
+            found = self.io.read(path, request.names, mesh=request.client_mesh)
+            spent = self.io.last_read.servers if self.io.last_read else ()
+        else:
+            spent = self._write(path, request, values)
+        end = perf_counter()
+        others = users.others() if users is not None else None
+        if is_read and is_trial:
+            _check(found, values, request)
+        if self.is_first and not is_read:
+            shutil.rmtree(path)
+        begins, ends = zip(*self.clients.allgather((begin, end)), strict=True)
+        return Observed(
+            request=place,
+            launch=self.launch,
+            time=max(ends) - max(begins),
+            others=others,
+            servers=tuple(ServerRun.of(each, max(begins)) for each in spent),
+            is_read=is_read,
+        )
+
+    def _values(self, request: ArrayRequest) -> Array:
+        """What this client holds of all arrays, one after another."""
+        count = request.block(self.io.client).count
+        shape = (request.arrays, *count)
+        length = int(np.prod(shape)) * request.itemsize
+        return self.memory[:length].view(request.dtype).reshape(shape)
+
+    def _write(self, path: Path, request: ArrayRequest, values: Array) -> tuple[Spent, ...]:
+        """Write a store."""
+        arrays = {
+            name: Block(own, shape=request.shape, mesh=request.client_mesh)
+            for name, own in zip(request.names, values, strict=True)
+        }
+        written = self.io.write(path, arrays, writer=request.writer, subchunk=request.limit)
+        return written.servers
+
+
+def _check(found: dict[str, Array], values: Array, request: ArrayRequest) -> None:
+    """Refuse to go on where something else was read than was written."""
+    for name, own in zip(request.names, values, strict=True):
+        if not np.array_equal(found[name].view(np.uint8), own.view(np.uint8)):
+            raise RunFailed(f"{request}: what was read is not what was written. Report this.")
+
+
+def lines_of(answer: Path) -> Iterator[Observed]:
+    """Read the runs that have ended, whole lines only."""
+    if answer.exists():
+        for line in answer.read_text(encoding="utf-8").splitlines(keepends=True):
+            if line.endswith("\n"):
+                yield Observed.from_document(json.loads(line))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,46 @@
+"""Time that is left for launches of ranks, and how far they are."""
+
+import os
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+Progress = Callable[[int, int | None], object]
+
+
+@dataclass(kw_only=True, slots=True)
+class Clock:
+    """Time that is left, and where progress is reported."""
+
+    limit: float | None = None  # [s]
+    progress: Progress | None = None
+    begun: float = field(default_factory=time.monotonic)
+    done: float = 0.0  # expected seconds of what was run
+    total: float = 1.0
+    interrupted: bool = False
+
+    @property
+    def seconds(self) -> float:
+        """Time since the start [s]."""
+        return time.monotonic() - self.begun
+
+    @property
+    def ended_by(self) -> str:
+        """Why no launch may be begun any more; "" while one may."""
+        if self.interrupted:
+            return "interrupted"
+        return "time limit" if self.limit is not None and self.seconds >= self.limit else ""
+
+    def advance(self, expected: float) -> None:
+        """Say how far we are."""
+        self.done += expected
+        if self.progress is not None:
+            self.progress(min(round(1000 * self.done / self.total), 1000), 1000)
+
+
+def system_load() -> float | None:
+    """Load of the system in the last minute; None where nobody tells [1]."""
+    try:
+        return os.getloadavg()[0]
+    except OSError:
+        return None

@@ -1,0 +1,112 @@
+"""Costs and runs that are known, so that a validation can be told its truth."""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from parcast.arrays.costs import ClientCosts, Costs, ServerCosts
+from parcast.arrays.messages import Protocol
+from parcast.arrays.validating.observation import Observed, ServerRun
+from parcast.arrays.validating.predicting import Measured, predicted
+from parcast.arrays.validating.request import ArrayRequest
+from parcast.arrays.validating.validate import placement_of
+from parcast.mpi.find import available_cores
+
+CORES = len(available_cores())
+
+COSTS = Costs(
+    clients=ClientCosts(
+        send_startup=1e-4, receive_startup=1e-4, bandwidth=1e9, construct_schema=2e-3, decode=1e-4
+    ),
+    servers=ServerCosts(
+        send_startup=1e-4, receive_startup=1e-4, bandwidth=1e9, parse_schema=1e-3, write_rate=5e8
+    ),
+    protocol=Protocol(packet=1e9, eager_limit=1.0),
+)
+
+
+def request(**keys):
+    """Make a small request."""
+    few = {"shape": [16, 8], "client_mesh": [2, 1], "servers": 1}
+    return ArrayRequest(**(few | keys))
+
+
+def known_costs(requests, *, layout, folder):
+    """Give the same costs for all requests."""
+    assert all(each.layout == layout for each in requests.values())
+    assert folder.is_dir()
+    return dict.fromkeys(requests, Measured(COSTS, {"write_rate": "made up"}))
+
+
+def run_of(place, asked, launch=1, *, factor=1.0, others=0.0, messages=0):
+    """Make a run that takes what the law says, times a factor."""
+    law = predicted(asked, Measured(COSTS, {}), placement_of(asked.layout, None, CORES))
+    parts = law.components
+    busy = factor * (parts.assembly + parts.file_system)
+    is_read = asked.operation == "read"
+    server = ServerRun(
+        startup=factor * parts.startup,
+        seconds=busy,
+        gathering=0.0 if is_read else factor * parts.assembly,
+        accessing=factor * parts.file_system,
+        messages=law.counted.messages + messages,
+        subchunks=law.counted.subchunks,
+        size=law.counted.size,
+    )
+    return Observed(
+        request=place,
+        launch=launch,
+        time=factor * law.time,
+        others=others,
+        servers=(server,),
+        is_read=is_read,
+    )
+
+
+@dataclass
+class Machine:
+    """Runs requests in the time of the law, some of them disturbed, or in another one."""
+
+    factor: object = lambda _place, _number: 1.0  # of a request and how often it was run
+    others: object = lambda _place, _number: 0.0  # cores that other programs use
+    messages: int = 0  # more than the law counts
+    fails_after: int | None = None  # launches
+    launches: list = field(default_factory=list)
+    made: dict = field(default_factory=dict)  # how often each request was run
+
+    def __call__(self, launch, *, folder, report):
+        """Make the runs of a launch."""
+        assert folder.is_dir()
+        if self.fails_after is not None and len(self.launches) >= self.fails_after:
+            raise KeyboardInterrupt
+        self.launches.append(launch)
+        for places in launch.rounds[1:]:
+            for place in places:
+                number = self.made[place] = self.made.get(place, 0) + 1
+                report(
+                    run_of(
+                        place,
+                        launch.requests[place],
+                        launch.number,
+                        factor=self.factor(place, number),
+                        others=self.others(place, number),
+                        messages=self.messages,
+                    )
+                )
+
+
+def several():
+    """Requests of two layouts, of every kind."""
+    return [
+        request(),
+        request(writer="sync"),
+        request(writer="write-behind", arrays=8, quick=True),
+        request(operation="read", client_mesh=[2, 2], servers=2),
+        request(client_mesh=[2, 2], servers=2, quick=True),
+    ]
+
+
+def noisy(seed=0, width=0.02):
+    """Factors near 1."""
+    random = np.random.default_rng(seed)
+    return lambda _place, _number: 1.0 + width * random.uniform(-1, 1)

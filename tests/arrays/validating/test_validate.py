@@ -1,0 +1,242 @@
+"""`validate_array_io` with a machine of known truth: the flow, predictions, errors, verdict."""
+
+import json
+from dataclasses import replace
+from math import inf
+
+import pytest
+from matplotlib.lines import Line2D
+
+from parcast.arrays.validating.observation import Components
+from parcast.arrays.validating.picture import DISTURBED, STYLES, figure_of
+from parcast.arrays.validating.predicting import SCHEMA, Measured, predicted
+from parcast.arrays.validating.validate import validate_array_io
+from parcast.errors import FitFailed, ParameterError, RunFailed
+from tests.arrays.validating.made import (
+    COSTS,
+    Machine,
+    known_costs,
+    noisy,
+    request,
+    run_of,
+    several,
+)
+
+
+@pytest.fixture
+def validated(tmp_path):
+    """Validate with a machine, by default on several requests."""
+
+    def validate(machine=None, **options):
+        known = {"requests": several(), "costs": known_costs, "folder": tmp_path}
+        known["runner"] = Machine() if machine is None else machine
+        return validate_array_io(**(known | options))
+
+    return validate
+
+
+def test_a_machine_that_follows_the_law_is_predicted(validated):
+    result = validated(Machine(factor=noisy()))
+    assert result.holds is True
+    accuracy = result.accuracy()
+    assert (accuracy.requests, accuracy.within) == (5, 5)
+    assert accuracy.worst <= 0.02
+    assert not result.miscounted
+    for row in result.compared:
+        assert len(row.runs) == 5
+        assert sum(row.components) == pytest.approx(row.measured)
+        errors = sum(
+            row.component_error(x) for x in ("startup", "assembly", "file_system", "closing")
+        )
+        assert errors == pytest.approx(row.error, abs=0.01)
+
+
+def test_a_machine_that_does_not_is_refused(validated):
+    slow_reads = Machine(factor=lambda place, _: 1.5 if place == 3 else 1.0)
+    result = validated(slow_reads)
+    assert result.holds is False
+    assert result.accuracy("read").within == 0
+    assert result.accuracy("double-buffer").within == 2
+    assert result.compared[3].error == pytest.approx(1 / 1.5 - 1)
+    assert "Request" not in str(result)
+    assert "4 (read 1 array of 1.02 kB, 4/2) -33 %" in str(result)
+
+
+def test_the_limit_of_an_error_is_20_percent_of_the_measured_time(validated):
+    for factor, within in ((1 / 1.19, True), (1 / 1.21, False), (1 / 0.81, True), (1.27, False)):
+        result = validated(
+            Machine(factor=lambda *_, factor=factor: factor), requests=[request()], repetitions=1
+        )
+        assert result.compared[0].is_within is within
+        assert result.holds is within
+
+
+def test_other_counts_than_those_of_the_law_are_told(validated):
+    result = validated(Machine(messages=1))
+    assert result.holds is False
+    assert len(result.miscounted) == 5
+    assert "its counts are not those of the library" in str(result)
+    assert "the law counts 2 messages, 1 subchunks and 1024 bytes, the servers 3, 1" in str(result)
+
+
+def test_predictions_are_saved_before_the_first_run(validated, tmp_path):
+    place = tmp_path / "predictions.json"
+
+    class Checking(Machine):
+        def __call__(self, launch, **keys):
+            told = json.loads(place.read_text())
+            assert told["schema"] == SCHEMA
+            assert len(told["predictions"]) == 5
+            super().__call__(launch, **keys)
+
+    machine = Checking()
+    result = validated(machine, save_predictions=place)
+    assert machine.launches
+    told = json.loads(place.read_text())
+    assert told["made"] == result.saved.at
+    for each, row in zip(told["predictions"], result.compared, strict=True):
+        assert each["request"] == row.request.to_document()
+        assert each["time_s"] == row.predicted.time
+        assert each["costs"]["servers"]["write_rate"] == 5e8
+        assert each["sources"] == {"write_rate": "made up"}
+    assert result.to_document()["predictions_file"] == str(place)
+
+
+def test_a_prediction_is_the_law_with_the_costs_of_that_very_request():
+    asked = request(client_mesh=[2, 2], servers=2, writer="sync")
+    fast = predicted(asked, Measured(COSTS, {}))
+    slow_disk = replace(COSTS, servers=replace(COSTS.servers, write_rate=5e4))
+    slow = predicted(asked, Measured(slow_disk, {}))
+    assert fast.components.time == pytest.approx(fast.time)
+    bytes_of_a_server = asked.size  # a small array lies in one file
+    difference = bytes_of_a_server / 5e4 - bytes_of_a_server / 5e8
+    assert slow.time - fast.time == pytest.approx(difference)
+    assert slow.components.assembly == pytest.approx(fast.components.assembly)
+
+
+def test_each_layout_has_one_launch_with_rounds_in_random_orders(validated):
+    machine = Machine()
+    validated(machine, repetitions=4, seed=3)
+    assert len(machine.launches) == 2
+    for launch in machine.launches:
+        assert len({each.layout for each in launch.requests.values()}) == 1
+        assert len(launch.rounds) == 5  # one of them does not count
+        assert all(sorted(places) == sorted(launch.requests) for places in launch.rounds)
+        assert launch.time_limit > launch.expected
+    rounds = next(x.rounds for x in machine.launches if len(x.requests) == 3)
+    assert len(set(map(tuple, rounds))) > 1
+    again = Machine()
+    validated(again, repetitions=4, seed=3)
+    assert [x.rounds for x in again.launches] == [x.rounds for x in machine.launches]
+
+
+def test_disturbed_runs_are_made_again_and_do_not_count(validated, monkeypatch):
+    monkeypatch.setattr("parcast.arrays.validating.validate.PATIENCE", inf)
+    machine = Machine(
+        factor=lambda _place, number: 3.0 if number < 4 else 1.0,
+        others=lambda _place, number: 100.0 if number < 4 else 0.0,
+    )
+    result = validated(machine)
+    assert result.holds is True
+    assert [x.number for x in machine.launches] == [1, 1, 2, 2]  # of two layouts
+    for row in result.compared:
+        assert (len(row.runs), len(row.others)) == (7, 3)
+        assert not row.is_disturbed
+
+
+def test_runs_that_are_always_disturbed_decide_nothing_if_they_are_far(validated):
+    far = Machine(factor=lambda *_: 2.0, others=lambda *_: 100.0)
+    result = validated(far)
+    assert result.holds is None
+    assert all(row.is_disturbed for row in result.compared)
+    assert "most were disturbed by other processes" in str(result)
+    assert validated(Machine(others=lambda *_: 100.0)).holds is True
+
+
+def test_what_is_not_known_of_others_disturbs_nothing(validated):
+    assert validated(Machine(others=lambda *_: None)).holds is True
+
+
+def test_quick_takes_the_marked_requests(validated):
+    result = validated(quick=True)
+    assert [row.request for row in result.compared] == [x for x in several() if x.quick]
+    assert result.left_out == 3
+    with pytest.raises(ParameterError, match="some requests have quick = true"):
+        validated(requests=[request()], quick=True)
+
+
+def test_an_interruption_keeps_what_was_compared(validated):
+    result = validated(Machine(fails_after=1))
+    assert result.ended_by == "interrupted"
+    assert 0 < len(result.measured) < 5
+
+
+def test_a_time_limit_is_kept(validated):
+    with pytest.raises(FitFailed, match="before all costs were measured"):
+        validated(time_limit=1e-9)
+
+
+def test_a_folder_without_room_is_refused(validated, tmp_path):
+    large = request(shape=[2**20, 2**20])
+    with pytest.raises(RunFailed, match="Choose another folder, or fewer requests"):
+        validated(requests=[large])
+    with pytest.raises(ParameterError, match="folder must be a folder that exists"):
+        validated(folder=tmp_path / "nowhere")
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        ({"repetitions": 0}, "repetitions must be a whole number of at least 1"),
+        ({"time_limit": 0}, "time_limit must be above 0"),
+        ({"requests": []}, "requests must be a whole number of at least 1"),
+        ({"requests": [1]}, "requests"),
+    ],
+)
+def test_wrong_arguments_are_refused(validated, options, says):
+    with pytest.raises(ParameterError, match=says):
+        validated(**options)
+
+
+def test_parts_of_a_run_are_those_of_the_last_server():
+    one = run_of(0, request())
+    last = replace(one.servers[0], seconds=2.0, gathering=0.5, accessing=1.8, startup=0.25)
+    two = replace(one, servers=(*one.servers, last), time=2.5)
+    assert two.components == Components(0.25, 0.5, 1.5, 0.25)
+    read = replace(two, is_read=True)
+    assert read.components == Components(0.25, pytest.approx(0.2), 1.8, 0.25)
+    assert type(two).from_document(json.loads(json.dumps(two.to_document()))) == two
+
+
+def test_the_document_has_every_run_and_part(validated):
+    result = validated()
+    told = json.loads(json.dumps(result.to_document()))
+    assert told["schema"] == "parcast/array-io-validation/1"
+    assert len(told["rows"]) == 5
+    assert len(told["runs"]) == 25
+    row = told["rows"][0]
+    assert row["error"] == pytest.approx(row["predicted_s"] / row["measured_s"] - 1)
+    assert row["counts_agree"] is True
+    assert told["accuracy"]["all"]["share_within"] == 1.0
+    assert {x["metric"] for x in result.measurement_rows()} >= {"time_s", "predicted", "startup"}
+
+
+def test_the_sheet_names_every_request_if_asked_to(validated):
+    result = validated()
+    assert "Requests" not in str(result)
+    table = result.to_sheet(show_all=True).tables[1]
+    assert len(table.forms[0].columns[0].cells) == 5
+    assert len(table.in_full) == 5
+
+
+@pytest.mark.parametrize("is_disturbed", [False, True])
+def test_the_picture_has_a_point_for_each_request(validated, is_disturbed):
+    result = validated()
+    rows = tuple(replace(row, is_disturbed=is_disturbed) for row in result.compared)
+    [ax] = figure_of(replace(result, compared=rows)).axes
+    points = [x for x in ax.lines if isinstance(x, Line2D) and x.get_linestyle() == "None"]
+    assert sum(len(x.get_xdata()) for x in points) == 5
+    labels = set(ax.get_legend_handles_labels()[1])
+    assert {label for _, _, label in STYLES.values()} <= labels
+    assert (DISTURBED in labels) is is_disturbed
+    assert "within 20%" in labels
