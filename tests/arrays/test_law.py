@@ -629,6 +629,23 @@ def test_nonblocking_messages_are_the_time_of_the_receiver():
     assert read[1].assembly[0] - read[0].assembly[0] == pytest.approx(4 * o / 40e6)
 
 
+def test_what_a_rank_exchanges_with_itself_passes_no_link():
+    table = table_of((8, 8), (2, 1), (1, 1))
+    protocol = Protocol(always=True)
+    costs = replace(SP2, protocol=protocol)
+    apart = Placement(clients=[0, 0], servers=[0])
+    own = replace(apart, serving=[1])
+    for operation in ("write", "read"):
+        times = [
+            request_time(table, costs, Options(operation=operation, placement=x))
+            for x in (apart, own)
+        ]
+        size = 8 * 8 * 8 / 2  # of the overlap with client 1, in the calls of the server
+        gained = times[0].assembly[0] - times[1].assembly[0]
+        assert gained >= size / 40e6 * (1 - 1e-9)
+        assert times[1].messages.tolist() == times[0].messages.tolist()
+
+
 def test_exchanging_and_writing_at_a_time_disturb_each_other():
     """Four equal subchunks: the part of the shorter stage is added where both work."""
     chunks = mesh_chunks((4, 8), (2, 1))

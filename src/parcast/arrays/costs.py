@@ -133,6 +133,7 @@ class Costs:
     clients: ClientCosts
     servers: ServerCosts
     protocol: Protocol = field(default_factory=Protocol)
+    serving: tuple[int, ...] = ()  # client that each server also is, -1 for none [D]
 
     def for_nodes(self, clients: int, servers: int) -> "Costs":
         """Give one number for each of so many clients and servers."""

@@ -299,10 +299,14 @@ def _sides(
 
 
 def _link(requests: Requests, costs: Costs) -> Array:
-    """Rate between the server and the client of every request [B/s]."""
-    return np.minimum(
+    """Rate between server and client of every request; a rank needs no link to itself [B/s]."""
+    link = np.minimum(
         costs.servers.bandwidth[requests.server], costs.clients.bandwidth[requests.client]
     )
+    if not costs.serving:
+        return link
+    is_own = np.asarray(costs.serving)[requests.server] == requests.client
+    return np.where(is_own, np.inf, link)
 
 
 def _packing(runs: Ints, size: Array, *, is_free: Bools, run: Array, rate: Array) -> Array:

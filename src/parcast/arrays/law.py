@@ -215,6 +215,9 @@ def request_times(
     exchange = gathered if options.operation == "write" else scattered
     times: dict[Infinite, RequestTime] = {}
     by_network: dict[bool, tuple[Costs, list[tuple[Batch, Exchange]], _Totals]] = {}
+    if options.placement is not None:
+        options.placement.require_counts(clients, servers)
+        costs = replace(costs, serving=tuple(options.placement.serving))
     for mode in modes:
         is_free = mode == "disks and network"
         if is_free not in by_network:

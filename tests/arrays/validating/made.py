@@ -31,11 +31,22 @@ def request(**keys):
     return ArrayRequest(**(few | keys))
 
 
-def known_costs(requests, *, layout, folder):
-    """Give the same costs for all requests."""
-    assert all(each.layout == layout for each in requests.values())
-    assert folder.is_dir()
-    return dict.fromkeys(requests, Measured(COSTS, {"write_rate": "made up"}))
+class KnownCosts:
+    """Gives the same costs for all requests."""
+
+    def __init__(self):
+        self.layouts = []
+
+    def measure(self, layout, folder):
+        """Note what is measured."""
+        assert folder.is_dir()
+        self.layouts.append(layout)
+
+    def costs(self, requests, layout):
+        """Give the costs of requests of one layout."""
+        assert layout in self.layouts
+        assert all(each.layout == layout for each in requests.values())
+        return dict.fromkeys(requests, Measured(COSTS, {"write_rate": "made up"}))
 
 
 def run_of(place, asked, launch=1, *, factor=1.0, others=0.0, messages=0):

@@ -7,7 +7,7 @@ import pytest
 
 from parcast.arrays.validating.validate import validate_array_io
 from parcast.timings.csv_files import read_measurements
-from tests.arrays.validating.made import Machine, known_costs, noisy
+from tests.arrays.validating.made import KnownCosts, Machine, noisy
 from tests.conftest import FOREGROUND, until
 
 LIST = """
@@ -47,7 +47,7 @@ def machine(monkeypatch):
     def use(made):
         defaults = validate_array_io.__kwdefaults__
         monkeypatch.setitem(defaults, "runner", made)
-        monkeypatch.setitem(defaults, "costs", known_costs)
+        monkeypatch.setitem(defaults, "costs", KnownCosts())
         return made
 
     return use

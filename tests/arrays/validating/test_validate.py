@@ -14,8 +14,8 @@ from parcast.arrays.validating.validate import validate_array_io
 from parcast.errors import FitFailed, ParameterError, RunFailed
 from tests.arrays.validating.made import (
     COSTS,
+    KnownCosts,
     Machine,
-    known_costs,
     noisy,
     request,
     run_of,
@@ -28,7 +28,7 @@ def validated(tmp_path):
     """Validate with a machine, by default on several requests."""
 
     def validate(machine=None, **options):
-        known = {"requests": several(), "costs": known_costs, "folder": tmp_path}
+        known = {"requests": several(), "costs": KnownCosts(), "folder": tmp_path}
         known["runner"] = Machine() if machine is None else machine
         return validate_array_io(**(known | options))
 

@@ -46,6 +46,7 @@ class Files:
     subchunk: int  # [B]
     is_sync: bool = False  # whether each subchunk is flushed
     by_thread: bool = False  # whether another thread writes, as with `double-buffer`
+    is_read: bool = True  # whether they are read afterwards
     dimensions: int = 3  # of the arrays: the file of a chunk lies in a folder for each
 
     @property
@@ -131,7 +132,7 @@ def accessed(folder: Path, files: Files, servers: Servers) -> Access:
         draft.commit()
     commit = perf_counter() - began
     servers.together(0.0)
-    catalogue, read = was_read(path, files, servers)
+    catalogue, read = was_read(path, files, servers) if files.is_read else (0.0, 0.0)
     if is_first:
         shutil.rmtree(path)
     return Access(
@@ -246,13 +247,15 @@ def measured_files(
         Files(number=1, size=SMALL, subchunk=SMALL),
         Files(number=1, size=SUBCHUNK, subchunk=SUBCHUNK),
         Files(number=1, size=size, subchunk=SUBCHUNK),
-        Files(number=1, size=8 * SMALL, subchunk=SMALL, is_sync=True),
-        Files(number=1, size=4 * SUBCHUNK, subchunk=SUBCHUNK, is_sync=True),
+        Files(number=1, size=8 * SMALL, subchunk=SMALL, is_sync=True, is_read=False),
+        Files(number=1, size=4 * SUBCHUNK, subchunk=SUBCHUNK, is_sync=True, is_read=False),
         Files(number=FEW, size=SMALL, subchunk=SMALL, by_thread=True),
         Files(number=SEVERAL, size=SMALL, subchunk=SMALL, by_thread=True),
         Files(number=SEVERAL, size=SMALL, subchunk=SMALL, by_thread=True, dimensions=1),
-        Files(number=FEW, size=LONGER, subchunk=LONGER, by_thread=True),
-        Files(number=SEVERAL, size=LONGER, subchunk=LONGER, by_thread=True),
+        *(
+            Files(number=number, size=LONGER, subchunk=LONGER, by_thread=True, is_read=False)
+            for number in (FEW, SEVERAL)
+        ),
     ]
     found: dict[Files, list[Access]] = {files: [] for files in kinds}
     slow: set[Files] = set()

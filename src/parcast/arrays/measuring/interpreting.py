@@ -315,7 +315,8 @@ class _OfFiles:
             write, both = (
                 self._in_turn(name, draw, is_small=False) for name in ("writes", "both")
             )
-            return max((both - max(exchange, write)) / min(exchange, write), 0.0)
+            beyond = both - max(exchange, write)
+            return min(max(beyond / min(exchange, write), 0.0), 1.0)  # one after the other
 
         return part
 

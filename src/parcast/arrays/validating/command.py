@@ -28,7 +28,7 @@ are saved, and then all are run. Prints how far predictions are from the measure
 agrees if at least 90 % of the requests were predicted within 20 %.
 
 REQUESTS.toml is a list of your own. On a testbed with slow disks a list of smaller requests is
-used. Takes ten to fifteen minutes; with --quick two to three.
+used. Takes about ten minutes; with --quick two to three.
 
 \b
 Exit status: 0    answered: the law agrees

@@ -37,10 +37,13 @@ class Measured(NamedTuple):
 class CostSource(Protocol):
     """What measures the costs of requests; `Measuring` does."""
 
-    def __call__(
-        self, requests: Mapping[int, ArrayRequest], *, layout: Layout, folder: Path
+    def measure(self, layout: Layout, folder: Path) -> None:
+        """Measure on the ranks of a layout, and the files of a folder."""
+
+    def costs(
+        self, requests: Mapping[int, ArrayRequest], layout: Layout
     ) -> Mapping[int, Measured]:
-        """Measure the costs of requests of one layout, by their places."""
+        """Give the costs of requests of a layout, by their places; all layouts were measured."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -4,8 +4,8 @@
    No request is run for it, and none of its parameters is fitted.
 2. All requests are predicted, and the predictions are saved.
 3. They are run in one launch for each layout, round by round in random order; the first round does
-   not count. Those that others disturbed are run again for a while, and count only where there are
-   no others.
+   not count. Those that others disturbed are run again for a while, and count only where too few
+   others are there.
 """
 
 import os
@@ -110,8 +110,9 @@ def validate_array_io(
         Of the order of the runs.
     time_limit : float, optional
         Time after which no launch is begun. [s]
-    costs, runner : callable, optional
-        What measures costs, and what makes runs, in place of those of parcast.
+    costs, runner : optional
+        What measures costs, and what makes runs, in place of those of parcast: a `CostSource`
+        and a `Runner`.
     progress : callable, optional
         Called with how far it is.
 
@@ -206,24 +207,26 @@ def _predictions(study: Study, clock: Clock) -> list[Predicted]:
     """Measure costs layout by layout, and predict every request."""
     found: dict[int, Predicted] = {}
     clock.total = 3 * COSTS * len(study.layouts)  # runs take longer, how long is not known yet
-    for layout, requests in study.layouts.items():
+    for layout in study.layouts:
         if clock.ended_by:
             raise FitFailed(
                 "The time limit was reached before all costs were measured. Allow more time.",
                 outcome="No prediction.",
             )
-        measured = study.costs(requests, layout=layout, folder=study.folder)
+        study.costs.measure(layout, study.folder)
+        clock.advance(COSTS)
+    for layout, requests in study.layouts.items():
+        measured = study.costs.costs(requests, layout)
         placement = placement_of(layout, study.bed, study.cores)
         for place, request in requests.items():
             found[place] = predicted(request, measured[place], placement)
-        clock.advance(COSTS)
     return [found[place] for place in range(len(study.requests))]
 
 
 def placement_of(layout: Layout, bed: Testbed | None, cores: int) -> Placement:
     """Nodes of the ranks of a layout, and what the ranks of a node share."""
     ranks = range(layout.ranks)
-    serving = server_ranks(layout.servers, layout.ranks, dedicated=layout.dedicated)
+    serving = server_ranks(layout.servers, layout.ranks, layout.dedicated)
     clients = [rank for rank in ranks if not (layout.dedicated and rank in serving)]
     hosts = 1 if bed is None else bed.hosts
     return Placement(
@@ -312,15 +315,16 @@ def _launch(
 def _compared(
     study: Study, place: int, prediction: Predicted, runs: Sequence[Observed]
 ) -> Compared:
-    """Add the runs of a request: the undisturbed ones count, or all if there are none."""
+    """Add the runs of a request: the undisturbed ones count, or all if they are too few."""
     own = [run for run in runs if run.request == place]
     quiet = _quiet(study, runs, place)
+    is_enough = len(quiet) >= min(ENOUGH, study.repetitions)
     return Compared(
         request=study.requests[place],
         predicted=prediction,
-        runs=tuple(quiet or own),
-        others=tuple(run for run in own if quiet and run not in quiet),
-        is_disturbed=bool(own) and not quiet,
+        runs=tuple(quiet if is_enough else own),
+        others=tuple(run for run in own if is_enough and run not in quiet),
+        is_disturbed=bool(own) and not is_enough,
     )
 
 
