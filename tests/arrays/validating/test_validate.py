@@ -10,8 +10,10 @@ from matplotlib.lines import Line2D
 from parcast.arrays.validating.observation import Components
 from parcast.arrays.validating.picture import DISTURBED, STYLES, figure_of
 from parcast.arrays.validating.predicting import SCHEMA, Measured, predicted
-from parcast.arrays.validating.validate import validate_array_io
+from parcast.arrays.validating.request import Layout
+from parcast.arrays.validating.validate import placement_of, validate_array_io
 from parcast.errors import FitFailed, ParameterError, RunFailed
+from parcast.testbed.testbed import Testbed
 from tests.arrays.validating.made import (
     COSTS,
     KnownCosts,
@@ -240,3 +242,15 @@ def test_the_picture_has_a_point_for_each_request(validated, is_disturbed):
     assert {label for _, _, label in STYLES.values()} <= labels
     assert (DISTURBED in labels) is is_disturbed
     assert "within 20%" in labels
+
+
+def test_sharing_of_cores_that_costs_contain_does_not_count_twice():
+    crowded = placement_of(Layout(8, 4, True), None, 2)
+    assert crowded.cores == 4
+    assert (len(crowded.clients), len(crowded.servers), list(crowded.serving)) == (8, 4, [])
+    assert placement_of(Layout(4, 2, False), None, 2).cores == 2
+    assert list(placement_of(Layout(4, 2, False), None, 2).serving) == [1, 3]
+    bed = Testbed(hosts=4, link=1e8, cpu=0.05)
+    capped = placement_of(Layout(4, 2, True), bed, 2)
+    assert (capped.cores, capped.link) == (0.05, 1e8)
+    assert set(capped.clients) | set(capped.servers) == {0, 1, 2, 3}

@@ -224,7 +224,11 @@ def _predictions(study: Study, clock: Clock) -> list[Predicted]:
 
 
 def placement_of(layout: Layout, bed: Testbed | None, cores: int) -> Placement:
-    """Nodes of the ranks of a layout, and what the ranks of a node share."""
+    """Nodes of the ranks of a layout, and what the ranks of a node share.
+
+    What servers cost is measured on all of them at a time: where they are more than the cores, it
+    contains that they share these, which must not count twice.
+    """
     ranks = range(layout.ranks)
     serving = server_ranks(layout.servers, layout.ranks, layout.dedicated)
     clients = [rank for rank in ranks if not (layout.dedicated and rank in serving)]
@@ -232,7 +236,7 @@ def placement_of(layout: Layout, bed: Testbed | None, cores: int) -> Placement:
     return Placement(
         clients=[rank % hosts for rank in clients],
         servers=[rank % hosts for rank in serving],
-        cores=cores if bed is None or bed.cap is None else bed.cap,
+        cores=max(cores, layout.servers) if bed is None or bed.cap is None else bed.cap,
         link=np.inf if bed is None or bed.link is None else bed.link,
         serving=() if layout.dedicated else serving,
     )
