@@ -164,9 +164,8 @@ def test_real_runs_on_two_ranks(parcast, requests, tmp_path):
     )
     assert said.status in (0, 1, 4), said.err  # times depend on what else runs here
     told = json.loads(said.out)
-    assert [len([run for run in told["runs"] if run["request"] == i]) for i in (1, 2, 3)] == [
-        2, 2, 2,
-    ]  # fmt: skip
+    runs = [run["request"] for run in told["runs"]]
+    assert all(runs.count(i) >= 2 for i in (1, 2, 3))  # disturbed ones are repeated
     for row in told["rows"]:
         assert row["counts_agree"] is True
         assert row["measured_s"] > 0
