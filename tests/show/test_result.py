@@ -16,7 +16,10 @@ from matplotlib.figure import Figure
 from parcast.arrays.library.distribution import Block
 from parcast.arrays.library.session import connect
 from parcast.arrays.planning.plan_io import plan_io
+from parcast.arrays.store.verification import Verifications
 from parcast.arrays.store.verify import verify
+from parcast.arrays.validating.request import ArrayRequest
+from parcast.arrays.validating.validate import validate_array_io
 from parcast.characterisation.characterise import characterise
 from parcast.descriptions.machine import Machine
 from parcast.descriptions.program import Program
@@ -45,6 +48,9 @@ from parcast.simulation.simulate import simulate
 from parcast.timings.measurements import Measurements
 from parcast.timings.read_profiles import read_profiles
 from parcast.validation.validate import validate
+from tests.arrays.measuring.made import measured_costs
+from tests.arrays.validating.made import KnownCosts
+from tests.arrays.validating.made import Machine as KnownMachine
 from tests.calibration.calibrated import WHOLE
 from tests.pipeline.validating.made import Engine
 from tests.validation.validated import FakeRunner, subject
@@ -75,7 +81,17 @@ def verified():
         return verify(f"{folder}/u")
 
 
+def validated():
+    """Validate the law of array I/O on a machine that obeys it."""
+    request = ArrayRequest(shape=(64, 64), client_mesh=(2, 1), servers=1)
+    with TemporaryDirectory() as folder:
+        return validate_array_io(
+            [request], folder=folder, costs=KnownCosts(), runner=KnownMachine()
+        )
+
+
 RESULTS = {
+    "ArrayIoValidation": validated,
     "Calibration": lambda: WHOLE,
     "Characterisation": lambda: characterise(read_profiles([STUDY]).runs),
     "CountedProjection": lambda: project_counts(
@@ -85,6 +101,7 @@ RESULTS = {
     "Fit": lambda: fit(PROGRAM, Measurements(p=[1, 2, 4], time=[9.0, 5.0, 3.0]), MACHINE),
     "Forecast": lambda: forecast(RUNS, [8, 16]),
     "Match": lambda: match(RUNS),
+    "MeasuredCosts": measured_costs,
     "PipelinePlan": lambda: plan_pipeline(items=100, task="1 ms", ranks=4),
     "PipelineResult": lambda: run_pipeline(range(4), float),
     "PipelineSchedule": lambda: explain_pipeline(4),
@@ -99,6 +116,7 @@ RESULTS = {
     "TrafficCheck": lambda: check_traffic(read_trace(TRACED)),
     "Validation": lambda: validate("sort", runner=FakeRunner(), subject=subject, seed=1),
     "Verification": verified,
+    "Verifications": lambda: Verifications(stores=(verified(),)),
 }
 COPIES = {
     "pickle": lambda result: pickle.loads(pickle.dumps(result)),

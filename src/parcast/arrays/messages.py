@@ -97,7 +97,7 @@ class Protocol:
         """Mean time until a rank that has waited notices a message, t_rest [s] [D].
 
         >>> Protocol(rest=1e-4, longest_rest=1e-3).rest_time([0.0, 1e-3, 1.0])
-        array([0.00005, 0.00025, 0.00055])
+        array([5.0e-05, 2.5e-04, 5.5e-04])
         """
         w = np.asarray(waited, dtype=np.float64)
         return np.asarray((self.rest + np.minimum(GROWTH * w, self.longest_rest)) / 2)

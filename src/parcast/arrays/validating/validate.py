@@ -8,6 +8,8 @@
    others are there.
 """
 
+from __future__ import annotations
+
 import os
 import shutil
 from collections.abc import Mapping, Sequence
