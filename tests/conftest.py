@@ -30,6 +30,11 @@ TWO_MACHINES = "machine,p,time_s\n" + "".join(
 )
 
 
+def unmeasured():
+    """Give the environment of a program that repeats, many times, what others cover."""
+    return {name: value for name, value in os.environ.items() if "COVERAGE" not in name}
+
+
 def pytest_collection():
     """Collect thousands of tests, all of which stay, without a search for garbage among them."""
     gc.disable()

@@ -57,11 +57,11 @@ def test_the_law_agrees_with_the_simulation(keys, wrong):
 
 
 def test_random_tasks_take_longer_than_the_law_says():
-    asked = {"p": [16], "laws": {"task": "exponential"}, "precision": 0.02, "seed": 1}
+    asked = {"p": [16], "laws": {"task": "exponential"}, "precision": 0.04, "seed": 1}
     told = simulate(program(), **asked)
     same = simulate(program(), p=[4, 16])
     assert (told.lower > same.time[1:]).all()
-    assert (told.reached <= 0.02).all()
+    assert (told.reached <= 0.04).all()
     assert told.warnings[-1].startswith("The given laws of task are simulated")
     with ThreadPoolExecutor(2) as pool:
         again = simulate(program(), **asked, executor=pool)

@@ -15,7 +15,7 @@ from parcast.errors import RunFailed
 from parcast.mpi.launcher import started_ranks
 from parcast.mpi.leftovers import processes_of
 from tests.arrays.library.dying import RANKS, check, prepared
-from tests.conftest import ROOT
+from tests.conftest import ROOT, unmeasured
 
 SCRIPT = Path(__file__).with_name("dying.py")
 EVERY = bool(os.environ.get("PARCAST_EVERY_STEP"))  # one minute; by default each third step
@@ -33,7 +33,7 @@ def died(folder, action, victim, *, stride=1, kind="dedicated"):
         text=True,
         check=False,
         timeout=600,
-        env=os.environ | PATHS,
+        env=unmeasured() | PATHS,
     )
     assert run.returncode == 0, run.stderr
     return json.loads(run.stdout)

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.conftest import unmeasured
+
 pytest.importorskip("google_crc32c", reason="the extra arrays is not installed")
 
 SCRIPT = Path(__file__).with_name("interruptions.py")
@@ -32,6 +34,7 @@ def interrupted(folder, *arguments):
         text=True,
         check=False,
         timeout=300,
+        env=unmeasured(),
     )
     assert run.returncode == 0, run.stderr
     return json.loads(run.stdout)
