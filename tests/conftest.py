@@ -31,7 +31,7 @@ TWO_MACHINES = "machine,p,time_s\n" + "".join(
 
 
 def unmeasured():
-    """Give the environment of a program that repeats, many times, what others cover."""
+    """Give the environment of a program that repeats what others cover, many times or on ranks."""
     return {name: value for name, value in os.environ.items() if "COVERAGE" not in name}
 
 
@@ -148,7 +148,7 @@ def started(tmp_path):
             program = path
         process = subprocess.Popen(
             [*mpiexec, sys.executable, str(program), *map(str, arguments)],
-            env=os.environ
+            env=(os.environ if ranks is None else unmeasured())
             | mpi.environment(crowded=True)
             | {"PYTHONPATH": str(ROOT / "src"), TOKEN: token}
             | variables,
