@@ -8,9 +8,8 @@ from typing import Any, Final
 from parcast.arrays.measuring.disk_costs import Access, Files
 from parcast.arrays.measuring.message_costs import Cycle
 from parcast.arrays.measuring.turns import Turns
-from parcast.mpi.find import available_cores, find_mpi
 from parcast.mpi.folders import failing_for, folder_for
-from parcast.mpi.launcher import Placement, run_ranks
+from parcast.mpi.launcher import run_task
 
 WORKER: Final = "parcast.arrays.measuring.worker"
 PREFIX: Final = "parcast-measuring-"
@@ -33,25 +32,19 @@ class Observed:
 
 def launch(folder: str | None, *, clients: int, servers: int, rounds: int) -> Observed:
     """Start ranks, measure on them, and end them; without a folder no files."""
-    ranks = clients + servers
     with folder_for(PREFIX) as desk, failing_for(desk, "the measurement"):
-        answer, task = desk / "answer.json", desk / "task.json"
-        document = {
+        answer = desk / "answer.json"
+        task = {
             "servers": servers,
             "rounds": rounds,
             "folder": None if folder is None else os.path.abspath(folder),
             "answer": str(answer),
         }
-        task.write_text(json.dumps(document), encoding="utf-8")
-        is_crowded = ranks > len(available_cores())
-        placement: Placement = "free" if is_crowded else "auto"
-        run_ranks(
+        run_task(
             WORKER,
-            [str(task)],
-            ranks=ranks,
+            task,
+            ranks=clients + servers,
             time_limit=LIMIT,
-            placement=placement,
-            environment=find_mpi().environment(crowded=True) if is_crowded else None,
             called="the measurement",
         )
         return observed_of(json.loads(answer.read_text(encoding="utf-8")), clients, servers)

@@ -13,6 +13,7 @@ from parcast.arrays.measuring.launches import launch
 from parcast.arrays.measuring.request import Request
 from parcast.arrays.measuring.result import MeasuredCosts
 from parcast.errors import as_whole
+from parcast.mpi.clock import system_load
 from parcast.mpi.find import available_cores, find_mpi
 from parcast.testbed.testbed import in_words, short_name, testbed_here
 
@@ -58,7 +59,7 @@ def measure_costs(
     for what, count in (("clients", clients), ("servers", servers), ("rounds", rounds)):
         as_whole(what, count, least=1, hint="Count from 1.")
     began = time.monotonic()
-    load = os.getloadavg()[0] if hasattr(os, "getloadavg") else None
+    load = system_load()
     observed = launch(os.fspath(folder), clients=clients, servers=servers, rounds=rounds)
     figures = (*figures_of(observed), *computing_figures(clients))
     testbed, mpi = testbed_here(), find_mpi()

@@ -345,11 +345,6 @@ def sweep(path: str | os.PathLike[str]) -> list[str]:
         lock.release()
 
 
-def has_leftovers(place: Place) -> bool:
-    """Tell whether an interrupted write, or one that goes on, has left something."""
-    return place.journal.exists() or os.path.lexists(place.aside) or bool(place.drafts())
-
-
 def remove(path: Path) -> None:
     """Remove a draft or an old store."""
     if path.is_dir() and not path.is_symlink():

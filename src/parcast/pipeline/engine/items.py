@@ -61,9 +61,7 @@ class Items:
         self._is_fetching = False
         self._asked = 0.0  # when the last item was asked for [s]
         self._was_slow = False
-        self._pause = self._paused = (
-            0.0  # the last slow item: how long it took, and until when [s]
-        )
+        self._pause = self._paused = 0.0  # length and end of the wait for the last slow item [s]
 
     @property
     def is_waited_for(self) -> bool:
