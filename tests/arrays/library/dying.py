@@ -30,12 +30,10 @@ from parcast.arrays.library import session as sessions
 from parcast.arrays.library.distribution import Block, block_of
 from parcast.arrays.library.session import Session, connect
 from parcast.arrays.store.interrupted import InterruptedWriteWarning
-from parcast.arrays.store.npy import open_npy
 from parcast.arrays.store.place import Place
-from parcast.arrays.store.reading import open_store
 from parcast.arrays.store.verify import verify
 from parcast.mpi.messages import EMPTY, Message
-from tests.arrays.store.interruptions import Steps, killed
+from tests.arrays.store.interruptions import Steps, killed, known_as
 
 CLIENTS = {"dedicated": (0, 1), "shared": (0, 1, 2, 3)}
 SERVERS = (2, 3)
@@ -227,23 +225,8 @@ def waited(pids, victim, at):
 
 
 def state_of(path):
-    """What a reader finds: which of the known contents, or "half" where it is none of them."""
-    if not path.exists() and not Place.of(path).aside.exists():
-        return "absent"
-    if path.suffix == ".npy":
-        with open_npy(path) as stored:
-            u = stored.read()
-    else:
-        with open_store(path) as store:
-            u, v, t = (store[name].read() for name in "uvt")
-        if not same(v, u * 2) or len(t) != len(u):
-            return "half"
-    known = {"old": OLD, "new": NEW, "appended": np.concatenate([OLD, MORE])}
-    return next((name for name, array in known.items() if same(u, array)), "half")
-
-
-def same(one, other):
-    return one.dtype == other.dtype and np.array_equal(one, other)
+    """Name what a reader finds."""
+    return known_as(path, {"old": OLD, "new": NEW, "appended": np.concatenate([OLD, MORE])})
 
 
 def prepared(folder, action):

@@ -137,19 +137,21 @@ def write_npy(path, array, *, overwrite=False):
 
 def state_of(path):
     """What a reader finds: which of the known contents, or "half" where it is none of them."""
-    if path.suffix == ".npy":
-        if not path.exists():
-            return "absent"
-        with open_npy(path) as stored:
-            found = stored.read()
-        return next((n for n, x in {"old": OLD, "new": NEW}.items() if same(found, x)), "half")
+    return known_as(path, {"old": OLD, "new": NEW, "appended": np.concatenate([OLD, MORE])})
+
+
+def known_as(path, known):
+    """Name the contents of a store or .npy file, "half" where they are none of the known ones."""
     if not path.exists() and not Place.of(path).aside.exists():
         return "absent"
-    with open_store(path) as store:
-        u, v, t = (store[name].read() for name in "uvt")
-    if not same(v, u * 2) or len(t) != len(u):
-        return "half"
-    known = {"old": OLD, "new": NEW, "appended": np.concatenate([OLD, MORE])}
+    if path.suffix == ".npy":
+        with open_npy(path) as stored:
+            u = stored.read()
+    else:
+        with open_store(path) as store:
+            u, v, t = (store[name].read() for name in "uvt")
+        if not same(v, u * 2) or len(t) != len(u):
+            return "half"
     return next((name for name, array in known.items() if same(u, array)), "half")
 
 
