@@ -481,7 +481,8 @@ def test_an_interrupt_lets_the_command_end_by_itself():
         "from parcast.testbed.testbed import Testbed\n"
         "import signal\n"
         "signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the background\n"
-        "script = 'trap \"echo saved; exit 3\" INT; echo up; sleep 60 & wait'\n"
+        # a pause, so that `attend` waits already: Python sees no signal that comes just before
+        "script = 'trap \"echo saved; exit 3\" INT; sleep 0.2; echo up; sleep 60 & wait'\n"
         "try: Testbed(hosts=2, cpu=None).attend(['sh', '-c', script])\n"
         "except KeyboardInterrupt: print('interrupted')\n"
     )

@@ -12,11 +12,11 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, Literal
+from typing import Final, Literal, TypeVar
 
 from parcast.errors import ParameterError, RunFailed, Text, parts, require
 from parcast.mpi.find import available_cores
@@ -32,6 +32,8 @@ LARGEST_CAP: Final = 0.1  # that is chosen: at a tenth of a core a host is as sl
 SHARE_OF_CORES: Final = 0.8  # that the caps chosen add up to at most; the rest carries the network
 SLOWEST: Final = 1000.0  # of a link [B/s]
 VARIABLE: Final = "PARCAST_TESTBED"  # what every process of a testbed has
+
+Result = TypeVar("Result")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -139,26 +141,28 @@ class Testbed:
         require("time_limit", time_limit, time_limit > 0, must="be above 0", hint="In seconds.")
         pipes = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
         start = time.monotonic()
-        with self._kept(command, environment or {}, pipes) as kept:
+
+        def collected(process: subprocess.Popen[bytes]) -> Ended:
+            """Wait for the end, and keep what was printed."""
             try:
-                out, err = kept.process.communicate(timeout=time_limit)
+                out, err = process.communicate(timeout=time_limit)
             except subprocess.TimeoutExpired:
                 raise RunFailed(
                     f"{shown(command[0])} on the testbed did not end within {time_limit:g} s and "
                     "was killed. Give it more time."
                 ) from None
-            seconds = time.monotonic() - start
             return Ended(
-                status=exit_status(kept.process.returncode),
+                status=exit_status(process.returncode),
                 stdout=out.decode(errors="replace"),
                 stderr=err.decode(errors="replace"),
-                seconds=seconds,
+                seconds=time.monotonic() - start,
             )
+
+        return self._keep(command, environment or {}, pipes, collected)
 
     def attend(self, command: Sequence[str]) -> int:
         """Run a command, such as a shell, with the streams of this process; give its status."""
-        with self._kept(command, {}, {}) as kept:
-            return exit_status(kept.process.wait())
+        return self._keep(command, {}, {}, lambda process: exit_status(process.wait()))
 
     def require_means(self, command: Sequence[str]) -> None:
         """Refuse a command that is not there, and a testbed that cannot be made here."""
@@ -170,11 +174,18 @@ class Testbed:
         if reason is not None:
             raise RunFailed(("A testbed cannot be created here: ", *parts(reason)))
 
-    @contextmanager
-    def _kept(
-        self, command: Sequence[str], environment: Mapping[str, str], streams: Mapping[str, int]
-    ) -> Iterator[Kept]:
-        """Start the keeper of this testbed, and take everything away at the end."""
+    def _keep(
+        self,
+        command: Sequence[str],
+        environment: Mapping[str, str],
+        streams: Mapping[str, int],
+        wait: Callable[[subprocess.Popen[bytes]], Result],
+    ) -> Result:
+        """Start the keeper of this testbed, wait for COMMAND, and take everything away at the end.
+
+        Not a context manager: an interrupt between its `__enter__` and the body would take the
+        testbed away without letting COMMAND end by itself.
+        """
         self.require_means(command)
         cgroups.remove_leftovers()
         places = cgroups.hierarchies(cap=self.cap is not None, disk=self.disk is not None)
@@ -200,7 +211,7 @@ class Testbed:
                 ) from error
             kept = Kept.started(plan, streams)
             kept.wait_until_made()
-            yield kept
+            return wait(kept.process)
         except KeyboardInterrupt:
             if kept is not None:
                 kept.interrupt()
