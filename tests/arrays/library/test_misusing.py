@@ -2,13 +2,19 @@
 
 import json
 from pathlib import Path
+from time import perf_counter
 
 import numpy as np
 import pytest
 
 from parcast.arrays.library.distribution import Block
+from parcast.arrays.library.endpoint import Endpoint
+from parcast.arrays.library.master import Master
 from parcast.arrays.library.session import connect
+from parcast.arrays.measuring.dry_run import Stage
+from parcast.arrays.measuring.request import Request
 from parcast.arrays.store.chunk_file import ChunkWriter
+from parcast.errors import RunFailed
 from tests.arrays.store.test_verify import killed
 from tests.conftest import LIMIT
 
@@ -172,6 +178,15 @@ def test_a_rank_that_fails_between_requests_ends_all_with_its_reason(
     assert gone(process)
     left = {x.name for x in tmp_path.iterdir()} - {"program.py", "first.zarr"}
     assert left == set()  # no second store, no draft and no lock of either
+
+
+def test_servers_begin_nothing_after_all_were_let_go():
+    asked, sent = Request(shape=(8, 4), mesh=(2, 1)), Stage(perf_counter)
+    master = Master(Endpoint(sent), [0, 1], [2])
+    assert master.hear(0, "describe", (0, 0, asked.described(0)), None)
+    assert master.hear(2, "close", ("Server 0", RunFailed("It failed.")), None)
+    assert master.hear(1, "describe", (0, 1, asked.described(1)), None)  # on its way meanwhile
+    assert {(each.kind, each.target) for each in sent.taken()} == {("quit", i) for i in range(3)}
 
 
 FEWER = """

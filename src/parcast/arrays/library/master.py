@@ -30,6 +30,7 @@ class Master:
     described: dict[int, dict[int, Described]] = field(default_factory=dict)
     opened: dict[int, tuple[Described, list[Stored]]] = field(default_factory=dict)  # reads
     leaving: set[str] = field(default_factory=set)  # clients that have closed
+    has_ended: bool = False  # all were let go
     costs: Any = None  # of the machine, for plans: what `connect` was given
     plans: dict[int, "WritePlan"] = field(default_factory=dict)  # of requests under way
     known: dict[Hashable, "WritePlan"] = field(default_factory=dict)  # by what they depend on
@@ -42,8 +43,8 @@ class Master:
     def hear(self, source: int, kind: str, facts: tuple[Any, ...], value: Any) -> bool:  # noqa: ARG002 - a role
         """Take a message; tell whether it was for the client master."""
         match kind:
-            case "describe" | "done" | "close" if self.endpoint.has_quit:
-                pass  # nobody waits for an answer any more
+            case "describe" | "done" | "close" if self.has_ended:
+                pass  # nobody waits for an answer any more, and servers begin nothing
             case "describe":
                 self._describe(*facts)
             case "done":
@@ -121,6 +122,7 @@ class Master:
         if failure is None and len(self.leaving) < len(self.clients):
             self._refuse_incomplete()
             return
+        self.has_ended = True
         for rank in dict.fromkeys([*self.servers, *self.clients]):
             self.endpoint.send(rank, "quit", failure)
 
