@@ -16,9 +16,9 @@ from matplotlib.figure import Figure
 from parcast.arrays.library.distribution import Block
 from parcast.arrays.library.session import connect
 from parcast.arrays.planning.plan_io import plan_io
+from parcast.arrays.running.request import ArrayRequest
 from parcast.arrays.store.verification import Verifications
 from parcast.arrays.store.verify import verify
-from parcast.arrays.validating.request import ArrayRequest
 from parcast.arrays.validating.validate import validate_array_io
 from parcast.characterisation.characterise import characterise
 from parcast.descriptions.machine import Machine

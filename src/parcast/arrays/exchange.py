@@ -136,8 +136,11 @@ def gathered(
         delay = delay_of(handling + rest[requests.subchunk])
         delay += np.where(delay > 0, protocol.rest_time(delay), 0.0)
     if costs.servers.asks_ahead and between is not None and between.is_overlapped:
-        # Clients work on a subchunk while the server takes those before it.
-        delay = np.where(is_first, delay, 0.0)
+        # Clients work on a subchunk while the server takes those before it, where all overlaps of
+        # one are received in place: each lies in a row, or is all of the subchunk.
+        apart = np.bincount(requests.subchunk, requests.runs_in_subchunk > 1, count) > 0
+        alone = np.bincount(requests.subchunk, minlength=count) == 1
+        delay = np.where(is_first | (apart & ~alone), delay, 0.0)
     work = own - _wire_of_server(requests, costs)
     return Exchange(
         assembly=find + np.bincount(requests.subchunk, own, count) + delay,

@@ -114,22 +114,6 @@ def test_times_scale_with_the_clock():
     assert one.place_rate == pytest.approx(10 * ten.place_rate)
 
 
-def test_its_costs_replace_those_of_computing_alone():
-    request = Request(shape=(16, 16), mesh=(2, 2), number=20)
-    found = dry_run(request)
-    known = Costs(
-        clients=ClientCosts(send_startup=1e-3, run=5.0),
-        servers=ServerCosts(write_rate=1e6, find=9.0, synchronise=0.5),
-    )
-    costs = found.applied(known)
-    assert float(costs.servers.find) == found.find
-    assert float(costs.clients.copy_rate) == found.copy_rate
-    assert float(costs.clients.run) == 0
-    assert float(costs.clients.send_startup) == 1e-3
-    assert float(costs.servers.synchronise) == 0.5
-    assert costs.protocol.schema_length == found.schema_length
-
-
 def test_it_leaves_no_file_open_and_writes_none(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     dry_run(REQUESTS[0])

@@ -5,14 +5,11 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from parcast.arrays.costs import ClientCosts, Costs, ServerCosts
+from parcast.arrays.measuring.by_law import placement_of
 from parcast.arrays.messages import Protocol
-from parcast.arrays.validating.observation import Observed, ServerRun
+from parcast.arrays.running.observation import Observed, ServerRun
+from parcast.arrays.running.request import ArrayRequest
 from parcast.arrays.validating.predicting import Measured, predicted
-from parcast.arrays.validating.request import ArrayRequest
-from parcast.arrays.validating.validate import placement_of
-from parcast.mpi.find import available_cores
-
-CORES = len(available_cores())
 
 COSTS = Costs(
     clients=ClientCosts(
@@ -51,7 +48,7 @@ class KnownCosts:
 
 def run_of(place, asked, launch=1, *, factor=1.0, others=0.0, messages=0):
     """Make a run that takes what the law says, times a factor."""
-    law = predicted(asked, Measured(COSTS, {}), placement_of(asked.layout, None, CORES))
+    law = predicted(asked, Measured(COSTS, {}), placement_of(asked.layout, None))
     parts = law.components
     busy = factor * (parts.assembly + parts.file_system)
     is_read = asked.operation == "read"

@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from parcast.arrays.running.request import read_requests
 from parcast.arrays.validating.predicting import Counted, Measured, predicted
-from parcast.arrays.validating.request import FAST, SLOW, read_requests
+from parcast.arrays.validating.validate import FAST, SLOW
 from tests.arrays.validating.made import COSTS, request
 
 LISTED = [*read_requests(FAST), *read_requests(SLOW)]

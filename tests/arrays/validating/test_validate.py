@@ -7,11 +7,12 @@ from math import inf
 import pytest
 from matplotlib.lines import Line2D
 
-from parcast.arrays.validating.observation import Components
+from parcast.arrays.measuring.by_law import placement_of
+from parcast.arrays.running.observation import Components
+from parcast.arrays.running.request import Layout
 from parcast.arrays.validating.picture import DISTURBED, STYLES, figure_of
 from parcast.arrays.validating.predicting import SCHEMA, Measured, predicted
-from parcast.arrays.validating.request import Layout
-from parcast.arrays.validating.validate import placement_of, validate_array_io
+from parcast.arrays.validating.validate import validate_array_io
 from parcast.errors import FitFailed, ParameterError, RunFailed
 from parcast.testbed.testbed import Testbed
 from tests.arrays.validating.made import (
@@ -81,24 +82,26 @@ def test_other_counts_than_those_of_the_law_are_told(validated):
     assert "the law counts 2 messages, 1 subchunks and 1024 bytes, the servers 3, 1" in str(result)
 
 
-def test_predictions_are_saved_before_the_first_run(validated, tmp_path):
+def test_predictions_are_saved_before_the_first_run_of_each(validated, tmp_path):
     place = tmp_path / "predictions.json"
 
     class Checking(Machine):
         def __call__(self, launch, **keys):
             told = json.loads(place.read_text())
             assert told["schema"] == SCHEMA
-            assert len(told["predictions"]) == 5
+            saved = [each["request"] for each in told["predictions"]]
+            assert all(x.to_document() in saved for x in launch.requests.values())
             super().__call__(launch, **keys)
 
     machine = Checking()
     result = validated(machine, save_predictions=place)
-    assert machine.launches
-    told = json.loads(place.read_text())
-    assert told["made"] == result.saved.at
-    for each, row in zip(told["predictions"], result.compared, strict=True):
-        assert each["request"] == row.request.to_document()
-        assert each["time_s"] == row.predicted.time
+    assert len(machine.launches) == 2
+    told = json.loads(place.read_text())["predictions"]
+    assert told[0]["made"] == result.saved.at
+    rows = {str(row.request.to_document()): row for row in result.compared}
+    assert len(told) == len(rows) == 5
+    for each in told:
+        assert each["time_s"] == rows[str(each["request"])].predicted.time
         assert each["costs"]["servers"]["write_rate"] == 5e8
         assert each["sources"] == {"write_rate": "made up"}
     assert result.to_document()["predictions_file"] == str(place)
@@ -171,10 +174,13 @@ def test_an_interruption_keeps_what_was_compared(validated):
     result = validated(Machine(fails_after=1))
     assert result.ended_by == "interrupted"
     assert 0 < len(result.measured) < 5
+    assert len(result.compared) == 5  # the other layout was predicted
+    numbers = [row["request"] for row in result.rows()]
+    assert numbers == [1, 2, 3, 4, 5]
 
 
 def test_a_time_limit_is_kept(validated):
-    with pytest.raises(FitFailed, match="before all costs were measured"):
+    with pytest.raises(FitFailed, match="before a request was predicted"):
         validated(time_limit=1e-9)
 
 
@@ -244,13 +250,11 @@ def test_the_picture_has_a_point_for_each_request(validated, is_disturbed):
     assert "within 20%" in labels
 
 
-def test_sharing_of_cores_that_costs_contain_does_not_count_twice():
-    crowded = placement_of(Layout(8, 4, True), None, 2)
-    assert crowded.cores == 4
+def test_ranks_of_a_testbed_have_a_link_each():
+    crowded = placement_of(Layout(8, 4, True), None)
+    assert (crowded.cores, crowded.link) == (inf, inf)
     assert (len(crowded.clients), len(crowded.servers), list(crowded.serving)) == (8, 4, [])
-    assert placement_of(Layout(4, 2, False), None, 2).cores == 2
-    assert list(placement_of(Layout(4, 2, False), None, 2).serving) == [1, 3]
-    bed = Testbed(hosts=4, link=1e8, cpu=0.05)
-    capped = placement_of(Layout(4, 2, True), bed, 2)
-    assert (capped.cores, capped.link) == (0.05, 1e8)
-    assert set(capped.clients) | set(capped.servers) == {0, 1, 2, 3}
+    assert list(placement_of(Layout(4, 2, False), None).serving) == [1, 3]
+    on_hosts = placement_of(Layout(4, 2, True), Testbed(hosts=4, link=1e8, cpu=0.05))
+    assert on_hosts.link == 1e8
+    assert set(on_hosts.clients) | set(on_hosts.servers) == {0, 1, 2, 3}

@@ -8,6 +8,8 @@ from typing import Final, Protocol
 
 from parcast.arrays.choices import Writer
 
+AHEAD: Final = 3  # units in memory where another thread writes: written, next, and on its way
+
 
 class Disk(Protocol):
     """What carries out accesses to files, one after the other."""
@@ -54,7 +56,7 @@ class Background:
     """Accesses are made by another thread; whoever waits for one is woken when it ends."""
 
     def __init__(self, wake: Callable[[], None]) -> None:
-        self.units = 3
+        self.units = AHEAD
         self._wake = wake
         self._direct = Direct()
         self._pool = ThreadPoolExecutor(1, "parcast-array-writer")

@@ -18,9 +18,10 @@ if TYPE_CHECKING:
 MOST_RANKS: Final = 1024
 HELP: Final = """Measure what collective array I/O costs on this machine.
 
-Prints the costs of messages between clients and servers, of files in FOLDER and of computing, each
-with its 90 % interval. -o costs.toml writes the file for `parcast plan io --costs`. Clients and
-servers are ranks that are started here: take as many as the program has, if they share cores.
+Runs small requests in FOLDER, and prints the costs of messages, files and computing that they
+determine, each with its 90 % interval. -o costs.toml writes the file for `parcast plan io
+--costs`. Clients and servers are ranks that are started here: take as many as the program has, if
+they share cores.
 
 \b
 Exit status: 0    measured

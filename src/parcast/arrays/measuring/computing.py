@@ -1,10 +1,12 @@
 """Costs of computing for any request: from dry runs of large and of small arrays.
 
 Of a known request the dry run of that request is the better source. With t the time of moving o
-bytes in m runs, from two requests: of long runs R = o/t, of short ones t_run = (t - o/R)/m.
+bytes in m runs, from two requests: of long runs R = o/t, of short ones t_run = (t - o/R)/m. All
+are then made as slow as the reference requests were, on ranks that share cores and memory.
 """
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from math import inf, isfinite
 from typing import Final
 
@@ -19,8 +21,34 @@ SMALL: Final = (64, 4, 32)  # 64 kB of doubles
 MANY: Final = 64  # small arrays, which go in one message
 
 
-def computing_figures(clients: int, *, clock: Clock | None = None) -> Iterator[Figure]:
-    """Costs of computing with so many clients."""
+def computing_figures(
+    clients: int, measured: Sequence[Figure], *, clock: Clock | None = None
+) -> Iterator[Figure]:
+    """Costs of computing with so many clients, as slow as was measured."""
+    value = {figure.key: figure.value for figure in measured}
+    begin, slower = value["write.begin"], value["computing.time"]
+    for figure in _dry_figures(clients, clock):
+        match figure.dimension:
+            case "rate":
+                yield _changed(figure, 1 / value["computing.bytes"])
+            case "time" if figure.key == "clients.construct_schema":
+                yield _changed(figure, slower, begin)
+            case "time" if figure.key != "servers.run":
+                yield _changed(figure, slower)
+            case "time":
+                yield _changed(figure, value["computing.bytes"])
+            case _:
+                yield figure
+
+
+def _changed(figure: Figure, factor: float, more: float = 0.0) -> Figure:
+    """Change a number and its interval."""
+    ends = {name: getattr(figure, name) * factor + more for name in ("value", "lower", "upper")}
+    return replace(figure, **ends)
+
+
+def _dry_figures(clients: int, clock: Clock | None) -> Iterator[Figure]:
+    """Costs of dry runs with so many clients."""
     rows, columns = (clients, 1, 1), (1, 1, clients)
     long = Request(shape=LARGE, mesh=rows)
     requests = {

@@ -30,7 +30,6 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from parcast.arrays.costs import Costs
 from parcast.arrays.geometry import block_of
 from parcast.arrays.library.client import Client, Described, Spent
 from parcast.arrays.library.distribution import Held, Part
@@ -39,7 +38,6 @@ from parcast.arrays.library.gathering import inside as box_inside
 from parcast.arrays.library.master import Master
 from parcast.arrays.library.schema import Schema
 from parcast.arrays.library.server import Server
-from parcast.arrays.measuring.disk_costs import evict
 from parcast.arrays.measuring.null_file import NullFiles
 from parcast.arrays.measuring.request import PATH, Request
 from parcast.mpi.messages import Message, Room, anywhere, as_received, as_sent
@@ -51,6 +49,7 @@ SAMPLE: Final = 1 << 25  # bytes that are gathered in a pass [B]
 MOST_UNITS: Final = 64  # in a pass
 PASSES: Final = 5  # after one that is discarded
 PATIENCE: Final = 0.6  # after which no further pass is made [s]
+_COLD: Final = np.zeros(1 << 24, np.uint8)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -71,37 +70,6 @@ class DryRun:
     request_length: float
     quit_length: float
     passes: int  # that the medians are of
-
-    def applied(self, costs: Costs) -> Costs:
-        """Costs of messages and disks as given, and of computing as here."""
-        is_write = self.request.operation == "write"
-        clients: dict[str, Any] = {
-            "construct_schema": self.construct_schema,
-            "decode": self.decode,
-            "run": 0.0,
-            "copy_rate": self.copy_rate if is_write else inf,
-            "place_rate": inf if is_write else self.place_rate,
-        }
-        servers: dict[str, Any] = {
-            "parse_schema": self.parse_schema,
-            "find": self.find,
-            "boundary": self.boundary,
-            "run": 0.0,
-            "copy_rate": inf if is_write else self.copy_rate,
-            "place_rate": self.place_rate if is_write else inf,
-            "compression_rate": self.encode_rate,
-        }
-        return replace(
-            costs,
-            clients=replace(costs.clients, **clients),
-            servers=replace(costs.servers, **servers),
-            protocol=replace(
-                costs.protocol,
-                schema_length=self.schema_length,
-                request_length=self.request_length,
-                quit_length=self.quit_length,
-            ),
-        )
 
 
 def dry_run(request: Request, *, clock: Clock = perf_counter) -> DryRun:
@@ -263,7 +231,7 @@ class Rehearsal:
     def made(self) -> Sums:
         """Run all of it once."""
         sums = Sums()
-        evict()
+        np.add(_COLD, 1, out=_COLD)  # fills the caches of the processor, as a program does
         if self._request.operation == "read":
             self._held = [Blocks(self._request, client) for client in range(self._clients)]
         schema = self._described(sums)

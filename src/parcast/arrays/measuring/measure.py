@@ -1,25 +1,87 @@
-"""Measures the costs of array I/O on this machine: messages, files, and computing in dry runs."""
+"""Measures the costs of array I/O on this machine: reference requests, and dry runs."""
 
 import os
 import platform
 import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import date
-from typing import Any, Final
+from pathlib import Path
+from statistics import median
+from typing import Final
 
-from parcast.arrays.law import RequestTime, request_time
+import numpy as np
+
+from parcast.arrays.measuring.by_law import ByLaw, placement_of
 from parcast.arrays.measuring.computing import computing_figures
-from parcast.arrays.measuring.interpreting import figures_of
-from parcast.arrays.measuring.launches import launch
-from parcast.arrays.measuring.request import Request
+from parcast.arrays.measuring.dry_run import dry_run
+from parcast.arrays.measuring.figure import Figure
+from parcast.arrays.measuring.fitting import Reference, fitted
+from parcast.arrays.measuring.references import MEDIUM, large_size, references, trials
 from parcast.arrays.measuring.result import MeasuredCosts
+from parcast.arrays.running.launches import Launch, Runner, run_launch
+from parcast.arrays.running.observation import Observed, median_components
+from parcast.arrays.running.request import ArrayRequest, Layout
 from parcast.errors import as_whole
 from parcast.mpi.clock import system_load
 from parcast.mpi.find import available_cores, find_mpi
-from parcast.testbed.testbed import in_words, short_name, testbed_here
+from parcast.testbed.testbed import Testbed, in_words, short_name, testbed_here
 
-ROUNDS: Final = 7  # of every measurement, after one that is discarded
-QUICK: Final = 3
-MOST_RANKS: Final = 1024
+ROUNDS: Final = 5  # of every reference request, after one that is discarded
+QUICK: Final = 2
+SLOW: Final = 1e8  # rate of a disk, below which QUICK rounds are made [B/s]
+EXPECTED: Final = 30.0  # of a launch [s]
+
+
+@dataclass(kw_only=True, slots=True)
+class Measuring:
+    """Measures the costs of layouts, one after another."""
+
+    folder: Path
+    rounds: int = ROUNDS
+    runner: Runner = run_launch
+    bed: Testbed | None = field(default_factory=testbed_here)
+    rates: dict[int, float] = field(default_factory=dict)  # of the disk, by servers [B/s]
+
+    def figures(self, layout: Layout) -> list[Figure]:
+        """Run reference requests on the ranks of a layout, and give the costs."""
+        if layout.servers not in self.rates:
+            tiny, medium = (median(x.time for x in own) for own in self._run(trials(layout), 1))
+            self.rates[layout.servers] = MEDIUM / max(medium - tiny, 1e-6)
+        rate = self.rates[layout.servers]
+        asked = references(layout, large_size(layout, rate))
+        rounds = self.rounds if rate > SLOW else min(self.rounds, QUICK)
+        place = placement_of(layout, self.bed)
+        known = [
+            _reference(name, ByLaw(request, place), runs)
+            for (name, request), runs in zip(asked.items(), self._run(asked, rounds), strict=True)
+        ]
+        return fitted(known, rate)
+
+    def _run(self, asked: Mapping[str, ArrayRequest], rounds: int) -> list[list[Observed]]:
+        """Run requests of one layout in rounds, each in an order of its own, after one more."""
+        random, runs = np.random.default_rng(0), list[Observed]()
+        requests = dict(enumerate(asked.values()))
+        launch = Launch(
+            number=1,
+            layout=requests[0].layout,
+            requests=requests,
+            rounds=[[int(x) for x in random.permutation(len(asked))] for _ in range(rounds + 1)],
+            expected=EXPECTED,
+        )
+        self.runner(launch, folder=self.folder, report=runs.append)
+        return [[run for run in runs if run.request == place] for place in requests]
+
+
+def _reference(name: str, law: ByLaw, runs: Sequence[Observed]) -> Reference:
+    """Join a reference request, its dry run and its runs."""
+    return Reference(
+        name=name,
+        law=law,
+        dry=dry_run(law.known),
+        time=median(run.time for run in runs),
+        parts=median_components(runs),
+    )
 
 
 def measure_costs(
@@ -27,10 +89,14 @@ def measure_costs(
     *,
     clients: int = 4,
     servers: int = 1,
+    dedicated: bool = True,
     rounds: int = ROUNDS,
     name: str = "",
 ) -> MeasuredCosts:
     """Measure what array I/O between some clients and servers costs on this machine.
+
+    Reference requests, of every kind of array and writer, are run by the library, and the costs
+    are those with which the law comes closest to their times.
 
     Parameters
     ----------
@@ -38,8 +104,10 @@ def measure_costs(
         Folder of the file system that servers write to; nothing is left there.
     clients, servers : int
         Ranks of each, started on this machine. [1]
-    rounds : int, default 7
-        Repetitions of every measurement, after one that is discarded. [1]
+    dedicated : bool, default True
+        Whether servers are ranks of their own; otherwise some clients serve too.
+    rounds : int, default 5
+        Repetitions of every request, after one that is discarded. [1]
     name : str, optional
         Name of the machine, by default its host name.
 
@@ -47,7 +115,7 @@ def measure_costs(
     -------
     MeasuredCosts
         `parameters()` for `plan_io`, `costs_for(request)` for the law of one request, and every
-        number with its spread.
+        number with its interval.
 
     Raises
     ------
@@ -59,33 +127,24 @@ def measure_costs(
     for what, count in (("clients", clients), ("servers", servers), ("rounds", rounds)):
         as_whole(what, count, least=1, hint="Count from 1.")
     began = time.monotonic()
-    load = system_load()
-    observed = launch(os.fspath(folder), clients=clients, servers=servers, rounds=rounds)
-    figures = (*figures_of(observed), *computing_figures(clients))
-    testbed, mpi = testbed_here(), find_mpi()
+    load, testbed, mpi = system_load(), testbed_here(), find_mpi()
+    layout = Layout(clients, servers, dedicated)
+    found = Measuring(folder=Path(folder).absolute(), rounds=rounds).figures(layout)
     cores = len(available_cores())
     return MeasuredCosts(
         name=name or (platform.node() if testbed is None else short_name(testbed)),
         clients=clients,
         servers=servers,
         folder=os.path.abspath(folder),
-        figures=figures,
+        figures=(*found, *computing_figures(clients, found)),
         cores=cores,
         mpi=f"{mpi.vendor} {mpi.version}".strip(),
         place="" if testbed is None else in_words(testbed).rstrip("."),
         date=date.today().isoformat(),
         seconds=time.monotonic() - began,
         load=load,
-        warnings=tuple(_warnings(clients + servers, cores, load)),
+        warnings=tuple(_warnings(layout.ranks, cores, load)),
     )
-
-
-def predicted(measured: MeasuredCosts, request: Request, **options: Any) -> RequestTime:
-    """Time of a request by the law, with costs that were measured.
-
-    `options` are further ones of `parcast.arrays.law.Options`, such as `placement`.
-    """
-    return request_time(request.tables, measured.costs_for(request), request.options(**options))
 
 
 def _warnings(ranks: int, cores: int, load: float | None) -> list[str]:

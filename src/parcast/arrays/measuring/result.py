@@ -1,20 +1,17 @@
 """What measuring the costs of array I/O answers: every number, with its spread, and their file."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from os import PathLike
 from pathlib import Path
 from typing import Any, ClassVar, Final
 
-import numpy as np
-
-from parcast.aliases import Array
 from parcast.arrays.costs import Costs
 from parcast.arrays.measuring.dry_run import DryRun, dry_run
 from parcast.arrays.measuring.figure import Figure
+from parcast.arrays.measuring.regimes import EAGER, costs_of
 from parcast.arrays.measuring.request import Request
 from parcast.arrays.parameters import ArrayParameters
-from parcast.arrays.store.durable import MANY
 from parcast.arrays.store.writing import WRITE_OUT
 from parcast.show.result import Result
 from parcast.units import format_quantity
@@ -23,8 +20,13 @@ from parcast.words import counted
 SCHEMA: Final = "parcast/array-io-costs/1"
 DIGITS: Final = 6  # of numbers in the file
 TABLES: Final = ("clients", "servers", "messages")
-MEASURED: Final = 3  # dimensions of the arrays whose files were measured
-NEVER: Final = 1 << 62  # bytes that no file has, so that none is written out before the flush [B]
+SIDES: Final = ("clients", "servers")
+BOTH: Final = {  # numbers that the file has for clients and for servers
+    "messages.startup": tuple(
+        f"{x}.{call}_startup" for x in SIDES for call in ("send", "receive")
+    ),
+    "messages.bandwidth": tuple(f"{side}.bandwidth" for side in SIDES),
+}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -63,62 +65,12 @@ class MeasuredCosts(Result):
         return ArrayParameters(**self._tables())
 
     def costs_for(self, request: Request, dry: DryRun | None = None) -> Costs:
-        """Costs of one request: those of messages and files, and of computing its dry run.
+        """Costs of one request: those of its kind, and of computing its dry run.
 
         `dry` is made if it is not given.
         """
-        machine = self.parameters().costs()
-        servers = self._reading() if request.operation == "read" else self._writing(request)
-        servers["open_file"] /= request.arrays_a_file
-        servers["metadata"] *= request.arrays_on_disk / request.number
-        known = replace(machine, servers=replace(machine.servers, **servers))
-        dry = dry or dry_run(request)
-        costs = dry.applied(known)
-        # The master also takes what the other clients describe, who share cores while they do.
-        sharing = 1.0 if self.place else max(request.clients / self.cores, 1.0)
-        described = (request.clients - 1) * self.value("clients.receive_startup")
-        opened = self.value("read.synchronise") if request.operation == "read" else 0.0
-        construct = costs.clients.construct_schema + described + opened
-        construct = construct + dry.describe * (sharing - 1.0)
-        return replace(costs, clients=replace(costs.clients, construct_schema=construct))
-
-    def _writing(self, request: Request) -> dict[str, Any]:
-        """Costs of the files of a write, by how a server writes them."""
-        is_few = int(request.files.max()) <= MANY
-        unit = next(request.schema.units(int(request.files.argmax()), request.servers))
-        is_in_turn = request.writer != "double-buffer"
-        file = "few.open_file" if is_few else "servers.open_file"
-        if is_in_turn and len(unit.arrays) == 1:
-            file = "turn.open_file"
-        folders = len(request.shape) + request.stack - MEASURED
-        costs: dict[str, Any] = {
-            "cache_rate": self._rate("turn.cache_rate" if is_in_turn else "servers.cache_rate"),
-            "open_file": max(self.value(file) + folders * self.value("files.folder"), 0.0),
-            "metadata": self.value("servers.metadata"),
-            "partition": WRITE_OUT,
-        }
-        unlimited = np.asarray(np.inf)
-        if request.writer == "sync":  # these rates contain that of the file cache
-            costs |= {"write_rate": self._rate("sync.write_rate"), "cache_rate": unlimited}
-        elif request.file_size() < WRITE_OUT and int(request.files.max()) > 1:
-            name = "few.write_rate" if is_few else "many.write_rate"
-            costs |= {"write_rate": self._rate(name), "cache_rate": unlimited, "partition": NEVER}
-        elif request.file_size() < WRITE_OUT:
-            rates = {name: self._rate(f"small.{name}") for name in ("write_rate", "cache_rate")}
-            costs |= {**rates, "partition": NEVER}
-        return costs
-
-    def _rate(self, key: str) -> Array:
-        """Give a rate. [B/s]."""
-        return np.asarray(self.value(key))
-
-    def _reading(self) -> dict[str, Any]:
-        """Costs of the files of a read: client 0 looks at all arrays, and then each server."""
-        return {
-            "read_rate": min(self.value("servers.read_rate"), self.value("turn.read_rate")),
-            "open_file": self.value("read.open_file"),
-            "metadata": 2 * self.value("read.metadata"),
-        }
+        value = {figure.key: figure.value for figure in self.figures}
+        return costs_of(request, dry or dry_run(request), value)
 
     def rows(self) -> Iterator[dict[str, Any]]:
         """Give one row for each number."""
@@ -156,7 +108,7 @@ class MeasuredCosts(Result):
     def to_toml(self) -> str:
         """The file that `parcast plan io --costs` reads."""
         tables = self._tables()
-        kept = {figure.key: figure for figure in self.figures}
+        kept = {name: figure for figure, name in self._named()}
         lines = ["# Costs of array I/O, measured by parcast calibrate array-io.", "#"]
         lines += [f"# {line}" for line in self._where()]
         lines += [f"{key} = {_quoted(tables[key])}" for key in ("name", "source")]
@@ -174,7 +126,7 @@ class MeasuredCosts(Result):
         ranks = f"{counted(self.clients, 'client')} and {counted(self.servers, 'server')}"
         yield f"{ranks} on {self.place or counted(self.cores, 'core')}"
         yield f"folder: {self.folder}"
-        yield "The interval after a number contains 90 % of the medians of resampled repetitions."
+        yield "The interval after a number is the 90 % interval of the fit to reference requests."
 
     def _tables(self) -> dict[str, Any]:
         """Costs as the tables of a TOML file."""
@@ -183,14 +135,20 @@ class MeasuredCosts(Result):
             "source": f"measured on {self.date} by parcast calibrate array-io",
             **{table: {} for table in TABLES},
         }
-        for figure in self.figures:
-            table, _, key = figure.key.partition(".")
-            if table in TABLES:
-                tables[table][key] = format_quantity(figure.value, figure.dimension, DIGITS)
+        for figure, name in self._named():
+            table, _, key = name.partition(".")
+            tables[table][key] = format_quantity(figure.value, figure.dimension, DIGITS)
         tables["servers"] |= {"partition": f"{WRITE_OUT} B", "through_cache": True}
         tables["servers"]["asks_ahead"] = True
-        tables["messages"]["nonblocking"] = True
+        tables["messages"] |= {"eager_limit": f"{EAGER:.0f} B", "nonblocking": True}
         return tables
+
+    def _named(self) -> Iterator[tuple[Figure, str]]:
+        """Give the numbers of the file, with the keys that they have there."""
+        for figure in self.figures:
+            for name in BOTH.get(figure.key, (figure.key,)):
+                if name.partition(".")[0] in TABLES:
+                    yield figure, name
 
 
 def _quoted(text: object) -> str:

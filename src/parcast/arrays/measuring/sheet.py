@@ -9,16 +9,16 @@ from parcast.units import format_quantity
 from parcast.words import counted
 
 TITLES: Final = {
+    "messages": "messages",
     "clients": "clients",
     "servers": "servers",
-    "few": "servers, 64 files or fewer",
-    "turn": "servers, between exchanges",
-    "files": "files",
+    "small": "servers, one file below 8 MiB",
+    "few": "servers, 2 to 64 files",
     "many": "servers, more files",
-    "small": "servers, files below 8 MiB",
     "sync": "servers, writer sync",
+    "write": "writing",
     "read": "reading",
-    "messages": "messages",
+    "computing": "computing, times that of a dry run",
 }
 
 

@@ -22,13 +22,13 @@ if TYPE_CHECKING:
 
 HELP: Final = """Test whether the law of array I/O predicts requests on this machine.
 
-A fixed list of requests (1 to 512 MB; 1 to 1,024 arrays; 2 to 16 clients; 1 to 4 servers; writes
-and reads) is predicted from costs that are measured without running any of them, the predictions
-are saved, and then all are run. Prints how far predictions are from the measured times. The law
+Requests of a fixed list (1 to 512 MB; 1 to 1,024 arrays; 2 to 16 clients; 1 to 4 servers; writes
+and reads) are predicted from costs that other, small requests determine, the predictions are
+saved, and then they are run. Prints how far predictions are from the measured times. The law
 agrees if at least 90 % of the requests were predicted within 20 %.
 
 REQUESTS.toml is a list of your own. On a testbed with slow disks a list of smaller requests is
-used. Takes about ten minutes; with --quick two to three.
+used. Takes about seven minutes; with --quick three to four.
 
 \b
 Exit status: 0    answered: the law agrees

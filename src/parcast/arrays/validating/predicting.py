@@ -1,7 +1,7 @@
 """Times of requests by the law, with costs that were measured without running any of them."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, field, fields
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final, NamedTuple, Protocol
@@ -10,10 +10,10 @@ import numpy as np
 
 from parcast.arrays.contention import Placement
 from parcast.arrays.costs import Costs
-from parcast.arrays.law import RequestTime, request_time
 from parcast.arrays.library.pricing import subchunks_of
-from parcast.arrays.validating.observation import Components
-from parcast.arrays.validating.request import ArrayRequest, Layout
+from parcast.arrays.measuring.by_law import ByLaw, components_of
+from parcast.arrays.running.observation import Components
+from parcast.arrays.running.request import ArrayRequest, Layout
 from parcast.files.document import json_pieces, write_document
 
 SCHEMA: Final = "parcast/array-io-predictions/1"
@@ -35,7 +35,7 @@ class Measured(NamedTuple):
 
 
 class CostSource(Protocol):
-    """What measures the costs of requests; `Measuring` does."""
+    """What measures the costs of requests; `OfLayouts` does."""
 
     def measure(self, layout: Layout, folder: Path) -> None:
         """Measure on the ranks of a layout, and the files of a folder."""
@@ -43,7 +43,7 @@ class CostSource(Protocol):
     def costs(
         self, requests: Mapping[int, ArrayRequest], layout: Layout
     ) -> Mapping[int, Measured]:
-        """Give the costs of requests of a layout, by their places; all layouts were measured."""
+        """Give the costs of requests of a layout that was measured, by their places."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -73,32 +73,16 @@ class Predicted:
 def predicted(
     request: ArrayRequest, measured: Measured, placement: Placement | None = None
 ) -> Predicted:
-    """Predict a request.
-
-    What makes it longer than its slowest server takes alone is part of the assembly.
-    """
-    known = request.for_costs()
-    options = known.options(contention=placement is not None, placement=placement)
-    time = request_time(known.tables, measured.costs, options)
-    subchunks = subchunks_of(known.schema, request.servers)
+    """Predict a request."""
+    law = ByLaw(request, placement)
+    time = law.time(measured.costs)
+    subchunks = subchunks_of(law.known.schema, request.servers)
     return Predicted(
         time=time.time,
-        components=_components(time),
+        components=components_of(time),
         counted=Counted(int(time.messages.sum()), subchunks, int(time.size.sum())),
         bound=time.bound.resource if time.is_bound else "",
         measured=measured,
-    )
-
-
-def _components(time: RequestTime) -> Components:
-    """Parts of the time of the server that finishes last."""
-    last = int(np.argmax(time.startup + time.intermediate))
-    startup, files = float(time.startup[last]), float(time.file_system[last])
-    return Components(
-        startup=startup,
-        assembly=time.finished - startup - files,
-        file_system=files,
-        closing=float(time.closing.max()),
     )
 
 
@@ -114,25 +98,30 @@ def costs_document(costs: Costs) -> dict[str, Any]:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Saved:
-    """Predictions as they were before the first run."""
+    """Predictions as they were before the first run of each."""
 
-    at: str  # time, in UTC
+    at: str  # time of the first, in UTC
     path: str  # of their file; "" if none was asked for
 
 
-def save(
-    requests: Sequence[ArrayRequest], predictions: Sequence[Predicted], path: str | None
-) -> Saved:
-    """Write predictions to a file, if one was asked for, and note when that was."""
-    at = datetime.now(UTC).isoformat(timespec="seconds")
-    if path is not None:
-        document = {
-            "schema": SCHEMA,
-            "made": at,
-            "predictions": [
-                {"request": request.to_document(), **each.to_document()}
-                for request, each in zip(requests, predictions, strict=True)
-            ],
-        }
-        write_document(path, json_pieces(document))
-    return Saved(at=at, path="" if path is None else str(path))
+@dataclass(kw_only=True, slots=True)
+class Saving:
+    """Notes when predictions were made, and writes them to a file if one was asked for."""
+
+    path: str | None
+    made: list[dict[str, Any]] = field(default_factory=list)
+
+    def add(self, predictions: Iterable[tuple[ArrayRequest, Predicted]]) -> None:
+        """Add predictions, and write all there are."""
+        now = datetime.now(UTC).isoformat(timespec="seconds")
+        self.made += [
+            {"made": now, "request": request.to_document(), **each.to_document()}
+            for request, each in predictions
+        ]
+        if self.path is not None:
+            document = {"schema": SCHEMA, "predictions": self.made}
+            write_document(self.path, json_pieces(document))
+
+    def saved(self) -> Saved:
+        """Where they are."""
+        return Saved(at=self.made[0]["made"], path=self.path or "")

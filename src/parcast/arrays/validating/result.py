@@ -8,14 +8,14 @@ from dataclasses import dataclass, field
 from statistics import median
 from typing import Any, ClassVar, Final
 
-from parcast.arrays.validating.observation import (
+from parcast.arrays.running.observation import (
     COMPONENTS,
     Components,
     Observed,
     median_components,
 )
+from parcast.arrays.running.request import ArrayRequest
 from parcast.arrays.validating.predicting import Predicted, Saved
-from parcast.arrays.validating.request import ArrayRequest
 from parcast.show.result import Result
 
 TOLERANCE: Final = 0.20  # error of a request, as the source states of its own [1]
@@ -27,6 +27,7 @@ LEAST_MEASURED: Final = 0.5  # of requests, below which nothing is decided [1]
 class Compared:
     """A request that was predicted before it was run, and its runs."""
 
+    number: int  # in the list, from 1
     request: ArrayRequest
     predicted: Predicted
     runs: tuple[Observed, ...] = ()  # that count
@@ -116,6 +117,7 @@ class ArrayIoValidation(Result):
     place: Place
     repetitions: int
     left_out: int = 0  # requests of the list that were not asked for
+    not_reached: int = 0  # and those that were, but not predicted
     ended_by: str = ""  # "interrupted" or "time limit" where not all was measured
     seconds: float = 0.0  # spent [s]
     seed: int = 0
@@ -152,7 +154,9 @@ class ArrayIoValidation(Result):
         accuracy = self.accuracy()
         if self.miscounted:
             return False
-        if accuracy is None or accuracy.requests < LEAST_MEASURED * len(self.compared):
+        if accuracy is None or accuracy.requests < LEAST_MEASURED * (
+            len(self.compared) + self.not_reached
+        ):
             return None
         if 2 * sum(row.is_disturbed for row in self.measured) > accuracy.requests:
             return None if accuracy.share < SHARE else True
@@ -167,21 +171,20 @@ class ArrayIoValidation(Result):
 
     def rows(self) -> Iterator[dict[str, Any]]:
         """Give one row for each request, in the order of the list."""
-        for number, row in enumerate(self.compared, start=1):
-            yield _row(number, row)
+        return map(_row, self.compared)
 
     def measurement_rows(self) -> Iterator[dict[str, Any]]:
         """Give runs as rows of a table of measurements, one for each figure of a run."""
         made: Counter[int] = Counter()
-        for number, row in enumerate(self.compared, start=1):
+        for row in self.compared:
             for run in (*row.runs, *row.others):
-                made[number] += 1
+                made[row.number] += 1
                 key = {
                     "callpath": f"array-io/{row.kind}",
                     "p": row.request.layout.ranks,
                     "n": row.request.size,
-                    "request": number,
-                    "repetition": made[number],
+                    "request": row.number,
+                    "repetition": made[row.number],
                 }
                 figures: dict[str, float | None] = {
                     "time_s" if run in row.runs else "disturbed_time": run.time,
@@ -204,12 +207,13 @@ class ArrayIoValidation(Result):
             "accuracy": {kind or "all": _accuracy(self.accuracy(kind)) for kind in ("", *kinds)},
             "requests": self.source,
             "left_out": self.left_out,
+            "not_reached": self.not_reached,
             "predictions": [row.predicted.to_document() for row in self.compared],
             "predicted_at": self.saved.at,
             "predictions_file": self.saved.path or None,
             "runs": [
-                {"request": number, "counts": run in row.runs, **_run(run)}
-                for number, row in enumerate(self.compared, start=1)
+                {"request": row.number, "counts": run in row.runs, **_run(run)}
+                for row in self.compared
                 for run in (*row.runs, *row.others)
             ],
             "testbed": self.place.testbed or None,
@@ -232,11 +236,11 @@ class ArrayIoValidation(Result):
         return f"ArrayIoValidation({self.answer}, {within} within 20 %)"
 
 
-def _row(number: int, row: Compared) -> dict[str, Any]:
+def _row(row: Compared) -> dict[str, Any]:
     """Facts of a row, with the keys of the JSON document."""
     request, found = row.request, row.components
     facts: dict[str, Any] = {
-        "request": number,
+        "request": row.number,
         "operation": request.operation,
         "writer": None if request.operation == "read" else request.writer,
         "bytes": request.size,

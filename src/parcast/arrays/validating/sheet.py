@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from parcast.arrays.validating.observation import COMPONENTS
+from parcast.arrays.running.observation import COMPONENTS
 from parcast.arrays.validating.result import (
     SHARE,
     TOLERANCE,
@@ -144,14 +144,14 @@ def _requests(rows: Sequence[Compared]) -> Table:
         ),
         in_full=tuple(
             Entry(
-                lines=(f"{i}: {row.request}",),
+                lines=(f"{row.number}: {row.request}",),
                 facts=(
                     Fact("predicted", f"{rounded(row.predicted.time / second, 3)} {unit}"),
                     Fact("measured", f"{_measured(row, second)} {unit}"),
                     Fact("error", f"{_error(row)} %"),
                 ),
             )
-            for i, row in enumerate(rows, start=1)
+            for row in rows
         ),
         is_spaced=False,
         legend=legend,
@@ -183,7 +183,7 @@ def _facts(result: ArrayIoValidation) -> Iterator[Fact]:
     more = f" ({counted(result.left_out, 'other request')} left out by --quick)"
     yield Fact("requests", result.source + (more if result.left_out else ""))
     file = f", in {result.saved.path}" if result.saved.path else ""
-    yield Fact("predicted", f"{result.saved.at}, before the first run{file}")
+    yield Fact("predicted", f"{result.saved.at} and later, each before its first run{file}")
     place = result.place
     yield Fact("machine", place.testbed.rstrip(".") or f"this machine, {place.cores} cores")
     yield Fact(
@@ -232,11 +232,10 @@ def _verdict(result: ArrayIoValidation) -> str:
 
 def _warnings(result: ArrayIoValidation) -> Iterator[str]:
     """Say what a reader must know."""
-    numbers = {id(row): i for i, row in enumerate(result.compared, start=1)}
     for row in result.miscounted[:MOST_NAMED]:
         counted_, run = row.predicted.counted, row.runs[0].counted()
         yield RankedWarning(
-            f"Request {numbers[id(row)]} ({row.request}): the law counts {counted_.messages} "
+            f"Request {row.number} ({row.request}): the law counts {counted_.messages} "
             f"messages, {counted_.subchunks} subchunks and {counted_.size} bytes, the servers "
             f"{run[0]}, {run[1]} and {run[2]}. Report this.",
             kind="counts",
@@ -248,7 +247,7 @@ def _warnings(result: ArrayIoValidation) -> Iterator[str]:
     )
     if far:
         named = "; ".join(
-            f"{numbers[id(row)]} ({row.request}) {signed_percent(row.error or 0.0)} %"
+            f"{row.number} ({row.request}) {signed_percent(row.error or 0.0)} %"
             for row in far[:MOST_NAMED]
         )
         more = f"; and {len(far) - MOST_NAMED} more" if len(far) > MOST_NAMED else ""

@@ -1,11 +1,14 @@
 """The law of array I/O tested on this machine: measure costs, predict, run, compare.
 
-1. Costs are measured for every layout and request: dry runs, messages between its ranks, the disk.
-   No request is run for it, and none of its parameters is fitted.
-2. All requests are predicted, and the predictions are saved.
-3. They are run in one launch for each layout, round by round in random order; the first round does
-   not count. Those that others disturbed are run again for a while, and count only where too few
-   others are there.
+Layout by layout, as what a machine can do changes from minute to minute:
+
+1. Costs are measured by reference requests, and by a dry run of every request. None of the
+   requests is run for it.
+2. The requests are predicted, and the predictions are saved.
+3. They are run in one launch, round by round in random order; the first round does not count.
+
+At last those that others disturbed are run again for a while, and count only where too few others
+are there.
 """
 
 from __future__ import annotations
@@ -13,19 +16,18 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
 import numpy as np
 
-from parcast.arrays.contention import Placement
-from parcast.arrays.library.checking import server_ranks
-from parcast.arrays.validating.launches import Launch, Runner, run_launch
-from parcast.arrays.validating.measured import Measuring
-from parcast.arrays.validating.observation import Observed
-from parcast.arrays.validating.predicting import CostSource, Predicted, predicted, save
-from parcast.arrays.validating.request import FAST, SLOW, ArrayRequest, Layout, read_requests
+from parcast.arrays.measuring.by_law import placement_of
+from parcast.arrays.running.launches import Launch, Runner, run_launch
+from parcast.arrays.running.observation import Observed
+from parcast.arrays.running.request import ArrayRequest, Layout, read_requests
+from parcast.arrays.validating.measured import OfLayouts
+from parcast.arrays.validating.predicting import CostSource, Predicted, Saving, predicted
 from parcast.arrays.validating.result import ArrayIoValidation, Compared, Place
 from parcast.errors import (
     FitFailed,
@@ -44,6 +46,8 @@ from parcast.mpi.leftovers import as_interrupts
 from parcast.testbed.testbed import Testbed, in_words, testbed_here
 from parcast.units import format_quantity
 
+FAST: Final = Path(__file__).with_name("requests.toml")
+SLOW: Final = Path(__file__).with_name("requests_slow.toml")  # for disks of some 10 MB/s
 SLOW_DISK: Final = 100e6  # of a testbed, below which the list for slow disks is taken [B/s]
 SPARE: Final = 1.2  # times the bytes of a launch that must be free [1]
 MANY: Final = 0.15  # of the cores, that other programs may use without disturbing a run [1] [D]
@@ -105,7 +109,7 @@ def validate_array_io(
     folder : path, optional
         Where files are written, and removed again; by default the current folder.
     save_predictions : path, optional
-        JSON file for the predictions, which is written before the first run.
+        JSON file for the predictions, each written before the first run of its request.
     repetitions : int, default 5
         Runs of each request that count, after one that does not. [1]
     seed : int
@@ -138,7 +142,7 @@ def validate_array_io(
     >>> import parcast
     >>> result = parcast.validate_array_io()  # doctest: +SKIP
     >>> result.holds, round(result.accuracy().share, 2)  # doctest: +SKIP
-    (False, 0.48)
+    (True, 0.96)
     """
     bed = testbed_here()
     listed, source = _requests(requests, bed)
@@ -159,7 +163,7 @@ def validate_array_io(
         seed=as_whole("seed", seed, least=0, hint="Use any whole number."),
         bed=bed,
         cores=len(available_cores()),
-        costs=Measuring() if costs is None else costs,
+        costs=OfLayouts() if costs is None else costs,
         runner=run_launch if runner is None else runner,
         rounds=1 if quick else ROUNDS,
     )
@@ -177,18 +181,27 @@ def _validated(study: Study, clock: Clock, path: str | None) -> ArrayIoValidatio
     )
     free = _require_room(study.folder, space)
     before = system_load()
-    runs: list[Observed] = []
+    found = _Found(saving=Saving(path=path))
     with as_interrupts():
-        predictions = _predictions(study, clock)
-        saved = save(study.requests, predictions, path)
-        _run_all(study, predictions, clock, runs)
+        try:
+            _predict_and_run(study, clock, found)
+        except KeyboardInterrupt:
+            if not found.predictions:
+                raise
+            clock.interrupted = True
+    if not found.predictions:
+        raise FitFailed(
+            "The time limit was reached before a request was predicted. Allow more time.",
+            outcome="No prediction.",
+        )
     after = system_load()
-    compared = [_compared(study, place, each, runs) for place, each in enumerate(predictions)]
-    is_cut = any(len(x.runs) + len(x.others) < study.repetitions for x in compared)
+    compared = [_compared(study, place, found) for place in sorted(found.predictions)]
+    not_reached = len(study.requests) - len(compared)
+    is_cut = not_reached or any(len(x.runs) + len(x.others) < study.repetitions for x in compared)
     return ArrayIoValidation(
         compared=tuple(compared),
         source=study.source,
-        saved=saved,
+        saved=found.saving.saved(),
         place=Place(
             testbed="" if study.bed is None else in_words(study.bed),
             cores=study.cores,
@@ -199,98 +212,67 @@ def _validated(study: Study, clock: Clock, path: str | None) -> ArrayIoValidatio
         ),
         repetitions=study.repetitions,
         left_out=study.left_out,
+        not_reached=not_reached,
         ended_by=clock.ended_by if is_cut else "",
         seconds=clock.seconds,
         seed=study.seed,
     )
 
 
-def _predictions(study: Study, clock: Clock) -> list[Predicted]:
-    """Measure costs layout by layout, and predict every request."""
-    found: dict[int, Predicted] = {}
-    clock.total = 3 * COSTS * len(study.layouts)  # runs take longer, how long is not known yet
-    for layout in study.layouts:
-        if clock.ended_by:
-            raise FitFailed(
-                "The time limit was reached before all costs were measured. Allow more time.",
-                outcome="No prediction.",
-            )
-        study.costs.measure(layout, study.folder)
-        clock.advance(COSTS)
-    for layout, requests in study.layouts.items():
-        measured = study.costs.costs(requests, layout)
-        placement = placement_of(layout, study.bed, study.cores)
-        for place, request in requests.items():
-            found[place] = predicted(request, measured[place], placement)
-    return [found[place] for place in range(len(study.requests))]
+@dataclass(kw_only=True, slots=True)
+class _Found:
+    """What is known until now."""
+
+    saving: Saving
+    predictions: dict[int, Predicted] = field(default_factory=dict)  # by place
+    runs: list[Observed] = field(default_factory=list)
 
 
-def placement_of(layout: Layout, bed: Testbed | None, cores: int) -> Placement:
-    """Nodes of the ranks of a layout, and what the ranks of a node share.
-
-    What servers cost is measured on all of them at a time: where they are more than the cores, it
-    contains that they share these, which must not count twice.
-    """
-    ranks = range(layout.ranks)
-    serving = server_ranks(layout.servers, layout.ranks, layout.dedicated)
-    clients = [rank for rank in ranks if not (layout.dedicated and rank in serving)]
-    hosts = 1 if bed is None else bed.hosts
-    return Placement(
-        clients=[rank % hosts for rank in clients],
-        servers=[rank % hosts for rank in serving],
-        cores=max(cores, layout.servers) if bed is None or bed.cap is None else bed.cap,
-        link=np.inf if bed is None or bed.link is None else bed.link,
-        serving=() if layout.dedicated else serving,
-    )
-
-
-def _run_all(
-    study: Study, predictions: Sequence[Predicted], clock: Clock, runs: list[Observed]
-) -> None:
-    """Make all runs, and again those that were disturbed; Ctrl-C ends them."""
+def _predict_and_run(study: Study, clock: Clock, found: _Found) -> None:
+    """Measure, predict and run layout by layout, and run again what was disturbed."""
     random = np.random.default_rng(study.seed)
     layouts = list(study.layouts)
     order = [layouts[i] for i in random.permutation(len(layouts))]
-    launches = [_launch(study, x, 1, random, predictions=predictions) for x in order]
-    clock.done = len(layouts) * COSTS
-    clock.total = clock.done + sum(x.expected for x in launches)
-    try:
-        _make(study, launches, clock, runs)
-        end = clock.seconds * (1.0 + PATIENCE)
-        for number in range(study.rounds):
-            wanted = min(ENOUGH, study.repetitions)
-            few = {
-                place: request
-                for place, request in enumerate(study.requests)
-                if _count(runs, place) > 0 and len(_quiet(study, runs, place)) < wanted
-            }
-            if not few or clock.ended_by or clock.seconds > end:
-                return
-            for layout in order:
-                if clock.ended_by or clock.seconds > end:
-                    return
-                own = {i: x for i, x in few.items() if x.layout == layout}
-                if own:
-                    again = _launch(
-                        study,
-                        layout,
-                        2 + number,
-                        random,
-                        predictions=predictions,
-                        requests=own,
-                    )
-                    _make(study, [again], clock, runs)
-    except KeyboardInterrupt:
-        clock.interrupted = True
-
-
-def _make(study: Study, launches: Sequence[Launch], clock: Clock, runs: list[Observed]) -> None:
-    """Make launches, until time is over."""
-    for launch in launches:
+    clock.total = 2 * COSTS * len(layouts)  # how long runs take is not known yet
+    for layout in order:
         if clock.ended_by:
             return
-        study.runner(launch, folder=study.folder, report=runs.append)
-        clock.advance(launch.expected)
+        _predict(study, layout, found)
+        clock.advance(COSTS)
+        _make(study, _launch(study, layout, 1, random, found.predictions), clock, found)
+    end = clock.seconds * (1.0 + PATIENCE)
+    wanted = min(ENOUGH, study.repetitions)
+    for number in range(study.rounds):
+        few = {
+            place: request
+            for place, request in enumerate(study.requests)
+            if len(_quiet(study, found.runs, place)) < wanted
+        }
+        for layout in order:
+            own = {i: x for i, x in few.items() if x.layout == layout}
+            if clock.ended_by or clock.seconds > end:
+                return
+            if own:
+                again = _launch(study, layout, 2 + number, random, found.predictions, requests=own)
+                _make(study, again, clock, found)
+
+
+def _predict(study: Study, layout: Layout, found: _Found) -> None:
+    """Measure the costs of a layout, and predict and save its requests."""
+    requests = study.layouts[layout]
+    study.costs.measure(layout, study.folder)
+    measured = study.costs.costs(requests, layout)
+    placement = placement_of(layout, study.bed)
+    own = {i: predicted(x, measured[i], placement) for i, x in requests.items()}
+    found.saving.add([(requests[i], each) for i, each in own.items()])
+    found.predictions |= own
+
+
+def _make(study: Study, launch: Launch, clock: Clock, found: _Found) -> None:
+    """Make the runs of a launch."""
+    clock.total += launch.expected
+    study.runner(launch, folder=study.folder, report=found.runs.append)
+    clock.advance(launch.expected)
 
 
 def _launch(
@@ -298,8 +280,8 @@ def _launch(
     layout: Layout,
     number: int,
     random: np.random.Generator,
+    predictions: Mapping[int, Predicted] | None = None,
     *,
-    predictions: Sequence[Predicted] = (),
     requests: Mapping[int, ArrayRequest] | None = None,
 ) -> Launch:
     """Runs of some requests of a layout, by default all, each round in an order of its own."""
@@ -318,24 +300,19 @@ def _launch(
     )
 
 
-def _compared(
-    study: Study, place: int, prediction: Predicted, runs: Sequence[Observed]
-) -> Compared:
+def _compared(study: Study, place: int, found: _Found) -> Compared:
     """Add the runs of a request: the undisturbed ones count, or all if they are too few."""
-    own = [run for run in runs if run.request == place]
-    quiet = _quiet(study, runs, place)
+    own = [run for run in found.runs if run.request == place]
+    quiet = _quiet(study, found.runs, place)
     is_enough = len(quiet) >= min(ENOUGH, study.repetitions)
     return Compared(
+        number=place + 1,
         request=study.requests[place],
-        predicted=prediction,
+        predicted=found.predictions[place],
         runs=tuple(quiet if is_enough else own),
         others=tuple(run for run in own if is_enough and run not in quiet),
         is_disturbed=bool(own) and not is_enough,
     )
-
-
-def _count(runs: Sequence[Observed], place: int) -> int:
-    return sum(run.request == place for run in runs)
 
 
 def _quiet(study: Study, runs: Sequence[Observed], place: int) -> list[Observed]:
@@ -354,7 +331,7 @@ def _requests(
         return listed, "list of parcast for slow disks" if is_slow else "list of parcast"
     if isinstance(given, str | os.PathLike):
         return read_requests(given), os.fspath(given)
-    hint = "Give the path of a file, or parcast.arrays.validating.request.ArrayRequest(...)."
+    hint = "Give the path of a file, or parcast.arrays.running.request.ArrayRequest(...)."
     each = as_list("requests", given, hint=hint)
     as_whole("requests", len(each), least=1, hint="Give at least one.")
     for i, request in enumerate(each):

@@ -2,7 +2,8 @@
 
 import pytest
 
-from parcast.arrays.validating.request import FAST, SLOW, Layout, read_requests
+from parcast.arrays.running.request import Layout, read_requests
+from parcast.arrays.validating.validate import FAST, SLOW
 from parcast.errors import FileProblems, ParameterError
 from tests.arrays.validating.made import request
 

@@ -4,8 +4,9 @@ The only argument is the path of a JSON file with the launch. Each run that has 
 the file that the launch names, as a line of JSON; the first of each request is not counted: it
 allots memory and blocks of the disk, and writes what is read later.
 
-Before a run the system is asked to write all it has to disk. Files that are read are taken out of
-its cache before, so that they come from the disk.
+Before a run the system is asked to write all it has to disk, and the caches of the processor are
+filled with something else, as by a program that computes. Files that are read are taken out of the
+cache of the system, so that they come from the disk.
 """
 
 import json
@@ -16,21 +17,24 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 from parcast.arrays.library.client import Spent
 from parcast.arrays.library.distribution import Array, Block
 from parcast.arrays.library.session import Session, connect
-from parcast.arrays.measuring.disk_costs import forget
-from parcast.arrays.validating.observation import Observed, ServerRun
-from parcast.arrays.validating.request import ArrayRequest, Layout
+from parcast.arrays.running.observation import Observed, ServerRun
+from parcast.arrays.running.request import ArrayRequest, Layout
+from parcast.arrays.store.layout import METADATA
 from parcast.errors import RunFailed
 from parcast.instrument.accounts import Users
 
 if TYPE_CHECKING:
     from mpi4py import MPI
+
+
+CACHES: Final = 1 << 26  # more than the caches of the processor hold [B]
 
 
 def main(arguments: Sequence[str]) -> None:
@@ -61,6 +65,7 @@ class _Runs:
     requests: dict[int, ArrayRequest]
     rounds: Sequence[Sequence[int]]  # of places of requests; the first does not count
     memory: Array
+    other: Array  # what the caches are filled with
 
     @classmethod
     def of(
@@ -84,6 +89,7 @@ class _Runs:
             requests=requests,
             rounds=task["rounds"],
             memory=memory,
+            other=np.zeros(CACHES // len(io.clients), np.uint8),
         )
 
     @property
@@ -111,7 +117,8 @@ class _Runs:
         if self.is_first:
             os.sync()
             if is_read:
-                forget(path)
+                _forget(path)
+        np.add(self.other, 1, out=self.other)
         self.clients.Barrier()
         users = Users.now(self.processes) if self.is_first else None
         begin = perf_counter()
@@ -151,6 +158,19 @@ class _Runs:
         }
         written = self.io.write(path, arrays, writer=request.writer, subchunk=request.limit)
         return written.servers
+
+
+def _forget(path: Path) -> None:
+    """Have the system take the storage chunks of a store out of its cache."""
+    if not hasattr(os, "posix_fadvise"):
+        return
+    for file in path.rglob("*"):
+        if file.name != METADATA and file.is_file():
+            descriptor = os.open(file, os.O_RDONLY)
+            try:
+                os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
+            finally:
+                os.close(descriptor)
 
 
 def _check(found: dict[str, Array], values: Array, request: ArrayRequest) -> None:

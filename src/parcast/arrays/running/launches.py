@@ -5,13 +5,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Protocol
 
-from parcast.arrays.validating.observation import Observed
-from parcast.arrays.validating.request import ArrayRequest, Layout
-from parcast.arrays.validating.worker import lines_of
+from parcast.arrays.running.observation import Observed
+from parcast.arrays.running.request import ArrayRequest, Layout
+from parcast.arrays.running.worker import lines_of
 from parcast.mpi.folders import failing_for, folder_for
 from parcast.mpi.launcher import run_task
 
-WORKER: Final = "parcast.arrays.validating.worker"
+WORKER: Final = "parcast.arrays.running.worker"
 PREFIX: Final = "parcast-array-io-"
 CALLED: Final = "array I/O"
 LIMIT: Final = (120.0, 20.0)  # of a launch: so long, and times what is expected [s], [1]

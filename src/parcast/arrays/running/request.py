@@ -1,7 +1,6 @@
 """Requests whose times are predicted and measured, and files that list them."""
 
 from math import prod
-from pathlib import Path
 from typing import Annotated, Any, Final, NamedTuple
 
 import numpy as np
@@ -19,9 +18,6 @@ from parcast.files.faults import AnyPath
 from parcast.units import format_quantity, shown
 from parcast.words import counted
 
-FOLDER: Final = Path(__file__).parent
-FAST: Final = FOLDER / "requests.toml"
-SLOW: Final = FOLDER / "requests_slow.toml"  # for disks of some 10 MB/s
 MOST_ARRAYS: Final = 100_000
 MOST_RANKS: Final = 256
 
@@ -230,9 +226,5 @@ class RequestList(Description):
 
 
 def read_requests(path: AnyPath) -> tuple[ArrayRequest, ...]:
-    """Read the requests of a TOML file.
-
-    >>> len(read_requests(FAST)) >= 40
-    True
-    """
+    """Read the requests of a TOML file."""
     return read_description(path, RequestList, "[[request]] with shape and servers").request

@@ -1,0 +1,97 @@
+"""Costs from the times of reference requests, by least squares.
+
+The law gives the time and the parts of each reference request as a function of the costs. Those
+are taken with which it comes closest to the medians of the runs: relative errors of the times
+within `OF_TIME` and errors of the parts within `OF_PART` of the time count as much as a cost that
+is its `spread` off what is typical. Large errors count less (soft L1).
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from scipy import optimize  # type: ignore[import-untyped]  # SciPy ships no types
+
+from parcast.aliases import Array
+from parcast.arrays.measuring.by_law import ByLaw, components_of
+from parcast.arrays.measuring.dry_run import DryRun
+from parcast.arrays.measuring.figure import Figure
+from parcast.arrays.measuring.regimes import COSTS, costs_of
+from parcast.arrays.running.observation import Components
+
+OF_TIME: Final = 0.05  # [1]
+OF_PART: Final = 0.15  # [1]
+STEPS: Final = 15  # evaluations of all derivatives, at most
+TOLERANCE: Final = 1e-3  # of the sum of squares
+SMALL: Final = 2.0  # error up to which squares count [1]
+FARTHEST: Final = 4.0  # from what is typical, in spreads [1]
+WIDTH: Final = 1.645  # standard deviations of a 90 % interval
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Reference:
+    """A reference request and what was observed of it."""
+
+    name: str
+    law: ByLaw
+    dry: DryRun
+    time: float  # median of the runs [s]
+    parts: Components  # medians [s]
+
+
+def fitted(references: Sequence[Reference], disk: float) -> list[Figure]:
+    """Give every cost of `COSTS` with its interval, for a disk of about this rate [B/s]."""
+    typical = np.log([cost.typical * (disk if cost.is_of_disk else 1.0) for cost in COSTS])
+    loose = np.array([cost.spread for cost in COSTS])
+
+    def errors(logs: Array) -> Array:
+        value = _values(logs)
+        found = [error for each in references for error in _errors(each, value)]
+        return np.array([*found, *((logs - typical) / loose)])
+
+    best = optimize.least_squares(
+        errors,
+        typical,
+        bounds=(typical - FARTHEST * loose, typical + FARTHEST * loose),
+        loss="soft_l1",
+        f_scale=SMALL,
+        max_nfev=STEPS,
+        ftol=TOLERANCE,
+        xtol=TOLERANCE,
+    )
+    own = len(best.fun) - len(COSTS)
+    scale = max(float(np.mean(best.fun[:own] ** 2)), 1.0)
+    spread = WIDTH * np.sqrt(scale * np.diag(np.linalg.inv(best.jac.T @ best.jac)))
+    return [
+        Figure(
+            key=cost.key,
+            value=float(np.exp(log)),
+            lower=float(np.exp(log - wide)),
+            upper=float(np.exp(log + wide)),
+            dimension=cost.dimension,
+            method=cost.what,
+        )
+        for cost, log, wide in zip(COSTS, best.x, spread, strict=True)
+    ]
+
+
+def _values(logs: Array) -> dict[str, float]:
+    """Costs by their keys."""
+    return {cost.key: float(x) for cost, x in zip(COSTS, np.exp(logs), strict=True)}
+
+
+def _errors(reference: Reference, value: Mapping[str, float]) -> list[float]:
+    """Errors of the law for a request, in units of what is expected.
+
+    With two buffers it is not observed what gathering takes beside the files: the sum counts.
+    """
+    law = reference.law
+    time = law.time(costs_of(law.known, reference.dry, value))
+    parts, seen = components_of(time), reference.parts
+    is_joined = law.asked.operation == "write" and law.asked.writer == "double-buffer"
+    counted = (0, 3) if is_joined else (0, 1, 2, 3)
+    return [
+        float(np.log(time.time / reference.time)) / OF_TIME,
+        *((parts[i] - seen[i]) / reference.time / OF_PART for i in counted),
+    ]

@@ -1,0 +1,96 @@
+"""Reference requests: small ones of every kind, whose times determine the costs of the law.
+
+The library itself runs them, on the ranks whose costs are asked for. None is a request that
+`parcast validate array-io` predicts.
+"""
+
+from collections.abc import Mapping
+from math import prod
+from typing import Any, Final
+
+from parcast.arrays.running.request import ArrayRequest, Layout
+
+KIB, MIB = 1 << 10, 1 << 20
+TINY: Final = 16 * KIB  # of a server [B]
+MEDIUM: Final = 4 * MIB  # less than what is written out before the flush [B]
+SMALLEST: Final = 16 * MIB  # large array, of a server: half of it is written out meanwhile [B]
+LARGEST: Final = 96 * MIB  # [B]
+LARGEST_OF_ALL: Final = 192 * MIB  # of all servers [B]
+LONGEST: Final = 1.5  # for a large array, where that is possible [s]
+LIMIT: Final = f"{TINY} B"  # subchunk of requests that are bound by messages
+
+# Rows of an array of float64: 1, 8 and 32 KiB, and 128 KiB in two dimensions that can be divided.
+NARROW, WIDE, WIDEST, PLANE = (8, 16), (32, 32), (64, 64), (128, 128)
+
+
+def trials(layout: Layout) -> dict[str, ArrayRequest]:
+    """Requests that tell how fast the disk is."""
+    return {
+        "tiny": _request(layout, TINY, NARROW, writer="write-behind"),
+        "medium": _request(layout, MEDIUM, WIDE, writer="write-behind"),
+    }
+
+
+def large_size(layout: Layout, rate: float) -> int:
+    """Bytes of a server's part of a large array, of which it writes so many a second. [B]."""
+    most = min(LARGEST, LARGEST_OF_ALL // layout.servers)
+    return int(min(max(rate * LONGEST, SMALLEST), max(most, SMALLEST)))
+
+
+def references(layout: Layout, large: int) -> dict[str, ArrayRequest]:
+    """Give the requests of a layout, `large` being `large_size` [B]."""
+    columns: dict[str, Any] = {"mesh": _columns(layout.clients)}
+    half, wide, plane = large // 2, WIDE, PLANE
+    behind, sync = {"writer": "write-behind"}, {"writer": "sync"}
+    read: Mapping[str, Any] = {"operation": "read"}
+    sizes: dict[str, tuple[int, tuple[int, int], dict[str, Any]]] = {
+        "tiny": (TINY, NARROW, behind),
+        "tiny, double-buffer": (TINY, NARROW, {}),
+        "tiny, sync": (TINY, NARROW, sync),
+        "medium": (MEDIUM, wide, behind),
+        "medium, double-buffer": (MEDIUM // 2, wide, {}),
+        "half": (half, WIDEST, behind),
+        "large": (large, WIDEST, behind),
+        "half, double-buffer": (half, WIDEST, {}),
+        "large, double-buffer": (large, WIDEST, {}),
+        "large, sync": (half, WIDEST, sync),
+        "units, sync": (16 * TINY, NARROW, sync | {"subchunk": LIMIT}),
+        "units": (64 * TINY, NARROW, behind | {"subchunk": LIMIT}),
+        "units, columns": (64 * TINY, NARROW, behind | columns | {"subchunk": LIMIT}),
+        "columns": (half, plane, behind | columns),
+        "columns, double-buffer": (half, plane, columns),
+        "few arrays": (TINY, NARROW, {"arrays": 32}),
+        "many arrays": (TINY, NARROW, {"arrays": 192}),
+        "many arrays, sync": (TINY, NARROW, sync | {"arrays": 96}),
+        "many arrays, columns": (4 * TINY, (16, 32), behind | columns | {"arrays": 96}),
+        "few long arrays": (half // 32, wide, behind | {"arrays": 32}),
+        "many long arrays": (half // 128, wide, behind | {"arrays": 128}),
+        "long arrays, columns": (half // 32, wide, columns | {"arrays": 32}),
+        "tiny, read": (TINY, NARROW, {**read}),
+        "medium, read": (MEDIUM // 2, wide, {**read}),
+        "half, read": (half, WIDEST, {**read}),
+        "large, read": (large, WIDEST, {**read}),
+        "columns, read": (half, plane, {**read, **columns}),
+        "many arrays, read": (TINY, NARROW, {**read, "arrays": 192}),
+    }
+    return {name: _request(layout, *each, **keys) for name, (*each, keys) in sizes.items()}  # type: ignore[arg-type]  # a size and a row
+
+
+def _request(
+    layout: Layout, size: int, row: tuple[int, int], *, mesh: tuple[int, ...] = (), **keys: Any
+) -> ArrayRequest:
+    """Make a request of about so many bytes of each server, in rows by default. [B]."""
+    each = layout.clients * layout.servers  # rows that all divide evenly
+    rows = each * max(round(layout.servers * size / (8 * prod(row) * each)), 1)
+    return ArrayRequest(
+        shape=(rows, *row),
+        client_mesh=mesh or (layout.clients, 1, 1),
+        servers=layout.servers,
+        dedicated=layout.dedicated,
+        **keys,
+    )
+
+
+def _columns(clients: int) -> tuple[int, int, int]:
+    """Mesh in which no client holds whole rows."""
+    return (1, clients // 2, 2) if clients % 2 == 0 else (1, clients, 1)

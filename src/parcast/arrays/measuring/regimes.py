@@ -1,0 +1,181 @@
+"""Which of the measured costs hold for a request, by how servers write its files.
+
+one file of less than 8 MiB     its bytes leave the file cache when it is flushed: 1/R contains
+                                the copy into the cache
+several such files of a server  the same, with a rate for at most 64, which are flushed one by
+                                one, and one for more, which the flush of the file system takes
+larger files                    the system writes them out meanwhile, in partitions of 8 MiB
+writer sync                     each subchunk is flushed: 1/R contains the copy, and t_file the
+                                first flush of a new file
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import inf
+from typing import Any, Final
+
+from parcast.arrays.costs import ClientCosts, Costs, ServerCosts
+from parcast.arrays.library.disk import AHEAD
+from parcast.arrays.measuring.dry_run import DryRun
+from parcast.arrays.measuring.request import Request
+from parcast.arrays.messages import Protocol
+from parcast.arrays.store.durable import MANY
+from parcast.arrays.store.writing import WRITE_OUT
+
+EAGER: Final = 8192.0  # MPICH sends a message by rendezvous from there, within a node [B]
+NEVER: Final = 1 << 62  # bytes that no file has, so that none is written out before the flush [B]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Cost:
+    """A cost that reference requests determine."""
+
+    key: str
+    typical: float  # from which the fit starts [SI]; of disks, over the rate of a first trial [1]
+    dimension: Any  # "time", "rate" or "count"
+    what: str  # the requests that determine it
+    spread: float = 1.0  # standard deviation over machines, in logarithms [1] [D]
+
+    @property
+    def is_of_disk(self) -> bool:
+        """Whether it is a rate of the disk."""
+        return self.key.endswith(("write_rate", "read_rate"))
+
+
+COSTS: Final = (
+    Cost(key="messages.startup", typical=3e-5, dimension="time", what="subchunks of 16 KiB"),
+    Cost(key="messages.rest", typical=1e-4, dimension="time", what="subchunks of 16 KiB"),
+    Cost(
+        key="messages.longest_rest",
+        typical=1e-3,
+        dimension="time",
+        what="one small array",
+        spread=0.7,
+    ),
+    Cost(
+        key="messages.bandwidth", typical=5e9, dimension="rate", what="a large array", spread=2.0
+    ),
+    Cost(
+        key="computing.time",
+        typical=1.5,
+        dimension="count",
+        what="subchunks of 16 KiB",
+        spread=0.5,
+    ),
+    Cost(
+        key="computing.bytes", typical=1.5, dimension="count", what="arrays in columns", spread=0.5
+    ),
+    Cost(key="write.begin", typical=1e-3, dimension="time", what="one small array"),
+    Cost(key="servers.synchronise", typical=2e-3, dimension="time", what="one small array"),
+    Cost(key="write.memory_rate", typical=4e9, dimension="rate", what="arrays of 2 to 4 MiB"),
+    Cost(key="servers.metadata", typical=1e-4, dimension="time", what="many small arrays"),
+    Cost(key="servers.open_file", typical=2e-4, dimension="time", what="many small arrays"),
+    Cost(key="few.open_file", typical=3e-4, dimension="time", what="32 small arrays"),
+    Cost(key="servers.cache_rate", typical=4e9, dimension="rate", what="a large array"),
+    Cost(key="servers.write_rate", typical=1.5, dimension="rate", what="a large array"),
+    Cost(
+        key="servers.interference",
+        typical=1.0,
+        dimension="count",
+        what="double-buffer",
+        spread=0.5,
+    ),
+    Cost(key="small.write_rate", typical=1.0, dimension="rate", what="an array of 4 MiB"),
+    Cost(key="few.write_rate", typical=1.0, dimension="rate", what="32 arrays"),
+    Cost(key="many.write_rate", typical=1.0, dimension="rate", what="128 arrays"),
+    Cost(key="sync.write_rate", typical=1.0, dimension="rate", what="writer sync"),
+    Cost(key="sync.open_file", typical=5e-4, dimension="time", what="writer sync, 96 arrays"),
+    Cost(key="servers.flush", typical=2e-4, dimension="time", what="writer sync, 16 KiB"),
+    Cost(key="read.begin", typical=1e-3, dimension="time", what="a read of a small array"),
+    Cost(key="servers.read_rate", typical=1.5, dimension="rate", what="a read of a large array"),
+    Cost(key="read.metadata", typical=1e-4, dimension="time", what="a read of many arrays"),
+    Cost(key="read.open_file", typical=1e-4, dimension="time", what="a read of many arrays"),
+)
+
+
+def costs_of(request: Request, dry: DryRun, value: Mapping[str, float]) -> Costs:
+    """Costs of a request: `value` has those of `COSTS`, by key, `dry` what computing takes."""
+    is_write = request.operation == "write"
+    startup, slower = value["messages.startup"], value["computing.time"]
+    side: dict[str, Any] = {
+        "send_startup": startup,
+        "receive_startup": startup,
+        "bandwidth": value["messages.bandwidth"],
+    }
+    copying = dry.copy_rate / value["computing.bytes"]
+    placing = dry.place_rate / value["computing.bytes"]
+    begin = value["write.begin" if is_write else "read.begin"]
+    begin += (request.clients - 1) * startup  # the others describe what they hold
+    clients: dict[str, Any] = {
+        "construct_schema": slower * dry.construct_schema
+        + (request.clients - 1) * startup
+        + begin,
+        "decode": slower * dry.decode,
+        "copy_rate": copying if is_write else inf,
+        "place_rate": inf if is_write else placing,
+    }
+    servers: dict[str, Any] = {
+        "parse_schema": slower * dry.parse_schema,
+        "find": slower * dry.find,
+        "boundary": slower * dry.boundary,
+        "copy_rate": inf if is_write else copying,
+        "place_rate": placing if is_write else inf,
+        "compression_rate": dry.encode_rate / value["computing.bytes"],
+        "synchronise": value["servers.synchronise"]
+        + _memory(request) / value["write.memory_rate"],
+        "flush": value["servers.flush"],
+        "interference": value["servers.interference"],
+        "read_rate": value["servers.read_rate"],
+        "through_cache": True,
+        "asks_ahead": True,
+    }
+    protocol = Protocol(
+        eager_limit=EAGER,
+        schema_length=dry.schema_length,
+        request_length=dry.request_length,
+        quit_length=dry.quit_length,
+        nonblocking=True,
+        rest=value["messages.rest"],
+        longest_rest=value["messages.longest_rest"],
+    )
+    return Costs(
+        clients=ClientCosts(**side, **clients),
+        servers=ServerCosts(**side, **servers, **_files(request, value)),
+        protocol=protocol,
+    )
+
+
+def _memory(request: Request) -> float:
+    """Memory that a server fills for the first time, which takes longer than later. [B]."""
+    if request.operation == "read":
+        return 0.0
+    units = AHEAD if request.writer == "double-buffer" else 1
+    return min(request.size / request.servers, units * request.subchunk)
+
+
+def _files(request: Request, value: Mapping[str, float]) -> dict[str, Any]:
+    """Costs of the files of a request."""
+    if request.operation == "read":
+        return {
+            "write_rate": value["servers.write_rate"],
+            "open_file": value["read.open_file"],
+            "metadata": value["read.metadata"],
+        }
+    files = int(request.files.max())
+    number = "few" if files <= MANY else "many"
+    opening = "few.open_file" if files <= MANY else "servers.open_file"
+    found: dict[str, Any] = {
+        "write_rate": value["servers.write_rate"],
+        "cache_rate": value["servers.cache_rate"],
+        "partition": WRITE_OUT,
+    }
+    if request.writer == "sync":
+        opening = "sync.open_file"
+        found |= {"write_rate": value["sync.write_rate"], "cache_rate": inf}
+    elif request.file_size() < WRITE_OUT:
+        kind = "small" if files == 1 else number
+        found |= {"write_rate": value[f"{kind}.write_rate"], "cache_rate": inf, "partition": NEVER}
+    return found | {
+        "open_file": value[opening] / request.arrays_a_file,
+        "metadata": value["servers.metadata"] * request.arrays_on_disk / request.number,
+    }
