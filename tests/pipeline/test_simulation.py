@@ -275,8 +275,8 @@ def test_times_are_drawn_from_what_is_given():
 
 def test_the_same_seed_gives_the_same_times_wherever_it_runs():
     scenario = Scenario(ranks=4, items=100, task=1.0, merge=0.2, task_law=0.5)
-    alone, other = (simulate_pipeline(scenario, seed=seed) for seed in (3, 4))
-    assert alone == simulate_pipeline(scenario, seed=3)
+    alone = simulate_pipeline(scenario, seed=3)
+    other = simulate_pipeline(scenario, seed=4, precision=None, replications=2)
     assert alone.time != other.time
     with ThreadPoolExecutor(2) as pool:
         assert simulate_pipeline(scenario, seed=3, executor=pool) == alone

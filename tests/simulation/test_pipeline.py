@@ -57,17 +57,17 @@ def test_the_law_agrees_with_the_simulation(keys, wrong):
 
 
 def test_random_tasks_take_longer_than_the_law_says():
-    asked = {"p": [16], "laws": {"task": "exponential"}, "precision": 0.04, "seed": 1}
+    asked = {"p": [16], "laws": {"task": "exponential"}, "precision": 0.05, "seed": 1}
     told = simulate(program(), **asked)
     same = simulate(program(), p=[4, 16])
     assert (told.lower > same.time[1:]).all()
-    assert (told.reached <= 0.04).all()
+    assert (told.reached <= 0.05).all()
     assert told.warnings[-1].startswith("The given laws of task are simulated")
     with ThreadPoolExecutor(2) as pool:
         again = simulate(program(), **asked, executor=pool)
     assert again.time.tolist() == told.time.tolist()
-    measured = simulate(program(), p=[4], laws={"task": [1.0, 1.0, 1.0, 5.0]}, precision=0.02)
-    assert measured.time[0] == pytest.approx(same.time[0], rel=0.03)
+    measured = simulate(program(), p=[4], laws={"task": [1.0, 1.0, 1.0, 5.0]}, precision=0.03)
+    assert measured.time[0] == pytest.approx(same.time[0], rel=0.05)
     assert measured.lower[0] < measured.upper[0]
 
 

@@ -63,7 +63,7 @@ def files(draw):
 
 
 @settings(
-    max_examples=50, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None
+    max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None
 )
 @given(files(), st.integers(1, 200))
 def test_the_original_at_each_place_is_the_phrase(tmp_path, file, chunk):

@@ -19,7 +19,7 @@ from parcast.pipeline.features.lexicon import merged
 from parcast.pipeline.features.task import Features, features_of
 
 PROPERTY = settings(
-    max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None
+    max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None
 )
 STATE = Features(fold=False)()
 NOUNS = ["rain", "forest", "AT&T", "größe", "<b>", "x² y", "node-07", "Dr. K. Lindqvist", "3.5 GB"]

@@ -20,7 +20,7 @@ def simulated(costs, ranks, **plan):
 
 @pytest.mark.parametrize("ranks", [4, 16, 32])
 def test_the_time_of_the_chosen_plan_is_that_of_the_simulation(ranks):
-    plan = plan_pipeline(items=8000, message="20 kB", bandwidth="1 GB/s", **COSTS, ranks=ranks)
+    plan = plan_pipeline(items=4000, message="20 kB", bandwidth="1 GB/s", **COSTS, ranks=ranks)
     found = simulated(plan.costs, **plan.arguments)
     assert plan.best.time == pytest.approx(found, rel=0.05)
     # No plan beside it is much better: another batch, another fan-in, half the ranks.
