@@ -12,6 +12,13 @@ from tests.arrays.validating.made import KnownCosts, Machine, noisy
 from tests.conftest import FOREGROUND, until
 
 ROOT = Path(__file__).parents[3]
+KNOWN = """
+from parcast.arrays.validating import validate
+from parcast.cli import main
+from tests.arrays.validating.made import KnownCosts
+validate.OfLayouts = lambda **_: KnownCosts()
+main()
+"""
 LIST = """
 [[request]]
 shape = [32, 16]
@@ -146,11 +153,8 @@ def test_an_interruption_leaves_nothing(started, gone, requests, tmp_path):
     requests.write_text(LIST[: LIST.index("[[request]]", 2)])  # one is enough
     folder = tmp_path / "files"
     folder.mkdir()
-    known = "import parcast.arrays.validating.validate as it; it.OfLayouts = made.KnownCosts; "
     process = started(
-        FOREGROUND + f"import sys; sys.path.insert(0, {str(ROOT)!r}); "
-        "from tests.arrays.validating import made; " + known +
-        "from parcast.cli import main; main()",
+        FOREGROUND + f"import sys; sys.path.insert(0, {str(ROOT)!r})\n" + KNOWN,
         "validate", "array-io", requests, "--folder", folder, "--repetitions", "1000", "--json",
     )  # fmt: skip
     until(lambda: any(folder.glob("*/runs.jsonl")) or process.poll() is not None)

@@ -12,7 +12,6 @@ from parcast.arrays.measuring.regimes import costs_of
 from parcast.arrays.running.request import ArrayRequest, Layout
 from parcast.arrays.validating.predicting import Measured
 
-ROUNDS: Final = 5  # of each reference request, after one that is discarded
 DRY: Final = "dry run of this request"
 
 
@@ -20,7 +19,7 @@ DRY: Final = "dry run of this request"
 class OfLayouts:
     """Measures costs on every layout; none of the requests is run for it."""
 
-    rounds: int = ROUNDS
+    rounds: int  # of each reference request, after one that is discarded
     measuring: Measuring | None = None
     figures: dict[Layout, list[Figure]] = field(default_factory=dict)
 

@@ -54,6 +54,7 @@ MANY: Final = 0.15  # of the cores, that other programs may use without disturbi
 ENOUGH: Final = 3  # undisturbed runs of a request, as far as so many are asked for [1]
 ROUNDS: Final = 2  # of repeating disturbed runs, at most [1]
 PATIENCE: Final = 0.3  # for them, of the time that all took until then [1]
+ROUNDS_OF_COSTS: Final = 5  # of each reference request, unless requests are run less often [1]
 START: Final = 3.0  # of ranks, expected [s]
 BETWEEN: Final = 0.3  # runs, to remove files and empty caches, expected [s]
 COSTS: Final = 20.0  # of measuring the costs of a layout, expected [s]
@@ -163,7 +164,7 @@ def validate_array_io(
         seed=as_whole("seed", seed, least=0, hint="Use any whole number."),
         bed=bed,
         cores=len(available_cores()),
-        costs=OfLayouts() if costs is None else costs,
+        costs=OfLayouts(rounds=min(ROUNDS_OF_COSTS, repetitions)) if costs is None else costs,
         runner=run_launch if runner is None else runner,
         rounds=1 if quick else ROUNDS,
     )
