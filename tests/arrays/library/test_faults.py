@@ -171,11 +171,11 @@ def test_what_is_not_damaged_is_read_through_the_library(ran, tmp_path):
     write_store(path, {"u": values, "v": values, "w": values}, chunk=(8, 8), subchunk=(2, 8))
     small = write_store(tmp_path / "s.zarr", {"s": np.arange(8.0)}, chunk=(8,), subchunk=(2,))
     (small / "s").rename(path / "s")
-    for file, at in (("u/c/1/0", 2 * 132 + 9), ("s/c/0", 3 * 20 + 5)):
+    for file, at in (("u/c.1.0", 2 * 132 + 9), ("s/c.0", 3 * 20 + 5)):
         content = bytearray((path / file).read_bytes())
         content[at] ^= 1
         (path / file).write_bytes(content)
-    for file in ("w/c/0/0", "w/c/1/0"):
+    for file in ("w/c.0.0", "w/c.1.0"):
         (path / file).unlink()
     status, out, err = ran(LOST, ranks=3)
     assert (status, err) == (0, "")

@@ -153,7 +153,7 @@ class ArraySpec:
             "shape": list(self.shape),
             "data_type": self.dtype.name,
             "chunk_grid": {"name": "regular", "configuration": regular},
-            "chunk_key_encoding": {"name": "default", "configuration": {"separator": "/"}},
+            "chunk_key_encoding": {"name": "default", "configuration": {"separator": "."}},
             "fill_value": fill_to_json(self.fill, self.dtype),
             "codecs": [{"name": "sharding_indexed", "configuration": shard}],
             "attributes": dict(self.attributes),

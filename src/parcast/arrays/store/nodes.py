@@ -4,6 +4,7 @@ import json
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final
 
@@ -56,7 +57,13 @@ def is_ours(attributes: Mapping[str, Any]) -> bool:
 
 def encoded(document: Mapping[str, Any]) -> bytes:
     """Write metadata as the text of a file."""
-    return (json.dumps(document, indent=2, ensure_ascii=False) + "\n").encode()
+    return _indented(json.dumps(document))
+
+
+@lru_cache(maxsize=4)
+def _indented(text: str) -> bytes:
+    """Indent a document, which takes long: many arrays have the same."""
+    return (json.dumps(json.loads(text), indent=2, ensure_ascii=False) + "\n").encode()
 
 
 def manifest(names: "list[str]") -> dict[str, Any]:
