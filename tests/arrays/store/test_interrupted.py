@@ -45,7 +45,7 @@ def interrupted(folder, *arguments):
     [
         ("create", 60, "absent", "new"),
         ("replace", 80, "old", "new"),
-        ("append", 100, "old", "appended"),
+        ("append", 90, "old", "appended"),
         ("npy", 8, "old", "new"),
     ],
 )

@@ -33,7 +33,7 @@ def test_the_metadata_of_an_array_are_read_as_they_were_specified():
     layout = layout_of("u", DOCUMENT)
     assert (layout.shape, layout.chunk, layout.subchunk) == ((8, 6), (4, 6), (2, 3))
     assert layout.index_size == 4 * 16 + 4
-    assert layout.key((1, 0)) == "c/1/0"
+    assert layout.key((1, 0)) == "c.1.0"
     assert layout.chain.encoded_size(6) == 52
 
 

@@ -157,7 +157,7 @@ def test_what_lies_outside_is_filled_with_the_fill_value(tmp_path, fill):
     path = write_store(
         tmp_path / "s.zarr", {"u": np.zeros(3, "f4")}, chunk=(8,), subchunk=(4,), fill=fill
     )
-    raw = (path / "u" / "c" / "0").read_bytes()
+    raw = (path / "u" / "c.0").read_bytes()
     assert raw[12:16] == np.float32(fill).tobytes()  # element 3, within the first subchunk
     assert len(raw) == 16 + 4 + 2 * 16 + 4  # the second subchunk is absent
     assert raw[-20:-4] == b"\xff" * 16
@@ -235,7 +235,7 @@ def test_what_fails_in_the_block_of_a_chunk_is_raised_as_it_is(tmp_path):
     with Draft.create(tmp_path / "s.zarr", [spec]) as draft, Writer(draft.part) as writer:
         with pytest.raises(FileNotFoundError, match="mine"), writer.chunk("u", (0,)):
             raise FileNotFoundError("mine")
-        assert not (draft.part.folder / "u" / "c" / "0").exists()
+        assert not (draft.part.folder / "u" / "c.0").exists()
 
 
 @pytest.mark.parametrize("index", [(2,), (-1,), (0, 0), ()])
@@ -407,7 +407,7 @@ def flip(file, offset):
 @pytest.mark.parametrize(
     ("harm", "says"),
     [
-        (lambda file: file.unlink(), "u/c/1: 1 problem\n  file  is missing; rows cannot be"),
+        (lambda file: file.unlink(), "u/c.1: 1 problem\n  file  is missing; rows cannot be"),
         (lambda file: flip(file, -1), "the checksum of its index differs; rows cannot be"),
         (lambda file: file.write_bytes(b"12"), "is cut off: its index alone takes"),
         (lambda file: flip(file, 3), "Array u, chunk 1, has other bytes than were written"),
@@ -415,7 +415,7 @@ def flip(file, offset):
 )
 def test_rows_are_not_appended_to_a_damaged_chunk(tmp_path, harm, says):
     path = write_store(tmp_path / "s.zarr", {"u": np.arange(5.0)}, chunk=(4,), subchunk=(2,))
-    harm(path / "u" / "c" / "1")
+    harm(path / "u" / "c.1")
     with pytest.raises(FileProblems) as caught:
         append_rows(path, {"u": np.arange(3.0)})
     assert says in str(caught.value)
@@ -426,7 +426,7 @@ def test_rows_are_not_appended_to_a_damaged_chunk(tmp_path, harm, says):
 
 def test_a_damaged_subchunk_that_an_append_copies_stays_damaged(tmp_path):
     path = write_store(tmp_path / "s.zarr", {"u": np.arange(3.0)}, chunk=(8,), subchunk=(2,))
-    flip(path / "u" / "c" / "0", 3)  # in the first subchunk; the second is completed
+    flip(path / "u" / "c.0", 3)  # in the first subchunk; the second is completed
     append_rows(path, {"u": np.arange(3.0)})
     with open_store(path) as store:
         assert store["u"].read((2,)).tolist() == [2.0, 0.0, 1.0, 2.0]
