@@ -58,21 +58,22 @@ def test_an_interval_holds_the_value_and_the_disk_is_tried_first(figures):
         assert 0 < figure.lower < figure.value < figure.upper
     trial, asked = machine.launches
     assert (len(trial.requests), len(trial.rounds)) == (2, 1 + 1)
-    assert (len(asked.requests), len(asked.rounds)) == (28, 1 + 2)  # of a slow disk
-    assert max(x.size for x in asked.requests.values()) == SMALLEST
+    assert (len(asked.requests), len(asked.rounds)) == (29, 1 + 2)  # of a slow disk
+    assert max(x.size for x in asked.requests.values()) == pytest.approx(SMALLEST, rel=0.01)
 
 
+@pytest.mark.parametrize("rate", [1e7, 1e9])
 @pytest.mark.parametrize("layout", LAYOUTS, ids=str)
-def test_reference_requests_are_of_their_layout_and_none_is_predicted(layout):
-    asked = references(layout, large_size(layout, 1e9)) | trials(layout)
-    listed = [(x.shape, x.arrays) for x in (*read_requests(FAST), *read_requests(SLOW))]
+def test_reference_requests_are_of_their_layout_and_none_is_predicted(layout, rate):
+    asked = references(layout, large_size(layout, rate)) | trials(layout)
+    listed = [x.shape[1:] for x in (*read_requests(FAST), *read_requests(SLOW))]
     for name, request in asked.items():
         assert request.layout == layout
-        assert (request.shape, request.arrays) not in listed
+        assert request.shape[1:] not in listed
         assert request.shape[0] % (layout.clients * layout.servers) == 0
         assert request.is_aligned != ("columns" in name)
-        assert request.size <= 192 << 20
-    assert WRITE_OUT < 2 * asked["half"].for_costs().file_size() < inf
+        assert request.size <= 1.01 * (192 << 20)
+    assert WRITE_OUT < asked["half"].for_costs().file_size() < inf
 
 
 def test_large_arrays_are_as_large_as_the_disk_is_fast():

@@ -13,14 +13,15 @@ from parcast.arrays.running.request import ArrayRequest, Layout
 KIB, MIB = 1 << 10, 1 << 20
 TINY: Final = 16 * KIB  # of a server [B]
 MEDIUM: Final = 4 * MIB  # less than what is written out before the flush [B]
-SMALLEST: Final = 16 * MIB  # large array, of a server: half of it is written out meanwhile [B]
+SMALLEST: Final = 18 * MIB  # large array, of a server: half of it is written out meanwhile [B]
 LARGEST: Final = 96 * MIB  # [B]
 LARGEST_OF_ALL: Final = 192 * MIB  # of all servers [B]
 LONGEST: Final = 1.5  # for a large array, where that is possible [s]
 LIMIT: Final = f"{TINY} B"  # subchunk of requests that are bound by messages
 
-# Rows of an array of float64: 1, 8 and 32 KiB, and 128 KiB in two dimensions that can be divided.
-NARROW, WIDE, WIDEST, PLANE = (8, 16), (32, 32), (64, 64), (128, 128)
+# Rows of an array of float64: 1.5, 7.5 and 30 KiB, and 120 KiB in dimensions that can be divided;
+# no request of the lists that are validated has such extents.
+NARROW, WIDE, WIDEST, PLANE = (8, 24), (24, 40), (48, 80), (96, 160)
 
 
 def trials(layout: Layout) -> dict[str, ArrayRequest]:
@@ -48,7 +49,8 @@ def references(layout: Layout, large: int) -> dict[str, ArrayRequest]:
         "tiny, double-buffer": (TINY, NARROW, {}),
         "tiny, sync": (TINY, NARROW, sync),
         "medium": (MEDIUM, wide, behind),
-        "medium, double-buffer": (MEDIUM // 2, wide, {}),
+        "small": (MIB, NARROW, behind),
+        "small, double-buffer": (MIB, NARROW, {}),
         "half": (half, WIDEST, behind),
         "large": (large, WIDEST, behind),
         "half, double-buffer": (half, WIDEST, {}),
@@ -62,7 +64,7 @@ def references(layout: Layout, large: int) -> dict[str, ArrayRequest]:
         "few arrays": (TINY, NARROW, {"arrays": 32}),
         "many arrays": (TINY, NARROW, {"arrays": 192}),
         "many arrays, sync": (TINY, NARROW, sync | {"arrays": 96}),
-        "many arrays, columns": (4 * TINY, (16, 32), behind | columns | {"arrays": 96}),
+        "many arrays, columns": (4 * TINY, (16, 48), behind | columns | {"arrays": 96}),
         "few long arrays": (half // 32, wide, behind | {"arrays": 32}),
         "many long arrays": (half // 128, wide, behind | {"arrays": 128}),
         "long arrays, columns": (half // 32, wide, columns | {"arrays": 32}),
