@@ -76,7 +76,7 @@ def verified():
     with TemporaryDirectory() as folder:
         with connect() as io:
             io.write(f"{folder}/u", {"u": Block(np.ones((4, 4)), (4, 4), (1, 1))})
-        chunk = Path(folder, "u", "u", "c", "0", "0")
+        chunk = Path(folder, "u", "u", "c.0.0")
         chunk.write_bytes(b"x" + chunk.read_bytes()[1:])
         return verify(f"{folder}/u")
 

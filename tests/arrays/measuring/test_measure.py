@@ -52,6 +52,13 @@ def test_costs_are_found_with_which_the_law_gives_the_times(figures):
         assert found[key] == pytest.approx(KNOWN[key], rel=0.25)
 
 
+@pytest.fixture
+def few_steps(monkeypatch):
+    """End fits early, where their costs do not matter."""
+    monkeypatch.setattr("parcast.arrays.measuring.fitting.STEPS", 2)
+
+
+@pytest.mark.usefixtures("few_steps")
 def test_an_interval_holds_the_value_and_the_disk_is_tried_first(figures):
     machine = Machine(value=KNOWN | {"small.write_rate": 1e7}, scatter=0.1)
     for figure in figures(machine, rounds=4):
@@ -160,6 +167,7 @@ def test_computing_is_as_slow_as_among_all_ranks():
     assert float(costs.servers.open_file) == KNOWN["read.open_file"]
 
 
+@pytest.mark.usefixtures("few_steps")
 def test_the_command_measures_on_ranks(parcast, tmp_path):
     out = tmp_path / "costs.toml"
     said = parcast(

@@ -18,8 +18,8 @@ def test_the_example_runs_and_its_files_have_the_lengths_that_are_stated(tmp_pat
     create, append = code.split("with Draft.append")
     names = {}
     exec(create, names)
-    before = [(tmp_path / "out.zarr/u/c" / x / "0").stat().st_size for x in "01"]
+    before = [(tmp_path / f"out.zarr/u/c.{x}.0").stat().st_size for x in "01"]
     exec(f"with Draft.append{append}", names)
-    after = [(tmp_path / "out.zarr/u/c" / x / "0").stat().st_size for x in "01"]
+    after = [(tmp_path / f"out.zarr/u/c.{x}.0").stat().st_size for x in "01"]
     assert (before, after) == ([300, 168], [300, 300])
     assert [x.name for x in tmp_path.iterdir()] == ["out.zarr"]

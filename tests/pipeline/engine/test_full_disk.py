@@ -61,7 +61,9 @@ left = [str(path) for path in Path("small").rglob("*") if path.is_file()]
 print("left:", *sorted(left), sep="\\n")
 """
 
-SPILLED = r"A result of \d+ kB cannot be written to .*small/parcast-pipeline-[\w/-]+: no space "
+SPILLED = (
+    r"A result of [\d.]+ [kM]B cannot be written to .*small/parcast-pipeline-[\w/-]+: no space "
+)
 ADVICE = "Choose a directory with more space, allow more memory, or use more shards"
 TOLD = {
     "spill": SPILLED + r"left on device\. " + ADVICE,
