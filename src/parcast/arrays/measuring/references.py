@@ -14,7 +14,7 @@ KIB, MIB = 1 << 10, 1 << 20
 TINY: Final = 16 * KIB  # of a server [B]
 MEDIUM: Final = 4 * MIB  # less than what is written out before the flush [B]
 SMALLEST: Final = 18 * MIB  # large array, of a server: half of it is written out meanwhile [B]
-LARGEST: Final = 96 * MIB  # [B]
+LARGEST: Final = 128 * MIB  # [B]
 LARGEST_OF_ALL: Final = 192 * MIB  # of all servers [B]
 LONGEST: Final = 1.5  # for a large array, where that is possible [s]
 LIMIT: Final = f"{TINY} B"  # subchunk of requests that are bound by messages
@@ -74,6 +74,7 @@ def references(layout: Layout, large: int) -> dict[str, ArrayRequest]:
         "large, read": (large, WIDEST, {**read}),
         "columns, read": (half, plane, {**read, **columns}),
         "many arrays, read": (TINY, NARROW, {**read, "arrays": 192}),
+        "long arrays, read": (half // 32, wide, {**read, **columns, "arrays": 32}),
     }
     return {name: _request(layout, *each, **keys) for name, (*each, keys) in sizes.items()}  # type: ignore[arg-type]  # a size and a row
 

@@ -162,8 +162,10 @@ def _files(request: Request, value: Mapping[str, float]) -> dict[str, Any]:
             "metadata": value["read.metadata"],
         }
     files = int(request.files.max())
-    number = "few" if files <= MANY else "many"
-    opening = "few.open_file" if files <= MANY else "servers.open_file"
+    folders = min(files, request.arrays_on_disk) + 1  # each is flushed as well
+    is_few = max(files, folders) <= MANY
+    number = "few" if is_few else "many"
+    opening = "few.open_file" if is_few else "servers.open_file"
     found: dict[str, Any] = {
         "write_rate": value["servers.write_rate"],
         "cache_rate": value["servers.cache_rate"],
