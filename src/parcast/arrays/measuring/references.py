@@ -74,7 +74,7 @@ def references(layout: Layout, large: int) -> dict[str, ArrayRequest]:
         "large, read": (large, WIDEST, {**read}),
         "columns, read": (half, plane, {**read, **columns}),
         "many arrays, read": (TINY, NARROW, {**read, "arrays": 192}),
-        "long arrays, read": (half // 32, wide, {**read, **columns, "arrays": 32}),
+        "long arrays, columns, read": (half // 32, wide, {**read, **columns, "arrays": 32}),
     }
     return {name: _request(layout, *each, **keys) for name, (*each, keys) in sizes.items()}  # type: ignore[arg-type]  # a size and a row
 
