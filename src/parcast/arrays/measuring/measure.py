@@ -30,6 +30,7 @@ from parcast.testbed.testbed import Testbed, in_words, short_name, testbed_here
 ROUNDS: Final = 5  # of every reference request, after one that is discarded
 QUICK: Final = 2
 SLOW: Final = 1e8  # rate of a disk, below which QUICK rounds are made [B/s]
+FASTEST: Final = 5e9  # rate of a disk that is taken for likely [B/s]
 EXPECTED: Final = 30.0  # of a launch [s]
 
 
@@ -47,7 +48,7 @@ class Measuring:
         """Run reference requests on the ranks of a layout, and give the costs."""
         if layout.servers not in self.rates:
             tiny, medium = (median(x.time for x in own) for own in self._run(trials(layout), 1))
-            self.rates[layout.servers] = MEDIUM / max(medium - tiny, 1e-6)
+            self.rates[layout.servers] = MEDIUM / max(medium - tiny, MEDIUM / FASTEST)
         rate = self.rates[layout.servers]
         asked = references(layout, large_size(layout, rate))
         rounds = self.rounds if rate > SLOW else min(self.rounds, QUICK)

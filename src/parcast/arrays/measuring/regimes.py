@@ -107,9 +107,7 @@ def costs_of(request: Request, dry: DryRun, value: Mapping[str, float]) -> Costs
     begin = value["write.begin" if is_write else "read.begin"]
     begin += (request.clients - 1) * startup  # the others describe what they hold
     clients: dict[str, Any] = {
-        "construct_schema": slower * dry.construct_schema
-        + (request.clients - 1) * startup
-        + begin,
+        "construct_schema": slower * dry.construct_schema + begin,
         "decode": slower * dry.decode,
         "copy_rate": copying if is_write else inf,
         "place_rate": inf if is_write else placing,
