@@ -35,6 +35,18 @@ def unmeasured():
     return {name: value for name, value in os.environ.items() if "COVERAGE" not in name}
 
 
+@pytest.fixture
+def uncovered():
+    """Run a test without the measurement of coverage, as it repeats what others cover many times.
+
+    Python code takes three times as long with it.
+    """
+    tracer = sys.gettrace()
+    sys.settrace(None)
+    yield
+    sys.settrace(tracer)
+
+
 def pytest_collection():
     """Collect thousands of tests, all of which stay, without a search for garbage among them."""
     gc.disable()

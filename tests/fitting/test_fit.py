@@ -136,6 +136,7 @@ def test_speedups_determine_the_scale_where_something_else_is_known():
     assert not any("scale of times" in text for text in found.warnings)
 
 
+@pytest.mark.usefixtures("uncovered")
 def test_intervals_hold_the_true_values_nine_times_in_ten():
     names = ["compute.parallel", "communication.transfer", "io.transfer"]
     chosen = (D <= 4) & (P <= 16)

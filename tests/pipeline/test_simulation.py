@@ -225,6 +225,7 @@ def test_half_of_the_processor_time_of_a_message_is_on_either_side():
 # Messages
 
 
+@pytest.mark.usefixtures("uncovered")
 @pytest.mark.parametrize(("law", "queue"), [("exponential", mm1), ("none", md1)])
 @pytest.mark.parametrize("used", [0.1, 0.5])
 def test_messages_wait_as_in_the_queue_of_their_lengths(law, queue, used):
@@ -237,6 +238,7 @@ def test_messages_wait_as_in_the_queue_of_their_lengths(law, queue, used):
     assert found.delay / found.messages == pytest.approx(expected, rel=0.04)
 
 
+@pytest.mark.usefixtures("uncovered")
 def test_results_of_the_default_schedule_arrive_in_bursts():
     # A rank does all merges that wait when its task ends, and sends what they give.
     found = run(40, 8000, service=0.01, merge=1e-6, task_law="exponential")
@@ -262,6 +264,7 @@ def test_a_given_time_of_messages_occupies_the_link_of_the_sender():
 # Random times and replications
 
 
+@pytest.mark.usefixtures("uncovered")
 def test_times_are_drawn_from_what_is_given():
     measured = np.array([1.0, 1.0, 4.0])
     laws = ["exponential", 0.5, measured, lambda rng, size: rng.uniform(0, 2, size)]
@@ -273,6 +276,7 @@ def test_times_are_drawn_from_what_is_given():
     assert set(np.round(np.diff([0.0, same.work]), 6) % 1.5) <= {0.0}
 
 
+@pytest.mark.usefixtures("uncovered")
 def test_the_same_seed_gives_the_same_times_wherever_it_runs():
     scenario = Scenario(ranks=4, items=100, task=1.0, merge=0.2, task_law=0.5)
     alone = simulate_pipeline(scenario, seed=3)
@@ -299,6 +303,7 @@ def test_a_time_limit_ends_it():
     assert (found.ended_by, found.runs) == ("replications", 3)
 
 
+@pytest.mark.usefixtures("uncovered")
 @pytest.mark.parametrize("schedule", ["adaptive", "source"])
 @pytest.mark.parametrize("law", ["none", "exponential"])
 @pytest.mark.parametrize("batch", [1, 4])

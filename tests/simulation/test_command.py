@@ -88,6 +88,7 @@ def test_many_points_are_told_on_stderr(parcast):
     assert parcast(*asked, "--all").err == ""
 
 
+@pytest.mark.usefixtures("uncovered")
 def test_processes_share_the_work_and_give_the_same_times(process):
     alone, shared = (
         process(*QUESTION, "--precision", "3%", "--json", "--jobs", jobs) for jobs in (1, 2)

@@ -56,6 +56,7 @@ def test_the_law_agrees_with_the_simulation(keys, wrong):
     assert (told.breakdown.compute <= told.time).all()
 
 
+@pytest.mark.usefixtures("uncovered")
 def test_random_tasks_take_longer_than_the_law_says():
     asked = {"p": [16], "laws": {"task": "exponential"}, "precision": 0.05, "seed": 1}
     told = simulate(program(), **asked)

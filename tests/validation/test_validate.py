@@ -68,11 +68,13 @@ def test_sizes_are_four_to_ten_times_those_calibrated():
     assert all(len(x.runs) == 4 for x in told.compared)
 
 
+@pytest.mark.usefixtures("uncovered")
 def test_runs_lie_in_their_intervals_as_often_as_said():
     inside = [asked(FakeRunner(noise=0.05), seed=seed).coverage for seed in range(25)]
     assert 0.86 <= np.mean(inside) <= 1.0
 
 
+@pytest.mark.usefixtures("uncovered")
 def test_a_law_that_holds_is_refused_seldom():
     held = [asked(FakeRunner(noise=0.04), seed=seed, quick=True).holds for seed in range(25)]
     assert sum(held) >= 23

@@ -37,6 +37,7 @@ def figures(tmp_path, monkeypatch):
     return measure
 
 
+@pytest.mark.usefixtures("uncovered")
 def test_costs_are_found_with_which_the_law_gives_the_times(figures):
     machine = Machine()
     found = {figure.key: figure.value for figure in figures(machine)}

@@ -392,6 +392,7 @@ def family(kind, draw):
     return p, time * draw.lognormal(0, 0.08, time.shape)  # as real machines differ from laws
 
 
+@pytest.mark.usefixtures("uncovered")
 @pytest.mark.parametrize("kind", ["tree", "line"])
 @pytest.mark.parametrize("known", [1, 2, 3])
 def test_intervals_hold_about_as_often_as_they_promise(kind, known):

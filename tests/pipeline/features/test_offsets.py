@@ -62,6 +62,7 @@ def files(draw):
     return f"a.{format}{packing}", encoding, raw, content
 
 
+@pytest.mark.usefixtures("uncovered")
 @settings(
     max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None
 )

@@ -76,6 +76,7 @@ def test_html(tmp_path, pieces, data):
         assert decoded(raw[at.start : at.stop]) == phrase
 
 
+@pytest.mark.usefixtures("uncovered")
 @PROPERTY
 @given(st.lists(TEXTS, min_size=1, max_size=4), st.booleans())
 def test_json_lines(tmp_path, texts, ascii_only):
