@@ -25,7 +25,6 @@ def dry_of(request):
     """Give what a dry run takes there."""
     return DryRun(
         request=request,
-        describe=1e-4,
         construct_schema=2e-4 + 1e-6 * request.number,
         parse_schema=5e-5,
         find=1e-4,

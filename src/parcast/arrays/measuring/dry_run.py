@@ -57,7 +57,6 @@ class DryRun:
     """What the library's own code takes for a request, without files and messages."""
 
     request: Request
-    describe: float  # a client describes what it holds [s]
     construct_schema: float  # t_con, with that of client 0 [s]
     parse_schema: float  # t_par [s]
     find: float  # t_find [s]
@@ -96,7 +95,6 @@ def dry_run(request: Request, *, clock: Clock = perf_counter) -> DryRun:
 
     return DryRun(
         request=request,
-        describe=each("describe"),
         construct_schema=each("construct"),
         parse_schema=each("parse"),
         find=each("find"),

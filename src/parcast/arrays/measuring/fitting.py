@@ -33,7 +33,6 @@ WIDTH: Final = 1.645  # standard deviations of a 90 % interval
 class Reference:
     """A reference request and what was observed of it."""
 
-    name: str
     law: ByLaw
     dry: DryRun
     time: float  # median of the runs [s]

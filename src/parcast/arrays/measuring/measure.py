@@ -54,8 +54,8 @@ class Measuring:
         rounds = self.rounds if rate > SLOW else min(self.rounds, QUICK)
         place = placement_of(layout, self.bed)
         known = [
-            _reference(name, ByLaw(request, place), runs)
-            for (name, request), runs in zip(asked.items(), self._run(asked, rounds), strict=True)
+            _reference(ByLaw(request, place), runs)
+            for request, runs in zip(asked.values(), self._run(asked, rounds), strict=True)
         ]
         return fitted(known, rate)
 
@@ -74,10 +74,9 @@ class Measuring:
         return [[run for run in runs if run.request == place] for place in requests]
 
 
-def _reference(name: str, law: ByLaw, runs: Sequence[Observed]) -> Reference:
+def _reference(law: ByLaw, runs: Sequence[Observed]) -> Reference:
     """Join a reference request, its dry run and its runs."""
     return Reference(
-        name=name,
         law=law,
         dry=dry_run(law.known),
         time=median(run.time for run in runs),

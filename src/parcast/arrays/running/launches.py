@@ -43,7 +43,7 @@ class Launch:
 
 
 class Runner(Protocol):
-    """What makes the runs of a launch; `launch` does."""
+    """What makes the runs of a launch; `run_launch` does."""
 
     def __call__(self, launch: Launch, *, folder: Path, report: Report) -> None:
         """Make the runs below a folder, and report each that has ended."""
@@ -51,7 +51,7 @@ class Runner(Protocol):
 
 def run_launch(launch: Launch, *, folder: Path, report: Report) -> None:
     """Start ranks, make the runs, and end the ranks; what was made before a Ctrl-C is reported."""
-    with failing_for(folder, "the validation"), folder_for(PREFIX, folder) as files:
+    with failing_for(folder, "the requests"), folder_for(PREFIX, folder) as files:
         answer = files / "runs.jsonl"
         task = {
             "layout": list(launch.layout),
