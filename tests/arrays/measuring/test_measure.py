@@ -66,7 +66,7 @@ def test_an_interval_holds_the_value_and_the_disk_is_tried_first(figures):
         assert 0 < figure.lower < figure.value < figure.upper
     trial, asked = machine.launches
     assert (len(trial.requests), len(trial.rounds)) == (2, 1 + 1)
-    assert (len(asked.requests), len(asked.rounds)) == (30, 1 + 2)  # of a slow disk
+    assert (len(asked.requests), len(asked.rounds)) == (30, 1 + 3)  # of a slow disk
     assert max(x.size for x in asked.requests.values()) == pytest.approx(SMALLEST, rel=0.01)
 
 

@@ -19,7 +19,7 @@ from parcast.arrays.measuring.figure import Figure
 from parcast.arrays.measuring.fitting import Reference, fitted
 from parcast.arrays.measuring.references import MEDIUM, large_size, references, trials
 from parcast.arrays.measuring.result import MeasuredCosts
-from parcast.arrays.running.launches import Launch, Runner, run_launch
+from parcast.arrays.running.launches import Launch, Runner, random_rounds, run_launch, shares
 from parcast.arrays.running.observation import Observed, median_components
 from parcast.arrays.running.request import ArrayRequest, Layout
 from parcast.errors import as_whole
@@ -27,8 +27,8 @@ from parcast.mpi.clock import system_load
 from parcast.mpi.find import available_cores, find_mpi
 from parcast.testbed.testbed import Testbed, in_words, short_name, testbed_here
 
-ROUNDS: Final = 5  # of every reference request, after one that is discarded
-QUICK: Final = 2
+ROUNDS: Final = 6  # of every reference request, after one of each launch that is discarded
+QUICK: Final = 3
 SLOW: Final = 1e8  # rate of a disk, below which QUICK rounds are made [B/s]
 FASTEST: Final = 5e9  # rate of a disk that is taken for likely [B/s]
 EXPECTED: Final = 30.0  # of a launch [s]
@@ -60,17 +60,18 @@ class Measuring:
         return fitted(known, rate)
 
     def _run(self, asked: Mapping[str, ArrayRequest], rounds: int) -> list[list[Observed]]:
-        """Run requests of one layout in rounds, each in an order of its own, after one more."""
+        """Run requests of one layout in so many rounds."""
         random, runs = np.random.default_rng(0), list[Observed]()
         requests = dict(enumerate(asked.values()))
-        launch = Launch(
-            number=1,
-            layout=requests[0].layout,
-            requests=requests,
-            rounds=[[int(x) for x in random.permutation(len(asked))] for _ in range(rounds + 1)],
-            expected=EXPECTED,
-        )
-        self.runner(launch, folder=self.folder, report=runs.append)
+        for i, own in enumerate(shares(rounds)):
+            launch = Launch(
+                number=1 + i,
+                layout=requests[0].layout,
+                requests=requests,
+                rounds=random_rounds(list(requests), own, random),
+                expected=EXPECTED,
+            )
+            self.runner(launch, folder=self.folder, report=runs.append)
         return [[run for run in runs if run.request == place] for place in requests]
 
 
@@ -106,8 +107,9 @@ def measure_costs(
         Ranks of each, started on this machine. [1]
     dedicated : bool, default True
         Whether servers are ranks of their own; otherwise some clients serve too.
-    rounds : int, default 5
-        Repetitions of every request, after one that is discarded. [1]
+    rounds : int, default 6
+        Repetitions of every request that count; 4 or more are shared by two launches, each of
+        which discards one more. [1]
     name : str, optional
         Name of the machine, by default its host name.
 

@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Protocol
 
+import numpy as np
+
 from parcast.arrays.running.observation import Observed
 from parcast.arrays.running.request import ArrayRequest, Layout
 from parcast.arrays.running.worker import lines_of
@@ -14,6 +16,7 @@ from parcast.mpi.launcher import run_task
 WORKER: Final = "parcast.arrays.running.worker"
 PREFIX: Final = "parcast-array-io-"
 CALLED: Final = "array I/O"
+LAUNCHES: Final = 2  # that share rounds: times differ more between launches than within one
 LIMIT: Final = (120.0, 20.0)  # of a launch: so long, and times what is expected [s], [1]
 
 Report = Callable[[Observed], object]
@@ -30,16 +33,29 @@ class Launch:
     expected: float  # [s]
 
     @property
-    def space(self) -> int:
-        """Bytes on disk that it needs at a time. [B]."""
-        reads = sum(x.size for x in self.requests.values() if x.operation == "read")
-        writes = (x.size for x in self.requests.values() if x.operation == "write")
-        return reads + max(writes, default=0)
-
-    @property
     def time_limit(self) -> float:
         """Limit of the launch [s]."""
         return LIMIT[0] + LIMIT[1] * self.expected
+
+
+def space_of(requests: Mapping[int, ArrayRequest]) -> int:
+    """Bytes on disk that a launch of requests needs at a time. [B]."""
+    reads = sum(x.size for x in requests.values() if x.operation == "read")
+    writes = (x.size for x in requests.values() if x.operation == "write")
+    return reads + max(writes, default=0)
+
+
+def shares(rounds: int) -> list[int]:
+    """Rounds that count of each launch: at least 2 where there are several launches."""
+    launches = min(LAUNCHES, max(rounds // 2, 1))
+    return [len(own) for own in np.array_split(np.arange(rounds), launches)]
+
+
+def random_rounds(
+    places: Sequence[int], number: int, random: np.random.Generator
+) -> list[list[int]]:
+    """Rounds, each in an order of its own: so many that count, after one that does not."""
+    return [[int(i) for i in random.permutation(places)] for _ in range(1 + number)]
 
 
 class Runner(Protocol):

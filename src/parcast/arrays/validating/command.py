@@ -78,7 +78,7 @@ ARGUMENTS: Final = {  # what Python calls an argument, and what the command line
     default=5,
     show_default=True,
     metavar="COUNT",
-    help="Runs of each request, after one that does not count.",
+    help="Runs of each request that count.",
 )
 @text_option(
     "--time-limit", "TIME", time_limit, "Time after which no launch is begun. By default none."

@@ -5,7 +5,8 @@ Layout by layout, as what a machine can do changes from minute to minute:
 1. Costs are measured by reference requests, and by a dry run of every request. None of the
    requests is run for it.
 2. The requests are predicted, and the predictions are saved.
-3. They are run in one launch, round by round in random order; the first round does not count.
+3. They are run in two launches, round by round in random order; the first round of each does not
+   count.
 
 At last those that others disturbed are run again for a while, and count only where too few others
 are there.
@@ -23,7 +24,14 @@ from typing import Final
 import numpy as np
 
 from parcast.arrays.measuring.by_law import placement_of
-from parcast.arrays.running.launches import Launch, Runner, run_launch
+from parcast.arrays.running.launches import (
+    Launch,
+    Runner,
+    random_rounds,
+    run_launch,
+    shares,
+    space_of,
+)
 from parcast.arrays.running.observation import Observed
 from parcast.arrays.running.request import ArrayRequest, Layout, read_requests
 from parcast.arrays.validating.measured import OfLayouts
@@ -54,7 +62,7 @@ MANY: Final = 0.15  # of the cores, that other programs may use without disturbi
 ENOUGH: Final = 3  # undisturbed runs of a request, as far as so many are asked for [1]
 ROUNDS: Final = 2  # of repeating disturbed runs, at most [1]
 PATIENCE: Final = 0.3  # for them, of the time that all took until then [1]
-ROUNDS_OF_COSTS: Final = 5  # of each reference request, unless requests are run less often [1]
+ROUNDS_OF_COSTS: Final = 6  # of each reference request, but at most 2 for each repetition [1]
 START: Final = 3.0  # of ranks, expected [s]
 BETWEEN: Final = 0.3  # runs, to remove files and empty caches, expected [s]
 COSTS: Final = 20.0  # of measuring the costs of a layout, expected [s]
@@ -112,7 +120,8 @@ def validate_array_io(
     save_predictions : path, optional
         JSON file for the predictions, each written before the first run of its request.
     repetitions : int, default 5
-        Runs of each request that count, after one that does not. [1]
+        Runs of each request that count; 4 or more are shared by two launches, each of which
+        makes one more that does not count. [1]
     seed : int
         Of the order of the runs.
     time_limit : float, optional
@@ -164,7 +173,7 @@ def validate_array_io(
         seed=as_whole("seed", seed, least=0, hint="Use any whole number."),
         bed=bed,
         cores=len(available_cores()),
-        costs=OfLayouts(rounds=min(ROUNDS_OF_COSTS, repetitions)) if costs is None else costs,
+        costs=OfLayouts(rounds=min(ROUNDS_OF_COSTS, 2 * repetitions)) if costs is None else costs,
         runner=run_launch if runner is None else runner,
         rounds=1 if quick else ROUNDS,
     )
@@ -177,32 +186,30 @@ def validate_array_io(
 
 def _validated(study: Study, clock: Clock, path: str | None) -> ArrayIoValidation:
     """Measure costs, predict, run and compare."""
-    space = max(
-        _launch(study, layout, 0, np.random.default_rng(0)).space for layout in study.layouts
-    )
+    space = max(space_of(requests) for requests in study.layouts.values())
     free = _require_room(study.folder, space)
     before = system_load()
-    found = _Found(saving=Saving(path=path))
+    done = _Validation(study, clock, Saving(path=path), np.random.default_rng(study.seed))
     with as_interrupts():
         try:
-            _predict_and_run(study, clock, found)
+            done.predict_and_run()
         except KeyboardInterrupt:
-            if not found.predictions:
+            if not done.predictions:
                 raise
             clock.interrupted = True
-    if not found.predictions:
+    if not done.predictions:
         raise FitFailed(
             "The time limit was reached before a request was predicted. Allow more time.",
             outcome="No prediction.",
         )
     after = system_load()
-    compared = [_compared(study, place, found) for place in sorted(found.predictions)]
+    compared = [done.compared(place) for place in sorted(done.predictions)]
     not_reached = len(study.requests) - len(compared)
     is_cut = not_reached or any(len(x.runs) + len(x.others) < study.repetitions for x in compared)
     return ArrayIoValidation(
         compared=tuple(compared),
         source=study.source,
-        saved=found.saving.saved(),
+        saved=done.saving.saved(),
         place=Place(
             testbed="" if study.bed is None else in_words(study.bed),
             cores=study.cores,
@@ -220,106 +227,89 @@ def _validated(study: Study, clock: Clock, path: str | None) -> ArrayIoValidatio
     )
 
 
-@dataclass(kw_only=True, slots=True)
-class _Found:
-    """What is known until now."""
+@dataclass(slots=True)
+class _Validation:
+    """A study, and what is known until now."""
 
+    study: Study
+    clock: Clock
     saving: Saving
+    random: np.random.Generator
     predictions: dict[int, Predicted] = field(default_factory=dict)  # by place
     runs: list[Observed] = field(default_factory=list)
 
-
-def _predict_and_run(study: Study, clock: Clock, found: _Found) -> None:
-    """Measure, predict and run layout by layout, and run again what was disturbed."""
-    random = np.random.default_rng(study.seed)
-    layouts = list(study.layouts)
-    order = [layouts[i] for i in random.permutation(len(layouts))]
-    clock.total = 2 * COSTS * len(layouts)  # how long runs take is not known yet
-    for layout in order:
-        if clock.ended_by:
-            return
-        _predict(study, layout, found)
-        clock.advance(COSTS)
-        _make(study, _launch(study, layout, 1, random, found.predictions), clock, found)
-    end = clock.seconds * (1.0 + PATIENCE)
-    wanted = min(ENOUGH, study.repetitions)
-    for number in range(study.rounds):
-        few = {
-            place: request
-            for place, request in enumerate(study.requests)
-            if len(_quiet(study, found.runs, place)) < wanted
-        }
-        for layout in order:
-            own = {i: x for i, x in few.items() if x.layout == layout}
-            if clock.ended_by or clock.seconds > end:
+    def predict_and_run(self) -> None:
+        """Measure, predict and run layout by layout, and run again what was disturbed."""
+        study, clock, layouts = self.study, self.clock, list(self.study.layouts.items())
+        order = [layouts[i] for i in self.random.permutation(len(layouts))]
+        clock.total = 2 * COSTS * len(layouts)  # how long runs take is not known yet
+        parts = shares(study.repetitions)
+        for layout, requests in order:
+            if clock.ended_by:
                 return
-            if own:
-                again = _launch(study, layout, 2 + number, random, found.predictions, requests=own)
-                _make(study, again, clock, found)
+            self.predict(layout, requests)
+            clock.advance(COSTS)
+            for number, rounds in enumerate(parts, 1):
+                if not clock.ended_by:
+                    self.run(layout, requests, number, rounds)
+        end = clock.seconds * (1.0 + PATIENCE)
+        for number in range(len(parts) + 1, len(parts) + 1 + study.rounds):
+            few = {i for i in self.predictions if not self.is_enough(i)}
+            for layout, requests in order:
+                own = {i: request for i, request in requests.items() if i in few}
+                if clock.ended_by or clock.seconds > end:
+                    return
+                if own:
+                    self.run(layout, own, number, study.repetitions)
 
+    def predict(self, layout: Layout, requests: Mapping[int, ArrayRequest]) -> None:
+        """Measure the costs of a layout, and predict and save its requests."""
+        study = self.study
+        study.costs.measure(layout, study.folder)
+        measured = study.costs.costs(requests, layout)
+        placement = placement_of(layout, study.bed)
+        own = {i: predicted(x, measured[i], placement) for i, x in requests.items()}
+        self.saving.add([(requests[i], each) for i, each in own.items()])
+        self.predictions |= own
 
-def _predict(study: Study, layout: Layout, found: _Found) -> None:
-    """Measure the costs of a layout, and predict and save its requests."""
-    requests = study.layouts[layout]
-    study.costs.measure(layout, study.folder)
-    measured = study.costs.costs(requests, layout)
-    placement = placement_of(layout, study.bed)
-    own = {i: predicted(x, measured[i], placement) for i, x in requests.items()}
-    found.saving.add([(requests[i], each) for i, each in own.items()])
-    found.predictions |= own
+    def run(
+        self, layout: Layout, requests: Mapping[int, ArrayRequest], number: int, rounds: int
+    ) -> None:
+        """Run requests of a layout in one launch, in so many rounds that count."""
+        each = sum(self.predictions[place].time + BETWEEN for place in requests)
+        launch = Launch(
+            number=number,
+            layout=layout,
+            requests=requests,
+            rounds=random_rounds(list(requests), rounds, self.random),
+            expected=START + (1 + rounds) * each,
+        )
+        self.clock.total += launch.expected
+        self.study.runner(launch, folder=self.study.folder, report=self.runs.append)
+        self.clock.advance(launch.expected)
 
+    def quiet(self, place: int) -> list[Observed]:
+        """Undisturbed runs of a request."""
+        most = MANY * self.study.cores
+        own = (run for run in self.runs if run.request == place)
+        return [run for run in own if not (run.others and run.others > most)]
 
-def _make(study: Study, launch: Launch, clock: Clock, found: _Found) -> None:
-    """Make the runs of a launch."""
-    clock.total += launch.expected
-    study.runner(launch, folder=study.folder, report=found.runs.append)
-    clock.advance(launch.expected)
+    def is_enough(self, place: int) -> bool:
+        """Whether there are enough undisturbed runs of a request."""
+        return len(self.quiet(place)) >= min(ENOUGH, self.study.repetitions)
 
-
-def _launch(
-    study: Study,
-    layout: Layout,
-    number: int,
-    random: np.random.Generator,
-    predictions: Mapping[int, Predicted] | None = None,
-    *,
-    requests: Mapping[int, ArrayRequest] | None = None,
-) -> Launch:
-    """Runs of some requests of a layout, by default all, each round in an order of its own."""
-    own = study.layouts[layout] if requests is None else requests
-    places = list(own)
-    each = sum(predictions[place].time + BETWEEN for place in places) if predictions else 0.0
-    return Launch(
-        number=number,
-        layout=layout,
-        requests=own,
-        rounds=[
-            [places[i] for i in random.permutation(len(places))]
-            for _ in range(1 + study.repetitions)
-        ],
-        expected=START + (1 + study.repetitions) * each,
-    )
-
-
-def _compared(study: Study, place: int, found: _Found) -> Compared:
-    """Add the runs of a request: the undisturbed ones count, or all if they are too few."""
-    own = [run for run in found.runs if run.request == place]
-    quiet = _quiet(study, found.runs, place)
-    is_enough = len(quiet) >= min(ENOUGH, study.repetitions)
-    return Compared(
-        number=place + 1,
-        request=study.requests[place],
-        predicted=found.predictions[place],
-        runs=tuple(quiet if is_enough else own),
-        others=tuple(run for run in own if is_enough and run not in quiet),
-        is_disturbed=bool(own) and not is_enough,
-    )
-
-
-def _quiet(study: Study, runs: Sequence[Observed], place: int) -> list[Observed]:
-    """Undisturbed runs of a request."""
-    most = MANY * study.cores
-    return [run for run in runs if run.request == place and not (run.others and run.others > most)]
+    def compared(self, place: int) -> Compared:
+        """Add the runs of a request: the undisturbed ones count, or all if they are too few."""
+        own = [run for run in self.runs if run.request == place]
+        quiet, is_enough = self.quiet(place), self.is_enough(place)
+        return Compared(
+            number=place + 1,
+            request=self.study.requests[place],
+            predicted=self.predictions[place],
+            runs=tuple(quiet if is_enough else own),
+            others=tuple(run for run in own if is_enough and run not in quiet),
+            is_disturbed=bool(own) and not is_enough,
+        )
 
 
 def _requests(
