@@ -299,8 +299,8 @@ def test_the_knee_alone_is_answered_at_the_knees(parcast, machines):
 
 def test_an_end_of_the_knee_beyond_the_search_is_told(parcast, times):
     asked = ("forecast", times, "--select", "p=1", "--select", "p=2", "--knee", "-p")
-    (knee,) = document(parcast(*asked, "100000", "--json"))["knee"]
-    assert (knee["because"], knee["upper"]) == ("efficiency", 100000)
+    (knee,) = document(parcast(*asked, "150", "--json"))["knee"]
+    assert (knee["because"], knee["upper"]) == ("efficiency", 150)
     assert (knee["lower_is_limit"], knee["upper_is_limit"]) == (False, True)
     assert knee["lower"] < knee["p"]
 

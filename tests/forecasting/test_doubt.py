@@ -9,12 +9,12 @@ from parcast.forecasting import measured as doubt
 
 logs = st.floats(0, 10)
 more = st.floats(0, 10)
-SIGNS_OF_DOUBT = ("reach", "disagreement", "backtest", "bend")
+SIGNS_OF_DOUBT = ("reach", "disagreement", "backtest")
 doubts = st.fixed_dictionaries(dict.fromkeys(SIGNS_OF_DOUBT, logs))
 
 
 def beyond(**signs):
-    usual = {"reach": 0.7, "disagreement": 0.1, "backtest": 0.1, "bend": 0.1}
+    usual = {"reach": 0.7, "disagreement": 0.1, "backtest": 0.1}
     return float(doubt.beyond(**usual | signs))
 
 
@@ -25,14 +25,12 @@ def test_more_of_any_doubt_never_narrows_the_interval(signs, which, more):
 
 @pytest.mark.parametrize("which", SIGNS_OF_DOUBT)
 def test_each_sign_of_doubt_widens_the_interval(which):
-    # the weakest, the bend, enters with the fifth root and a constant of 0.05
     assert beyond(**{which: 0.4}) > 1.1 * beyond(**{which: 0.1})
 
 
 @given(signs=doubts)
-def test_only_the_size_of_backtest_and_bend_counts(signs):
-    for which in ("backtest", "bend"):
-        assert beyond(**signs | {which: -signs[which]}) == beyond(**signs)
+def test_only_the_size_of_the_backtest_counts(signs):
+    assert beyond(**signs | {"backtest": -signs["backtest"]}) == beyond(**signs)
 
 
 @given(signs=doubts)
@@ -42,15 +40,15 @@ def test_no_reach_is_no_doubt(signs):
 
 @given(reach=st.floats(0.1, 10))
 def test_three_lucky_points_do_not_promise_an_error_of_nothing(reach):
-    lucky = beyond(reach=reach, disagreement=0.0, backtest=0.0, bend=0.0)
-    assert 0.01 < lucky < 0.2 * np.sqrt(reach)
+    lucky = beyond(reach=reach, disagreement=0.0, backtest=0.0)
+    assert 0.02 < lucky < 0.2
 
 
 def test_a_doubling_that_is_well_understood_is_known_within_tens_of_percent():
     doubling = np.log(2)
-    assert 0.05 < beyond(reach=doubling, disagreement=0.02, backtest=0.02, bend=0.05) < 0.25
-    assert 0.2 < beyond(reach=doubling, disagreement=0.1, backtest=0.1, bend=0.2) < 0.6
-    assert 0.5 < beyond(reach=doubling, disagreement=0.5, backtest=0.5, bend=0.5) < 2.0
+    assert 0.1 < beyond(reach=doubling, disagreement=0.02, backtest=0.02) < 0.25
+    assert 0.2 < beyond(reach=doubling, disagreement=0.1, backtest=0.1) < 0.6
+    assert 0.5 < beyond(reach=doubling, disagreement=0.5, backtest=0.5) < 2.0
 
 
 @given(signs=doubts)
@@ -58,12 +56,6 @@ def test_what_could_not_be_tested_stands_in_as_a_fixed_error(signs):
     untested = beyond(**signs | {"backtest": np.nan})
     assert untested == beyond(**signs | {"backtest": doubt.UNTESTED})
     assert np.isfinite(untested)
-
-
-@given(more=more)
-def test_a_bend_beyond_the_widest_is_an_outlier(more):
-    assert beyond(bend=doubt.WIDEST_BEND + more) == beyond(bend=doubt.WIDEST_BEND)
-    assert beyond(bend=0.9 * doubt.WIDEST_BEND) < beyond(bend=doubt.WIDEST_BEND)
 
 
 def test_the_leading_factor_scales_the_width_and_nothing_else(monkeypatch):
@@ -77,6 +69,42 @@ def test_arrays_are_answered_as_their_elements_are(rows):
     columns = {name: np.array([row[name] for row in rows]) for name in SIGNS_OF_DOUBT}
     one_by_one = [beyond(**row) for row in rows]
     np.testing.assert_allclose(doubt.beyond(**columns), one_by_one, rtol=1e-12)
+
+
+# Overheads that the noise hides.
+
+
+def hidden(reach=0.7, change=-0.7, noise=0.05):
+    arrays = {"reach": reach, "change": change, "noise": noise}
+    return float(doubt.hidden(**{name: np.array(x) for name, x in arrays.items()}))
+
+
+@given(
+    reach=st.floats(0.01, 10),
+    change=st.floats(-20, 10),
+    noise=st.floats(0, 1),
+    more=st.floats(0.01, 5),
+)
+def test_more_hides_further_out_in_noisier_runs_and_where_time_has_fallen(
+    reach, change, noise, more
+):
+    here = hidden(reach, change, noise)
+    assert here > 0
+    for other in ((reach + more, change, noise), (reach, change - more, noise)):
+        assert hidden(*other) > here
+    assert hidden(reach, change, noise + more) >= here
+
+
+def test_at_the_last_count_nothing_is_hidden_and_the_least_noise_hides_something_beyond():
+    assert hidden(reach=0.0) == 0
+    least = hidden(noise=doubt.LEAST_HIDING)
+    assert hidden(noise=0.0) == least < hidden(noise=2 * doubt.LEAST_HIDING)
+
+
+def test_an_overhead_that_grows_is_a_multiple_of_a_time_that_falls():
+    far = np.log(32)
+    grown = 0.05 * doubt.HIDDEN * (32**doubt.GROWTH - 1) * 32
+    assert np.expm1(hidden(reach=far, change=-far)) == pytest.approx(grown)
 
 
 # Between two measured counts.
@@ -158,30 +186,3 @@ def test_noise_is_added_in_quadrature(width, sd):
 def test_nine_in_ten_of_a_normal_distribution_lie_within_its_factor():
     drawn = np.random.default_rng(1).normal(size=200_000)
     assert np.mean(np.abs(drawn) < doubt.NORMAL_90) == pytest.approx(0.9, abs=0.003)
-
-
-@given(reach=logs, step=st.floats(0.01, 5), noise=st.floats(0.001, 1))
-def test_noise_counts_the_more_the_nearer_the_counts_lie_together(reach, step, noise):
-    far, near = (
-        float(doubt.noise_carried(reach=reach, step=np.array(x))) for x in (step, step / 2)
-    )
-    assert 1 <= far <= near
-    assert doubt.noise_carried(reach=0.0, step=np.array(step)) == 1
-    width = doubt.with_noise(np.array([[0.0]]), np.array([noise]), far)
-    assert width[0, 0] == pytest.approx(doubt.NORMAL_90 * noise * far)
-
-
-@pytest.mark.parametrize(
-    ("counts", "step"),
-    [
-        ([1, 2, 4], 2),
-        ([1, 2, 4, 3.9], 2),  # a count close to the last changes nothing
-        ([27, 64, 125, 216], 216 / 64),
-        ([4, 5, 6], 2),  # a doubling at least
-        ([2, 5], 2.5),
-        ([8], 2),
-    ],
-)
-def test_a_step_leads_to_the_nearest_count_a_doubling_before(counts, step):
-    behind = np.log(max(counts) / np.array(counts, dtype=float))
-    assert np.exp(doubt.step_before(behind)) == pytest.approx(step)

@@ -144,8 +144,8 @@ def test_the_law_and_its_sources_are_named():
     assert told.law.startswith(
         f"weighted median of {len(MEMBERS)} forecasts by {len(LAWS)} laws ("
     )
-    assert all(law.formula in told.law for law, *_ in LAWS.values())
-    assert told.sources == tuple(f"{name}: {law.source}" for name, (law, *_) in LAWS.items())
+    assert all(law.formula in told.law for law in LAWS.values())
+    assert told.sources == tuple(f"{name}: {law.source}" for name, law in LAWS.items())
     assert told.interval == 0.9
     assert told.inputs is None
 

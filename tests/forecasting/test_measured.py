@@ -110,24 +110,19 @@ def test_doubt_is_largest_midway_between_two_counts():
 
 
 def plain_beyond(p, time, target):
-    """Log time and half-width beyond the last of counts ordered towards the target."""
+    """Log time and the ends of its interval beyond the last of counts, ordered that way."""
     valid = np.ones((1, len(p)), dtype=bool)
     said = extrapolate(p[None], time[None], valid, np.array([[target, p[-1]]]))
     x, y = np.log(p), np.log(time)
     reach = abs(np.log(target) - x[-1])
     share = max(1 - reach / JOINED_FROM, 0)
     log_time = said.log_time[0, 0] + share * (y[-1] - said.log_time[0, 1])
-    last_slope = (y[-1] - y[-2]) / abs(x[-1] - x[-2])
     width = doubt.beyond(
-        reach=reach,
-        disagreement=said.disagreement[0, 0],
-        backtest=said.backtest[0],
-        bend=(log_time - y[-1]) / reach - last_slope,
+        reach=reach, disagreement=said.disagreement[0, 0], backtest=said.backtest[0]
     )
-    behind = sorted(abs(x[-1] - x))
-    step = next((b for b in behind if b > 0.6931), max(behind[-1], np.log(2)))
-    steps = reach / step
-    return log_time, float(np.hypot(width, noise_alone() * np.sqrt(1 + steps + steps**2)))
+    more = doubt.hidden(reach=reach, change=log_time - y[-1], noise=NOISE)
+    down = float(np.hypot(width, noise_alone()))
+    return log_time, (log_time - down, log_time + down + float(more))
 
 
 @given(table=plausible())
@@ -142,10 +137,10 @@ def test_just_beyond_the_last_count_a_forecast_joins_what_was_measured_there(tab
 def test_beyond_the_largest_count_the_doubt_is_that_of_the_extrapolation(table, reach):
     p, time = table
     target = reach * p[-1]
-    log_time, width = plain_beyond(p, time, target)
+    log_time, ends = plain_beyond(p, time, target)
     said = curve(p, time, [p[0], target])
     assert said.log_time[0, 1] == pytest.approx(log_time, abs=1e-9)
-    assert said.half_width[0, 1] == pytest.approx(width, rel=1e-6)
+    assert [x[0, 1] for x in said.ends] == pytest.approx(ends, abs=1e-6)
     assert said.reach[0, 1] == pytest.approx(reach)
 
 
@@ -154,10 +149,10 @@ def test_beyond_the_largest_count_the_doubt_is_that_of_the_extrapolation(table, 
 def test_below_the_smallest_count_it_is_the_same_with_the_counts_turned_round(table, reach):
     p, time = table
     target = p[0] / reach
-    log_time, width = plain_beyond(p[::-1], time[::-1], target)
+    log_time, ends = plain_beyond(p[::-1], time[::-1], target)
     said = curve(p, time, [target, p[-1]])
     assert said.log_time[0, 0] == pytest.approx(log_time, abs=1e-9)
-    assert said.half_width[0, 0] == pytest.approx(width, rel=1e-6)
+    assert [x[0, 0] for x in said.ends] == pytest.approx(ends, abs=1e-6)
     assert said.reach[0, 0] == pytest.approx(reach)
 
 
@@ -175,7 +170,7 @@ def test_the_parts_of_a_curve_do_not_disturb_each_other():
     together = curve(p, time, targets)
     for j, target in enumerate(targets):
         alone = curve(p, time, [target])
-        for name in ("log_time", "half_width", "reach"):
+        for name in ("log_time", "half_width", "reach", "skew"):
             expected = pytest.approx(getattr(alone, name)[0, 0], rel=1e-12)
             assert getattr(together, name)[0, j] == expected
 

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from parcast.forecasting.curve import Estimate
-from parcast.forecasting.ensemble import LAWS, MEMBERS
+from parcast.forecasting.ensemble import LAWS, MEMBERS, READINGS
 from parcast.forecasting.forecast import forecast
 from parcast.forecasting.measured import MeasuredCurve
-from parcast.forecasting.notes import DEPENDS, NOISY, TOO_WIDE, WIDE, notes_of
+from parcast.forecasting.notes import DEPENDS, NOISY, WIDE, notes_of
 from parcast.show.warning import Rank, by_rank
 from parcast.timings.measurements import Measurements
 from parcast.units import format_quantity
@@ -38,7 +38,7 @@ def note(
     log_time = slope * np.log(targets / max(asked))
     if weights is None:
         weights = {"amdahl": 0.5, "linear": 0.3, "power": 0.2}
-    share = [weights.get(name, 0) / len(LAWS[name][2]) for name, _ in MEMBERS]
+    share = [weights.get(name, 0) / len(READINGS) for name, _ in MEMBERS]
     curve = MeasuredCurve(
         log_time=log_time[None],
         half_width=np.broadcast_to(half_width, (1, len(targets))),
@@ -46,6 +46,7 @@ def note(
         weights=np.array([share]),
         backtest=np.array([backtest]),
         without_last=np.full((1, len(targets)), without_last),
+        skew=np.zeros((1, len(targets))),
     )
     series = replace(series, spread=np.full(series.p.shape, noise))
     table = np.ones((6, 1, len(targets)))
@@ -134,7 +135,7 @@ def test_what_limits_real_forecasts(time, asked, says):
 
 def test_asked_for_one_processor_alone_the_slope_is_that_above_it():
     found = forecast({"p": [2, 4, 8], "time": [8.0, 4, 2]}, 1).notes[0].limited_by
-    assert found == WORK.format("48%").replace("p = 16", "p = 1")
+    assert found == WORK.format("50%").replace("p = 16", "p = 1")
 
 
 # What it rests on.
@@ -174,7 +175,7 @@ def test_two_counts_leave_nothing_to_test_it_with():
 
 
 def test_it_holds_the_weights_of_the_laws_with_all_their_readings():
-    weights = {"power": 0.4, "usl": 0.3, "amdahl": 0.25, "gustafson": 0.05}
+    weights = {"power": 0.4, "linear": 0.3, "amdahl": 0.25, "gustafson": 0.05}
     found = note(weights=weights).laws
     assert [name for name, _ in found[:4]] == list(weights)
     assert dict(found) == pytest.approx(dict.fromkeys(LAWS, 0) | weights)
@@ -198,21 +199,13 @@ def test_a_forecast_without_reason_to_doubt_has_no_warnings():
 REMEDY = ": measure at a larger p, or add runs on other machines."
 
 
-@pytest.mark.parametrize(
-    ("factor", "says", "rank"),
-    [
-        (WIDE * 1.01, "2.", Rank.MINOR),
-        (TOO_WIDE * 0.99, "4.", Rank.MINOR),
-        (TOO_WIDE * 1.01, "4" + REMEDY, Rank.SERIOUS),
-        (900, "900" + REMEDY, Rank.SERIOUS),
-    ],
-)
-def test_a_wide_interval_is_warned_of_where_it_is_widest(factor, says, rank):
+@pytest.mark.parametrize(("factor", "says"), [(WIDE * 1.01, "4.5"), (900, "900")])
+def test_a_wide_interval_is_warned_of_where_it_is_widest(factor, says):
     narrow, wide = np.log([WIDE * 0.99, factor]) / 2
     assert note(half_width=narrow).warnings == ()
     (found,) = note(asked=(32, 16), half_width=[narrow, wide, 9.0]).warnings[:1]
-    assert found == f"The 90 % interval at p = 16 spans a factor of {says}"
-    assert (found.rank, found.size) == (rank, pytest.approx(factor))
+    assert found == f"The 90 % interval at p = 16 spans a factor of {says}{REMEDY}"
+    assert (found.rank, found.size) == (Rank.SERIOUS, pytest.approx(factor))
 
 
 @pytest.mark.parametrize("side", [1, -1])
@@ -227,9 +220,9 @@ def test_a_forecast_that_depends_on_the_last_count_says_so(side):
     )
 
 
-@pytest.mark.parametrize(("half_width", "rank"), [(0.29, Rank.SERIOUS), (0.31, Rank.MINOR)])
+@pytest.mark.parametrize(("half_width", "rank"), [(0.49, Rank.SERIOUS), (0.51, Rank.MINOR)])
 def test_what_the_last_count_changes_is_minor_inside_the_interval(half_width, rank):
-    (found,) = note(without_last=0.3, half_width=half_width).warnings
+    (found,) = note(without_last=0.5, half_width=half_width).warnings
     assert found.rank == rank
 
 
@@ -257,17 +250,15 @@ def test_counts_beyond_twice_the_largest_measured_are_warned_of():
     found = note(asked=(512, 9)).warnings
     assert found == (
         "p = 512 is an extrapolation to 64x the largest measured p (8). "
-        "Intervals that far out have not been compared with measured times.",
+        "That far out, 50 to 80 % of such intervals contained the measured time.",
     )
 
 
 @pytest.mark.parametrize(
     ("asked", "ends", "rank"),
     [
-        (36, "p (8).", Rank.MINOR),
-        (37, "80 % of such intervals contained the measured time.", Rank.SERIOUS),
-        (160, "80 % of such intervals contained the measured time.", Rank.SERIOUS),
-        (161, "have not been compared with measured times.", Rank.SERIOUS),
+        (256, "p (8).", Rank.MINOR),
+        (257, "50 to 80 % of such intervals contained the measured time.", Rank.SERIOUS),
     ],
 )
 def test_it_says_how_often_intervals_that_far_out_contained_the_time(asked, ends, rank):
@@ -294,7 +285,7 @@ def test_every_warning_is_of_a_kind_of_its_own():
     found = note(
         p=[4, 8, 8],
         time=[8, 5, 5],
-        asked=(1, 64),
+        asked=(1, 512),
         half_width=1.0,
         backtest=np.nan,
         without_last=1.2,

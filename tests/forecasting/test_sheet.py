@@ -61,7 +61,7 @@ def test_facts_on_several_series_are_brought_together(profile):
         "scaling": "strong: time falls from 86.1 s at p = 8 to 9.59 s at p = 128 (main)",
         "based on": (
             "5 runs of each series at p = 8 to 128; tested by leaving out the largest p: "
-            "1% to 11% off, median 8%"
+            "less than 1% to 12% off, median 4%"
         ),
     }
 

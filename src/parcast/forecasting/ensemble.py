@@ -1,17 +1,15 @@
 """A forecast from a few timings: the weighted median of simple laws, each trusted as it forecast.
 
 No simple law is right for every program, and how well a law fits the runs says little about how
-well it forecasts. So every law forecasts, in one or two *readings* of the same measurements:
+well it forecasts. So every law forecasts, in two *readings* of the same measurements:
 
-all points        the law fitted to every measured count;
-through the last  the same curve, scaled so that it passes through the last measured count;
-last two          the law fitted to the last two counts alone.
+all points   the law fitted to every measured count;
+last two     the law fitted to the last two counts alone.
 
 Each of these members is then asked for the last measured count from the counts before it (forward
 chaining). A member that was wrong by ``e`` (in the logarithm of time) gets the weight
-``1 / (e + 0.05)``; the forecast is the weighted median of the members' logarithms of time, and the
-change from the last measured time is damped by 5 %. With two counts nothing can be held back and
-all members weigh the same. The linear law and the USL are nearly one law, so they share one vote.
+``1 / (e + 0.1)``; the forecast is the weighted median of the members' logarithms of time. With two
+counts nothing can be held back and all members weigh the same.
 
 This is parcast's own method [D]. The study that chose it, with what else was tried, is in
 ``docs/explanation/forecasting.md``.
@@ -24,11 +22,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from parcast.aliases import Array
-from parcast.laws.curves import AMDAHL, GUSTAFSON, LINEAR, LOGARITHMIC, POWER, QUADRATIC, USL
+from parcast.laws.curves import AMDAHL, GUSTAFSON, LINEAR, LOGARITHMIC, POWER, QUADRATIC
 
-TRUST = 0.05  # log error at which a member's weight is half of a faultless one's [D]
-ALL, THROUGH, LAST_TWO = "all points", "through the last", "last two"
-DAMPING = 0.95  # of the change from the last measured time: trends are exaggerated on average [D]
+TRUST = 0.1  # log error at which a member's weight is half of a faultless one's [D]
+READINGS = ALL, LAST_TWO = "all points", "last two"
 STEEPEST = 2.0  # no member falls below 1/e of the least time over this power of the ratio [D]
 
 
@@ -59,20 +56,10 @@ class Curve(Protocol):
         ...
 
 
-LAWS: dict[str, tuple[Curve, float, tuple[str, ...]]] = {  # law, vote and readings, by name
-    law.name: (law, vote, readings)
-    for law, vote, readings in (
-        (GUSTAFSON, 1.0, (ALL, THROUGH)),
-        (AMDAHL, 1.0, (ALL, THROUGH)),
-        (LOGARITHMIC, 1.0, (ALL, THROUGH)),
-        (LINEAR, 0.5, (ALL, THROUGH)),
-        (USL, 0.5, (ALL, THROUGH)),
-        (QUADRATIC, 1.0, (ALL, THROUGH)),
-        (POWER, 1.0, (ALL, THROUGH, LAST_TWO)),
-    )
+LAWS: dict[str, Curve] = {
+    law.name: law for law in (GUSTAFSON, AMDAHL, LOGARITHMIC, LINEAR, QUADRATIC, POWER)
 }
-MEMBERS = tuple((name, reading) for name in LAWS for reading in LAWS[name][2])
-VOTES = np.array([LAWS[name][1] for name, _ in MEMBERS])
+MEMBERS = tuple((name, reading) for name in LAWS for reading in READINGS)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -103,7 +90,7 @@ def extrapolate(p: Array, time: Array, valid: NDArray[np.bool_], targets: Array)
     backtest, without_last = _without_the_last(p, time, weight, targets)
     disagreement = np.einsum("spm,sm->sp", np.abs(members - median[..., None]), trust)
     return Extrapolation(
-        log_time=_damped(median, time, weight),
+        log_time=median,
         members=members,
         weights=trust,
         disagreement=disagreement,
@@ -131,20 +118,15 @@ def weighted_median(values: Array, weights: Array) -> Array:
 
 def _members(p: Array, time: Array, weight: Array, targets: Array) -> Array:
     """Logarithm of the time each member forecasts, shape (series, points, members)."""
-    last = np.concatenate([targets, _last(p, weight)[:, None]], axis=1)
-    log_last_time = np.log(_last(time, weight))[:, None]
-    reach = np.abs(np.log(last / last[:, -1:]))
+    reach = np.abs(np.log(targets / _last(p, weight)[:, None]))
     least = np.where(weight > 0, time, np.inf).min(axis=1, keepdims=True)
     lowest = least * np.exp(-1.0 - STEEPEST * reach)
-    columns = []
-    for law, _, readings in LAWS.values():
-        fitted = np.log(np.maximum(law.time(last, law.fit(p, time, weight)), lowest))
-        values = {ALL: fitted[:, :-1], THROUGH: fitted[:, :-1] - fitted[:, -1:] + log_last_time}
-        if LAST_TWO in readings:
-            two = weight * (np.cumsum(weight[:, ::-1], axis=1)[:, ::-1] <= 2)
-            local = np.maximum(law.time(last, law.fit(p, time, two)), lowest)
-            values[LAST_TWO] = np.log(local[:, :-1])
-        columns += [values[reading] for reading in readings]
+    of_last_two = weight * (np.cumsum(weight[:, ::-1], axis=1)[:, ::-1] <= 2)
+    columns = [
+        np.log(np.maximum(law.time(targets, law.fit(p, time, own)), lowest))
+        for law in LAWS.values()
+        for own in (weight, of_last_two)
+    ]
     return np.stack(columns, axis=-1)
 
 
@@ -159,7 +141,7 @@ def _trust(p: Array, time: Array, weight: Array) -> Array:
     earlier, testable = _without_last(weight)
     forecast = _members(p, time, earlier, _last(p, weight)[:, None])[:, 0, :]
     error = np.abs(forecast - np.log(_last(time, weight))[:, None])
-    trust = VOTES * np.where(testable[:, None], 1.0 / (error + TRUST), 1.0)
+    trust = np.where(testable[:, None], 1.0 / (error + TRUST), 1.0)
     return np.asarray(trust / trust.sum(axis=1, keepdims=True))
 
 
@@ -168,14 +150,8 @@ def _without_the_last(p: Array, time: Array, weight: Array, targets: Array) -> t
     earlier, testable = _without_last(weight)
     at = np.concatenate([_last(p, weight)[:, None], targets], axis=1)
     median = weighted_median(_members(p, time, earlier, at), _trust(p, time, earlier))
-    forecast = np.where(testable[:, None], _damped(median, time, earlier), np.nan)
+    forecast = np.where(testable[:, None], median, np.nan)
     return np.log(_last(time, weight)) - forecast[:, 0], forecast[:, 1:]
-
-
-def _damped(log_time: Array, time: Array, weight: Array) -> Array:
-    """Move forecasts, shape (series, points), a little back towards the last measured time."""
-    last = np.log(_last(time, weight))[:, None]
-    return np.asarray(last + DAMPING * (log_time - last))
 
 
 def _without_last(weight: Array) -> tuple[Array, NDArray[np.bool_]]:

@@ -83,14 +83,14 @@ class SeriesEvidence:
     @property
     def law(self) -> str:
         """Name the method."""
-        formulas = ", ".join(law.formula for law, *_ in LAWS.values())
+        formulas = ", ".join(law.formula for law in LAWS.values())
         median = f"weighted median of {len(MEMBERS)} forecasts by {len(LAWS)} laws ({formulas})"
         return median + (words.LAW if self.curve.elsewhere else "")
 
     @property
     def sources(self) -> tuple[str, ...]:
         """Sources of the laws."""
-        return tuple(f"{name}: {law.source}" for name, (law, *_) in LAWS.items())
+        return tuple(f"{name}: {law.source}" for name, law in LAWS.items())
 
     def parts(self) -> Iterator["SeriesEvidence"]:
         """Cut it into parts that are answered one after the other, by themselves."""

@@ -6,27 +6,26 @@ the first doubling; below the smallest likewise, with the counts in the opposite
 is computed for many series at once.
 
 The half-widths of the 90 % intervals of log time come from how wrong such forecasts *were* on
-measured and simulated series of real programs, never from the residuals of one fit. Beyond the
-measured counts the error grows with the reach and with three measures, none of which is
-enough alone:
+measured series of real programs, never from the residuals of one fit. Beyond the measured counts:
 
-    half-width = 2.78 * reach^0.6 * (disagreement * backtest)^0.45 * bend^0.2
+    half-width = 3 * reach/(reach + 0.3) * (disagreement * backtest)^0.42
 
 reach         logarithm of the ratio between the count asked for and the last measured one;
 disagreement  mean distance of the laws from their median there, plus 0.02;
-backtest      error of the same method at the last count from the earlier ones, plus 0.03;
-bend          how far the forecast's slope leaves the slope of the last two counts, plus 0.05.
+backtest      error of the same method at the last count from the earlier ones, plus 0.03.
+
+Runs that still look ideal make all laws agree, whatever comes later. So the upper end is further
+away by what an overhead may grow to that the noise hides at the last count: 1.2 times the noise of
+its time, growing as p^1.25 does,
+
+    log(1 + 1.2 * noise * (exp(1.25 * reach) - 1) * last time / forecast time)
 
 Between two measured counts the time is interpolated in log-log, and the doubt is
 
     half-width = 0.6 * sqrt(distance * (bend + 0.05))
 
 with the distance to the nearer count and the bend of the curve around them. The noise of the runs
-themselves is added in quadrature to either. Beyond the measured counts it counts
-``sqrt(1 + s + s^2)`` times, where ``s = reach / step`` and the step leads from the last measured
-count to the nearest one that is at least a doubling before it. (A straight line through two points
-that are each a little off is off ``sqrt(1 + 2 s + 2 s^2)`` times as much; the laws follow more
-points than two.)
+themselves is added in quadrature to either.
 
 All constants are this project's own [D]; the study behind them, with the coverage reached, is in
 ``docs/explanation/forecasting.md``.
@@ -40,15 +39,15 @@ from numpy.typing import NDArray
 from parcast.aliases import Array
 from parcast.forecasting.ensemble import extrapolate
 
-BEYOND = 2.78
+BEYOND, HALF_REACH, OF_ERRORS = 3.0, 0.3, 0.42
+HIDDEN, GROWTH = 1.2, 1.25  # of an overhead
+LEAST_HIDING = 0.02  # noise that hides an overhead, at least
 BETWEEN = 0.6
 UNTESTED = 0.25  # the backtest's stand-in where two counts leave nothing to hold back
 UNKNOWN_BEND = 0.5  # between two counts with none around them
 WIDEST_BEND = 2.0  # a larger one is an outlier, not a trend
 UNKNOWN_NOISE = 0.05  # of runs that were not repeated
 QUIETEST = 0.005  # no series is trusted to repeat better than this
-DOUBLING = float(np.log(2.0))  # counts nearer to each other carry noise as if so far apart [D]
-NEARLY_DOUBLING = DOUBLING * (1 - 1e-9)
 NORMAL_90 = 1.645  # half-width of a normal 90 % interval in standard deviations
 
 
@@ -64,15 +63,23 @@ def pooled_noise(spread: Array, repeated: NDArray[np.bool_]) -> Array:
     return np.where(count > 0, np.maximum(pooled, QUIETEST), UNKNOWN_NOISE)
 
 
-def beyond(*, reach: Array, disagreement: Array, backtest: Array, bend: Array) -> Array:
+def beyond(*, reach: Array, disagreement: Array, backtest: Array) -> Array:
     """Half-width of the 90 % interval of log time beyond the measured counts, without noise.
 
-    All arguments are logarithms or log-log slopes; `backtest` is NaN where nothing was held back.
+    All arguments are logarithms; `backtest` is NaN where nothing was held back.
     """
     tested = np.where(np.isnan(backtest), UNTESTED, np.abs(backtest))
-    bent = np.minimum(np.abs(bend), WIDEST_BEND)
-    doubt = ((disagreement + 0.02) * (tested + 0.03)) ** 0.45 * (bent + 0.05) ** 0.2
-    return np.asarray(BEYOND * reach**0.6 * doubt)
+    errors = (disagreement + 0.02) * (tested + 0.03)
+    return np.asarray(BEYOND * reach / (reach + HALF_REACH) * errors**OF_ERRORS)
+
+
+def hidden(*, reach: Array, change: Array, noise: Array) -> Array:
+    """How much longer log time may be by an overhead that the noise hides at the last count.
+
+    `change` is that of log time from there.
+    """
+    share = HIDDEN * np.maximum(noise, LEAST_HIDING)
+    return np.asarray(np.log1p(share * np.expm1(GROWTH * reach) * np.exp(-change)))
 
 
 def between(*, distance: Array, bend: Array) -> Array:
@@ -81,25 +88,9 @@ def between(*, distance: Array, bend: Array) -> Array:
     return np.asarray(BETWEEN * np.sqrt(distance * (bent + 0.05)))
 
 
-def step_before(behind: Array) -> Array:
-    """Distance from the last count to the nearest one at least a doubling before it, (..., 1).
-
-    `behind`, (..., counts), is the logarithm of the last count over each; 0 as padding.
-    """
-    far = np.where(behind >= NEARLY_DOUBLING, behind, np.inf).min(axis=-1, keepdims=True)
-    first = np.maximum(behind.max(axis=-1, keepdims=True), DOUBLING)
-    return np.asarray(np.where(np.isfinite(far), far, first))
-
-
-def noise_carried(*, reach: Array, step: Array) -> Array:
-    """How often the noise of one run counts at a `reach` (log) beyond the measured counts [1]."""
-    steps = reach / step
-    return np.asarray(np.sqrt(1 + steps + steps**2))
-
-
-def with_noise(half_width: Array, noise: Array, times: Array | float = 1.0) -> Array:
-    """Half-width with the noise of the runs, shape (series,), `times` as much, in quadrature."""
-    return np.asarray(np.hypot(half_width, NORMAL_90 * noise[:, None] * times))
+def with_noise(half_width: Array, noise: Array) -> Array:
+    """Half-width with the noise of the runs, shape (series,), in quadrature."""
+    return np.asarray(np.hypot(half_width, NORMAL_90 * noise[:, None]))
 
 
 JOINED_FROM = float(
@@ -118,7 +109,7 @@ class MeasuredCurve:
     weights: Array  # (series, members): of the members of the forecast beyond the largest count
     backtest: Array  # (series,): log error at the largest count from the others; NaN if untested
     without_last: Array  # (series, points): log time without the largest count, NaN likewise
-    skew: Array | float = 0.0  # (series, points): of the half-width, more up and less down
+    skew: Array  # (series, points): of the half-width, more up and less down
 
     @property
     def ends(self) -> tuple[Array, Array]:
@@ -140,16 +131,19 @@ def curve_from(
     points = np.broadcast_to(targets, (len(p), targets.shape[-1]))
     log_time, half_width = _between(p, time, count, points)
     half_width = with_noise(half_width, noise)
+    skew = np.zeros_like(half_width)
 
     above = points > last[:, None]
     up = _towards(p, time, count, noise, np.maximum(points, last[:, None]), ascending=True)
     log_time = np.where(above, up.log_time, log_time)
     half_width = np.where(above, up.half_width, half_width)
+    skew = np.where(above, up.skew, skew)
     below = points < first[:, None]
     if below.any():
         down = _towards(p, time, count, noise, np.minimum(points, first[:, None]), ascending=False)
         log_time = np.where(below, down.log_time, log_time)
         half_width = np.where(below, down.half_width, half_width)
+        skew = np.where(below, down.skew, skew)
 
     return MeasuredCurve(
         log_time=log_time,
@@ -158,6 +152,7 @@ def curve_from(
         weights=up.weights,
         backtest=up.backtest,
         without_last=up.without_last,
+        skew=skew,
     )
 
 
@@ -182,23 +177,21 @@ def _towards(
     reach = np.abs(np.log(targets) - x[:, -1:])
     missed = y[:, -1:] - extrapolated.log_time[:, -1:]
     joined = extrapolated.log_time[:, :-1] + missed * np.clip(1 - reach / JOINED_FROM, 0.0, 1.0)
-    slope = (y[:, -1:] - y[:, -2:-1]) / np.abs(x[:, -1:] - x[:, -2:-1])
-    step = step_before(np.where(valid, np.abs(x[:, -1:] - x), 0.0))
-    change = joined - y[:, -1:]
-    forecast_slope = np.divide(change, reach, out=np.zeros_like(reach), where=reach > 0)
     half_width = beyond(
         reach=reach,
         disagreement=extrapolated.disagreement[:, :-1],
         backtest=extrapolated.backtest[:, None],
-        bend=forecast_slope - slope,
     )
+    more = hidden(reach=reach, change=joined - y[:, -1:], noise=noise[:, None]) / 2
+    half_width = with_noise(half_width, noise) + more
     return MeasuredCurve(
         log_time=joined,
-        half_width=with_noise(half_width, noise, noise_carried(reach=reach, step=step)),
+        half_width=half_width,
         reach=np.exp(reach),
         weights=extrapolated.weights,
         backtest=extrapolated.backtest,
         without_last=extrapolated.without_last[:, :-1],
+        skew=np.divide(more, half_width, out=np.zeros_like(more), where=half_width > 0),
     )
 
 

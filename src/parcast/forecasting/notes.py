@@ -17,12 +17,10 @@ from parcast.timings.series import Series
 from parcast.units import format_quantity, percent
 from parcast.words import whole
 
-WIDE = 2.0  # upper / lower of an interval that is remarked; half of all are at most 2.3 wide
-TOO_WIDE = 4.0  # the same where too little is known to plan with [D]
-DEPENDS = 1.25  # factor by which leaving out one count may change a forecast unremarked
+WIDE = 4.5  # upper / lower of an interval that is remarked: of a third of public forecasts [D]
+DEPENDS = 1.5  # factor by which leaving out one count may change a forecast, likewise [D]
 REMARKED = 2.0  # times the largest measured count from which an extrapolation is remarked
-FAR = 4.5  # the same where fewer intervals hold, docs/explanation/forecasting.md
-CHECKED = 20.0  # the same where none were compared with measured times
+FAR = 32.0  # the same where fewer intervals hold, docs/explanation/forecasting.md
 NOISY = 0.10  # relative spread of repetitions worth a warning
 
 
@@ -183,31 +181,29 @@ def warning_of_width(p: float, width: float, *, helped: bool = False) -> Iterato
     """Warn of an interval with so large a factor between its ends at a count."""
     if width <= WIDE:
         return
-    remedy = ""
-    if width > TOO_WIDE:
-        remedy = ": measure at a larger p"
-        remedy += "" if helped else ", or add runs on other machines"
+    other = "" if helped else ", or add runs on other machines"
     yield RankedWarning(
-        f"The 90 % interval at p = {p} spans a factor of {format_quantity(width, 'count', 2)}"
-        f"{remedy}.",
+        f"The 90 % interval at p = {p} spans a factor of {format_quantity(width, 'count', 2)}: "
+        f"measure at a larger p{other}.",
         kind="wide interval",
-        rank=Rank.SERIOUS if remedy else Rank.MINOR,
+        rank=Rank.SERIOUS,
         size=width,
     )
 
 
 def _warning_of_reach(p: float, last: float, reach: float, *, helped: bool) -> str:
     """Warn of a count that lies far beyond the largest measured one."""
-    checked = ""
-    if not helped and reach > CHECKED:
-        checked = " Intervals that far out have not been compared with measured times."
-    elif not helped and reach > FAR:
-        checked = " That far out, 80 % of such intervals contained the measured time."
+    is_far = reach > FAR and not helped
+    checked = (
+        " That far out, 50 to 80 % of such intervals contained the measured time."
+        if is_far
+        else ""
+    )
     return RankedWarning(
         f"p = {p} is an extrapolation to {format_quantity(reach, 'count')}x the largest measured "
         f"p ({last}).{checked}",
         kind="extrapolation",
-        rank=Rank.SERIOUS if reach > FAR and not helped else Rank.MINOR,
+        rank=Rank.SERIOUS if is_far else Rank.MINOR,
         size=reach,
     )
 

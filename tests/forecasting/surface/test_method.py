@@ -5,10 +5,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from parcast.forecasting.measured import NORMAL_90, curve_from
+from parcast.forecasting.measured import curve_from
 from parcast.forecasting.next_runs.method import plan_of
 from parcast.forecasting.surface.kriging import krige, vary_together
-from parcast.forecasting.surface.method import MEMBERS, forecast_surface, noise_carried
+from parcast.forecasting.surface.method import MEMBERS, forecast_surface
 from parcast.forecasting.surface.terms import coordinates_of
 
 P, N, THETA = 2.0 ** np.arange(8), np.array([100.0, 150, 220, 330]), np.array([0.1, 0.2, 0.4])
@@ -240,18 +240,3 @@ def test_noise_is_carried_along_p_alone_as_in_a_series():
     said = forecast_surface(p, time, asked, 0.05)
     curve = curve_from(P[None], time[None], np.array([len(P)]), np.array([0.05]), asked[:, 0])
     np.testing.assert_allclose(said.doubts.half_width(), curve.half_width[0])
-
-
-def test_a_count_told_twice_carries_noise_as_one():
-    twice = noise_carried(np.log([[1.0, 4.0, 4.0]]), np.log([[16.0]]))
-    np.testing.assert_allclose(twice[0], noise_carried(np.log([1.0, 4.0]), np.log([16.0])))
-
-
-def test_a_planned_run_carries_noise_as_one_that_was_made():
-    p, time = P[:, None], stencil(np.column_stack([P, np.full((len(P), 2), [200.0, 0.1])]))
-    asked = np.array([[1024.0], [3.0]])
-    plan = plan_of(forecast_surface(p, time, asked, 0.05), p, asked)
-    for run in (2 * P[-1], P[-1], 0.9 * P[-1], 1.5):
-        levels = np.log(np.unique(np.append(P, run)))
-        alone = NORMAL_90 * 0.05 * noise_carried(levels, np.log(asked[:, 0]))
-        np.testing.assert_allclose(plan.after(np.log([[run]])).noise[0], alone)

@@ -191,6 +191,7 @@ def donated_curve(
     least = measured.NORMAL_90 * here.noise[:, None]  # both rest on the last run
     half = np.maximum(half, least)
     skew = np.where(tells, share * moved.skew * (scatter / theirs) ** 2, 0.0)
+    skew = skew + (1 - share) * own.skew
     room = 1 - least / half
     return DonatedCurve(
         curve=replace(

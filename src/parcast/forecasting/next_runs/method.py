@@ -7,7 +7,7 @@ Beyond the measured counts the half-width falls with the reach that is left,
 and by 0.65 more where a third count lets the forecast be tested for the first time; between two
 counts with the square root of the distance to the nearer one, as `parcast.forecasting.measured`
 has it. The other axes go by the same power. The deviation of the kriging follows exactly, as it
-depends on where runs are made and not on what they take, and so does the noise of the runs. The
+depends on where runs are made and not on what they take; the noise of the runs stays. The
 power and the factor are what runs of real programs did [D]: see
 ``docs/explanation/several-parameters.md``, also for how often a run does not narrow anything,
 because it contradicts the others.
@@ -19,7 +19,7 @@ import numpy as np
 
 from parcast.aliases import Array
 from parcast.forecasting.surface.kriging import Surface
-from parcast.forecasting.surface.method import Doubts, SurfaceForecast, noise_carried
+from parcast.forecasting.surface.method import Doubts, SurfaceForecast
 
 SHORTENED = 0.7  # power of the reach with which the half-width falls [D]
 CLOSER = 0.5  # the same between two measured counts
@@ -64,15 +64,12 @@ class Plan:
             axes = points.shape[-1]
             left = self.surface.left_after(points.reshape(-1, axes), each.reshape(-1, axes))
             deviation = left.reshape(along.shape)
-        counts = np.broadcast_to(self.levels, (len(runs), len(self.levels)))
-        noise = self.doubts.noise / noise_carried(self.levels, self.targets[:, 0])
-        noise = noise * noise_carried(np.append(counts, runs[:, :1], axis=1), targets[..., 0])
         return Doubts(
             along=self.doubts.along * along,
             beyond=self.doubts.beyond * other,
             deviation=deviation,
             disagreement=self.doubts.disagreement * np.minimum(along, other),
-            noise=noise,
+            noise=np.broadcast_to(self.doubts.noise, along.shape),
         )
 
     def with_run(self, run: Array, log_time: float) -> "Plan":

@@ -35,11 +35,11 @@ from parcast.timings.series import Series, label_of
 STEP = 1.25  # factor over which the slope of an axis is taken
 LAW = (
     "over several axes: weighted mean of the laws along p "
-    f"({', '.join(law.formula for law, *_ in LAWS.values())}) on a kriged surface, "
+    f"({', '.join(law.formula for law in LAWS.values())}) on a kriged surface, "
     "of the surface, and of a sum of products of powers"
 )
 SOURCES = (
-    "along p: " + "; ".join(f"{name}: {law.source}" for name, (law, *_) in LAWS.items()),
+    "along p: " + "; ".join(f"{name}: {law.source}" for name, law in LAWS.items()),
     "surface: Rasmussen and Williams 2006, ch. 2; trend, scales and split [D]",
     "sum of terms: Lawson and Hanson 1995, ch. 23; dictionary [D]",
     "weights by forward chaining, intervals: [D], docs/explanation/several-parameters.md",

@@ -12,12 +12,12 @@ Each is asked for what lies furthest in the direction of the question, told the 
 chaining): the largest count for a question beyond it, the largest n for one beyond that, every
 fifth run for one in between. A member that missed by ``e`` in the logarithm of time gets its vote
 times ``1 / (e + 0.05)`` as its weight, and the forecast is the weighted mean of the logarithms.
-The member along p is itself the median of fifteen forecasts and has eight votes.
+The member along p is itself the median of twelve forecasts and has eight votes.
 
 The half-width of the 90 % interval adds in quadrature how far the curve along p can be trusted
 (`parcast.forecasting.measured`), the same rule for what lies beyond the other axes, twice the
 half-width of the kriging's own 90 % interval at the values asked for, brought into the measured
-range, twice the disagreement of the members, and the noise of the runs, carried along p. The
+range, twice the disagreement of the members, and the noise of the runs. The
 method and its constants are parcast's own [D]; the study behind them, with the coverage reached,
 is in ``docs/explanation/several-parameters.md``.
 """
@@ -57,7 +57,7 @@ class Doubts:
     beyond: Array  # of the other axes, from how far the point lies beyond them
     deviation: Array  # standard deviation of the kriging
     disagreement: Array  # weighted mean distance of the members from the forecast
-    noise: Array  # half-width that the noise of the runs alone gives, carried along p
+    noise: Array  # half-width that the noise of the runs alone gives
 
     def half_width(self) -> Array:
         """Half-width of the 90 % interval of log time, shape (points,)."""
@@ -93,7 +93,7 @@ def forecast_surface(
     coordinates = coordinates_of(axes)
     logs, requested = coordinates.logs(axes), coordinates.logs(targets)
     log_time = np.log(time)
-    members = _members(logs, log_time, requested)
+    members = _members(logs, log_time, requested, noise)
     beyond = coordinates.beyond(requested)
     is_above = coordinates.unit(requested) > 0
 
@@ -124,11 +124,10 @@ def forecast_surface(
             reach=beyond[:, 1:].sum(axis=1),
             disagreement=disagreement,
             backtest=backtest,
-            bend=np.ones(len(requested)),  # nobody knows how time goes on there
         ),
         deviation=members.deviation if axes.shape[1] > 1 else np.zeros(len(requested)),
         disagreement=disagreement,
-        noise=measured.NORMAL_90 * noise * noise_carried(np.unique(logs[:, 0]), requested[:, 0]),
+        noise=np.full(len(requested), measured.NORMAL_90 * noise),
     )
     return SurfaceForecast(
         log_time=mean,
@@ -143,25 +142,12 @@ def forecast_surface(
     )
 
 
-def noise_carried(levels: Array, requested: Array) -> Array:
-    """How many times the noise of one run counts at the counts requested, (..., points) [1].
-
-    Both arguments are logarithms; `levels`, (..., levels), of the counts with runs, in any order.
-    """
-    times = []
-    for known, at in ((levels, requested), (-levels, -requested)):
-        last = known.max(axis=-1, keepdims=True)
-        reach, step = np.maximum(at - last, 0.0), measured.step_before(last - known)
-        times.append(measured.noise_carried(reach=reach, step=step))
-    return np.maximum(*times)
-
-
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _Members:
     """What the members say."""
 
     log_time: Array  # (points, members)
-    along: Array  # (points,): half-width of the curve along p
+    along: Array  # (points,): half-width of the curve along p, without noise
     deviation: Array  # (points,): of the kriging
     surface: Surface
     levels: Array  # (levels,)
@@ -169,10 +155,10 @@ class _Members:
 
 def _forecasts(logs: Array, log_time: Array, requested: Array) -> Array:
     """Log time that each member forecasts, shape (points, members)."""
-    return _members(logs, log_time, requested).log_time
+    return _members(logs, log_time, requested, 0.0).log_time
 
 
-def _members(logs: Array, log_time: Array, requested: Array) -> _Members:
+def _members(logs: Array, log_time: Array, requested: Array, noise: float) -> _Members:
     """Ask every member; all arrays are logarithms."""
     least, most = logs.min(axis=0), logs.max(axis=0)
     half = np.where(most > least, (most - least) / 2, 1.0)
@@ -200,10 +186,12 @@ def _members(logs: Array, log_time: Array, requested: Array) -> _Members:
             np.tile(np.exp(levels), (len(others), 1)),
             np.exp(filled),
             np.full(len(others), len(levels)),
-            np.zeros(len(others)),
+            np.full(len(others), noise),
             np.exp(counts),
         )
-        along_p, along = curve.log_time[which, place], curve.half_width[which, place]
+        along_p = curve.log_time[which, place]
+        squares = curve.half_width[which, place] ** 2 - (measured.NORMAL_90 * noise) ** 2
+        along = np.sqrt(np.maximum(squares, 0.0))
         nearest = levels[np.argmin(np.abs(requested[:, :1] - levels), axis=1)]
     else:
         along_p, along, nearest = on_surface, np.zeros(len(v)), requested[:, 0]
