@@ -23,7 +23,7 @@ References
    parallel machines," c. 2000, equation (1). Shown there for one finite-difference code.
 """
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Annotated, ClassVar, Literal
 
 import numpy as np
@@ -176,6 +176,12 @@ class RegionsPhase(Phase):
         for i, region in enumerate(self.region):
             for name, amount in region.amounts():
                 yield f"{self._label(i)}.{name}", amount
+
+    def only(self, components: Collection[str]) -> "RegionsPhase":
+        """Give the phase with the regions of some components, by the names they have in it."""
+        named = [(x, self._label(i)) for i, x in enumerate(self.region)]
+        kept = (x.model_copy(update={"name": y}) for x, y in named if x.component in components)
+        return self.model_copy(update={"region": tuple(kept)})
 
     def place(self, name: str) -> tuple[str | int, ...]:
         """Say where an amount stands: ("region", 1, "iteration")."""
