@@ -119,7 +119,7 @@ class Question:
 @cli_command(
     name="project",
     help=HELP,
-    short_help="Predict run times from counted work or regions, and one measured run.",
+    short_help="Predict run times from counts or regions, and one run.",
 )
 @click.argument(
     "files", nargs=-1, required=True, metavar="{COUNTS|PROGRAM} [MACHINE] [RUN]", type=A_FILE
