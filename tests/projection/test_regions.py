@@ -122,6 +122,7 @@ def test_a_document_is_strict_json_and_the_text_says_what_was_scaled():
     assert repr(told) == "Projection(a program on new, from old: p = 2, 4)"
 
 
+SPMD = Program(phase=[{"law": "spmd", "compute": {"parallel": "8 s"}}])
 COUNTED = Program(phase=[{"law": "counted", "count": [{"p": 1, "compute": "8 s"}]}])
 
 
@@ -145,6 +146,11 @@ COUNTED = Program(phase=[{"law": "counted", "count": [{"p": 1, "compute": "8 s"}
             "program must have loops that take time on old, got 0 s at p = 1, n = 1000.",
         ),
         (COUNTED, {}, "base must be left out for a program described by counts. Leave base out."),
+        (
+            SPMD,
+            {},
+            'program must have one phase of law "counted", or phases of law "regions", got',
+        ),
         (COUNTED, {"base": None}, "n must be left out for a program described by counts."),
     ],
 )

@@ -19,7 +19,7 @@ from parcast.descriptions.toml_files import (
     as_program,
 )
 from parcast.errors import Argument, ParameterError, as_number, require
-from parcast.projection.counted import project_counts
+from parcast.projection.counted import phase_of, project_counts
 from parcast.projection.read_counts import read_counts
 from parcast.projection.regions import project_regions
 from parcast.projection.result import CountedProjection, Projection
@@ -125,6 +125,7 @@ def project(
             require("n", n, n > 0, must="be above 0", hint="Give the problem size.")
         base = as_machine(base, name="base")
         return project_regions(program, machine, counts, base=base, known=known, n=n)
+    phase_of(program)  # another law is refused as such, whatever is given beside it
     _refuse({"base": base, "n": n}, "counts")
     return project_counts(
         program, machine, counts, known=known, donors=donors, donor_machines=donor_machines
