@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from parcast.prediction.best_processors import best_processors
     from parcast.prediction.predict import predict
     from parcast.prediction.result import Prediction
-    from parcast.projection.counted import project
+    from parcast.projection.program import project
     from parcast.simulation.result import Simulation
     from parcast.simulation.simulate import simulate
     from parcast.timings.csv_files import read_measurements
@@ -148,7 +148,7 @@ _HOME = {
     "plan_runs": "parcast.forecasting.next_runs.plan_runs",
     "predict": "parcast.prediction.predict",
     "profile_parameters": "parcast.instrument",
-    "project": "parcast.projection.counted",
+    "project": "parcast.projection.program",
     "read_machine": "parcast.descriptions.toml_files",
     "read_measurements": "parcast.timings.csv_files",
     "read_profiles": "parcast.timings.read_profiles",

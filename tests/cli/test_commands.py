@@ -101,7 +101,7 @@ def commands_with(option):
 @pytest.mark.parametrize(
     ("option", "commands"),
     [
-        ("-n", "forecast match predict simulate run validate characterise"),
+        ("-n", "forecast match predict simulate project run validate characterise"),
         ("-np", "calibrate run validate"),
         ("-p", "forecast match predict simulate project"),
         ("--column", "forecast match fit project characterise import"),

@@ -128,6 +128,14 @@ def test_columns_of_runs_may_have_other_names(project, files):
     assert err.startswith("parcast: --column must name columns of known.csv, got 'size'.")
 
 
+def test_the_files_may_have_any_order_and_be_given_as_options(project):
+    counts, machine, *rest, known = QUESTION
+    rest.remove("--known")
+    same = project(*QUESTION, "--json")
+    assert project(machine, counts, known, *rest, "--json") == same
+    assert project(counts, "--target", machine, known, *rest, "--json") == same
+
+
 def test_one_of_several_programs_is_chosen(project, files):
     (files / "counts.csv").write_text(COUNTS + COUNTS.partition("\n")[2].replace("solve", "sort"))
     status, out, err = project(*QUESTION, "--program", "sort")
@@ -142,8 +150,15 @@ def test_one_of_several_programs_is_chosen(project, files):
         ((*QUESTION, "--donors", "old.csv"), 2, "--donors and --donor-machine require each other"),
         (("-", "-", "-p", "4"), 2, "Only one file may be -, standard input."),
         ((*QUESTION, "-o", "told.svg"), 2, "-o must be a path that ends in .csv, .json"),
-        (("here.toml", "here.toml", "-p", "4"), 3, "is not a known column"),
-        (("counts.csv", "counts.csv", "-p", "4"), 3, "must be valid TOML"),
+        (("here.toml", "here.toml", "-p", "4"), 2, "here.toml and here.toml are both machines"),
+        (
+            ("counts.csv", "counts.csv", "-p", "4"),
+            2,
+            "counts.csv and counts.csv are both tables of",
+        ),
+        ((*QUESTION, "known.csv"), 2, "--known must be left out with known.csv. Give one of"),
+        ((*QUESTION, "--target", "old.toml"), 2, "--target must be left out with here.toml."),
+        ((*QUESTION, "-n", "4"), 2, "-n must be left out for a program described by counts."),
         (("counts.csv", "no.toml", "-p", "4"), 3, "must exist, but is not in"),
         ((*QUESTION, "--donors", "old.csv", "--donor-machine", "here.toml"), 4, "include 'old'"),
     ],

@@ -10,7 +10,8 @@ from parcast.descriptions.machine import Machine
 from parcast.descriptions.program import Program
 from parcast.errors import ParameterError
 from parcast.laws.counted import tables_of_counts
-from parcast.projection.counted import project, project_counts
+from parcast.projection.counted import project_counts
+from parcast.projection.program import project
 from parcast.projection.read_counts import read_counts
 from parcast.timings.measurements import Measurements
 
@@ -213,7 +214,7 @@ def test_the_document_holds_the_rows():
 def test_what_cannot_be_answered_is_refused(options, says):
     options = {"p": [1, 4], **options}
     with pytest.raises(ParameterError) as refusal:
-        project_counts(PROGRAM, HERE, options.pop("p"), **options)
+        project(PROGRAM, HERE, options.pop("p"), **options)
     assert says in str(refusal.value)
 
 
@@ -221,7 +222,9 @@ def test_what_cannot_be_answered_is_refused(options, says):
 def test_another_program_is_refused(phases):
     keys = {"counted": {"count": tables_of_counts(ROWS)}, "spmd": {"compute": {"parallel": "8 s"}}}
     made = [{"law": law, "name": f"{law} {i}", **keys[law]} for i, law in enumerate(phases)]
-    with pytest.raises(ParameterError, match='program must have one phase of law "counted", got '):
+    with pytest.raises(
+        ParameterError, match='phase of law "counted", or phases of law "regions", got '
+    ):
         project_counts(Program(phase=made), HERE, [1])
 
 

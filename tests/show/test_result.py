@@ -40,6 +40,7 @@ from parcast.pipeline.validating.validate import validate_pipeline
 from parcast.places import load
 from parcast.prediction.predict import predict
 from parcast.projection.counted import project_counts
+from parcast.projection.program import project
 from parcast.show.html import html_of
 from parcast.show.result import Result
 from parcast.show.sheet import Sheet
@@ -57,6 +58,10 @@ from tests.validation.validated import FakeRunner, subject
 
 MACHINE = Machine(name="gort")
 PROGRAM = Program(phase=[{"law": "spmd", "compute": {"parallel": "8 s", "serial": "1 s"}}])
+OF_REGIONS = Program(
+    phase=[{"law": "regions", "region": [{"kind": "loop", "iteration": "8 s", "iterations": 4}]}]
+)
+ALONE = {"p": [1], "time": [16.0]}
 COUNTED = Program(phase=[{"law": "counted", "count": [{"p": 1, "compute": "8 s"}]}])
 RUNS = {"machine": ["a"] * 3 + ["b"] * 3, "p": [1, 2, 4] * 2, "time": [8, 5, 3, 9, 6, 5]}
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -107,6 +112,7 @@ RESULTS = {
     "PipelineSchedule": lambda: explain_pipeline(4),
     "PipelineValidation": lambda: validate_pipeline(runner=Engine(), cores=16, seed=1),
     "Prediction": lambda: predict(PROGRAM, MACHINE, p=[1, 2], d=[1, 2]),
+    "Projection": lambda: project(OF_REGIONS, MACHINE, [1, 2], base=MACHINE, known=ALONE),
     "RequestPlan": lambda: plan_io((64, 64), (2, 2), servers=[1, 2]),
     "RequestSimulation": lambda: plan_io((64, 64), (2, 2), servers=[1]).simulation,
     "SearchResult": lambda: search_documents([STUDY.parent], "stencil"),

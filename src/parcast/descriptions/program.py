@@ -93,10 +93,19 @@ class Phase(Description):
     def slopes(self, machine: Machine, at: Point) -> tuple[Array, Slopes] | None:  # noqa: ARG002 - for derived laws
         """Time of all cycles and its derivatives by the logarithms of its amounts [s].
 
-        By the names of the amounts, those of the machine included; None if the law does not know
-        them, and they are taken by differences.
+        By the names of the amounts, those of the machine included. Those that the law does not
+        know, all of them if it gives None, are taken by differences.
         """
         return None
+
+    def place(self, name: str) -> tuple[str | int, ...]:
+        """Say where an amount stands among the keys: ("compute", "parallel")."""
+        return tuple(name.split("."))
+
+    @property
+    def fits(self) -> tuple[str, ...]:
+        """Names of its amounts that `fit` changes, beside those of tables."""
+        return self.fitted
 
     @property
     def priced(self) -> frozenset[str]:
@@ -237,7 +246,7 @@ class Program(Description):
 
     def fitted(self) -> frozenset[str]:
         """Names of the parameters that laws themselves name to be fitted."""
-        return frozenset(self._named(i, key) for i, x in enumerate(self.phase) for key in x.fitted)
+        return frozenset(self._named(i, key) for i, x in enumerate(self.phase) for key in x.fits)
 
     def priced(self) -> frozenset[str]:
         """Names of the amounts that are fitted only if they are named."""
@@ -257,6 +266,14 @@ class Program(Description):
         works = [phase.work(machine, self.at_phase(i, at)) for i, phase in enumerate(self.phase)]
         known = [work for work in works if work is not None]
         return sum(known[1:], start=known[0]) if known and len(known) == len(works) else None
+
+    def place(self, name: str) -> tuple[str | int, ...]:
+        """Say where a parameter stands among the keys: ("phase", 0, "compute", "parallel")."""
+        for i, phase in enumerate(self.phase):
+            for inner, _ in phase.amounts():
+                if name == self._named(i, inner):
+                    return "phase", i, *phase.place(inner)
+        raise KeyError(name)
 
     def label(self, i: int) -> str:
         """What parameters of a phase begin with: its name, or "phase 2"; "" for the only one."""

@@ -243,16 +243,12 @@ def with_amounts(text: str, texts: Mapping[str, str], program: Program | None = 
 
     document: Any = tomlkit.parse(text.removeprefix("\ufeff"))
     for name, new in texts.items():
-        place, inner = document, name
-        if program is not None:
-            i = _phase_of(name, program)
-            label = program.label(i)
-            place, inner = document["phase"][i], name.removeprefix(f"{label}.") if label else name
-        *tables, key = inner.split(".")
+        place = document
+        *tables, key = name.split(".") if program is None else program.place(name)
         for table in tables:
-            if table not in place:
+            if isinstance(table, str) and table not in place:
                 place[table] = tomlkit.inline_table()
-            if not isinstance(place[table], Mapping):
+            if not isinstance(place[table], Mapping | list):
                 raise ParameterError(
                     name,
                     must="be written in the description itself to be replaced there",
@@ -266,15 +262,6 @@ def with_amounts(text: str, texts: Mapping[str, str], program: Program | None = 
             after, before = place[key].trivia, old.trivia  # what stands after it on its line
             after.comment_ws, after.comment = before.comment_ws, before.comment
     return tomlkit.dumps(document)
-
-
-def _phase_of(name: str, program: Program) -> int:
-    """Number of the phase that a parameter belongs to, counted from 0."""
-    for i, phase in enumerate(program.phase):
-        label = program.label(i)
-        if name in {f"{label}.{inner}" if label else inner for inner, _ in phase.amounts()}:
-            return i
-    raise KeyError(name)
 
 
 def write_description(path: AnyPath, text: str) -> None:

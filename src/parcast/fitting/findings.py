@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from parcast.aliases import Array
 from parcast.descriptions.amount import WIDEST
+from parcast.descriptions.description import Description
 from parcast.descriptions.machine import Machine
 from parcast.descriptions.program import Program
 from parcast.fitting.identifiability import (
@@ -366,22 +367,28 @@ def fitted_program(program: Program, texts: Mapping[str, str]) -> Program:
     for i, phase in enumerate(program.phase):
         label = program.label(i)
         names = {f"{label}.{name}" if label else name: name for name, _ in phase.amounts()}
-        inner = {names[long]: text for long, text in texts.items() if long in names}
-        phases.append(type(phase)(**_replaced(phase.model_dump(exclude_none=True), inner)))
+        inner = {phase.place(names[x]): text for x, text in texts.items() if x in names}
+        phases.append(type(phase)(**_replaced(_given(phase), inner)))
     return program.model_copy(update={"phase": tuple(phases)})
 
 
 def fitted_machine(machine: Machine, texts: Mapping[str, str]) -> Machine:
     """Machine whose amounts of these names have these texts."""
-    return Machine(**_replaced(machine.model_dump(exclude_none=True), texts))
+    places: dict[tuple[str | int, ...], str]
+    places = {tuple(name.split(".")): text for name, text in texts.items()}
+    return Machine(**_replaced(_given(machine), places))
 
 
-def _replaced(keys: dict[str, Any], texts: Mapping[str, str]) -> dict[str, Any]:
-    """Replace what stands under "table.key"."""
-    for name, text in texts.items():
-        *tables, key = name.split(".")
-        place = keys
+def _given(described: Description) -> dict[str, Any]:
+    """Give the keys of a description; defaults may be keys that it must not have."""
+    return described.model_dump(exclude_none=True, exclude_unset=True)
+
+
+def _replaced(keys: dict[str, Any], texts: Mapping[tuple[str | int, ...], str]) -> dict[str, Any]:
+    """Replace what stands at ("table", "key"), or at ("region", 1, "key")."""
+    for (*tables, key), text in texts.items():
+        place: Any = keys
         for table in tables:
-            place = place[table]
+            place = place[table] if isinstance(table, int) else place.setdefault(table, {})
         place[key] = text
     return keys

@@ -209,7 +209,7 @@ def candidate_runs(model: Model, coordinates: Array) -> tuple[list[dict[str, flo
     measured = set(zip(points["p"].tolist(), points["d"].tolist(), strict=True))
     others = {axis: float(np.median(x)) for axis, x in points.items() if axis not in ("p", "d")}
     has_io = any(".io." in f".{name}" for name in model.program.parameters())
-    disks = _doubling(float(points["d"].max())) if has_io else [1.0]
+    disks = _doubling(float(points["d"].max())) if has_io else [float(np.median(points["d"]))]
     runs = [
         {"p": p, "d": d, **others}
         for p, d in product(_counts(points["p"]), disks)

@@ -236,11 +236,10 @@ def _phase_slopes(
 ) -> tuple[Array, Slopes]:
     """Time of a phase and its derivatives, by what its law knows or by differences. [s]."""
     known = phase.slopes(machine, at)
-    if known is not None:
-        return known
-    time = phase.times(machine, at).time
-    slopes = {}
+    time, slopes = known if known is not None else (phase.times(machine, at).time, {})
     for name in names:
+        if name in slopes:
+            continue
         factor = np.asarray(at[f"{name}*"])
         # Backwards only: a level of contention may be 1 already.
         once, twice = (

@@ -23,7 +23,7 @@ References
    parallel machines," c. 2000, equation (1). Shown there for one finite-difference code.
 """
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Annotated, ClassVar, Literal
 
 import numpy as np
@@ -40,7 +40,7 @@ from parcast.descriptions.description import (
     tables,
 )
 from parcast.descriptions.machine import PRIMITIVES, Machine
-from parcast.descriptions.program import LAW_KEY, Phase
+from parcast.descriptions.program import LAW_KEY, Phase, Slopes
 from parcast.errors import ParameterError, require
 from parcast.laws.primitives.price import WORDS, figures_of, primitive_time
 
@@ -81,10 +81,7 @@ class Region(Description):
                 must="give iteration if its kind is loop or replicated",
                 hint="Add the time of one iteration.",
             )
-        wrong = {"volume"} if self.is_loop else {"iteration", "iterations"}
-        wrong |= {"volume"} if self.kind == "barrier" else set()
-        wrong |= {"neighbours"} if self.kind != "halo" else set()
-        odd = sorted(wrong & self.model_fields_set)
+        odd = sorted(self._of_other_kinds & self.model_fields_set)
         if odd:
             raise ParameterError(
                 "region",
@@ -92,6 +89,18 @@ class Region(Description):
                 hint="Leave it out, or make it another region.",
             )
         return self
+
+    @property
+    def _of_other_kinds(self) -> set[str]:
+        """Keys that regions of its kind do not have."""
+        keys = {"volume"} if self.is_loop else {"iteration", "iterations"}
+        keys |= {"volume"} if self.kind == "barrier" else set()
+        return keys | ({"neighbours"} if self.kind != "halo" else set())
+
+    def amounts(self) -> Iterator[tuple[str, Amount]]:
+        """Give the amounts that regions of its kind have."""
+        others = self._of_other_kinds
+        yield from (named for named in super().amounts() if named[0] not in others)
 
     @property
     def is_loop(self) -> bool:
@@ -167,6 +176,46 @@ class RegionsPhase(Phase):
         for i, region in enumerate(self.region):
             for name, amount in region.amounts():
                 yield f"{self._label(i)}.{name}", amount
+
+    def only(self, components: Collection[str]) -> "RegionsPhase":
+        """Give the phase with the regions of some components, by the names they have in it."""
+        named = [(x, self._label(i)) for i, x in enumerate(self.region)]
+        kept = (x.model_copy(update={"name": y}) for x, y in named if x.component in components)
+        return self.model_copy(update={"region": tuple(kept)})
+
+    def place(self, name: str) -> tuple[str | int, ...]:
+        """Say where an amount stands: ("region", 1, "iteration")."""
+        for i, region in enumerate(self.region):
+            for key, _ in region.amounts():
+                if name == f"{self._label(i)}.{key}":
+                    return "region", i, key
+        return super().place(name)
+
+    @property
+    def fits(self) -> tuple[str, ...]:
+        """Times of the iterations of its loops; what it sends and calls was counted."""
+        labels = (self._label(i) for i, region in enumerate(self.region) if region.is_loop)
+        return tuple(f"{label}.iteration" for label in labels)
+
+    @property
+    def priced(self) -> frozenset[str]:
+        """Names of all its other amounts."""
+        return frozenset(name for name, _ in self.amounts()) - set(self.fits)
+
+    def slopes(self, machine: Machine, at: Point) -> tuple[Array, Slopes]:
+        """Time of all cycles [s], and its derivatives by what multiplies the time of a region.
+
+        Iterations count as if they were shared without a remainder: their time, which rises in
+        steps, has no derivative that leads anywhere.
+        """
+        cycles, total = self.cycles(at), np.zeros(())
+        slopes: Slopes = {}
+        for i, region in enumerate(self.region):
+            time = region.time(machine, self._at_region(i, at)) * cycles
+            total = np.asarray(total + time)
+            factors = ("calls", "iteration", "iterations") if region.is_loop else ("calls",)
+            slopes |= {f"{self._label(i)}.{key}": time for key in factors}
+        return total, slopes
 
     def cycle(self, machine: Machine, at: Point) -> Breakdown:
         """Time of one cycle at every point of a grid [s]."""

@@ -101,7 +101,7 @@ def predict(
     lower = upper = None
     if uncertain:
         _require_affordable(samples, grid.points)
-        factors = _factors(uncertain, samples, seed)
+        factors = lognormal_factors(uncertain, samples, seed)
         lower, upper = _interval(program, machine, at, shape, factors)
         # The middle of the sampled times may lie beside the time of the middle parameters.
         lower, upper = np.minimum(lower, breakdown.time), np.maximum(upper, breakdown.time)
@@ -195,8 +195,10 @@ def _interval(
     return lower, upper
 
 
-def _factors(uncertain: Mapping[str, Amount], samples: int, seed: int) -> dict[str, Array]:
-    """Factors of the uncertain parameters: a Latin hypercube of lognormal laws around 1."""
+def lognormal_factors(
+    uncertain: Mapping[str, Amount], samples: int, seed: int
+) -> dict[str, Array]:
+    """Factors of uncertain parameters, each (samples,): a Latin hypercube of laws around 1."""
     random = np.random.default_rng(seed)
     factors = {}
     for name, amount in uncertain.items():

@@ -1,38 +1,49 @@
-"""`parcast project`: run times from what was counted of a program, and a machine."""
+"""`parcast project`: run times on a machine with few runs, from what is known elsewhere."""
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 import click
 
 from parcast.cli.answering import A_FILE, cli_command
-from parcast.cli.failures import ANSWERED, AXES, OPTIONS, NoAnswer, spelled_with
+from parcast.cli.failures import ANSWERED, AXES, OPTIONS, NoAnswer, in_options
+from parcast.cli.kinds import MACHINE, PROGRAM, Place, in_places, kind_of
 from parcast.cli.options import (
     Counts,
+    Sizes,
     answer_options,
     column_option,
     processors,
     repeated_option,
+    size_option,
 )
 from parcast.cli.outputs import TABLES, Outputs
 from parcast.cli.stdin import require_one_stdin
 from parcast.units import shown
 
 if TYPE_CHECKING:
+    from parcast.descriptions.machine import Machine
     from parcast.descriptions.program import Program
-    from parcast.projection.result import CountedProjection
+    from parcast.projection.result import CountedProjection, Projection
 
 
 MOST_NAMED: Final = 12  # programs in one message
+MOST_COUNTS: Final = 64  # processors up to which counts double where none are given [D]
+WRONG_USE: Final = ("base", "n", "donors")  # arguments that may not go with the program
+COUNTS: Final = Place("COUNTS", "table of counts", ("timings",))
+RUN: Final = Place("RUN", "table of runs", ("timings",), least=0)
 
-HELP = """Predict run times of a program on a machine with few runs, from counted work.
+HELP = """Predict run times of a program on a machine with few runs, from what is known elsewhere.
 
 Prints the time at each processor count of -p with its 90 % interval.
 
 COUNTS is a table with a row for each p: computing, messages, bytes and calls of collectives of all
-ranks together. MACHINE is a TOML file with the network and, if possible, the primitives. "-" is
-standard input, for one file. One run on the machine (--known), best at p = 1, gives its computing
-speed. Runs on other machines, each described by a file, correct what the counts leave out.
+ranks together. PROGRAM is instead a TOML file of regions, as parcast characterise writes it, whose
+loops take the times described on the machine of --base. MACHINE is a TOML file with the network
+and, if possible, the primitives. RUN is a table of runs on MACHINE: one, best at p = 1, gives its
+computing speed. The files may have any order; "-" is standard input, for one of them. For counts,
+runs on other machines, each described by a file, correct what the counts leave out.
 
 LIST is a list of processor counts: 64,128 or 1..16 or 1..1024x2 (doubling).
 
@@ -45,9 +56,9 @@ Exit status: 0  answered
 
 \b
 Examples:
-  parcast project counts.csv new.toml -p 4,16,64 --known one_run.csv
-  parcast project counts.csv new.toml -p 64 --known one_run.csv \\
+  parcast project counts.csv new.toml one_run.csv -p 4,16,64 \\
       --donors old_runs.csv --donor-machine old.toml
+  parcast project program.toml --base old.toml --target new.toml run.csv
 """
 
 
@@ -55,35 +66,76 @@ Examples:
 class Question:
     """What was asked on the command line."""
 
-    counts_file: str  # files
+    work: str  # files: counts, or a program
     machine: str
-    p: Counts
-    name: str | None  # of the program
-    known: str | None  # files
+    known: str | None
+    base: str | None
     donors: str | None
     described: tuple[str, ...]
+    p: Counts | None
+    n: Sizes | None
+    name: str | None  # of the program
+    is_program: bool
     columns: dict[str, str]  # columns and what the tables of runs call them
+
+    @classmethod
+    def of(
+        cls,
+        ctx: click.Context,
+        files: Sequence[str],
+        *,
+        target: str | None,
+        known: str | None,
+        **options: Any,
+    ) -> "Question":
+        """Take the files in any order."""
+        base, others = options["base"], (options["donors"], *options["described"])
+        given = [*files, *filter(None, (target, known, base, *others))]
+        require_one_stdin(ctx, given)
+        machine = replace(MACHINE, least=0 if target else 1)
+        if is_program := base is not None or any(kind_of(file) == "program" for file in files):
+            [work], machines, runs = in_places(ctx, files, (PROGRAM, machine, RUN))
+        else:
+            [work, *runs], machines = in_places(ctx, files, (replace(COUNTS, most=2), machine))
+        for option, value, there in (("--target", target, machines), ("--known", known, runs)):
+            if value is not None and there:
+                raise click.UsageError(
+                    f"{option} must be left out with {there[0]}. Give one of the two.", ctx
+                )
+        return cls(
+            work=work,
+            machine=target or machines[0],
+            known=known or next(iter(runs), None),
+            is_program=is_program,
+            **options,
+        )
 
     def files(self) -> list[str]:
         """Files that are read."""
-        runs = [x for x in (self.known, self.donors) if x]
-        return [self.counts_file, self.machine, *runs, *self.described]
+        others = [x for x in (self.base, self.known, self.donors) if x]
+        return [self.work, self.machine, *others, *self.described]
 
 
 @cli_command(
     name="project",
     help=HELP,
-    short_help="Predict run times from counted work and one measured run.",
+    short_help="Predict run times from counts or regions, and one run.",
 )
-@click.argument("counts_file", metavar="COUNTS", type=A_FILE)
-@click.argument("machine", type=A_FILE)
-@processors("Processor counts.", required=True)
+@click.argument(
+    "files", nargs=-1, required=True, metavar="{COUNTS|PROGRAM} [MACHINE] [RUN]", type=A_FILE
+)
+@processors("Processor counts. By default, of PROGRAM, 1, 2, 4, ... up to those of MACHINE.")
+@size_option("Problem size, if formulas of PROGRAM use n; by default that of RUN.")
 @click.option("--program", "name", metavar="NAME", help="Program, if COUNTS has several.")
+@click.option(
+    "--base", metavar="FILE", type=A_FILE, help="Machine on which PROGRAM takes its times."
+)
+@click.option("--target", metavar="FILE", type=A_FILE, help="MACHINE, as an option.")
 @click.option(
     "--known",
     metavar="FILE",
     type=A_FILE,
-    help="Table of runs on the machine; those at the lowest count are used.",
+    help="RUN, as an option. Runs at the lowest count are used.",
 )
 @click.option(
     "--donors",
@@ -98,39 +150,47 @@ class Question:
     None,
     "described",
 )
-@column_option("--known and --donors")
+@column_option("RUN and --donors")
 @answer_options(TABLES)
 def command(
     ctx: click.Context,
     /,
     *,
+    files: tuple[str, ...],
     outputs: Outputs,
     **options: Any,
 ) -> int:
     """Answer the question and return the exit status."""
-    question = Question(**options)
-    files = question.files()
-    require_one_stdin(ctx, files)
+    question = Question.of(ctx, files, **options)
     if bool(question.donors) != bool(question.described):
         raise click.UsageError(
             "--donors and --donor-machine require each other: the runs and the machines. Add the "
             "other.",
             ctx,
         )
-    outputs.check(files)
+    if question.p is None and not question.is_program:
+        raise click.UsageError("-p must be given. Write for example -p 64,128.", ctx)
+    if question.n is not None and len(question.n.values) > 1:
+        raise click.UsageError(
+            f"-n must be one value here, got {question.n.text}. Run project once for each.", ctx
+        )
+    outputs.check(question.files())
     outputs.give(_projected(question))
     return ANSWERED
 
 
-def _projected(question: Question) -> "CountedProjection":
+def _projected(question: Question) -> "CountedProjection | Projection":
     """Read the files and compute the answer."""
     from parcast.cli.reading import columns_in, read_description, read_file
     from parcast.descriptions.toml_files import read_machine
-    from parcast.projection.counted import project_counts
-    from parcast.projection.read_counts import read_counts
+    from parcast.errors import ParameterError
+    from parcast.projection.program import project
 
-    programs, _ = read_description(question.counts_file, read_counts, argument="COUNTS")
+    program = _program(question)
     on, _ = read_description(question.machine, read_machine, argument="MACHINE")
+    base = None
+    if question.base is not None:
+        base, _ = read_description(question.base, read_machine, argument="--base")
     others = [
         read_description(x, read_machine, argument="--donor-machine")[0]
         for x in question.described
@@ -142,16 +202,38 @@ def _projected(question: Question) -> "CountedProjection":
         )[0]
         for file in tables
     }
-    program = _chosen(programs, question.name)
-    with spelled_with(OPTIONS | AXES, NoAnswer):
-        return project_counts(
+    try:
+        return project(
             program,
             on,
-            question.p.values,
+            _doubling(on) if question.p is None else question.p.values,
+            base=base,
             known=runs.get(question.known or ""),
+            n=None if question.n is None else question.n.values[0],
             donors=runs.get(question.donors or ""),
             donor_machines=others,
         )
+    except ParameterError as refusal:
+        kind = click.UsageError if refusal.name in WRONG_USE else NoAnswer
+        raise kind(in_options(refusal, OPTIONS | AXES | {"base": "--base"})) from refusal
+
+
+def _doubling(machine: "Machine") -> list[int]:
+    """Give 1, 2, 4, ... up to the processors of a machine."""
+    most = machine.processors or MOST_COUNTS
+    return [1 << i for i in range(most.bit_length())]
+
+
+def _program(question: Question) -> "Program":
+    """Read the program, or the counts of one."""
+    from parcast.cli.reading import read_description
+    from parcast.descriptions.toml_files import read_program
+    from parcast.projection.read_counts import read_counts
+
+    if question.is_program:
+        return read_description(question.work, read_program, argument="PROGRAM")[0]
+    programs, _ = read_description(question.work, read_counts, argument="COUNTS")
+    return _chosen(programs, question.name)
 
 
 def _chosen(programs: "tuple[Program, ...]", name: str | None) -> "Program":

@@ -27,8 +27,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from os import PathLike
-from pathlib import Path
 from typing import Final
 
 import numpy as np
@@ -38,19 +36,12 @@ from parcast.aliases import Array
 from parcast.descriptions.amount import Amount
 from parcast.descriptions.machine import Machine
 from parcast.descriptions.program import Program
-from parcast.descriptions.toml_files import (
-    MachineLike,
-    ProgramLike,
-    as_machine,
-    as_machines,
-    as_program,
-)
-from parcast.errors import ParameterError, require
+from parcast.errors import ParameterError
 from parcast.importers.registry import as_measurements
 from parcast.laws.counted import CountedCosts, CountedPhase
 from parcast.prediction.notes import beyond_machine
 from parcast.prediction.predict import predict
-from parcast.projection.read_counts import read_counts
+from parcast.projection.ratio import require_one_of_each
 from parcast.projection.result import PARTS, CountedProjection
 from parcast.show.warning import Rank, RankedWarning
 from parcast.timings.measurements import MeasurementsLike
@@ -62,73 +53,22 @@ SHARED: Final = 0.1  # of what the shared network adds
 TOLD: Final = 0.25  # share of the variance that a donor like this machine removes
 ByDonor = dict[str, tuple[Array, Array]]  # by donor: correction of log time, and likeness [1]
 LIKE: Final = 0.05  # likeness from which a donor is said to have had a say [D]
-MOST_NAMED: Final = 12  # programs in one message
 TINY: Final = 1e-300  # against division by nothing
 ABSURD: Final = 1e3  # pace, or its inverse, that only a wrong unit explains [D]
 
 
-def project(
-    program: ProgramLike,
-    machine: MachineLike,
+def project_counts(
+    program: Program,
+    machine: Machine,
     p: ArrayLike,
     *,
-    name: str | None = None,
     known: MeasurementsLike | None = None,
     donors: MeasurementsLike | None = None,
-    donor_machines: MachineLike | Sequence[MachineLike] = (),
+    donor_machines: Sequence[Machine] = (),
 ) -> CountedProjection:
-    """Times of a program on a machine where it hardly ran, from what was counted elsewhere.
-
-    Parameters
-    ----------
-    program : path or Program
-        Path of a table of counts, with the columns of `parcast project`, or a Program with one
-        phase of law "counted" (or the path of its TOML file).
-    machine : Machine or path
-        The machine to project onto, with its network.
-    p : array_like, a number or one dimension
-        Processor counts: whole numbers of at least 1. [1]
-    name : str, optional
-        Which program, where the table has several.
-    known : Measurements, table or path, optional
-        Runs on the machine. The run at the smallest count, best p = 1, gives its speed of
-        computing; by default that of the machine that counted.
-    donors : Measurements, table or path, optional
-        Runs on other machines at two counts or more, with a column `machine`: they correct what
-        the counts do not determine.
-    donor_machines : sequence of Machine or path, optional
-        Descriptions of the machines of `donors`, by the same names.
-
-    Returns
-    -------
-    CountedProjection
-        Its arrays have one element for each `p`, with 90 % intervals. [s]
-
-    Raises
-    ------
-    ParameterError
-        If an argument lies outside its domain, a description lacks what the law needs, or a known
-        run is shorter than what it sends.
-    FileProblems
-        If a file cannot be read, or something in it is wrong.
-
-    Examples
-    --------
-    >>> from parcast import Machine, Program, project
-    >>> count = [{"p": 1, "compute": "80 s"}, {"p": 4, "compute": "82 s", "messages": 4e4}]
-    >>> program = Program(phase=[{"law": "counted", "count": count}])
-    >>> machine = Machine(network={"latency": "0.1 ms", "bandwidth": "100 MB/s"})
-    >>> result = project(program, machine, 4, known={"p": [1], "time": [120.0]})
-    >>> result.time.round(1), result.pace
-    (array([31.8]), 1.5)
-    """
-    machine = as_machine(machine)
-    program = _program(program, name)
-    donor_machines = as_machines(donor_machines)
+    """Times of a program with one phase of law "counted"; arguments as of `parcast.project`."""
     phase = phase_of(program)
     counts = np.atleast_1d(np.asarray(p, dtype=np.float64))
-    ok = (counts >= 1) & (counts == np.floor(counts)) & np.isfinite(counts)
-    require("p", counts, ok, must="be whole numbers of at least 1", hint="Count from 1.")
     pace_from = "the description"
     if known is not None:
         pace, at = _pace(phase, machine, _medians(known, what="known"), what="known")
@@ -156,32 +96,13 @@ def project(
     )
 
 
-project_counts = project  # its name before it was public
-
-
-def _program(given: ProgramLike, name: str | None) -> Program:
-    """Take a program, or read it from a description or from a table of counts."""
-    if isinstance(given, str | PathLike) and Path(given).suffix.lower() != ".toml":
-        programs = read_counts(given)
-    else:
-        programs = (as_program(given),)
-    chosen = [x for x in programs if name in (None, x.name)]
-    if len(chosen) != 1:
-        names = ", ".join(shown(repr(x.name)) for x in programs[:MOST_NAMED])
-        got = "none" if name is None else shown(repr(name))
-        raise ParameterError(
-            "name", must="name one of the programs", got=got, hint=f"There is {names}."
-        )
-    return chosen[0]
-
-
 def phase_of(program: Program) -> CountedPhase:
     """Only phase of a program, which must be of law "counted"."""
     if len(program.phase) != 1 or program.phase[0].law != "counted":
         laws = ", ".join(phase.law for phase in program.phase)
         raise ParameterError(
             "program",
-            must='have one phase of law "counted"',
+            must='have one phase of law "counted", or phases of law "regions"',
             got=laws,
             hint="Use parcast.predict for other laws.",
         )
@@ -193,16 +114,7 @@ def phase_of(program: Program) -> CountedPhase:
 def _medians(runs: MeasurementsLike, *, what: str) -> tuple[Array, Array]:
     """Give counts and medians of the times of runs, which must be the same in all else."""
     runs = as_measurements(runs)
-    others = {name: values for name, values in runs.axes.items() if name != "p"}
-    for name, values in {**runs.labels, **others}.items():
-        several = list(dict.fromkeys(values.tolist()))
-        if len(several) > 1:
-            raise ParameterError(
-                what,
-                must=f"be of one {name}",
-                got=shown(", ".join(map(str, several))),
-                hint="Keep the runs of the counted program.",
-            )
+    require_one_of_each(runs, what=what)
     counts = np.unique(runs.p)
     return counts, np.array([float(np.median(runs.time[runs.p == x])) for x in counts])
 

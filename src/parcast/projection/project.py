@@ -26,7 +26,6 @@ References
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from typing import Any, Final
 
 import numpy as np
@@ -39,10 +38,10 @@ from parcast.descriptions.program import Phase
 from parcast.errors import ParameterError
 from parcast.importers.registry import as_measurements
 from parcast.projection.ratio import Ratio, on_base, on_target, ratio_of
+from parcast.projection.result import Projection
 from parcast.show.warning import Rank, RankedWarning
 from parcast.timings.measurements import Measurements, MeasurementsLike
 from parcast.units import percent, shown
-from parcast.words import whole
 
 ALIKE: Final = 0.5  # half-width one e-folding of p away, of machines as fast as each other [D]
 UNLIKE: Final = 0.4  # more of it for each e-folding of kappa ... [D]
@@ -50,52 +49,6 @@ MOST_UNLIKE: Final = 1.5  # ... up to so many [D]
 UNREPEATED: Final = 0.05  # sd of log time that one machine differs from itself [D]
 WORTH: Final = 3.0  # machines that the formula counts as, beside those that were run [D]
 DOUBTFUL: Final = 5.0  # upper over lower from which an interval says little [D]
-
-
-@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
-class Projection:
-    """Times projected onto a machine; arrays have one element for each `p`."""
-
-    p: Array  # [1]
-    time: Array  # [s]
-    lower: Array  # of the 90 % interval [s]
-    upper: Array  # [s]
-    scaled: Array  # part that was scaled by the ratio [s]
-    communication: Array | None  # part computed for the target; None: no call path is known [s]
-    ratio: float  # kappa [1]
-    ratio_from: str  # what it is based on, in words
-    widths: Mapping[str, Array]  # half-widths of log time by what they come from
-    base: str
-    target: str
-    warnings: tuple[str, ...] = field(default=())
-
-    def rows(self) -> Iterator[dict[str, Any]]:
-        """Give one tidy row for each count."""
-        for i, p in enumerate(self.p.tolist()):
-            priced = None if self.communication is None else float(self.communication[i])
-            yield {
-                "machine": self.target,
-                "p": whole(p),
-                "time_s": float(self.time[i]),
-                "lower_s": float(self.lower[i]),
-                "upper_s": float(self.upper[i]),
-                "scaled_s": float(self.scaled[i]),
-                "communication_s": priced,
-            }
-
-    def to_document(self) -> dict[str, Any]:
-        """Everything as one JSON document, schema ``parcast/projection/1``."""
-        return {
-            "schema": "parcast/projection/1",
-            "rows": list(self.rows()),
-            "interval": 0.9,
-            "ratio": self.ratio,
-            "ratio_from": self.ratio_from,
-            "base": self.base,
-            "target": self.target,
-            "half_widths": {name: width.tolist() for name, width in self.widths.items()},
-            "warnings": list(self.warnings),
-        }
 
 
 def project(
@@ -124,8 +77,6 @@ def project(
     computing = _computing(runs, priced)
     kappa = ratio_of(computing, base=base, target=target, known=known, ratio=ratio, priced=priced)
 
-    ratio_is = "run" if known is not None else "given" if ratio is not None else "rates"
-
     scaled, own = on_base(computing, counts)
     scaled = kappa.value * scaled
     sent, sent_width = on_target(priced, target, counts)
@@ -139,7 +90,7 @@ def project(
         * moved_half_width(np.log(counts / kappa.at), kappa.value, moved),
         "+- of the target": (1.0 - share) * sent_width,
     }
-    factor = np.exp(np.sqrt(sum((x**2 for x in widths.values()), start=np.zeros(len(counts)))))
+    factor = factor_of(widths)
     return Projection(
         p=counts,
         time=time,
@@ -152,11 +103,17 @@ def project(
         widths=widths,
         base=base.name,
         target=target.name,
-        warnings=tuple(
-            _doubtful(counts, factor)
-            + list(_warnings(kappa, base, target, priced=priced, others=others, ratio_is=ratio_is))
+        warnings=(
+            *doubtful(counts, factor),
+            *_of_priced(kappa, base, target, priced),
+            *of_ratio(kappa, target, has_others=others is not None),
         ),
     )
+
+
+def factor_of(widths: Mapping[str, Array]) -> Array:
+    """Upper end of the interval over the time, from half-widths that are independent."""
+    return np.asarray(np.exp(np.sqrt(np.sum([x**2 for x in widths.values()], axis=0))))
 
 
 def _computing(runs: Measurements, priced: Mapping[str, Phase]) -> Measurements:
@@ -200,7 +157,7 @@ def moved_half_width(reach: ArrayLike, ratio: ArrayLike, moved: ArrayLike | None
     return np.asarray(np.sqrt(variance + (NORMAL_90 * UNREPEATED) ** 2))
 
 
-def _doubtful(counts: Array, factor: Array) -> list[str]:
+def doubtful(counts: Array, factor: Array) -> list[str]:
     """Say where the interval is so wide that it tells little."""
     i = int(np.argmax(counts))
     wide = float(factor[i] ** 2)
@@ -234,16 +191,10 @@ def _inside(x: Array, y: Array, wanted: Array, turn: Any = np.asarray) -> Array:
     )
 
 
-def _warnings(
-    kappa: Ratio,
-    base: Machine,
-    target: Machine,
-    *,
-    priced: Mapping[str, Phase],
-    others: object,
-    ratio_is: str,
+def _of_priced(
+    kappa: Ratio, base: Machine, target: Machine, priced: Mapping[str, Phase]
 ) -> Iterator[str]:
-    """Give what a reader of the times must know."""
+    """Say what a reader must know of call paths that communicate."""
     if not priced:
         yield (
             f"The whole time on {base.name} is multiplied by {kappa.value:.3g}: no call path is "
@@ -253,11 +204,15 @@ def _warnings(
     for path, phase in priced.items():
         for text in phase.warnings(target):
             yield f"{path}: {text}"
-    if ratio_is != "run":
+
+
+def of_ratio(kappa: Ratio, target: Machine, *, has_others: bool = False) -> Iterator[str]:
+    """Say what a reader must know of a ratio."""
+    if kappa.source != "run":
         exact = kappa.half_width == 0.0
         yield RankedWarning(
             f"No run on {target.name}: the ratio {kappa.value:.3g} is "
-            f"{'that of compute.rate of both machines' if ratio_is == 'rates' else 'as given'}"
+            f"{'that of compute.rate of both machines' if kappa.source == 'rates' else 'as given'}"
             + (
                 " and taken as exact. Write its uncertainty, such as +- 20%, so that the interval "
                 "includes it."
@@ -271,7 +226,7 @@ def _warnings(
             f"The ratio is known at p = {kappa.at:g}, while the method expects p = 1. Run the "
             f"program on one processor of {target.name}."
         )
-    if others is None:
+    if not has_others:
         yield RankedWarning(
             "How the ratio changes with p is estimated from other programs and machines.",
             rank=Rank.MINOR,

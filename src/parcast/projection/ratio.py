@@ -2,12 +2,12 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Literal
 
 import numpy as np
 
 from parcast.aliases import Array
-from parcast.descriptions.amount import NORMAL_90, Amount
+from parcast.descriptions.amount import NORMAL_90, Amount, Point
 from parcast.descriptions.machine import Machine
 from parcast.descriptions.program import Phase, Program
 from parcast.errors import FitFailed, ParameterError, require
@@ -15,6 +15,7 @@ from parcast.forecasting.forecast import forecast
 from parcast.importers.registry import as_measurements
 from parcast.prediction.predict import predict
 from parcast.timings.measurements import Measurements, MeasurementsLike
+from parcast.units import shown
 
 UNREPEATED: Final = NORMAL_90 * 0.02 * 2**0.5  # half-width of a ratio of two runs [D]
 
@@ -27,6 +28,7 @@ class Ratio:
     half_width: float  # of its logarithm
     at: float  # count at which it is known [1]
     words: str
+    source: Literal["run", "given", "rates"] = "run"
 
 
 def ratio_of(
@@ -47,33 +49,57 @@ def ratio_of(
         amount = Amount.of(ratio, ["count"], name="ratio")
         value = float(amount({"p": np.ones(())}))
         require("ratio", value, value > 0, must="be above 0", hint="Give target time / base time.")
-        return Ratio(value, float(np.log1p(amount.spread)), 1.0, "as given")
+        return Ratio(value, float(np.log1p(amount.spread)), 1.0, "as given", "given")
     if known is None:
-        why = "the ratio of the machines' times"
-        one = {"p": np.ones(())}
-        rates = [float(machine.need("compute.rate", one, why=why)) for machine in (base, target)]
-        spreads = [
-            float(np.log1p(rate.spread)) if rate is not None else 0.0
-            for rate in (base.compute.rate, target.compute.rate)
-        ]
-        words = "compute.rate of both machines"
-        return Ratio(rates[0] / rates[1], float(np.hypot(spreads[0], spreads[1])), 1.0, words)
+        return ratio_of_rates(base, target)
     known = as_measurements(known)
     series = known.series(())
     at, there = float(series.p[0, 0]), float(series.time[0, 0])
     here, width = on_base(computing, np.array([at]))
     sent, _ = on_target(priced, target, np.array([at]))
-    left = there - float(sent[0])
-    if left <= 0:
+    left = time_computing(there, float(sent[0]), target, f"p = {at:g}")
+    words = f"one run at p = {at:g} on {target.name}"
+    return Ratio(left / float(here[0]), float(np.hypot(width[0], UNREPEATED)), at, words)
+
+
+def ratio_of_rates(base: Machine, target: Machine, at: Point | None = None) -> Ratio:
+    """Find kappa from the rates of the processors."""
+    why = "the ratio of the machines' times"
+    one = {"p": np.ones(())} if at is None else at
+    rates = [float(machine.need("compute.rate", one, why=why)) for machine in (base, target)]
+    spreads = [
+        float(np.log1p(rate.spread)) if rate is not None else 0.0
+        for rate in (base.compute.rate, target.compute.rate)
+    ]
+    words = "compute.rate of both machines"
+    half_width = float(np.hypot(spreads[0], spreads[1]))
+    return Ratio(rates[0] / rates[1], half_width, 1.0, words, "rates")
+
+
+def require_one_of_each(runs: Measurements, *, what: str) -> None:
+    """Refuse runs that differ in more than p."""
+    others = {name: values for name, values in runs.axes.items() if name != "p"}
+    for name, values in {**runs.labels, **others}.items():
+        several = list(dict.fromkeys(values.tolist()))
+        if len(several) > 1:
+            raise ParameterError(
+                what,
+                must=f"be of one {name}",
+                got=shown(", ".join(map(str, several))),
+                hint="Keep the runs of the program.",
+            )
+
+
+def time_computing(time: float, sent: float, target: Machine, place: str) -> float:
+    """Give what a run on the target computes, without what it sends; refuse a shorter run. [s]."""
+    if time <= sent:
         raise ParameterError(
             "known",
             must="take longer than its communication",
-            got=f"{there:g} s at p = {at:g} where the primitives of {target.name} take "
-            f"{float(sent[0]):g} s",
+            got=f"{time:g} s at {place} where the primitives of {target.name} take {sent:g} s",
             hint="Check the run and the primitives.",
         )
-    words = f"one run at p = {at:g} on {target.name}"
-    return Ratio(left / float(here[0]), float(np.hypot(width[0], UNREPEATED)), at, words)
+    return time - sent
 
 
 def on_base(runs: Measurements, counts: Array) -> tuple[Array, Array]:
