@@ -130,8 +130,7 @@ def unequal(p, d, w, disk, cycles):
 def test_unequal_clusters_take_as_long_as_the_largest_if_the_network_is_free():
     told = unequal(6, 4, w=0.05, disk=1, cycles=200)
     assert "part of a run" not in " ".join(told.simulated)
-    assert abs(told.difference[0, 0]) < 0.04  # start and end of 200 cycles are most of it
-    assert told.difference[0, 0] < 0
+    assert abs(told.difference[0, 0]) < 0.01
 
 
 def test_unequal_clusters_are_a_little_faster_once_the_others_leave_them_a_busy_network():
@@ -139,6 +138,25 @@ def test_unequal_clusters_are_a_little_faster_once_the_others_leave_them_a_busy_
     assert 0.0 < told.difference[0, 0] < 0.04
     alone = unequal(17, 8, w=0.05, disk=1, cycles=100)
     assert abs(alone.difference[0, 0]) < 0.04
+
+
+RUNS = [
+    (program("striped", cycles=20, io={"transfer": "1 s"}), 16, 1),
+    (program("striped", cycles=20, compute={"variability": 0.5}, io={"transfer": "1 s"}), 8, 4),
+    (program("striped", cycles=50, bursts="geometric", bursts_per_io=4), 8, 1),
+    (program("clustered", cycles=20, bursts_per_io=2), 24, 4),
+    (program("clustered", cycles=50, communication={"group": 4}), 32, 2),
+    (program("clustered", cycles=50, bursts_per_io=3, io={"transfer": "40 s"}), 16, 8),
+]
+
+
+@pytest.mark.parametrize(("of", "p", "d"), RUNS)
+def test_runs_of_twenty_cycles_and_more_are_as_long_as_the_law_says(of, p, d):
+    told = simulate(of, MACHINE, p=p, d=d, seed=4, precision=0.005)
+    cycles = of.phase[0].cycles({"p": p})
+    long_run = of.phase[0].cycle(MACHINE, {"p": p, "d": d}).time * cycles
+    assert (off(told) <= 0.015).all()
+    assert (long_run < 0.985 * told.time).all()
 
 
 # its own laws
@@ -181,7 +199,7 @@ def test_what_does_not_vary_is_exact():
 def test_programs_of_few_cycles_end_with_their_slowest_group():
     of = program("striped", cycles=4, io={"transfer": "0.5 s"})
     told = simulate(of, MACHINE, p=[16], seed=1)
-    assert told.difference[0] < -0.2
+    assert abs(told.difference[0]) < 0.03
     assert told.breakdown.synchronisation[0] > 0
     (said,) = told.simulated
     runs = "complete runs of 4 cycles until the last group has finished"

@@ -509,3 +509,39 @@ def test_variability_has_a_coefficient_of_variation(given, cv):
     assert float(of.compute.law.cv) == pytest.approx(cv)
     assert of.io.cv == pytest.approx(cv)
     assert float(of.io.service_law.cv) == pytest.approx(cv)
+
+
+@pytest.mark.parametrize("kind", ["striped", "clustered"])
+def test_a_run_ends_later_than_its_cycles(kind):
+    at = {"p": [1.0, 4.0, 32.0], "d": 2.0}
+    many = phase(kind, cycles=20)
+    cycles = many.cycle(Machine(), at) * 20.0
+    run = many.times(Machine(), at)
+    assert run.time[0] == cycles.time[0]
+    assert (run.time[1:] > 1.05 * cycles.time[1:]).all()
+    np.testing.assert_array_equal(run.compute, cycles.compute)
+    np.testing.assert_allclose(
+        run.time - cycles.time, run.synchronisation - cycles.synchronisation
+    )
+
+
+@pytest.mark.parametrize(("keys", "cycles"), [({}, 1), ({"reading": "published"}, 20)])
+def test_one_cycle_and_published_runs_have_neither_start_nor_end(keys, cycles):
+    of = phase("striped", cycles=cycles, **keys)
+    at = {"p": 16.0, "d": 1.0}
+    expected = of.cycle(Machine(), at).time * cycles
+    assert of.times(Machine(), at).time == pytest.approx(expected, rel=1e-14)
+
+
+@pytest.mark.parametrize("kind", ["striped", "clustered"])
+def test_few_cycles_warn(kind):
+    def warnings(cycles, p=(1.0, 4.0)):
+        return list(phase(kind, cycles=cycles).warnings_at(Machine(), {"p": np.array(p)}))
+
+    (one,) = warnings(1)
+    assert "one of many, without the start and end of a run" in one
+    assert f"Start and end are much of a run of 8 cycles of {kind} I/O" in warnings("2 * p")[0]
+    assert "20 cycles the law knows them to a few per cent" in warnings(19)[0]
+    assert not warnings(20)
+    assert not warnings(1, p=(1.0,))
+    assert not list(phase(cycles=1).warnings_at(Machine(), {"p": np.array([4.0])}))
