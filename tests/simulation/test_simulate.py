@@ -12,9 +12,11 @@ from parcast.descriptions.breakdown import COMPONENTS
 from parcast.descriptions.machine import Machine
 from parcast.descriptions.program import Phase, Program
 from parcast.errors import ParameterError
+from parcast.laws.spmd.demands import burst_of, io_service
 from parcast.prediction.grid import Grid
 from parcast.prediction.predict import predict
 from parcast.queueing.simulation.simulate import simulate_joined, simulate_runs
+from parcast.queueing.two_queues import two_queues
 from parcast.simulation import notes as simulate_notes
 from parcast.simulation import spmd as simulate_spmd
 from parcast.simulation.phase import NOTHING
@@ -107,12 +109,13 @@ def test_one_queue_of_any_service_agrees(variability):
 def test_groups_are_the_customers_and_processors_are_not():
     groups = {"group": "min(p, 8)"}
     of = program("striped", bursts_per_io=5, communication=groups, cycles=LONG)
-    as_printed = program("striped", bursts_per_io=5, communication=groups, reading="published")
     told = simulate(of, MACHINE, p=64, d=4, seed=1)
     assert told.time[0, 0] / LONG == pytest.approx(7.83, rel=0.01)
     assert told.predicted[0, 0] / LONG == pytest.approx(7.824, rel=1e-3)
-    by_processors = predict(as_printed, MACHINE, p=64, d=4).time[0, 0]
-    assert by_processors == pytest.approx(19.2, rel=1e-3)
+    demand = of.phase[0].demands(MACHINE, {"p": 64.0, "d": 4.0})
+    delay, io = burst_of(of.phase[0], demand).delay, io_service(of.phase[0], demand)
+    network = two_queues(64, delay=5 * delay, x=5 * demand.queue, y=io)
+    assert 64 / network.throughput == pytest.approx(19.2, rel=1e-3)
 
 
 def unequal(p, d, w, disk, cycles):

@@ -30,7 +30,7 @@ from parcast.laws.spmd.demands import Cycle, Demands, demands, io_service, with_
 from parcast.laws.spmd.networks import cycle
 from parcast.laws.spmd.runs import FEW_CYCLES, ends_apart, run_of
 from parcast.laws.spmd.slopes import spmd_slopes
-from parcast.laws.spmd.tables import IoLaw, SpmdTables
+from parcast.laws.spmd.tables import Communication, IoLaw, SpmdTables
 
 
 class SpmdPhase(SpmdTables):
@@ -82,6 +82,15 @@ class SpmdPhase(SpmdTables):
         run = self.run(demand, self.cycles(at))
         return run.breakdown.time, spmd_slopes(self, machine, at, demand, run)
 
+    @property
+    def alone(self) -> "SpmdPhase":
+        """The phase of equation (1): in the published reading it has no communication."""
+        given = self.communication
+        amounts = (given.messages, given.volume, given.startup, given.transfer)
+        if self.reading != "published" or all(x is None for x in amounts):
+            return self
+        return self.model_copy(update={"communication": Communication()})
+
     def work(self, machine: Machine, at: Point) -> Array:
         """Work of all cycles that processors share, on one of them [s]."""
         parallel = self.compute.parallel
@@ -128,6 +137,11 @@ class SpmdPhase(SpmdTables):
             yield (
                 "No contention in the network is assumed, as its saturation rate is not given. "
                 "Add network.saturation if processors share the network."
+            )
+        if self.alone is not self:
+            yield (
+                "In the published reading speedups are over the time of equation (1), without "
+                "communication: on one processor and one disk they are below 1."
             )
         joins = self.io.kind == "synchronous" and self.bursts == "geometric"
         if joins and self.is_exponential and not self.has_many_bursts:
