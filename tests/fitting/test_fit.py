@@ -123,6 +123,23 @@ def test_speedups_hold_the_time_alone_as_described():
     assert any("scale of times" in text for text in found.warnings)
 
 
+def test_published_speedups_are_fitted_over_a_time_without_communication():
+    made = qcrd_like(reading="published")
+    times = times_of(made)
+    keys = ("compute.parallel", "compute.serial", "io.startup", "io.transfer")
+    alone = 5 * (SEVEN[keys[0]] + SEVEN[keys[1]]) + SEVEN[keys[2]] + SEVEN[keys[3]]
+    speedups = Measurements(p=P, d=D, time=times.time / alone)
+    near = qcrd_like(factors=(1, 1, 1.5, 0.7, 1.3, 1, 1), reading="published")
+    found = fit(
+        near,
+        speedups,
+        quantity="speedup",
+        free=["communication.startup", "communication.transfer", "communication.contention"],
+    )
+    for name in ("communication.startup", "communication.contention"):
+        assert found[name].value == pytest.approx(SEVEN[name], rel=1e-5)
+
+
 def test_speedups_determine_the_scale_where_something_else_is_known():
     speedups = times_of(qcrd_like())
     speedups = Measurements(p=P, d=D, time=speedups.time / speedups.time.max())

@@ -12,9 +12,11 @@ from parcast.descriptions.breakdown import COMPONENTS
 from parcast.descriptions.machine import Machine
 from parcast.descriptions.program import Phase, Program
 from parcast.errors import ParameterError
+from parcast.laws.spmd.demands import burst_of, io_service
 from parcast.prediction.grid import Grid
 from parcast.prediction.predict import predict
 from parcast.queueing.simulation.simulate import simulate_joined, simulate_runs
+from parcast.queueing.two_queues import two_queues
 from parcast.simulation import notes as simulate_notes
 from parcast.simulation import spmd as simulate_spmd
 from parcast.simulation.phase import NOTHING
@@ -107,12 +109,13 @@ def test_one_queue_of_any_service_agrees(variability):
 def test_groups_are_the_customers_and_processors_are_not():
     groups = {"group": "min(p, 8)"}
     of = program("striped", bursts_per_io=5, communication=groups, cycles=LONG)
-    as_printed = program("striped", bursts_per_io=5, communication=groups, reading="published")
     told = simulate(of, MACHINE, p=64, d=4, seed=1)
     assert told.time[0, 0] / LONG == pytest.approx(7.83, rel=0.01)
     assert told.predicted[0, 0] / LONG == pytest.approx(7.824, rel=1e-3)
-    by_processors = predict(as_printed, MACHINE, p=64, d=4).time[0, 0]
-    assert by_processors == pytest.approx(19.2, rel=1e-3)
+    demand = of.phase[0].demands(MACHINE, {"p": 64.0, "d": 4.0})
+    delay, io = burst_of(of.phase[0], demand).delay, io_service(of.phase[0], demand)
+    network = two_queues(64, delay=5 * delay, x=5 * demand.queue, y=io)
+    assert 64 / network.throughput == pytest.approx(19.2, rel=1e-3)
 
 
 def unequal(p, d, w, disk, cycles):
@@ -130,8 +133,7 @@ def unequal(p, d, w, disk, cycles):
 def test_unequal_clusters_take_as_long_as_the_largest_if_the_network_is_free():
     told = unequal(6, 4, w=0.05, disk=1, cycles=200)
     assert "part of a run" not in " ".join(told.simulated)
-    assert abs(told.difference[0, 0]) < 0.04  # start and end of 200 cycles are most of it
-    assert told.difference[0, 0] < 0
+    assert abs(told.difference[0, 0]) < 0.01
 
 
 def test_unequal_clusters_are_a_little_faster_once_the_others_leave_them_a_busy_network():
@@ -139,6 +141,25 @@ def test_unequal_clusters_are_a_little_faster_once_the_others_leave_them_a_busy_
     assert 0.0 < told.difference[0, 0] < 0.04
     alone = unequal(17, 8, w=0.05, disk=1, cycles=100)
     assert abs(alone.difference[0, 0]) < 0.04
+
+
+RUNS = [
+    (program("striped", cycles=20, io={"transfer": "1 s"}), 16, 1),
+    (program("striped", cycles=20, compute={"variability": 0.5}, io={"transfer": "1 s"}), 8, 4),
+    (program("striped", cycles=50, bursts="geometric", bursts_per_io=4), 8, 1),
+    (program("clustered", cycles=20, bursts_per_io=2), 24, 4),
+    (program("clustered", cycles=50, communication={"group": 4}), 32, 2),
+    (program("clustered", cycles=50, bursts_per_io=3, io={"transfer": "40 s"}), 16, 8),
+]
+
+
+@pytest.mark.parametrize(("of", "p", "d"), RUNS)
+def test_runs_of_twenty_cycles_and_more_are_as_long_as_the_law_says(of, p, d):
+    told = simulate(of, MACHINE, p=p, d=d, seed=4, precision=0.005)
+    cycles = of.phase[0].cycles({"p": p})
+    long_run = of.phase[0].cycle(MACHINE, {"p": p, "d": d}).time * cycles
+    assert (off(told) <= 0.015).all()
+    assert (long_run < 0.985 * told.time).all()
 
 
 # its own laws
@@ -181,7 +202,7 @@ def test_what_does_not_vary_is_exact():
 def test_programs_of_few_cycles_end_with_their_slowest_group():
     of = program("striped", cycles=4, io={"transfer": "0.5 s"})
     told = simulate(of, MACHINE, p=[16], seed=1)
-    assert told.difference[0] < -0.2
+    assert abs(told.difference[0]) < 0.03
     assert told.breakdown.synchronisation[0] > 0
     (said,) = told.simulated
     runs = "complete runs of 4 cycles until the last group has finished"

@@ -90,6 +90,11 @@ class Phase(Description):
         """
         return None
 
+    @property
+    def alone(self) -> "Phase":
+        """The phase whose time on one processor and one disk speedups are over."""
+        return self
+
     def slopes(self, machine: Machine, at: Point) -> tuple[Array, Slopes] | None:  # noqa: ARG002 - for derived laws
         """Time of all cycles and its derivatives by the logarithms of its amounts [s].
 
@@ -225,6 +230,11 @@ class Program(Description):
             phase.times(machine, self.at_phase(i, at)) for i, phase in enumerate(self.phase)
         )
         return sum(others, start=first)
+
+    @property
+    def alone(self) -> "Program":
+        """The program whose time on one processor and one disk speedups are over."""
+        return self.model_copy(update={"phase": tuple(phase.alone for phase in self.phase)})
 
     @property
     def law(self) -> str:

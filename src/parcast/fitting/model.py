@@ -9,7 +9,7 @@ among them, are taken by differences.
 
 import difflib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
@@ -194,7 +194,8 @@ class Model:
     def logs_alone(self, coordinates: Array) -> tuple[Array, Array]:
         """The same for one processor and one disk, at the other axes of every run."""
         one = np.ones_like(self.points["p"])
-        return self._log_times(coordinates, {**self.points, "p": one, "d": one})
+        alone = replace(self, program=self.program.alone)
+        return alone._log_times(coordinates, {**self.points, "p": one, "d": one})
 
     def _log_times(self, coordinates: Array, points: Point) -> tuple[Array, Array]:
         """Logarithms of times and their Jacobian."""

@@ -146,7 +146,7 @@ def _speedup(
     one = {**at, "p": np.ones_like(at["p"])}
     alone = {**one, "d": np.ones(())}
     try:
-        speedup = np.asarray(program.times(machine, alone).time / time)
+        speedup = np.asarray(program.alone.times(machine, alone).time / time)
     except ParameterError as refusal:
         what = "the speedup needs the time on one processor and one disk, which cannot be computed"
         raise refusal.named(f"{what}: {refusal.name}") from None

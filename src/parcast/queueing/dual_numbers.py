@@ -54,6 +54,11 @@ def root(f: Array) -> Array:
     return answer
 
 
+def hypotenuse(f: Array, g: Array) -> Array:
+    """Root of the sum of the squares of two quantities."""
+    return root(product(f, f) + product(g, g))
+
+
 def larger_root(f: Array, g: Array, constant: Array) -> Array:
     """The larger y of (y - f)(y - g) = `constant`: the larger of the two, smoothly."""
     gap = f - g

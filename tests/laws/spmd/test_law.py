@@ -12,7 +12,6 @@ from parcast.laws.spmd.law import SpmdPhase
 from parcast.prediction.predict import predict
 from parcast.queueing.clusters import clusters
 from parcast.queueing.fixed_cycles import fixed_cycles_time
-from parcast.queueing.two_queues import two_queues
 
 DATA = Path(__file__).parents[1] / "data"
 KINDS = ("synchronous", "striped", "clustered")
@@ -236,14 +235,22 @@ def test_derivatives_are_those_of_differences(kind, bursts, variability):
         np.testing.assert_allclose(*both, rtol=1e-4, atol=1e-6, err_msg=name)
 
 
-def test_the_published_reading_takes_the_equations_as_printed():
-    of = phase("striped", reading="published", communication={"group": 4})
+@pytest.mark.parametrize(("kind", "expected"), [("striped", 10.447022), ("clustered", 11.848773)])
+def test_the_published_reading_has_groups_as_customers(kind, expected):
+    of = phase(kind, reading="published", communication={"group": 4})
     assert of.bursts == "geometric"
-    h = 1 + 1 / 2 + 1 / 3 + 1 / 4
-    z = 5 * (h * (7.6 / 16 + 0.4) + 0.01 + 0.7 * 0.125)
-    solved = two_queues(16, delay=z, x=5 * 0.0375, y=0.05 + 8 / 4 / 4)  # p customers, not p/c
-    expected = z + solved.response_x + solved.response_y
-    assert float(time(of, 16, 4)) == pytest.approx(float(expected), rel=1e-12)
+    assert float(time(of, 16, 4)) == pytest.approx(expected, rel=1e-7)
+
+
+def test_published_speedups_are_over_a_time_without_communication():
+    keys = {"communication": {"transfer": "0.5 s"}, "reading": "published", "cycles": 3}
+    for kind in KINDS:
+        of = phase(kind, **keys)
+        told = predict(Program(phase=[of]), Machine(), p=[1, 8], d=1)
+        np.testing.assert_allclose(told.speedup, 3 * REFERENCE / told.time, rtol=1e-13)
+        assert told.speedup[0, 0] < 1
+        assert any("equation (1), without" in x for x in of.warnings(Machine()))
+    assert phase().alone == phase()
 
 
 def test_in_the_published_reading_a_lone_processor_communicates():
@@ -432,6 +439,9 @@ def test_the_published_reading_needs_equal_clusters():
     of = phase("clustered", reading="published")
     with pytest.raises(ParameterError, match="multiple of d in the published reading"):
         time(of, 10, 4)
+    of = phase("clustered", reading="published", communication={"group": 4})
+    with pytest.raises(ParameterError, match="got 2 and d = 4"):
+        time(of, 8, 4)  # 8 is a multiple, its 2 groups are not
 
 
 @pytest.mark.parametrize(
@@ -509,3 +519,39 @@ def test_variability_has_a_coefficient_of_variation(given, cv):
     assert float(of.compute.law.cv) == pytest.approx(cv)
     assert of.io.cv == pytest.approx(cv)
     assert float(of.io.service_law.cv) == pytest.approx(cv)
+
+
+@pytest.mark.parametrize("kind", ["striped", "clustered"])
+def test_a_run_ends_later_than_its_cycles(kind):
+    at = {"p": [1.0, 4.0, 32.0], "d": 2.0}
+    many = phase(kind, cycles=20)
+    cycles = many.cycle(Machine(), at) * 20.0
+    run = many.times(Machine(), at)
+    assert run.time[0] == cycles.time[0]
+    assert (run.time[1:] > 1.05 * cycles.time[1:]).all()
+    np.testing.assert_array_equal(run.compute, cycles.compute)
+    np.testing.assert_allclose(
+        run.time - cycles.time, run.synchronisation - cycles.synchronisation
+    )
+
+
+@pytest.mark.parametrize(("keys", "cycles"), [({}, 1), ({"reading": "published"}, 20)])
+def test_one_cycle_and_published_runs_have_neither_start_nor_end(keys, cycles):
+    of = phase("striped", cycles=cycles, **keys)
+    at = {"p": 16.0, "d": 1.0}
+    expected = of.cycle(Machine(), at).time * cycles
+    assert of.times(Machine(), at).time == pytest.approx(expected, rel=1e-14)
+
+
+@pytest.mark.parametrize("kind", ["striped", "clustered"])
+def test_few_cycles_warn(kind):
+    def warnings(cycles, p=(1.0, 4.0)):
+        return list(phase(kind, cycles=cycles).warnings_at(Machine(), {"p": np.array(p)}))
+
+    (one,) = warnings(1)
+    assert "one of many, without the start and end of a run" in one
+    assert f"Start and end are much of a run of 8 cycles of {kind} I/O" in warnings("2 * p")[0]
+    assert "20 cycles the law knows them to a few per cent" in warnings(19)[0]
+    assert not warnings(20)
+    assert not warnings(1, p=(1.0,))
+    assert not list(phase(cycles=1).warnings_at(Machine(), {"p": np.array([4.0])}))

@@ -247,12 +247,6 @@ def io_service(phase: SpmdTables, demand: Demands) -> Array:
     return demand.io_startup + demand.io_transfer / share
 
 
-def customers(phase: SpmdTables, demand: Demands) -> Array:
-    """Customers of the network: groups, or processors in the published reading of (20)-(22)."""
-    published = phase.reading == "published" and phase.io.kind != "synchronous"
-    return demand.p if published else demand.groups
-
-
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class Burst:
     """One burst: the slowest of a group computes z - f, which is h times as long as each."""

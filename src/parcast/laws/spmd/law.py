@@ -28,8 +28,9 @@ from parcast.descriptions.machine import Machine
 from parcast.descriptions.program import Slopes
 from parcast.laws.spmd.demands import Cycle, Demands, demands, io_service, with_servers
 from parcast.laws.spmd.networks import cycle
+from parcast.laws.spmd.runs import FEW_CYCLES, ends_apart, run_of
 from parcast.laws.spmd.slopes import spmd_slopes
-from parcast.laws.spmd.tables import IoLaw, SpmdTables
+from parcast.laws.spmd.tables import Communication, IoLaw, SpmdTables
 
 
 class SpmdPhase(SpmdTables):
@@ -58,8 +59,17 @@ class SpmdPhase(SpmdTables):
         return replace(solved, breakdown=solved.breakdown * busy)
 
     def cycle(self, machine: Machine, at: Point) -> Breakdown:
-        """Time of one cycle at every point of a grid [s]."""
+        """Time of one cycle in the long run at every point of a grid [s]."""
         return self.solve(self.demands(machine, at)).breakdown
+
+    def times(self, machine: Machine, at: Point) -> Breakdown:
+        """Time of all cycles at every point of a grid, as `Phase.times` [s]."""
+        with np.errstate(over="ignore"):  # what is infinite is refused where it is asked for
+            return self.run(self.demands(machine, at), self.cycles(at)).breakdown
+
+    def run(self, demand: Demands, cycles: Array) -> Cycle:
+        """Time of all cycles that ask for `demand`, with its derivatives."""
+        return run_of(self, demand, self.solve(demand), cycles)
 
     def slopes(self, machine: Machine, at: Point) -> tuple[Array, Slopes] | None:
         """Time of all cycles, and its derivatives by the logarithms of the amounts [s].
@@ -69,9 +79,17 @@ class SpmdPhase(SpmdTables):
         if any(f"{name}*" in at for name in self.priced):
             return None
         demand = self.demands(machine, at)
-        solved = self.solve(demand)
-        slopes = spmd_slopes(self, machine, at, demand, solved)
-        return solved.breakdown.time * self.cycles(at), slopes
+        run = self.run(demand, self.cycles(at))
+        return run.breakdown.time, spmd_slopes(self, machine, at, demand, run)
+
+    @property
+    def alone(self) -> "SpmdPhase":
+        """The phase of equation (1): in the published reading it has no communication."""
+        given = self.communication
+        amounts = (given.messages, given.volume, given.startup, given.transfer)
+        if self.reading != "published" or all(x is None for x in amounts):
+            return self
+        return self.model_copy(update={"communication": Communication()})
 
     def work(self, machine: Machine, at: Point) -> Array:
         """Work of all cycles that processors share, on one of them [s]."""
@@ -88,6 +106,25 @@ class SpmdPhase(SpmdTables):
         """Give what a reader of the times at some points must know, in sentences."""
         if isinstance(self.io, IoLaw):
             yield from self.io.warnings_at(with_servers(machine, at))
+        if ends_apart(self):
+            yield from self._few_cycles(at)
+
+    def _few_cycles(self, at: Point) -> Iterator[str]:
+        """Say where start and end of a run are much of it."""
+        cycles, p = np.broadcast_arrays(self.cycles(at), at["p"])
+        cycles = cycles[p > 1]
+        if (cycles == 1).any():
+            yield (
+                f"The time of one cycle of {self.io.kind} I/O is that of one of many, without the "
+                "start and end of a run. Give the cycles of the whole run."
+            )
+        few = cycles[(cycles > 1) & (cycles < FEW_CYCLES)]
+        if few.size:
+            yield (
+                f"Start and end are much of a run of {few.min():g} cycles of {self.io.kind} I/O, "
+                f"and below {FEW_CYCLES} cycles the law knows them to a few per cent of the time "
+                "only. Check it with parcast simulate."
+            )
 
     def warnings(self, machine: Machine) -> Iterator[str]:
         """Give what a reader of the times must know, in sentences."""
@@ -100,6 +137,11 @@ class SpmdPhase(SpmdTables):
             yield (
                 "No contention in the network is assumed, as its saturation rate is not given. "
                 "Add network.saturation if processors share the network."
+            )
+        if self.alone is not self:
+            yield (
+                "In the published reading speedups are over the time of equation (1), without "
+                "communication: on one processor and one disk they are below 1."
             )
         joins = self.io.kind == "synchronous" and self.bursts == "geometric"
         if joins and self.is_exponential and not self.has_many_bursts:

@@ -20,8 +20,8 @@ by what `two_varied_queues` says of them over what it says of exponential ones [
 computing times count as well. Where the clusters cannot be equal, T is that of the largest, with
 which a program ends [D]: up to 3 % too high where the network is busy, because the smaller ones
 end earlier and leave it to them, and up to 2 % too low where several are the largest, because the
-last of them counts. Of (20)-(22) two readings exist. The text has K = p/c customers, which
-simulation confirms; the equations have p, which is the "published" reading.
+last of them counts. Of the number of customers of (20)-(22) the print says two things: p in (20)
+and (21), p/c in (22) and in the text. It is p/c, which simulation confirms.
 
 References
 ----------
@@ -38,7 +38,7 @@ import numpy as np
 from parcast.aliases import Array
 from parcast.descriptions.breakdown import Breakdown
 from parcast.errors import ParameterError
-from parcast.laws.spmd.demands import Burst, Cycle, Demands, burst_of, customers, io_service
+from parcast.laws.spmd.demands import Burst, Cycle, Demands, burst_of, io_service
 from parcast.laws.spmd.tables import SpmdTables
 from parcast.queueing.clusters import clusters, deal
 from parcast.queueing.fixed_cycles import MOST_SERVICE_CV, fixed_cycles_time
@@ -123,7 +123,7 @@ def _response(jobs: Array, delay: Array, service: Array) -> Array:
 def _striped(phase: SpmdTables, demand: Demands) -> Cycle:
     """Every group writes to all disks together when it is ready."""
     burst, n, y = burst_of(phase, demand), demand.bursts, io_service(phase, demand)
-    jobs, x = customers(phase, demand), demand.queue
+    jobs, x = demand.groups, demand.queue
     solved = two_queues(jobs, delay=n * burst.delay, x=n * x, y=y)
     slope = -jobs / solved.throughput**2
     exact = _Circulation(
@@ -139,7 +139,7 @@ def _striped(phase: SpmdTables, demand: Demands) -> Cycle:
 def _clustered(phase: SpmdTables, demand: Demands) -> Cycle:
     """Every group writes to one of the disks when it is ready."""
     burst, n, y = burst_of(phase, demand), demand.bursts, io_service(phase, demand)
-    jobs, d = np.broadcast_arrays(customers(phase, demand), demand.d)
+    jobs, d = np.broadcast_arrays(demand.groups, demand.d)
     if phase.reading == "published":
         _require_equal_clusters(jobs, d)
     each, count = deal(jobs, d)
@@ -220,7 +220,7 @@ def _varied(
 
     def approximate(*laws: ServiceLaw) -> VariedQueues:
         return two_varied_queues(
-            customers(phase, demand),
+            demand.groups,
             sharing,
             visits=n,
             delay=burst.slowest * demand.computing,

@@ -1,6 +1,6 @@
 """How the time of an SPMD phase follows its parameters: derivatives by the chain rule.
 
-The solvers give the derivatives of a cycle's time by computing u, delay f, queue x and I/O y
+The solvers give the derivatives of the time by computing u, delay f, queue x and I/O y
 (`Cycle`); the demands of a cycle are sums and products of the amounts of program
 and machine (`parcast.laws.spmd.demands`)::
 
@@ -25,16 +25,15 @@ from parcast.laws.spmd.tables import IoLaw, SpmdTables
 
 
 def spmd_slopes(
-    phase: SpmdTables, machine: Machine, at: Point, demand: Demands, solved: Cycle
+    phase: SpmdTables, machine: Machine, at: Point, demand: Demands, run: Cycle
 ) -> Slopes:
-    """Derivatives of the time of all cycles by the logarithm of each amount. [s].
+    """Derivatives of the time of all cycles, `run`, by the logarithm of each amount. [s].
 
     By the names of the amounts that are given: the phase's ("compute.parallel", except counts of
     cycles, bursts and groups, and those of a law of its I/O) and the machine's
     ("network.latency").
     """
-    cycles = phase.cycles(at)
-    by = {name: slope * cycles for name, slope in demand_slopes(phase, demand, solved).items()}
+    by = demand_slopes(phase, demand, run)
     slopes = {
         **_of_computing(phase, machine, by),
         **_of_messages(phase, machine, by, at),
@@ -45,7 +44,7 @@ def spmd_slopes(
 
 
 def demand_slopes(phase: SpmdTables, demand: Demands, solved: Cycle) -> Slopes:
-    """Derivatives of the time of a cycle by the logarithm of each field of `Demands` [s]."""
+    """Derivatives of a time by the logarithm of each field of `Demands` [s]."""
     v, w = demand.transfer, demand.contention
     io_rate_part = io_service(phase, demand) - demand.io_startup
     return {
