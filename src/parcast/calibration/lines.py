@@ -24,7 +24,7 @@ import numpy as np
 
 from parcast.benchmarking.records import Launch
 from parcast.calibration.result import INTERVAL, Line, Sample, Segment, Table
-from parcast.laws.primitives.measured import (
+from parcast.laws.primitives.message import (
     FEWEST_ON_A_SIDE,
     MessageFit,
     fit_message,

@@ -32,7 +32,7 @@ from parcast.calibration.benchmarks.message_tables import (
 )
 from parcast.files.decoding import name_of
 from parcast.files.faults import Faults
-from parcast.laws.primitives.measured import fit_message, protocol_switch
+from parcast.laws.primitives.message import fit_message, protocol_switch
 from parcast.units import percent
 
 OCTAVES = 64  # times the largest message is larger than the least that is fitted [D]

@@ -35,7 +35,8 @@ import numpy as np
 
 from parcast.aliases import Array
 from parcast.errors import FitFailed, ParameterError
-from parcast.laws.primitives.measured import Times, chosen_sizes, fit_message, measured_primitive
+from parcast.laws.primitives.measured import Times, chosen_sizes, measured_primitive
+from parcast.laws.primitives.message import fit_message
 from parcast.numerics import fit_non_negative
 from parcast.units import shown
 

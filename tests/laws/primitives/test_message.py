@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from parcast.errors import FitFailed, ParameterError
-from parcast.laws.primitives.measured import fit_message, protocol_switch
+from parcast.laws.primitives.message import fit_message, protocol_switch
 
 SIZES = np.concatenate([[0.0], 2.0 ** np.arange(23)])
 startups = st.floats(1e-8, 1e-2)
