@@ -4,7 +4,7 @@ Prints a table with a line for each program and the figures of all: median and w
 share of runs in their 90 % intervals, without sizes and counts where others used the processors in
 all runs (~). At the end the allowance for extending a law, as each
 program would have it and as the others have it, from the runs of this campaign. On a quiet
-machine, 6 to 7 minutes for all seven:
+machine, about a minute for each:
 
     .venv/bin/python benchmarks/validation.py [-np 1,2] [--longest 5] [-o all.json] [NAME ...]
 

@@ -449,6 +449,21 @@ def test_several_switches_of_the_protocol_are_found():
     assert [x.rate for x in found] == pytest.approx([1e9, 2e9, 2e10], rel=1e-6)
 
 
+def test_above_a_bend_bandwidth_and_half_size_are_those_of_long_messages():
+    sizes = [0, *(4**i for i in range(12))]
+    times = [1e-4 + m / 1e9 + max(m - 15_000, 0) / 12e6 for m in sizes]
+    job = Job(part="network", module="", ranks=2, plan=Plan(sizes=tuple(sizes), budget=0.0))
+    launch = {("pingpong", 2, m): [t] * 3 for m, t in zip(sizes, times, strict=True)}
+    job.launches.append(Launch(times=launch))
+    found = {x.key: measured(x, job, target=0.05) for x in VALUES if x.bench == "pingpong"}
+    assert found["network.latency"].value == pytest.approx(1e-4, rel=1e-4)
+    assert found["network.bandwidth"].value == pytest.approx(11.86e6, rel=0.01)
+    assert found["network.half_size"].value == pytest.approx(1186, rel=0.01)
+    (note,) = notes([], [table(times, sizes)])
+    assert "Ping-pong: times bend at about 16384 B" in note
+    assert notes([], [table([1e-6 + m / 1e9 for m in sizes], sizes)]) == []
+
+
 def test_a_line_that_does_not_grow_has_an_infinite_rate():
     sizes = [1.0, 2, 4, 8]
     launch = Launch(times={("pingpong", 2, int(size)): [1e-6] for size in sizes})

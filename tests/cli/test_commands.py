@@ -191,7 +191,7 @@ def test_what_follows_two_dashes_is_left_as_it_is(parcast):
         (("testbed", "--hosts", "x"), "--hosts must be a whole number, got 'x'."),
         (
             ("run", "foo"),
-            "NAME must be a program, got foo. Programs: sort, square_sort, fractal, ",
+            "NAME must be a program, got foo. Programs: sort, square_sort, ",
         ),
     ],
 )

@@ -48,9 +48,9 @@ def on_terminal(*args, width=80, env=None):
 
 @pytest.mark.parametrize("width", [40, 60, 80, 120])
 def test_a_terminal_is_never_too_narrow(machines, width):
-    seen = on_terminal("forecast", machines, "-p", "64,512", "--hold-out", "8", width=width)
+    seen = on_terminal("forecast", machines, "-p", "64,128", "--hold-out", "8", width=width)
     assert max(len(ESCAPE.sub("", line)) for line in seen.splitlines()) <= width
-    for fact in ("T3E", "512", "interval", "measured", "error", "warning:"):
+    for fact in ("T3E", "128", "interval", "measured", "error", "warning:"):
         assert fact in seen
 
 

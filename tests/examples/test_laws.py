@@ -14,7 +14,16 @@ from parcast.timings.csv_files import read_measurements
 
 ROOT = Path(__file__).parents[2]
 EXAMPLES = ROOT / "examples" / "laws"
-LAWS = ["merge_sort", "sort", "square_sort", "fractal", "monte_carlo", "matmul", "gauss"]
+LAWS = [
+    "merge_sort",
+    "sort",
+    "square_sort",
+    "sample_sort",
+    "fractal",
+    "monte_carlo",
+    "matmul",
+    "gauss",
+]
 PAGE = (ROOT / "docs" / "reference" / "steady-state.md").read_text(encoding="utf-8")
 
 

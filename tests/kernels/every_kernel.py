@@ -15,6 +15,7 @@ from parcast.kernels.worker import Task, runs_of
 SIZES = {
     "sort": (0, 1, 2, 1001),
     "square_sort": (0, 1, 2, 501),
+    "sample_sort": (0, 1, 2, 20_001),
     "fractal": (0, 1, 2, 1001),
     "monte_carlo": (0, 1, 2, 3001),
     "matmul": (0, 1, 2, 61),

@@ -12,7 +12,16 @@ from hypothesis import strategies as st
 
 from parcast.descriptions.program import phase_of
 from parcast.errors import ParameterError, RunFailed
-from parcast.kernels import fractal, gauss, key_files, matmul, monte_carlo, sorters, worker
+from parcast.kernels import (
+    fractal,
+    gauss,
+    key_files,
+    matmul,
+    monte_carlo,
+    sample_sort,
+    sorters,
+    worker,
+)
 from parcast.kernels.kernel import Run, random_numbers
 from parcast.kernels.ledger import Alone, Ledger, shares
 from parcast.kernels.registry import KERNELS, kernel_named
@@ -90,7 +99,7 @@ def test_an_unknown_program_is_refused_with_the_nearest():
         kernel_named("matmull")
     assert str(caught.value) == (
         "name must be a program, got matmull. Did you mean matmul? Programs: sort, square_sort, "
-        "fractal, monte_carlo, matmul, gauss, stencil."
+        "sample_sort, fractal, monte_carlo, matmul, gauss, stencil."
     )
     with pytest.raises(ParameterError, match=r"got \\x1b\. Programs: sort, square_sort"):
         kernel_named("\x1b")
@@ -211,6 +220,27 @@ def test_a_system_without_advice_on_its_cache_writes_the_same(tmp_path, monkeypa
     monkeypatch.delattr(key_files.os, "posix_fadvise")
     files = key_files.KeyFiles.written(tmp_path, 100, 1)
     np.testing.assert_array_equal(files.read(), key_files.keys_of(100, 1))
+
+
+# Sorting by samples
+
+
+@given(keys, st.integers(1, 9))
+def test_samples_are_keys_of_the_share_at_equal_distances(given_keys, size):
+    part = np.sort(np.array(given_keys * 3, dtype=np.int64))
+    for rank in range(size):
+        samples = sample_sort.samples_of(part, rank, size)
+        assert samples.size == min(part.size, sample_sort.SAMPLES)
+        assert np.isin(samples, part).all()
+        assert (np.diff(samples.astype(object)) >= 0).all()
+
+
+def test_a_wrong_range_is_found():
+    ledger = Ledger(Alone())
+    state = sample_sort.prepare(ledger, 100, 1)
+    assert not sample_sort.is_correct(ledger, state, key_files.keys_of(100, 1))
+    assert sample_sort.is_correct(ledger, state, sample_sort.work(ledger, state))
+    assert not sample_sort.is_correct(ledger, state, state.part[:50])
 
 
 # Fractal

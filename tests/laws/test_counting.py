@@ -16,7 +16,16 @@ from parcast.prediction.predict import predict
 from tests.laws.counting import counts_of
 
 DATA = Path(__file__).parent / "data"
-LAWS = ("sort", "square_sort", "fractal", "monte_carlo", "matmul", "gauss", "stencil")
+LAWS = (
+    "sort",
+    "square_sort",
+    "sample_sort",
+    "fractal",
+    "monte_carlo",
+    "matmul",
+    "gauss",
+    "stencil",
+)
 COUNTS = {law: partial(counts_of, law) for law in LAWS}
 MACHINE = Machine(
     compute={"rate": "10 Mflop/s"},

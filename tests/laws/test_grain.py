@@ -65,6 +65,7 @@ def test_independent_inputs_stop_gaining_where_startups_weigh(n, t0):
     [
         ("sort", {}, (125, 125)),
         ("square_sort", {}, (125, 125)),
+        ("sample_sort", {}, (125, 125)),
         ("fractal", {"line": 20}, (20, 125)),
         ("fractal", {"line": 500}, (125, 500)),
         ("fractal", {}, (1000**0.5, 125)),

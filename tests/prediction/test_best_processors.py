@@ -16,7 +16,9 @@ MACHINE = Machine(
 )
 
 
-@pytest.mark.parametrize("law", ["sort", "square_sort", "fractal", "matmul", "gauss"])
+@pytest.mark.parametrize(
+    "law", ["sort", "square_sort", "sample_sort", "fractal", "matmul", "gauss"]
+)
 def test_it_is_the_best_of_all_counts(law):
     program = Program(phase=[{"law": law}])
     found = best_processors(program, MACHINE, n=1000, upto=1000)

@@ -172,7 +172,16 @@ def test_without_a_name_the_programs_are_listed(parcast):
     said = parcast("validate")
     assert (said.status, said.err) == (0, "")
     assert [line.split()[0] for line in said.out.splitlines()] == [
-        *("sort", "square_sort", "fractal", "monte_carlo", "matmul", "gauss", "stencil"),
+        *(
+            "sort",
+            "square_sort",
+            "sample_sort",
+            "fractal",
+            "monte_carlo",
+            "matmul",
+            "gauss",
+            "stencil",
+        ),
         *("array-io", "pipeline"),
     ]
 

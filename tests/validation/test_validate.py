@@ -569,7 +569,8 @@ def test_one_program_that_fails_does_not_stop_the_others():
 
 
 @pytest.mark.parametrize(
-    "name", ["sort", "square_sort", "fractal", "monte_carlo", "matmul", "gauss", "stencil"]
+    "name",
+    ["sort", "square_sort", "sample_sort", "fractal", "monte_carlo", "matmul", "gauss", "stencil"],
 )
 def test_every_program_has_a_law_that_counts(name):
     told = subject_named(name)

@@ -24,17 +24,16 @@ import numpy as np
 
 from parcast.benchmarking.records import Launch
 from parcast.calibration.result import INTERVAL, Line, Sample, Segment, Table
-from parcast.laws.primitives.measured import (
-    FEWEST_ON_A_SIDE,
+from parcast.laws.primitives.message import (
+    MessageCurve,
     MessageFit,
+    fit_long_messages,
     fit_message,
-    protocol_switch,
+    fit_messages,
 )
 
 FEWEST_ORDERED: Final = 5  # launches: the least and most of four hold the median to 87.5 % only
 DEVIATIONS: Final = 5.0  # median absolute deviations above the median, from which it is an outlier
-OCTAVES: Final = 64  # times the largest message is larger than the least that tells a rate [D]
-FEWEST: Final = 3  # sizes that decide a rate
 LEAST_EXCESS: Final = 0.1  # of the median, which an outlier exceeds it by at least [D]
 
 
@@ -131,19 +130,28 @@ def _by_student(logarithms: Sequence[float]) -> tuple[float, float]:
     return exp(fmean(logarithms) - half), exp(fmean(logarithms) + half)
 
 
-def fit_of_launch(
-    launch: Launch, bench: str, ranks: int, *, long_only: bool = False
-) -> MessageFit | None:
-    """Line of a benchmark in one launch; None where there are too few sizes.
+def fit_of_launch(launch: Launch, bench: str, ranks: int) -> MessageFit | None:
+    """Line of a benchmark over all sizes in one launch; None where there are too few."""
+    medians = _medians(launch, bench, ranks)
+    return fit_message(*medians) if len(medians[0]) > 1 else None
 
-    `long_only`: only sizes from 1/64 of the largest on, which tell the rate of the bytes.
-    """
+
+def curve_of_launch(launch: Launch, bench: str, ranks: int) -> MessageCurve | None:
+    """Lines of a benchmark in one launch, cut where they bend; None where sizes are too few."""
+    medians = _medians(launch, bench, ranks)
+    return fit_messages(*medians) if len(medians[0]) > 1 else None
+
+
+def long_fit_of_launch(launch: Launch, bench: str, ranks: int) -> MessageFit | None:
+    """Line of the long sizes in one launch, which tells their rate; None where too few are."""
+    medians = _medians(launch, bench, ranks)
+    return fit_long_messages(*medians) if len(medians[0]) > 1 else None
+
+
+def _medians(launch: Launch, bench: str, ranks: int) -> tuple[list[int], list[float]]:
+    """Sizes [B] and median times [s] of a benchmark."""
     sizes = launch.sizes(bench, ranks)
-    if long_only and sizes:
-        sizes = [size for size in sizes if size >= max(sizes[-1] / OCTAVES, 1)]
-    if len(sizes) < (FEWEST if long_only else 2):
-        return None
-    return fit_message(sizes, [median(launch.times[bench, ranks, size]) for size in sizes])
+    return sizes, [median(launch.times[bench, ranks, size]) for size in sizes]
 
 
 def line_of(table: Table, launches: Sequence[Launch]) -> Line | None:
@@ -181,27 +189,11 @@ def line_of(table: Table, launches: Sequence[Launch]) -> Line | None:
 
 
 def segments_of(table: Table) -> tuple[Segment, ...]:
-    """Cut times over sizes where two lines fit much better than one, again and again."""
-    sizes, times = table.bytes, table.time
-    pieces, firsts = [(0, len(sizes))], []
-    while pieces:
-        low, high = pieces.pop()
-        if high - low < 2 * FEWEST_ON_A_SIDE:
-            firsts.append((low, high))
-            continue
-        switch = protocol_switch(sizes[low:high], times[low:high])
-        if switch is None:
-            firsts.append((low, high))
-        else:
-            middle = low + int(np.searchsorted(sizes[low:high], switch))
-            pieces += [(low, middle), (middle, high)]
-    segments = []
-    for low, high in sorted(firsts):
-        fit = fit_message(sizes[low:high], times[low:high])
-        segments.append(
-            Segment(first=int(sizes[low]), startup=fit.startup, rate=_inverse(fit.byte))
-        )
-    return tuple(segments)
+    """Lines of a table of two sizes or more, cut where two fit much better than one."""
+    return tuple(
+        Segment(first=int(piece.first), startup=piece.startup, rate=_inverse(piece.byte))
+        for piece in fit_messages(table.bytes, table.time).pieces
+    )
 
 
 def _inverse(value: float) -> float:

@@ -4,8 +4,10 @@ from collections.abc import Iterator, Sequence
 from math import isnan
 from typing import Final
 
+from parcast.calibration.benchmarks.network_figures import bend_words
 from parcast.calibration.jobs import Course, Job
 from parcast.calibration.result import Host, Measured, Sample, Table
+from parcast.laws.primitives.message import fit_messages
 from parcast.show.warning import Rank, RankedWarning
 from parcast.units import percent, shown
 
@@ -58,6 +60,7 @@ def notes_of(
         )
     yield from _unsettled_tables(tables, target)
     yield from _outliers(tables)
+    yield from _bent(tables)
     yield from _pair(measured)
 
 
@@ -172,6 +175,15 @@ def _named(table: Table, sample: Sample) -> str:
     ranks = f"{table.ranks} rank{'s' if table.ranks > 1 else ''}"
     size = f"order {sample.bytes}" if table.bench == "polynomial" else f"{sample.bytes} B"
     return f"{table.bench}, {ranks}, {size}"
+
+
+def _bent(tables: Sequence[Table]) -> Iterator[str]:
+    """Say where the time of a message bends."""
+    for table in tables:
+        if table.bench == "pingpong" and len(table.samples) > 1:
+            curve = fit_messages(table.bytes, table.time)
+            if curve.bend is not None:
+                yield f"Ping-pong: {bend_words(curve, curve.bend)}"
 
 
 def _pair(measured: Sequence[Measured]) -> Iterator[str]:

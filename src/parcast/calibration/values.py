@@ -2,8 +2,10 @@
 
 - compute.rate: r_hat of ``r(f) = r_hat / (1 + f_half / f)`` over the orders f of POLY1 [1]_;
 - network.latency: half the round trip of messages of up to 8 bytes, their median;
-- network.bandwidth: r_inf of ``t = t0 + m / r_inf`` over the sizes from 1/64 of the largest on;
-- network.half_size: ``n_half = t0 * r_inf`` of the line over all sizes (COMMS1 [1]_);
+- network.bandwidth: r_inf of ``t = t0 + m / r_inf`` over the sizes from 1/64 of the largest on, of
+  these those above a bend;
+- network.half_size: ``n_half = t0 * r_inf`` of the line over all sizes (COMMS1 [1]_), with t0 of
+  the shortest and r_inf of the longest where the line is in pieces;
 - network.saturation: the highest rate of all ranks together, ``p*(p - 1)*m / t`` (COMMS3 [1]_);
 - storage: start-up and rate of the line over the sizes of requests of one writer.
 
@@ -23,7 +25,14 @@ import numpy as np
 from parcast.benchmarking.processor import VECTOR
 from parcast.benchmarking.records import Launch
 from parcast.calibration.jobs import Job, Part, placement_of
-from parcast.calibration.lines import estimate, fit_of_launch, outliers, sample_of
+from parcast.calibration.lines import (
+    curve_of_launch,
+    estimate,
+    fit_of_launch,
+    long_fit_of_launch,
+    outliers,
+    sample_of,
+)
 from parcast.calibration.result import Measured, Table
 from parcast.units import Dimension
 
@@ -180,7 +189,7 @@ def _latency(launch: Launch, bench: str, ranks: int) -> float | None:
 
 def _line_rate(launch: Launch, bench: str, ranks: int) -> float | None:
     """Give r_inf of the long sizes. [B/s]."""
-    fit = fit_of_launch(launch, bench, ranks, long_only=True)
+    fit = long_fit_of_launch(launch, bench, ranks)
     return 1.0 / fit.byte if fit is not None and fit.byte > 0 else None
 
 
@@ -191,8 +200,8 @@ def _line_startup(launch: Launch, bench: str, ranks: int) -> float | None:
 
 
 def _half_size(launch: Launch, bench: str, ranks: int) -> float | None:
-    """Give n_half of the line over all sizes. [B]."""
-    fit = fit_of_launch(launch, bench, ranks)
+    """Give n_half of the startup of short sizes and the rate of long ones. [B]."""
+    fit = curve_of_launch(launch, bench, ranks)
     return fit.startup / fit.byte if fit is not None and fit.byte > 0 else None
 
 
@@ -234,7 +243,7 @@ METHODS: Final = {
     "timer.resolution": "smallest step of that clock",
     "network.latency": "COMMS1: half the round trip of messages of up to 8 B; {}",
     "network.bandwidth": "COMMS1: r_inf of t = t0 + m/r_inf from 64 KiB to 4 MiB; {}",
-    "network.half_size": "COMMS1: n_half = t0*r_inf of one line over all sizes; {}",
+    "network.half_size": "COMMS1: n_half = t0*r_inf of the line over all sizes; {}",
     "network.one_directional": "highest rate of a stream of messages one way, "
     "windows of up to 64; {}",
     "network.bidirectional": "COMMS2: highest rate of both directions together",

@@ -12,6 +12,7 @@ LAWS: Final = {
     "merge_sort": "parcast.laws.sorters:MergeSortPhase",
     "sort": "parcast.laws.sorters:SortPhase",
     "square_sort": "parcast.laws.sorters:SquareSortPhase",
+    "sample_sort": "parcast.laws.sorters:SampleSortPhase",
     "fractal": "parcast.laws.independent_inputs:FractalPhase",
     "monte_carlo": "parcast.laws.independent_inputs:MonteCarloPhase",
     "matmul": "parcast.laws.matrices:MatmulPhase",

@@ -153,6 +153,17 @@ class Ledger:
         """Receive from every other rank into its part of these, on the master."""
         wait_for([self.begin_receive(parts[rank], rank) for rank in range(1, self.size)])
 
+    def exchange(self, sent: Sequence[NDArray[Any]], received: Sequence[NDArray[Any]]) -> None:
+        """Send every rank its part of `sent`, and receive from every rank its part of `received`.
+
+        Contiguous each, p - 1 messages from every rank; the own part is copied.
+        """
+        received[self.rank][:] = sent[self.rank]
+        # The next rank first, so that not all send to the same one at once.
+        others = [(self.rank + step) % self.size for step in range(1, self.size)]
+        requests = [self.begin_receive(received[rank], rank) for rank in reversed(others)]
+        wait_for([*requests, *(self.begin_send(sent[rank], rank) for rank in others)])
+
     def broadcast(self, array: NDArray[Any], root: int) -> None:
         """Send what the root has to all by a binomial tree, ceil(lg p) messages deep."""
         place = (self.rank - root) % self.size

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 KERNELS: Final = {  # each name and the place of its Kernel
     "sort": "parcast.kernels.sorters:SORT",
     "square_sort": "parcast.kernels.sorters:SQUARE_SORT",
+    "sample_sort": "parcast.kernels.sample_sort:KERNEL",
     "fractal": "parcast.kernels.fractal:KERNEL",
     "monte_carlo": "parcast.kernels.monte_carlo:KERNEL",
     "matmul": "parcast.kernels.matmul:KERNEL",

@@ -171,6 +171,17 @@ def test_a_switch_of_the_protocol_is_told(file):
     assert any("the protocol seems to switch at about 16384 B." in note for note in told.notes)
 
 
+def test_a_bend_is_told_and_long_messages_decide_the_bandwidth(file):
+    bent = {m: 100 + m / 1000 + max(m - 15_000, 0) / 12 for m in STRAIGHT}
+    told = read([file(latency_table(bent))])
+    assert texts(told) == {"network.latency": "100 us", "network.bandwidth": "11.86 MB/s"}
+    (note,) = told.notes
+    assert "bend at about 16384 B: shorter messages pass at 1 GB/s, longer ones pass at " in note
+    flat = {m: 100 + max(m - 15_000, 0) / 12 for m in STRAIGHT}
+    (note,) = read([file(latency_table(flat))]).notes
+    assert "shorter messages take as long as empty ones, longer ones pass at 12 MB/s" in note
+
+
 def test_a_disturbed_shortest_message_is_told(file):
     told = read([file(latency_table(STRAIGHT | {0: 50.0}))])
     assert "messages of 0 B took 50 us, others of up to 64 B 5.016 us." in told.notes[0]

@@ -14,6 +14,14 @@ STARTUP, BYTE = 1e-4, 1e-8
 LINE = {m: STARTUP + BYTE * m for m in SIZES}
 
 
+BENDS = (0, 8, 64, 512, 4096, 32768, 131072, 524288, 1048576)
+
+
+def bent(size):
+    """Time of a message on a link that is limited to 12 MB/s after a burst of 32 kB."""
+    return STARTUP + BYTE * size + max(size - 32768, 0) / 12e6
+
+
 def exchange(per_byte):
     """Exchange of all with all whose byte takes `per_byte(p)`."""
     return {p: {m: STARTUP + per_byte(p) * m for m in SIZES} for p in COUNTS}
@@ -32,6 +40,29 @@ def test_messages_give_latency_and_bandwidth():
     assert float(found.network.latency({})) == pytest.approx(STARTUP)
     assert float(found.network.bandwidth({})) == pytest.approx(1 / BYTE)
     assert found.network.saturation is None
+
+
+def test_where_messages_bend_the_long_ones_decide():
+    found = Machine(**network_keys({m: bent(m) for m in BENDS}))
+    assert float(found.network.latency({})) == pytest.approx(STARTUP)
+    assert float(found.network.bandwidth({})) == pytest.approx(1 / (BYTE + 1 / 12e6), rel=1e-3)
+
+
+@pytest.mark.parametrize("size", [1e3, 1e5, 1e7])
+def test_where_messages_bend_the_sizes_that_are_sent_keep_both_rates(size):
+    found = Machine(**network_keys({m: bent(m) for m in BENDS}, message_sizes={4: size}))
+    rate = float(found.network.bandwidth({"p": np.array(4.0)}))
+    # of S exponential of mean s, E[max(S - B, 0)] = s * exp(-B / s)
+    assert rate == pytest.approx(1 / (BYTE + np.exp(-32768 / size) / 12e6), rel=0.02)
+
+
+def test_an_alltoall_where_messages_bend_has_the_rate_of_its_size():
+    line, times = {m: bent(m) for m in BENDS}, {p: {m: bent(m) for m in BENDS} for p in COUNTS}
+    at = {"p": np.array(4.0)}
+    for size in (8192.0, 1e6):
+        found = Machine(**network_keys(line, exchange=times, exchange_sizes={4: size}))
+        time = primitive_time("alltoall", found, at, np.array(size))
+        assert time == pytest.approx(bent(size), rel=0.02)
 
 
 def test_links_of_their_own_have_no_saturation():

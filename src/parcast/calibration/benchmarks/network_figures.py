@@ -1,8 +1,8 @@
 """Latency, bandwidth and saturation of a network, from the tables of message benchmarks.
 
 - latency: half a round trip of the shortest message that was measured;
-- bandwidth: r_inf of ``t = t0 + m / r_inf``, fitted to the large messages of the ping-pong [1]_;
-  without these, the highest rate of a stream of messages;
+- bandwidth: r_inf of ``t = t0 + m / r_inf``, fitted to the large messages of the ping-pong, those
+  above a bend [1]_; without these, the highest rate of a stream of messages;
 - saturation: the highest rate of all pairs together, of several pairs at once or of an all-to-all,
   whose P*(P - 1) messages of m bytes take t: ``P * (P - 1) * m / t`` [1]_.
 
@@ -32,11 +32,9 @@ from parcast.calibration.benchmarks.message_tables import (
 )
 from parcast.files.decoding import name_of
 from parcast.files.faults import Faults
-from parcast.laws.primitives.measured import fit_message, protocol_switch
+from parcast.laws.primitives.message import MessageCurve, fit_long_messages, fit_messages
 from parcast.units import percent
 
-OCTAVES = 64  # times the largest message is larger than the least that is fitted [D]
-FEWEST = 3  # sizes that decide a rate: two give a line whatever they are
 MOSTLY_BYTES = 0.5  # share of the largest message's time that its bytes must take [D]
 SHORT = 64  # bytes: up to this size the time should not depend on it [B] [D]
 Rate = tuple[float, str, int]  # [B/s], its source, and the processes
@@ -94,12 +92,27 @@ def _latency_notes(times: dict[int, float], tool: str) -> Iterator[str]:
             "several times."
         )
     filled = {size: time for size, time in times.items() if size > 0}
-    switch = protocol_switch(list(filled), list(filled.values())) if len(filled) > 1 else None
-    if switch is not None:
+    curve = fit_messages(list(filled), list(filled.values())) if len(filled) > 1 else None
+    if curve is not None and curve.bend is not None:
+        yield f"{tool}: {bend_words(curve, curve.bend)}"
+    elif curve is not None and curve.switches:
         yield (
-            f"{tool}: the protocol seems to switch at about {switch:.0f} B. network.latency is "
-            "that of shorter messages, network.bandwidth that of longer ones."
+            f"{tool}: the protocol seems to switch at about "
+            f"{' B and '.join(f'{switch:.0f}' for switch in curve.switches)} B. "
+            "network.latency is that of shorter messages, network.bandwidth that of longer ones."
         )
+
+
+def bend_words(curve: MessageCurve, bend: float) -> str:
+    """Say from which size on [B] the bytes of messages take longer, and what follows."""
+    below = max(piece.byte for piece in curve.pieces if piece.first < bend)
+    rate = f"pass at {written(1.0 / below, 'rate')}" if below > 0 else "take as long as empty ones"
+    return (
+        f"times bend at about {bend:.0f} B: shorter messages {rate}, longer ones pass at "
+        f"{written(1.0 / curve.byte, 'rate')}, as on a link that is limited after a burst. "
+        "network.bandwidth is that of longer ones, so programs with short messages may be faster "
+        "than predicted."
+    )
 
 
 def _fitted_rate(tables: Sequence[Table], notes: list[str]) -> tuple[float, str] | None:
@@ -107,16 +120,13 @@ def _fitted_rate(tables: Sequence[Table], notes: list[str]) -> tuple[float, str]
     times = medians(by_processes(tables, "message").get(2, {}))
     if not times:
         return None
-    largest = max(times)
-    large = {m: t for m, t in times.items() if m > 0 and m >= largest / OCTAVES}
-    tool = tools_of(tables, "message")
-    if len(large) >= FEWEST:
-        fit = fit_message(list(large), list(large.values()))
-        if fit.byte * largest >= MOSTLY_BYTES * times[largest]:
-            return 1.0 / fit.byte, (
-                f"{tool}, 2 processes, r_inf of t = t0 + m/r_inf from {min(large)} to {largest} B,"
-                f" mean error {percent(fit.error)}"
-            )
+    largest, tool = max(times), tools_of(tables, "message")
+    fit = fit_long_messages(list(times), list(times.values())) if len(times) > 1 else None
+    if fit is not None and fit.byte * largest >= MOSTLY_BYTES * times[largest]:
+        return 1.0 / fit.byte, (
+            f"{tool}, 2 processes, r_inf of t = t0 + m/r_inf from {fit.first:.0f} to {largest} B, "
+            f"mean error {percent(fit.error)}"
+        )
     notes.append(_too_short(tool, largest, "network.bandwidth"))
     return None
 

@@ -1,6 +1,6 @@
 """A network as benchmarks measured it: messages, an exchange among all, and collectives.
 
-    t(m)     = t0 + m / r_inf                       one message, `fit_message`             [1]_
+    t(m)     = t_i + m / r_i                        one message, `fit_messages`            [1]_
     g(P)     = dT/dm of an exchange of all with all, at its longest, over P - 1            [D]
     g(P)     = g0 + g1 * P                          where it exceeds 1 / (r_inf * (P - 1)) [D]
     r_sat(P) = P / g(P)                             rate of all pairs together
@@ -17,6 +17,12 @@ the sizes that a program sends, g is multiplied by
 
 the median over P; an exponential law is what is least sure of sizes of which the mean is known. An
 exchange whose size is given has that size.
+
+Messages alone have pieces, too, where their time bends: up to a burst they pass at the rate of the
+wire, and longer ones at that of a limit. The longest decide `bandwidth`, and the shortest
+`latency`. With the sizes that a program sends, the time of a byte is that of the pieces [D]:
+
+    b(s) = E[t(S) - t0] / s ,  S exponential of mean s
 
 Many benchmarks put a barrier before each collective and time both. A broadcast of a few bytes
 between two ranks is one message: where it takes a barrier and a message, the barrier is in all
@@ -35,7 +41,8 @@ import numpy as np
 
 from parcast.aliases import Array
 from parcast.errors import FitFailed, ParameterError
-from parcast.laws.primitives.measured import Times, chosen_sizes, fit_message, measured_primitive
+from parcast.laws.primitives.measured import Times, chosen_sizes, measured_primitive
+from parcast.laws.primitives.message import MessageCurve, fit_messages
 from parcast.numerics import fit_non_negative
 from parcast.units import shown
 
@@ -47,7 +54,7 @@ FEWEST_SIZES: Final = 3  # of an exchange that tell how its rate depends on them
 SAME: Final = 0.01  # from 1: what a factor may differ by that is left out
 SPREAD: Final = -np.log1p(-(np.arange(200) + 0.5) / 200)  # quantiles of an exponential law
 TRACE: Final = 1e-6  # of the other term: what rounding alone may leave
-LEAST: Final = 0.1  # of a time: what is left at least when a barrier is taken off [D]
+LEAST: Final = 0.1  # of a time: what is left of it at least when others are taken off [D]
 
 
 def network_keys(
@@ -75,8 +82,9 @@ def network_keys(
         determined by a broadcast between two ranks, and is no without one.
     message_sizes, exchange_sizes : mapping from processors to bytes, optional
         Mean size of the messages of the program that the machine is asked for, and what one
-        rank sends each other one in an alltoall of it: `saturation` and the rate of an alltoall
-        are then those of such messages. By default those of the longest. [B]
+        rank sends each other one in an alltoall of it: `saturation`, the rate of an alltoall and,
+        where messages bend, `bandwidth` are then those of such messages. By default those of the
+        longest. [B]
 
     Examples
     --------
@@ -86,10 +94,12 @@ def network_keys(
     >>> keys["network"]["latency"], keys["network"]["saturation"]
     ('0.0001 s', '1 B/s*p / (5e-08*p)')
     """
-    line = fit_message(list(messages), list(messages.values()))
-    if not line.byte > 0:
+    curve = fit_messages(list(messages), list(messages.values()))
+    if not curve.byte > 0:
         raise FitFailed("Longer messages must take more time. Measure longer ones.")
-    network = {"latency": f"{line.startup:.6g} s", "bandwidth": f"{1 / line.byte:.6g} B/s"}
+    network = {"latency": f"{curve.startup:.6g} s", "bandwidth": f"{1 / curve.byte:.6g} B/s"}
+    if own := _bytes_of(curve, message_sizes or {}, is_mean=True):
+        network["bandwidth"] = f"1 B/s / ({own})"
     timed = dict(collectives or {})
     for name in timed:
         if name not in (*COLLECTIVES, "barrier"):
@@ -115,7 +125,8 @@ def network_keys(
         sent = _without(exchange, taken_off)
         shortest = {p: {0: of_size[min(of_size)]} for p, of_size in sent.items()}
         primitives["alltoall"] = measured_primitive(shortest).described()
-        primitives["alltoall"]["bandwidth"] = f"1 B/s / {line.byte:.6g}"
+        pair = _bytes_of(curve, exchange_sizes or {}, is_mean=False) or f"{curve.byte:.6g}"
+        primitives["alltoall"]["bandwidth"] = f"1 B/s / ({pair})"
         if g := _shared(exchange, messages):
             factor = _factor(exchange, message_sizes or {}, is_mean=True)
             network["saturation"] = (
@@ -123,7 +134,7 @@ def network_keys(
             )
             factor = _factor(exchange, exchange_sizes or {}, is_mean=False)
             each = f"({g})*({factor})" if factor else f"({g})"
-            rate = f"1 B/s / max({line.byte:.6g}, (p - 1)*{each})"
+            rate = f"1 B/s / max({pair}, (p - 1)*{each})"
             primitives["alltoall"]["bandwidth"] = rate
     return {"network": network, "primitives": primitives}
 
@@ -179,12 +190,34 @@ def _shared(exchange: Times, messages: Mapping[int, float]) -> str:
     return " + ".join([*texts, f"{g1:.6g}*p"] if g1 * most > TRACE * g0 else texts)
 
 
+def _bytes_of(curve: MessageCurve, sizes: Mapping[int, float], *, is_mean: bool) -> str:
+    """Time of a byte in messages of these sizes alone, as a formula in p [s/B].
+
+    "" where no size is known, or one line fits all sizes.
+    """
+    wanted = _known(sizes)
+    if not wanted or len(curve.pieces) == 1:
+        return ""
+    least = LEAST * min(piece.byte for piece in curve.pieces if piece.byte > 0)
+    values = []
+    for _, size in wanted:
+        at = size * SPREAD if is_mean else np.array([size])
+        sent = float((curve.time(at) - curve.startup).sum())
+        values.append(max(sent / float(at.sum()), least))  # a flat piece has no rate
+    return _formula([p for p, _ in wanted], values)
+
+
+def _known(sizes: Mapping[int, float]) -> list[tuple[int, float]]:
+    """Sizes that are known, at not too many counts, by count."""
+    known = sorted((p, size) for p, size in sizes.items() if p > 1 and size > 0)
+    if len(known) <= MOST_COUNTS:
+        return known
+    return [known[i] for i in np.linspace(0, len(known) - 1, MOST_COUNTS).round().astype(int)]
+
+
 def _factor(exchange: Times, sizes: Mapping[int, float], *, is_mean: bool) -> str:
     """Give f of the sizes as a formula in p; "" where none is known, or size does not matter."""
-    wanted = sorted((p, size) for p, size in sizes.items() if p > 1 and size > 0)
-    many = len(wanted)
-    if many > MOST_COUNTS:
-        wanted = [wanted[i] for i in np.linspace(0, many - 1, MOST_COUNTS).round().astype(int)]
+    wanted = _known(sizes)
     curves = [sorted(x.items()) for p, x in exchange.items() if p > 1 and len(x) >= FEWEST_SIZES]
     if not wanted or not curves:
         return ""
@@ -194,13 +227,17 @@ def _factor(exchange: Times, sizes: Mapping[int, float], *, is_mean: bool) -> st
         factors.append(float(np.median([_relative(curve, at) for curve in curves])))
     if max(abs(f - 1.0) for f in factors) < SAME:
         return ""
-    counts = [p for p, _ in wanted]
+    return _formula([p for p, _ in wanted], factors)
+
+
+def _formula(counts: Sequence[int], values: Sequence[float]) -> str:
+    """Values at some counts as a formula in p: straight in log-log between them."""
     if len(counts) == 1:
-        return f"{factors[0]:.4g}"
-    slopes = np.diff(np.log(factors)) / np.diff(np.log(counts))
+        return f"{values[0]:.4g}"
+    slopes = np.diff(np.log(values)) / np.diff(np.log(counts))
     texts = [
-        f"{f / p**slope:.4g}*p^({slope:.4g})"
-        for f, p, slope in zip(factors, counts, slopes, strict=False)
+        f"{value / p**slope:.4g}*p^({slope:.4g})"
+        for value, p, slope in zip(values, counts, slopes, strict=False)
     ]
     formula = texts[-1]  # beyond the last count as between the two before it
     for p, text in zip(reversed(counts[1:-1]), reversed(texts[:-1]), strict=True):

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from parcast.errors import FitFailed, ParameterError
-from parcast.laws.primitives.measured import fit_message, protocol_switch
+from parcast.laws.primitives.message import fit_long_messages, fit_message, fit_messages
 
 SIZES = np.concatenate([[0.0], 2.0 ** np.arange(23)])
 startups = st.floats(1e-8, 1e-2)
@@ -58,15 +58,67 @@ def test_of_many_runs_some_are_fitted():
 def test_a_switch_of_the_protocol_is_found_where_it_is(first):
     sizes = SIZES[1:]
     times = np.where(sizes < first, 1e-6 + sizes / 1e9, 1e-3 + sizes / 1e10)
-    assert protocol_switch(sizes, times) == first
+    assert fit_messages(sizes, times).switches == (first,)
 
 
 def test_one_line_has_no_switch_and_noise_is_none():
     random = np.random.default_rng(1)
     times = 1e-6 + SIZES / 1e9
-    assert protocol_switch(SIZES, times) is None
-    assert protocol_switch(SIZES, times * random.uniform(0.7, 1.5, len(SIZES))) is None
-    assert protocol_switch(SIZES[:5], [1, 9, 1, 9, 1]) is None
+    assert fit_messages(SIZES, times).switches == ()
+    assert fit_messages(SIZES, times * random.uniform(0.7, 1.5, len(SIZES))).switches == ()
+    assert fit_messages(SIZES[:5], [1, 9, 1, 9, 1]).switches == ()
+
+
+BURST, LIMIT, WIRE = 14_700, 12e6, 1.2e9
+COARSE = np.array([0, 8, 64, 512, 1024, 4096, 16384, 65536, 262144, 1048576, 4194304.0])
+
+
+def limited(sizes):
+    """A link that lets a burst through at the rate of the wire and then limits."""
+    return 1.2e-4 + sizes / WIRE + np.maximum(sizes - BURST, 0) / LIMIT
+
+
+@pytest.mark.parametrize("sizes", [SIZES, COARSE, COARSE[:-1]], ids=len)
+def test_above_a_bend_the_rate_is_that_of_the_limit(sizes):
+    curve = fit_messages(sizes, limited(sizes))
+    assert curve.bend == 16384
+    assert curve.startup == pytest.approx(1.2e-4, rel=0.01)
+    assert 1 / curve.byte == pytest.approx(LIMIT, rel=0.02)
+    assert 1 / fit_long_messages(sizes, limited(sizes)).byte == pytest.approx(LIMIT, rel=0.02)
+    between = np.geomspace(100, 4e6, 50)
+    assert curve.time(between) == pytest.approx(limited(between), rel=0.03)
+
+
+def test_a_measured_ping_pong_on_a_limited_link():
+    # two hosts of a cluster in a box with links of 100 Mbit/s, least times of 20, `tc` with tbf
+    times = [115.3, 122.9, 117.7, 129.2, 129.0, 121.6, 139.7, 4312.6, 19677.9, 89256.8, 349240.0]
+    times = np.array(times) * 1e-6
+    assert 1 / fit_message(COARSE, times).byte > 7e8  # one line has the rate of neither
+    assert 1 / fit_messages(COARSE, times).byte == pytest.approx(12e6, rel=0.03)
+    assert 1 / fit_long_messages(COARSE, times).byte == pytest.approx(12e6, rel=0.03)
+
+
+def test_a_protocol_that_announces_long_messages_does_not_bend():
+    curve = fit_messages(SIZES, np.where(SIZES < 8192, 1e-6 + SIZES / 1e9, 1e-4 + SIZES / 5e9))
+    assert curve.switches == (8192,)
+    assert curve.bend is None
+    assert curve.time([100, 8191, 8192]) == pytest.approx(
+        [1.1e-6, 9.191e-6, 1.016384e-4], rel=1e-3
+    )
+
+
+@given(t0=startups, rate=rates)
+def test_without_a_bend_all_lines_are_one(t0, rate):
+    times = t0 + SIZES / rate
+    curve = fit_messages(SIZES, times)
+    assert (curve.startup, curve.byte) == pytest.approx((t0, 1 / rate), rel=1e-6)
+    long = fit_long_messages(SIZES, times)
+    assert long.first == 2**16
+    assert long.time(2.0**22) == pytest.approx(times[-1], rel=1e-6)
+
+
+def test_two_long_messages_decide_no_rate():
+    assert fit_long_messages([8, 2**16, 2**20], [1, 2, 30]) is None
 
 
 @pytest.mark.parametrize(
@@ -80,7 +132,7 @@ def test_one_line_has_no_switch_and_noise_is_none():
     ],
 )
 def test_what_is_no_message_is_refused(volume, time, says):
-    for ask in (fit_message, protocol_switch):
+    for ask in (fit_long_messages, fit_message, fit_messages):
         with pytest.raises(ParameterError) as caught:
             ask(volume, time)
         assert says in str(caught.value)
