@@ -129,8 +129,9 @@ def test_it_says_what_limits_and_where_that_changes():
     told = predict(program(), MACHINE, p=[1, 4, 16, 64, 256, 1024], d=[2])
     assert told.limited_by[0, 0] == "compute"
     (said,) = told.limits
-    assert said.startswith("computing, then I/O from p = 256, then communication from p = 1024 (")
-    assert said.endswith("% of the time at p = 1024)")
+    assert said.startswith("computing, then communication from p = 256 (")
+    saved = told.elasticity["communication"][-1, 0]
+    assert said.endswith(f"(1% faster saves {saved:.2g}% at p = 1024)")
     many = predict(program(), MACHINE, p=[1, 64], d=np.arange(1, 10))
     assert [text[:6] for text in many.limits] == ["d = 1:", "d = 9:"]
 

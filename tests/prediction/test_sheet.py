@@ -229,7 +229,7 @@ def test_many_blocks_become_a_grid_of_times():
     told = predict(SENDING, MACHINE, p=[1, 2, 4, 8], d=range(1, 7))
     lines, left_out = lay_out(told.to_sheet(), Page())
     assert lines[2] == (
-        "time [s] for p (rows) and d (columns); letter: largest share of the time (c computing)"
+        "time [s] for p (rows) and d (columns); letter: what limits it (c computing)"
     )
     assert lines[4].split() == ["p", *"123456"]
     assert lines[5].split() == ["1", *["9.00", "c"] * 6]

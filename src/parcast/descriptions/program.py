@@ -28,6 +28,7 @@ from parcast.descriptions.description import (
 )
 from parcast.descriptions.law_names import GROUP, LAWS
 from parcast.descriptions.machine import Machine
+from parcast.descriptions.resources import slopes_by_differences
 from parcast.errors import Problem
 from parcast.places import load, plugins
 from parcast.units import shown
@@ -51,6 +52,7 @@ class Phase(Description):
     is_compact: ClassVar[bool | None] = None  # search-space compact; None: not known
     simulator: ClassVar[str] = ""  # place of the class that simulates it; "": it cannot be
     fitted: ClassVar[tuple[str, ...]] = ()  # parameters that `fit` changes, beside those of tables
+    resources: ClassVar[Mapping[str, str]] = {}  # of own times: {"task": "compute"}
 
     @property
     def source_of_law(self) -> str:
@@ -97,6 +99,20 @@ class Phase(Description):
         them, and they are taken by differences.
         """
         return None
+
+    def resource_slopes(self, machine: Machine, at: Point) -> Breakdown:
+        """Derivatives of the time of all cycles by the logarithms of the service times [s].
+
+        Of those of each resource: `compute`, `communication` and `io`, which add up to the time.
+        Over the time they are elasticities, see `parcast.descriptions.resources`.
+        """
+        own = (amount for name, amount in self.amounts() if name in self.resources)
+        return slopes_by_differences(
+            lambda point: self.times(machine, point),
+            at,
+            [*machine.parameters().values(), *own],
+            self.resources,
+        )
 
     @property
     def priced(self) -> frozenset[str]:
@@ -214,6 +230,14 @@ class Program(Description):
         """Time of all phases, one after the other; as `Phase.times`."""
         first, *others = (
             phase.times(machine, self.at_phase(i, at)) for i, phase in enumerate(self.phase)
+        )
+        return sum(others, start=first)
+
+    def resource_slopes(self, machine: Machine, at: Point) -> Breakdown:
+        """Derivatives of the time of all phases; as `Phase.resource_slopes`."""
+        first, *others = (
+            phase.resource_slopes(machine, self.at_phase(i, at))
+            for i, phase in enumerate(self.phase)
         )
         return sum(others, start=first)
 

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from parcast.aliases import Array
 from parcast.descriptions.amount import Point
-from parcast.descriptions.breakdown import COMPONENTS, Breakdown
+from parcast.descriptions.breakdown import RESOURCES, Breakdown
 from parcast.descriptions.machine import Machine
 from parcast.descriptions.program import Program
 from parcast.errors import ParameterError
@@ -26,23 +26,25 @@ MOST_LINES = 4  # of what limits, for a grid with many values of d
 
 
 def limits_of(
-    breakdown: Breakdown,
+    by_resource: Breakdown,
+    time: Array,
     axes: Mapping[str, Array],
     dimensions: Mapping[str, Dimension] | None = None,
 ) -> tuple[str, ...]:
-    """Say what takes most of the time along p, and from where something else does.
+    """Say which resource the time follows most along p, and from where another one.
 
-    One line for each line of the grid along p, or for the first and the last of many.
+    That is the one with the largest elasticity of time, `by_resource` over `time` [s]. One line
+    for each line of the grid along p, or for the first and the last of many.
     """
     p = axes["p"]
-    parts = np.stack([x.reshape(len(p), -1) for _, x in breakdown.components()])
-    dominant = np.argmax(parts, axis=0)  # (p, lines)
-    share = parts.max(axis=0) / parts.sum(axis=0)
+    slopes = np.stack([getattr(by_resource, name).reshape(len(p), -1) for name in RESOURCES])
+    dominant = np.argmax(slopes, axis=0)  # (p, lines)
+    elasticity = slopes.max(axis=0) / time.reshape(len(p), -1)
     others = [(name, values) for name, values in axes.items() if name != "p"]
     order = np.argsort(p, kind="stable")
     return tuple(
         place_of(others, line, dimensions or {})
-        + _along(p[order], dominant[order, line], share[order, line])
+        + _along(p[order], dominant[order, line], elasticity[order, line])
         for line in described_lines(dominant.shape[1])
     )
 
@@ -67,17 +69,17 @@ def place_of(
     return f"{', '.join(varied)}: " if varied else ""
 
 
-def _along(p: Array, dominant: NDArray[np.intp], share: Array) -> str:
-    """Say what dominates, in the order of p."""
+def _along(p: Array, dominant: NDArray[np.intp], elasticity: Array) -> str:
+    """Say what limits, in the order of p, and what more of it would save at the end."""
     starts = [0, *(np.flatnonzero(np.diff(dominant)) + 1).tolist()]
     if len(starts) > MOST_LINES:  # it goes back and forth: say how it ends
         starts = starts[-1:]
     limits = []
     for start in starts:
-        what = SPENT_ON[COMPONENTS[dominant[start]]]
+        what = SPENT_ON[RESOURCES[dominant[start]]]
         since = f" from p = {p[start]:.0f}" if start else ""
         limits.append(f"{what}{since}")
-    return f"{', then '.join(limits)} ({share[-1]:.0%} of the time at p = {p[-1]:.0f})"
+    return f"{', then '.join(limits)} (1% faster saves {elasticity[-1]:.2g}% at p = {p[-1]:.0f})"
 
 
 def fastest_of(

@@ -96,6 +96,7 @@ def predict(
     at.setdefault("d", np.asarray(machine.storage.servers or 1, dtype=np.float64))
     breakdown = _full(program.times(machine, at), shape)
     require_times(breakdown.time, axes)
+    by_resource = _full(program.resource_slopes(machine, at), shape)
     speedup, scaling = _speedup(program, machine, at, breakdown.time)
     uncertain = uncertain_amounts(program, machine, axes) if interval else {}
     lower = upper = None
@@ -118,7 +119,7 @@ def predict(
         speedup=speedup,
         efficiency=speedup / at["p"],
         scaling=scaling,
-        limits=limits_of(breakdown, axes, grid.dimensions),
+        limits=limits_of(by_resource, breakdown.time, axes, grid.dimensions),
         fastest=tuple(fastest_of(program, machine, breakdown.time, axes, grid.dimensions)),
         warnings=(
             *warnings_of(program, machine, axes, uncertain=bool(uncertain)),
@@ -131,6 +132,7 @@ def predict(
         machine=machine.name,
         interval=INTERVAL if uncertain else None,
         dimensions=grid.dimensions,
+        by_resource=by_resource,
     )
 
 

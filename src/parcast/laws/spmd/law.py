@@ -28,7 +28,7 @@ from parcast.descriptions.machine import Machine
 from parcast.descriptions.program import Slopes
 from parcast.laws.spmd.demands import Cycle, Demands, demands, io_service, with_servers
 from parcast.laws.spmd.networks import cycle
-from parcast.laws.spmd.slopes import spmd_slopes
+from parcast.laws.spmd.slopes import demand_slopes, spmd_slopes
 from parcast.laws.spmd.tables import IoLaw, SpmdTables
 
 
@@ -72,6 +72,17 @@ class SpmdPhase(SpmdTables):
         solved = self.solve(demand)
         slopes = spmd_slopes(self, machine, at, demand, solved)
         return solved.breakdown.time * self.cycles(at), slopes
+
+    def resource_slopes(self, machine: Machine, at: Point) -> Breakdown:
+        """Derivatives of the time of all cycles by the service times of each resource [s]."""
+        demand = self.demands(machine, at)
+        by = demand_slopes(self, demand, self.solve(demand))
+        by_cycle = Breakdown(
+            compute=by["parallel"] + by["serial"],
+            communication=by["startup"] + by["transfer"],
+            io=by["io_startup"] + by["io_transfer"],
+        )
+        return by_cycle * self.cycles(at)
 
     def work(self, machine: Machine, at: Point) -> Array:
         """Work of all cycles that processors share, on one of them [s]."""
