@@ -220,7 +220,7 @@ def test_one_axis_gives_one_line_and_nothing_that_it_lacks():
 
 def test_contention_is_not_drawn_where_it_changes_nothing():
     quiet = Program(phase=[{"law": "spmd", "compute": {"parallel": "8 s"}}])
-    figure = figure_of_prediction(predict(quiet, MACHINE, p=P))
+    figure = figure_of_prediction(predict(quiet, MACHINE, p=P, interval=False))
     assert not figure.axes[0].collections
 
 

@@ -114,6 +114,18 @@ class Phase(Description):
             self.resources,
         )
 
+    def half_width(self, machine: Machine, at: Point) -> Array | None:  # noqa: ARG002 - for derived laws
+        """Half-width of the 90 % interval of log time from the error of the law [1].
+
+        None if it does not depend on what takes the time: see `parcast.laws.allowances`.
+        """
+        return None
+
+    @property
+    def laws_within(self) -> tuple[str, ...]:
+        """Names of the law and of those that it asks, all of which may be wrong."""
+        return (self.law,)
+
     @property
     def priced(self) -> frozenset[str]:
         """Names of its amounts that `fit` changes only if they are named."""

@@ -51,6 +51,7 @@ from parcast.descriptions.description import Description, DescriptionError, Of, 
 from parcast.descriptions.machine import LEVEL, PRIMITIVES, Machine
 from parcast.descriptions.program import LAW_KEY, Phase
 from parcast.errors import ParameterError, Problem, require
+from parcast.laws.allowances import counted_half_width
 from parcast.laws.primitives.price import figures_of, primitive_time
 from parcast.show.warning import Rank, RankedWarning
 
@@ -209,6 +210,13 @@ class CountedCosts:
         """All of it [s]."""
         return np.asarray(self.compute + self.imbalance + self.communication)
 
+    @property
+    def half_width(self) -> Array:
+        """Half-width of the 90 % interval of log time, from what takes the time [1]."""
+        time = np.maximum(self.time, TINY)
+        own = (self.startups + self.pairs + self.collectives) / time
+        return counted_half_width(own=own, shared=self.shared / time)
+
 
 class CountedPhase(Phase):
     """A phase described by counts.
@@ -290,6 +298,10 @@ class CountedPhase(Phase):
             communication=costs.communication,
             synchronisation=costs.imbalance,
         )
+
+    def half_width(self, machine: Machine, at: Point) -> Array:
+        """Half-width of the 90 % interval of log time from the error of the law [1]."""
+        return self.costs(machine, at).half_width
 
     def warnings(self, machine: Machine) -> Iterator[str]:
         """Give what a reader of the times must know, in sentences."""

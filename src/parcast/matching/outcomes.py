@@ -3,7 +3,8 @@
 Sample s of one machine and sample s of another are one possible world. What is uncertain of the
 program is the same in both; what is uncertain of a machine is its own. Forecasts from runs err
 in common to some extent: their errors have the correlation SHARED, measured on public runs, see
-``docs/explanation/projection.md``. Along p the error of one machine is one:
+``docs/explanation/projection.md``; so do laws (0.03 to 0.38 between three networks, for counted
+programs, see docs/explanation/counted-programs.md). Along p the error of one machine is one:
 10 % too low at 64 processors is too low at 128 [D].
 """
 
@@ -24,13 +25,14 @@ from parcast.errors import FitFailed
 from parcast.forecasting.donors.tables import donors_of, without
 from parcast.forecasting.forecast import forecast
 from parcast.forecasting.result import Forecast
+from parcast.laws.allowances import law_half_width
 from parcast.prediction.predict import predict
 from parcast.projection.project import project
 from parcast.timings.measurements import Measurements
 from parcast.units import shown
 
 SAMPLES: Final = 4000  # of which the probabilities are made: good to 1 % [D]
-SHARED: Final = 0.3  # correlation of the errors of forecasts for two machines [D]
+SHARED: Final = 0.3  # correlation of the errors for two machines, of forecasts and laws [D]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -52,9 +54,15 @@ class Outcomes:
 
 
 def described(
-    program: Program, machine: Machine, at: Mapping[str, float | None], p: Array, seed: int
+    program: Program,
+    machine: Machine,
+    at: Mapping[str, float | None],
+    p: Array,
+    seed: int,
+    *,
+    law_error: bool = True,
 ) -> Outcomes:
-    """Outcomes of a program that is described, from the +- of its amounts and the machine's."""
+    """Outcomes of a program that is described, from all +- and from how wrong its law has been."""
     d, n = at["d"], at["n"]
     prediction = predict(program, machine, p=p, d=d, n=n, interval=False, bounds=False)
     time, efficiency = (np.reshape(x, len(p)) for x in (prediction.time, prediction.efficiency))
@@ -68,16 +76,24 @@ def described(
     alone = predict(program, machine, p=1, d=d, n=n, interval=False, bounds=False).time.ravel()
     ratio = (sampled[:, :1] / alone) / (sampled[:, 1:] / time)
     prices = _factors(dict(machine.price.amounts()), machine.name, seed)
+    times, wrong = sampled[:, 1:], np.ones(())
+    if law_error:
+        allowed = law_half_width(program, machine, {**point, "p": p})
+        wrong = np.exp(_errors("laws", machine, seed) * allowed / NORMAL_90)
     return Outcomes(
         machine=machine.name,
         p=p,
         time=time,
         efficiency=efficiency,
-        times=sampled[:, 1:],
-        efficiencies=efficiency * ratio,
+        times=times * wrong,
+        efficiencies=efficiency * ratio / wrong,
         cost=_cost(machine, p, time, {}),
-        costs=_cost(machine, p, sampled[:, 1:], prices),
-        doubts=lambda count: predict(program, machine, p=count, d=d, n=n, bounds=False).warnings,
+        costs=_cost(machine, p, times * wrong, prices),
+        doubts=lambda count: (
+            predict(
+                program, machine, p=count, d=d, n=n, bounds=False, law_error=law_error
+            ).warnings
+        ),
         known=np.zeros(len(p), dtype=bool),
     )
 
@@ -165,10 +181,8 @@ def _from_widths(
 
     They are log-normal, with the `widths` of the interval below and above.
     """
-    common, own = _normal("forecasts", seed), _normal(machine.name, seed)
-    error = SHARED**0.5 * common + (1 - SHARED) ** 0.5 * own
+    error = _errors("forecasts", machine, seed)
     below, above = widths
-    error = error[:, None]
     factor = np.exp(error * np.where(error > 0, above, below) / NORMAL_90)
     prices = dict(machine.price.amounts())
     return Outcomes(
@@ -203,6 +217,12 @@ def _normal(name: str, seed: int) -> Array:
     """Normal numbers, evenly spread, in an order that only the name and the seed decide."""
     order = np.random.default_rng([seed, crc32(name.encode())]).permutation(SAMPLES)
     return np.asarray(special.ndtri((order + 0.5) / SAMPLES))
+
+
+def _errors(of: str, machine: Machine, seed: int) -> Array:
+    """Normal errors for a machine, a column, which are partly those for the others."""
+    common, own = _normal(of, seed), _normal(machine.name, seed)
+    return np.asarray(SHARED**0.5 * common + (1 - SHARED) ** 0.5 * own)[:, None]
 
 
 def _rate(machine: Machine) -> float | None:

@@ -11,10 +11,11 @@ from parcast.descriptions.breakdown import RESOURCES, Breakdown
 from parcast.descriptions.machine import Machine
 from parcast.descriptions.program import Program
 from parcast.errors import ParameterError
+from parcast.laws.allowances import LawError
 from parcast.prediction.best_processors import least_between
 from parcast.show.warning import Rank, RankedWarning, ranked
-from parcast.units import Dimension, format_quantity
-from parcast.words import axis_value
+from parcast.units import Dimension, format_quantity, percent
+from parcast.words import axis_value, listed
 
 SPENT_ON = {
     "compute": "computing",
@@ -121,9 +122,7 @@ def _point(others: list[tuple[str, Array]], line: int, machine: Machine) -> Poin
     return at
 
 
-def warnings_of(
-    program: Program, machine: Machine, axes: Mapping[str, Array], *, uncertain: bool
-) -> Iterator[str]:
+def warnings_of(program: Program, machine: Machine, axes: Mapping[str, Array]) -> Iterator[str]:
     """Everything that a reader of the times must know."""
     yield from beyond_machine(machine, axes["p"])
     servers = machine.storage.servers
@@ -150,11 +149,42 @@ def warnings_of(
             yield text
         else:
             yield from (labelled(program, i, text) for i in phases)
+
+
+def doubts_of_law(errors: Sequence[LawError], *, uncertain: bool) -> Iterator[str]:
+    """Say where the error of a law was not measured, or that the interval does not include it."""
     if uncertain:
         yield (
             "The interval covers the uncertainty of the parameters (+-), not the error of the law "
             "(see parcast validate)."
         )
+    unknown: dict[tuple[str, float], list[str]] = {}  # laws, by where and how much is allowed
+    for error in errors:
+        if not error.is_measured_here:
+            where = f"on {error.platform}" if error.measured else "anywhere"
+            unknown.setdefault((where, error.most), []).append(error.law)
+    for (where, most), names in unknown.items():
+        laws = dict.fromkeys(names)
+        yield (
+            f"The error of the law{'s' if len(laws) > 1 else ''} {listed([*laws])} was not "
+            f"measured {where}: the interval allows {percent(most)} for it, as a precaution. "
+            "Measure it with parcast validate."
+        )
+
+
+def law_error_of(errors: Sequence[LawError]) -> Iterator[str]:
+    """Say what is allowed for the error of each law, and what that is based on."""
+    for error in errors:
+        least, most = percent(error.least), percent(error.most)
+        share = most if least == most else f"{least} to {most}"
+        if not error.measured:
+            based = "never measured: the widest of all laws"
+        elif error.is_measured_here:
+            based = f"measured: {error.measured}"
+        else:
+            based = f"not measured on {error.platform}: twice that of {error.measured}"
+        named = f"{error.law}: " if len(errors) > 1 else ""
+        yield f"{named}+- {share} in the interval ({based})"
 
 
 def labelled(program: Program, i: int, warning: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields
 from typing import Any, ClassVar, Final
 
 import numpy as np
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from parcast.aliases import Array
 from parcast.descriptions.breakdown import RESOURCES, Breakdown
+from parcast.laws.allowances import LawError
 from parcast.show.result import Result
 from parcast.units import Dimension
 from parcast.words import whole
@@ -68,6 +69,8 @@ class Prediction(OnGrid):
     inputs: Mapping[str, Any] | None = None  # files, what was asked: set by who reads
     dimensions: Mapping[str, Dimension] = field(default_factory=dict)  # of axes with a unit
     by_resource: Breakdown | None = None  # derivative of the time by each one's slowness [s]
+    law_error: Array | None = None  # allowed for the error of the law, in the interval, as +- [1]
+    law_errors: tuple[LawError, ...] = ()  # of each law and kind of platform
 
     def __setstate__(self, state: Sequence[Any]) -> None:
         """Take the fields of a pickle; one of an earlier version lacks the last of them."""
@@ -102,6 +105,7 @@ class Prediction(OnGrid):
             "time_s": self.time,
             "lower_s": self.lower,
             "upper_s": self.upper,
+            "law_error": self.law_error,
             **{f"{name}_s": column for name, column in self.breakdown.components()},
             "speedup": self.speedup,
             "efficiency": self.efficiency,
@@ -135,6 +139,7 @@ class Prediction(OnGrid):
             "schema": "parcast/forecast/1",
             "rows": list(self.rows()),
             "interval": self.interval,
+            "law_error": [asdict(error) for error in self.law_errors],
             "limited_by": list(self.limits),
             "fastest": list(self.fastest),
             "warnings": list(self.warnings),

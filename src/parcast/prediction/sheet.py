@@ -15,6 +15,7 @@ from typing import Final, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from parcast.prediction.notes import law_error_of
 from parcast.prediction.result import OnGrid, Prediction
 from parcast.show.sheet import Column, Entry, Fact, Form, Sheet, Table, interval_column
 from parcast.units import TIME_UNITS
@@ -97,6 +98,8 @@ def _facts(prediction: Prediction) -> Iterator[Fact]:
     if contention := _contention(prediction):
         yield Fact("contention", contention)
     yield Fact("law", "; ".join(prediction.sources or [prediction.law]))
+    for i, text in enumerate(law_error_of(prediction.law_errors)):
+        yield Fact("" if i else "law error", text)
 
 
 def _contention(prediction: Prediction) -> str:

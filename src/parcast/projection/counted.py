@@ -47,6 +47,7 @@ from parcast.descriptions.toml_files import (
 )
 from parcast.errors import ParameterError, require
 from parcast.importers.registry import as_measurements
+from parcast.laws.allowances import COMPUTE
 from parcast.laws.counted import CountedCosts, CountedPhase
 from parcast.prediction.notes import beyond_machine
 from parcast.prediction.predict import predict
@@ -56,9 +57,6 @@ from parcast.show.warning import Rank, RankedWarning
 from parcast.timings.measurements import MeasurementsLike
 from parcast.units import percent, shown
 
-COMPUTE: Final = 0.03  # half-width of log time of computing alone
-OWN: Final = 0.35  # of what a rank waits for by itself
-SHARED: Final = 0.1  # of what the shared network adds
 TOLD: Final = 0.25  # share of the variance that a donor like this machine removes
 ByDonor = dict[str, tuple[Array, Array]]  # by donor: correction of log time, and likeness [1]
 LIKE: Final = 0.05  # likeness from which a donor is said to have had a say [D]
@@ -137,7 +135,7 @@ def project(
     by_donor = _corrections(phase, donors, donor_machines, costs, counts)
     correction, like = _together(by_donor, counts)
     total = np.maximum(sum((x for _, x in by_donor.values()), start=np.zeros(counts.shape)), TINY)
-    width = donated_half_width(model_half_width(costs), like)
+    width = donated_half_width(costs.half_width, like)
     width = np.hypot(width, _spread(program, phase, machine, counts))
     time = costs.time * np.exp(correction)
     return CountedProjection(
@@ -311,7 +309,7 @@ def _spread(program: Program, phase: CountedPhase, machine: Machine, counts: Arr
     """Half-width of log time from the +- of the amounts, without their model's."""
     paced = program.model_copy(update={"phase": (phase,)})
     order = np.unique(counts)
-    predicted = predict(paced, machine, p=order, bounds=False)
+    predicted = predict(paced, machine, p=order, bounds=False, law_error=False)
     if predicted.lower is None or predicted.upper is None:
         return np.zeros(counts.shape)
     return np.asarray(np.interp(counts, order, np.log(predicted.upper / predicted.lower) / 2.0))
@@ -365,13 +363,6 @@ def _absurd(pace: float, machine: Machine) -> Iterator[str]:
         "counted: most likely a unit is wrong. Check the seconds of the run and of compute_s.",
         rank=Rank.UNUSABLE,
     )
-
-
-def model_half_width(costs: CountedCosts) -> Array:
-    """Half-width of the 90 % interval of log time, from what takes the time."""
-    time = np.maximum(costs.time, TINY)
-    own = (costs.startups + costs.pairs + costs.collectives) / time
-    return np.asarray(np.sqrt(COMPUTE**2 + (OWN * own) ** 2 + (SHARED * costs.shared / time) ** 2))
 
 
 def carried_over(here: CountedCosts, donor: CountedCosts) -> tuple[Array, Array]:
