@@ -19,6 +19,7 @@ from parcast.laws.allowances import (
     SWITCH,
     WIDEST,
     allowance,
+    counted_half_width,
     law_errors,
     law_half_width,
     platform_of,
@@ -128,3 +129,41 @@ def test_an_allowance_comes_on_top_of_what_is_uncertain():
     np.testing.assert_allclose(
         np.log(both.time / both.lower), np.hypot(np.log(both.time / parameters.lower), law)
     )
+
+
+def test_the_interval_covers_counted_programs_on_every_network():
+    rows = table("counted_errors.csv")
+    own, shared, error = (
+        np.array([float(row[name]) for row in rows]) for name in ("own", "shared", "log_error")
+    )
+    inside = np.abs(error) <= counted_half_width(own=own, shared=shared, beyond=np.zeros(()))
+    where = np.array([row["platform"] for row in rows])
+    covered = {name: inside[where == name].mean() for name in dict.fromkeys(where.tolist())}
+    assert len(rows) == 270
+    assert {name: round(share, 2) for name, share in covered.items()} == {
+        "xbar_gbe": 0.98,
+        "mesh_gbe": 0.92,
+        "sp2": 0.98,
+    }
+    assert inside[shared > 0.2].all()  # 30 of them, all on one network: a margin for others
+
+
+def test_extrapolated_counts_widen_the_interval_by_how_far_they_are_and_by_what_is_sent():
+    count = [
+        {"p": 2, "compute": "8 s", "messages": 1000, "volume": "10 MB"},
+        {"p": 8, "compute": "8 s", "messages": 4000, "volume": "20 MB"},
+    ]
+    program = Program(phase=[{"law": "counted", "count": count}])
+    machine = Machine(network={"latency": "0.1 ms", "bandwidth": "10 MB/s"})
+    told = predict(program, machine, p=[1, 2, 5, 8, 16, 64])
+    assert program.phase[0].counted.octaves_beyond(told.axes["p"]).tolist() == [1, 0, 0, 0, 1, 3]
+    inside, beyond = told.law_error[[1, 2, 3]], told.law_error[[0, 4, 5]]
+    assert inside.max() < 0.1 < beyond.min()
+    quiet = Program(
+        phase=[{"law": "counted", "count": [{"p": x, "compute": "8 s"} for x in (1, 8)]}]
+    )
+    told = predict(quiet, machine, p=[8, 16, 32])
+    assert np.log1p(told.law_error) == pytest.approx(
+        [0.03, np.hypot(0.03, 0.1), np.hypot(0.03, 0.2)]
+    )
+    assert [(x.law, x.platform) for x in told.law_errors] == [("counted", "")]

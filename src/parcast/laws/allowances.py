@@ -55,7 +55,9 @@ WIDEST: Final = max(h for kinds in MEASURED.values() for h, _ in kinds.values())
 
 COMPUTE: Final = 0.03  # of counted programs: half-width of log time of computing alone
 OWN: Final = 0.35  # of what a rank waits for by itself
-SHARED: Final = 0.1  # of what the shared network adds
+SHARED: Final = 0.3  # of what the shared network adds: 0.24 on the one that was measured [D]
+BEYOND: Final = 0.1  # of each octave that counts are extrapolated by
+BEYOND_SENT: Final = 0.4  # of each octave, of what is sent
 _COUNTED: Final = "270 runs of NAS kernels on three simulated networks"
 
 
@@ -142,10 +144,12 @@ def law_errors(program: Program, machine: Machine, at: Point) -> Iterator[LawErr
     yield from told.values()
 
 
-def counted_half_width(*, own: Array, shared: Array) -> Array:
+def counted_half_width(*, own: Array, shared: Array, beyond: Array) -> Array:
     """Half-width of log time of a counted program, from the shares of what takes its time [1].
 
     `own` is what each rank waits for by itself (startups, bytes at the rate of a pair,
-    collectives), `shared` what the network shared by all adds.
+    collectives), `shared` what the network shared by all adds, and `beyond` how many octaves p is
+    from the nearest count.
     """
-    return np.asarray(np.sqrt(COMPUTE**2 + (OWN * own) ** 2 + (SHARED * shared) ** 2))
+    counts = beyond * (BEYOND + BEYOND_SENT * (own + shared))
+    return np.asarray(np.sqrt(COMPUTE**2 + (OWN * own) ** 2 + (SHARED * shared) ** 2 + counts**2))

@@ -160,6 +160,11 @@ class CountedWork:
             volumes={name: self._of(x, wanted) for name, x in self.volumes.items()},
         )
 
+    def octaves_beyond(self, p: ArrayLike) -> Array:
+        """How far `p` is outside of what was counted: 1 at twice the largest count, 0 inside."""
+        wanted = np.asarray(p, dtype=np.float64)
+        return np.asarray(np.abs(np.log2(wanted / np.clip(wanted, self.p[0], self.p[-1]))))
+
     def _of(self, values: Array, wanted: Array) -> Array:
         """One quantity on the line between its neighbours."""
         if len(self.p) == 1:
@@ -199,6 +204,7 @@ class CountedCosts:
     pairs: Array  # bytes of messages at the rate of a pair [s]
     shared: Array  # what the network shared by all adds [s]
     collectives: Array  # [s]
+    beyond: Array = field(default_factory=lambda: np.zeros(()))  # octaves from the nearest count
 
     @property
     def communication(self) -> Array:
@@ -215,7 +221,7 @@ class CountedCosts:
         """Half-width of the 90 % interval of log time, from what takes the time [1]."""
         time = np.maximum(self.time, TINY)
         own = (self.startups + self.pairs + self.collectives) / time
-        return counted_half_width(own=own, shared=self.shared / time)
+        return counted_half_width(own=own, shared=self.shared / time, beyond=self.beyond)
 
 
 class CountedPhase(Phase):
@@ -288,6 +294,7 @@ class CountedPhase(Phase):
             pairs=np.asarray(pairs),
             shared=np.asarray(shared),
             collectives=np.asarray(collectives),
+            beyond=self.counted.octaves_beyond(p),
         )
 
     def cycle(self, machine: Machine, at: Point) -> Breakdown:

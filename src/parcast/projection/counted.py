@@ -7,9 +7,10 @@ out, dependent messages and messages sent while computing, stretches or shortens
 its error grows with the share of the time that sending takes [D]:
 
     half-width^2 = COMPUTE^2 + (OWN * own / T)^2 + (SHARED * shared / T)^2
+                   + (o * (BEYOND + BEYOND_SENT * (own + shared) / T))^2
 
 own is what each rank waits for by itself (startups, bytes at the rate of a pair, collectives),
-and shared what the network shared by all adds, which is nearly sure: bytes that must pass it do.
+shared what the network shared by all adds, and o the octaves that counts are extrapolated by.
 
 A run on another machine, the donor, shows this error there, log(measured / modelled). It is taken
 over as far as the same things take the time here [D]; of several donors each counts by its
@@ -330,7 +331,7 @@ def _warnings(
         yield RankedWarning(
             f"p = {', '.join(f'{x:g}' for x in beyond)} is outside the counted range "
             f"({measured[0]:g} to {measured[-1]:g}): the counts are extrapolated from the two "
-            "nearest, and the interval does not include that error. Count the program there.",
+            "nearest, for which the interval is wider. Count the program there.",
             rank=Rank.SERIOUS,
         )
     if known is None:
