@@ -3,8 +3,8 @@
 Sample s of one machine and sample s of another are one possible world. What is uncertain of the
 program is the same in both; what is uncertain of a machine is its own. Forecasts from runs err
 in common to some extent: their errors have the correlation SHARED, measured on public runs, see
-``docs/explanation/projection.md``; so do laws (0.03 to 0.38 between three networks, for counted
-programs, see docs/explanation/counted-programs.md). Along p the error of one machine is one:
+``docs/explanation/projection.md``; so do laws (0.12 to 0.37 between three networks, for counted
+programs, see docs/explanation/law-errors.md). Along p the error of one machine is one:
 10 % too low at 64 processors is too low at 128 [D].
 """
 
