@@ -17,8 +17,8 @@ half-hour of one machine (4.5 %). The figures behind it are in `tests/laws/data/
 Counted programs know more: their error follows what takes the time, see `counted_half_width`.
 """
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
@@ -127,21 +127,32 @@ def _of_phase(phase: Phase, machine: Machine, at: Point) -> Array:
     return np.asarray(np.log1p(widest)[platform_of(machine, at)])
 
 
-def law_errors(program: Program, machine: Machine, at: Point) -> Iterator[LawError]:
+def law_errors(program: Program, machine: Machine, at: Point) -> tuple[LawError, ...]:
     """Allowances that hold somewhere on a grid, each once."""
-    told: dict[tuple[str, str], LawError] = {}
+    errors: list[LawError] = []
     for i, phase in enumerate(program.phase):
         here = program.at_phase(i, at)
         known = phase.half_width(machine, here)
         if known is not None:
             ends = float(np.expm1(known.min())), float(np.expm1(known.max()))
-            told.setdefault((phase.law, ""), LawError(phase.law, "", *ends, _COUNTED))
+            errors.append(LawError(phase.law, "", *ends, _COUNTED))
             continue
         for kind in np.unique(platform_of(machine, here)).tolist():
             for law in phase.laws_within:
                 h, where = allowance(law, KINDS[kind])
-                told.setdefault((law, KINDS[kind]), LawError(law, KINDS[kind], h, h, where))
-    yield from told.values()
+                errors.append(LawError(law, KINDS[kind], h, h, where))
+    return together(errors)
+
+
+def together(errors: Iterable[LawError]) -> tuple[LawError, ...]:
+    """Give each law and kind of platform once, with the least and the most that is allowed."""
+    by_place: dict[tuple[str, str], list[LawError]] = {}
+    for error in errors:
+        by_place.setdefault((error.law, error.platform), []).append(error)
+    return tuple(
+        replace(some[0], least=min(x.least for x in some), most=max(x.most for x in some))
+        for some in by_place.values()
+    )
 
 
 def counted_half_width(*, own: Array, shared: Array, beyond: Array) -> Array:

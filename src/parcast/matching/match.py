@@ -23,6 +23,7 @@ from parcast.descriptions.toml_files import MachineLike, ProgramLike, as_machine
 from parcast.errors import FitFailed, ParameterError, as_whole
 from parcast.forecasting.donors.tables import machines_in
 from parcast.forecasting.ensemble import LAWS
+from parcast.laws.allowances import together
 from parcast.matching.outcomes import Outcomes, described, measured, projected
 from parcast.matching.question import (
     constraints_of,
@@ -170,6 +171,7 @@ def match(
         program=what.name if isinstance(what, Program) else "",
         law=law_of(what, outcomes),
         sources=sources_of(what, outcomes),
+        law_errors=together(error for x in outcomes for error in x.law_errors),
     )
 
 

@@ -25,7 +25,7 @@ from parcast.errors import FitFailed
 from parcast.forecasting.donors.tables import donors_of, without
 from parcast.forecasting.forecast import forecast
 from parcast.forecasting.result import Forecast
-from parcast.laws.allowances import law_half_width
+from parcast.laws.allowances import LawError, law_errors, law_half_width
 from parcast.prediction.predict import predict
 from parcast.projection.project import project
 from parcast.timings.measurements import Measurements
@@ -51,6 +51,7 @@ class Outcomes:
     known: NDArray[np.bool_]  # (points,): whether the program was run there
     donors: tuple[str, ...] = ()  # other machines that have a say in the times
     base: str = ""  # machine that it is projected from
+    law_errors: tuple[LawError, ...] = ()  # allowed for in the times of a program
 
 
 def described(
@@ -76,8 +77,9 @@ def described(
     alone = predict(program, machine, p=1, d=d, n=n, interval=False, bounds=False).time.ravel()
     ratio = (sampled[:, :1] / alone) / (sampled[:, 1:] / time)
     prices = _factors(dict(machine.price.amounts()), machine.name, seed)
-    times, wrong = sampled[:, 1:], np.ones(())
+    times, wrong, errors = sampled[:, 1:], np.ones(()), tuple[LawError, ...]()
     if law_error:
+        errors = law_errors(program, machine, {**point, "p": p})
         allowed = law_half_width(program, machine, {**point, "p": p})
         wrong = np.exp(_errors("laws", machine, seed) * allowed / NORMAL_90)
     return Outcomes(
@@ -95,6 +97,7 @@ def described(
             ).warnings
         ),
         known=np.zeros(len(p), dtype=bool),
+        law_errors=errors,
     )
 
 

@@ -115,7 +115,7 @@ def predict(
     if uncertain:
         factors = _factors(uncertain, samples, seed, points=grid.points)
         lower, upper = _interval(program, machine, at, breakdown.time, factors)
-    errors = tuple(law_errors(program, machine, at)) if interval and law_error else ()
+    errors = law_errors(program, machine, at) if interval and law_error else ()
     if errors:
         allowed = law_half_width(program, machine, at)
         lower, upper = _widened(breakdown.time, lower, upper, allowed)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field
 from typing import Any, ClassVar, Final
 
 import numpy as np
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from parcast.aliases import Array
 from parcast.descriptions.breakdown import RESOURCES, Breakdown
 from parcast.laws.allowances import LawError
-from parcast.show.result import Result
+from parcast.show.result import Result, restore
 from parcast.units import Dimension
 from parcast.words import whole
 
@@ -74,10 +74,7 @@ class Prediction(OnGrid):
 
     def __setstate__(self, state: Sequence[Any]) -> None:
         """Take the fields of a pickle; one of an earlier version lacks the last of them."""
-        known = fields(self)
-        values = [*state, *(field.default for field in known[len(state) :])]
-        for each, value in zip(known, values, strict=True):
-            object.__setattr__(self, each.name, value)
+        restore(self, state)
 
     @property
     def elasticity(self) -> Mapping[str, Array]:
