@@ -5,9 +5,9 @@ n_p2p_sends, p2p_bytes and collective_calls_all_ranks as "bcast:2;reduce:4". `ca
 platform, op, p, bytes and time_s, with op comms1 for messages, comms3 for the exchange of all with
 all, and collectives. `times.csv` has kernel, class, p, rep, platform and simulated_total_s: the
 run at p = 1 is told and the others are held back. Each platform is asked without donors, and with
-every other one as the only donor.
+every other one as the only donor; or, with --beyond, with counts at the smaller p alone.
 
-    .venv/bin/python benchmarks/counted_programs.py DIR
+    .venv/bin/python benchmarks/counted_programs.py [--beyond] DIR
 """
 
 import argparse
@@ -206,6 +206,35 @@ def asked(
     return told
 
 
+def extrapolated(
+    described: Mapping[str, Platform],
+    counted: Mapping[Case, Program],
+    measured: Mapping[tuple[str, Case], Mapping[int, float]],
+) -> dict[int, list[Told]]:
+    """Times beyond the counts that are told, two or more, by the octaves beyond them."""
+    told: dict[int, list[Told]] = defaultdict(list)
+    for (platform, case), here in measured.items():
+        if platform not in described or case not in counted or 1 not in here:
+            continue
+        machine = described[platform].machine(counted[case])
+        counts = sorted(phase_of(counted[case]).count, key=lambda count: count.p)
+        for k in range(2, len(counts)):
+            last = counts[k - 1].p
+            later = sorted(p for p in here if last < p <= LARGEST)
+            if not later:
+                continue
+            few = Program(phase=[{"law": "counted", "count": tuple(counts[:k])}])
+            known = Measurements(p=[1], time=[here[1]])
+            answer = project_counts(few, machine, later, known=known)
+            for i, p in enumerate(later):
+                time, lower, upper = (
+                    float(x[i]) for x in (answer.time, answer.lower, answer.upper)
+                )
+                octaves = max(round(np.log2(p / last)), 1)
+                told[octaves].append(Told(platform, case, p, time, lower, upper, here[p]))
+    return told
+
+
 def orders(told: list[Told]) -> tuple[int, int, int, int]:
     """Cases in the right order, cases, pairs of counts in the right order, pairs."""
     by_case: dict[tuple[str, Case], list[Told]] = defaultdict(list)
@@ -247,6 +276,7 @@ def main() -> None:
     parser.add_argument(
         "--donors", type=Path, metavar="DIR", help="folder of the donors' times, by default DIR"
     )
+    parser.add_argument("--beyond", action="store_true", help="extrapolate counts instead")
     options = parser.parse_args()
     described = platforms_of(options.folder)
     measured = times(options.folder)
@@ -262,6 +292,11 @@ def main() -> None:
         f"{'':32} {'times':>5} {'median':>8} {'90 %':>8} {'order':>9} {'pairs':>11} "
         f"{'covered':>8} {'width':>8}"
     )
+    if options.beyond:
+        by_octaves = extrapolated(described, exact, measured)
+        for octaves, told in sorted(by_octaves.items()):
+            print(line(f"counted up to p / {2**octaves}", told))
+        return
     alone = {name: ask(name, None, exact) for name in platforms}
     for name, told in alone.items():
         print(line(name, told))

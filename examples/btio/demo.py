@@ -25,7 +25,7 @@ def main(folder: Path) -> None:
     result = parcast.predict(program, machine, p=SQUARES, d=DISKS)
 
     print(f"{result.program} on {result.machine}, predicted\n")
-    print("  p   d  time     speedup  efficiency  most time goes to")
+    print("  p   d  time     speedup  efficiency  limited by")
     for row in result.rows():
         if row["p"] in (1, 16, 64, 256) and row["d"] in (1, 4, 16):
             time = format_quantity(row["time_s"], "time")

@@ -72,7 +72,12 @@ def test_a_program_is_matched_with_machines(parcast):
         "cluster with NVMe servers has 4096 processors: p = 8192 is not considered on it."
         in said.out
     )
-    assert "not the error of the law" in said.out
+    assert "law error  " in said.out
+    assert "measured: 16 runs of NAS BT with I/O" in " ".join(said.out.split())
+    assert "not the error of the law" not in said.out
+    certain = parcast("match", PROGRAM, *CLUSTERS, *asked, "--no-law-error")
+    assert "not the error of the law" in certain.out
+    assert "law error  " not in certain.out
 
 
 def test_no_machine_that_fits_is_a_no_with_what_would_fit(parcast):

@@ -135,7 +135,7 @@ def test_the_probability_that_limits_hold_is_that_of_the_interval():
 
 def test_what_is_uncertain_of_the_program_does_not_blur_the_order():
     pair = [machine("A", "1 Gflop/s"), machine("B", "0.99 Gflop/s")]
-    told = match(program("8 Tflop +- 50%"), pair, p=[16])
+    told = match(program("8 Tflop +- 50%"), pair, p=[16], law_error=False)
     assert [x.best for x in told.candidates] == [1.0, 0.0]
     assert told.candidates[0].upper[0] > 1.2 * told.candidates[0].time[0]
 
@@ -148,7 +148,18 @@ def test_what_is_uncertain_of_the_machines_does():
 
 def test_without_uncertainty_the_best_is_certain_and_equals_share():
     pair = [machine("A", "1 Gflop/s"), machine("B", "1 Gflop/s"), machine("C", "0.5 Gflop/s")]
-    assert [x.best for x in match(program(), pair, p=[4]).candidates] == [0.5, 0.5, 0.0]
+    told = match(program(), pair, p=[4], law_error=False)
+    assert [x.best for x in told.candidates] == [0.5, 0.5, 0.0]
+    assert any("No parameter has an uncertainty" in x for x in told.warnings)
+
+
+def test_the_error_of_the_law_is_partly_that_on_other_machines():
+    pair = [machine("A", "1 Gflop/s"), machine("B", "0.9 Gflop/s")]
+    told = match(program(), pair, p=[16])
+    wrong = np.log(told.candidates[0].upper[0] / told.candidates[0].time[0])
+    apart = wrong / NORMAL_90 * (2 * (1 - SHARED)) ** 0.5
+    best = told.candidates[0].best
+    assert best == pytest.approx(ndtr(np.log(1 / 0.9) / apart), abs=0.02)
 
 
 def test_times_are_those_of_predict_and_the_interval_is_nearly_its():
@@ -171,7 +182,7 @@ def test_an_uncertain_price_makes_the_cost_uncertain():
         machine("A", "1 Gflop/s", price={"processor_hour": "1 +- 30%"}),
         machine("B", "1 Gflop/s", price={"processor_hour": 1.05}),
     ]
-    told = match(program(), pair, p=[4], goal="cost")
+    told = match(program(), pair, p=[4], goal="cost", law_error=False)
     a = told.candidates[0]
     assert a.machine == "A"
     assert a.cost_upper[0] == pytest.approx(1.3 * a.cost[0], rel=0.02)

@@ -79,7 +79,8 @@ def test_the_answer_is_that_of_the_function(parcast):
             "d": "1..2",
             "n": "0.5,1",
             "vary": ["network.latency=1..2 us"],
-            "interval": None,
+            "interval": True,
+            "law_error": True,
         },
         "parcast": package.__version__,
     }
@@ -124,13 +125,29 @@ def test_an_interval_comes_with_what_is_uncertain_and_can_be_left_out(parcast):
 
 def test_an_interval_that_is_asked_for_in_vain_is_explained(parcast, changed):
     certain = changed(PROGRAM, " \\+- 5%", "")
-    said = parcast("predict", certain, MACHINE, "-p", "4", "--interval")
+    said = parcast("predict", certain, MACHINE, "-p", "4", "--no-law-error")
     assert said.status == 0
+    assert "interval" not in said.out
     assert said.err == (
-        "parcast: there is no interval, as no parameter has +-. "
-        'Write for example bandwidth = "27 MB/s +- 5%".\n'
+        "parcast: there is no interval, as no parameter has +- and --no-law-error leaves out the "
+        'error of the law. Write for example bandwidth = "27 MB/s +- 5%".\n'
     )
-    assert parcast(*BOTH, "-p", "4", "--interval").err == ""
+    assert parcast(*BOTH, "-p", "4", "--no-law-error").err == ""
+    assert parcast("predict", certain, MACHINE, "-p", "4").err == ""
+
+
+def test_an_interval_without_the_error_of_the_law_is_narrower(parcast):
+    told, narrow = (
+        json.loads(parcast(*BOTH, "-p", "4", "--json", *options).out)
+        for options in ((), ("--no-law-error",))
+    )
+    (row,), (without,) = told["rows"], narrow["rows"]
+    assert (row["law_error"], without["law_error"]) == (pytest.approx(0.15), None)
+    assert (
+        row["lower_s"] < without["lower_s"] < row["time_s"] < without["upper_s"] < row["upper_s"]
+    )
+    assert told["law_error"][0]["measured"].startswith("16 runs of NAS BT")
+    assert narrow["law_error"] == []
 
 
 @pytest.mark.parametrize("picture", [None, "map"])

@@ -220,7 +220,7 @@ def test_one_axis_gives_one_line_and_nothing_that_it_lacks():
 
 def test_contention_is_not_drawn_where_it_changes_nothing():
     quiet = Program(phase=[{"law": "spmd", "compute": {"parallel": "8 s"}}])
-    figure = figure_of_prediction(predict(quiet, MACHINE, p=P))
+    figure = figure_of_prediction(predict(quiet, MACHINE, p=P, interval=False))
     assert not figure.axes[0].collections
 
 
@@ -408,7 +408,7 @@ def test_markers_do_not_touch_where_values_are_close():
 # Maps.
 
 
-def test_a_map_names_the_region_where_each_component_dominates():
+def test_a_map_names_the_region_where_each_resource_limits():
     told = made(
         {"p": [1, 4, 16, 64, 256], "d": [1, 4, 16]},
         compute=lambda p, _d: 16 / p,
@@ -453,7 +453,7 @@ def test_a_region_too_small_for_a_label_is_named_below():
     figure = figure_of_prediction(told, picture="map")
     assert written(figure.axes[0]) == ["computing"]
     assert figure.texts[0].get_text() == (
-        "Regions: what takes the largest share of the time. "
+        "Regions: what limits the time, the resource that it follows most. "
         "Too small for a label: I/O (less than 1% of the map)."
     )
 
@@ -462,11 +462,11 @@ def test_a_label_is_small_where_there_is_little_room():
     told = made(
         {"p": np.arange(1, 65), "d": [1, 2]},
         compute=lambda _p, _d: 2.0,
-        synchronisation=lambda p, _d: np.where(p > 55, 3.0, 1.0),
+        io=lambda p, _d: np.where(p > 55, 3.0, 1.0),
     )
     (ax, _) = figure_of_prediction(told, picture="map").axes
     sizes = {text.get_text(): text.get_fontsize() for text in ax.texts}
-    assert sizes["waiting"] < sizes["computing"]
+    assert sizes["I/O"] < sizes["computing"]
 
 
 def test_a_map_over_parameters_shows_times():

@@ -3,15 +3,9 @@
 import numpy as np
 import pytest
 
+from parcast.laws.allowances import COMPUTE, OWN, SHARED
 from parcast.laws.counted import CountedCosts
-from parcast.projection.counted import (
-    COMPUTE,
-    OWN,
-    SHARED,
-    carried_over,
-    donated_half_width,
-    model_half_width,
-)
+from parcast.projection.counted import carried_over, donated_half_width
 
 PARTS = ("compute", "imbalance", "startups", "pairs", "shared", "collectives")
 
@@ -32,7 +26,7 @@ def costs(compute=0.0, **others):
     ],
 )
 def test_the_width_is_that_of_what_takes_the_time(of, width):
-    assert model_half_width(of) == pytest.approx([width])
+    assert of.half_width == pytest.approx([width])
 
 
 @pytest.mark.parametrize(

@@ -326,6 +326,18 @@ def seed_option(help: str, **more: Any) -> Option[Any]:
     return click.option("--seed", type=Whole(0), metavar="NUMBER", default=0, help=help, **more)
 
 
+def law_error_option() -> Option[Any]:
+    """Option to leave how wrong laws have been out of intervals."""
+    return click.option(
+        "--no-law-error",
+        "law_error",
+        is_flag=True,
+        flag_value=False,
+        default=True,
+        help="Leave the error of the law of PROGRAM out of intervals: only +- counts.",
+    )
+
+
 def all_option(rows: str) -> Option[Any]:
     """Option to show everything, however long it is."""
     return click.option(

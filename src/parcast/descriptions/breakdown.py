@@ -8,7 +8,8 @@ import numpy as np
 
 from parcast.aliases import Array
 
-COMPONENTS: Final = ("compute", "communication", "io", "synchronisation")
+RESOURCES: Final = ("compute", "communication", "io")
+COMPONENTS: Final = (*RESOURCES, "synchronisation")
 
 
 def _nothing() -> Array:
@@ -33,6 +34,12 @@ class Breakdown:
         """Give each component with its name."""
         for name in COMPONENTS:
             yield name, getattr(self, name)
+
+    def causes(self) -> Iterator[tuple[str, Array]]:
+        """Give the time by the resource that takes it: waiting for the slowest is computing."""
+        yield "compute", np.asarray(self.compute + self.synchronisation)
+        yield "communication", self.communication
+        yield "io", self.io
 
     def __add__(self, other: "Breakdown") -> "Breakdown":
         """One after the other."""

@@ -28,6 +28,7 @@ from parcast.descriptions.description import (
 )
 from parcast.descriptions.law_names import GROUP, LAWS
 from parcast.descriptions.machine import Machine
+from parcast.descriptions.resources import slopes_by_differences
 from parcast.errors import Problem
 from parcast.places import load, plugins
 from parcast.units import shown
@@ -51,6 +52,7 @@ class Phase(Description):
     is_compact: ClassVar[bool | None] = None  # search-space compact; None: not known
     simulator: ClassVar[str] = ""  # place of the class that simulates it; "": it cannot be
     fitted: ClassVar[tuple[str, ...]] = ()  # parameters that `fit` changes, beside those of tables
+    resources: ClassVar[Mapping[str, str]] = {}  # of own times: {"task": "compute"}
 
     @property
     def source_of_law(self) -> str:
@@ -111,6 +113,32 @@ class Phase(Description):
     def fits(self) -> tuple[str, ...]:
         """Names of its amounts that `fit` changes, beside those of tables."""
         return self.fitted
+
+    def resource_slopes(self, machine: Machine, at: Point) -> Breakdown:
+        """Derivatives of the time of all cycles by the logarithms of the service times [s].
+
+        Of those of each resource: `compute`, `communication` and `io`, which add up to the time.
+        Over the time they are elasticities, see `parcast.descriptions.resources`.
+        """
+        own = (amount for name, amount in self.amounts() if name in self.resources)
+        return slopes_by_differences(
+            lambda point: self.times(machine, point),
+            at,
+            [*machine.parameters().values(), *own],
+            self.resources,
+        )
+
+    def half_width(self, machine: Machine, at: Point) -> Array | None:  # noqa: ARG002 - for derived laws
+        """Half-width of the 90 % interval of log time from the error of the law [1].
+
+        None if it does not depend on what takes the time: see `parcast.laws.allowances`.
+        """
+        return None
+
+    @property
+    def laws_within(self) -> tuple[str, ...]:
+        """Names of the law and of those that it asks, all of which may be wrong."""
+        return (self.law,)
 
     @property
     def priced(self) -> frozenset[str]:
@@ -228,6 +256,14 @@ class Program(Description):
         """Time of all phases, one after the other; as `Phase.times`."""
         first, *others = (
             phase.times(machine, self.at_phase(i, at)) for i, phase in enumerate(self.phase)
+        )
+        return sum(others, start=first)
+
+    def resource_slopes(self, machine: Machine, at: Point) -> Breakdown:
+        """Derivatives of the time of all phases; as `Phase.resource_slopes`."""
+        first, *others = (
+            phase.resource_slopes(machine, self.at_phase(i, at))
+            for i, phase in enumerate(self.phase)
         )
         return sum(others, start=first)
 

@@ -51,6 +51,7 @@ from parcast.descriptions.description import Description, DescriptionError, Of, 
 from parcast.descriptions.machine import LEVEL, PRIMITIVES, Machine
 from parcast.descriptions.program import LAW_KEY, Phase
 from parcast.errors import ParameterError, Problem, require
+from parcast.laws.allowances import counted_half_width
 from parcast.laws.primitives.price import figures_of, primitive_time
 from parcast.show.warning import Rank, RankedWarning
 
@@ -159,6 +160,11 @@ class CountedWork:
             volumes={name: self._of(x, wanted) for name, x in self.volumes.items()},
         )
 
+    def octaves_beyond(self, p: ArrayLike) -> Array:
+        """How far `p` is outside of what was counted: 1 at twice the largest count, 0 inside."""
+        wanted = np.asarray(p, dtype=np.float64)
+        return np.asarray(np.abs(np.log2(wanted / np.clip(wanted, self.p[0], self.p[-1]))))
+
     def _of(self, values: Array, wanted: Array) -> Array:
         """One quantity on the line between its neighbours."""
         if len(self.p) == 1:
@@ -198,6 +204,7 @@ class CountedCosts:
     pairs: Array  # bytes of messages at the rate of a pair [s]
     shared: Array  # what the network shared by all adds [s]
     collectives: Array  # [s]
+    beyond: Array = field(default_factory=lambda: np.zeros(()))  # octaves from the nearest count
 
     @property
     def communication(self) -> Array:
@@ -208,6 +215,13 @@ class CountedCosts:
     def time(self) -> Array:
         """All of it [s]."""
         return np.asarray(self.compute + self.imbalance + self.communication)
+
+    @property
+    def half_width(self) -> Array:
+        """Half-width of the 90 % interval of log time, from what takes the time [1]."""
+        time = np.maximum(self.time, TINY)
+        own = (self.startups + self.pairs + self.collectives) / time
+        return counted_half_width(own=own, shared=self.shared / time, beyond=self.beyond)
 
 
 class CountedPhase(Phase):
@@ -280,6 +294,7 @@ class CountedPhase(Phase):
             pairs=np.asarray(pairs),
             shared=np.asarray(shared),
             collectives=np.asarray(collectives),
+            beyond=self.counted.octaves_beyond(p),
         )
 
     def cycle(self, machine: Machine, at: Point) -> Breakdown:
@@ -290,6 +305,10 @@ class CountedPhase(Phase):
             communication=costs.communication,
             synchronisation=costs.imbalance,
         )
+
+    def half_width(self, machine: Machine, at: Point) -> Array:
+        """Half-width of the 90 % interval of log time from the error of the law [1]."""
+        return self.costs(machine, at).half_width
 
     def warnings(self, machine: Machine) -> Iterator[str]:
         """Give what a reader of the times must know, in sentences."""

@@ -32,6 +32,7 @@ from parcast.cli.options import (
     duration,
     ignore_option,
     in_percent,
+    law_error_option,
     once_each,
     pairs,
     processors,
@@ -181,6 +182,7 @@ class Question:
     donors: tuple[str, ...]  # files of runs on machines that are not ranked
     target: tuple[str, ...]  # machines of the table that are ranked, all others being donors
     columns: dict[str, str]
+    law_error: bool  # whether intervals allow for it
     seed: int
 
 
@@ -229,6 +231,7 @@ class Question:
     "--target", "MACHINE", "Rank this machine of TIMINGS, with the other machines as donors."
 )
 @seed_option("Seed of the samples for the probabilities.")
+@law_error_option()
 @answer_options()
 def command(
     ctx: click.Context,
@@ -281,6 +284,7 @@ def _matched(ctx: click.Context, question: Question) -> "Match":
             certainty=question.certainty,
             prices=question.price,
             donors=donors,
+            law_error=question.law_error,
             seed=question.seed,
         )
     except ParameterError as refusal:

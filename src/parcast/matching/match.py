@@ -23,6 +23,7 @@ from parcast.descriptions.toml_files import MachineLike, ProgramLike, as_machine
 from parcast.errors import FitFailed, ParameterError, as_whole
 from parcast.forecasting.donors.tables import machines_in
 from parcast.forecasting.ensemble import LAWS
+from parcast.laws.allowances import together
 from parcast.matching.outcomes import Outcomes, described, measured, projected
 from parcast.matching.question import (
     constraints_of,
@@ -61,6 +62,7 @@ def match(
     certainty: float | str | None = None,
     prices: Mapping[str, float | str] | None = None,
     donors: MeasurementsLike | Sequence[MeasurementsLike] | None = None,
+    law_error: bool = True,
     seed: int = 0,
 ) -> Match:
     """Rank machines by time, cost or efficiency, each at its best processor count.
@@ -93,6 +95,9 @@ def match(
     donors : Measurements, table or path, or a list of them, optional
         Runs of the same program on machines that are not to be ranked, with a column `machine`.
         They improve the forecasts as in `parcast.forecast`; projections do not use them.
+    law_error : bool, default True
+        Whether times of a program may err by what its law has been wrong, as in `parcast.predict`;
+        forecasts and projections from runs have intervals of their own.
     seed : int, default 0
         Seed of the samples; the same question has the same answer.
 
@@ -135,7 +140,13 @@ def match(
     require_prices(named, goal, constraints)
     counts = counts_of(what, p, len(named))
     outcomes, left_out, notes = _outcomes(
-        what, named, {"d": d, "n": n}, counts, seed=seed, donors=helping
+        what,
+        named,
+        {"d": d, "n": n},
+        counts,
+        seed=seed,
+        donors=helping,
+        law_error=law_error,
     )
     if not outcomes:
         name, why = next(iter(left_out.items()))
@@ -160,6 +171,7 @@ def match(
         program=what.name if isinstance(what, Program) else "",
         law=law_of(what, outcomes),
         sources=sources_of(what, outcomes),
+        law_errors=together(error for x in outcomes for error in x.law_errors),
     )
 
 
@@ -171,6 +183,7 @@ def _outcomes(
     *,
     seed: int,
     donors: Measurements | None,
+    law_error: bool,
 ) -> tuple[list[Outcomes], dict[str, str], list[str]]:
     """What may come out on each machine; which have no answer, and why; which counts are none."""
     outcomes, left_out, notes = [], {}, []
@@ -186,7 +199,7 @@ def _outcomes(
             continue
         try:
             if isinstance(what, Program):
-                outcomes.append(described(what, machine, at, here, seed))
+                outcomes.append(described(what, machine, at, here, seed, law_error=law_error))
             elif machine.name in named:
                 outcomes.append(measured(what, machine, here, seed, donors))
             else:

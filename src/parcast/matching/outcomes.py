@@ -3,7 +3,8 @@
 Sample s of one machine and sample s of another are one possible world. What is uncertain of the
 program is the same in both; what is uncertain of a machine is its own. Forecasts from runs err
 in common to some extent: their errors have the correlation SHARED, measured on public runs, see
-``docs/explanation/projection.md``. Along p the error of one machine is one:
+``docs/explanation/projection.md``; so do laws (0.12 to 0.37 between three networks, for counted
+programs, see docs/explanation/law-errors.md). Along p the error of one machine is one:
 10 % too low at 64 processors is too low at 128 [D].
 """
 
@@ -24,13 +25,14 @@ from parcast.errors import FitFailed
 from parcast.forecasting.donors.tables import donors_of, without
 from parcast.forecasting.forecast import forecast
 from parcast.forecasting.result import Forecast
+from parcast.laws.allowances import LawError, law_errors, law_half_width
 from parcast.prediction.predict import predict
 from parcast.projection.project import project
 from parcast.timings.measurements import Measurements
 from parcast.units import shown
 
 SAMPLES: Final = 4000  # of which the probabilities are made: good to 1 % [D]
-SHARED: Final = 0.3  # correlation of the errors of forecasts for two machines [D]
+SHARED: Final = 0.3  # correlation of the errors for two machines, of forecasts and laws [D]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -49,12 +51,19 @@ class Outcomes:
     known: NDArray[np.bool_]  # (points,): whether the program was run there
     donors: tuple[str, ...] = ()  # other machines that have a say in the times
     base: str = ""  # machine that it is projected from
+    law_errors: tuple[LawError, ...] = ()  # allowed for in the times of a program
 
 
 def described(
-    program: Program, machine: Machine, at: Mapping[str, float | None], p: Array, seed: int
+    program: Program,
+    machine: Machine,
+    at: Mapping[str, float | None],
+    p: Array,
+    seed: int,
+    *,
+    law_error: bool = True,
 ) -> Outcomes:
-    """Outcomes of a program that is described, from the +- of its amounts and the machine's."""
+    """Outcomes of a program that is described, from all +- and from how wrong its law has been."""
     d, n = at["d"], at["n"]
     prediction = predict(program, machine, p=p, d=d, n=n, interval=False, bounds=False)
     time, efficiency = (np.reshape(x, len(p)) for x in (prediction.time, prediction.efficiency))
@@ -68,17 +77,27 @@ def described(
     alone = predict(program, machine, p=1, d=d, n=n, interval=False, bounds=False).time.ravel()
     ratio = (sampled[:, :1] / alone) / (sampled[:, 1:] / time)
     prices = _factors(dict(machine.price.amounts()), machine.name, seed)
+    times, wrong, errors = sampled[:, 1:], np.ones(()), tuple[LawError, ...]()
+    if law_error:
+        errors = law_errors(program, machine, {**point, "p": p})
+        allowed = law_half_width(program, machine, {**point, "p": p})
+        wrong = np.exp(_errors("laws", machine, seed) * allowed / NORMAL_90)
     return Outcomes(
         machine=machine.name,
         p=p,
         time=time,
         efficiency=efficiency,
-        times=sampled[:, 1:],
-        efficiencies=efficiency * ratio,
+        times=times * wrong,
+        efficiencies=efficiency * ratio / wrong,
         cost=_cost(machine, p, time, {}),
-        costs=_cost(machine, p, sampled[:, 1:], prices),
-        doubts=lambda count: predict(program, machine, p=count, d=d, n=n, bounds=False).warnings,
+        costs=_cost(machine, p, times * wrong, prices),
+        doubts=lambda count: (
+            predict(
+                program, machine, p=count, d=d, n=n, bounds=False, law_error=law_error
+            ).warnings
+        ),
         known=np.zeros(len(p), dtype=bool),
+        law_errors=errors,
     )
 
 
@@ -165,10 +184,8 @@ def _from_widths(
 
     They are log-normal, with the `widths` of the interval below and above.
     """
-    common, own = _normal("forecasts", seed), _normal(machine.name, seed)
-    error = SHARED**0.5 * common + (1 - SHARED) ** 0.5 * own
+    error = _errors("forecasts", machine, seed)
     below, above = widths
-    error = error[:, None]
     factor = np.exp(error * np.where(error > 0, above, below) / NORMAL_90)
     prices = dict(machine.price.amounts())
     return Outcomes(
@@ -203,6 +220,12 @@ def _normal(name: str, seed: int) -> Array:
     """Normal numbers, evenly spread, in an order that only the name and the seed decide."""
     order = np.random.default_rng([seed, crc32(name.encode())]).permutation(SAMPLES)
     return np.asarray(special.ndtri((order + 0.5) / SAMPLES))
+
+
+def _errors(of: str, machine: Machine, seed: int) -> Array:
+    """Normal errors for a machine, a column, which are partly those for the others."""
+    common, own = _normal(of, seed), _normal(machine.name, seed)
+    return np.asarray(SHARED**0.5 * common + (1 - SHARED) ** 0.5 * own)[:, None]
 
 
 def _rate(machine: Machine) -> float | None:

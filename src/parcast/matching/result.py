@@ -1,14 +1,15 @@
 """Result of `match`: machines ranked by a goal, each at its best processor count."""
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from parcast.aliases import Array
-from parcast.show.result import Result
+from parcast.laws.allowances import LawError
+from parcast.show.result import Result, restore
 from parcast.words import whole
 
 
@@ -78,6 +79,11 @@ class Match(Result):
     sources: tuple[str, ...]
     interval: float = 0.9
     inputs: Mapping[str, Any] | None = None  # files, what was asked: set by who reads
+    law_errors: tuple[LawError, ...] = ()  # allowed for, of each law and kind of platform
+
+    def __setstate__(self, state: Sequence[Any]) -> None:
+        """Take the fields of a pickle; one of an earlier version lacks the last of them."""
+        restore(self, state)
 
     @property
     def best(self) -> Candidate | None:
@@ -130,6 +136,7 @@ class Match(Result):
             "warnings": list(self.warnings),
             "program": self.program,
             "law": self.law,
+            "law_error": [asdict(error) for error in self.law_errors],
             "sources": list(self.sources),
             "inputs": dict(self.inputs or {}),
         }

@@ -6,6 +6,7 @@ from typing import Final
 
 from parcast.aliases import Array
 from parcast.matching.result import Candidate, Match
+from parcast.prediction.notes import law_error_of
 from parcast.show.sheet import Column, Entry, Fact, Form, Sheet, Table, interval_column
 from parcast.show.warning import Rank, RankedWarning
 from parcast.units import TIME_UNITS, format_quantity, shown
@@ -61,6 +62,8 @@ def _facts(match: Match) -> Iterator[Fact]:
     for i, text in enumerate(match.verdict):
         yield Fact("" if i else "none fits", text)
     yield Fact("law" if match.program else "based on", match.law)
+    for i, text in enumerate(law_error_of(match.law_errors)):
+        yield Fact("" if i else "law error", text)
 
 
 def _interval(

@@ -124,6 +124,10 @@ class PipelinePhase(Phase):
         "Kuntraruk, Pottenger and Ross 2005, doi:10.1109/TPDS.2005.143, and parcast's schedule"
     )
     fitted = ("task", "merge", "communication", "fetch", "overhead", "startup")
+    resources: ClassVar[dict[str, str]] = {
+        **dict.fromkeys(("task", "merge", "fetch", "overhead"), "compute"),
+        "communication": "communication",
+    }
     simulator = "parcast.simulation.pipeline:PipelineSimulator"
     law: Literal["pipeline"] = LAW_KEY
     form: Literal["adaptive", "overlapped", "serial"] = Field(

@@ -20,6 +20,7 @@ from parcast.cli.options import (
     answer_options,
     as_written,
     disks,
+    law_error_option,
     processors,
     repeated_option,
     size_option,
@@ -40,8 +41,8 @@ if TYPE_CHECKING:
 HELP = """Predict run times from descriptions of a program and a machine.
 
 Prints time, speedup and efficiency at each processor count of -p, where the time is spent, and
-what limits the program. If a description gives the uncertainty of a parameter ("27 MB/s +- 5%"),
-each time has a 90 % interval.
+what limits the program. Each time has a 90 % interval: it allows for how wrong the law has been,
+and for the uncertainty of parameters that a description gives ("27 MB/s +- 5%").
 
 PROGRAM and MACHINE are TOML files that describe the program and the machine, in any order. "-" is
 standard input, for one of them.
@@ -126,9 +127,10 @@ def configurations(command: Command) -> Command:
 @configurations
 @click.option(
     "--interval/--no-interval",
-    default=None,
-    help="Print 90 % intervals, or none. By default if a parameter has +-.",
+    default=True,
+    help="Print 90 % intervals (default), or none.",
 )
+@law_error_option()
 @answer_options()
 @click.option(
     "--picture",
@@ -142,7 +144,8 @@ def command(
     /,
     *,
     outputs: Outputs,
-    interval: bool | None,  # None: where a parameter is uncertain
+    interval: bool,
+    law_error: bool,
     picture: str | None,
     show_all: bool,
     **options: Any,
@@ -152,27 +155,27 @@ def command(
     if picture and not outputs.pictures:
         raise click.UsageError(f"--picture requires a figure to draw. Add -o {picture}.svg.", ctx)
     outputs.check([question.program, question.machine])
-    prediction = _predicted(question, interval=interval)
+    prediction = _predicted(question, interval=interval, law_error=law_error)
     outputs.give(
         prediction, write=lambda path: _draw(prediction, path, picture), show_all=show_all
     )
     if interval and prediction.interval is None:
         click.echo(
-            "parcast: there is no interval, as no parameter has +-. "
-            'Write for example bandwidth = "27 MB/s +- 5%".',
+            "parcast: there is no interval, as no parameter has +- and --no-law-error leaves out "
+            'the error of the law. Write for example bandwidth = "27 MB/s +- 5%".',
             err=True,
         )
     return ANSWERED
 
 
-def _predicted(question: Configurations, *, interval: bool | None) -> "Prediction":
+def _predicted(question: Configurations, *, interval: bool, law_error: bool) -> "Prediction":
     """Read the files and compute the answer."""
     from parcast.prediction.predict import predict
 
-    read = read_configurations(question, interval=interval)
+    read = read_configurations(question, interval=interval, law_error=law_error)
     with spelled_with(OPTIONS | AXES, NoAnswer):
         prediction = predict(
-            read.program, read.machine, **read.grid, interval=interval is not False
+            read.program, read.machine, **read.grid, interval=interval, law_error=law_error
         )
     return with_inputs(prediction, **read.inputs)
 

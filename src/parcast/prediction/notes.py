@@ -7,14 +7,15 @@ from numpy.typing import NDArray
 
 from parcast.aliases import Array
 from parcast.descriptions.amount import Point
-from parcast.descriptions.breakdown import COMPONENTS, Breakdown
+from parcast.descriptions.breakdown import RESOURCES, Breakdown
 from parcast.descriptions.machine import Machine
 from parcast.descriptions.program import Program
 from parcast.errors import ParameterError
+from parcast.laws.allowances import LawError
 from parcast.prediction.best_processors import least_between
 from parcast.show.warning import Rank, RankedWarning, ranked
-from parcast.units import Dimension, format_quantity
-from parcast.words import axis_value
+from parcast.units import Dimension, format_quantity, percent
+from parcast.words import axis_value, listed
 
 SPENT_ON = {
     "compute": "computing",
@@ -26,23 +27,25 @@ MOST_LINES = 4  # of what limits, for a grid with many values of d
 
 
 def limits_of(
-    breakdown: Breakdown,
+    by_resource: Breakdown,
+    time: Array,
     axes: Mapping[str, Array],
     dimensions: Mapping[str, Dimension] | None = None,
 ) -> tuple[str, ...]:
-    """Say what takes most of the time along p, and from where something else does.
+    """Say which resource the time follows most along p, and from where another one.
 
-    One line for each line of the grid along p, or for the first and the last of many.
+    That is the one with the largest elasticity of time, `by_resource` over `time` [s]. One line
+    for each line of the grid along p, or for the first and the last of many.
     """
     p = axes["p"]
-    parts = np.stack([x.reshape(len(p), -1) for _, x in breakdown.components()])
-    dominant = np.argmax(parts, axis=0)  # (p, lines)
-    share = parts.max(axis=0) / parts.sum(axis=0)
+    slopes = np.stack([getattr(by_resource, name).reshape(len(p), -1) for name in RESOURCES])
+    dominant = np.argmax(slopes, axis=0)  # (p, lines)
+    elasticity = slopes.max(axis=0) / time.reshape(len(p), -1)
     others = [(name, values) for name, values in axes.items() if name != "p"]
     order = np.argsort(p, kind="stable")
     return tuple(
         place_of(others, line, dimensions or {})
-        + _along(p[order], dominant[order, line], share[order, line])
+        + _along(p[order], dominant[order, line], elasticity[order, line])
         for line in described_lines(dominant.shape[1])
     )
 
@@ -67,17 +70,17 @@ def place_of(
     return f"{', '.join(varied)}: " if varied else ""
 
 
-def _along(p: Array, dominant: NDArray[np.intp], share: Array) -> str:
-    """Say what dominates, in the order of p."""
+def _along(p: Array, dominant: NDArray[np.intp], elasticity: Array) -> str:
+    """Say what limits, in the order of p, and what more of it would save at the end."""
     starts = [0, *(np.flatnonzero(np.diff(dominant)) + 1).tolist()]
     if len(starts) > MOST_LINES:  # it goes back and forth: say how it ends
         starts = starts[-1:]
     limits = []
     for start in starts:
-        what = SPENT_ON[COMPONENTS[dominant[start]]]
+        what = SPENT_ON[RESOURCES[dominant[start]]]
         since = f" from p = {p[start]:.0f}" if start else ""
         limits.append(f"{what}{since}")
-    return f"{', then '.join(limits)} ({share[-1]:.0%} of the time at p = {p[-1]:.0f})"
+    return f"{', then '.join(limits)} (1% faster saves {elasticity[-1]:.2g}% at p = {p[-1]:.0f})"
 
 
 def fastest_of(
@@ -119,9 +122,7 @@ def _point(others: list[tuple[str, Array]], line: int, machine: Machine) -> Poin
     return at
 
 
-def warnings_of(
-    program: Program, machine: Machine, axes: Mapping[str, Array], *, uncertain: bool
-) -> Iterator[str]:
+def warnings_of(program: Program, machine: Machine, axes: Mapping[str, Array]) -> Iterator[str]:
     """Everything that a reader of the times must know."""
     yield from beyond_machine(machine, axes["p"])
     servers = machine.storage.servers
@@ -148,11 +149,42 @@ def warnings_of(
             yield text
         else:
             yield from (labelled(program, i, text) for i in phases)
+
+
+def doubts_of_law(errors: Sequence[LawError], *, uncertain: bool) -> Iterator[str]:
+    """Say where the error of a law was not measured, or that the interval does not include it."""
     if uncertain:
         yield (
             "The interval covers the uncertainty of the parameters (+-), not the error of the law "
             "(see parcast validate)."
         )
+    unknown: dict[tuple[str, float], list[str]] = {}  # laws, by where and how much is allowed
+    for error in errors:
+        if not error.is_measured_here:
+            where = f"on {error.platform}" if error.measured else "anywhere"
+            unknown.setdefault((where, error.most), []).append(error.law)
+    for (where, most), names in unknown.items():
+        laws = dict.fromkeys(names)
+        yield (
+            f"The error of the law{'s' if len(laws) > 1 else ''} {listed([*laws])} was not "
+            f"measured {where}: the interval allows {percent(most)} for it, as a precaution. "
+            "Measure it with parcast validate."
+        )
+
+
+def law_error_of(errors: Sequence[LawError]) -> Iterator[str]:
+    """Say what is allowed for the error of each law, and what that is based on."""
+    for error in errors:
+        least, most = percent(error.least), percent(error.most)
+        share = most if least == most else f"{least} to {most}"
+        if not error.measured:
+            based = "never measured: the widest of all laws"
+        elif error.is_measured_here:
+            based = f"measured: {error.measured}"
+        else:
+            based = f"not measured on {error.platform}: twice that of {error.measured}"
+        named = f"{error.law}: " if len(errors) > 1 else ""
+        yield f"{named}+- {share} in the interval ({based})"
 
 
 def labelled(program: Program, i: int, warning: str) -> str:

@@ -16,9 +16,16 @@ from parcast.descriptions.machine import LEVEL, Machine
 from parcast.descriptions.program import Program
 from parcast.descriptions.toml_files import MachineLike, ProgramLike, as_machine, as_program
 from parcast.errors import Argument, ParameterError, as_whole
+from parcast.laws.allowances import law_errors, law_half_width
 from parcast.laws.compactness import superlinear_warnings
 from parcast.prediction.grid import grid_of, require_times, uncertain_amounts
-from parcast.prediction.notes import fastest_of, idle_parameters, limits_of, warnings_of
+from parcast.prediction.notes import (
+    doubts_of_law,
+    fastest_of,
+    idle_parameters,
+    limits_of,
+    warnings_of,
+)
 from parcast.prediction.result import Prediction
 
 MOST_POINTS: Final = 20_000_000  # of one grid: about 3 GB
@@ -37,6 +44,7 @@ def predict(
     vary: Mapping[str, ArrayLike] | None = None,
     interval: bool = True,
     bounds: bool = True,
+    law_error: bool = True,
     samples: int = 256,
     seed: int = 0,
 ) -> Prediction:
@@ -57,11 +65,15 @@ def predict(
     vary : mapping of str to array_like, optional
         Parameters that take several values, such as {"network.bandwidth": [1e8, 1e9]}. [SI]
     interval : bool, default True
-        Whether to compute the 90 % interval that follows from uncertain parameters ("6.9 s +-
-        5%"). The error of the law itself is not included.
+        Whether to compute the 90 % interval, from uncertain parameters ("6.9 s +- 5%") and from
+        how wrong the law has been.
     bounds : bool, default True
         Whether to compute the times without contention (w = 0) and on a single bus (w = 1) as
         well.
+    law_error : bool, default True
+        Whether the interval includes the allowance for the error of the law on this kind of
+        platform, see `parcast.laws.allowances`. Without it there is an interval only if a
+        parameter has a +-.
     samples : int, default 256
         Number of sets of parameters that the interval is computed from. [1]
     seed : int, default 0
@@ -92,22 +104,23 @@ def predict(
     samples = as_whole("samples", samples, least=2, hint="256 are usual.")
     program, machine = as_program(program), as_machine(machine)
     grid = grid_of(program, machine, {"p": p, "d": d, "n": n}, vary or {}, most=MOST_POINTS)
-    axes, shape, at = grid.axes, grid.shape, grid.at()
-    at.setdefault("d", np.asarray(machine.storage.servers or 1, dtype=np.float64))
+    axes, shape = grid.axes, grid.shape
+    at = {"d": np.asarray(machine.storage.servers or 1, dtype=np.float64), **grid.at()}
     breakdown = _full(program.times(machine, at), shape)
     require_times(breakdown.time, axes)
+    by_resource = _full(program.resource_slopes(machine, at), shape)
     speedup, scaling = _speedup(program, machine, at, breakdown.time)
     uncertain = uncertain_amounts(program, machine, axes) if interval else {}
-    lower = upper = None
+    lower = upper = allowed = None
     if uncertain:
         _require_affordable(samples, grid.points)
         factors = lognormal_factors(uncertain, samples, seed)
-        lower, upper = _interval(program, machine, at, shape, factors)
-        # The middle of the sampled times may lie beside the time of the middle parameters.
-        lower, upper = np.minimum(lower, breakdown.time), np.maximum(upper, breakdown.time)
-    free = bus = None
-    if bounds:
-        free, bus = (_at_contention(w, program, machine, at, shape) for w in (0.0, 1.0))
+        lower, upper = _interval(program, machine, at, breakdown.time, factors)
+    errors = law_errors(program, machine, at) if interval and law_error else ()
+    if errors:
+        allowed = law_half_width(program, machine, at)
+        lower, upper = _widened(breakdown.time, lower, upper, allowed)
+    free, bus = (_bound(w, program, machine, at, shape) if bounds else None for w in (0.0, 1.0))
     return Prediction(
         axes=axes,
         breakdown=breakdown,
@@ -118,10 +131,11 @@ def predict(
         speedup=speedup,
         efficiency=speedup / at["p"],
         scaling=scaling,
-        limits=limits_of(breakdown, axes, grid.dimensions),
+        limits=limits_of(by_resource, breakdown.time, axes, grid.dimensions),
         fastest=tuple(fastest_of(program, machine, breakdown.time, axes, grid.dimensions)),
         warnings=(
-            *warnings_of(program, machine, axes, uncertain=bool(uncertain)),
+            *warnings_of(program, machine, axes),
+            *doubts_of_law(errors, uncertain=bool(uncertain) and not errors),
             *idle_parameters(program, breakdown.time, axes),
             *superlinear_warnings(program, at["p"], speedup),
         ),
@@ -129,8 +143,11 @@ def predict(
         sources=program.sources_of_law,
         program=program.name,
         machine=machine.name,
-        interval=INTERVAL if uncertain else None,
+        interval=None if lower is None else INTERVAL,
         dimensions=grid.dimensions,
+        by_resource=by_resource,
+        law_error=None if allowed is None else np.broadcast_to(np.expm1(allowed), shape),
+        law_errors=errors,
     )
 
 
@@ -178,21 +195,31 @@ def _interval(
     program: Program,
     machine: Machine,
     at: Mapping[str, Array],
-    shape: tuple[int, ...],
+    time: Array,
     factors: Mapping[str, Array],
 ) -> tuple[Array, Array]:
     """Times that 5 % and 95 % of the sets of parameters stay below, at every point."""
     samples = len(next(iter(factors.values())))
-    times = np.empty((samples, *shape))
-    at_once = max(1, POINTS_AT_ONCE // int(np.prod(shape)))
+    times = np.empty((samples, *time.shape))
+    at_once = max(1, POINTS_AT_ONCE // time.size)
     for start in range(0, samples, at_once):
         part = slice(start, start + at_once)
-        column = (-1, *(1,) * len(shape))
+        column = (-1, *(1,) * time.ndim)
         some = {f"{name}*": np.reshape(x[part], column) for name, x in factors.items()}
         times[part] = program.times(machine, {**at, **some}).time
     tail = (1.0 - INTERVAL) / 2.0
     lower, upper = np.quantile(times, [tail, 1.0 - tail], axis=0)
-    return lower, upper
+    # The middle of the sampled times may lie beside the time of the middle parameters.
+    return np.minimum(lower, time), np.maximum(upper, time)
+
+
+def _widened(
+    time: Array, lower: Array | None, upper: Array | None, allowed: Array
+) -> tuple[Array, Array]:
+    """Interval that also has an independent error, of half-width `allowed` of log time."""
+    below = np.log(time / lower) if lower is not None else np.zeros(())
+    above = np.log(upper / time) if upper is not None else np.zeros(())
+    return time * np.exp(-np.hypot(below, allowed)), time * np.exp(np.hypot(above, allowed))
 
 
 def lognormal_factors(
@@ -208,7 +235,7 @@ def lognormal_factors(
     return factors
 
 
-def _at_contention(
+def _bound(
     w: float,
     program: Program,
     machine: Machine,

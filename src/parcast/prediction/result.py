@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from typing import Any, ClassVar, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from parcast.aliases import Array
-from parcast.descriptions.breakdown import COMPONENTS, Breakdown
-from parcast.show.result import Result
+from parcast.descriptions.breakdown import RESOURCES, Breakdown
+from parcast.laws.allowances import LawError
+from parcast.show.result import Result, restore
 from parcast.units import Dimension
 from parcast.words import whole
 
@@ -57,7 +58,7 @@ class Prediction(OnGrid):
     speedup: Array  # over one processor and one disk [1]
     efficiency: Array  # [1]
     scaling: str  # "strong", or "weak" where the work grows with p
-    limits: tuple[str, ...]  # what takes most of the time and where that changes, in words
+    limits: tuple[str, ...]  # the resource the time follows most and where that changes, in words
     warnings: tuple[str, ...]
     law: str
     sources: tuple[str, ...]
@@ -67,12 +68,33 @@ class Prediction(OnGrid):
     interval: float | None = None  # probability of the interval, 0.9
     inputs: Mapping[str, Any] | None = None  # files, what was asked: set by who reads
     dimensions: Mapping[str, Dimension] = field(default_factory=dict)  # of axes with a unit
+    by_resource: Breakdown | None = None  # derivative of the time by each one's slowness [s]
+    law_error: Array | None = None  # allowed for the error of the law, in the interval, as +- [1]
+    law_errors: tuple[LawError, ...] = ()  # of each law and kind of platform
+
+    def __setstate__(self, state: Sequence[Any]) -> None:
+        """Take the fields of a pickle; one of an earlier version lacks the last of them."""
+        restore(self, state)
+
+    @property
+    def elasticity(self) -> Mapping[str, Array]:
+        """By how many percent a resource that is 1 % faster shortens the time [1].
+
+        By resource: "compute", "communication" and "io", each with the shape of the grid.
+        """
+        known = self.by_resource
+        slopes = self.breakdown.causes() if known is None else known.components()
+        return {
+            name: np.broadcast_to(slope / self.time, self.shape)
+            for name, slope in slopes
+            if name in RESOURCES
+        }
 
     @property
     def limited_by(self) -> NDArray[np.str_]:
-        """Component that takes the largest share of the time, at every point."""
-        parts = np.stack([np.broadcast_to(x, self.shape) for _, x in self.breakdown.components()])
-        return np.asarray(np.asarray(COMPONENTS)[np.argmax(parts, axis=0)])
+        """Resource with the largest elasticity of time, at every point."""
+        most = np.argmax(np.stack(list(self.elasticity.values())), axis=0)
+        return np.asarray(np.asarray(RESOURCES)[most])
 
     def rows(self) -> Iterator[dict[str, Any]]:
         """One tidy row for each point, the last axis fastest, as in the JSON document."""
@@ -80,11 +102,13 @@ class Prediction(OnGrid):
             "time_s": self.time,
             "lower_s": self.lower,
             "upper_s": self.upper,
+            "law_error": self.law_error,
             **{f"{name}_s": column for name, column in self.breakdown.components()},
             "speedup": self.speedup,
             "efficiency": self.efficiency,
             "contention_free_s": self.contention_free,
             "single_bus_s": self.single_bus,
+            **{f"{name}_elasticity": column for name, column in self.elasticity.items()},
             "limited_by": self.limited_by,
         }
         grid = np.meshgrid(*self.axes.values(), indexing="ij", copy=False)
@@ -112,6 +136,7 @@ class Prediction(OnGrid):
             "schema": "parcast/forecast/1",
             "rows": list(self.rows()),
             "interval": self.interval,
+            "law_error": [asdict(error) for error in self.law_errors],
             "limited_by": list(self.limits),
             "fastest": list(self.fastest),
             "warnings": list(self.warnings),

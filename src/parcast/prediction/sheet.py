@@ -4,7 +4,7 @@ There is one row for each point, as wide as the page allows. What does not fit i
 least important first: axes other than that of the rows become titles above their rows, then
 columns that others imply are omitted, and at last each row becomes a few lines. Many values of two
 axes become a grid of times only, one axis down and one across, with a letter after each time that
-names its largest part. Parts that are 0 everywhere have no column.
+names what limits it. Parts that are 0 everywhere have no column.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -15,7 +15,7 @@ from typing import Final, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from parcast.descriptions.breakdown import COMPONENTS
+from parcast.prediction.notes import law_error_of
 from parcast.prediction.result import OnGrid, Prediction
 from parcast.show.sheet import Column, Entry, Fact, Form, Sheet, Table, interval_column
 from parcast.units import TIME_UNITS
@@ -45,7 +45,6 @@ LETTERS: Final = {  # behind a time
     "compute": ("c", "computing"),
     "communication": ("m", "communication"),
     "io": ("i", "I/O"),
-    "synchronisation": ("w", "waiting for the slowest processor"),
 }
 MOST_ROWS: Final = 60  # shown unless all are asked for
 MOST_DIGITS: Final = 3  # of a time; a law is not known to more, whatever its parameters are
@@ -99,6 +98,8 @@ def _facts(prediction: Prediction) -> Iterator[Fact]:
     if contention := _contention(prediction):
         yield Fact("contention", contention)
     yield Fact("law", "; ".join(prediction.sources or [prediction.law]))
+    for i, text in enumerate(law_error_of(prediction.law_errors)):
+        yield Fact("" if i else "law error", text)
 
 
 def _contention(prediction: Prediction) -> str:
@@ -168,7 +169,7 @@ def _columns(prediction: Prediction, points: Points) -> dict[str, list[Column]]:
         [rounded(x, most) for x, most in zip(values[points].tolist(), digits, strict=True)]
         for values in (prediction.speedup, 100 * prediction.efficiency)
     )
-    limits = [SHORT[COMPONENTS[i]] for i in limits_at(prediction, points).tolist()]
+    limits = [SHORT[x] for x in prediction.limited_by[points].tolist()]
     return {
         "time": _time_columns(prediction, time.tolist(), lower, upper),
         "speedup": [Column(title="speedup", cells=speedup)],
@@ -255,7 +256,7 @@ def _form(
     shape = (pages, len(down[1]), len(across[1]))
     points = _points(prediction, blocks, across, down)
     unit = common_unit(prediction.time[points].tolist())
-    letters = [LETTERS[COMPONENTS[i]][0] for i in limits_at(prediction, points).tolist()]
+    letters = [LETTERS[x][0] for x in prediction.limited_by[points].tolist()]
     times = (prediction.time[points] / TIME_UNITS[unit]).tolist()
     cells = [f"{time_text(x)} {y}" for x, y in zip(times, letters, strict=True)]
     wide = shape[2]
@@ -277,8 +278,8 @@ def _form(
         titles=[title for title in titles for _ in down[1]],
         is_split=True,
         caption=(
-            f"time [{unit}] for {down[0]} (rows) and {across[0]} (columns); letter: largest share "
-            f"of the time ({letters_mean})"
+            f"time [{unit}] for {down[0]} (rows) and {across[0]} (columns); letter: what "
+            f"limits it ({letters_mean})"
         ),
         left_out=_left_out(prediction, shape, list(blocks), across[0], down[0]),
     )
@@ -422,11 +423,6 @@ def time_text(time: float) -> str:
     ('3.14', '1234', '0.000123')
     """
     return rounded(time, min(max(floor(log10(time)) + 1, MOST_DIGITS), 7))
-
-
-def limits_at(prediction: Prediction, points: Points) -> Indices:
-    """Component that takes most of the time at some points."""
-    return np.asarray(np.argmax([x[points] for _, x in prediction.breakdown.components()], axis=0))
 
 
 def blocks_of(prediction: Prediction) -> int:

@@ -7,8 +7,8 @@ Contours are of the speedup, or of the time where processors are no axis, interp
 axes as they are drawn. Over disks they show how many are worth having: the ridge is, for each
 number of processors, the fewest disks whose time lies within 1 % of the best one at that number.
 
-The map has efficiency or time as colour, and regions of what takes most of the time: a region is
-where one component of the time is larger than each of the others.
+The map has efficiency or time as colour, and regions of what limits: a region is where the time
+follows one resource more than each of the others.
 """
 
 from collections.abc import Mapping
@@ -55,8 +55,7 @@ NEARLY: Final = 1.01  # of the best time
 MOST_MARKERS: Final = 24  # on the ridge
 ROOM: Final = 0.2  # that a label has to the borders, the ridge and other labels [inch]
 MAP_CELLS: Final = 240  # in each direction
-REGION: Final = SPENT_ON | {"synchronisation": "waiting"}
-LEAST_SHARE: Final = 1e-6  # of the time, that is told from none
+LEAST: Final = 1e-6  # elasticity that is told from none
 SMALLEST: Final = 0.004  # share of the map that a region with a label has
 NEAR_BEST: Final = 0.9  # of the most room there is for a label
 
@@ -219,7 +218,7 @@ def _label(ax: "Axes", lines: "ContourSet", avoid: Array) -> None:
 
 
 def draw_map(shown: Shown, ax: "Axes | None" = None) -> "Figure":
-    """Draw efficiency or time, and what dominates, over the two axes shown.
+    """Draw efficiency or time, and what limits, over the two axes shown.
 
     In `ax`, or in a new figure in `house_style`.
     """
@@ -233,10 +232,10 @@ def draw_map(shown: Shown, ax: "Axes | None" = None) -> "Figure":
     x, y = first.values_at(places[0]), second.values_at(places[1])
     _outline(ax, x, y, leads)
     unnamed = _label_on_map(ax, leads)
-    note = "Regions: what takes the largest share of the time."
+    note = "Regions: what limits the time, the resource that it follows most."
     if unnamed:
         names = ", ".join(
-            f"{REGION[name]} ({percent(share)} of the map)" for name, share in unnamed.items()
+            f"{SPENT_ON[name]} ({percent(share)} of the map)" for name, share in unnamed.items()
         )
         note += f" Too small for a label: {names}."
     figure: Figure = ax.figure  # type: ignore[assignment]  # or a sub-figure
@@ -268,17 +267,17 @@ def _draw_colours(ax: "Axes", shown: Shown) -> None:
 
 
 def _leads(shown: Shown) -> tuple[list[Array], dict[str, Array]]:
-    """Places of the cells, and logarithm of each component over the largest of the others. [1].
+    """Places of the cells, and logarithm of each elasticity over the largest of the others. [1].
 
     Logarithms of times are linear between the points of a grid where these are powers of its axes.
     """
-    time, logs = shown.of(shown.prediction.time), {}
-    for name, part in shown.prediction.breakdown.components():
-        log_share = np.log(np.maximum(shown.of(part) / time, LEAST_SHARE))
-        places, logs[name] = shown.evened(log_share, MAP_CELLS)
+    logs = {}
+    for name, elasticity in shown.prediction.elasticity.items():
+        known = np.log(np.maximum(shown.of(elasticity), LEAST))
+        places, logs[name] = shown.evened(known, MAP_CELLS)
     return places, {
-        name: log_share - np.max([x for other, x in logs.items() if other != name], axis=0)
-        for name, log_share in logs.items()
+        name: known - np.max([x for other, x in logs.items() if other != name], axis=0)
+        for name, known in logs.items()
     }
 
 
@@ -299,7 +298,7 @@ def _label_on_map(ax: "Axes", leads: Mapping[str, Array]) -> dict[str, float]:
     for i, name in enumerate(leads):
         share = float(np.mean(leader == i))
         if share >= SMALLEST:
-            _write(ax, leader == i, REGION[name])
+            _write(ax, leader == i, SPENT_ON[name])
         elif share > 0:
             unnamed[name] = share
     return unnamed

@@ -7,9 +7,10 @@ out, dependent messages and messages sent while computing, stretches or shortens
 its error grows with the share of the time that sending takes [D]:
 
     half-width^2 = COMPUTE^2 + (OWN * own / T)^2 + (SHARED * shared / T)^2
+                   + (o * (BEYOND + BEYOND_SENT * (own + shared) / T))^2
 
 own is what each rank waits for by itself (startups, bytes at the rate of a pair, collectives),
-and shared what the network shared by all adds, which is nearly sure: bytes that must pass it do.
+shared what the network shared by all adds, and o the octaves that counts are extrapolated by.
 
 A run on another machine, the donor, shows this error there, log(measured / modelled). It is taken
 over as far as the same things take the time here [D]; of several donors each counts by its
@@ -38,6 +39,7 @@ from parcast.descriptions.machine import Machine
 from parcast.descriptions.program import Program
 from parcast.errors import ParameterError
 from parcast.importers.registry import as_measurements
+from parcast.laws.allowances import COMPUTE
 from parcast.laws.counted import CountedCosts, CountedPhase
 from parcast.prediction.notes import beyond_machine
 from parcast.prediction.predict import predict
@@ -47,9 +49,6 @@ from parcast.show.warning import Rank, RankedWarning
 from parcast.timings.measurements import MeasurementsLike
 from parcast.units import percent, shown
 
-COMPUTE: Final = 0.03  # half-width of log time of computing alone
-OWN: Final = 0.35  # of what a rank waits for by itself
-SHARED: Final = 0.1  # of what the shared network adds
 TOLD: Final = 0.25  # share of the variance that a donor like this machine removes
 ByDonor = dict[str, tuple[Array, Array]]  # by donor: correction of log time, and likeness [1]
 LIKE: Final = 0.05  # likeness from which a donor is said to have had a say [D]
@@ -77,7 +76,7 @@ def project_counts(
     by_donor = _corrections(phase, donors, donor_machines, costs, counts)
     correction, like = _together(by_donor, counts)
     total = np.maximum(sum((x for _, x in by_donor.values()), start=np.zeros(counts.shape)), TINY)
-    width = donated_half_width(model_half_width(costs), like)
+    width = donated_half_width(costs.half_width, like)
     width = np.hypot(width, _spread(program, phase, machine, counts))
     time = costs.time * np.exp(correction)
     return CountedProjection(
@@ -223,7 +222,7 @@ def _spread(program: Program, phase: CountedPhase, machine: Machine, counts: Arr
     """Half-width of log time from the +- of the amounts, without their model's."""
     paced = program.model_copy(update={"phase": (phase,)})
     order = np.unique(counts)
-    predicted = predict(paced, machine, p=order, bounds=False)
+    predicted = predict(paced, machine, p=order, bounds=False, law_error=False)
     if predicted.lower is None or predicted.upper is None:
         return np.zeros(counts.shape)
     return np.asarray(np.interp(counts, order, np.log(predicted.upper / predicted.lower) / 2.0))
@@ -244,7 +243,7 @@ def _warnings(
         yield RankedWarning(
             f"p = {', '.join(f'{x:g}' for x in beyond)} is outside the counted range "
             f"({measured[0]:g} to {measured[-1]:g}): the counts are extrapolated from the two "
-            "nearest, and the interval does not include that error. Count the program there.",
+            "nearest, for which the interval is wider. Count the program there.",
             rank=Rank.SERIOUS,
         )
     if known is None:
@@ -277,13 +276,6 @@ def _absurd(pace: float, machine: Machine) -> Iterator[str]:
         "counted: most likely a unit is wrong. Check the seconds of the run and of compute_s.",
         rank=Rank.UNUSABLE,
     )
-
-
-def model_half_width(costs: CountedCosts) -> Array:
-    """Half-width of the 90 % interval of log time, from what takes the time."""
-    time = np.maximum(costs.time, TINY)
-    own = (costs.startups + costs.pairs + costs.collectives) / time
-    return np.asarray(np.sqrt(COMPUTE**2 + (OWN * own) ** 2 + (SHARED * costs.shared / time) ** 2))
 
 
 def carried_over(here: CountedCosts, donor: CountedCosts) -> tuple[Array, Array]:

@@ -120,7 +120,11 @@ def on_target(priced: Mapping[str, Phase], target: Machine, counts: Array) -> tu
     several = counts > 1  # one processor sends nothing, and nothing has no logarithm
     if priced and several.any():
         predicted = predict(
-            Program(phase=tuple(priced.values())), target, p=counts[several], bounds=False
+            Program(phase=tuple(priced.values())),
+            target,
+            p=counts[several],
+            bounds=False,
+            law_error=False,
         )
         time[several] = predicted.time
         if predicted.upper is not None and predicted.lower is not None:

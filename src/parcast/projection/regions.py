@@ -32,10 +32,10 @@ from parcast.descriptions.machine import Machine
 from parcast.descriptions.program import Program
 from parcast.errors import ParameterError
 from parcast.importers.registry import as_measurements
+from parcast.laws.allowances import OWN
 from parcast.laws.regions import RegionsPhase
 from parcast.prediction.notes import warnings_of
 from parcast.prediction.predict import lognormal_factors
-from parcast.projection.counted import OWN
 from parcast.projection.project import doubtful, factor_of, moved_half_width, of_ratio
 from parcast.projection.ratio import (
     UNREPEATED,
@@ -97,7 +97,7 @@ def project_regions(
         program=program.name,
         warnings=(
             *doubtful(p, factor),
-            *warnings_of(program, target, grid, uncertain=False),
+            *warnings_of(program, target, grid),
             *of_ratio(kappa, target),
             *_elsewhere(run, axes),
         ),

@@ -44,7 +44,7 @@ def warnings_of_simulation(
     `replaced` has other laws than described; at `refused` points the law has no answer.
     """
     axes, shape = grid.axes, grid.shape
-    yield from warnings_of(program, machine, axes, uncertain=False)
+    yield from warnings_of(program, machine, axes)
     uncertain = list(uncertain_amounts(program, machine, axes))
     for i, (simulator, *_) in enumerate(phases):
         for text in simulator.remarks(program.phase[i]):

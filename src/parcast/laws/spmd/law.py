@@ -29,7 +29,7 @@ from parcast.descriptions.program import Slopes
 from parcast.laws.spmd.demands import Cycle, Demands, demands, io_service, with_servers
 from parcast.laws.spmd.networks import cycle
 from parcast.laws.spmd.runs import FEW_CYCLES, ends_apart, run_of
-from parcast.laws.spmd.slopes import spmd_slopes
+from parcast.laws.spmd.slopes import demand_slopes, spmd_slopes
 from parcast.laws.spmd.tables import Communication, IoLaw, SpmdTables
 
 
@@ -90,6 +90,16 @@ class SpmdPhase(SpmdTables):
         if self.reading != "published" or all(x is None for x in amounts):
             return self
         return self.model_copy(update={"communication": Communication()})
+
+    def resource_slopes(self, machine: Machine, at: Point) -> Breakdown:
+        """Derivatives of the time of all cycles by the service times of each resource [s]."""
+        demand = self.demands(machine, at)
+        by = demand_slopes(self, demand, self.run(demand, self.cycles(at)))
+        return Breakdown(
+            compute=by["parallel"] + by["serial"],
+            communication=by["startup"] + by["transfer"],
+            io=by["io_startup"] + by["io_transfer"],
+        )
 
     def work(self, machine: Machine, at: Point) -> Array:
         """Work of all cycles that processors share, on one of them [s]."""

@@ -279,6 +279,11 @@ class SpmdTables(Phase):
         return f"{own}; {self.io.law}: {self.io.source}" if isinstance(self.io, IoLaw) else own
 
     @property
+    def laws_within(self) -> tuple[str, ...]:
+        """The law, and that of its I/O."""
+        return (self.law, self.io.law) if isinstance(self.io, IoLaw) else (self.law,)
+
+    @property
     def priced(self) -> frozenset[str]:
         """Names of the amounts that a law of its I/O has."""
         has_law = isinstance(self.io, IoLaw)
