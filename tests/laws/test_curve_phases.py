@@ -9,10 +9,13 @@ from parcast.descriptions.machine import Machine
 from parcast.descriptions.program import Program, laws
 from parcast.errors import ParameterError
 from parcast.fitting.fit import fit
-from parcast.forecasting.ensemble import LAWS as CURVES
+from parcast.forecasting.ensemble import LAWS
+from parcast.laws.curves import USL
 from parcast.prediction.predict import predict
 from parcast.timings.measurements import Measurements
 from tests.laws.published import usl_formula
+
+CURVES = {**LAWS, USL.name: USL}
 
 GROWING = {"fixed": "2 s", "shared": "80 s", "growing": "0.1 s"}
 PHASES = {
@@ -42,7 +45,7 @@ def test_every_law_of_a_forecast_may_be_named_by_a_phase():
 
 @pytest.mark.parametrize("law", PHASES)
 def test_times_are_those_of_the_curve_that_a_forecast_fits(law):
-    curve, coefficients = CURVES[law][0], np.array([COEFFICIENTS.get(law, [2, 80, 0.1])])
+    curve, coefficients = CURVES[law], np.array([COEFFICIENTS.get(law, [2, 80, 0.1])])
     time = np.broadcast_to(program(law).times(Machine(), {"p": P}).time, P.shape)
     assert time == pytest.approx(curve.time(P[None], coefficients)[0])
     assert program(law).phase[0].source_of_law == f"{law}: {curve.source}"

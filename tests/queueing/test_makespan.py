@@ -82,8 +82,8 @@ def test_runs_agree_with_simulations():
         before.append(np.abs(long_run / times - 1.0))
     few, many = np.split(np.array(errors), [CYCLES.index(20)], axis=1)
     assert len(networks) >= 40
-    assert (many < 0.015).mean() > 0.95
-    assert many.max() < 0.03
+    assert (many < 0.015).mean() > 0.975
+    assert (many.max(axis=0) < [0.025, 0.013]).all()
     assert few.max() < 0.06
     assert np.mean(errors) < 0.1 * np.mean(before)
 
