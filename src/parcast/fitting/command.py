@@ -200,12 +200,16 @@ def _kept(read: Callable[[Any], Described]) -> Callable[[Any], tuple[Described, 
 def _write_toml(fit: "Fit", text: str, path: str, *, of_machine: bool) -> None:
     """Write a description with the fitted amounts in place of the described ones."""
     from parcast.descriptions.toml_files import with_amounts, write_description
+    from parcast.fitting.written import first_lines
 
     described = fit.machine if of_machine else fit.program
     amounts = described.parameters()
     texts = {x.name: str(amounts[x.name]) for x in fit.parameters if x.is_of_machine == of_machine}
     program = None if of_machine else fit.program
-    write_description(path, with_amounts(text, texts, program))
+    written = with_amounts(
+        text, texts, program, record=described.fit, first=tuple(first_lines(fit))
+    )
+    write_description(path, written)
 
 
 def _status(fit: "Fit") -> int:

@@ -1,20 +1,13 @@
-"""What a fit's coordinates mean: parameters, their intervals, and what is not determined.
+"""What a fit's coordinates mean: parameters, their intervals, and what is not determined."""
 
-They become a description with fitted amounts in place of the described ones.
-"""
-
-import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from parcast.aliases import Array
-from parcast.descriptions.amount import WIDEST
-from parcast.descriptions.machine import Machine
-from parcast.descriptions.program import Program
 from parcast.fitting.identifiability import (
     SMALL_PART,
     Direction,
@@ -29,13 +22,12 @@ from parcast.fitting.identifiability import (
 )
 from parcast.fitting.model import HOLD, Model, Parameter
 from parcast.fitting.result import Fit, FittedParameter
-from parcast.fitting.runs import Noise, Runs
+from parcast.fitting.runs import Noise
+from parcast.fitting.solver import Task
+from parcast.fitting.written import as_written
 from parcast.show.warning import Rank, RankedWarning
-from parcast.units import NUMBER, Dimension, format_quantity, in_percent
+from parcast.units import Dimension, format_quantity, in_percent
 
-DIGITS: Final = 6
-_SCALED = re.compile(rf"\s*({NUMBER}) \* \((.*)\)\s*", re.DOTALL)
-_PLUS_MINUS = re.compile(r"\+/?-|\u00b1")
 OUT_OF_SIGHT: Final = 1e-2  # coordinate whose part in a sum is not seen
 AT_BOUND: Final = 1e-6  # of a coordinate
 FEW_FREEDOM: Final = 2.0  # degrees of freedom of the runs
@@ -84,18 +76,17 @@ class _End:
 
 
 def findings(
-    model: Model,
-    runs: Runs,
+    task: Task,
     noise: Noise,
     coordinates: Array,
     *,
     ends: tuple[Array, Array] | None,
-    holds_scale: bool,
     has_converged: bool,
     starts: int,
     reached: int,
 ) -> Fit:
     """Say what the coordinates mean that `reached` of the starts ended at, and their intervals."""
+    model, runs, holds_scale = task.model, task.runs, task.scale is not None
     end = _end(model, noise, coordinates, holds_scale=holds_scale)
     directions, precision = _directions(end), precision_of(end.rows, end.deviations)
     fitted = [
@@ -106,17 +97,14 @@ def findings(
     candidate_rows = candidate_rows * end.by_log / noise.level
     undetermined = [*directions, *_one_sided(fitted, directions, precision, end.relative)]
     scales = end.scales()
+    written = as_written(task, noise, coordinates, fitted, has_converged=has_converged)
     return Fit(
-        parameters=tuple(fitted),
-        program=fitted_program(
-            model.program, {x.name: fitted_text(x) for x in fitted if not x.is_of_machine}
-        ),
-        machine=fitted_machine(
-            model.machine, {x.name: fitted_text(x) for x in fitted if x.is_of_machine}
-        ),
+        parameters=written.parameters,
+        program=written.program,
+        machine=written.machine,
         axes=runs.axes,
         measured=1.0 / runs.measured if model.is_speedup else runs.measured,
-        fitted=np.exp(-end.logs if model.is_speedup else end.logs),
+        fitted=np.exp(-written.logs if model.is_speedup else written.logs),
         quantity="speedup" if model.is_speedup else "time",
         noise=noise.level,
         freedom=noise.freedom,
@@ -130,6 +118,7 @@ def findings(
             _warnings(fitted, noise, holds_scale=holds_scale, has_converged=has_converged)
         ),
         has_converged=has_converged,
+        holds_scale=holds_scale,
         starts=starts,
         reached=reached,
         law=model.program.law,
@@ -324,64 +313,11 @@ def _at_bounds(fitted: Sequence[FittedParameter]) -> Iterator[str]:
         ]
         yield (
             f"The runs fit best with 0 for {', '.join(texts)}: too small to be seen in these "
-            "runs. If you know better, fix the value (--fix) or write it with +-."
+            "runs. Described values are kept as far as the runs allow. If you know better, fix "
+            "the value (--fix) or write it with +-."
         )
     if large := [x.name for x in at_bound if x.factor >= 1.0]:
         yield (
             f"The runs fit best with the largest value allowed for {', '.join(large)}. If you "
             "know better, fix the value (--fix) or write it with +-."
         )
-
-
-def fitted_text(parameter: FittedParameter) -> str:
-    """Text of a fitted amount, its value with its unit or its formula scaled, and its interval."""
-    if parameter.value is not None:
-        text = format_quantity(parameter.value, parameter.dimension, digits=DIGITS)
-        if parameter.dimension == "time" and parameter.value >= 60.0:
-            text = f"{parameter.value:.{DIGITS}g} s"  # "2 d" would be twice the disks
-    else:
-        formula, factor = _PLUS_MINUS.split(parameter.described)[0].strip(), parameter.factor
-        scaled = _SCALED.fullmatch(formula)
-        if scaled and _is_balanced(scaled[2]):  # fitted before
-            formula, factor = scaled[2], factor * float(scaled[1])
-        text = f"{factor:.{DIGITS}g} * ({formula})"
-    if parameter.spread is not None and parameter.spread <= WIDEST:
-        text += f" +- {in_percent(parameter.spread)}%"
-    return text
-
-
-def _is_balanced(text: str) -> bool:
-    """Whether no bracket closes that was opened outside."""
-    depth = 0
-    for character in text:
-        depth += (character == "(") - (character == ")")
-        if depth < 0:
-            return False
-    return True
-
-
-def fitted_program(program: Program, texts: Mapping[str, str]) -> Program:
-    """Program whose amounts of these names have these texts."""
-    phases = []
-    for i, phase in enumerate(program.phase):
-        label = program.label(i)
-        names = {f"{label}.{name}" if label else name: name for name, _ in phase.amounts()}
-        inner = {names[long]: text for long, text in texts.items() if long in names}
-        phases.append(type(phase)(**_replaced(phase.model_dump(exclude_none=True), inner)))
-    return program.model_copy(update={"phase": tuple(phases)})
-
-
-def fitted_machine(machine: Machine, texts: Mapping[str, str]) -> Machine:
-    """Machine whose amounts of these names have these texts."""
-    return Machine(**_replaced(machine.model_dump(exclude_none=True), texts))
-
-
-def _replaced(keys: dict[str, Any], texts: Mapping[str, str]) -> dict[str, Any]:
-    """Replace what stands under "table.key"."""
-    for name, text in texts.items():
-        *tables, key = name.split(".")
-        place = keys
-        for table in tables:
-            place = place[table]
-        place[key] = text
-    return keys

@@ -28,6 +28,7 @@ class FittedParameter:
     factor: float  # fitted over described [1]
     lower: float  # of its interval, over described; NaN where none was requested [1]
     upper: float  # may be infinite [1]
+    drawn: float | None = None  # half-width that its sets have, as +- says it [1]
     determined: str  # "runs", "runs and +-", "+- alone", "only from above", "not", "on its bound"
 
     @property
@@ -37,10 +38,15 @@ class FittedParameter:
 
     @property
     def spread(self) -> float | None:
-        """Half-width of the interval over the value, as +- says it; None if it has no end. [1]."""
-        if not (0 < self.lower < self.upper < np.inf):
-            return None
+        """Half-width of the interval over the value, as +- says it; None without one. [1]."""
+        if not self.is_determined or not (0 < self.lower < self.upper < np.inf):
+            return self.drawn
         return float(np.sqrt(self.upper / self.lower) - 1.0)
+
+    @property
+    def is_largest(self) -> bool:
+        """Whether it has the largest value that is allowed."""
+        return self.determined == "on its bound" and self.factor >= 1.0
 
     @property
     def is_determined(self) -> bool:
@@ -85,6 +91,7 @@ class Fit(Result):
     advice: tuple[str, ...]  # runs that would determine them
     warnings: tuple[str, ...]
     has_converged: bool
+    holds_scale: bool  # the time on one processor and one disk is as described
     starts: int
     reached: int  # starts that ended at the same sum of squares
     law: str

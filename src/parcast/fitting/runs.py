@@ -20,6 +20,7 @@ from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import special  # type: ignore[import-untyped]  # SciPy ships no types
 
 from parcast.aliases import Array
 from parcast.descriptions.machine import Machine
@@ -99,6 +100,11 @@ class Noise:
     level: float  # standard deviation [1]
     freedom: float  # degrees of freedom it rests on [1]
     from_runs: float  # of these, those of the residuals [1]
+
+    @property
+    def share(self) -> float:
+        """Half-width of the 90 % interval of a run about the law, as +- says it. [1]."""
+        return float(np.expm1(self.level * special.stdtrit(self.freedom, 0.95)))
 
 
 def expected_noise(repetitions: float | None) -> Noise:

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from parcast.aliases import Array
 from parcast.descriptions.amount import Point
 from parcast.descriptions.breakdown import COMPONENTS, Breakdown
+from parcast.descriptions.fit_record import warnings_of_fits
 from parcast.descriptions.machine import Machine
 from parcast.descriptions.program import Program
 from parcast.errors import ParameterError
@@ -123,6 +124,8 @@ def warnings_of(
     program: Program, machine: Machine, axes: Mapping[str, Array], *, uncertain: bool
 ) -> Iterator[str]:
     """Everything that a reader of the times must know."""
+    fits = [x for x in (program.fit, machine.fit) if x is not None]
+    yield from warnings_of_fits(fits)
     yield from beyond_machine(machine, axes["p"])
     servers = machine.storage.servers
     if servers is not None and "d" in axes and axes["d"].max() > servers:
@@ -149,10 +152,10 @@ def warnings_of(
         else:
             yield from (labelled(program, i, text) for i in phases)
     if uncertain:
-        yield (
-            "The interval covers the uncertainty of the parameters (+-), not the error of the law "
-            "(see parcast validate)."
-        )
+        covered = "the uncertainty of the parameters (+-)"
+        if fits:
+            covered = "what the fitted runs leave open and how far they scatter about the law"
+        yield (f"The interval covers {covered}, not the error of the law (see parcast validate).")
 
 
 def labelled(program: Program, i: int, warning: str) -> str:

@@ -12,6 +12,7 @@ from scipy import special  # type: ignore[import-untyped]  # SciPy ships no type
 from parcast.aliases import Array
 from parcast.descriptions.amount import NORMAL_90, Amount
 from parcast.descriptions.breakdown import Breakdown
+from parcast.descriptions.fit_record import scatter_of
 from parcast.descriptions.machine import LEVEL, Machine
 from parcast.descriptions.program import Program
 from parcast.descriptions.toml_files import MachineLike, ProgramLike, as_machine, as_program
@@ -98,11 +99,16 @@ def predict(
     require_times(breakdown.time, axes)
     speedup, scaling = _speedup(program, machine, at, breakdown.time)
     uncertain = uncertain_amounts(program, machine, axes) if interval else {}
+    fits = [x for x in (program.fit, machine.fit) if x is not None and interval]
+    is_uncertain = bool(uncertain or fits)
     lower = upper = None
-    if uncertain:
+    if is_uncertain:
         _require_affordable(samples, grid.points)
         factors = _factors(uncertain, samples, seed)
-        lower, upper = _interval(program, machine, at, shape, factors)
+        for fit in fits:
+            factors |= fit.factors(_amounts(program, machine, axes), samples, seed)
+        scatter = _scatter(scatter_of(fits, at["p"]), samples, seed)
+        lower, upper = _interval(program, machine, at, shape, factors, scatter)
         # The middle of the sampled times may lie beside the time of the middle parameters.
         lower, upper = np.minimum(lower, breakdown.time), np.maximum(upper, breakdown.time)
     free = bus = None
@@ -121,7 +127,7 @@ def predict(
         limits=limits_of(breakdown, axes, grid.dimensions),
         fastest=tuple(fastest_of(program, machine, breakdown.time, axes, grid.dimensions)),
         warnings=(
-            *warnings_of(program, machine, axes, uncertain=bool(uncertain)),
+            *warnings_of(program, machine, axes, uncertain=is_uncertain),
             *idle_parameters(program, breakdown.time, axes),
             *superlinear_warnings(program, at["p"], speedup),
         ),
@@ -129,7 +135,7 @@ def predict(
         sources=program.sources_of_law,
         program=program.name,
         machine=machine.name,
-        interval=INTERVAL if uncertain else None,
+        interval=INTERVAL if is_uncertain else None,
         dimensions=grid.dimensions,
     )
 
@@ -180,16 +186,20 @@ def _interval(
     at: Mapping[str, Array],
     shape: tuple[int, ...],
     factors: Mapping[str, Array],
+    scatter: Array,
 ) -> tuple[Array, Array]:
-    """Times that 5 % and 95 % of the sets of parameters stay below, at every point."""
-    samples = len(next(iter(factors.values())))
+    """Times that 5 % and 95 % of the sets of parameters stay below, at every point.
+
+    `scatter` are logarithms by which a run differs from its law, (samples, ...).
+    """
+    samples = len(scatter)
     times = np.empty((samples, *shape))
     at_once = max(1, POINTS_AT_ONCE // int(np.prod(shape)))
     for start in range(0, samples, at_once):
         part = slice(start, start + at_once)
         column = (-1, *(1,) * len(shape))
         some = {f"{name}*": np.reshape(x[part], column) for name, x in factors.items()}
-        times[part] = program.times(machine, {**at, **some}).time
+        times[part] = program.times(machine, {**at, **some}).time * np.exp(scatter[part])
     tail = (1.0 - INTERVAL) / 2.0
     lower, upper = np.quantile(times, [tail, 1.0 - tail], axis=0)
     return lower, upper
@@ -204,6 +214,19 @@ def _factors(uncertain: Mapping[str, Amount], samples: int, seed: int) -> dict[s
         sigma = np.log1p(amount.spread) / NORMAL_90
         factors[name] = np.exp(sigma * special.ndtri(levels))
     return factors
+
+
+def _amounts(program: Program, machine: Machine, axes: Mapping[str, Array]) -> dict[str, Amount]:
+    """Parameters that are not varied."""
+    known = machine.parameters() | program.parameters()
+    return {name: x for name, x in known.items() if name not in axes}
+
+
+def _scatter(deviation: Array, samples: int, seed: int) -> Array:
+    """Logarithms by which runs differ from their law, (samples, ...): one a sample for all."""
+    order = np.random.default_rng([seed, samples]).permutation(samples)
+    normal = special.ndtri((order + 0.5) / samples)
+    return np.asarray(np.reshape(normal, (-1, *(1,) * deviation.ndim)) * deviation)
 
 
 def _at_contention(

@@ -1,0 +1,209 @@
+"""A fit as it is written: descriptions with fitted amounts in place of the described ones.
+
+Where the runs leave a choice, the values nearest the description are written, with the range that
+the runs leave them; the table [fit] beside them says what the constants have in common.
+"""
+
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final
+from zlib import crc32
+
+import numpy as np
+
+from parcast.aliases import Array
+from parcast.descriptions.amount import WIDEST
+from parcast.descriptions.fit_record import FitRecord, FittedConstant
+from parcast.descriptions.machine import Machine
+from parcast.descriptions.program import Program
+from parcast.fitting.result import Fit, FittedParameter
+from parcast.fitting.runs import Noise
+from parcast.fitting.sets import DIGITS as DIGITS_OF_SETS
+from parcast.fitting.sets import nearest, sets_of, with_open
+from parcast.fitting.solver import Task
+from parcast.units import NUMBER, format_quantity, in_percent
+
+DIGITS: Final = 6
+TAILS: Final = (0.05, 0.95)
+_SCALED = re.compile(rf"\s*({NUMBER}) \* \((.*)\)\s*", re.DOTALL)
+_PLUS_MINUS = re.compile(r"\+/?-|\u00b1")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class Written:
+    """What a fit writes."""
+
+    parameters: tuple[FittedParameter, ...]
+    program: Program
+    machine: Machine
+    logs: Array  # of what the model gives for the runs, (runs,)
+
+
+def as_written(
+    task: Task,
+    noise: Noise,
+    coordinates: Array,
+    fitted: Sequence[FittedParameter],
+    *,
+    has_converged: bool,
+) -> Written:
+    """Settle what the runs leave open, and write everything into the descriptions."""
+    model = task.model
+    is_open = [not x.is_determined and not x.is_largest for x in fitted]
+    if any(is_open):
+        task = with_open(task, [x.name for x, y in zip(fitted, is_open, strict=True) if y])
+        coordinates = nearest(task, noise, coordinates)
+    sets = sets_of(task, noise, coordinates)
+    low, high = np.quantile(sets, TAILS, axis=0)
+    shares = np.sqrt(high / np.maximum(low, 1e-300)) - 1.0
+    parameters = tuple(
+        replace(
+            x,
+            factor=float(own.factor(np.asarray(coordinate))),
+            drawn=min(float(share), WIDEST),
+        )
+        for x, own, coordinate, share in zip(
+            fitted, model.parameters, coordinates, shares, strict=True
+        )
+    )
+    texts = {x.name: fitted_text(x) for x in parameters}
+    record = _record(task, noise, parameters, texts, sets, has_converged=has_converged)
+    of_machine = {x.name for x in parameters if x.is_of_machine}
+    return Written(
+        parameters=parameters,
+        program=_with_record(
+            fitted_program(model.program, {x: texts[x] for x in texts if x not in of_machine}),
+            record,
+            set(texts) - of_machine,
+        ),
+        machine=_with_record(
+            fitted_machine(model.machine, {x: texts[x] for x in texts if x in of_machine}),
+            record,
+            of_machine,
+        ),
+        logs=model.logs(coordinates[None])[0][0],
+    )
+
+
+def _record(
+    task: Task,
+    noise: Noise,
+    parameters: Sequence[FittedParameter],
+    texts: Mapping[str, str],
+    sets: Array,
+    *,
+    has_converged: bool,
+) -> FitRecord:
+    """Everything that the descriptions keep of the fit."""
+    rounded = [[float(f"{x:.{DIGITS_OF_SETS}g}") for x in column] for column in sets.T]
+    constants = [
+        FittedConstant(name=x.name, amount=texts[x.name], factors=column)
+        for x, column in zip(parameters, rounded, strict=True)
+    ]
+    return FitRecord(
+        runs=_runs_in_words(task),
+        key=f"{crc32(repr([texts, rounded]).encode()):08x}",
+        scatter=float(f"{noise.share:.3g}"),
+        largest=float(task.model.points["p"].max()),
+        converged=has_converged,
+        undetermined=tuple(x.name for x in parameters if not x.is_determined),
+        constant=constants,
+    )
+
+
+def _runs_in_words(task: Task) -> str:
+    """Say what was fitted: 3 times, p = 1 to 9, d = 1."""
+    what = "speedup" if task.model.is_speedup else "time"
+    count = len(task.measured)
+    ranges = []
+    for axis, values in task.runs.axes.items():
+        least, most = values.min(), values.max()
+        ranges.append(f"{axis} = {least:g}" + (f" to {most:g}" if most > least else ""))
+    return ", ".join([f"{count} {what}{'s' if count > 1 else ''}", *ranges])
+
+
+def first_lines(fit: Fit) -> Iterator[str]:
+    """Say above a description what the runs do not determine, a line each; none if nothing."""
+    record = fit.program.fit or fit.machine.fit
+    if fit.is_settled or record is None:
+        return
+    yield f"NOT DETERMINED by {record.runs}."
+    if not fit.has_converged:
+        yield "The fit has not converged: the values may be wrong."
+    for x in fit.parameters:
+        if not x.is_determined:
+            yield f"{x.name}: {_known(x)}"
+    yield "The table [fit] below holds what the runs leave open; predictions use it."
+
+
+def _known(x: FittedParameter) -> str:
+    """Say what the runs tell of a constant that they do not determine."""
+    scale, unit = (1.0, "count") if x.scale is None else (x.scale, x.dimension)
+    times = " times the formula" if x.scale is None else ""
+    if x.determined in {"only from above", "on its bound"} and np.isfinite(x.upper):
+        return f"at most {format_quantity(x.upper * scale, unit)}{times}"  # type: ignore[arg-type]
+    if x.determined == "only from below" and x.lower > 0:
+        return f"at least {format_quantity(x.lower * scale, unit)}{times}"  # type: ignore[arg-type]
+    return "anything"
+
+
+def fitted_text(parameter: FittedParameter) -> str:
+    """Text of a fitted amount, its value with its unit or its formula scaled, and its interval."""
+    if parameter.value is not None:
+        text = format_quantity(parameter.value, parameter.dimension, digits=DIGITS)
+        if parameter.dimension == "time" and parameter.value >= 60.0:
+            text = f"{parameter.value:.{DIGITS}g} s"  # "2 d" would be twice the disks
+    else:
+        formula, factor = _PLUS_MINUS.split(parameter.described)[0].strip(), parameter.factor
+        scaled = _SCALED.fullmatch(formula)
+        if scaled and _is_balanced(scaled[2]):  # fitted before
+            formula, factor = scaled[2], factor * float(scaled[1])
+        text = f"{factor:.{DIGITS}g} * ({formula})"
+    if parameter.spread is not None and parameter.spread <= WIDEST:
+        text += f" +- {in_percent(parameter.spread)}%"
+    return text
+
+
+def _is_balanced(text: str) -> bool:
+    """Whether no bracket closes that was opened outside."""
+    depth = 0
+    for character in text:
+        depth += (character == "(") - (character == ")")
+        if depth < 0:
+            return False
+    return True
+
+
+def fitted_program(program: Program, texts: Mapping[str, str]) -> Program:
+    """Program whose amounts of these names have these texts."""
+    phases = []
+    for i, phase in enumerate(program.phase):
+        label = program.label(i)
+        names = {f"{label}.{name}" if label else name: name for name, _ in phase.amounts()}
+        inner = {names[long]: text for long, text in texts.items() if long in names}
+        phases.append(type(phase)(**_replaced(phase.model_dump(exclude_none=True), inner)))
+    return program.model_copy(update={"phase": tuple(phases)})
+
+
+def fitted_machine(machine: Machine, texts: Mapping[str, str]) -> Machine:
+    """Machine whose amounts of these names have these texts."""
+    return Machine(**_replaced(machine.model_dump(exclude_none=True), texts))
+
+
+def _with_record(description: Any, record: FitRecord, names: Collection[str]) -> Any:
+    """Keep of a fit what is about the constants of one description."""
+    own = tuple(x for x in record.constant if x.name in names)
+    kept = record.model_copy(update={"constant": own}) if own else None
+    return description.model_copy(update={"fit": kept})
+
+
+def _replaced(keys: dict[str, Any], texts: Mapping[str, str]) -> dict[str, Any]:
+    """Replace what stands under "table.key"."""
+    for name, text in texts.items():
+        *tables, key = name.split(".")
+        place = keys
+        for table in tables:
+            place = place[table]
+        place[key] = text
+    return keys
