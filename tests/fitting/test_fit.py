@@ -10,11 +10,11 @@ from parcast.descriptions.amount import Amount
 from parcast.descriptions.machine import Machine
 from parcast.descriptions.program import Phase, Program
 from parcast.errors import FitFailed, ParameterError
-from parcast.fitting.findings import fitted_text
 from parcast.fitting.fit import fit
 from parcast.fitting.result import FittedParameter
 from parcast.fitting.runs import determined_by_runs, noise_of, noise_of_repetitions
 from parcast.fitting.solver import least_squares
+from parcast.fitting.written import fitted_text
 from parcast.laws.spmd.law import SpmdPhase
 from parcast.prediction.predict import predict
 from parcast.timings.measurements import Measurements

@@ -22,7 +22,7 @@ from parcast.show.warning import Rank, RankedWarning
 from parcast.units import shown
 from parcast.words import listed
 
-GROWTH: Final = 0.0  # of the scatter, for each doubling beyond the largest fitted p [D]
+GROWTH: Final = 0.06  # of the scatter, for each doubling beyond the largest fitted p [D]
 
 
 def _factors(given: Any) -> tuple[float, ...]:

@@ -26,10 +26,11 @@ from parcast.aliases import Array
 from parcast.descriptions.amount import NORMAL_90, WIDEST
 from parcast.fitting.model import LEAST
 from parcast.fitting.runs import Noise
-from parcast.fitting.solver import Task
+from parcast.fitting.solver import LOOSE, Task, least_squares
 
 SETS: Final = 120  # six of them below a 90 % interval, and six above
-STEPS: Final = 60
+STEPS: Final = 30
+ENOUGH: Final = 3e-3  # gain of a sum of squares that does not matter here
 OPEN: Final = (
     float(np.log1p(WIDEST)) / NORMAL_90
 )  # deviation of a logarithm of which little is known
@@ -50,7 +51,7 @@ def nearest(task: Task, noise: Noise, best: Array) -> Array:
     is_open = np.isfinite(task.deviations)
     inside = np.clip(best, np.maximum(task.lower, 1e-3), task.upper)
     starts = np.stack([np.where(is_open, 1.0, best), inside, np.ones_like(best)])
-    solved = task.solve(noise.level, np.clip(starts, task.lower, task.upper))
+    solved = task.solve(noise.seen, np.clip(starts, task.lower, task.upper))
     return np.asarray(solved.coordinates[np.argmin(solved.squares)])
 
 
@@ -68,7 +69,16 @@ def sets_of(task: Task, noise: Noise, coordinates: Array) -> Array:
     shifts[:, :runs] = special.ndtri(_levels(random, runs)) * deviation
     own = special.ndtri(_levels(random, len(known)))
     shifts[:, -len(known) :] = np.where(known, own, 0.0)
-    solved = task.solve(noise.level, np.tile(coordinates, (SETS, 1)), STEPS, shifts=shifts)
+    solved = least_squares(
+        lambda x: task.residuals(noise.level, x),
+        np.tile(coordinates, (SETS, 1)),
+        lower=task.lower,
+        upper=task.upper,
+        tolerance=LOOSE,
+        enough=ENOUGH,
+        steps=STEPS,
+        shifts=shifts,
+    )
     ratio = np.maximum(solved.coordinates, LEAST) / np.maximum(coordinates, LEAST)
     is_rate = np.array([x.is_rate for x in task.model.parameters])
     return np.asarray(np.where(is_rate, 1.0 / ratio, ratio))

@@ -90,9 +90,7 @@ class Task:
         slopes.append((1.0 / coordinates / self.deviations)[..., None] * np.eye(len(self.lower)))
         return np.concatenate(values, axis=1), np.concatenate(slopes, axis=1)
 
-    def solve(
-        self, level: float, starts: Array, steps: int = 100, *, shifts: Array | None = None
-    ) -> Solution:
+    def solve(self, level: float, starts: Array, steps: int = 100) -> Solution:
         """Least squares from some starts."""
         return least_squares(
             lambda x: self.residuals(level, x),
@@ -100,7 +98,6 @@ class Task:
             lower=self.lower,
             upper=self.upper,
             steps=steps,
-            shifts=shifts,
         )
 
     def noise(self, coordinates: Array, level: float) -> Noise:

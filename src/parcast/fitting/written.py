@@ -22,7 +22,7 @@ from parcast.fitting.runs import Noise
 from parcast.fitting.sets import DIGITS as DIGITS_OF_SETS
 from parcast.fitting.sets import nearest, sets_of, with_open
 from parcast.fitting.solver import Task
-from parcast.units import NUMBER, format_quantity, in_percent
+from parcast.units import NUMBER, Dimension, format_quantity, in_percent
 
 DIGITS: Final = 6
 TAILS: Final = (0.05, 0.95)
@@ -62,6 +62,7 @@ def as_written(
             x,
             factor=float(own.factor(np.asarray(coordinate))),
             drawn=min(float(share), WIDEST),
+            determined=_determined(x),
         )
         for x, own, coordinate, share in zip(
             fitted, model.parameters, coordinates, shares, strict=True
@@ -86,6 +87,15 @@ def as_written(
     )
 
 
+def _determined(x: FittedParameter) -> str:
+    """What determines a parameter; one that fits best with nothing is bound by its limit alone."""
+    if x.determined != "on its bound" or x.is_largest:
+        return x.determined
+    if np.isfinite(x.upper):
+        return "only from above"
+    return "only from below" if x.lower > 0 else "not"
+
+
 def _record(
     task: Task,
     noise: Noise,
@@ -96,11 +106,11 @@ def _record(
     has_converged: bool,
 ) -> FitRecord:
     """Everything that the descriptions keep of the fit."""
-    rounded = [[float(f"{x:.{DIGITS_OF_SETS}g}") for x in column] for column in sets.T]
-    constants = [
+    rounded = [tuple(float(f"{x:.{DIGITS_OF_SETS}g}") for x in column) for column in sets.T]
+    constants = tuple(
         FittedConstant(name=x.name, amount=texts[x.name], factors=column)
         for x, column in zip(parameters, rounded, strict=True)
-    ]
+    )
     return FitRecord(
         runs=_runs_in_words(task),
         key=f"{crc32(repr([texts, rounded]).encode()):08x}",
@@ -139,13 +149,16 @@ def first_lines(fit: Fit) -> Iterator[str]:
 
 def _known(x: FittedParameter) -> str:
     """Say what the runs tell of a constant that they do not determine."""
-    scale, unit = (1.0, "count") if x.scale is None else (x.scale, x.dimension)
+    scale: float = 1.0 if x.scale is None else x.scale
+    unit: Dimension = "count" if x.scale is None else x.dimension
     times = " times the formula" if x.scale is None else ""
-    if x.determined in {"only from above", "on its bound"} and np.isfinite(x.upper):
-        return f"at most {format_quantity(x.upper * scale, unit)}{times}"  # type: ignore[arg-type]
+    if x.determined == "only from above" and np.isfinite(x.upper):
+        return f"at most {format_quantity(x.upper * scale, unit)}{times}"
     if x.determined == "only from below" and x.lower > 0:
-        return f"at least {format_quantity(x.lower * scale, unit)}{times}"  # type: ignore[arg-type]
-    return "anything"
+        return f"at least {format_quantity(x.lower * scale, unit)}{times}"
+    if x.is_largest:
+        return "the largest value that is allowed"
+    return "these runs do not limit it"
 
 
 def fitted_text(parameter: FittedParameter) -> str:

@@ -108,7 +108,7 @@ def predict(
         for fit in fits:
             factors |= fit.factors(_amounts(program, machine, axes), samples, seed)
         scatter = _scatter(scatter_of(fits, at["p"]), samples, seed)
-        lower, upper = _interval(program, machine, at, shape, factors, scatter)
+        lower, upper = _interval(program, machine, at, shape, factors=factors, scatter=scatter)
         # The middle of the sampled times may lie beside the time of the middle parameters.
         lower, upper = np.minimum(lower, breakdown.time), np.maximum(upper, breakdown.time)
     free = bus = None
@@ -185,6 +185,7 @@ def _interval(
     machine: Machine,
     at: Mapping[str, Array],
     shape: tuple[int, ...],
+    *,
     factors: Mapping[str, Array],
     scatter: Array,
 ) -> tuple[Array, Array]:
