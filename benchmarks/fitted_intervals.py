@@ -1,18 +1,18 @@
-"""Do predictions from fitted files contain the runs that were held back?
+"""Count how many runs that were held back lie inside the intervals from fitted files.
 
-Each DIR holds `btio.csv` (p, d, five_step_time_s: `examples/btio` on a simulated SP-2, five steps and
-one write) or `programs.csv` (tag, prog, N, p, rep, T_s: four programs on small clusters). Every triple
-of small runs is fitted by `parcast fit -o`, and every run with more processors than these is
-predicted by `parcast predict` from the file written:
+Each DIR holds `btio.csv` (p, d, five_step_time_s: `examples/btio` on a simulated SP-2, five steps
+and one write) or `programs.csv` (tag, prog, N, p, rep, T_s: four programs on small clusters).
+Every triple of small runs is fitted by `parcast fit -o`, and every run with more processors than
+these is predicted by `parcast predict` from the file written:
 
     .venv/bin/python benchmarks/fitted_intervals.py DIR ...
 
-Of BTIO, triples of the runs with p <= 16 are fitted, by each three of five constants of which nothing
-is known beforehand, and by all five with +- as in docs/explanation/spmd-accuracy.md. Of the
-clusters, triples of repetitions at two counts or more and below the largest, by the law that counts
-the program, and by the law spmd with what it sends. `covered` is the share of held runs inside
-the 90 % interval, `width` the median of its upper end over its lower, `bare` the share of answers
-without an interval, `score` the mean interval score of log times (least is best).
+Of BTIO, triples of the runs with p <= 16 are fitted, by each three of five constants of which
+nothing is known beforehand, and by all five with +- as in docs/explanation/spmd-accuracy.md. Of
+the clusters, triples of repetitions at two counts or more and below the largest, by the law that
+counts the program, and by the law spmd with what it sends. `covered` is the share of held runs
+inside the 90 % interval, `width` the median of its upper end over its lower, `bare` the share of
+answers without an interval, `score` the mean interval score of log times (least is best).
 """
 
 import argparse
@@ -219,18 +219,17 @@ def main() -> None:
     columns = ("median", "95 %", "worst", "covered", "bare")
     print(f"{'':44}  {'times':>6}  {'  '.join(f'{x:>7}' for x in columns)}    width   score")
     everything, kinds = defaultdict(list), defaultdict(int)
-    with tempfile.TemporaryDirectory() as scratch:
-        with contextlib.chdir(scratch):
-            for group, members in groups.items():
-                chosen = random.Random(0).sample(members, min(given.most, len(members)))
-                answers = []
-                for case in chosen:
-                    told, how = answers_of(case)
-                    answers += told
-                    kinds[how] += 1
-                if answers:
-                    print(line_of(group, answers), flush=True)
-                everything[group.partition(",")[0]] += answers
+    with tempfile.TemporaryDirectory() as scratch, contextlib.chdir(scratch):
+        for group, members in groups.items():
+            chosen = random.Random(0).sample(members, min(given.most, len(members)))
+            answers = []
+            for case in chosen:
+                told, how = answers_of(case)
+                answers += told
+                kinds[how] += 1
+            if answers:
+                print(line_of(group, answers), flush=True)
+            everything[group.partition(",")[0]] += answers
     for name, answers in everything.items():
         print(line_of(f"{name}, all", answers))
     print(*(f"{count} x {how}" for how, count in kinds.items()), sep="\n")

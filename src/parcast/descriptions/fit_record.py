@@ -7,7 +7,7 @@ and what is written then counts.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Annotated, Any, Final
+from typing import Annotated, Any
 from zlib import crc32
 
 import numpy as np
@@ -21,8 +21,6 @@ from parcast.errors import ParameterError
 from parcast.show.warning import Rank, RankedWarning
 from parcast.units import shown
 from parcast.words import listed
-
-GROWTH: Final = 0.06  # of the scatter, for each doubling beyond the largest fitted p [D]
 
 
 def _factors(given: Any) -> tuple[float, ...]:
@@ -63,6 +61,9 @@ class FitRecord(Description):
         ge=0, description="Half-width of the 90 % interval of a run about the law, over its time."
     )
     largest: float = Field(ge=1, description="Most processors of the runs.")
+    growth: float = Field(
+        ge=0, description="What the scatter gains with each doubling of processors beyond those."
+    )
     converged: bool = Field(default=True, description="Whether the fit has converged.")
     undetermined: Annotated[tuple[str, ...], BeforeValidator(tuple)] = Field(
         default=(), description="Constants that the runs do not determine."
@@ -119,6 +120,6 @@ def scatter_of(records: Sequence[FitRecord | None], p: ArrayLike) -> Array:
     deviation = np.zeros(np.shape(p))
     for record in known:
         doublings = np.log2(np.maximum(np.asarray(p, dtype=np.float64) / record.largest, 1.0))
-        own = np.hypot(np.log1p(record.scatter) / NORMAL_90, GROWTH * doublings)
+        own = np.hypot(np.log1p(record.scatter) / NORMAL_90, record.growth * doublings)
         deviation = np.maximum(deviation, own)
     return deviation

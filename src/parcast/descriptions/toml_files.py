@@ -284,6 +284,21 @@ def with_amounts(
     return "".join(f"{MARK}{line}\n" for line in first) + written
 
 
+def moved(text: str, source: str, target: str) -> str:
+    """Text of a program for a file `target` that names the same files as that of `source`."""
+    import tomlkit
+
+    here, there = (os.path.dirname(os.path.abspath(path)) for path in (source, target))
+    if here == there:
+        return text
+    document: Any = tomlkit.parse(text)
+    for phase in document["phase"]:
+        named = phase.get("io", {})
+        if isinstance(named, Mapping) and isinstance(named.get("costs"), str):
+            named["costs"] = os.path.relpath(os.path.join(here, named["costs"]), there)  # type: ignore[index]  # a table of tomlkit can be changed
+    return cast(str, tomlkit.dumps(document))
+
+
 def _phase_of(name: str, program: Program) -> int:
     """Number of the phase that a parameter belongs to, counted from 0."""
     for i, phase in enumerate(program.phase):

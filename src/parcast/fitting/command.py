@@ -132,9 +132,14 @@ def command(
     fitted, texts = _fitted(question)
     if machine_output:
         _write_toml(fitted, texts["machine"], machine_output, of_machine=True)
-    outputs.give(
-        fitted, write=lambda path: _write_toml(fitted, texts["program"], path, of_machine=False)
-    )
+
+    def write(path: str) -> None:
+        from parcast.descriptions.toml_files import moved
+
+        text = moved(texts["program"], program, path)
+        _write_toml(fitted, text, path, of_machine=False)
+
+    outputs.give(fitted, write=write)
     return _status(fitted)
 
 

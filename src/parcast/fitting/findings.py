@@ -97,7 +97,10 @@ def findings(
     candidate_rows = candidate_rows * end.by_log / noise.level
     undetermined = [*directions, *_one_sided(fitted, directions, precision, end.relative)]
     scales = end.scales()
-    written = as_written(task, noise, coordinates, fitted, has_converged=has_converged)
+    named = {name for direction in undetermined for name in direction.names}
+    written = as_written(
+        task, noise, coordinates, fitted, undetermined=named, has_converged=has_converged
+    )
     return Fit(
         parameters=written.parameters,
         program=written.program,

@@ -25,6 +25,8 @@ from parcast.fitting.solver import Task
 from parcast.units import NUMBER, Dimension, format_quantity, in_percent
 
 DIGITS: Final = 6
+GROWTH: Final = 0.06  # of the scatter for each doubling of p beyond the runs: BTIO [D]
+UNSEEN: Final = 0.25  # the same where two counts do not show how times go on: clusters [D]
 TAILS: Final = (0.05, 0.95)
 _SCALED = re.compile(rf"\s*({NUMBER}) \* \((.*)\)\s*", re.DOTALL)
 _PLUS_MINUS = re.compile(r"\+/?-|\u00b1")
@@ -46,9 +48,13 @@ def as_written(
     coordinates: Array,
     fitted: Sequence[FittedParameter],
     *,
+    undetermined: Collection[str],
     has_converged: bool,
 ) -> Written:
-    """Settle what the runs leave open, and write everything into the descriptions."""
+    """Settle what the runs leave open, and write everything into the descriptions.
+
+    `undetermined` are in combinations that the runs do not determine.
+    """
     model = task.model
     is_open = [not x.is_determined and not x.is_largest for x in fitted]
     if any(is_open):
@@ -69,7 +75,16 @@ def as_written(
         )
     )
     texts = {x.name: fitted_text(x) for x in parameters}
-    record = _record(task, noise, parameters, texts, sets, has_converged=has_converged)
+    open_ones = [x.name for x in parameters if not x.is_determined or x.name in undetermined]
+    record = FitRecord(
+        runs=_runs_in_words(task),
+        scatter=float(f"{noise.share:.3g}"),
+        largest=float(task.model.points["p"].max()),
+        growth=GROWTH if len(np.unique(task.model.points["p"])) > 2 else UNSEEN,
+        converged=has_converged,
+        undetermined=tuple(open_ones),
+        **_sets_of_record(texts, sets),
+    )
     of_machine = {x.name for x in parameters if x.is_of_machine}
     return Written(
         parameters=parameters,
@@ -96,30 +111,15 @@ def _determined(x: FittedParameter) -> str:
     return "only from below" if x.lower > 0 else "not"
 
 
-def _record(
-    task: Task,
-    noise: Noise,
-    parameters: Sequence[FittedParameter],
-    texts: Mapping[str, str],
-    sets: Array,
-    *,
-    has_converged: bool,
-) -> FitRecord:
-    """Everything that the descriptions keep of the fit."""
+def _sets_of_record(texts: Mapping[str, str], sets: Array) -> dict[str, Any]:
+    """Sets as a record keeps them, rounded, under a key of their own."""
     rounded = [tuple(float(f"{x:.{DIGITS_OF_SETS}g}") for x in column) for column in sets.T]
-    constants = tuple(
-        FittedConstant(name=x.name, amount=texts[x.name], factors=column)
-        for x, column in zip(parameters, rounded, strict=True)
+    constants = (
+        FittedConstant(name=name, amount=text, factors=column)
+        for (name, text), column in zip(texts.items(), rounded, strict=True)
     )
-    return FitRecord(
-        runs=_runs_in_words(task),
-        key=f"{crc32(repr([texts, rounded]).encode()):08x}",
-        scatter=float(f"{noise.share:.3g}"),
-        largest=float(task.model.points["p"].max()),
-        converged=has_converged,
-        undetermined=tuple(x.name for x in parameters if not x.is_determined),
-        constant=constants,
-    )
+    key = f"{crc32(repr([texts, rounded]).encode()):08x}"
+    return {"key": key, "constant": tuple(constants)}
 
 
 def _runs_in_words(task: Task) -> str:
@@ -138,12 +138,11 @@ def first_lines(fit: Fit) -> Iterator[str]:
     record = fit.program.fit or fit.machine.fit
     if fit.is_settled or record is None:
         return
-    yield f"NOT DETERMINED by {record.runs}."
     if not fit.has_converged:
-        yield "The fit has not converged: the values may be wrong."
-    for x in fit.parameters:
-        if not x.is_determined:
-            yield f"{x.name}: {_known(x)}"
+        yield f"NOT CONVERGED, fitted to {record.runs}: the values may be wrong."
+    if record.undetermined:
+        yield f"NOT DETERMINED by {record.runs}:"
+        yield from (f"  {name}: {_known(fit[name])}" for name in record.undetermined)
     yield "The table [fit] below holds what the runs leave open; predictions use it."
 
 
@@ -158,7 +157,7 @@ def _known(x: FittedParameter) -> str:
         return f"at least {format_quantity(x.lower * scale, unit)}{times}"
     if x.is_largest:
         return "the largest value that is allowed"
-    return "these runs do not limit it"
+    return "only together with others" if x.is_determined else "not limited by these runs"
 
 
 def fitted_text(parameter: FittedParameter) -> str:
