@@ -296,7 +296,7 @@ def moved(text: str, source: str, target: str) -> str:
         named = phase.get("io", {})
         if isinstance(named, Mapping) and isinstance(named.get("costs"), str):
             named["costs"] = os.path.relpath(os.path.join(here, named["costs"]), there)  # type: ignore[index]  # a table of tomlkit can be changed
-    return cast(str, tomlkit.dumps(document))
+    return tomlkit.dumps(document)
 
 
 def _phase_of(name: str, program: Program) -> int:

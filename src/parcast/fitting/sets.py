@@ -34,6 +34,7 @@ ENOUGH: Final = 3e-3  # gain of a sum of squares that does not matter here
 OPEN: Final = (
     float(np.log1p(WIDEST)) / NORMAL_90
 )  # deviation of a logarithm of which little is known
+MOST_STEP: Final = 5.0  # of a logarithm at the start
 DIGITS: Final = 4
 
 
@@ -60,7 +61,7 @@ def sets_of(task: Task, noise: Noise, coordinates: Array) -> Array:
 
     Of shape (sets, parameters). [1].
     """
-    values, _ = task.residuals(noise.level, coordinates[None])
+    values, jacobian = task.residuals(noise.level, coordinates[None])
     runs, known = len(task.measured), np.isfinite(task.deviations)
     seed = crc32(np.round(task.measured, 9).tobytes())
     random = np.random.default_rng(seed)
@@ -69,9 +70,13 @@ def sets_of(task: Task, noise: Noise, coordinates: Array) -> Array:
     shifts[:, :runs] = special.ndtri(_levels(random, runs)) * deviation
     own = special.ndtri(_levels(random, len(known)))
     shifts[:, -len(known) :] = np.where(known, own, 0.0)
+
+    def residuals(x: Array) -> tuple[Array, Array]:
+        return task.residuals(noise.level, x)
+
     solved = least_squares(
-        lambda x: task.residuals(noise.level, x),
-        np.tile(coordinates, (SETS, 1)),
+        residuals,
+        _near(task, coordinates, jacobian[0], shifts),
         lower=task.lower,
         upper=task.upper,
         tolerance=LOOSE,
@@ -82,6 +87,17 @@ def sets_of(task: Task, noise: Noise, coordinates: Array) -> Array:
     ratio = np.maximum(solved.coordinates, LEAST) / np.maximum(coordinates, LEAST)
     is_rate = np.array([x.is_rate for x in task.model.parameters])
     return np.asarray(np.where(is_rate, 1.0 / ratio, ratio))
+
+
+def _near(task: Task, coordinates: Array, jacobian: Array, shifts: Array) -> Array:
+    """Coordinates of each set to start from, were logarithms linear in logarithms.
+
+    So they begin far along a product that alone is known; steps of coordinates would creep there.
+    """
+    by_log = jacobian * coordinates
+    steps = -shifts @ np.linalg.pinv(by_log, rcond=1e-8).T
+    far = coordinates * np.exp(np.clip(steps, -MOST_STEP, MOST_STEP))
+    return np.asarray(np.clip(far, task.lower, task.upper))
 
 
 def _levels(random: np.random.Generator, columns: int) -> Array:
