@@ -198,8 +198,6 @@ def _fitted(
     has_ends = (not is_weak, not is_weak)
     if ends is not None:
         lower, upper, has_ends = _interval(parameter, factor, ends[0][i], ends[1][i])
-        if all(has_ends) and any(x.is_algebra and x.parts[i] for x in directions):
-            has_ends = (False, False)  # a long valley: the search for its ends gave up
     determined = {
         (False, False): "not",
         (False, True): "only from above",

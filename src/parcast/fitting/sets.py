@@ -28,8 +28,8 @@ from parcast.fitting.model import LEAST
 from parcast.fitting.runs import Noise
 from parcast.fitting.solver import LOOSE, Task, least_squares
 
-SETS: Final = 120  # six of them below a 90 % interval, and six above
-STEPS: Final = 30
+SETS: Final = 100  # five of them below a 90 % interval, and five above
+STEPS: Final = 20
 ENOUGH: Final = 3e-3  # gain of a sum of squares that does not matter here
 OPEN: Final = (
     float(np.log1p(WIDEST)) / NORMAL_90

@@ -73,10 +73,10 @@ def _texts(parameter: FittedParameter) -> tuple[str, str, str]:
 
 
 def _by(parameter: FittedParameter, fit: Fit) -> str:
-    """Say what determines a parameter; of speedups those that are times have a described scale."""
+    """Say what determines a parameter; speedups determine times but for their scale."""
     is_scaled = parameter.dimension in ("time", "operations", "size")
     if fit.holds_scale and is_scaled and parameter.determined == "runs":
-        return "runs, scale as described"
+        return "speedups"
     return DETERMINED.get(parameter.determined, parameter.determined)
 
 
