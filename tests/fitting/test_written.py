@@ -1,5 +1,7 @@
 """What a fit writes: values near the description, ranges, and sets that predictions draw from."""
 
+import shutil
+
 import numpy as np
 import pytest
 
@@ -7,12 +9,13 @@ from parcast.descriptions.description import DescriptionError
 from parcast.descriptions.fit_record import FitRecord, scatter_of
 from parcast.descriptions.machine import Machine
 from parcast.descriptions.program import Program
-from parcast.descriptions.toml_files import read_machine, read_program
+from parcast.descriptions.toml_files import moved, read_machine, read_program
 from parcast.fitting.fit import fit
 from parcast.matching.match import match
 from parcast.prediction.predict import predict
 from parcast.simulation.simulate import simulate
 from parcast.timings.measurements import Measurements
+from tests.conftest import ROOT
 
 
 def program_of(parallel="8 s", serial="0.2 s", startup="5 ms * log2(p)"):
@@ -174,3 +177,35 @@ def test_factors_that_are_none_are_refused(found, wrong):
     keys["constant"] = [{**keys["constant"][0], "factors": wrong}]
     with pytest.raises(DescriptionError, match="must be a list of numbers above 0"):
         FitRecord(**keys)
+
+
+def test_a_rate_that_takes_no_time_keeps_what_was_described():
+    program = Program(
+        phase=[
+            {"law": "spmd", "compute": {"parallel": "8 s"}, "communication": {"volume": "1 MB"}}
+        ]
+    )
+    slow = Machine(network={"bandwidth": "100 MB/s"})
+    runs = Measurements(p=[1, 2, 4, 8], time=[8.0, 4.0, 1.99, 0.99])
+    free = ["compute.parallel", "network.bandwidth"]
+    found = fit(program, runs, slow, free=free)
+    bandwidth = found["network.bandwidth"]
+    assert bandwidth.determined == "only from below"
+    assert bandwidth.value == pytest.approx(100e6, rel=0.2)
+    assert any(text.startswith("The runs fit best with no limit for") for text in found.warnings)
+
+
+def test_a_file_elsewhere_names_the_same_costs(parcast, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for folder in ("here", "there"):
+        (tmp_path / folder).mkdir()
+    text = (ROOT / "examples" / "arrays" / "program.toml").read_text(encoding="utf-8")
+    (tmp_path / "here" / "program.toml").write_text(text)
+    shutil.copy(ROOT / "examples" / "arrays" / "sp2_like.toml", tmp_path / "here")
+    moved_text = moved(text, "here/program.toml", "there/fitted.toml")
+    (tmp_path / "there" / "fitted.toml").write_text(moved_text)
+    assert '"../here/sp2_like.toml"    # beside this file' in moved_text
+    assert read_program("there/fitted.toml").parameters().keys() == (
+        read_program("here/program.toml").parameters().keys()
+    )
+    assert moved(text, "here/program.toml", "here/fitted.toml") == text

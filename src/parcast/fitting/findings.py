@@ -20,16 +20,15 @@ from parcast.fitting.identifiability import (
     trade_off,
     weak_directions,
 )
-from parcast.fitting.model import HOLD, Model, Parameter
+from parcast.fitting.model import HOLD, RATES, Model, Parameter
 from parcast.fitting.result import Fit, FittedParameter
 from parcast.fitting.runs import Noise
 from parcast.fitting.solver import Task
-from parcast.fitting.written import as_written
+from parcast.fitting.written import AT_BOUND, LARGEST, as_written
 from parcast.show.warning import Rank, RankedWarning
 from parcast.units import Dimension, format_quantity, in_percent
 
 OUT_OF_SIGHT: Final = 1e-2  # coordinate whose part in a sum is not seen
-AT_BOUND: Final = 1e-6  # of a coordinate
 FEW_FREEDOM: Final = 2.0  # degrees of freedom of the runs
 POOR: Final = 0.15  # noise that no run has
 SAYS_LITTLE: Final = 0.9  # of the deviation of +-: what the runs must bring it below
@@ -205,7 +204,7 @@ def _fitted(
         (True, True): _known_from(parameter, i, precision),
     }[has_ends]
     if end.at_bound[i]:
-        determined = "on its bound"
+        determined = LARGEST
     return FittedParameter(
         name=parameter.name,
         dimension=parameter.amount.dimension,
@@ -230,7 +229,7 @@ def _interval(
     if parameter.is_rate:
         lower, upper = 1.0 / upper, 1.0 / lower if lower > 0 else np.inf
     says = (factor / WIDE < lower, upper < factor * WIDE)
-    lower = lower if lower > factor / FAR else 0.0
+    lower = lower if lower > min(factor, 1.0) / FAR else 0.0
     upper = upper if upper < max(factor, 1.0) * FAR else np.inf
     if parameter.name.endswith(".contention"):
         upper = min(upper, parameter.upper)
@@ -254,7 +253,7 @@ def _one_sided(
     """Parameters that no weak direction names and that the runs still leave open."""
     named = {name for direction in directions for name in direction.names}
     for i, x in enumerate(fitted):
-        if not x.is_determined and x.determined != "on its bound" and x.name not in named:
+        if not x.is_determined and x.determined != LARGEST and x.name not in named:
             traded = trade_off(i, precision, relative, [x.name for x in fitted])
             named |= set(traded.names)
             yield traded
@@ -305,22 +304,27 @@ def _warnings(
 
 
 def _at_bounds(fitted: Sequence[FittedParameter]) -> Iterator[str]:
-    """Name the parameters at a bound, those at the lower and those at the upper one together."""
-    at_bound = [x for x in fitted if x.determined == "on its bound"]
-    if small := [x for x in at_bound if x.factor < 1.0]:
-        texts = [
-            x.name
-            if x.scale is None or not np.isfinite(x.upper)
-            else f"{x.name} (at most {format_quantity(x.upper * x.scale, x.dimension)})"
-            for x in small
-        ]
-        yield (
-            f"The runs fit best with 0 for {', '.join(texts)}: too small to be seen in these "
-            "runs. Described values are kept as far as the runs allow. If you know better, fix "
-            "the value (--fix) or write it with +-."
-        )
-    if large := [x.name for x in at_bound if x.factor >= 1.0]:
+    """Name the parameters at a bound: those too small to be seen, too fast, and at the largest."""
+    at_bound = [x for x in fitted if x.determined == LARGEST]
+    small = [_limited(x, x.upper, "at most") for x in at_bound if x.factor < 1.0]
+    rates = [x for x in at_bound if x.factor >= 1.0 and x.dimension in RATES]
+    fast = [_limited(x, x.lower, "at least") for x in rates]
+    for names, what in ((small, "0 for {}: too small"), (fast, "no limit for {}: too fast")):
+        if names:
+            yield (
+                f"The runs fit best with {what.format(', '.join(names))} to be seen in these "
+                "runs. Described values are kept as far as the runs allow. If you know better, fix the "
+                "value (--fix) or write it with +-."
+            )
+    if large := [x.name for x in at_bound if x.factor >= 1.0 and x not in rates]:
         yield (
             f"The runs fit best with the largest value allowed for {', '.join(large)}. If you "
             "know better, fix the value (--fix) or write it with +-."
         )
+
+
+def _limited(x: FittedParameter, end: float, which: str) -> str:
+    """Name a parameter, with the end of its interval where it is a value."""
+    if x.scale is None or not 0 < end < np.inf:
+        return x.name
+    return f"{x.name} ({which} {format_quantity(end * x.scale, x.dimension)})"

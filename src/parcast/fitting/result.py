@@ -44,11 +44,6 @@ class FittedParameter:
         return float(np.sqrt(self.upper / self.lower) - 1.0)
 
     @property
-    def is_largest(self) -> bool:
-        """Whether it has the largest value that is allowed."""
-        return self.determined == "on its bound" and self.factor >= 1.0
-
-    @property
     def is_determined(self) -> bool:
         """Whether the runs or its +- determine it."""
         return self.determined in {"runs", "runs and +-", "+- alone"}

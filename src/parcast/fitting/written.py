@@ -17,6 +17,7 @@ from parcast.descriptions.amount import WIDEST
 from parcast.descriptions.fit_record import FitRecord, FittedConstant
 from parcast.descriptions.machine import Machine
 from parcast.descriptions.program import Program
+from parcast.fitting.model import MOST
 from parcast.fitting.result import Fit, FittedParameter
 from parcast.fitting.runs import Noise
 from parcast.fitting.sets import DIGITS as DIGITS_OF_SETS
@@ -27,6 +28,8 @@ from parcast.units import NUMBER, Dimension, format_quantity, in_percent
 DIGITS: Final = 6
 GROWTH: Final = 0.06  # of the scatter for each doubling of p beyond the runs: BTIO [D]
 UNSEEN: Final = 0.25  # the same where two counts do not show how times go on: clusters [D]
+LARGEST: Final = "on its bound"  # said of a constant with the largest value that is allowed
+AT_BOUND: Final = 1e-6  # of a coordinate
 TAILS: Final = (0.05, 0.95)
 _SCALED = re.compile(rf"\s*({NUMBER}) \* \((.*)\)\s*", re.DOTALL)
 _PLUS_MINUS = re.compile(r"\+/?-|\u00b1")
@@ -56,9 +59,12 @@ def as_written(
     `undetermined` are in combinations that the runs do not determine.
     """
     model = task.model
-    is_open = [not x.is_determined and not x.is_largest for x in fitted]
-    if any(is_open):
-        task = with_open(task, [x.name for x, y in zip(fitted, is_open, strict=True) if y])
+    largest = coordinates >= np.where(task.upper < MOST, task.upper * (1.0 - AT_BOUND), np.inf)
+    fitted = [
+        replace(x, determined=_determined(x, y)) for x, y in zip(fitted, largest, strict=True)
+    ]
+    if open_ones := [x.name for x in fitted if not x.is_determined and x.determined != LARGEST]:
+        task = with_open(task, open_ones)
         coordinates = nearest(task, noise, coordinates)
     sets = sets_of(task, noise, coordinates)
     low, high = np.quantile(sets, TAILS, axis=0)
@@ -68,21 +74,20 @@ def as_written(
             x,
             factor=float(own.factor(np.asarray(coordinate))),
             drawn=min(float(share), WIDEST),
-            determined=_determined(x),
         )
         for x, own, coordinate, share in zip(
             fitted, model.parameters, coordinates, shares, strict=True
         )
     )
     texts = {x.name: fitted_text(x) for x in parameters}
-    open_ones = [x.name for x in parameters if not x.is_determined or x.name in undetermined]
+    doubtful = [x.name for x in parameters if not x.is_determined or x.name in undetermined]
     record = FitRecord(
         runs=_runs_in_words(task),
         scatter=float(f"{noise.share:.3g}"),
         largest=float(task.model.points["p"].max()),
         growth=GROWTH if len(np.unique(task.model.points["p"])) > 2 else UNSEEN,
         converged=has_converged,
-        undetermined=tuple(open_ones),
+        undetermined=tuple(doubtful),
         **_sets_of_record(texts, sets),
     )
     of_machine = {x.name for x in parameters if x.is_of_machine}
@@ -102,9 +107,9 @@ def as_written(
     )
 
 
-def _determined(x: FittedParameter) -> str:
+def _determined(x: FittedParameter, is_largest: object) -> str:
     """What determines a parameter; one that fits best with nothing is bound by its limit alone."""
-    if x.determined != "on its bound" or x.is_largest:
+    if x.determined != LARGEST or is_largest:
         return x.determined
     if np.isfinite(x.upper):
         return "only from above"
@@ -155,7 +160,7 @@ def _known(x: FittedParameter) -> str:
         return f"at most {format_quantity(x.upper * scale, unit)}{times}"
     if x.determined == "only from below" and x.lower > 0:
         return f"at least {format_quantity(x.lower * scale, unit)}{times}"
-    if x.is_largest:
+    if x.determined == LARGEST:
         return "the largest value that is allowed"
     return "only together with others" if x.is_determined else "not limited by these runs"
 
