@@ -191,11 +191,11 @@ def test_a_rate_that_takes_no_time_keeps_what_was_described():
     found = fit(program, runs, slow, free=free)
     bandwidth = found["network.bandwidth"]
     assert bandwidth.determined == "only from below"
-    assert bandwidth.value == pytest.approx(100e6, rel=0.2)
+    assert 100e6 < bandwidth.value < 300e6
     assert any(text.startswith("The runs fit best with no limit for") for text in found.warnings)
 
 
-def test_a_file_elsewhere_names_the_same_costs(parcast, tmp_path, monkeypatch):
+def test_a_file_elsewhere_names_the_same_costs(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     for folder in ("here", "there"):
         (tmp_path / folder).mkdir()

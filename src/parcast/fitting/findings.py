@@ -313,8 +313,8 @@ def _at_bounds(fitted: Sequence[FittedParameter]) -> Iterator[str]:
         if names:
             yield (
                 f"The runs fit best with {what.format(', '.join(names))} to be seen in these "
-                "runs. Described values are kept as far as the runs allow. If you know better, fix the "
-                "value (--fix) or write it with +-."
+                "runs. Described values are kept as far as the runs allow. If you know better, "
+                "fix the value (--fix) or write it with +-."
             )
     if large := [x.name for x in at_bound if x.factor >= 1.0 and x not in rates]:
         yield (

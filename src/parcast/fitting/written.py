@@ -27,7 +27,7 @@ from parcast.units import NUMBER, Dimension, format_quantity, in_percent
 
 DIGITS: Final = 6
 GROWTH: Final = 0.06  # of the scatter for each doubling of p beyond the runs: BTIO [D]
-UNSEEN: Final = 0.25  # the same where two counts do not show how times go on: clusters [D]
+UNSEEN: Final = 0.25  # the same where one count above 1 shows what communicating costs [D]
 LARGEST: Final = "on its bound"  # said of a constant with the largest value that is allowed
 AT_BOUND: Final = 1e-6  # of a coordinate
 TAILS: Final = (0.05, 0.95)
@@ -85,7 +85,7 @@ def as_written(
         runs=_runs_in_words(task),
         scatter=float(f"{noise.share:.3g}"),
         largest=float(task.model.points["p"].max()),
-        growth=GROWTH if len(np.unique(task.model.points["p"])) > 2 else UNSEEN,
+        growth=_growth(task.model.points["p"]),
         converged=has_converged,
         undetermined=tuple(doubtful),
         **_sets_of_record(texts, sets),
@@ -114,6 +114,11 @@ def _determined(x: FittedParameter, is_largest: object) -> str:
     if np.isfinite(x.upper):
         return "only from above"
     return "only from below" if x.lower > 0 else "not"
+
+
+def _growth(p: Array) -> float:
+    """How fast the scatter grows; one processor alone does not communicate."""
+    return GROWTH if len(np.unique(p[p > 1])) > 1 else UNSEEN
 
 
 def _sets_of_record(texts: Mapping[str, str], sets: Array) -> dict[str, Any]:
