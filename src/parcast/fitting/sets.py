@@ -4,7 +4,7 @@ A constant that the runs do not determine counts as known to a factor of 11, the
 is: of all values that explain the runs, those nearest the description are written [D]. Each set
 then is the best fit to runs and described values that were disturbed as much as they are uncertain
 (randomised maximum likelihood [1]_): exact for laws that are linear in their constants, and near
-enough for others. A noise that rests on few degrees of freedom is drawn as well, so that the
+enough for others. A noise that is based on few degrees of freedom is drawn as well, so that the
 sets have Student's t for tails.
 
 References
