@@ -63,7 +63,7 @@ def test_all_faults_come_back_together():
         ({"storage": {"servers": 0}}, "must be at least 1, got 0. Count from 1."),
         ({"network": 3}, "must be a table of keys, got 3. Write [network]"),
         ({"name": 3}, "must be text, got 3. Put it in quotes."),
-        ({"xyz": 3}, "is not a known key. Known keys: compute, name"),
+        ({"xyz": 3}, "is not a known key. Known keys: compute, fit, name"),
     ],
 )
 def test_each_fault_says_what_to_do(keys, message):

@@ -34,7 +34,7 @@ def keys_of(schema, definitions, place=""):
     """Give every key of a schema with its table, and what the schema says of it."""
     for name, key in schema["properties"].items():
         first = key.get("anyOf", [key])[0]
-        if "$ref" in first:
+        if "$ref" in first and name != "fit":  # the page describes it apart
             inner = definitions[first["$ref"].rpartition("/")[2]]
             yield from keys_of(inner, definitions, f"{place}{name}.")
         else:
@@ -49,7 +49,7 @@ def value_of(key):
 
 def one_value(kind):
     if "$ref" in kind:
-        return "tables"
+        return "a table" if kind["$ref"].endswith("/FitRecord") else "tables"
     if kind.get("type") == "array" and isinstance(kind["items"].get("type"), list):
         return f"a list such as `{json.dumps(kind['items']['examples'])}`"
     if "enum" in kind:

@@ -11,6 +11,7 @@ from pydantic import Field, create_model, model_validator
 
 from parcast.descriptions.amount import Amount, Point
 from parcast.descriptions.description import Description, Of, parameter
+from parcast.descriptions.fit_record import FitRecord
 from parcast.errors import ParameterError, require
 from parcast.units import Dimension
 
@@ -240,6 +241,9 @@ class Machine(Description):
     storage: Storage = Storage()
     primitives: Primitives = Primitives()  # type: ignore[valid-type]  # made from PRIMITIVES
     price: Price = Price()
+    fit: FitRecord | None = Field(
+        default=None, description="The fit that wrote the constants; `parcast fit` writes it."
+    )
 
     def parameters(self) -> dict[str, Amount]:
         """Every amount that is given and may bear on a time, by its name: all but the price."""

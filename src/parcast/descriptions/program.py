@@ -26,6 +26,7 @@ from parcast.descriptions.description import (
     require_other_labels,
     tables,
 )
+from parcast.descriptions.fit_record import FitRecord
 from parcast.descriptions.law_names import GROUP, LAWS
 from parcast.descriptions.machine import Machine
 from parcast.descriptions.resources import slopes_by_differences
@@ -229,6 +230,9 @@ class Program(Description):
     source: str = Field(default="", description="Source of the figures.")
     phase: Annotated[tuple[_AnyPhase, ...], tables("phase", "[[phase]]")] = Field(
         description="Phases, in order of execution."
+    )
+    fit: FitRecord | None = Field(
+        default=None, description="The fit that wrote the constants; `parcast fit` writes it."
     )
 
     @model_validator(mode="after")

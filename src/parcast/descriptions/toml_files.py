@@ -9,11 +9,12 @@ from __future__ import annotations
 import os
 import re
 import tomllib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextvars import ContextVar
 from typing import Any, Final, TypeAlias, TypeVar, cast
 
 from parcast.descriptions.description import Description, DescriptionError
+from parcast.descriptions.fit_record import FitRecord
 from parcast.descriptions.machine import Machine
 from parcast.descriptions.program import Program
 from parcast.errors import ParameterError, as_list, require_kind
@@ -28,6 +29,8 @@ LARGEST: Final = 1_000_000  # bytes: no person writes more
 _GIVE: Final = "Give the path of its file, or build it with"
 _AT_LINE = re.compile(r" \(at (?:line (\d+), column \d+|end of document)\)")
 _FOLDER: Final = ContextVar("folder", default="")  # of the file that is being read
+MARK: Final = "# parcast fit: "  # what each line begins with that a fit writes above a description
+_FIRST_LINES = re.compile(rf"\A(?:{re.escape(MARK)}.*\n)+")
 _HEADER = re.compile(r"\s*\[\[?\s*([A-Za-z0-9_.\"' -]+?)\s*\]\]?\s*(?:#.*)?$")
 
 
@@ -228,11 +231,19 @@ def _table(line: str) -> str:
     return header[1] if header else ""
 
 
-def with_amounts(text: str, texts: Mapping[str, str], program: Program | None = None) -> str:
+def with_amounts(
+    text: str,
+    texts: Mapping[str, str],
+    program: Program | None = None,
+    *,
+    record: FitRecord | None = None,
+    first: Iterable[str] = (),
+) -> str:
     r"""Text of a description in TOML with these amounts in place of those it has.
 
     `texts` are new texts by the names of the amounts, as `Program.parameters()` has them. What
-    `text` does not have is added to it. Without `program` the text describes a machine.
+    `text` does not have is added to it. Without `program` the text describes a machine. `record`
+    becomes its table [fit], and `first` the comment that it begins with, for those it has.
 
     >>> print(with_amounts('[network]  # fast\nlatency = "150 us" # guessed\n',
     ...                    {"network.latency": "151 us +- 2%"}), end="")
@@ -241,7 +252,7 @@ def with_amounts(text: str, texts: Mapping[str, str], program: Program | None = 
     """
     import tomlkit
 
-    document: Any = tomlkit.parse(text.removeprefix("\ufeff"))
+    document: Any = tomlkit.parse(_FIRST_LINES.sub("", text.removeprefix("\ufeff")))
     for name, new in texts.items():
         place = document
         *tables, key = name.split(".") if program is None else program.place(name)
@@ -261,6 +272,26 @@ def with_amounts(text: str, texts: Mapping[str, str], program: Program | None = 
         if old is not None:
             after, before = place[key].trivia, old.trivia  # what stands after it on its line
             after.comment_ws, after.comment = before.comment_ws, before.comment
+    document.pop("fit", None)
+    written = tomlkit.dumps(document)
+    if record is not None:
+        table = tomlkit.dumps({"fit": record.model_dump(mode="json")})
+        written = f"{written.rstrip()}\n\n{table}"
+    return "".join(f"{MARK}{line}\n" for line in first) + written
+
+
+def moved(text: str, source: str, target: str) -> str:
+    """Text of a program for a file `target` that names the same files as that of `source`."""
+    import tomlkit
+
+    here, there = (os.path.dirname(os.path.abspath(path)) for path in (source, target))
+    if here == there:
+        return text
+    document: Any = tomlkit.parse(text)
+    for phase in document["phase"]:
+        named = phase.get("io", {})
+        if isinstance(named, Mapping) and isinstance(named.get("costs"), str):
+            named["costs"] = os.path.relpath(os.path.join(here, named["costs"]), there)  # type: ignore[index]  # a table of tomlkit can be changed
     return tomlkit.dumps(document)
 
 

@@ -132,9 +132,14 @@ def command(
     fitted, texts = _fitted(question)
     if machine_output:
         _write_toml(fitted, texts["machine"], machine_output, of_machine=True)
-    outputs.give(
-        fitted, write=lambda path: _write_toml(fitted, texts["program"], path, of_machine=False)
-    )
+
+    def write(path: str) -> None:
+        from parcast.descriptions.toml_files import moved
+
+        text = moved(texts["program"], program, path)
+        _write_toml(fitted, text, path, of_machine=False)
+
+    outputs.give(fitted, write=write)
     return _status(fitted)
 
 
@@ -200,12 +205,16 @@ def _kept(read: Callable[[Any], Described]) -> Callable[[Any], tuple[Described, 
 def _write_toml(fit: "Fit", text: str, path: str, *, of_machine: bool) -> None:
     """Write a description with the fitted amounts in place of the described ones."""
     from parcast.descriptions.toml_files import with_amounts, write_description
+    from parcast.fitting.written import first_lines
 
     described = fit.machine if of_machine else fit.program
     amounts = described.parameters()
     texts = {x.name: str(amounts[x.name]) for x in fit.parameters if x.is_of_machine == of_machine}
     program = None if of_machine else fit.program
-    write_description(path, with_amounts(text, texts, program))
+    written = with_amounts(
+        text, texts, program, record=described.fit, first=tuple(first_lines(fit))
+    )
+    write_description(path, written)
 
 
 def _status(fit: "Fit") -> int:

@@ -1,21 +1,13 @@
-"""What a fit's coordinates mean: parameters, their intervals, and what is not determined.
+"""What a fit's coordinates mean: parameters, their intervals, and what is not determined."""
 
-They become a description with fitted amounts in place of the described ones.
-"""
-
-import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from parcast.aliases import Array
-from parcast.descriptions.amount import WIDEST
-from parcast.descriptions.description import Description
-from parcast.descriptions.machine import Machine
-from parcast.descriptions.program import Program
 from parcast.fitting.identifiability import (
     SMALL_PART,
     Direction,
@@ -28,17 +20,15 @@ from parcast.fitting.identifiability import (
     trade_off,
     weak_directions,
 )
-from parcast.fitting.model import HOLD, Model, Parameter
+from parcast.fitting.model import HOLD, RATES, Model, Parameter
 from parcast.fitting.result import Fit, FittedParameter
-from parcast.fitting.runs import Noise, Runs
+from parcast.fitting.runs import Noise
+from parcast.fitting.solver import Task
+from parcast.fitting.written import AT_BOUND, LARGEST, as_written
 from parcast.show.warning import Rank, RankedWarning
-from parcast.units import NUMBER, Dimension, format_quantity, in_percent
+from parcast.units import Dimension, format_quantity, in_percent
 
-DIGITS: Final = 6
-_SCALED = re.compile(rf"\s*({NUMBER}) \* \((.*)\)\s*", re.DOTALL)
-_PLUS_MINUS = re.compile(r"\+/?-|\u00b1")
 OUT_OF_SIGHT: Final = 1e-2  # coordinate whose part in a sum is not seen
-AT_BOUND: Final = 1e-6  # of a coordinate
 FEW_FREEDOM: Final = 2.0  # degrees of freedom of the runs
 POOR: Final = 0.15  # noise that no run has
 SAYS_LITTLE: Final = 0.9  # of the deviation of +-: what the runs must bring it below
@@ -85,18 +75,17 @@ class _End:
 
 
 def findings(
-    model: Model,
-    runs: Runs,
+    task: Task,
     noise: Noise,
     coordinates: Array,
     *,
     ends: tuple[Array, Array] | None,
-    holds_scale: bool,
     has_converged: bool,
     starts: int,
     reached: int,
 ) -> Fit:
     """Say what the coordinates mean that `reached` of the starts ended at, and their intervals."""
+    model, runs, holds_scale = task.model, task.runs, task.scale is not None
     end = _end(model, noise, coordinates, holds_scale=holds_scale)
     directions, precision = _directions(end), precision_of(end.rows, end.deviations)
     fitted = [
@@ -107,17 +96,17 @@ def findings(
     candidate_rows = candidate_rows * end.by_log / noise.level
     undetermined = [*directions, *_one_sided(fitted, directions, precision, end.relative)]
     scales = end.scales()
+    named = {name for direction in undetermined for name in direction.names}
+    written = as_written(
+        task, noise, coordinates, fitted, undetermined=named, has_converged=has_converged
+    )
     return Fit(
-        parameters=tuple(fitted),
-        program=fitted_program(
-            model.program, {x.name: fitted_text(x) for x in fitted if not x.is_of_machine}
-        ),
-        machine=fitted_machine(
-            model.machine, {x.name: fitted_text(x) for x in fitted if x.is_of_machine}
-        ),
+        parameters=written.parameters,
+        program=written.program,
+        machine=written.machine,
         axes=runs.axes,
         measured=1.0 / runs.measured if model.is_speedup else runs.measured,
-        fitted=np.exp(-end.logs if model.is_speedup else end.logs),
+        fitted=np.exp(-written.logs if model.is_speedup else written.logs),
         quantity="speedup" if model.is_speedup else "time",
         noise=noise.level,
         freedom=noise.freedom,
@@ -131,6 +120,7 @@ def findings(
             _warnings(fitted, noise, holds_scale=holds_scale, has_converged=has_converged)
         ),
         has_converged=has_converged,
+        holds_scale=holds_scale,
         starts=starts,
         reached=reached,
         law=model.program.law,
@@ -214,7 +204,7 @@ def _fitted(
         (True, True): _known_from(parameter, i, precision),
     }[has_ends]
     if end.at_bound[i]:
-        determined = "on its bound"
+        determined = LARGEST
     return FittedParameter(
         name=parameter.name,
         dimension=parameter.amount.dimension,
@@ -239,7 +229,7 @@ def _interval(
     if parameter.is_rate:
         lower, upper = 1.0 / upper, 1.0 / lower if lower > 0 else np.inf
     says = (factor / WIDE < lower, upper < factor * WIDE)
-    lower = lower if lower > factor / FAR else 0.0
+    lower = lower if lower > min(factor, 1.0) / FAR else 0.0
     upper = upper if upper < max(factor, 1.0) * FAR else np.inf
     if parameter.name.endswith(".contention"):
         upper = min(upper, parameter.upper)
@@ -263,7 +253,7 @@ def _one_sided(
     """Parameters that no weak direction names and that the runs still leave open."""
     named = {name for direction in directions for name in direction.names}
     for i, x in enumerate(fitted):
-        if not x.is_determined and x.determined != "on its bound" and x.name not in named:
+        if not x.is_determined and x.determined != LARGEST and x.name not in named:
             traded = trade_off(i, precision, relative, [x.name for x in fitted])
             named |= set(traded.names)
             yield traded
@@ -314,81 +304,27 @@ def _warnings(
 
 
 def _at_bounds(fitted: Sequence[FittedParameter]) -> Iterator[str]:
-    """Name the parameters at a bound, those at the lower and those at the upper one together."""
-    at_bound = [x for x in fitted if x.determined == "on its bound"]
-    if small := [x for x in at_bound if x.factor < 1.0]:
-        texts = [
-            x.name
-            if x.scale is None or not np.isfinite(x.upper)
-            else f"{x.name} (at most {format_quantity(x.upper * x.scale, x.dimension)})"
-            for x in small
-        ]
-        yield (
-            f"The runs fit best with 0 for {', '.join(texts)}: too small to be seen in these "
-            "runs. If you know better, fix the value (--fix) or write it with +-."
-        )
-    if large := [x.name for x in at_bound if x.factor >= 1.0]:
+    """Name the parameters at a bound: those too small to be seen, too fast, and at the largest."""
+    at_bound = [x for x in fitted if x.determined == LARGEST]
+    small = [_limited(x, x.upper, "at most") for x in at_bound if x.factor < 1.0]
+    rates = [x for x in at_bound if x.factor >= 1.0 and x.dimension in RATES]
+    fast = [_limited(x, x.lower, "at least") for x in rates]
+    for names, what in ((small, "0 for {}: too small"), (fast, "no limit for {}: too fast")):
+        if names:
+            yield (
+                f"The runs fit best with {what.format(', '.join(names))} to be seen in these "
+                "runs. Described values are kept as far as the runs allow. If you know better, "
+                "fix the value (--fix) or write it with +-."
+            )
+    if large := [x.name for x in at_bound if x.factor >= 1.0 and x not in rates]:
         yield (
             f"The runs fit best with the largest value allowed for {', '.join(large)}. If you "
             "know better, fix the value (--fix) or write it with +-."
         )
 
 
-def fitted_text(parameter: FittedParameter) -> str:
-    """Text of a fitted amount, its value with its unit or its formula scaled, and its interval."""
-    if parameter.value is not None:
-        text = format_quantity(parameter.value, parameter.dimension, digits=DIGITS)
-        if parameter.dimension == "time" and parameter.value >= 60.0:
-            text = f"{parameter.value:.{DIGITS}g} s"  # "2 d" would be twice the disks
-    else:
-        formula, factor = _PLUS_MINUS.split(parameter.described)[0].strip(), parameter.factor
-        scaled = _SCALED.fullmatch(formula)
-        if scaled and _is_balanced(scaled[2]):  # fitted before
-            formula, factor = scaled[2], factor * float(scaled[1])
-        text = f"{factor:.{DIGITS}g} * ({formula})"
-    if parameter.spread is not None and parameter.spread <= WIDEST:
-        text += f" +- {in_percent(parameter.spread)}%"
-    return text
-
-
-def _is_balanced(text: str) -> bool:
-    """Whether no bracket closes that was opened outside."""
-    depth = 0
-    for character in text:
-        depth += (character == "(") - (character == ")")
-        if depth < 0:
-            return False
-    return True
-
-
-def fitted_program(program: Program, texts: Mapping[str, str]) -> Program:
-    """Program whose amounts of these names have these texts."""
-    phases = []
-    for i, phase in enumerate(program.phase):
-        label = program.label(i)
-        names = {f"{label}.{name}" if label else name: name for name, _ in phase.amounts()}
-        inner = {phase.place(names[x]): text for x, text in texts.items() if x in names}
-        phases.append(type(phase)(**_replaced(_given(phase), inner)))
-    return program.model_copy(update={"phase": tuple(phases)})
-
-
-def fitted_machine(machine: Machine, texts: Mapping[str, str]) -> Machine:
-    """Machine whose amounts of these names have these texts."""
-    places: dict[tuple[str | int, ...], str]
-    places = {tuple(name.split(".")): text for name, text in texts.items()}
-    return Machine(**_replaced(_given(machine), places))
-
-
-def _given(described: Description) -> dict[str, Any]:
-    """Give the keys of a description; defaults may be keys that it must not have."""
-    return described.model_dump(exclude_none=True, exclude_unset=True)
-
-
-def _replaced(keys: dict[str, Any], texts: Mapping[tuple[str | int, ...], str]) -> dict[str, Any]:
-    """Replace what stands at ("table", "key"), or at ("region", 1, "key")."""
-    for (*tables, key), text in texts.items():
-        place: Any = keys
-        for table in tables:
-            place = place[table] if isinstance(table, int) else place.setdefault(table, {})
-        place[key] = text
-    return keys
+def _limited(x: FittedParameter, end: float, which: str) -> str:
+    """Name a parameter, with the end of its interval where it is a value."""
+    if x.scale is None or not 0 < end < np.inf:
+        return x.name
+    return f"{x.name} ({which} {format_quantity(end * x.scale, x.dimension)})"

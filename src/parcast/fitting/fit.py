@@ -137,12 +137,10 @@ def fit(
     if interval:
         ends = _intervals(task, noise, coordinates, float(solved.squares[best]))
     fitted = findings(
-        task.model,
-        task.runs,
+        task,
         noise,
         coordinates,
         ends=ends,
-        holds_scale=task.scale is not None,
         has_converged=bool(solved.converged[best]),
         starts=starts,
         reached=reached,

@@ -1,6 +1,6 @@
 """First guesses of the capacities of laws that count, where a description gives none.
 
-    W = steps / T  of the fewest processors,   u, B = 10 * most bytes / T of all runs      [D]
+    W = steps / T  of the fewest processors,   u, B = 100 * most bytes / T of all runs     [D]
 
 A fit needs a place to begin at, no more: it goes far from there where the runs ask for it. A
 program to which its capacities are given, or whose machine gives them, keeps these.
@@ -30,7 +30,7 @@ RATES: Final[Mapping[str, tuple[Dimension, tuple[str, ...]]]] = {  # and where m
     "disk": ("rate", ("storage.bandwidth",)),
 }
 EXAMPLES: Final = {"compute": "100 Mflop/s", "network": "100 MB/s", "disk": "100 MB/s"}
-LITTLE: Final = 10.0  # time of a run over that of its bytes, at first
+LITTLE: Final = 100.0  # time of a run over that of its bytes, at first
 DIGITS: Final = 2
 
 

@@ -92,7 +92,13 @@ def parameters_of(
                 hint="Write an initial value above 0 in the description.",
             )
         bound = 1.0 if name.endswith(".contention") else bounds.get(name)
-        parameters.append(_parameter(name, amount, values, bound, is_of_machine=name not in ours))
+        described = program if name in ours else machine
+        is_open = described.fit is not None and described.fit.leaves_open(amount, name)
+        parameters.append(
+            _parameter(
+                name, amount, values, bound, is_of_machine=name not in ours, is_open=is_open
+            )
+        )
     if not parameters:
         raise ParameterError(
             "free",
@@ -104,9 +110,15 @@ def parameters_of(
 
 
 def _parameter(
-    name: str, amount: Amount, values: Array, bound: float | None, *, is_of_machine: bool
+    name: str,
+    amount: Amount,
+    values: Array,
+    bound: float | None,
+    *,
+    is_of_machine: bool,
+    is_open: bool,
 ) -> Parameter:
-    """Bounds and what is known of an amount before the runs."""
+    """Bounds and what is known of an amount before the runs, which is nothing where it is open."""
     most = float(np.max(values))
     return Parameter(
         name=name,
@@ -116,7 +128,9 @@ def _parameter(
         value=None if amount.expression.axes else most,
         lower=LEAST,
         upper=MOST if bound is None else bound / most,
-        sigma=float(np.log1p(amount.spread)) / NORMAL_90 if amount.spread else np.inf,
+        sigma=float(np.log1p(amount.spread)) / NORMAL_90
+        if amount.spread and not is_open
+        else np.inf,
     )
 
 

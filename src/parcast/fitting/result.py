@@ -28,6 +28,7 @@ class FittedParameter:
     factor: float  # fitted over described [1]
     lower: float  # of its interval, over described; NaN where none was requested [1]
     upper: float  # may be infinite [1]
+    drawn: float | None = None  # half-width that its sets have, as +- says it [1]
     determined: str  # "runs", "runs and +-", "+- alone", "only from above", "not", "on its bound"
 
     @property
@@ -37,9 +38,9 @@ class FittedParameter:
 
     @property
     def spread(self) -> float | None:
-        """Half-width of the interval over the value, as +- says it; None if it has no end. [1]."""
-        if not (0 < self.lower < self.upper < np.inf):
-            return None
+        """Half-width of the interval over the value, as +- says it; None without one. [1]."""
+        if not self.is_determined or not (0 < self.lower < self.upper < np.inf):
+            return self.drawn
         return float(np.sqrt(self.upper / self.lower) - 1.0)
 
     @property
@@ -85,6 +86,7 @@ class Fit(Result):
     advice: tuple[str, ...]  # runs that would determine them
     warnings: tuple[str, ...]
     has_converged: bool
+    holds_scale: bool  # the time on one processor and one disk is as described
     starts: int
     reached: int  # starts that ended at the same sum of squares
     law: str

@@ -20,6 +20,7 @@ from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import special  # type: ignore[import-untyped]  # SciPy ships no types
 
 from parcast.aliases import Array
 from parcast.descriptions.machine import Machine
@@ -31,6 +32,7 @@ from parcast.units import shown
 EXPECTED: Final = 0.03  # without repetitions [1]
 EXPECTED_FREEDOM: Final = 4.0
 FLOOR: Final = 0.01
+EXACT: Final = 1e-6  # of runs that were made by the law
 AXES: Final = ("p", "d", "n")
 SAME: Final = 1e-9  # by how much equal times may differ
 
@@ -97,14 +99,20 @@ class Noise:
     """Scatter of the logarithm of a run about the law."""
 
     level: float  # standard deviation [1]
+    seen: float  # the same without the least that is assumed [1]
     freedom: float  # degrees of freedom it rests on [1]
     from_runs: float  # of these, those of the residuals [1]
+
+    @property
+    def share(self) -> float:
+        """Half-width of the 90 % interval of a run about the law, as +- says it. [1]."""
+        return float(np.expm1(self.level * special.stdtrit(self.freedom, 0.95)))
 
 
 def expected_noise(repetitions: float | None) -> Noise:
     """Scatter before anything is fitted."""
     level = EXPECTED if repetitions is None else max(repetitions, FLOOR)
-    return Noise(level=level, freedom=EXPECTED_FREEDOM, from_runs=0.0)
+    return Noise(level=level, seen=level, freedom=EXPECTED_FREEDOM, from_runs=0.0)
 
 
 def noise_of(squares: float, runs: int, determined: float, repetitions: float | None) -> Noise:
@@ -112,9 +120,14 @@ def noise_of(squares: float, runs: int, determined: float, repetitions: float | 
     freedom = max(runs - determined, 0.0)
     filled = max(EXPECTED_FREEDOM - freedom, 0.0)
     expected = expected_noise(repetitions).level
-    level = np.sqrt((squares + filled * expected**2) / (freedom + filled))
+    seen = np.sqrt((squares + filled * expected**2) / (freedom + filled))
     least = max(FLOOR, repetitions or 0.0)
-    return Noise(level=max(float(level), least), freedom=freedom + filled, from_runs=freedom)
+    return Noise(
+        level=max(float(seen), least),
+        seen=max(float(seen), EXACT),
+        freedom=freedom + filled,
+        from_runs=freedom,
+    )
 
 
 def determined_by_runs(rows: Array, deviations: Array) -> float:

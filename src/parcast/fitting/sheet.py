@@ -31,7 +31,7 @@ def _table(fit: Fit) -> Table:
         Column(title="fitted", cells=[text[0] for text in texts]),
         Column(title=f"{share} interval", cells=[text[1] for text in texts], align="left"),
         Column(title="described", cells=[text[2] for text in texts]),
-        Column(title="determined by", cells=[_by(x) for x in fit.parameters], align="left"),
+        Column(title="determined by", cells=[_by(x, fit) for x in fit.parameters], align="left"),
     ]
     if not any(text[1] for text in texts):
         del columns[2]
@@ -45,7 +45,7 @@ def _table(fit: Fit) -> Table:
                     Fact("fitted", fitted),
                     Fact(share, interval),
                     Fact("described", described),
-                    Fact("by", _by(x)),
+                    Fact("by", _by(x, fit)),
                 ),
             )
             for x, (fitted, interval, described) in zip(fit.parameters, texts, strict=True)
@@ -60,8 +60,6 @@ def _texts(parameter: FittedParameter) -> tuple[str, str, str]:
     value, low, high = (x * scale for x in (parameter.factor, parameter.lower, parameter.upper))
     unit = " x formula" if parameter.scale is None else ""
     described = "1 x formula" if unit else format_quantity(scale, dimension, SHORT)
-    if parameter.determined == "on its bound" and parameter.factor < 1e-6:
-        value = 0.0
     fitted = format_quantity(value, dimension, SHORT if isnan(low) else 3)
     if isnan(low):
         return f"{fitted}{unit}", "", described
@@ -74,8 +72,11 @@ def _texts(parameter: FittedParameter) -> tuple[str, str, str]:
     return f"{fitted}{unit}", least, described
 
 
-def _by(parameter: FittedParameter) -> str:
-    """Say what determines a parameter."""
+def _by(parameter: FittedParameter, fit: Fit) -> str:
+    """Say what determines a parameter; speedups determine times but for their scale."""
+    is_scaled = parameter.dimension in ("time", "operations", "size")
+    if fit.holds_scale and is_scaled and parameter.determined == "runs":
+        return "speedups"
     return DETERMINED.get(parameter.determined, parameter.determined)
 
 

@@ -136,15 +136,19 @@ def least_squares(
     tolerance: float = SMALLEST,
     enough: float = 0.0,
     steps: int = MOST_STEPS,
+    shifts: Array | None = None,
 ) -> Solution:
     """Coordinates with the least sum of squares near each start, (sets, parameters).
 
-    `residuals` gives those of some sets, (sets, rows), and their Jacobian. A set has ended where
-    its step, over the coordinate, is below `tolerance`, or gains less than `enough`.
+    `residuals` gives those of some sets, (sets, rows), and their Jacobian; `shifts`, of the same
+    shape, are added to those of each set. A set has ended where its step, over the coordinate, is
+    below `tolerance`, or gains less than `enough`.
     """
     x = np.clip(start, lower, upper)
     held = np.zeros(x.shape, dtype=bool) if held is None else held
     values, slopes = (np.array(part) for part in residuals(x))
+    shifts = np.zeros((len(x), 1)) if shifts is None else shifts
+    values = values + shifts
     squares = np.sum(values**2, axis=-1)
     first, least, most = DAMPING
     damping = np.full(len(x), first)
@@ -160,6 +164,7 @@ def least_squares(
         trial = np.clip(at + step, lower, upper)
         moved = np.max(np.abs(trial - at) / (np.abs(at) + SMALL), axis=-1)
         new_values, new_slopes = residuals(trial)
+        new_values = new_values + shifts[active]
         new_squares = np.sum(new_values**2, axis=-1)
         better = new_squares < squares[active]
         gain = squares[active] - new_squares

@@ -19,6 +19,7 @@ from scipy import special  # type: ignore[import-untyped]  # SciPy ships no type
 
 from parcast.aliases import Array
 from parcast.descriptions.amount import NORMAL_90, Amount
+from parcast.descriptions.fit_record import scatter_of
 from parcast.descriptions.machine import Machine
 from parcast.descriptions.program import Program
 from parcast.errors import FitFailed
@@ -69,11 +70,18 @@ def described(
     time, efficiency = (np.reshape(x, len(p)) for x in (prediction.time, prediction.efficiency))
     factors = _factors(program.parameters(), "program", seed)
     factors |= _factors(machine.parameters(), machine.name, seed)
+    fits = [x for x in (program.fit, machine.fit) if x is not None]
+    for fit in fits:
+        drawn = fit.factors(machine.parameters() | program.parameters(), SAMPLES, seed)
+        factors |= {f"{name}*": x[:, None] for name, x in drawn.items()}
     point: dict[str, Any] = {name: value for name, value in at.items() if value is not None}
     point.setdefault("d", machine.storage.servers or 1)
     grid = np.append(1.0, p)  # the first of them is what efficiency is over
     sampled = program.times(machine, {**point, "p": grid, **factors}).time
-    sampled = np.broadcast_to(sampled, (SAMPLES if factors else 1, len(grid)))
+    sampled = np.broadcast_to(sampled, (SAMPLES if factors or fits else 1, len(grid)))
+    if fits:
+        scatter = np.append(0.0, scatter_of(fits, p))
+        sampled = sampled * np.exp(_normal(f"{machine.name} scatter", seed)[:, None] * scatter)
     alone = predict(program, machine, p=1, d=d, n=n, interval=False, bounds=False).time.ravel()
     ratio = (sampled[:, :1] / alone) / (sampled[:, 1:] / time)
     prices = _factors(dict(machine.price.amounts()), machine.name, seed)

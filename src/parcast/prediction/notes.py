@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from parcast.aliases import Array
 from parcast.descriptions.amount import Point
 from parcast.descriptions.breakdown import RESOURCES, Breakdown
+from parcast.descriptions.fit_record import warnings_of_fits
 from parcast.descriptions.machine import Machine
 from parcast.descriptions.program import Program
 from parcast.errors import ParameterError
@@ -124,6 +125,8 @@ def _point(others: list[tuple[str, Array]], line: int, machine: Machine) -> Poin
 
 def warnings_of(program: Program, machine: Machine, axes: Mapping[str, Array]) -> Iterator[str]:
     """Everything that a reader of the times must know."""
+    fits = [x for x in (program.fit, machine.fit) if x is not None]
+    yield from warnings_of_fits(fits)
     yield from beyond_machine(machine, axes["p"])
     servers = machine.storage.servers
     if servers is not None and "d" in axes and axes["d"].max() > servers:
@@ -151,13 +154,15 @@ def warnings_of(program: Program, machine: Machine, axes: Mapping[str, Array]) -
             yield from (labelled(program, i, text) for i in phases)
 
 
-def doubts_of_law(errors: Sequence[LawError], *, uncertain: bool) -> Iterator[str]:
+def doubts_of_law(
+    errors: Sequence[LawError], *, uncertain: bool, is_fitted: bool = False
+) -> Iterator[str]:
     """Say where the error of a law was not measured, or that the interval does not include it."""
     if uncertain:
-        yield (
-            "The interval covers the uncertainty of the parameters (+-), not the error of the law "
-            "(see parcast validate)."
-        )
+        covered = "the uncertainty of the parameters (+-)"
+        if is_fitted:
+            covered = "what the fitted runs leave open and how far they scatter about the law"
+        yield f"The interval covers {covered}, not the error of the law (see parcast validate)."
     unknown: dict[tuple[str, float], list[str]] = {}  # laws, by where and how much is allowed
     for error in errors:
         if not error.is_measured_here:

@@ -12,6 +12,7 @@ from scipy import special  # type: ignore[import-untyped]  # SciPy ships no type
 from parcast.aliases import Array
 from parcast.descriptions.amount import NORMAL_90, Amount
 from parcast.descriptions.breakdown import Breakdown
+from parcast.descriptions.fit_record import scatter_of
 from parcast.descriptions.machine import LEVEL, Machine
 from parcast.descriptions.program import Program
 from parcast.descriptions.toml_files import MachineLike, ProgramLike, as_machine, as_program
@@ -111,11 +112,18 @@ def predict(
     by_resource = _full(program.resource_slopes(machine, at), shape)
     speedup, scaling = _speedup(program, machine, at, breakdown.time)
     uncertain = uncertain_amounts(program, machine, axes) if interval else {}
+    fits = [x for x in (program.fit, machine.fit) if x is not None and interval]
+    is_uncertain = bool(uncertain or fits)
     lower = upper = allowed = None
-    if uncertain:
+    if is_uncertain:
         _require_affordable(samples, grid.points)
         factors = lognormal_factors(uncertain, samples, seed)
-        lower, upper = _interval(program, machine, at, breakdown.time, factors)
+        for fit in fits:
+            factors |= fit.factors(_amounts(program, machine, axes), samples, seed)
+        scatter = _scatter(scatter_of(fits, at["p"]), samples, seed)
+        lower, upper = _interval(
+            program, machine, at, breakdown.time, factors=factors, scatter=scatter
+        )
     errors = law_errors(program, machine, at) if interval and law_error else ()
     if errors:
         allowed = law_half_width(program, machine, at)
@@ -135,7 +143,7 @@ def predict(
         fastest=tuple(fastest_of(program, machine, breakdown.time, axes, grid.dimensions)),
         warnings=(
             *warnings_of(program, machine, axes),
-            *doubts_of_law(errors, uncertain=bool(uncertain) and not errors),
+            *doubts_of_law(errors, uncertain=is_uncertain and not errors, is_fitted=bool(fits)),
             *idle_parameters(program, breakdown.time, axes),
             *superlinear_warnings(program, at["p"], speedup),
         ),
@@ -196,17 +204,22 @@ def _interval(
     machine: Machine,
     at: Mapping[str, Array],
     time: Array,
+    *,
     factors: Mapping[str, Array],
+    scatter: Array,
 ) -> tuple[Array, Array]:
-    """Times that 5 % and 95 % of the sets of parameters stay below, at every point."""
-    samples = len(next(iter(factors.values())))
+    """Times that 5 % and 95 % of the sets of parameters stay below, at every point.
+
+    `scatter` are logarithms by which a run differs from its law, (samples, ...).
+    """
+    samples = len(scatter)
     times = np.empty((samples, *time.shape))
     at_once = max(1, POINTS_AT_ONCE // time.size)
     for start in range(0, samples, at_once):
         part = slice(start, start + at_once)
         column = (-1, *(1,) * time.ndim)
         some = {f"{name}*": np.reshape(x[part], column) for name, x in factors.items()}
-        times[part] = program.times(machine, {**at, **some}).time
+        times[part] = program.times(machine, {**at, **some}).time * np.exp(scatter[part])
     tail = (1.0 - INTERVAL) / 2.0
     lower, upper = np.quantile(times, [tail, 1.0 - tail], axis=0)
     # The middle of the sampled times may lie beside the time of the middle parameters.
@@ -233,6 +246,19 @@ def lognormal_factors(
         sigma = np.log1p(amount.spread) / NORMAL_90
         factors[name] = np.exp(sigma * special.ndtri(levels))
     return factors
+
+
+def _amounts(program: Program, machine: Machine, axes: Mapping[str, Array]) -> dict[str, Amount]:
+    """Parameters that are not varied."""
+    known = machine.parameters() | program.parameters()
+    return {name: x for name, x in known.items() if name not in axes}
+
+
+def _scatter(deviation: Array, samples: int, seed: int) -> Array:
+    """Logarithms by which runs differ from their law, (samples, ...): one a sample for all."""
+    order = np.random.default_rng([seed, samples]).permutation(samples)
+    normal = special.ndtri((order + 0.5) / samples)
+    return np.asarray(np.reshape(normal, (-1, *(1,) * deviation.ndim)) * deviation)
 
 
 def _bound(

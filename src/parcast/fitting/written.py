@@ -1,0 +1,238 @@
+"""A fit as it is written: descriptions with fitted amounts in place of the described ones.
+
+Where the runs leave a choice, the values nearest the description are written, with the range that
+the runs leave them; the table [fit] beside them says what the constants have in common.
+"""
+
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final
+from zlib import crc32
+
+import numpy as np
+
+from parcast.aliases import Array
+from parcast.descriptions.amount import WIDEST
+from parcast.descriptions.description import Description
+from parcast.descriptions.fit_record import FitRecord, FittedConstant
+from parcast.descriptions.machine import Machine
+from parcast.descriptions.program import Program
+from parcast.fitting.model import MOST
+from parcast.fitting.result import Fit, FittedParameter
+from parcast.fitting.runs import Noise
+from parcast.fitting.sets import DIGITS as DIGITS_OF_SETS
+from parcast.fitting.sets import nearest, sets_of, with_open
+from parcast.fitting.solver import Task
+from parcast.units import NUMBER, Dimension, format_quantity, in_percent
+
+DIGITS: Final = 6
+GROWTH: Final = 0.06  # of the scatter for each doubling of p beyond the runs: BTIO [D]
+UNSEEN: Final = 0.25  # the same where one count above 1 shows what communicating costs [D]
+LARGEST: Final = "on its bound"  # said of a constant with the largest value that is allowed
+AT_BOUND: Final = 1e-6  # of a coordinate
+TAILS: Final = (0.05, 0.95)
+_SCALED = re.compile(rf"\s*({NUMBER}) \* \((.*)\)\s*", re.DOTALL)
+_PLUS_MINUS = re.compile(r"\+/?-|\u00b1")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class Written:
+    """What a fit writes."""
+
+    parameters: tuple[FittedParameter, ...]
+    program: Program
+    machine: Machine
+    logs: Array  # of what the model gives for the runs, (runs,)
+
+
+def as_written(
+    task: Task,
+    noise: Noise,
+    coordinates: Array,
+    fitted: Sequence[FittedParameter],
+    *,
+    undetermined: Collection[str],
+    has_converged: bool,
+) -> Written:
+    """Settle what the runs leave open, and write everything into the descriptions.
+
+    `undetermined` are in combinations that the runs do not determine.
+    """
+    model = task.model
+    largest = coordinates >= np.where(task.upper < MOST, task.upper * (1.0 - AT_BOUND), np.inf)
+    fitted = [
+        replace(x, determined=_determined(x, y)) for x, y in zip(fitted, largest, strict=True)
+    ]
+    if open_ones := [x.name for x in fitted if not x.is_determined and x.determined != LARGEST]:
+        task = with_open(task, open_ones)
+        coordinates = nearest(task, noise, coordinates)
+    sets = sets_of(task, noise, coordinates)
+    low, high = np.quantile(sets, TAILS, axis=0)
+    shares = np.sqrt(high / np.maximum(low, 1e-300)) - 1.0
+    parameters = tuple(
+        replace(
+            x,
+            factor=float(own.factor(np.asarray(coordinate))),
+            drawn=min(float(share), WIDEST),
+        )
+        for x, own, coordinate, share in zip(
+            fitted, model.parameters, coordinates, shares, strict=True
+        )
+    )
+    texts = {x.name: fitted_text(x) for x in parameters}
+    doubtful = [x.name for x in parameters if not x.is_determined or x.name in undetermined]
+    record = FitRecord(
+        runs=_runs_in_words(task),
+        scatter=float(f"{noise.share:.3g}"),
+        largest=float(task.model.points["p"].max()),
+        growth=_growth(task.model.points["p"]),
+        converged=has_converged,
+        undetermined=tuple(doubtful),
+        **_sets_of_record(texts, sets),
+    )
+    of_machine = {x.name for x in parameters if x.is_of_machine}
+    return Written(
+        parameters=parameters,
+        program=_with_record(
+            fitted_program(model.program, {x: texts[x] for x in texts if x not in of_machine}),
+            record,
+            set(texts) - of_machine,
+        ),
+        machine=_with_record(
+            fitted_machine(model.machine, {x: texts[x] for x in texts if x in of_machine}),
+            record,
+            of_machine,
+        ),
+        logs=model.logs(coordinates[None])[0][0],
+    )
+
+
+def _determined(x: FittedParameter, is_largest: object) -> str:
+    """What determines a parameter; one that fits best with nothing is bound by its limit alone."""
+    if x.determined != LARGEST or is_largest:
+        return x.determined
+    if np.isfinite(x.upper):
+        return "only from above"
+    return "only from below" if x.lower > 0 else "not"
+
+
+def _growth(p: Array) -> float:
+    """How fast the scatter grows; one processor alone does not communicate."""
+    return GROWTH if len(np.unique(p[p > 1])) > 1 else UNSEEN
+
+
+def _sets_of_record(texts: Mapping[str, str], sets: Array) -> dict[str, Any]:
+    """Sets as a record keeps them, rounded, under a key of their own."""
+    rounded = [tuple(float(f"{x:.{DIGITS_OF_SETS}g}") for x in column) for column in sets.T]
+    constants = (
+        FittedConstant(name=name, amount=text, factors=column)
+        for (name, text), column in zip(texts.items(), rounded, strict=True)
+    )
+    key = f"{crc32(repr([texts, rounded]).encode()):08x}"
+    return {"key": key, "constant": tuple(constants)}
+
+
+def _runs_in_words(task: Task) -> str:
+    """Say what was fitted: 3 times, p = 1 to 9, d = 1."""
+    what = "speedup" if task.model.is_speedup else "time"
+    count = len(task.measured)
+    ranges = []
+    for axis, values in task.runs.axes.items():
+        least, most = values.min(), values.max()
+        ranges.append(f"{axis} = {least:g}" + (f" to {most:g}" if most > least else ""))
+    return ", ".join([f"{count} {what}{'s' if count > 1 else ''}", *ranges])
+
+
+def first_lines(fit: Fit) -> Iterator[str]:
+    """Say above a description what the runs do not determine, a line each; none if nothing."""
+    record = fit.program.fit or fit.machine.fit
+    if fit.is_settled or record is None:
+        return
+    if not fit.has_converged:
+        yield f"NOT CONVERGED, fitted to {record.runs}: the values may be wrong."
+    if record.undetermined:
+        yield f"NOT DETERMINED by {record.runs}:"
+        yield from (f"  {name}: {_known(fit[name])}" for name in record.undetermined)
+    yield "The table [fit] below holds what the runs leave open; predictions use it."
+
+
+def _known(x: FittedParameter) -> str:
+    """Say what the runs tell of a constant that they do not determine."""
+    scale: float = 1.0 if x.scale is None else x.scale
+    unit: Dimension = "count" if x.scale is None else x.dimension
+    times = " times the formula" if x.scale is None else ""
+    if x.determined == "only from above" and np.isfinite(x.upper):
+        return f"at most {format_quantity(x.upper * scale, unit)}{times}"
+    if x.determined == "only from below" and x.lower > 0:
+        return f"at least {format_quantity(x.lower * scale, unit)}{times}"
+    if x.determined == LARGEST:
+        return "the largest value that is allowed"
+    return "only together with others" if x.is_determined else "not limited by these runs"
+
+
+def fitted_text(parameter: FittedParameter) -> str:
+    """Text of a fitted amount, its value with its unit or its formula scaled, and its interval."""
+    if parameter.value is not None:
+        text = format_quantity(parameter.value, parameter.dimension, digits=DIGITS)
+        if parameter.dimension == "time" and parameter.value >= 60.0:
+            text = f"{parameter.value:.{DIGITS}g} s"  # "2 d" would be twice the disks
+    else:
+        formula, factor = _PLUS_MINUS.split(parameter.described)[0].strip(), parameter.factor
+        scaled = _SCALED.fullmatch(formula)
+        if scaled and _is_balanced(scaled[2]):  # fitted before
+            formula, factor = scaled[2], factor * float(scaled[1])
+        text = f"{factor:.{DIGITS}g} * ({formula})"
+    if parameter.spread is not None and parameter.spread <= WIDEST:
+        text += f" +- {in_percent(parameter.spread)}%"
+    return text
+
+
+def _is_balanced(text: str) -> bool:
+    """Whether no bracket closes that was opened outside."""
+    depth = 0
+    for character in text:
+        depth += (character == "(") - (character == ")")
+        if depth < 0:
+            return False
+    return True
+
+
+def fitted_program(program: Program, texts: Mapping[str, str]) -> Program:
+    """Program whose amounts of these names have these texts."""
+    phases = []
+    for i, phase in enumerate(program.phase):
+        label = program.label(i)
+        names = {f"{label}.{name}" if label else name: name for name, _ in phase.amounts()}
+        inner = {phase.place(names[x]): text for x, text in texts.items() if x in names}
+        phases.append(type(phase)(**_replaced(_given(phase), inner)))
+    return program.model_copy(update={"phase": tuple(phases)})
+
+
+def fitted_machine(machine: Machine, texts: Mapping[str, str]) -> Machine:
+    """Machine whose amounts of these names have these texts."""
+    places: dict[tuple[str | int, ...], str]
+    places = {tuple(name.split(".")): text for name, text in texts.items()}
+    return Machine(**_replaced(_given(machine), places))
+
+
+def _given(described: Description) -> dict[str, Any]:
+    """Give the keys of a description; defaults may be keys that it must not have."""
+    return described.model_dump(exclude_none=True, exclude_unset=True)
+
+
+def _with_record(description: Any, record: FitRecord, names: Collection[str]) -> Any:
+    """Keep of a fit what is about the constants of one description."""
+    own = tuple(x for x in record.constant if x.name in names)
+    kept = record.model_copy(update={"constant": own}) if own else None
+    return description.model_copy(update={"fit": kept})
+
+
+def _replaced(keys: dict[str, Any], texts: Mapping[tuple[str | int, ...], str]) -> dict[str, Any]:
+    """Replace what stands at ("table", "key"), or at ("region", 1, "key")."""
+    for (*tables, key), text in texts.items():
+        place: Any = keys
+        for table in tables:
+            place = place[table] if isinstance(table, int) else place.setdefault(table, {})
+        place[key] = text
+    return keys
