@@ -384,6 +384,7 @@ def test_services_that_are_not_exponential_are_fitted_by_differences():
         assert found[name].value == pytest.approx(SEVEN[name], rel=1e-4)
 
 
+@pytest.mark.usefixtures("uncovered")
 def test_laws_that_do_not_know_their_slopes_are_fitted_by_differences(monkeypatch):
     monkeypatch.setattr(SpmdPhase, "slopes", Phase.slopes)
     found = fit(qcrd_like(factors=GUESS), times_of(qcrd_like()), starts=1, interval=False)

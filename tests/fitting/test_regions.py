@@ -133,6 +133,7 @@ def test_time_and_number_of_iterations_are_told_apart_only_as_a_product(describe
     assert text.startswith("only the product sweep.iteration x sweep.iterations is determined")
 
 
+@pytest.mark.usefixtures("uncovered")
 def test_nine_intervals_in_ten_hold(described):
     program, machine = described
     free = ["compute.rate", "primitives.allreduce.startup", "region 4.iteration"]

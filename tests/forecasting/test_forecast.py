@@ -83,8 +83,9 @@ def test_the_answer_is_the_curve_with_its_interval_and_speedup():
     p, time = np.array([P], dtype=float), np.array([TIME])
     said = curve_from(p, time, np.array([5]), np.array([UNKNOWN_NOISE]), asked)
     np.testing.assert_allclose(told.time, np.exp(said.log_time[0]))
-    np.testing.assert_allclose(told.upper, np.exp(said.log_time[0] + said.half_width[0]))
-    np.testing.assert_allclose(told.lower, np.exp(said.log_time[0] - said.half_width[0]))
+    lower, upper = said.ends
+    np.testing.assert_allclose(told.upper, np.exp(upper[0]))
+    np.testing.assert_allclose(told.lower, np.exp(lower[0]))
     np.testing.assert_allclose(told.reach, said.reach[0])
     speedup, efficiency = speedup_and_efficiency(
         p=asked, time=told.time[None], p0=p[:, 0], time0=time[:, 0], strong=np.array([True])

@@ -8,7 +8,7 @@ import pytest
 from parcast.descriptions.machine import Machine
 from parcast.descriptions.program import Program
 from parcast.errors import ParameterError
-from parcast.projection.counted import OWN
+from parcast.laws.allowances import OWN
 from parcast.projection.program import project
 from parcast.projection.project import moved_half_width
 from parcast.projection.ratio import UNREPEATED

@@ -155,12 +155,12 @@ def warnings_of(program: Program, machine: Machine, axes: Mapping[str, Array]) -
 
 
 def doubts_of_law(
-    errors: Sequence[LawError], *, uncertain: bool, is_fitted: bool = False
+    errors: Sequence[LawError], program: Program, machine: Machine, *, uncertain: bool
 ) -> Iterator[str]:
     """Say where the error of a law was not measured, or that the interval does not include it."""
-    if uncertain:
+    if uncertain and not errors:
         covered = "the uncertainty of the parameters (+-)"
-        if is_fitted:
+        if program.fit is not None or machine.fit is not None:
             covered = "what the fitted runs leave open and how far they scatter about the law"
         yield f"The interval covers {covered}, not the error of the law (see parcast validate)."
     unknown: dict[tuple[str, float], list[str]] = {}  # laws, by where and how much is allowed

@@ -19,7 +19,7 @@ from parcast.descriptions.toml_files import MachineLike, ProgramLike, as_machine
 from parcast.errors import Argument, ParameterError, as_whole
 from parcast.laws.allowances import law_errors, law_half_width
 from parcast.laws.compactness import superlinear_warnings
-from parcast.prediction.grid import grid_of, require_times, uncertain_amounts
+from parcast.prediction.grid import Grid, grid_of, require_times, uncertain_amounts
 from parcast.prediction.notes import (
     doubts_of_law,
     fastest_of,
@@ -111,19 +111,10 @@ def predict(
     require_times(breakdown.time, axes)
     by_resource = _full(program.resource_slopes(machine, at), shape)
     speedup, scaling = _speedup(program, machine, at, breakdown.time)
-    uncertain = uncertain_amounts(program, machine, axes) if interval else {}
-    fits = [x for x in (program.fit, machine.fit) if x is not None and interval]
-    is_uncertain = bool(uncertain or fits)
     lower = upper = allowed = None
-    if is_uncertain:
-        _require_affordable(samples, grid.points)
-        factors = lognormal_factors(uncertain, samples, seed)
-        for fit in fits:
-            factors |= fit.factors(_amounts(program, machine, axes), samples, seed)
-        scatter = _scatter(scatter_of(fits, at["p"]), samples, seed)
-        lower, upper = _interval(
-            program, machine, at, breakdown.time, factors=factors, scatter=scatter
-        )
+    if interval:
+        how = {"samples": samples, "seed": seed}
+        lower, upper = _sampled(program, machine, grid, at, breakdown.time, **how)
     errors = law_errors(program, machine, at) if interval and law_error else ()
     if errors:
         allowed = law_half_width(program, machine, at)
@@ -143,7 +134,7 @@ def predict(
         fastest=tuple(fastest_of(program, machine, breakdown.time, axes, grid.dimensions)),
         warnings=(
             *warnings_of(program, machine, axes),
-            *doubts_of_law(errors, uncertain=is_uncertain and not errors, is_fitted=bool(fits)),
+            *doubts_of_law(errors, program, machine, uncertain=lower is not None),
             *idle_parameters(program, breakdown.time, axes),
             *superlinear_warnings(program, at["p"], speedup),
         ),
@@ -197,6 +188,29 @@ def _require_affordable(samples: int, points: int) -> None:
                 ".",
             ),
         )
+
+
+def _sampled(
+    program: Program,
+    machine: Machine,
+    grid: Grid,
+    at: Mapping[str, Array],
+    time: Array,
+    *,
+    samples: int,
+    seed: int,
+) -> tuple[Array, Array] | tuple[None, None]:
+    """Interval from what is uncertain of the descriptions; None where nothing is."""
+    uncertain = uncertain_amounts(program, machine, grid.axes)
+    fits = [x for x in (program.fit, machine.fit) if x is not None]
+    if not (uncertain or fits):
+        return None, None
+    _require_affordable(samples, grid.points)
+    factors = lognormal_factors(uncertain, samples, seed)
+    for fit in fits:
+        factors |= fit.factors(_amounts(program, machine, grid.axes), samples, seed)
+    scatter = _scatter(scatter_of(fits, at["p"]), samples, seed)
+    return _interval(program, machine, at, time, factors=factors, scatter=scatter)
 
 
 def _interval(

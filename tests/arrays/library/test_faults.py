@@ -48,7 +48,7 @@ def check(folder, err, path, *, why, kind, action):
     """Every rank has the error, and the old store is there alone."""
     said = [line for line in err.splitlines() if why in line]
     assert err.count(why) == RANKS  # two ranks may share a line
-    first = said[0].partition("RunFailed: ")[2]
+    first = next(line for line in said if "RunFailed: " in line).partition("RunFailed: ")[2]
     assert err.count("has ended with RunFailed: ") == (2 if kind == "dedicated" else 0)
     assert ADVICE[why] in first
     state = "Nothing was put there." if action == "write" else f"{path} is as it was before."

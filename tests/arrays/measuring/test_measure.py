@@ -170,7 +170,8 @@ def test_computing_is_as_slow_as_among_all_ranks():
 
 
 @pytest.mark.usefixtures("few_steps")
-def test_the_command_measures_on_ranks(parcast, tmp_path):
+def test_the_command_measures_on_ranks(parcast, tmp_path, monkeypatch):
+    monkeypatch.setattr("parcast.arrays.measuring.references.LARGEST", SMALLEST)
     out = tmp_path / "costs.toml"
     said = parcast(
         "calibrate", "array-io", tmp_path, "-np", 1, "--servers", 1, "--quick", "-o", out, "--json"

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from parcast.arrays.measuring.references import SMALLEST
 from parcast.arrays.validating.validate import validate_array_io
 from parcast.timings.csv_files import read_measurements
 from tests.arrays.validating.made import KnownCosts, Machine, noisy
@@ -169,16 +170,16 @@ def test_an_interruption_leaves_nothing(started, gone, requests, tmp_path):
 
 
 def test_real_runs_on_two_ranks(parcast, requests, tmp_path, monkeypatch):
-    monkeypatch.setattr(
-        "parcast.arrays.measuring.fitting.STEPS", 2
-    )  # how accurate does not matter
+    # how accurate does not matter
+    monkeypatch.setattr("parcast.arrays.measuring.fitting.STEPS", 2)
+    monkeypatch.setattr("parcast.arrays.measuring.references.LARGEST", SMALLEST)
     said = parcast(
-        "validate", "array-io", requests, "--folder", tmp_path, "--repetitions", "2", "--json"
+        "validate", "array-io", requests, "--folder", tmp_path, "--repetitions", "1", "--json"
     )
     assert said.status in (0, 1, 4), said.err  # times depend on what else runs here
     told = json.loads(said.out)
     runs = [run["request"] for run in told["runs"]]
-    assert all(runs.count(i) >= 2 for i in (1, 2, 3))  # disturbed ones are repeated
+    assert all(runs.count(i) >= 1 for i in (1, 2, 3))  # disturbed ones are repeated
     for row in told["rows"]:
         assert row["counts_agree"] is True
         assert row["measured_s"] > 0

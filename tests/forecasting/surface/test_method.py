@@ -121,6 +121,7 @@ def test_intervals_hold_for_programs_it_did_not_see():
 # laws
 
 
+@pytest.mark.usefixtures("uncovered")
 @settings(max_examples=25, deadline=None)
 @given(seed=small, far=st.floats(1, 1e4), unit=st.floats(1e-6, 1e6))
 def test_times_are_positive_and_follow_the_unit(seed, far, unit):
