@@ -26,6 +26,8 @@ import pytest
 from parcast.forecasting.forecast import forecast
 from parcast.timings.measurements import Measurements
 
+pytestmark = pytest.mark.usefixtures("uncovered")
+
 PROGRAMS = 1000  # of each family
 RUNS, NOISE = 5, 0.02
 COUNTS = (4, 5)
