@@ -1,5 +1,7 @@
 """`parcast.forecast` with donors: who is used, what is told, and how often the intervals hold."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -109,6 +111,16 @@ def test_many_own_runs_leave_the_donors_little_to_say():
     known = Measurements(p=counts, time=1 + 100 / counts + 0.02 * counts)
     plain, told = forecast(known, 512), forecast(known, 512, donors=DONORS)
     assert told.time == pytest.approx(plain.time, rel=0.03)
+
+
+def test_donors_that_would_leave_the_interval_of_the_own_runs_are_limited_and_told():
+    known = Measurements(p=[1, 2, 4, 8], time=[100.0, 50, 25, 12.5])
+    slow = {p: 100 / p for p in (1, 2, 4, 8)} | {16: 40.0, 32: 120.0}
+    plain = forecast(known, 32)
+    told = forecast(known, 32, donors=runs(dict.fromkeys("ABCD", slow.get), counts=list(slow)))
+    assert told.time == pytest.approx(plain.upper)
+    (warning,) = [x for x in told.warnings if "own runs alone" in x]
+    assert "The forecast was kept within the interval of the own runs." in warning
 
 
 def test_between_own_counts_the_donors_are_asked_and_told():
@@ -321,7 +333,7 @@ def test_donors_that_go_on_in_two_ways_are_told_and_the_interval_reaches_both(go
     told = forecast(ONE, [8, 16], donors=grouped(good, bad))
     (warning,) = [x for x in told.warnings if "two groups" in x]
     assert warning.startswith("The other machines fall into two groups: 5 s (as on G")
-    assert ") and 9 s (as on B" in warning or ") and 8.9 s (as on B" in warning  # 9.3 at its speed
+    assert re.search(r"\) and (8|8.9|9) s \(as on B", warning)  # 9.3 at the speed of B
     times = [donor.time for donor in only(told).donors]
     assert told.lower[1] < min(times) < max(times) < told.upper[1]
 
@@ -412,7 +424,7 @@ def test_intervals_hold_about_as_often_as_they_promise(kind, known):
         error.append(np.abs(np.log(told.time / seen)))
         if known > 1:
             plain.append(np.abs(np.log(forecast(here, p[2 + known :]).time / seen)))
-    assert 0.8 <= np.mean(inside) <= 0.98
+    assert 0.85 <= np.mean(inside) <= 0.99
     if known > 1:
         assert np.median(error) < np.median(plain)
 

@@ -50,13 +50,14 @@ def test_the_run_is_taken_to_take_what_is_forecast_for_it():
 def test_runs_follow_on_each_other_and_each_narrows(study):
     elsewhere, here = study.select(machine=["T3E", "SP"]), study.select(machine="O2000", p=1)
     found = plan_runs(here, p=64, donors=elsewhere, runs=3)
-    assert len({run.at["p"] for run in found}) == len(found) == 2
+    assert len({run.at["p"] for run in found}) == len(found) == 3
     assert [run.before for run in found[1:]] == [run.after for run in found[:-1]]
     assert all(run.after < 0.95 * run.before for run in found)
     assert {run.label for run in found} == {"O2000"}
     assert [run.because for run in found] == [
-        "reduces the extrapolation to p = 64 from 64x to 2x",
+        "reduces the extrapolation to p = 64 from 64x to 4x",
         "tests the donors, and the forecast from the own runs",
+        "reduces the extrapolation to p = 64 from 4x to 2x",
     ]
     assert plan_runs(here, p=64, donors=elsewhere, runs=1) == found[:1]
 

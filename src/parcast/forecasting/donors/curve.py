@@ -20,7 +20,6 @@ from parcast.forecasting.measured import WIDEST, MeasuredCurve, curve_from
 from parcast.timings.series import Series
 
 INSIDE = 1 + 1e-9  # reach up to which a donor was run there
-BETWEEN = 2.0  # times its distance to the nearer of two own counts that a point counts as away [D]
 
 
 class LeftOut(NamedTuple):
@@ -90,7 +89,7 @@ class _Base:
     high: Array  # likewise above [1]
     part: Array  # likewise: of the way from `low` to `high`, in log p; 0 beyond the own counts [1]
     log_time: Array  # likewise: on the line between the two
-    away: Array  # likewise: distance in log p, between two counts `BETWEEN` times the shorter one
+    away: Array  # likewise: distance in log p from the nearer own count
 
     def line(self, at_low: Array, at_high: Array) -> Array:
         """Values of donors on the line between the two counts: (series, points, donors)."""
@@ -124,6 +123,8 @@ class DonatedCurve:
     curve: MeasuredCurve
     share: Array  # (series, points): of the donors in it; 0 where own runs speak alone
     apart: Array  # (series, points): log of the time that donors tell over that of own runs
+    moved: Array  # (series, points): how far they move log time: share * apart, or less
+    is_limited: NDArray[np.bool_]  # (series, points): whether it is less
     weights: Array  # (series, points, donors): of each in that share, summing to 1 or 0
     as_there: Array  # (series, points, donors): log time if it goes on as there; NaN if not used
     contradicts: NDArray[np.bool_]  # (series, donors): whose shape is not that of the known times
@@ -175,7 +176,7 @@ def donated_curve(
         agreement=np.broadcast_to((agree * likeness)[:, None, :], begin.shape),
         outside=np.hypot(guessed, base.line(*ends)),
         reach=base.away,
-        counts=np.where(above, here.count[:, None], np.inf),  # only upwards is leaning measured
+        leans=above,  # only upwards is leaning measured
     )
     scatter = np.minimum(measured.NORMAL_90 * moved.sd, WIDEST)
     theirs = measured.with_noise(scatter, here.noise)
@@ -187,6 +188,8 @@ def donated_curve(
     share = transfer.share_of_donors(**both, counts=here.count[:, None].astype(np.float64))
     apart = np.where(tells, base.log_time + moved.change - own.log_time, 0.0)
     has_donors = share > 0
+    own_ends = (both["own"] * (sign + own.skew) for sign in (-1, 1))
+    correction = np.clip(share * apart, *own_ends)
     half = transfer.half_width_together(**both, share=share, apart=apart)
     least = measured.NORMAL_90 * here.noise[:, None]  # both rest on the last run
     half = np.maximum(half, least)
@@ -196,13 +199,15 @@ def donated_curve(
     return DonatedCurve(
         curve=replace(
             own,
-            log_time=own.log_time + share * apart,
+            log_time=own.log_time + correction,
             half_width=np.where(has_donors, np.minimum(half, WIDEST), own.half_width),
             without_last=np.where(has_donors, np.nan, own.without_last),
             skew=np.clip(skew, -room, room),
         ),
         share=share,
         apart=apart,
+        moved=correction,
+        is_limited=correction != share * apart,
         weights=moved.weights,
         as_there=base.log_time[..., None] + moved.changes,
         contradicts=(of >= 0) & (agree == 0),
@@ -239,7 +244,7 @@ def _base_of(known: Array, y: Array, count: NDArray[np.int64], at: Array) -> _Ba
         high=np.exp(x1),
         part=part,
         log_time=y0 + part * (y1 - y0),
-        away=np.where(gap > 0, BETWEEN * np.minimum(x - x0, x1 - x), np.abs(x - x0)),
+        away=np.where(gap > 0, np.minimum(x - x0, x1 - x), np.abs(x - x0)),
     )
 
 

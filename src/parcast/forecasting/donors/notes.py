@@ -186,12 +186,15 @@ def _odd_ones(series: Series, i: int, elsewhere: Elsewhere) -> Iterator[str]:
 def _at_odds(series: Series, i: int, donated: DonatedCurve, place: int, at: Any) -> Iterator[str]:
     """Warn where the forecasts from own runs and from donors differ."""
     share, apart = float(donated.share[i, place]), float(donated.apart[i, place])
-    if series.count[i] < 2 or not NOTABLE <= share < 1 or abs(apart) < np.log(AT_ODDS):
+    is_limited = bool(donated.is_limited[i, place])
+    is_notable = NOTABLE <= share < 1 and abs(apart) >= np.log(AT_ODDS)
+    if series.count[i] < 2 or not (is_limited or is_notable):
         return
-    own = float(donated.curve.log_time[i, place]) - share * apart
+    own = float(donated.curve.log_time[i, place] - donated.moved[i, place])
     ours, theirs = (format_quantity(float(np.exp(x)), "time", 2) for x in (own, own + apart))
+    limited = " The forecast was kept within the interval of the own runs." if is_limited else ""
     yield RankedWarning(
-        f"The own runs alone forecast {ours} at p = {at}, the other machines {theirs}. "
+        f"The own runs alone forecast {ours} at p = {at}, the other machines {theirs}.{limited} "
         "Make a run at a larger p to decide between them.",
         kind="donors disagree",
         rank=Rank.SERIOUS,

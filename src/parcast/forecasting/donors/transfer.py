@@ -9,7 +9,7 @@ forecast from those of all donors:
 2. Machines that are faster at the known count gain less from more processors than slow ones, or
    more: which of the two, and how much, the donors tell. ``r`` is regressed on the logarithm of
    their time at the known count, with what lies beyond 1.5 standard deviations drawn in, and with
-   shrinkage: beforehand the slope is taken to be 0 give or take 0.4, so that few or scattered
+   shrinkage: beforehand the slope is taken to be 0 give or take 0.8, so that few or scattered
    donors do not invent one. The line is not followed beyond the slowest and the fastest donor.
 3. What the line leaves is summed up by its weighted median, **leaning** to the shorter times
    (`leaning`): machines that scale well do so similarly, the others each in its own way.
@@ -18,7 +18,8 @@ forecast from those of all donors:
    median and about the line, and where donors are few.
 5. The interval is **skewed**: longer on the side where more of the donors' scatter lies, drawn
    towards what is typical of machines, of which those that scale badly lie further off.
-6. Where the target has a forecast of its own, `share_of_donors` says how much of either to take.
+6. Where the target has a forecast of its own, the two are averaged by precision
+   (`share_of_donors`).
 
 This is parcast's own method [D]. The study behind it, with what else was tried, is in
 ``docs/explanation/donors.md``.
@@ -28,26 +29,27 @@ from dataclasses import dataclass
 from typing import cast
 
 import numpy as np
+from numpy.typing import NDArray
 
 from parcast.aliases import Array
 from parcast.forecasting.measured import NORMAL_90
 
-STEEPNESS = 0.4  # sd of the slope of r over log time, believed before donors are seen [D]
+STEEPNESS = 0.8  # sd of the slope of r over log time, believed before donors are seen [D]
 DRAWN_IN = 1.5  # standard deviations beyond which a donor pulls the line no further [D]
-LEANING = 1.0  # from one known count, from k of them a k-th: 1 for the least relative error [D]
+LEANING = 1.0  # upwards: 1 for the least relative error, 0 for the least logarithmic one [D]
 FURTHEST = 1.0  # e-foldings from the median beyond which a donor pulls no harder [D]
 LEAST = 0.02  # no scatter of donors is taken to be smaller [D]
 NEAR = 0.3  # difference in log time at which a donor tells half as much of the scatter [D]
-TYPICAL = 0.14  # sd of r among machines one e-folding of p away, taken in donors' stead ... [D]
-WORTH = 3.0  # ... and counting as much as so many of them [D]
-SKEWED = 0.3  # typical skew of the interval, from one known count and many donors [D]
+TYPICAL = 0.18  # sd of r among machines one e-folding of p away, taken in donors' stead ... [D]
+GROWTH = 1.5  # ... its square growing as this power of the distance in log p ... [D]
+WORTH = 5.0  # ... and counting as much as so many of them [D]
+SKEWED = 0.3  # typical skew of the interval, from many donors [D]
 TOLD_SKEW = 0.5  # part of the skew that the donors' own scatter shows that is believed [D]
 OUTSIDE = 0.2  # half-width of a donor's own forecast at which the donor weighs half [D]
 DROPPED = 0.4  # a donor that weighs less than this part of the heaviest is not used [D]
 UNLIKE = (0.1, 0.5)  # rms difference of shapes that contradict: constant, and per log of p [D]
-OVER_OWN = 2.0  # donors are trusted so many times what their width says, beside own runs ... [D]
-RELATED = 0.4  # how far the two fall short of independence: 1.1 times as wide at equal shares [D]
-OWN_TELLS = 4.0  # ... until there are so many own counts; then less, as their square grows [D]
+RELATED = 0.4  # how far own runs and donors fall short of independence: 1.1 times as wide [D]
+OWN_TELLS = 4.0  # own counts from which donors are trusted less, as their square grows [D]
 MAD_TO_SD, MEAN_TO_SD = 1.4826, 1.2533  # of a normal distribution
 MEDIAN_DOUBT = np.pi / 2  # variance of a median over that of a mean
 WIDE = 1e9  # stands for the doubt of a donor that is not there
@@ -81,13 +83,19 @@ def agreement(difference: Array, distance: Array) -> Array:
 
 
 def transfer(
-    *, change: Array, slower: Array, agreement: Array, outside: Array, reach: Array, counts: Array
+    *,
+    change: Array,
+    slower: Array,
+    agreement: Array,
+    outside: Array,
+    reach: Array,
+    leans: NDArray[np.bool_],
 ) -> Transfer:
     """Forecast how log time changes from a known count, from its changes on other machines.
 
     `slower` is the log of the donor's time there over the target's, `outside` the half-width of
-    `change` where the donor was not run at both counts: (series, points, donors). The more
-    `counts` the target has within `reach` in log p, the less it leans; an infinite one leans not.
+    `change` where the donor was not run at both counts: (series, points, donors). `reach`,
+    (series, points), is the distance in log p, and `leans` whether the forecast leans there.
     """
     there = np.isfinite(change)
     best = np.where(there, outside, np.inf).min(axis=-1, keepdims=True, initial=WIDE) ** 2
@@ -108,7 +116,7 @@ def transfer(
     slope = (weight * x * np.clip(off, -bound, bound)).sum(axis=-1) / stiffness
     slope = np.where(count > 2, slope, 0.0)
     left = change - slope[..., None] * x
-    much = LEANING / counts
+    much = np.where(leans, LEANING, 0.0)
     leant = leaning(left, weight, much)
     centre = _median(left, leant)
     # the target itself stands at slower = 0
@@ -119,13 +127,13 @@ def transfer(
     many = np.maximum(total**2 / np.maximum((near**2).sum(axis=-1), TINY), 1.0)
     off = left - centre[..., None]
     apart = MEAN_TO_SD * (near * np.abs(off)).sum(axis=-1) / total
-    pooled = (many * apart**2 + WORTH * TYPICAL**2 * reach) / (many - 1 + WORTH)
+    typical, seen = WORTH * TYPICAL**2 * reach**GROWTH, many * apart**2
+    pooled = (seen + typical) / (many - 1 + WORTH)
     doubt = 1 + MEDIAN_DOUBT / many + np.where(count > 2, middle**2 / stiffness, 0.0)
     all_weight = np.maximum(weight.sum(axis=-1), TINY)
     beyond = (weight * outside**2).sum(axis=-1) / all_weight / NORMAL_90**2
     sd = np.sqrt(pooled * doubt + beyond) * (1 + 1 / many**2)
     lopsided = (near * off).sum(axis=-1) / np.maximum((near * np.abs(off)).sum(axis=-1), TINY)
-    typical, seen = WORTH * TYPICAL**2 * reach, many * apart**2
     skew = SKEWED * (1 - 1 / many) * typical + TOLD_SKEW * lopsided * seen
     skew *= much / np.maximum(typical + seen, TINY)
     faster = (slope * target)[..., None]
@@ -152,10 +160,10 @@ def leaning(log_time: Array, weights: Array, much: Array) -> Array:
 def share_of_donors(*, own: Array, donors: Array, counts: Array) -> Array:
     """Share of the donors in a forecast, from 0 to 1, by precision; the rest is the target's own.
 
-    The donors' counts double up to four own counts [D]: measured, they were better than their
-    width says. `own` and `donors` are half-widths of log time, infinite where there is none.
+    `own` and `donors` are half-widths of log time, infinite where there is none. Beyond four own
+    `counts` donors were worse than their width says.
     """
-    trust = OVER_OWN * np.minimum(1.0, (OWN_TELLS / counts) ** 2)
+    trust = np.minimum(1.0, (OWN_TELLS / counts) ** 2)
     theirs, ours = trust / donors**2, 1 / own**2
     return np.asarray(theirs / np.maximum(theirs + ours, TINY))
 
