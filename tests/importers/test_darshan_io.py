@@ -131,8 +131,7 @@ def test_a_log_itself(tmp_path, monkeypatch):
             self.counters = {}
             self.name_records = {}
 
-        def read_metadata(self, read_all=False):
-            assert read_all
+        def read_name_records(self):
             self.name_records = {7: "/scratch/a", 8: "<STDOUT>"}
 
         def mod_records(self, module, dtype="numpy"):

@@ -20,7 +20,7 @@ def answers(darshan: Any, request: Mapping[str, Any]) -> Iterator[Answer]:
     """
     report = darshan.DarshanReport(request["path"], read_all=False)
     if request["counters"]:
-        report.read_metadata(read_all=True)  # the names of files, but no records
+        report.read_name_records()
     job, modules = report.metadata["job"], report.modules
     names = ("nprocs", "run_time", "start_time_sec", "end_time_sec")
     stored = {
