@@ -1,4 +1,4 @@
-"""Files and folders that a process holds: what a killed one left is told from what is in use.
+"""Files and folders that a process holds: what killed ones left can be recognised.
 
 The holder has a lock, which the system takes away when it ends, however it does. What can be
 locked was left behind. A lock may concern one host alone, so a name carries a mark of its host,

@@ -94,7 +94,7 @@ def _checked(answers: Iterator[Answer], faults: Faults) -> Iterator[tuple[str, l
 def _job(
     told: Iterator[tuple[str, list[Any]]], size: int, faults: Faults, each: Each | None
 ) -> Job:
-    """Make a job of what is told of a log of some size [B]."""
+    """Make a job of the answers about a log of some size [B]."""
     _, (of_job, exe, modules) = next(told)
     stored = sum(length for length, _ in modules.values())
     if stored > size:

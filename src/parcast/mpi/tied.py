@@ -27,7 +27,7 @@ def tied(command: Sequence[str]) -> list[str]:
 def end_with(parent: int, number: int) -> None:
     """Let the end of the parent send this process a signal; end at once if it is gone already.
 
-    Where the kernel does not tell of it, a thread looks; Windows does neither.
+    On other systems than Linux a thread looks, but not on Windows.
     """
     if sys.platform.startswith("linux"):
         import ctypes
