@@ -5,7 +5,7 @@ import sys
 import traceback
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import contextmanager, suppress
 from itertools import pairwise
 from typing import Any, Final, TextIO
 
@@ -21,9 +21,8 @@ from parcast.errors import (
     RunFailed,
     spelled,
 )
-from parcast.mpi.launched import is_rank
 from parcast.places import PluginWarning, plugin_at_fault
-from parcast.signals import Terminated, as_terminations
+from parcast.signals import Terminated
 
 ANSWERED: Final = 0
 ANSWER_IS_NO: Final = 1
@@ -88,8 +87,7 @@ def run(command: click.Command, args: Sequence[str] | None = None) -> int:
     if "_PARCAST_COMPLETE" in os.environ:  # a shell asks what may follow
         command.main(given, prog_name="parcast")
     try:
-        # A rank that waits for others in MPI ends only where the system itself ends it.
-        with nullcontext() if is_rank() else as_terminations(), _plugins_told():
+        with _plugins_told():
             status = _invoked(command, given)
         if sys.stdout is not None:
             sys.stdout.flush()
