@@ -7,10 +7,12 @@ records pydarshan cannot make a table of.
 
 import sys
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, Final
 
 from parcast.importers.darshan_job import PARTS, PREFIXES, SLOWEST
 from parcast.importers.reader_process import Answer, serve
+
+BATCH: Final = 128  # records in one answer
 
 
 def answers(darshan: Any, request: Mapping[str, Any]) -> Iterator[Answer]:
@@ -34,9 +36,10 @@ def answers(darshan: Any, request: Mapping[str, Any]) -> Iterator[Answer]:
 
 
 def _records(report: Any, module: str, *, with_counters: bool) -> Iterator[Answer]:
-    """Give the records of a module, one in memory at a time."""
+    """Give the records of a module, some at a time."""
     times = [f"{PREFIXES[module]}_F_{name}" for name in (*PARTS, SLOWEST)]
     place: list[int] = []
+    batch: list[dict[str, Any]] = []
     for record in report.mod_records(module, dtype="numpy"):
         names = report.counters[module]
         if not place:
@@ -49,7 +52,11 @@ def _records(report: Any, module: str, *, with_counters: bool) -> Iterator[Answe
             counters = record["counters"].tolist() if "counters" in names else []
             facts |= {"id": int(record["id"]), "counters": counters, "fcounters": values}
             facts["file"] = str(report.name_records.get(facts["id"], ""))
-        yield ["record", facts]
+        batch.append(facts)
+        if len(batch) == BATCH:
+            yield ["records", batch]
+            batch = []
+    yield ["records", batch]
 
 
 if __name__ == "__main__":

@@ -122,7 +122,7 @@ def _job(
 def _times(
     told: Iterator[tuple[str, list[Any]]], modules: Mapping[str, Any], each: Each | None
 ) -> dict[str, IoTimes]:
-    """Add up the records of each module, one in memory at a time."""
+    """Add up the records of each module, some in memory at a time."""
     times = {module: IoTimes(module) for module in PREFIXES if module in modules}
     module, names, place = "", {}, {}
     for kind, facts in told:
@@ -130,8 +130,7 @@ def _times(
             module, names = facts
             listed, prefix = names["fcounters"], f"{PREFIXES[module]}_F_"
             place = {name: listed.index(prefix + name) for name in (*PARTS, SLOWEST)}
-        elif kind == "record":
-            (record,) = facts
+        for record in facts[0] if kind == "records" else ():
             values = record["fcounters"]
             parts = {name: float(values[x]) for name, x in place.items()}
             times[module].add(int(record["rank"]), parts)
