@@ -179,8 +179,9 @@ def started(tmp_path):
     yield start
     for process in processes:
         process.kill()
+    kill_processes_of(token)  # before its output ends, which they may hold open
+    for process in processes:
         process.communicate()
-    kill_processes_of(token)
 
 
 @pytest.fixture

@@ -6,6 +6,8 @@ import io
 import json
 import math
 import os
+import subprocess
+import sys
 import threading
 
 import pytest
@@ -176,6 +178,19 @@ def test_a_folder_that_cannot_be_written_to_is_refused(tmp_path, monkeypatch):
         f"{tmp_path / 'result.csv'} must be in a folder that can be written to, got: permission "
         "denied. Choose another place."
     )
+
+
+def test_drafts_that_a_killed_process_left_are_removed_before_the_next_output(tmp_path):
+    code = (
+        "import os, sys; from parcast.files.document import replacing\n"
+        "with replacing(sys.argv[1]) as draft: draft.write_text('half'); os.kill(os.getpid(), 9)"
+    )
+    subprocess.run([sys.executable, "-c", code, str(tmp_path / "a.csv")], check=False)
+    [left] = tmp_path.iterdir()
+    with replacing(tmp_path / "b.csv") as used:
+        check_place(tmp_path / "c.csv")
+        assert list(tmp_path.iterdir()) == [used]
+    assert not left.exists()
 
 
 def test_a_full_disk_is_told_with_the_file(tmp_path):

@@ -1,26 +1,30 @@
 """`parcast.importers.darshan`: logs, and what darshan-parser and pydarshan write of them.
 
 Samples are written by hand in the form that the tools print. pydarshan is not among the test
-dependencies: tests of the library route put a small fake of it into `sys.modules`, which answers
-as pydarshan 3.5.0 does where `darshan_log` asks it. Those of the last section run where pydarshan
-is installed, on the logs that it brings.
+dependencies: tests of the library route read through a small fake of it in this process, which
+answers as pydarshan 3.5.0 does where `darshan_child` asks it. Those of the last section run where
+pydarshan is installed, on the logs that it brings.
 """
 
 import json
 import sys
 from functools import partial
 from pathlib import Path
-from types import ModuleType
+from types import SimpleNamespace
 from typing import ClassVar
 
 import numpy as np
 import pytest
 
+from parcast.cli import cli
+from parcast.cli.failures import run as run_command
 from parcast.errors import FileProblems
 from parcast.files.faults import Faults
-from parcast.importers import darshan_log
-from parcast.importers.content import MissingLibrary
+from parcast.importers import darshan_child, darshan_log
+from parcast.importers.content import MissingLibrary, raised
 from parcast.importers.darshan import recognises
+from parcast.importers.darshan_io import read_job_io
+from parcast.importers.reader_process import ReaderProcess
 from parcast.importers.registry import import_timings, recognised
 
 read = partial(import_timings, format="darshan")
@@ -91,12 +95,26 @@ class FakeReport:
             yield {"rank": rank, "fcounters": np.array(values)}
 
 
+def standing_for(report, monkeypatch):
+    """Let a class stand for DarshanReport; what is said of a log goes through JSON as well."""
+
+    def answers(_, request, **limits):
+        assert limits.keys() == {"seconds", "memory"}
+        library = SimpleNamespace(DarshanReport=report)
+        try:
+            for answer in darshan_child.answers(library, request):
+                yield json.loads(json.dumps(answer))
+            yield ["end"]
+        except Exception as error:  # as `serve` does
+            yield ["failed", raised(error)]
+
+    monkeypatch.setattr(ReaderProcess, "answers", answers)
+
+
 @pytest.fixture
 def fake(monkeypatch):
     report = type("DarshanReport", (FakeReport,), {})
-    module = ModuleType("darshan")
-    module.DarshanReport = report
-    monkeypatch.setitem(sys.modules, "darshan", module)
+    standing_for(report, monkeypatch)
     return report
 
 
@@ -288,7 +306,7 @@ def test_an_empty_log_is_refused_by_its_reader_too(tmp_path):
     path = tmp_path / "log.darshan"
     path.write_bytes(b"")
     with pytest.raises(FileProblems, match="must be a Darshan log, got an empty file"):
-        darshan_log.jobs(path, Faults(str(path)))
+        darshan_log.Logs().jobs(path, Faults(str(path)))
 
 
 def test_logs_of_several_programs_are_told(tmp_path):
@@ -305,8 +323,14 @@ def test_a_time_below_0_in_a_perf_section_is_refused(tmp_path):
     assert "line 38  time_by_slowest must be at least 0, got -1.5." in refusal(path)
 
 
+def instead(folder, monkeypatch, source):
+    """Put a module in the place of pydarshan, for processes that read logs as well."""
+    (folder / "darshan.py").write_text(source)
+    monkeypatch.syspath_prepend(folder)
+
+
 def test_without_pydarshan_the_extra_and_the_route_that_needs_none_are_told(monkeypatch, log):
-    monkeypatch.setitem(sys.modules, "darshan", None)
+    instead(log.parent, monkeypatch, "raise ModuleNotFoundError(name='darshan')")
     with pytest.raises(MissingLibrary) as caught:
         read([log])
     said = str(caught.value)
@@ -317,11 +341,61 @@ def test_without_pydarshan_the_extra_and_the_route_that_needs_none_are_told(monk
 
 
 def test_a_pydarshan_that_does_not_load_is_told_with_the_reason(monkeypatch, log, tmp_path):
-    (tmp_path / "darshan.py").write_text("raise RuntimeError('no libdarshan-util.so')\n")
-    monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.delitem(sys.modules, "darshan", raising=False)
+    instead(tmp_path, monkeypatch, "raise RuntimeError('no libdarshan-util.so')\n")
     with pytest.raises(MissingLibrary, match=r"does not load: no libdarshan-util\.so"):
         read([log])
+
+
+# where the C library of pydarshan ends the process
+
+DAMAGED = (
+    f"NAMES = {NAMES}"
+    + """
+import array, os
+class DarshanReport:
+    metadata = {"job": dict(nprocs=4, run_time=2.5, start_time_sec=1, end_time_sec=3), "exe": "a"}
+    modules = {"POSIX": {"len": 1, "partial_flag": False}}
+    counters = {"POSIX": {"fcounters": [f"POSIX_{x}" for x in NAMES]}}
+    def __init__(self, path, read_all):
+        print("printed by the library")
+        self.is_damaged = b"damaged" in open(path, "rb").read()
+    name_records = {}
+    def read_name_records(self):
+        pass
+    def mod_records(self, module, dtype):
+        if self.is_damaged:
+            os.write(2, b"darshan-logutils.c: Assertion `0' failed.")
+            os.abort()
+        yield {"rank": 0, "fcounters": array.array("d", [0.5, 0.25, 0.0, 0.0])}
+"""
+)
+
+
+def test_a_damaged_log_that_aborts_the_library_is_refused_and_the_process_lives(
+    monkeypatch, log, tmp_path, capfd
+):
+    """An assertion of libdarshan-util ended parcast with SIGABRT for 19 of 4,000 corruptions."""
+    instead(tmp_path, monkeypatch, DAMAGED)
+    assert rows(log, log) == {(4, "run"): 2.5, (4, "I/O POSIX"): 0.75}
+    log.write_bytes(HEAD + b"damaged")
+    assert run_command(cli, ["import", "darshan", str(log)]) == 3
+    assert capfd.readouterr() == (
+        "",
+        f"parcast: {log}: 1 problem\n"
+        "  file  must be a Darshan log that pydarshan can read, got one at which its process was "
+        "ended by a signal: Aborted. It may be damaged: copy it again, or leave it out.\n",
+    )
+    with pytest.raises(FileProblems, match="was ended by a signal"):
+        read_job_io(log)
+    assert capfd.readouterr() == ("", "")
+
+
+def test_a_log_that_no_process_can_read_is_refused(monkeypatch, log):
+    monkeypatch.setattr(sys, "executable", "/no/such/python")
+    assert refusal(log) == (
+        "file  must be a Darshan log that pydarshan can read, got one at which its process did "
+        "not start: no such file or directory. It may be damaged: copy it again, or leave it out."
+    )
 
 
 # what is refused
@@ -485,6 +559,13 @@ def test_pydarshan_tells_the_same_io_times_as_its_own_sums():
     said = notes(folder / "example.darshan")
     assert "STDIO_F_WRITE_TIME -2662.75 s of rank 0" in said
     assert "in whole seconds" in said
+
+
+def test_pydarshan_tells_what_a_job_did_to_files():
+    """`plan io --darshan` refused every log: pydarshan was asked for names as it never was."""
+    job = read_job_io(samples() / "ior_hdf5_example.darshan")
+    posix = job.modules["POSIX"]  # the sums of pydarshan's own table:
+    assert (posix.write.size, posix.write.requests, posix.read.size) == (4195800, 23, 4202504)
 
 
 def test_pydarshan_leaves_the_traces_of_a_log_alone():

@@ -6,8 +6,6 @@ pydarshan, as in test_darshan.py.
 
 import json
 import math
-import sys
-from types import ModuleType
 
 import numpy as np
 import pytest
@@ -15,7 +13,7 @@ import pytest
 from parcast.errors import FileProblems
 from parcast.importers.darshan_io import Shared, read_job_io
 from tests.conftest import ROOT
-from tests.importers.test_darshan import DATA, HEAD, OLD, REPORT, STATS, TEXT
+from tests.importers.test_darshan import DATA, HEAD, OLD, REPORT, STATS, TEXT, standing_for
 
 LOG = ROOT / "examples" / "arrays" / "darshan.txt"
 MIB = 1 << 20
@@ -133,8 +131,7 @@ def test_a_log_itself(tmp_path, monkeypatch):
             self.counters = {}
             self.name_records = {}
 
-        def read_metadata(self, read_all=False):
-            assert read_all
+        def read_name_records(self):
             self.name_records = {7: "/scratch/a", 8: "<STDOUT>"}
 
         def mod_records(self, module, dtype="numpy"):
@@ -150,9 +147,7 @@ def test_a_log_itself(tmp_path, monkeypatch):
                     "fcounters": np.array([0.0, 1.0, 0.5, 0.25]),
                 }
 
-    fake = ModuleType("darshan")
-    fake.DarshanReport = Report
-    monkeypatch.setitem(sys.modules, "darshan", fake)
+    standing_for(Report, monkeypatch)
     path = tmp_path / "x.darshan"
     path.write_bytes(HEAD)
     job = read_job_io(path)

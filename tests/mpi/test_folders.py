@@ -7,16 +7,35 @@ import time
 
 import pytest
 
+from parcast.files import held
 from parcast.mpi import folders
 from parcast.mpi.folders import folder_for
 
 AN_HOUR_AGO = time.time() - 3600.0
+KILLED = """
+import os, sys
+from parcast.mpi.folders import folder_for
+with folder_for('a-', sys.argv[1]) as folder:
+    (folder / 'file').touch()
+    os.kill(os.getpid(), 9)
+"""
 
 
-def aged(path):
-    """Let a path be an hour old."""
-    os.utime(path, (AN_HOUR_AGO, AN_HOUR_AGO))
-    return path
+@pytest.fixture
+def since(monkeypatch):
+    """Give the times from which shared memory is removed."""
+    times = []
+    monkeypatch.setattr(folders, "remove_shared_memory", times.append)
+    return times
+
+
+@pytest.fixture
+def left(tmp_path):
+    """Give a folder that a killed program left."""
+    ended = subprocess.run([sys.executable, "-c", KILLED, str(tmp_path)], check=False)
+    assert ended.returncode == -9
+    [folder] = tmp_path.iterdir()
+    return folder
 
 
 def test_a_folder_is_removed_with_all_that_is_in_it(tmp_path):
@@ -36,20 +55,8 @@ def test_where_there_is_no_place_it_is_an_error_of_the_system(tmp_path):
         pass
 
 
-def test_what_a_killed_program_left_is_removed_by_the_next(tmp_path, monkeypatch):
-    since = []
-    monkeypatch.setattr(folders, "remove_shared_memory", since.append)
-    source = (
-        "import os; from parcast.mpi.folders import folder_for\n"
-        f"with folder_for('a-', {str(tmp_path)!r}) as folder:\n"
-        "    (folder / 'file').touch(); os.kill(os.getpid(), 9)"
-    )
-    assert subprocess.run([sys.executable, "-c", source], check=False).returncode == -9
-    (left,) = tmp_path.iterdir()
-    with folder_for("a-", tmp_path):
-        assert left.exists()  # it is young
-    aged(left / "file")
-    aged(left)
+def test_what_a_killed_program_left_is_removed_by_the_next(tmp_path, left, since):
+    os.utime(left / "file", (AN_HOUR_AGO, AN_HOUR_AGO))
     with folder_for("b-", tmp_path):
         assert left.exists()  # it is not of this kind
     with folder_for("a-", tmp_path):
@@ -57,35 +64,35 @@ def test_what_a_killed_program_left_is_removed_by_the_next(tmp_path, monkeypatch
     assert since == [pytest.approx(AN_HOUR_AGO)]
 
 
-def test_what_is_in_use_or_no_folder_of_this_user_is_left(tmp_path, monkeypatch):
-    with folder_for("a-", tmp_path) as used:
-        aged(used)
-        (tmp_path / "a-file").touch()
-        aged(tmp_path / "a-file")
-        other = tmp_path / "a-other"
-        other.mkdir()
-        (tmp_path / "a-link").symlink_to(other)
-        folders.remove_abandoned(tmp_path, "a-")
-        assert {path.name for path in tmp_path.iterdir()} == {
-            used.name,
-            "a-file",
-            "a-other",
-            "a-link",
-        }
-        aged(other)
-        monkeypatch.setattr(os, "getuid", lambda: -1)
-        folders.remove_abandoned(tmp_path, "a-")
+def test_what_is_in_use_or_not_of_this_host_is_left(tmp_path, left, since, monkeypatch):
+    other = tmp_path / "a-other"
+    other.mkdir()
+    with folder_for("a-", tmp_path) as used, folder_for("a-", tmp_path):
+        assert used.exists()
+        assert not left.exists()
         assert other.exists()
+    [only] = tmp_path.iterdir()
+    assert only == other
+    left.mkdir()
+    monkeypatch.setattr(folders, "host_mark", lambda: "00000000")
+    with folder_for("a-", tmp_path):
+        assert left.exists()
+    assert len(since) == 1
 
 
-@pytest.mark.parametrize("missing", ["locks", "users"])
-def test_without_locks_or_users_no_folder_is_taken_for_left(tmp_path, monkeypatch, missing):
-    if missing == "locks":
-        monkeypatch.setitem(sys.modules, "fcntl", None)
-    else:
-        monkeypatch.delattr(os, "getuid")
-    (tmp_path / "a-left").mkdir()
-    aged(tmp_path / "a-left")
-    with folder_for("a-", str(tmp_path)) as folder:
-        assert folder.exists()
-    assert [path.name for path in tmp_path.iterdir()] == ["a-left"]
+def test_a_folder_that_another_run_takes_for_left_before_it_is_held_is_made_again(
+    tmp_path, monkeypatch
+):
+    made = []
+
+    def hold(path):
+        made.append(path)
+        if len(made) == 1:
+            path.rmdir()
+        return held.hold(path)
+
+    monkeypatch.setattr(folders, "hold", hold)
+    with folder_for("a-", tmp_path) as folder:
+        assert [x.exists() for x in made] == [False, True]
+        assert folder == made[1]
+    assert not list(tmp_path.iterdir())

@@ -36,7 +36,7 @@ from parcast.calibration.values import VALUES, measured, of_a_share, tables_of, 
 from parcast.errors import ParameterError, RunFailed, as_list, as_number
 from parcast.mpi.find import Mpi, find_mpi
 from parcast.mpi.folders import folder_for
-from parcast.mpi.leftovers import as_interrupts
+from parcast.signals import as_interrupts
 from parcast.testbed.testbed import Testbed, testbed_here
 
 TARGET: Final = 0.05  # half-width of an interval over its value, at which it is settled [1]

@@ -129,7 +129,13 @@ def cli(ctx: click.Context) -> None:
 def main() -> NoReturn:
     """Run the command line of this process, and end the process with its status."""
     import sys
+    from contextlib import nullcontext
 
     from parcast.cli.failures import run
+    from parcast.mpi.launched import is_rank
+    from parcast.signals import as_terminations
 
-    sys.exit(run(cli))
+    # A rank that waits for others in MPI ends only where the system itself ends it.
+    with nullcontext() if is_rank() else as_terminations():
+        status = run(cli)
+    sys.exit(status)

@@ -22,6 +22,7 @@ from parcast.errors import (
     spelled,
 )
 from parcast.places import PluginWarning, plugin_at_fault
+from parcast.signals import Terminated
 
 ANSWERED: Final = 0
 ANSWER_IS_NO: Final = 1
@@ -31,6 +32,7 @@ NO_FORECAST: Final = 4
 OUR_BUG: Final = 70  # as sysexits.h has it: not to be taken for an answer
 INTERRUPTED: Final = 130  # what a shell reports for SIGINT
 PIPE_CLOSED: Final = 141  # and for SIGPIPE
+SIGNALLED: Final = 128  # and, with its number added, for any signal
 
 
 class NoAnswer(click.ClickException):
@@ -137,7 +139,7 @@ def _told(failure: BaseException) -> int:
     if message:
         with suppress(OSError):  # nobody listens there either
             click.echo(message, err=True)
-    if status == PIPE_CLOSED:
+    if status == PIPE_CLOSED or isinstance(failure, Terminated):
         _let_go_of_stdout()
     return status
 
@@ -145,11 +147,12 @@ def _told(failure: BaseException) -> int:
 def meaning(failure: BaseException) -> tuple[str, int]:
     """Give the message and the exit status of a failure."""
     text, status = str(failure), WRONG_USE
-    if _was_interrupted(failure):
-        failure = KeyboardInterrupt()
+    failure = _interruption(failure) or failure
     match failure:
         case click.Abort() | KeyboardInterrupt():
             text, status = "interrupted.", INTERRUPTED
+        case Terminated():
+            text, status = f"ended by {failure}.", SIGNALLED + failure.number
         case BrokenPipeError():
             return "", PIPE_CLOSED
         case click.UsageError():
@@ -181,19 +184,19 @@ def meaning(failure: BaseException) -> tuple[str, int]:
     return f"parcast: {text}", status
 
 
-def _was_interrupted(failure: BaseException) -> bool:
-    """Tell whether Ctrl-C is what caused a failure, such as of the import of a module.
+def _interruption(failure: BaseException) -> BaseException | None:
+    """Give the Ctrl-C or the signal that caused a failure, such as of the import of a module.
 
     A run that failed is not meant: what its tasks raise is no Ctrl-C.
     """
     cause: BaseException | None = failure
     seen = []
     while cause is not None and cause not in seen and not isinstance(cause, RunFailed):
-        if isinstance(cause, KeyboardInterrupt):
-            return True
+        if isinstance(cause, KeyboardInterrupt | Terminated):
+            return cause
         seen.append(cause)
         cause = cause.__cause__ or (None if cause.__suppress_context__ else cause.__context__)
-    return False
+    return None
 
 
 def in_options(error: ParcastError, options: Mapping[str, Spelling] = OPTIONS) -> str:

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from parcast.errors import ParameterError
+from parcast.files.held import hold, host_mark, left_behind, let_go
 
 ROWS_AT_A_TIME = 4096  # of CSV, in one piece of text
 
@@ -96,7 +97,10 @@ def check_place(
         )
     try:
         if not _is_special(target):
-            _new_draft(target).unlink()
+            for draft in left_behind(target.parent, _pattern_of_drafts()):
+                draft.unlink(missing_ok=True)
+            with _new_draft(target):
+                pass
     except OSError as error:
         why = (error.strerror or str(error)).lower()
         raise ParameterError(
@@ -122,20 +126,25 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
     target = Path(os.path.realpath(path))
     if _is_read_only(target):
         raise PermissionError(errno.EACCES, "it is read-only", os.fspath(path))
-    is_special = _is_special(target)
-    draft = target if is_special else _new_draft(target)
-    try:
+    if _is_special(target):
+        with _naming(path):
+            yield target
+        return
+    with _naming(path), _new_draft(target) as draft:
         yield draft
-        if target.exists() and not is_special:
+        if target.exists():
             draft.chmod(target.stat().st_mode & 0o777)
-        if not is_special:
-            draft.replace(target)
-    except OSError as failure:  # a full disk does not say which file
+        draft.replace(target)
+
+
+@contextmanager
+def _naming(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Name the file in an error that does not, such as that of a full disk."""
+    try:
+        yield
+    except OSError as failure:
         failure.filename = failure.filename or os.fspath(path)
         raise
-    finally:
-        if not is_special:
-            draft.unlink(missing_ok=True)
 
 
 def _is_special(target: Path) -> bool:
@@ -151,15 +160,27 @@ def _is_read_only(target: Path) -> bool:
     return nobody_may or not os.access(target, os.W_OK)
 
 
-def _new_draft(target: Path) -> Path:
-    """Create an empty file beside the target, under a name that no other process takes."""
-    draft = target.with_name(DRAFTS.replace("*", os.urandom(6).hex()))
+def _pattern_of_drafts() -> str:
+    """Pattern of the names of the drafts of this host."""
+    return DRAFTS.replace("*", f"{host_mark()}-*")
+
+
+@contextmanager
+def _new_draft(target: Path) -> Iterator[Path]:
+    """Create an empty file beside the target, which is held and removed when the block ends."""
+    draft = target.with_name(_pattern_of_drafts().replace("*", os.urandom(6).hex()))
     try:
         draft.open("x").close()
     except OSError as failure:  # the name of the draft is no name that a caller gave
         failure.filename = os.fspath(target.parent)
         raise
-    return draft
+    lock = None
+    try:
+        lock = hold(draft)
+        yield draft
+    finally:
+        draft.unlink(missing_ok=True)
+        let_go(lock)
 
 
 def _json(value: Any) -> str:

@@ -178,14 +178,27 @@ def library(name: str, faults: Faults, *, extra: str, otherwise: str) -> Any:
     """
     try:
         return import_module(name)
-    except (ImportError, OSError, RuntimeError) as error:  # darshan: no libdarshan-util found
-        is_absent = isinstance(error, ModuleNotFoundError) and error.name == name
-        why = "which is not installed" if is_absent else f"which does not load: {error}"
-        route = otherwise.format(path=in_shell(faults.path))
-        message = f"needs {name}, {why}. Install it: pip install 'parcast[{extra}]'. {route}"
-        missing = MissingLibrary(faults.path, [Problem(message=message)])
-        missing.name = name
-        raise missing from error
+    except (ImportError, OSError, RuntimeError) as error:
+        why = why_missing(name, error)
+        raise missing_library(name, why, faults, extra=extra, otherwise=otherwise) from error
+
+
+def why_missing(name: str, error: Exception) -> str:
+    """Say why a library does not load; nothing where it is not installed."""
+    is_absent = isinstance(error, ModuleNotFoundError) and error.name == name
+    return "" if is_absent else str(error) or type(error).__name__
+
+
+def missing_library(
+    name: str, why: str, faults: Faults, *, extra: str, otherwise: str
+) -> MissingLibrary:
+    """Say which extra of parcast installs a library, which is missing for a reason or for none."""
+    reason = f"does not load: {why}" if why else "is not installed"
+    route = otherwise.format(path=in_shell(faults.path))
+    message = f"needs {name}, which {reason}. Install it: pip install 'parcast[{extra}]'. {route}"
+    missing = MissingLibrary(faults.path, [Problem(message=message)])
+    missing.name = name
+    return missing
 
 
 @contextmanager
@@ -196,5 +209,14 @@ def reading_with(name: str, what: str, faults: Faults, remedy: str) -> Iterator[
     except ParcastError:
         raise
     except Exception as error:  # of tar, zlib, XML, of their own, and failed assertions
-        why = shown(f"{type(error).__name__}: {error}".rstrip(": "), limit=100)
-        faults.refuse(f"must be {what} that {name} can read, got {why}. {remedy}")
+        refuse_unread(name, what, raised(error), faults, remedy)
+
+
+def refuse_unread(name: str, what: str, why: str, faults: Faults, remedy: str) -> NoReturn:
+    """Refuse a file that a library cannot read."""
+    faults.refuse(f"must be {what} that {name} can read, got {shown(why, limit=100)}. {remedy}")
+
+
+def raised(error: Exception) -> str:
+    """Name an exception of a library."""
+    return f"{type(error).__name__}: {error}".rstrip(": ")

@@ -43,7 +43,7 @@ class _Reader(Protocol):
 
 def recognises(head: bytes, _: Path) -> bool:
     """Tell by its first bytes whether a file is a Darshan log, in any of the four forms."""
-    return _form(head) is not None
+    return _form(head, darshan_log.Logs()) is not None
 
 
 def read(runs: Runs, metric: str | None) -> Imported:
@@ -54,12 +54,13 @@ def read(runs: Runs, metric: str | None) -> Imported:
     """
     jobs: list[Job] = []
     met: set[str] = set()
-    for path, faults in runs.files():
-        for job in reader_of(path, faults)(path, faults):
-            is_new = not job.identity or f"run of {job.identity}" not in met
-            met.add(f"run of {job.identity}")
-            _add(job, runs, metric, with_run=is_new)
-            jobs.append(job)
+    with darshan_log.Logs() as logs:
+        for path, faults in runs.files():
+            for job in reader_of(path, faults, logs)(path, faults):
+                is_new = not job.identity or f"run of {job.identity}" not in met
+                met.add(f"run of {job.identity}")
+                _add(job, runs, metric, with_run=is_new)
+                jobs.append(job)
     if jobs and metric is not None and not _callpaths(jobs, metric):
         there = ", ".join(_callpaths(jobs, None))
         runs.faults.refuse(
@@ -77,10 +78,10 @@ FORMAT = Format(
 )
 
 
-def _form(head: bytes) -> _Reader | None:
+def _form(head: bytes, logs: darshan_log.Logs) -> _Reader | None:
     """Tell the form by the first bytes."""
     if LOG.match(head):
-        return darshan_log.jobs
+        return logs.jobs
     if head.startswith(darshan_text.VERSION) or b"\n" + darshan_text.VERSION in head:
         return darshan_text.jobs
     if REPORT.match(head):
@@ -88,12 +89,12 @@ def _form(head: bytes) -> _Reader | None:
     return darshan_job.jobs if STATS.match(head) else None
 
 
-def reader_of(path: Path, faults: Faults) -> _Reader:
+def reader_of(path: Path, faults: Faults, logs: darshan_log.Logs) -> _Reader:
     """Find what reads a file, or say why nothing does."""
     head = beginning(path)
-    reader = _form(head)
+    reader = _form(head, logs)
     if reader is None and path.suffix == ".darshan" and head and not head.startswith(PACKED):
-        reader = darshan_log.jobs  # which says what is wrong with it
+        reader = logs.jobs  # which says what is wrong with it
     if reader is None:
         _refuse_foreign(head, faults)
     return reader

@@ -21,6 +21,7 @@ from parcast.files.faults import AnyPath, Faults
 from parcast.importers.darshan import reader_of
 from parcast.importers.darshan_job import PREFIXES, SHARED, Job, Record
 from parcast.importers.darshan_job import jobs as jobs_of_stats
+from parcast.importers.darshan_log import Logs
 
 Direction: TypeAlias = Literal["read", "write"]
 
@@ -148,19 +149,20 @@ def read_job_io(path: AnyPath) -> JobIo:
     """Read what a job did to files; FileProblems says what is wrong with the log."""
     faults = Faults(os.fspath(path))
     place = Path(path)
-    reader = reader_of(place, faults)
-    if reader is jobs_of_stats:
-        faults.refuse(
-            "must have the counters of files, got a table of job_stats. Give the log itself, or "
-            "its text: darshan-parser LOG.darshan > log.txt"
-        )
     modules: dict[str, Module] = {}
 
     def add(record: Record) -> None:
         if record.file not in STREAMS:
             _add(modules.setdefault(record.module, Module(record.module)), record)
 
-    [job] = reader(place, faults, add)
+    with Logs() as logs:
+        reader = reader_of(place, faults, logs)
+        if reader is jobs_of_stats:
+            faults.refuse(
+                "must have the counters of files, got a table of job_stats. Give the log itself, "
+                "or its text: darshan-parser LOG.darshan > log.txt"
+            )
+        [job] = reader(place, faults, add)
     _check_job(job, faults)
     for name, module in modules.items():
         module.slowest = job.io.get(name, 0.0)

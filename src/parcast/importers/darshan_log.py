@@ -1,21 +1,29 @@
 """Darshan logs themselves, through pydarshan (the extra `darshan`), or as the JSON it prints.
 
-Of a log only the records of POSIX, MPI-IO and STDIO are asked for, one after the other. DXT
-traces, which are most of a log that has them, are never loaded, and neither is APMPI, whose
-records pydarshan cannot make a table of.
+The C library of pydarshan ends its process on some damaged logs, so that they are read in another,
+which runs `darshan_child` with a limit of time and of memory.
 
 The JSON of `python -m darshan to_json` needs no library here. Its records are lists of counters
 whose names stand once, under `counters`; the whole-number counters are ignored as they are
 read, which is most of a file.
 """
 
+import os
 from collections.abc import Iterator, Mapping
+from contextlib import closing
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Final, Self
 
 from parcast.files.faults import Faults
-from parcast.importers.content import beginning, json_document, json_object, library, reading_with
+from parcast.importers.content import (
+    beginning,
+    json_document,
+    json_object,
+    missing_library,
+    reading_with,
+    refuse_unread,
+)
 from parcast.importers.darshan_job import (
     PARTS,
     PREFIXES,
@@ -26,6 +34,7 @@ from parcast.importers.darshan_job import (
     Record,
     counted_in_whole_seconds,
 )
+from parcast.importers.reader_process import Answer, ReaderEnded, ReaderProcess
 from parcast.importers.runs import is_number
 from parcast.units import shown
 
@@ -34,22 +43,62 @@ WITHOUT = (
     "darshan-parser {path} > log.txt, and import that."
 )
 CUT_OFF = "It may have been cut off: copy it again."
+DAMAGED = "It may be damaged: copy it again, or leave it out."
+CHILD: Final = "parcast.importers.darshan_child"
+LEAST_TIME: Final = 8.0  # for a log [s]
+RATE: Final = 1e5  # and for its size, a tenth of what a slow processor reads [B/s]
+LEAST_MEMORY: Final = 512 << 20  # for a log [B]
+MEMORY: Final = 8  # and for each byte of it: names of files are kept [1]
 
 
-def jobs(path: Path, faults: Faults, each: Each | None = None) -> Iterator[Job]:
-    """Read the job of a log."""
-    if not beginning(path, 1):  # which says what is wrong with the path; pydarshan would not
-        faults.refuse("must be a Darshan log, got an empty file. Copy it again.")
-    darshan = library("darshan", faults, extra="darshan", otherwise=WITHOUT)
-    with reading_with("pydarshan", "a Darshan log", faults, CUT_OFF):
-        report = darshan.DarshanReport(str(path), read_all=False)
-        if each is not None:
-            report.read_metadata(read_all=True)  # the names of files, but no records
-    of_job, modules = report.metadata["job"], report.modules
-    stored = sum(module.get("len", 0) for module in modules.values())
-    if stored > path.stat().st_size:
-        got = f"{path.stat().st_size} of at least {stored} bytes"
-        faults.refuse(f"must be a complete log, got {got}. {CUT_OFF}")
+class Logs:
+    """Reads logs, one after the other, in one process, which ends with the block."""
+
+    def __init__(self) -> None:
+        self._reader = ReaderProcess(CHILD)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *failure: object) -> None:
+        self._reader.__exit__(*failure)
+
+    def jobs(self, path: Path, faults: Faults, each: Each | None = None) -> Iterator[Job]:
+        """Read the job of a log."""
+        if not beginning(path, 1):  # which says what is wrong with the path; pydarshan would not
+            faults.refuse("must be a Darshan log, got an empty file. Copy it again.")
+        size = path.stat().st_size
+        answers = self._reader.answers(
+            {"path": os.path.abspath(path), "counters": each is not None},
+            seconds=LEAST_TIME + size / RATE,
+            memory=LEAST_MEMORY + MEMORY * size,
+        )
+        with reading_with("pydarshan", "a Darshan log", faults, CUT_OFF), closing(answers):
+            try:
+                return iter([_job(_checked(answers, faults), size, faults, each)])
+            except ReaderEnded as ended:
+                why = f"one at which its process {ended}"
+                refuse_unread("pydarshan", "a Darshan log", why, faults, DAMAGED)
+
+
+def _checked(answers: Iterator[Answer], faults: Faults) -> Iterator[tuple[str, list[Any]]]:
+    """Give what is answered, and refuse the log where it could not be read."""
+    for kind, *facts in answers:
+        if kind == "missing":
+            raise missing_library("darshan", facts[0], faults, extra="darshan", otherwise=WITHOUT)
+        if kind == "failed":
+            refuse_unread("pydarshan", "a Darshan log", facts[0], faults, CUT_OFF)
+        yield kind, facts
+
+
+def _job(
+    told: Iterator[tuple[str, list[Any]]], size: int, faults: Faults, each: Each | None
+) -> Job:
+    """Make a job of the answers about a log of some size [B]."""
+    _, (of_job, exe, modules) = next(told)
+    stored = sum(length for length, _ in modules.values())
+    if stored > size:
+        faults.refuse(f"must be a complete log, got {size} of at least {stored} bytes. {CUT_OFF}")
     job = Job(
         faults=faults,
         p=of_job["nprocs"],
@@ -57,43 +106,46 @@ def jobs(path: Path, faults: Faults, each: Each | None = None) -> Iterator[Job]:
         is_in_whole_seconds=counted_in_whole_seconds(
             of_job["run_time"], of_job["start_time_sec"], of_job["end_time_sec"]
         ),
-        program=str(report.metadata.get("exe", "")).partition(" ")[0],
-        partial=[name for name, module in modules.items() if module.get("partial_flag")],
+        program=exe.partition(" ")[0],
+        partial=[name for name, (_, is_partial) in modules.items() if is_partial],
         unread=[name for name in modules if name not in PREFIXES],
     )
-    for module in PREFIXES:
-        if module in modules:
-            job.take(_times(report, module, faults, each))
-    return iter([job])
+    for module, times in _times(told, modules, each).items():
+        length, is_partial = modules[module]
+        if not times.records and length and not is_partial:
+            must = f"must have the records of {module}, got none that is complete"
+            faults.refuse(f"{must}. {CUT_OFF}")
+        job.take(times)
+    return job
 
 
-def _times(report: Any, module: str, faults: Faults, each: Each | None) -> IoTimes:
-    """Add up the records of a module, one in memory at a time."""
-    times = IoTimes(module)
-    prefix = f"{PREFIXES[module]}_F_"
-    place: dict[str, int] = {}
-    with reading_with("pydarshan", "a Darshan log", faults, CUT_OFF):
-        for record in report.mod_records(module, dtype="numpy"):
-            if not place:
-                names = report.counters[module]["fcounters"]
-                place = {name: names.index(prefix + name) for name in (*PARTS, SLOWEST)}
+def _times(
+    told: Iterator[tuple[str, list[Any]]], modules: Mapping[str, Any], each: Each | None
+) -> dict[str, IoTimes]:
+    """Add up the records of each module, some in memory at a time."""
+    times = {module: IoTimes(module) for module in PREFIXES if module in modules}
+    module, names, place = "", {}, {}
+    for kind, facts in told:
+        if kind == "module":
+            module, names = facts
+            listed, prefix = names["fcounters"], f"{PREFIXES[module]}_F_"
+            place = {name: listed.index(prefix + name) for name in (*PARTS, SLOWEST)}
+        for record in facts[0] if kind == "records" else ():
             values = record["fcounters"]
-            times.add(int(record["rank"]), {name: float(values[x]) for name, x in place.items()})
+            parts = {name: float(values[x]) for name, x in place.items()}
+            times[module].add(int(record["rank"]), parts)
             if each is not None:
-                each(_record(module, record, report.counters[module], report.name_records))
-    is_partial = report.modules[module].get("partial_flag")
-    if not times.records and report.modules[module].get("len", 0) and not is_partial:
-        faults.refuse(f"must have the records of {module}, got none that is complete. {CUT_OFF}")
+                each(_record(module, record, names, {record["id"]: record["file"]}))
     return times
 
 
 def _record(
-    module: str, record: Any, counters: Mapping[str, Any], names: Mapping[Any, str]
+    module: str, record: Mapping[str, Any], counters: Mapping[str, Any], names: Mapping[Any, str]
 ) -> Record:
     """Give all counters of a record by their names."""
     named: dict[str, float] = {}
     for kind in ("counters", "fcounters"):
-        values = record.get(kind, ()) if isinstance(record, dict) else record[kind]
+        values = record.get(kind, ())
         for name, value in zip(counters.get(kind, ()), values, strict=True):
             named[name] = float(value)
     file_id = record["id"]

@@ -9,6 +9,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Self
@@ -17,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from parcast.errors import RunFailed
-from parcast.mpi.folders import failing_for
+from parcast.mpi.folders import failing_for, folder_for
 from parcast.units import format_quantity
 
 Keys = NDArray[np.int64]
@@ -45,6 +46,7 @@ class KeyFiles:
 
     folder: Path
     n: int  # keys [1]
+    kept: ExitStack  # removes the folder
 
     @property
     def input(self) -> Path:
@@ -60,17 +62,15 @@ class KeyFiles:
     def written(cls, directory: Path | None, n: int, seed: int) -> Self:
         """Write the input into a new folder; where there is no room, nothing of it is left."""
         place = directory or Path(tempfile.gettempdir())
-        with failing_for(place, "the keys"):
+        with failing_for(place, "the keys"), ExitStack() as made:
             _require_room(place, 2 * KEY * n)
-            files = cls(Path(tempfile.mkdtemp(prefix="parcast-keys-", dir=place)), n)
-            try:
-                with files.input.open("wb", buffering=0) as stream:
-                    for block in key_blocks(n, seed):
-                        _write_all(stream.fileno(), block)
-                    _flush(stream.fileno())
-            except BaseException:
-                files.remove()
-                raise
+            folder = made.enter_context(folder_for("parcast-keys-", place))
+            files = cls(folder, n, ExitStack())
+            with files.input.open("wb", buffering=0) as stream:
+                for block in key_blocks(n, seed):
+                    _write_all(stream.fileno(), block)
+                _flush(stream.fileno())
+            files.kept.push(made.pop_all())
         return files
 
     def read(self) -> Keys:
@@ -93,7 +93,7 @@ class KeyFiles:
 
     def remove(self) -> None:
         """Remove the folder and what is in it."""
-        shutil.rmtree(self.folder, ignore_errors=True)
+        self.kept.close()
 
     def _keys(self, path: Path) -> Keys:
         keys = np.empty(self.n, dtype=np.int64)

@@ -20,8 +20,8 @@ from parcast.kernels.worker import Task, memory_refusal, whole_size
 from parcast.mpi.find import available_cores
 from parcast.mpi.folders import failing_for, folder_for
 from parcast.mpi.launcher import MOST_RANKS, Placement, run_ranks
-from parcast.mpi.leftovers import as_interrupts
 from parcast.mpi.rank import PLACEMENT
+from parcast.signals import as_interrupts
 
 WORKER: Final = "parcast.kernels.worker"
 HOUR: Final = 3600.0  # [s]

@@ -27,7 +27,6 @@ References
 
 import os
 import sys
-import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -47,6 +46,7 @@ from parcast.kernels.course import (
 )
 from parcast.kernels.kernel import Functions, Kernel, random_numbers
 from parcast.kernels.ledger import Alone, Communicator, Ledger, shares, wait_for
+from parcast.mpi.folders import folder_for
 
 Grid = NDArray[np.float64]
 
@@ -380,8 +380,8 @@ def main(arguments: Sequence[str]) -> None:
     n = int(arguments[0])
     seed = int(arguments[1]) if len(arguments) > 1 else 0
     comm = _communicator()
-    with tempfile.TemporaryDirectory(prefix="parcast-stencil-") as own:
-        directory = Path(comm.bcast(own, 0))
+    with folder_for("parcast-stencil-") as own:
+        directory = Path(comm.bcast(str(own), 0))
         KERNEL.run(comm, KERNEL.tiny, seed, check=False, directory=directory)
         PROFILING.discard()
         run = KERNEL.run(comm, n, seed, directory=directory)

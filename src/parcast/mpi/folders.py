@@ -1,22 +1,15 @@
-"""Folders for the files of a run, removed when it ends; those of a killed one by the next.
-
-The owner of a folder holds a lock on it, which the system takes away when the owner ends, however
-it does. So a folder that can be locked was left behind.
-"""
+"""Folders for the files of a run, removed when it ends; those of a killed one by the next."""
 
 import os
 import shutil
 import tempfile
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Final
 
 from parcast.errors import ParameterError, RunFailed
+from parcast.files.held import hold, host_mark, left_behind, let_go
 from parcast.mpi.leftovers import remove_shared_memory
-
-MOST_TO_BE_LOCKED: Final = 60.0  # a folder without a lock may be one just made for so long [s]
 
 
 @contextmanager
@@ -34,15 +27,19 @@ def folder_for(prefix: str, directory: str | os.PathLike[str] | None = None) -> 
             hint="Name a folder for files.",
         )
     place = Path(tempfile.gettempdir() if directory is None else directory)
-    remove_abandoned(place, prefix)
-    with tempfile.TemporaryDirectory(prefix=prefix, dir=place, ignore_cleanup_errors=True) as name:
-        folder = Path(name)
-        lock = _locked(folder)
-        try:
-            yield folder
-        finally:
-            if lock is not None:
-                os.close(lock)
+    own = f"{prefix}{host_mark()}-"
+    remove_abandoned(place, own)
+    while True:
+        with tempfile.TemporaryDirectory(
+            prefix=own, dir=place, ignore_cleanup_errors=True
+        ) as name:
+            lock = hold(Path(name))
+            try:
+                if os.path.exists(name):  # else another run took it for abandoned before that
+                    yield Path(name)
+                    return
+            finally:
+                let_go(lock)
 
 
 @contextmanager
@@ -59,33 +56,8 @@ def failing_for(place: str | os.PathLike[str], files_of: str) -> Iterator[None]:
 
 def remove_abandoned(place: Path, prefix: str) -> None:
     """Remove the folders of this user that killed programs left, and their shared memory."""
-    if not hasattr(os, "getuid"):  # nor are there locks
-        return
-    for folder in place.glob(f"{prefix}*"):
-        with suppress(OSError):  # somebody else's, or it is being removed
-            known = folder.lstat()
-            age = time.time() - known.st_mtime
-            if known.st_uid != os.getuid() or not folder.is_dir() or age < MOST_TO_BE_LOCKED:
-                continue
-            lock = _locked(folder)
-            if lock is None:
-                continue
-            began = min((path.stat().st_mtime for path in folder.iterdir()), default=time.time())
+    for folder in left_behind(place, f"{prefix}*"):
+        with suppress(OSError):  # it is no folder
+            began = min(path.stat().st_mtime for path in (folder, *folder.iterdir()))
             shutil.rmtree(folder, ignore_errors=True)
-            os.close(lock)
-            remove_shared_memory(min(began, known.st_mtime))
-
-
-def _locked(folder: Path) -> int | None:
-    """Lock a folder; give the descriptor that holds the lock, None where it cannot be had."""
-    try:
-        import fcntl
-    except ImportError:  # not a Unix
-        return None
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:  # somebody has it, or the file system has no locks
-        os.close(descriptor)
-        return None
-    return descriptor
+            remove_shared_memory(began)

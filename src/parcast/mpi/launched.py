@@ -11,7 +11,6 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
 from parcast.errors import RunFailed
-from parcast.mpi.find import INSTALL
 
 if TYPE_CHECKING:
     from mpi4py import MPI
@@ -79,6 +78,8 @@ def world() -> "MPI.Intracomm | None":
     try:
         from mpi4py import MPI
     except ImportError as missing:
+        from parcast.mpi.find import INSTALL  # which loads more than telling a rank needs
+
         raise RunFailed(f"Running on ranks needs mpi4py. {INSTALL}") from missing
     require_one_world(MPI.COMM_WORLD.Get_size())
     return MPI.COMM_WORLD

@@ -18,13 +18,13 @@ from parcast.mpi.find import Mpi, available_cores, find_mpi
 from parcast.mpi.folders import folder_for
 from parcast.mpi.leftovers import (
     TOKEN,
-    as_interrupts,
     kill_processes_of,
     remove_session,
     remove_shared_memory,
 )
 from parcast.mpi.rank import PLACEMENT, REFUSAL
 from parcast.mpi.tied import tied
+from parcast.signals import as_interrupts
 from parcast.units import shown
 
 Placement = Literal["auto", "own", "one", "spread", "free"]

@@ -1,20 +1,17 @@
 """What a run may leave behind when it is killed: processes, shared memory, a session's folder.
 
 All processes of a run carry its token in their environment, wherever they stand in the tree of
-processes; ranks are often not children of the mpiexec that started them. Signals that end a
-program are taken as Ctrl-C is, so that what it started is ended and removed.
+processes; ranks are often not children of the mpiexec that started them.
 """
 
 import os
 import shutil
 import signal
 import tempfile
-import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from pathlib import Path
-from types import FrameType
 from typing import Final
 
 TOKEN: Final = "PARCAST_RUN"
@@ -95,30 +92,3 @@ def _mapped() -> str:
         with suppress(OSError):
             texts.append((folder / "maps").read_text(errors="replace"))
     return "\n".join(line for text in texts for line in text.splitlines() if "/dev/shm" in line)
-
-
-# What a batch system, `kill` and a terminal that is closed send.
-NAMES: Final = ("SIGTERM", "SIGHUP")
-
-
-@contextmanager
-def as_interrupts() -> Iterator[None]:
-    """Let signals that would end this process at once raise KeyboardInterrupt in the block.
-
-    Those that somebody else handles, or that are ignored as under `nohup`, are left as they are.
-    """
-    taken = []
-    if threading.current_thread() is threading.main_thread():
-        numbers = [getattr(signal, name) for name in NAMES if hasattr(signal, name)]
-        taken = [x for x in numbers if signal.getsignal(x) == signal.SIG_DFL]
-    for number in taken:
-        signal.signal(number, _interrupt)
-    try:
-        yield
-    finally:
-        for number in taken:
-            signal.signal(number, signal.SIG_DFL)
-
-
-def _interrupt(_: int, __: FrameType | None) -> None:
-    raise KeyboardInterrupt

@@ -9,10 +9,12 @@ as a program, asks for it and becomes the other program. It is run without the p
 import os
 import signal
 import sys
+import time
 from collections.abc import Sequence
 from typing import Final
 
 PR_SET_PDEATHSIG: Final = 1  # of sys/prctl.h of Linux
+TICK: Final = 0.5  # between looks at whether the parent is there, on other systems [s]
 
 
 def tied(command: Sequence[str]) -> list[str]:
@@ -23,12 +25,34 @@ def tied(command: Sequence[str]) -> list[str]:
 
 
 def end_with(parent: int, number: int) -> None:
-    """Let the end of the parent send this process a signal; end at once if it is gone already."""
-    import ctypes
+    """Let the end of the parent send this process a signal; end at once if it is gone already.
 
-    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, number, 0, 0, 0)
+    On other systems than Linux a thread looks, but not on Windows.
+    """
+    if sys.platform.startswith("linux"):
+        import ctypes
+
+        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, number, 0, 0, 0)
+    elif os.name == "posix":
+        import threading
+
+        threading.Thread(target=_watch, args=(parent, number), daemon=True).start()
+    else:
+        return
     if os.getppid() != parent:
         os._exit(0)
+
+
+def _watch(parent: int, number: int) -> None:
+    while os.getppid() == parent:
+        time.sleep(TICK)
+    os.kill(os.getpid(), number)
+
+
+def begin_worker(parent: int) -> None:
+    """Let this process, one of a pool, end with its parent, and without a word on Ctrl-C."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    end_with(parent, int(getattr(signal, "SIGKILL", signal.SIGTERM)))
 
 
 def main(arguments: Sequence[str]) -> None:

@@ -1,6 +1,6 @@
 """`parcast simulate`: simulated times of a described program, as a check of its law."""
 
-import signal
+import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -19,6 +19,7 @@ from parcast.cli.options import (
     time_limit,
 )
 from parcast.cli.outputs import TABLES, Outputs, with_inputs
+from parcast.mpi.tied import begin_worker
 from parcast.prediction.command import Configurations, configurations, read_configurations
 from parcast.simulation.distributions import distributions, law_of
 
@@ -149,7 +150,8 @@ def _simulated(question: Configurations, times: Mapping[str, str], **options: An
 def workers(jobs: int) -> Iterator["Executor | None"]:
     """Give so many processes, or None for this one; when interrupted, end them at once.
 
-    Ctrl-C in a terminal reaches them too: they end without a word.
+    Ctrl-C in a terminal reaches them too: they end without a word. They end with this process,
+    however that ends.
     """
     if jobs == 1:
         yield None
@@ -162,8 +164,8 @@ def workers(jobs: int) -> Iterator["Executor | None"]:
     executor = ProcessPoolExecutor(
         jobs,
         mp_context=get_context("spawn"),
-        initializer=signal.signal,
-        initargs=(signal.SIGINT, signal.SIG_DFL),
+        initializer=begin_worker,
+        initargs=(os.getpid(),),
     )
     try:
         yield executor

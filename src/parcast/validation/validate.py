@@ -29,7 +29,7 @@ from parcast.errors import (
 )
 from parcast.kernels.kernel import Run
 from parcast.kernels.registry import KERNELS
-from parcast.mpi.leftovers import as_interrupts
+from parcast.signals import as_interrupts
 from parcast.validation.program import LONGEST, Task, validated
 from parcast.validation.result import ValidatedProgram, Validation
 from parcast.validation.runs import Progress, Runner, Stopwatch

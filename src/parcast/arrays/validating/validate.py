@@ -50,7 +50,7 @@ from parcast.errors import (
 from parcast.files.faults import AnyPath
 from parcast.mpi.clock import Clock, Progress, system_load
 from parcast.mpi.find import available_cores
-from parcast.mpi.leftovers import as_interrupts
+from parcast.signals import as_interrupts
 from parcast.testbed.testbed import Testbed, in_words, testbed_here
 from parcast.units import format_quantity
 

@@ -18,7 +18,6 @@ import numpy as np
 from parcast.errors import FitFailed, ParameterError, as_list, as_number, as_whole, require
 from parcast.mpi.clock import Clock, Progress, system_load
 from parcast.mpi.find import available_cores
-from parcast.mpi.leftovers import as_interrupts
 from parcast.pipeline.engine.tree import level_of
 from parcast.pipeline.formulas import steps
 from parcast.pipeline.validating.launches import Request, Runner, launch, tolerated
@@ -26,6 +25,7 @@ from parcast.pipeline.validating.observation import Layout, Observed, Point, Sch
 from parcast.pipeline.validating.predicting import calibration_of, costs_of, expected_in, predicted
 from parcast.pipeline.validating.result import Compared, PipelineValidation, ValidatedSchedule
 from parcast.pipeline.validating.work import Job, OwnJob, Work
+from parcast.signals import as_interrupts
 from parcast.testbed.testbed import Testbed, in_words, testbed_here
 from parcast.words import counted
 
