@@ -13,6 +13,7 @@ from parcast.descriptions.amount import Amount, Point
 from parcast.descriptions.description import Description, Of, parameter
 from parcast.descriptions.fit_record import FitRecord
 from parcast.errors import ParameterError, require
+from parcast.files.numbers import LARGEST_COUNT
 from parcast.units import Dimension
 
 HOUR: Final = 3600.0  # [s]
@@ -73,6 +74,7 @@ class Storage(Description):
     servers: int | None = Field(
         default=None,
         ge=1,
+        le=LARGEST_COUNT,
         description="Number of disks or I/O servers; the default of d.",
     )
     bandwidth: Annotated[Amount, Of("rate", name="storage.bandwidth")] | None = parameter(
@@ -110,6 +112,7 @@ class Price(Description):
     node_processors: int | None = Field(
         default=None,
         ge=1,
+        le=LARGEST_COUNT,
         description="Processors per node; if it is given, whole nodes are charged.",
     )
     currency: str = Field(
@@ -235,7 +238,9 @@ class Machine(Description):
 
     name: str = Field(default="a machine", description="Name of the machine.")
     source: str = Field(default="", description="Source of the figures.")
-    processors: int | None = Field(default=None, ge=1, description="Number of processors.")
+    processors: int | None = Field(
+        default=None, ge=1, le=LARGEST_COUNT, description="Number of processors."
+    )
     compute: Compute = Compute()
     network: Network = Network()
     storage: Storage = Storage()

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from parcast.files.faults import Faults
+from parcast.files.numbers import is_number
 from parcast.importers.content import beginning, json_document, json_object, library, reading_with
 from parcast.importers.darshan_job import (
     PARTS,
@@ -26,7 +27,6 @@ from parcast.importers.darshan_job import (
     Record,
     counted_in_whole_seconds,
 )
-from parcast.importers.runs import is_number
 from parcast.units import shown
 
 WITHOUT = (
