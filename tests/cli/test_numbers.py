@@ -82,9 +82,9 @@ def test_more_servers_than_there_can_be_are_refused_with_their_key(parcast, tmp_
          "data[0]  must be a time of at least 0, got inf."),
         ("caliper", json.dumps(CALIPER | {"data": [["@", 1, 1]]}).replace('"@"', MANY),
          "data[0]  must be a rank, got inf."),
-        ("ior", IOR.replace("total(s)", "access"), "storage.bandwidth"),
+        ("ior", IOR.replace("total(s)", "access"), "[storage]"),
         ("ior", IOR.replace("bw(MiB/s)", "rate"), "must be a rate above 0, got '-'."),
-        ("ior", IOR.replace("clients            = 8", f"clients = {MANY}"), "storage.bandwidth"),
+        ("ior", IOR.replace("clients            = 8", f"clients = {MANY}"), "[storage]"),
         ("darshan", DARSHAN.replace("nprocs: 4", f"nprocs: {MANY}"),
          "line 10  nprocs must be a finite number, got '9999"),
         ("darshan", DARSHAN.replace("POSIX module: 300", f"POSIX module: {MANY}"), "p,"),
@@ -98,7 +98,7 @@ def test_more_servers_than_there_can_be_are_refused_with_their_key(parcast, tmp_
          "line 4  must be a time above 0, got inf."),
         ("extrap", '{"params": {"p": @}, "value": 1}', "p must be a finite number, got inf."),
     ],
-    ids=str,
+    ids=range(13),
 )  # fmt: skip
 def test_a_number_that_cannot_be_is_refused_with_its_place(parcast, tmp_path, format, text, says):
     path = tmp_path / "run.txt"

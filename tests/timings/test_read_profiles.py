@@ -143,7 +143,7 @@ FAULTS = [
     (line(regions=[{}] * 10_001), "regions  must be at most 10,000, got 10,001."),
     (line(regions=[total(), total()]), 'must have names that differ, got "sweep" twice.'),
     (line(regions=[total(kind="halos")]), 'kind  must be a known kind, got "halos". Did'),
-    (line(regions=[total(wall_s=-2.0)]), 'region "sweep".wall_s  must be a finite number of at'),
+    (line(regions=[total(wall_s=-2.0)]), 'region "sweep".wall_s  must be a number from 0'),
     (line(regions=[total(counts={"a": -1})]), "counts.a  must be a number from 0 to 1e+30"),
     (line(regions=[{"kind": "read"}]), "9 problems\n  line 1  region 1.name "),
     (

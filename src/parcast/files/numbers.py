@@ -41,7 +41,7 @@ def number(value: object, *, named: bool = False) -> float | None:
     try:
         return float(value)
     except OverflowError:
-        return math.copysign(math.inf, value)
+        return math.inf if value > 0 else -math.inf
 
 
 def finite(value: object) -> float | None:

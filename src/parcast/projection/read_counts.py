@@ -130,7 +130,7 @@ def _row(cells: Mapping[str, str], line: int, faults: Faults) -> tuple[str, dict
             continue
         if title not in TITLES:  # told at the header
             continue
-        read = number(cell)
+        read = number(cell, named=True)
         value = math.nan if read is None else read  # which is in no domain
         if fault := _fault(title, value):
             got = repr(shown(cell)) if cell else "nothing"

@@ -202,7 +202,7 @@ def _numbers(
 
 def _number(cell: str) -> float:
     """Turn one cell into a number; NaN, which is in no domain, where it is none."""
-    read = number(cell)
+    read = number(cell, named=True)
     return np.nan if read is None else read
 
 
