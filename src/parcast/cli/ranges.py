@@ -105,10 +105,10 @@ def _parts(text: str, name: str, expected: str) -> list[_Part]:
         parts.append(
             _Part(
                 text=written,
-                first=Decimal(match["first"]),
-                last=Decimal(match["last"]) if is_range else None,
+                first=_EXACT.create_decimal(match["first"]),
+                last=_EXACT.create_decimal(match["last"]) if is_range else None,
                 sign=match["sign"] or "",
-                step=Decimal(match["step"] or 0),
+                step=_EXACT.create_decimal(match["step"] or 0),
                 unit=(match["unit"] if is_range else match["first_unit"]) or "",
                 first_unit=(match["first_unit"] or "") if is_range else "",
             )

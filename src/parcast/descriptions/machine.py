@@ -17,6 +17,7 @@ from parcast.files.numbers import LARGEST_COUNT
 from parcast.units import Dimension
 
 HOUR: Final = 3600.0  # [s]
+LARGEST_PRICE: Final = 1e30  # in any currency, so that costs are finite
 LEVEL: Final = "level of contention"  # of a point: replaces what the descriptions say of it
 
 
@@ -144,6 +145,9 @@ class Price(Description):
             above = amount({}) > 0
             hint = "Leave out [price] if the machine is free; 1 counts processor-hours."
             require("price", amount({}), above, must="be above 0", hint=hint)
+            most = amount({}) <= LARGEST_PRICE
+            hint = "Use a larger unit of the currency."
+            require("price", amount({}), most, must=f"be at most {LARGEST_PRICE:g}", hint=hint)
         return self
 
     @property
