@@ -90,7 +90,9 @@ _LOOSELY = {
     r"bps$": "b/s",
     r"flops?(/s)?$": "flop",
 }
-NUMBER: Final = r"(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?"
+# Possessive, so that a long number which nothing can follow is given up at once; not its fraction:
+# of "1..4" the number is "1".
+NUMBER: Final = r"(?:[0-9]++(?:\.[0-9]*+)?|\.[0-9]++)(?:[eE][+-]?[0-9]++)?"
 _QUANTITY = re.compile(rf"([+-]?{NUMBER})\s*(.*)", re.DOTALL)
 _EXACT = Context(prec=40, traps=[])  # decimal, so that 35 us is exactly the float 35e-6
 

@@ -64,3 +64,8 @@ def test_a_wrong_key_is_named_with_a_remedy(keys, says):
     with pytest.raises(ParameterError) as caught:
         Machine(**keys)
     assert says in str(caught.value)
+
+
+def test_a_price_that_makes_every_cost_infinite_is_refused():
+    with pytest.raises(ParameterError, match=r"price  must be at most 1e\+30, got 1e\+308\."):
+        Machine(price={"processor_hour": 1e308})

@@ -158,3 +158,9 @@ def test_a_description_is_shown_by_the_keys_that_were_given():
     shown = "Machine(name='SP', network=Network(latency='1 us +- 5%', bandwidth='27 MB/s'))"
     assert repr(machine) == shown
     assert repr(Machine()) == "Machine()"
+
+
+def test_an_unknown_key_that_looks_like_a_phase_of_any_number_is_named(tmp_path):
+    key = f"phase {'9' * 5000}"
+    ((_, _, message),) = problems(read_machine, f'name = "x"\n"{key}" = 1\n', tmp_path)
+    assert "known key" in message

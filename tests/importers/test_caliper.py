@@ -497,3 +497,24 @@ def test_a_cali_file_cut_off_is_refused_with_caliper_reader(tmp_path):
         path.write_bytes(whole[:cut])
         with pytest.raises(FileProblems):
             import_timings([path], "caliper")
+
+
+def test_call_paths_deeper_than_any_program_are_refused(tmp_path):
+    nodes = [{"label": "f", "parent": i - 1 if i else None} for i in range(501)]
+    (tmp_path / "deep.json").write_text(split(nodes=nodes))
+    assert "nodes[500]  must be at most 500 regions deep." in refusal(
+        "caliper", tmp_path / "deep.json"
+    )
+    tree = {str(i): {"data": {"name": "f"}, "children": [i + 1]} for i in range(501)}
+    tree["501"] = {"data": {"name": "f"}, "children": []}
+    (tmp_path / "deep.json").write_text(json.dumps(graph(graph=[tree])))
+    with pytest.raises(FileProblems, match=r"graph\.500  must be at most 500 regions deep"):
+        import_timings(tmp_path / "deep.json", "hatchet")
+
+
+@pytest.mark.parametrize("parent", [[0], 0.5, "x", True, -1])
+def test_a_parent_that_is_no_node_is_refused(parent, tmp_path):
+    nodes = [{"label": "a"}, {"label": "b", "parent": parent}]
+    (tmp_path / "odd.json").write_text(split(nodes=nodes))
+    with pytest.raises(FileProblems, match=r"nodes\[1\]  must have a label, and a parent above"):
+        import_timings(tmp_path / "odd.json", "caliper")

@@ -71,7 +71,6 @@ def test_what_is_too_long_is_refused(file, monkeypatch):
     ("some", "says"),
     [
         (b"[" * 100_000, "line 1  must be JSON that can be read, got objects nested too"),
-        (b"[" + b"9" * 5000 + b"]", "line 1  must be JSON that can be read, got a number too lo"),
         (b'{\n"a": ', "line 2  must be complete JSON, got an early end. The file may have"),
         (b'{\n"a": "b', "line 2  must be complete JSON, got an early end."),
         (b'{\n"a" 1}', "line 2  must be JSON, got '1}' at column 5. Correct it there"),

@@ -135,3 +135,10 @@ def test_an_export_that_cannot_be_used_is_refused_with_its_place(export, text, s
 def test_there_is_one_metric():
     assert "must have the metric 'mean', got only times." in refusal(SAMPLE, metric="mean")
     assert read([SAMPLE], metric="times") == read([SAMPLE])
+
+
+def test_parameters_without_a_value_do_not_make_a_command_longer(export):
+    names = {f"x{i}": "" for i in range(40)}
+    runs = [result("solve", [1.0], p=1, **names), result("solve -v", [2.0], p=1, **names)]
+    imported = read([export(*runs)])
+    assert len(imported.measurements) == 2

@@ -316,7 +316,10 @@ def test_a_result_shows_itself_and_escapes_what_it_was_given():
         ({"seed": -1}, "seed must be a whole number of at least 0, got -1"),
         ({"goal": "cost"}, "price must be given for T3E, SP, O2000, because the cost is needed"),
         ({"prices": {"T4E": 1}}, "prices must name machines that are ranked, got 'T4E'"),
-        ({"prices": {"T3E": -1}}, "prices must be numbers above 0, got -1 for T3E"),
+        (
+            {"prices": {"T3E": -1}},
+            "prices must be numbers above 0 and up to .*, got -1 for T3E",
+        ),
         ({"machines": [Machine(name="A"), Machine(name="A")]}, "different names, got 'A' twice"),
         (
             {

@@ -13,6 +13,7 @@ from parcast.cli.options import duration, json_option, output_option, ranks_opti
 from parcast.cli.outputs import Outputs, format_of, place_of_part, print_pieces, write_all
 from parcast.cli.parts import with_parts
 from parcast.cli.screen import show_sheet
+from parcast.files.numbers import whole
 from parcast.units import shown
 from parcast.version import __version__
 
@@ -37,12 +38,13 @@ NEEDS_MPI: Final = frozenset({"network", "primitives"})
 
 def ranks(text: str, option: str) -> int:
     """Read the most ranks."""
-    if not text.strip().isdecimal() or not 1 <= int(text) <= MOST_RANKS:
+    most = whole(text, least=1, most=MOST_RANKS)
+    if most is None:
         raise click.UsageError(
             f"{option} must be a whole number from 1 to {MOST_RANKS}, got {shown(text)}. "
             f"Write for example {option} 4."
         )
-    return int(text)
+    return most
 
 
 def parts(text: str, option: str) -> tuple[str, ...]:

@@ -26,6 +26,7 @@ from parcast.timings.profile import RegionTotal
 UNEVEN: Final = 0.01  # share by which the most may exceed an even share unnoticed [D]
 OF_MEDIAN: Final = np.pi / 2  # its variance over that of the mean, normal law
 LEAST_SPREAD: Final = 0.001  # that is written [1]
+MOST_SMALL: Final = 200  # small regions of a complex loop
 CLOCKS: Final = ("processor", "wall")
 
 
@@ -88,6 +89,11 @@ def complex_loop(region: RegionRuns, clock: str) -> tuple[list[Loop], float]:
         raise FitFailed(
             f'Region "{region.name}" is a complex loop without counts that took time. Give '
             "counts={...} or call count() in it, or make it of kind compute."
+        )
+    if len(names) > MOST_SMALL:
+        raise FitFailed(
+            f'Region "{region.name}" counts {len(names):,} small regions; their times are '
+            f"determined for up to {MOST_SMALL}. Join small regions."
         )
     if len(rows) < len(names):
         raise FitFailed(

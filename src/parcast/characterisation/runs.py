@@ -6,7 +6,7 @@ from runs on one processor.
 
 import difflib
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -18,6 +18,7 @@ from parcast.timings.profile import LOOP_KINDS, MESSAGE_KINDS, RegionTotal, RunP
 from parcast.words import listed
 
 MOST_NAMED: Final = 5  # regions in one message
+Totals = Mapping[str, Sequence[RegionTotal | None]]  # of a run: of each rank, by the region
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -93,13 +94,14 @@ def runs_of_program(runs: Sequence[RunProfile], *, size: str = "n") -> RunsOfPro
     p = np.array([run.p for run in runs], dtype=np.float64)
     has_size = all(size in run.parameters for run in runs)
     n = np.array([run.parameters[size] for run in runs]) if has_size else None
+    totals = [run.by_region() for run in runs]
     return RunsOfProgram(
         program=runs[0].program,
         runs=tuple(runs),
-        regions=tuple(_region(name, kind, runs, p, n) for name, kind in _kinds(runs).items()),
+        regions=tuple(_region(name, kind, totals, p, n) for name, kind in _kinds(runs).items()),
         p=p,
         n=n,
-        warnings=tuple(_partial(runs)),
+        warnings=tuple(_partial(runs, totals)),
     )
 
 
@@ -115,18 +117,17 @@ def _kinds(runs: Sequence[RunProfile]) -> dict[str, str]:
 
 
 def _region(
-    name: str, kind: str, runs: Sequence[RunProfile], p: Array, n: Array | None
+    name: str, kind: str, totals: Sequence[Totals], p: Array, n: Array | None
 ) -> RegionRuns:
     """One region in all runs that know it."""
-    totals = [tuple(run.of_region(name)) for run in runs]
-    known = [i for i, ranks in enumerate(totals) if any(x is not None for x in ranks)]
+    known = [i for i, of_run in enumerate(totals) if name in of_run]
     return RegionRuns(
         name=name,
         kind=kind,
         runs=tuple(known),
         p=p[known],
         n=None if n is None else n[known],
-        ranks=tuple(totals[i] for i in known),
+        ranks=tuple(tuple(totals[i][name]) for i in known),
     )
 
 
@@ -153,7 +154,7 @@ def _other_regions(runs: Sequence[RunProfile]) -> list[Problem]:
     kinds = _kinds(runs)
     # A lone processor need not communicate.
     eligible = {
-        name: [i for i, run in enumerate(runs) if run.p > 1 or kind not in MESSAGE_KINDS]
+        name: {i for i, run in enumerate(runs) if run.p > 1 or kind not in MESSAGE_KINDS}
         for name, kind in kinds.items()
     }
     expected = {
@@ -170,7 +171,8 @@ def _other_regions(runs: Sequence[RunProfile]) -> list[Problem]:
                     "all runs with the same program."
                 )
                 problems.append(Problem(field=f'{run.place}, region "{name}"', message=message))
-        lacking = [name for name in kinds if i in eligible[name] and name in expected - own.keys()]
+        absent = expected - own.keys()
+        lacking = [name for name in kinds if name in absent and i in eligible[name]]
         besides = [name for name in own if name not in expected]
         if lacking or besides:
             problems.append(Problem(field=run.place, message=_odd(lacking, besides, own)))
@@ -216,12 +218,12 @@ def _other_parameters(runs: Sequence[RunProfile], size: str) -> list[Problem]:
     return problems
 
 
-def _partial(runs: Sequence[RunProfile]) -> list[str]:
+def _partial(runs: Sequence[RunProfile], totals: Sequence[Totals]) -> list[str]:
     """Say which regions only some ranks entered."""
     warnings: dict[str, str] = {}
-    for run in runs:
+    for run, of_run in zip(runs, totals, strict=True):
         for name, kind in _kinds([run]).items():
-            entered = [i for i, total in enumerate(run.of_region(name)) if total is not None]
+            entered = [i for i, total in enumerate(of_run[name]) if total is not None]
             if len(entered) == run.p or name in warnings:
                 continue
             what = "its work is treated as uneven" if kind in LOOP_KINDS else "the others skip it"

@@ -19,7 +19,7 @@ NAMED: Final = {  # kinds of files in messages: one, and several
     "machine": ("a machine", "machines"),
     "timings": ("a table of timings", "tables of timings"),
 }
-_KEY = re.compile(r"\[\[?\s*([A-Za-z_][\w-]*)|([A-Za-z_][\w-]*)[\w.\s-]*=")
+_KEY = re.compile(r"\[\[?\s*([A-Za-z_][\w-]*)|([A-Za-z_][\w-]*+)[\w.\s-]*+=")
 
 
 @dataclass(frozen=True, slots=True)

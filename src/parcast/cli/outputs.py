@@ -1,5 +1,6 @@
 """Where an answer goes: to the screen, and to files by their endings, checked before computing."""
 
+import errno
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
 Answer = TypeVar("Answer", bound="Result")
 
+STDOUT: Final = "standard output"
 PICTURES: Final = ("svg", "png", "pdf")
 TABLES: Final = ("csv", "json")
 FIGURES: Final = (*TABLES, *PICTURES)
@@ -133,9 +135,13 @@ def print_pieces(pieces: Iterator[str]) -> None:
 
 def write_all(text: str) -> None:
     """Write text to standard output, all of it: an unbuffered stream may take only a part."""
+    from parcast.files.document import ESCAPING
+
+    if sys.stdout is None:  # it was closed before parcast began
+        raise OSError(errno.EBADF, "it is closed", STDOUT)
     sys.stdout.flush()
     stream: Any = sys.stdout.buffer
-    left = memoryview(text.encode("utf-8"))
+    left = memoryview(text.encode("utf-8", errors=ESCAPING))
     while left:
         left = left[stream.write(left) or 0 :]
     stream.flush()

@@ -13,15 +13,16 @@ from math import inf
 from typing import Final
 
 from parcast.errors import ParameterError
+from parcast.files.numbers import LARGEST_COUNT
 from parcast.units import EXPECTED, NUMBER, Dimension, quantity, shown
 
 MOST_VALUES: Final = 100_000
 LARGEST_SIZE: Final = 10**18
 
 _PART = re.compile(
-    rf"(?P<first>{NUMBER})\s*(?P<first_unit>[^\s.x+:0-9-][^.+]*?)?\s*"
-    rf"(?:\.\.\s*(?P<last>{NUMBER})\s*(?:(?P<sign>[x+])\s*(?P<step>{NUMBER}))?"
-    r"\s*(?P<unit>[^\s.x+:0-9-].*?)?)?\s*",
+    rf"(?P<first>{NUMBER})\s*+(?P<first_unit>[^\s.x+:0-9-](?>[^.+]*[^\s.+])?)?\s*+"
+    rf"(?:\.\.\s*+(?P<last>{NUMBER})\s*+(?:(?P<sign>[x+])\s*+(?P<step>{NUMBER}))?"
+    r"\s*+(?P<unit>[^\s.x+:0-9-](?:.*\S)?)?)?\s*",
     re.DOTALL,
 )
 _EXACT = Context(prec=30)  # decimal, so that 0..1+0.1 holds the float 0.3
@@ -104,10 +105,10 @@ def _parts(text: str, name: str, expected: str) -> list[_Part]:
         parts.append(
             _Part(
                 text=written,
-                first=Decimal(match["first"]),
-                last=Decimal(match["last"]) if is_range else None,
+                first=_EXACT.create_decimal(match["first"]),
+                last=_EXACT.create_decimal(match["last"]) if is_range else None,
                 sign=match["sign"] or "",
-                step=Decimal(match["step"] or 0),
+                step=_EXACT.create_decimal(match["step"] or 0),
                 unit=(match["unit"] if is_range else match["first_unit"]) or "",
                 first_unit=(match["first_unit"] or "") if is_range else "",
             )
@@ -205,7 +206,7 @@ def _example(dimension: Dimension) -> str:
 
 
 MOST_COUNTS: Final = 100_000
-LARGEST_COUNT: Final = 10**9
+DIGITS: Final = 20  # of a count, more than any needs
 EXAMPLE: Final = "for example 64,128 or 1..1024x2"
 
 _RANGE = re.compile(r"([0-9]+)\s*\.\.\s*([0-9]+)\s*(?:([x+])\s*([0-9]+))?")
@@ -248,7 +249,7 @@ def _part(part: str, name: str, of: str) -> range | list[int]:
             f"{name} must be ranges from the smaller count to the larger, got {part}. "
             f"Write {last}..{first}{match[3] or ''}{match[4] or ''}."
         )
-    step = int(match[4] or 1)
+    step = int(match[4] or 1) if len(match[4] or "") <= DIGITS else LARGEST_COUNT
     if match[3] != "x":
         if step < 1:
             raise ValueError(
@@ -273,7 +274,7 @@ def _count(text: str, name: str, of: str) -> int:
         meant = _LIKE_A_RANGE.fullmatch(text)
         hint = f"Write a range as {meant[1]}..{meant[2]}." if meant else f"Write {EXAMPLE}."
         raise ValueError(f"{name} must be counts of {of}, got {text!r:.60}. {hint}")
-    if len(text) > 20 or not 1 <= float(text) <= LARGEST_COUNT or float(text) % 1:
+    if len(text) > DIGITS or not 1 <= float(text) <= LARGEST_COUNT or float(text) % 1:
         raise ValueError(
             f"{name} must be whole numbers from 1 to {LARGEST_COUNT}, got {text:.60}. "
             f"Write {EXAMPLE}."

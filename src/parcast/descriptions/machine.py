@@ -13,9 +13,11 @@ from parcast.descriptions.amount import Amount, Point
 from parcast.descriptions.description import Description, Of, parameter
 from parcast.descriptions.fit_record import FitRecord
 from parcast.errors import ParameterError, require
+from parcast.files.numbers import LARGEST_COUNT
 from parcast.units import Dimension
 
 HOUR: Final = 3600.0  # [s]
+LARGEST_PRICE: Final = 1e30  # in any currency, so that costs are finite
 LEVEL: Final = "level of contention"  # of a point: replaces what the descriptions say of it
 
 
@@ -73,6 +75,7 @@ class Storage(Description):
     servers: int | None = Field(
         default=None,
         ge=1,
+        le=LARGEST_COUNT,
         description="Number of disks or I/O servers; the default of d.",
     )
     bandwidth: Annotated[Amount, Of("rate", name="storage.bandwidth")] | None = parameter(
@@ -110,6 +113,7 @@ class Price(Description):
     node_processors: int | None = Field(
         default=None,
         ge=1,
+        le=LARGEST_COUNT,
         description="Processors per node; if it is given, whole nodes are charged.",
     )
     currency: str = Field(
@@ -141,6 +145,9 @@ class Price(Description):
             above = amount({}) > 0
             hint = "Leave out [price] if the machine is free; 1 counts processor-hours."
             require("price", amount({}), above, must="be above 0", hint=hint)
+            most = amount({}) <= LARGEST_PRICE
+            hint = "Use a larger unit of the currency."
+            require("price", amount({}), most, must=f"be at most {LARGEST_PRICE:g}", hint=hint)
         return self
 
     @property
@@ -235,7 +242,9 @@ class Machine(Description):
 
     name: str = Field(default="a machine", description="Name of the machine.")
     source: str = Field(default="", description="Source of the figures.")
-    processors: int | None = Field(default=None, ge=1, description="Number of processors.")
+    processors: int | None = Field(
+        default=None, ge=1, le=LARGEST_COUNT, description="Number of processors."
+    )
     compute: Compute = Compute()
     network: Network = Network()
     storage: Storage = Storage()

@@ -11,7 +11,7 @@ import re
 import tomllib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextvars import ContextVar
-from typing import Any, Final, TypeAlias, TypeVar, cast
+from typing import Any, Final, NoReturn, TypeAlias, TypeVar, cast
 
 from parcast.descriptions.description import Description, DescriptionError
 from parcast.descriptions.fit_record import FitRecord
@@ -21,17 +21,19 @@ from parcast.errors import ParameterError, as_list, require_kind
 from parcast.files.decoding import opened
 from parcast.files.document import write_document
 from parcast.files.faults import AnyPath, Faults
+from parcast.files.numbers import MOST_DIGITS
 from parcast.units import shown
 
 Described = TypeVar("Described", bound=Description)
 
 LARGEST: Final = 1_000_000  # bytes: no person writes more
 _GIVE: Final = "Give the path of its file, or build it with"
+_LONG_NUMBER = re.compile(r"(?<![0-9A-Za-z_])[0-9][0-9A-Za-z_]{250,}+")  # of hexadecimal digits
 _AT_LINE = re.compile(r" \(at (?:line (\d+), column \d+|end of document)\)")
 _FOLDER: Final = ContextVar("folder", default="")  # of the file that is being read
 MARK: Final = "# parcast fit: "  # what each line begins with that a fit writes above a description
 _FIRST_LINES = re.compile(rf"\A(?:{re.escape(MARK)}.*\n)+")
-_HEADER = re.compile(r"\s*\[\[?\s*([A-Za-z0-9_.\"' -]+?)\s*\]\]?\s*(?:#.*)?$")
+_HEADER = re.compile(r"\s*\[\[?([A-Za-z0-9_.\"'\s-]++)\]\]?\s*(?:#.*)?$")
 
 
 ProgramLike: TypeAlias = Program | AnyPath
@@ -162,7 +164,7 @@ def _decoded(content: bytes, faults: Faults) -> str:
 def _parsed(text: str, faults: Faults) -> dict[str, Any]:
     """Keys of a TOML text."""
     try:
-        return tomllib.loads(text.replace("\r\n", "\n"))
+        keys = tomllib.loads(text.replace("\r\n", "\n"))
     except tomllib.TOMLDecodeError as error:
         message = str(error)  # tomllib tells the line in its text alone
         place = _AT_LINE.search(message)
@@ -175,6 +177,25 @@ def _parsed(text: str, faults: Faults) -> dict[str, Any]:
         )
     except RecursionError:
         faults.refuse("must not be nested so deeply. Write a simpler description.")
+    except ValueError:  # a whole number of more digits than Python reads
+        _refuse_long_number(text, faults)
+    below: list[Any] = [keys]
+    while below:
+        value = below.pop()
+        if isinstance(value, dict | list):
+            below += value.values() if isinstance(value, dict) else value
+        elif isinstance(value, int) and abs(value) >= 10**MOST_DIGITS:
+            _refuse_long_number(text, faults)
+    return keys
+
+
+def _refuse_long_number(text: str, faults: Faults) -> NoReturn:
+    """Refuse a whole number that no float holds, at its first digit."""
+    place = _LONG_NUMBER.search(text)
+    faults.refuse(
+        f"must have numbers of at most {MOST_DIGITS} digits, got a longer one. Correct it.",
+        line=None if place is None else text.count("\n", 0, place.start()) + 1,
+    )
 
 
 def _refuse_program(keys: Mapping[str, Any], faults: Faults) -> None:
@@ -196,7 +217,7 @@ def _line_of(field: str, text: str) -> int | None:
     """Line of a key named by the way to it, "phase 2, io.volume"; None if it is not found."""
     lines = text.splitlines()
     start, stop = 0, len(lines)
-    of_list = re.fullmatch(r"(\w+) (\d+)(?:, (.*))?", field)
+    of_list = re.fullmatch(r"(\w+) ([0-9]{1,9})(?:, (.*))?", field)
     if of_list:
         table, number, field = of_list[1], int(of_list[2]), of_list[3] or ""
         headers = [i for i, line in enumerate(lines) if _table(line) == table]
@@ -228,7 +249,7 @@ def _walk(lines: Sequence[str], place: Sequence[str]) -> int | None:
 def _table(line: str) -> str:
     """Name of the table that a line begins, "" if it begins none."""
     header = _HEADER.match(line)
-    return header[1] if header else ""
+    return header[1].strip() if header else ""
 
 
 def with_amounts(

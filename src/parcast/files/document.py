@@ -20,6 +20,7 @@ from parcast.errors import ParameterError
 from parcast.files.held import hold, host_mark, left_behind, let_go
 
 ROWS_AT_A_TIME = 4096  # of CSV, in one piece of text
+ESCAPING: Final = "backslashreplace"  # a byte of a name that is not UTF-8: \udcff, as JSON has it
 
 DRAFTS: Final = ".parcast-*.tmp"  # names of files that are being written
 
@@ -112,7 +113,10 @@ def check_place(
 
 def write_document(path: str | os.PathLike[str], pieces: Iterable[str]) -> None:
     """Write text to a UTF-8 file, which is replaced only when all of it has been written."""
-    with replacing(path) as draft, draft.open("w", encoding="utf-8", newline="") as stream:
+    with (
+        replacing(path) as draft,
+        draft.open("w", encoding="utf-8", errors=ESCAPING, newline="") as stream,
+    ):
         stream.writelines(pieces)
 
 

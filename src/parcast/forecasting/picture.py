@@ -88,7 +88,7 @@ def _some(text: str, most: int, choose: Callable[[Sequence[str], int], str]) -> 
 
 def _parts(text: str, ends: str) -> list[str]:
     """Take a name apart, each part with what ends it."""
-    return re.findall(f".+?(?:{ends}|$)", text)
+    return re.findall(rf".+?(?:{ends}|\Z)", text, re.DOTALL)
 
 
 def _beginning(parts: Sequence[str], most: int) -> str:

@@ -13,7 +13,7 @@ WORDS_FOR_P = re.compile(
     r"np|n_?procs|procs|num_?procs|processes|processors|n?ranks|mpi_?ranks|cores|n?tasks|n?threads",
     re.IGNORECASE,
 )
-BRACKETED = re.compile(r"[\[(]\s*([^\])]*?)\s*[\])]\s*$")
+BRACKETED = re.compile(r"[\[(]([^\[\]()]*+)[\])]\s*+$")
 ABBREVIATED = re.compile(
     r"[_ ](msecs?|millis|usecs?|micros|nsecs?|nanos|mins|minutes?|hrs?|hours?)$", re.I
 )
@@ -160,9 +160,9 @@ def _refuse_other_units(metric: str, faults: Faults) -> None:
     if UNIT_AT_END.search(metric):
         return
     match = BRACKETED.search(metric) or ABBREVIATED.search(metric)
-    if match and match[1]:
+    if match and (unit := match[1].strip()):
         faults.refuse(
-            f"must have times in one of {', '.join(TIME_UNITS)}, got {shown(repr(match[1]))} in "
+            f"must have times in one of {', '.join(TIME_UNITS)}, got {shown(repr(unit))} in "
             f"the name of the metric {shown(repr(metric))}. Write one of these in its place."
         )
 

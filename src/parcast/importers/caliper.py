@@ -70,8 +70,8 @@ def records_of_cali(path: Path, faults: Faults) -> Records:
         times = {x: record[x.name] for x in map(columns.get, record) if x is not None}
         if times and record.get("spot.channel", "regionprofile") == "regionprofile":
             regions = record.get("path", [])
-            path_of_regions = tuple(regions) if isinstance(regions, list) else (regions,)
-            records.add(path_of_regions, record.get("mpi.rank"), times, line=place[0])
+            names = map(str, regions if isinstance(regions, list) else [regions])
+            records.add(tuple(names), record.get("mpi.rank"), times, line=place[0])
 
     known = stream.db.attributes
     try:
@@ -97,7 +97,7 @@ def _ends_with_a_whole_line(path: Path) -> bool:
 CALI = b"__rec="
 SPLIT = re.compile(rb'\s*\{\s*"data"\s*:\s*\[\s*\[')
 RECORDS = re.compile(rb'\s*(\{\s*"records"\s*:\s*)?\[\s*\{[^{}]*"[^"{}]*time\.(\w+\.)?duration')
-ALIASED = re.compile(rb'\s*(\{\s*"records"\s*:\s*)?\[\s*\{[^{}]*"path"\s*:[^{}]*[tT]ime')
+ALIASED = re.compile(rb'\s*(\{\s*"records"\s*:\s*)?\[\s*\{(?>[^{}]*?"path"\s*:)[^{}]*[tT]ime')
 
 
 def recognises(head: bytes, _: Path) -> bool:

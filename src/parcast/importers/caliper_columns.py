@@ -5,14 +5,14 @@ time.duration` is the largest over the ranks of the sum over the visits, inclusi
 called. Reports may call it by an alias instead: `time`, `time (inc)`, `Max time/rank`.
 """
 
-import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, NoReturn
 
 from parcast.files.faults import Faults
-from parcast.importers.call_profile import CallProfile, RegionTimes, as_number
+from parcast.files.numbers import finite, whole
+from parcast.importers.call_profile import CallProfile, RegionTimes
 from parcast.units import shown
 from parcast.words import did_you_mean
 
@@ -122,8 +122,6 @@ def notes_on(chosen: Sequence[TimeColumn]) -> list[str]:
 
 Path = tuple[str, ...]
 
-MOST_RANKS = 10**9
-
 
 class Records:
     """Times by column, region and rank, added up where several records tell of one."""
@@ -145,16 +143,16 @@ class Records:
         field: str = "",
     ) -> None:
         """Take in one record, whose rank and times are checked here."""
-        place = as_number(rank) if rank is not None else 0.0
-        if place is None or not place.is_integer() or not 0 <= place < MOST_RANKS:
+        place = 0 if rank is None else whole(rank)
+        if place is None:
             self._refuse(f"must be a rank, got {shown(repr(rank))}.", line, field or "mpi.rank")
         if rank is not None:
-            self._ranks.add(int(place))
+            self._ranks.add(place)
         for column, value in times.items():
             if value is None:
                 continue
-            time = as_number(value)
-            if time is None or not math.isfinite(time) or time < 0:
+            time = finite(value)
+            if time is None or time < 0:
                 got = shown(repr(value))
                 self._refuse(
                     f"must be a time of at least 0, got {got}.", line, field or column.name
@@ -165,7 +163,7 @@ class Records:
                 continue
             if column not in self.columns:
                 self.columns[column] = RegionTimes()
-            self.columns[column].add(path, int(place), time)
+            self.columns[column].add(path, place, time)
 
     def profile(self, column: TimeColumn) -> CallProfile:
         """Make a profile of one column."""

@@ -12,7 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from parcast.files.faults import Faults
+from parcast.files.numbers import whole
 from parcast.importers.caliper_columns import Records, time_column
+from parcast.importers.call_profile import DEEPEST
 from parcast.importers.content import LARGEST_DOCUMENT, parsed
 from parcast.units import shown
 
@@ -99,9 +101,12 @@ def _add_table(
         faults.refuse(
             f"must describe each of {len(names)} columns. {ASK}", field="column_metadata"
         )
-    columns = [
-        time_column(str(x), y.get("attribute.unit")) for x, y in zip(names, details, strict=True)
-    ]
+    units = [of_column.get("attribute.unit") for of_column in details]
+    for i, unit in enumerate(units):
+        if unit is not None and not isinstance(unit, str):
+            field = f"column_metadata[{i}].attribute.unit"
+            faults.refuse(f"must be text, got {shown(repr(unit))}. {ASK}", field=field)
+    columns = [time_column(str(x), unit) for x, unit in zip(names, units, strict=True)]
     if "path" not in names:
         listed = shown(", ".join(map(str, names)))
         faults.refuse(f"must have a path of regions, got {listed}. {ASK}", field="columns")
@@ -128,8 +133,10 @@ def _paths(nodes: list[Any], faults: Faults) -> list[tuple[str, ...]]:
     for i, node in enumerate(nodes):
         parent = node.get("parent") if isinstance(node, dict) else -1
         label = node.get("label") if isinstance(node, dict) else None
-        if not isinstance(label, str) or (parent is not None and parent not in range(i)):
+        above = None if parent is None else whole(parent, most=i - 1)
+        if not isinstance(label, str) or (parent is not None and above is None):
             faults.refuse(f"must have a label, and a parent above it. {ASK}", field=f"nodes[{i}]")
-        above = paths[parent] if parent is not None else ()
-        paths.append((*above, label))
+        paths.append((*(() if above is None else paths[above]), label))
+        if len(paths[i]) > DEEPEST:
+            faults.refuse(f"must be at most {DEEPEST} regions deep. {ASK}", field=f"nodes[{i}]")
     return paths

@@ -16,9 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from parcast.files.faults import Faults
-from parcast.importers.runs import Runs, is_number
+from parcast.files.numbers import finite, whole
+from parcast.importers.runs import Runs
 from parcast.timings.columns import axis_name_fault
-from parcast.units import NUMBER, shown
+from parcast.units import shown
 from parcast.words import listed
 
 Path = tuple[str, ...]
@@ -66,11 +67,12 @@ MEAN: Final = "mean"  # of the ranks, where a metric is asked for as NAME:mean
 JOIN: Final = "->"
 # Numbers that a run ends with or is known by: no parameter of the program.
 RESULTS = re.compile(
-    r".*(time|date|elapsed|duration|merit|(^|[._])fom|version|walltime|uid|pid|job_?id|"
-    r"cali\.|spot\.|adiak|hash|epoch|start|seed).*",
+    r"time|date|elapsed|duration|merit|(^|[._])fom|version|walltime|uid|pid|job_?id|"
+    r"cali\.|spot\.|adiak|hash|epoch|start|seed",
     re.IGNORECASE,
 )
 MOST_NAMED = 8
+DEEPEST: Final = 500  # regions of a call path, each of which is held with those above it
 
 
 @dataclass(kw_only=True, slots=True)
@@ -86,18 +88,8 @@ class CallProfile:
     @property
     def p(self) -> int | None:
         """The ranks of the run, None where untold. [1]."""
-        for name in RANKS:
-            value = as_number(self.metadata.get(name))
-            if value is not None and value >= 1 and value.is_integer():
-                return int(value)
-        return self.ranks
-
-
-def as_number(value: Any) -> float | None:
-    """Take a number, or text that is one; None for all else."""
-    if isinstance(value, str) and re.fullmatch(rf"[-+]?{NUMBER}", value.strip()):
-        return float(value)
-    return float(value) if is_number(value) else None
+        told = (whole(self.metadata.get(name), least=1) for name in RANKS)
+        return next((p for p in told if p is not None), self.ranks)
 
 
 def split_mean(metric: str | None) -> tuple[str | None, bool]:
@@ -133,7 +125,7 @@ def add_profiles(profiles: Sequence[CallProfile], runs: Runs, *, mean: bool = Fa
                 "must have regions with times, got none. Was the program annotated?"
             )
         point: dict[str, float | None] = {} if p is None else {"p": p}
-        point |= {name: as_number(profile.metadata[name]) for name in axes}
+        point |= {name: finite(profile.metadata[name]) for name in axes}
         for path, time in _over_ranks(profile, p, mean=mean):
             callpath = JOIN.join(" ".join(name.split()) or "unnamed" for name in path)
             runs.add(
@@ -164,10 +156,10 @@ def _axes(profiles: Sequence[CallProfile]) -> tuple[list[str], list[str]]:
     axes: list[str] = []
     passed_over: list[str] = []
     for name in shared:
-        values = [as_number(profile.metadata[name]) for profile in profiles]
+        values = [finite(profile.metadata[name]) for profile in profiles]
         if None in values or len(set(values)) == 1:
             continue
-        is_result = RESULTS.fullmatch(name) or axis_name_fault(name)
+        is_result = RESULTS.search(name) or axis_name_fault(name)
         (passed_over if is_result else axes).append(name)
     return axes, passed_over
 

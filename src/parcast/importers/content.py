@@ -14,6 +14,7 @@ from typing import Any, NoReturn
 from parcast.errors import FileProblems, ParcastError, Problem
 from parcast.files.decoding import UTF8_MARK, in_shell, opened
 from parcast.files.faults import Faults
+from parcast.files.numbers import whole_of_json
 from parcast.units import shown
 
 LONGEST_LINE = 2**24  # bytes; what is longer is no line of a profile
@@ -102,7 +103,7 @@ def json_document(
 def parsed(text: str, faults: Faults, *, line: int = 1, hook: Hook | None = None) -> Any:
     """Parse JSON that begins on some line of a file."""
     try:
-        return json.loads(text, object_hook=hook)
+        return json.loads(text, object_hook=hook, parse_int=whole_of_json)
     except json.JSONDecodeError as error:
         place = line + error.lineno - 1
         rest = text[error.pos : error.pos + 40].strip()
@@ -113,10 +114,8 @@ def parsed(text: str, faults: Faults, *, line: int = 1, hook: Hook | None = None
             "Correct it there, or name the format if it is another.",
             line=place,
         )
-    except (RecursionError, ValueError) as error:  # ValueError: an integer of too many digits
-        deep = isinstance(error, RecursionError)
-        got = "objects nested too deeply" if deep else f"a number too long: {error}"
-        faults.refuse(f"must be JSON that can be read, got {shown(got)}.", line=line)
+    except RecursionError:
+        faults.refuse("must be JSON that can be read, got objects nested too deeply.", line=line)
 
 
 def json_object(

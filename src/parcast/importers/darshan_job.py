@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from parcast.files.faults import Faults
+from parcast.files.numbers import finite
 from parcast.importers.content import text_lines
 from parcast.units import shown
 
@@ -145,15 +146,13 @@ def _job(row: dict[str, str], line: int, faults: Faults) -> Job:
     """Make a job of one row."""
     value = {}
     for name in COLUMNS:
-        try:
-            value[name] = float(row[name])
-        except ValueError:
-            value[name] = float("nan")
-        if value[name] - value[name] != 0 or (name == "time_by_slowest" and value[name] < 0):
+        read = finite(row[name])
+        if read is None or (name == "time_by_slowest" and read < 0):
             got = shown(repr(row[name]))
             faults.refuse(
                 f"must be a number of at least 0, got {got}. {ASK}", line=line, field=name
             )
+        value[name] = read
     if row[FLAG] not in FLAGS:
         got = shown(repr(row[FLAG]))
         faults.refuse(f"must be True or False, got {got}. {ASK}", line=line, field=FLAG)

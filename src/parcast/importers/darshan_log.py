@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, Final, Self
 
 from parcast.files.faults import Faults
+from parcast.files.numbers import is_number
 from parcast.importers.content import (
     beginning,
     json_document,
@@ -35,7 +36,6 @@ from parcast.importers.darshan_job import (
     counted_in_whole_seconds,
 )
 from parcast.importers.reader_process import Answer, ReaderEnded, ReaderProcess
-from parcast.importers.runs import is_number
 from parcast.units import shown
 
 WITHOUT = (

@@ -13,6 +13,7 @@ from typing import Any, BinaryIO, cast
 
 from parcast.files.decoding import opened
 from parcast.files.faults import Faults
+from parcast.files.numbers import finite, whole
 from parcast.importers.darshan_job import (
     PARTS,
     PREFIXES,
@@ -88,7 +89,7 @@ class _Text:
         """Take in a line of the header, or of what stands above and below the records."""
         if match := REGION.match(raw):
             self._has_modules = True
-            if int(match[2]) > 0:
+            if match[2].strip(b"0"):  # more than none
                 self._listed.append(match[1].decode(errors="replace"))
         elif raw.startswith(NO_MODULES):
             self._has_modules = False
@@ -163,11 +164,11 @@ class _Text:
 
     def _rank(self, text: bytes, line: int) -> int:
         """Turn text into the number of a rank, or refuse it."""
-        try:
-            return int(text)
-        except ValueError:
+        rank = whole(text, least=SHARED)
+        if rank is None:
             got = shown(repr(text.decode(errors="replace")))
             self._faults.refuse(f"rank must be a number, got {got}. {ASK}", line=line)
+        return rank
 
     def job(self) -> Job:
         """Make a job of all that was read."""
@@ -242,11 +243,8 @@ class _Text:
 
     def _number(self, text: bytes, name: str, line: int) -> float:
         """Turn text into a finite number, or refuse it."""
-        try:
-            value = float(text)
-        except ValueError:
-            value = float("nan")
-        if value - value != 0:  # NaN and the infinities
+        value = finite(text)
+        if value is None:
             got = shown(repr(text.decode(errors="replace").strip()))
             self._faults.refuse(f"{name} must be a finite number, got {got}. {ASK}", line=line)
         return value

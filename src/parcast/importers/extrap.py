@@ -8,8 +8,10 @@ measurement names its point.
 import re
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 from parcast.files.faults import Faults
+from parcast.files.numbers import number
 from parcast.importers.content import first_line, json_document, parsed, text_lines
 from parcast.importers.extrap_json import Packing, add_document, add_object, is_object_line
 from parcast.importers.registry import Format
@@ -65,7 +67,7 @@ class _State:
 
     def __init__(self) -> None:
         self.parameters: list[str] = []
-        self.points: list[dict[str, float]] = []
+        self.points: list[dict[str, Any]] = []
         self.lines: list[int] = []  # of the points
         self.region = self.metric = ""
         self.done = 0  # DATA lines of this region and metric
@@ -120,7 +122,7 @@ def _by_blanks(text: str) -> tuple[str, str, str]:
     return word, " ", rest[0] if rest else ""
 
 
-def _points(text: str, line: int, parameters: list[str], faults: Faults) -> list[dict[str, float]]:
+def _points(text: str, line: int, parameters: list[str], faults: Faults) -> list[dict[str, Any]]:
     """Read the points of one line: in parentheses, or one number each."""
     if not parameters:
         faults.refuse("must have a line PARAMETER before POINTS. Add PARAMETER p.", line=line)
@@ -141,9 +143,8 @@ def _points(text: str, line: int, parameters: list[str], faults: Faults) -> list
                 f"{shown(' '.join(group))}. Put several values in parentheses: (4 100).",
                 line=line,
             )
-        try:
-            values = [float(value) for value in group]
-        except ValueError:
+        values = [number(word, named=True) for word in group]
+        if None in values:
             faults.refuse(
                 f"must be numbers, got {shown(repr(' '.join(group)))}. Correct the point.",
                 line=line,
@@ -160,11 +161,11 @@ def _add_data(text: str, line: int, state: _State, runs: Runs, faults: Faults) -
             "got one more. Begin each region with REGION, each metric with METRIC.",
             line=line,
         )
-    try:
-        values = list(map(float, text.split()))
-    except ValueError as error:
-        got = str(error).partition(": ")[2] or text  # Python names the word nowhere else
-        faults.refuse(f"DATA must be numbers, got {shown(got)}. Correct the line.", line=line)
+    words = text.split()
+    values = [number(word, named=True) for word in words]
+    if None in values:
+        got = shown(repr(words[values.index(None)]))
+        faults.refuse(f"DATA must be numbers, got {got}. Correct the line.", line=line)
     if not values:
         faults.refuse("DATA must have a value, got none. Add it.", line=line)
     runs.add(

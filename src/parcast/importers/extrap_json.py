@@ -23,6 +23,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from parcast.files.faults import Faults
+from parcast.files.numbers import number
 from parcast.importers.content import json_object
 from parcast.importers.runs import Runs
 from parcast.units import shown
@@ -56,35 +57,30 @@ class Packing:
             return self._packed([one.get(key) for key in IDS], [_as_number(one["value"])])
         return one
 
-    def unpacked(self, number: Packed) -> tuple[tuple[Any, ...], Sequence[Any]]:
+    def unpacked(self, one: Packed) -> tuple[tuple[Any, ...], Sequence[Any]]:
         """Give the place of a measurement, its point or its numbers, and its values."""
-        if number in self._odd:
-            return self._odd[number]
-        start, end = self._ends[number], self._ends[number + 1]
-        return self._places[self._place[number]], self._values[start:end]
+        if one in self._odd:
+            return self._odd[one]
+        start, end = self._ends[one], self._ends[one + 1]
+        return self._places[self._place[one]], self._values[start:end]
 
     def _packed(self, place: Any, values: Any) -> Packed:
         """Keep one measurement; what is no plain number is kept as it is."""
         key = tuple(place) if isinstance(place, list) else (place,)
         values = values if isinstance(values, list) else [values]
-        number = len(self._place)
+        place_in_file = len(self._place)
         is_plain = all(type(x) in PLAIN for x in key)
-        is_plain = is_plain and all(type(x) is float or type(x) is int for x in values)
-        if is_plain:
-            try:
-                self._values.extend(values)
-            except OverflowError:  # an integer too large for a float
-                del self._values[self._ends[-1] :]
-                is_plain = False
-        if not is_plain:
-            self._odd[number] = key, values
+        if is_plain and all(type(x) is float or type(x) is int for x in values):
+            self._values.extend(values)
+        else:
+            self._odd[place_in_file] = key, values
             key = ()
         if key not in self._numbers:
             self._numbers[key] = len(self._places)
             self._places.append(key)
         self._place.append(self._numbers[key])
         self._ends.append(len(self._values))
-        return Packed(number)
+        return Packed(place_in_file)
 
 
 def is_object_line(line: str | bytes) -> bool:
@@ -213,20 +209,16 @@ def _number_of(
     part: dict[str, Any], i: int, field: str, faults: Faults, *, key: str = "id"
 ) -> int | str:
     """Give what a part is referred to by: its place in the list where it has no number."""
-    number = part.get(key, i + 1)
-    if not isinstance(number, int | str):
-        faults.refuse(f'must have a number as "{key}", got {shown(repr(number))}.', field=field)
-    return number
+    own = part.get(key, i + 1)
+    if not isinstance(own, int | str):
+        faults.refuse(f'must have a number as "{key}", got {shown(repr(own))}.', field=field)
+    return own
 
 
 def _as_number(value: Any) -> Any:
     """Take a number in quotes as one, as Extra-P does; anything else stays to be refused."""
-    if isinstance(value, str):
-        try:
-            return float(value)
-        except ValueError:
-            return value
-    return value
+    read = number(value) if isinstance(value, str) else None
+    return value if read is None else read
 
 
 def _texts(value: Any, field: str, faults: Faults) -> list[str]:

@@ -10,10 +10,11 @@ from pathlib import Path
 from typing import Any
 
 from parcast.files.faults import Faults
+from parcast.files.numbers import is_number, number
 from parcast.importers.content import json_document
 from parcast.importers.registry import Format
-from parcast.importers.runs import LARGEST, Imported, Runs, is_number
-from parcast.units import NUMBER, TIME_UNITS, shown
+from parcast.importers.runs import LARGEST, Imported, Runs
+from parcast.units import TIME_UNITS, shown
 
 LIST = re.compile(rb'"benchmarks"\s*:\s*\[')
 KEPT = {  # keys
@@ -130,11 +131,12 @@ def _parts(one: dict[str, Any]) -> tuple[str, dict[str, float]]:
     for i, part in enumerate(name.split("/")):
         key, colon, value = part.rpartition(":")
         is_named = colon and not key.endswith(":")  # std::sort is a name
-        if i and re.fullmatch(rf"-?{NUMBER}", part):
-            arguments[f"arg{len(arguments) + 1}"] = float(part)
-        elif i and is_named and re.fullmatch(rf"-?{NUMBER}", value):
+        alone, named = number(part), number(value)
+        if i and alone is not None:
+            arguments[f"arg{len(arguments) + 1}"] = alone
+        elif i and is_named and named is not None:
             if key not in OWN:
-                arguments[key] = float(value)
+                arguments[key] = named
         elif part not in HOW and not (is_named and key in OWN):
             function.append(part)
     return "/".join(function), arguments

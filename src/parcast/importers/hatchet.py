@@ -20,17 +20,16 @@ Thicket adds `metadata`, one object a profile. A literal is the tree itself: `fr
 and `children` of each node.
 """
 
-import math
 import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from parcast.files.faults import Faults
+from parcast.files.numbers import finite, whole
 from parcast.importers.caliper_columns import (
     EXCLUSIVE,
     INCLUSIVE,
-    MOST_RANKS,
     UNTOLD,
     TimeColumn,
     chosen_column,
@@ -38,10 +37,10 @@ from parcast.importers.caliper_columns import (
     time_column,
 )
 from parcast.importers.call_profile import (
+    DEEPEST,
     CallProfile,
     RegionTimes,
     add_profiles,
-    as_number,
     split_mean,
 )
 from parcast.importers.content import beginning, json_document
@@ -119,7 +118,7 @@ def profiles_of_graph(document: Any, wanted: str | None, faults: Faults) -> Foun
         wanted,
         faults,
     )
-    index = document.get("profile_idx_name", PROFILE)
+    index = str(document.get("profile_idx_name", PROFILE))
     times: dict[str, RegionTimes] = {}
     ranks: dict[Any, set[int]] = {}
     for i, row in enumerate(document["dataframe"]):
@@ -130,17 +129,17 @@ def profiles_of_graph(document: Any, wanted: str | None, faults: Faults) -> Foun
         if value is None:
             continue  # a region that this run or rank never came to
         profile = str(row.get(index, ""))
-        rank = as_number(row.get("rank", 0))
-        if rank is None or not rank.is_integer() or not 0 <= rank < MOST_RANKS:
+        rank = whole(row.get("rank", 0))
+        if rank is None:
             faults.refuse(
                 f"must have a rank, got {shown(repr(row.get('rank')))}. {ASK}", field=field
             )
         if "rank" in row:
-            ranks.setdefault(profile, set()).add(int(rank))
+            ranks.setdefault(profile, set()).add(rank)
         path = paths[str(row["node"])]
         if profile not in times:
             times[profile] = RegionTimes()
-        times[profile].add(path, int(rank), _time(value, column, field, faults))
+        times[profile].add(path, rank, _time(value, column, field, faults))
     metadata = _metadata(document, index, faults)
     if not times:
         faults.refuse(
@@ -178,6 +177,8 @@ def profiles_of_literal(document: list[Any], wanted: str | None, faults: Faults)
         ):
             faults.refuse(f"must have a frame with a name, and metrics. {ASK}", field=field)
         path = (*above, name)
+        if len(path) > DEEPEST:
+            faults.refuse(f"must be at most {DEEPEST} regions deep. {ASK}", field=shown(field))
         nodes.append((path, metrics))
         below += [
             (path, child, f"{field}.children[{i}]")
@@ -226,6 +227,9 @@ def _paths_of_graph(graphs: list[Any], faults: Faults) -> dict[str, CallPath]:
             number, above = below_these.pop()
             if number not in paths:
                 paths[number] = (*above, names[number])
+                if len(paths[number]) > DEEPEST:
+                    must = f"must be at most {DEEPEST} regions deep"
+                    faults.refuse(f"{must}. {ASK}", field=f"graph.{shown(number)}")
                 below_these += [(child, paths[number]) for child in children[number]]
     return paths
 
@@ -262,8 +266,8 @@ def _metadata(document: dict[str, Any], index: str, faults: Faults) -> dict[str,
 
 def _time(value: Any, column: TimeColumn, field: str, faults: Faults) -> float:
     """Take a time, in seconds unless its name ends in another unit, or refuse it. [s]."""
-    time = as_number(value)
-    if time is None or not math.isfinite(time) or time < 0:
+    time = finite(value)
+    if time is None or time < 0:
         got = shown(repr(value))
         faults.refuse(
             f"{shown(column.name)} must be a time of at least 0, got {got}. {ASK}", field=field

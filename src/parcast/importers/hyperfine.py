@@ -10,11 +10,14 @@ from pathlib import Path
 from typing import Any
 
 from parcast.files.faults import Faults
+from parcast.files.numbers import number
 from parcast.importers.content import json_document
 from parcast.importers.registry import Format
 from parcast.importers.runs import Imported, Runs
-from parcast.units import NUMBER, shown
+from parcast.units import shown
 
+LONGEST_COMMAND = 10_000  # characters of a command that are looked at
+LONGEST_VALUE = 200  # characters of the value of a parameter that is found in it
 START = re.compile(rb'\s*\{\s*"results"\s*:\s*\[\s*\{\s*"command"\s*:')
 
 
@@ -90,10 +93,11 @@ def _parameters(result: dict[str, Any]) -> tuple[dict[str, float], dict[str, str
     numbers: dict[str, float] = {}
     texts: dict[str, str] = {}
     for name, value in given.items() if isinstance(given, dict) else ():
-        if isinstance(value, str) and not re.fullmatch(rf"[-+]?{NUMBER}", value.strip()):
+        read = number(value)
+        if isinstance(value, str) and read is None:
             texts[name] = value
         else:
-            numbers[name] = float(value) if isinstance(value, str) else value
+            numbers[name] = value if read is None else read  # what is no number is refused later
     return numbers, texts
 
 
@@ -126,25 +130,24 @@ def _programs(results: Sequence[dict[str, Any]], points: Sequence[Any]) -> list[
 
     The text of a command alone does not do: it changes with the values put into it.
     """
-    at_point: dict[Any, list[str]] = {}
+    at_point: dict[Any, dict[str, int]] = {}  # commands in their order
+    templates = [_template(result) for result in results]
     order = []
-    for result, point in zip(results, points, strict=True):
-        template = _template(result)
-        known = at_point.setdefault(point, [])
-        if template not in known:
-            known.append(template)
-        order.append(known.index(template))
-    names = list(at_point.values())
+    for template, point in zip(templates, points, strict=True):
+        known = at_point.setdefault(point, {})
+        order.append(known.setdefault(template, len(known)))
+    names = [list(known) for known in at_point.values()]
     if len({len(known) for known in names}) == 1:
         return [names[0][i] for i in order]
-    return [_template(result) for result in results]
+    return templates
 
 
 def _template(result: dict[str, Any]) -> str:
     """Give a command with the names of its parameters in place of their values."""
-    command = str(result.get("command", ""))
+    command = str(result.get("command", ""))[:LONGEST_COMMAND]
     given = result.get("parameters")
     for name, value in given.items() if isinstance(given, dict) else ():
-        text = re.escape(str(value))
-        command = re.sub(rf"(?<![\w.]){text}(?![\w.])", f"{{{name}}}".replace("\\", ""), command)
+        if text := re.escape(str(value)[:LONGEST_VALUE]):
+            put = f"{{{name}}}".replace("\\", "")
+            command = re.sub(rf"(?<![\w.]){text}(?![\w.])", put, command)[:LONGEST_COMMAND]
     return shown(command.strip(), limit=200)

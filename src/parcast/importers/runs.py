@@ -4,7 +4,6 @@ What is kept of millions of times is 8 bytes each: the points and names they bel
 once and referred to by number.
 """
 
-import sys
 from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,6 +16,7 @@ from numpy.typing import NDArray
 from parcast.errors import ParameterError
 from parcast.files.decoding import name_of
 from parcast.files.faults import Faults
+from parcast.files.numbers import finite, is_number
 from parcast.importers.axes import (
     Constants,
     checked_constants,
@@ -159,7 +159,7 @@ class Runs:
     ) -> int:
         """Check the parameters of a run that was not met before, and number it."""
         for name, value in zip(self._names or (), values, strict=True):
-            if not is_number(value) or not abs(value) <= sys.float_info.max:
+            if not is_number(value) or finite(value) is None:
                 faults.refuse(
                     f"{shown(name)} must be a finite number, got {shown(repr(value))}. "
                     "Correct it, or leave the run out.",
@@ -253,11 +253,6 @@ class Runs:
         for column in columns.values():
             column.setflags(write=False)  # ours alone: need not be copied again
         return columns
-
-
-def is_number(value: object) -> bool:
-    """Tell a number from text and from true and false."""
-    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def _numbered(groups: NDArray[np.int64], counts: NDArray[np.int64]) -> NDArray[np.float64]:

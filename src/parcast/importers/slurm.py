@@ -17,6 +17,7 @@ from sys import intern
 from typing import Any, Final
 
 from parcast.files.faults import Faults
+from parcast.files.numbers import is_number, whole
 from parcast.importers.content import CUT_OFF, first_line, json_document, text_lines
 from parcast.importers.registry import Format
 from parcast.importers.runs import Imported, Runs
@@ -220,17 +221,15 @@ def _number(value: Any) -> float | None:
     """Unwrap a number; None where none is set."""
     if isinstance(value, dict):
         value = value.get("number") if value.get("set", True) else None
-    is_real = isinstance(value, int | float) and not isinstance(value, bool)
-    return value if is_real else None
+    return value if is_number(value) else None
 
 
 def _count(value: Any) -> int | None:
     """Unwrap a whole number above 0; None where none is set."""
-    number = _number(value)
-    return int(number) if number is not None and 0 < number < 1e9 else None
+    return whole(_number(value), least=1)
 
 
-DURATION = re.compile(r"(?:(\d+)-)?(?:(\d+):)?(\d+):(\d+(?:\.\d+)?)")
+DURATION = re.compile(r"(?:([0-9]+)-)?(?:([0-9]+):)?([0-9]+):([0-9]+(?:\.[0-9]+)?)")
 WANTED = ("jobid", "jobname", "cluster", "state", "elapsed", "ntasks", "alloccpus")
 ANOTHER_MARK = "Print it with another delimiter (sacct -P --delimiter), or leave JobName out."
 SAME = {"jobidraw": "jobid", "ncpus": "alloccpus"}  # told where the other is not
@@ -299,13 +298,14 @@ def _count_in_cell(text: str | None, line: int, faults: Faults) -> int | None:
     """Read a number of tasks or processors; None where it is not told."""
     if not text:
         return None
-    if not (text.isascii() and text.isdigit()):
+    count = whole(text)
+    if count is None:
         faults.refuse(
             f"must count tasks and processors in whole numbers, got {shown(repr(text))}. "
             "Print it again with sacct -P.",
             line=line,
         )
-    return int(text)
+    return count
 
 
 def _seconds(text: str, line: int, faults: Faults) -> float:

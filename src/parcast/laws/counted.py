@@ -51,6 +51,7 @@ from parcast.descriptions.description import Description, DescriptionError, Of, 
 from parcast.descriptions.machine import LEVEL, PRIMITIVES, Machine
 from parcast.descriptions.program import LAW_KEY, Phase
 from parcast.errors import ParameterError, Problem, require
+from parcast.files.numbers import LARGEST_COUNT
 from parcast.laws.allowances import counted_half_width
 from parcast.laws.primitives.price import figures_of, primitive_time
 from parcast.show.warning import Rank, RankedWarning
@@ -75,7 +76,7 @@ class Calls(Description):
 class Count(Description):
     """What was counted at one processor count."""
 
-    p: int = Field(ge=1, description="Processors of the counted run.")
+    p: int = Field(ge=1, le=LARGEST_COUNT, description="Processors of the counted run.")
     compute: Annotated[Amount, Of("time")] = Field(
         description="Computing time of all processors together."
     )

@@ -4,7 +4,6 @@ Functions that read an option (limits, a certainty, prices) take its text and it
 what the text means.
 """
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
@@ -57,7 +56,6 @@ PROGRAM_OR_TIMINGS: Final = Place(
     "{TIMINGS|PROGRAM}", "program file or table of timings", ("program", "timings")
 )
 MACHINES: Final = replace(MACHINE, least=0, most=1_000_000)
-_NAMED = re.compile(r"(.+?=[^,=]*)(?:,|$)")  # a comma ends a price only: names may hold some
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,10 +98,21 @@ def certainty(text: str, option: str) -> float:
 
 def prices(texts: Sequence[str], option: str) -> dict[str, str]:
     """Read names of machines and what a processor-hour costs on each."""
-    each = [part for text in texts for part in _NAMED.findall(text) or [text]]
+    each = [part for text in texts for part in _each_priced(text)]
     must, example = "machines and prices of a processor-hour", '"T3E=0.5,SP=0.2"'
     priced = pairs(each, option, must, such_as=example, divide=str.rpartition)
     return once_each(priced, option, "name a machine once")
+
+
+def _each_priced(text: str) -> list[str]:
+    """Divide names with their prices at commas behind a price: names may hold some."""
+    pieces, begun = list[str](), list[str]()
+    for part in text.split(","):
+        begun.append(part)
+        if "=" in part:
+            pieces.append(",".join(begun))
+            begun = []
+    return [*pieces, ",".join(begun)] if any(begun) or not pieces else pieces
 
 
 def check_budget(requested: Budget | None, machines: Sequence["Machine"]) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from parcast.aliases import Array
-from parcast.descriptions.machine import Machine, Price
+from parcast.descriptions.machine import LARGEST_PRICE, Machine, Price
 from parcast.descriptions.program import Program
 from parcast.descriptions.toml_files import ProgramLike, read_program
 from parcast.errors import Argument, ParameterError, require
@@ -146,7 +146,7 @@ def _price(machine: Machine, price: float | str) -> Price:
     except ParameterError:
         raise ParameterError(
             "prices",
-            must="be numbers above 0",
+            must=f"be numbers above 0 and up to {LARGEST_PRICE:g}",
             got=f"{shown(repr(price))} for {shown(machine.name)}",
             hint="Write what a processor-hour costs, such as 0.05.",
         ) from None

@@ -19,7 +19,7 @@ from parcast.errors import RunFailed
 
 INSTALL: Final = 'Install mpi4py and an MPI with: pip install "parcast[mpi]"'
 PATIENCE: Final = 30.0  # that mpiexec has to tell its version [s]
-_VERSION = re.compile(r"\d+(?:\.\d+)+\w*")
+_VERSION = re.compile(r"(?<!\d)\d++(?:\.\d+)+\w*")
 _VENDORS: Final = {
     "Open MPI": "Open ?MPI|OpenRTE|prte",
     "Intel MPI": "Intel",  # whose mpiexec is a Hydra too

@@ -39,7 +39,7 @@ _BANNER: Final = re.compile(  # what MPICH and Intel MPI say of ranks that faile
     r"YOU CAN IGNORE)|YOUR APPLICATION TERMINATED WITH|This typically refers to a problem with "
     r"your application\.|Please see the FAQ page for debugging"
 )
-_SIGNAL: Final = re.compile(r"\bsignal (\d+)")
+_SIGNAL: Final = re.compile(r"\bsignal ([0-9]{1,3})")
 _HINTS: Final[dict[int, str]] = {
     signal.SIGKILL: ", as happens when memory runs out",
     signal.SIGBUS: ", as happens when /dev/shm is full",

@@ -32,7 +32,6 @@ from dataclasses import dataclass
 from heapq import merge
 from io import BufferedReader
 from itertools import islice
-from math import isfinite
 from operator import itemgetter
 from pathlib import Path
 from typing import Any, BinaryIO, Final, TypeGuard
@@ -44,6 +43,7 @@ from parcast.errors import require_kind
 from parcast.files.decoding import opened
 from parcast.files.document import replacing
 from parcast.files.faults import Faults
+from parcast.files.numbers import finite, is_number, whole
 from parcast.units import format_quantity, shown
 from parcast.words import did_you_mean, listed
 
@@ -77,6 +77,7 @@ GZIP: Final = b"\x1f\x8b"
 PIECE: Final = 2**22  # read at a time [B]
 LONGEST: Final = 2**26  # of a line: a header of a million ranks [B]
 HOPELESS: Final = 1_000  # faults after which no more lines are looked at
+LARGEST_WHOLE: Final = 10**15  # of items and ranks, which a float holds exactly
 GROWTH: Final = 1.25  # of an array that has no room for more events
 NANOSECONDS: Final = 9  # decimals of a time
 
@@ -338,7 +339,7 @@ def _check_schema(schema: Any, faults: Faults) -> None:
     if schema == expected:
         return
     name, _, version = str(schema).rpartition("/")
-    if f"{name}/" == SCHEMA and version.isdecimal() and int(version) > VERSION:
+    if f"{name}/" == SCHEMA and (whole(version) or 0) > VERSION:
         faults.refuse(
             f'must be "{expected}", got "{schema}", which a later parcast wrote. Update parcast.',
             line=1,
@@ -381,7 +382,7 @@ class _Fields:
     def whole(self, name: str, least: int) -> int:
         """Read a whole number."""
         value = self.document.get(name)
-        if isinstance(value, int) and not isinstance(value, bool) and value >= least:
+        if isinstance(value, int) and whole(value, least=least, most=LARGEST_WHOLE) is not None:
             return value
         self.wrong(name, f"a whole number of at least {least}")
         return least
@@ -410,7 +411,7 @@ class _Fields:
 
 def _is_number(value: Any) -> TypeGuard[float]:
     """Tell a finite number from everything else."""
-    return type(value) in (int, float) and isfinite(value)
+    return is_number(value) and finite(value) is not None
 
 
 class _Reader:

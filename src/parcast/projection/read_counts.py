@@ -16,6 +16,7 @@ from typing import Any, BinaryIO, Final, TextIO
 from parcast.descriptions.program import Program
 from parcast.files.decoding import numbered_lines, opened
 from parcast.files.faults import Faults
+from parcast.files.numbers import number
 from parcast.laws.counted import COLLECTIVES, tables_of_counts
 from parcast.timings.csv_header import refuse_other_separators
 from parcast.timings.csv_rows import byte_fault
@@ -129,11 +130,12 @@ def _row(cells: Mapping[str, str], line: int, faults: Faults) -> tuple[str, dict
             continue
         if title not in TITLES:  # told at the header
             continue
-        number = _number(cell)
-        if fault := _fault(title, number):
+        read = number(cell, named=True)
+        value = math.nan if read is None else read  # which is in no domain
+        if fault := _fault(title, value):
             got = repr(shown(cell)) if cell else "nothing"
             faults.add(f"must be {fault[0]}, got {got}. {fault[1]}", line=line, field=title)
-        numbers[title] = number
+        numbers[title] = value
     row: dict[str, Any] = {KEYS[title]: x for title, x in numbers.items() if title in KEYS}
     row["calls"] = {CALLS[title]: x for title, x in numbers.items() if title in CALLS}
     row["volumes"] = {VOLUMES[title]: x for title, x in numbers.items() if title in VOLUMES}
@@ -158,14 +160,6 @@ def _row(cells: Mapping[str, str], line: int, faults: Faults) -> tuple[str, dict
         row["busiest"] = min(max(busiest, mean), compute)
     named = [cells[x] if x == "program" else f"n = {cells[x]}" for x in LABELS if x in cells]
     return ", ".join(named), row
-
-
-def _number(cell: str) -> float:
-    """Turn one cell into a number; NaN, which is in no domain, where it is none."""
-    try:
-        return float(cell) if cell.isascii() and "_" not in cell else math.nan
-    except ValueError:
-        return math.nan
 
 
 def _fault(title: str, number: float) -> tuple[str, str] | None:

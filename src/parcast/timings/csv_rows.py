@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from parcast.errors import Text, spelled
 from parcast.files.faults import Faults
+from parcast.files.numbers import number
 from parcast.timings.columns import (
     AXIS,
     DOMAINS,
@@ -200,14 +201,9 @@ def _numbers(
 
 
 def _number(cell: str) -> float:
-    """Turn one cell into a number; NaN, which is in no domain, where it is none.
-
-    `float` alone would take 1_000 and the digits of any script.
-    """
-    try:
-        return float(cell) if cell.isascii() and "_" not in cell else np.nan
-    except ValueError:
-        return np.nan
+    """Turn one cell into a number; NaN, which is in no domain, where it is none."""
+    read = number(cell, named=True)
+    return np.nan if read is None else read
 
 
 def _axis_hint(title: str) -> Text:

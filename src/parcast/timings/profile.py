@@ -142,5 +142,14 @@ class RunProfile:
 
     def of_region(self, name: str) -> list[RegionTotal | None]:
         """Total of a region on each rank; None where a rank never entered it."""
-        by_name = [{region.name: region for region in rank.regions} for rank in self.ranks]
-        return [regions.get(name) for regions in by_name]
+        return self.by_region().get(name) or [None] * len(self.ranks)
+
+    def by_region(self) -> dict[str, list[RegionTotal | None]]:
+        """Totals of every region as `of_region` gives them, in the order in which they occur."""
+        totals: dict[str, list[RegionTotal | None]] = {}
+        for i, rank in enumerate(self.ranks):
+            for region in rank.regions:
+                if region.name not in totals:
+                    totals[region.name] = [None] * len(self.ranks)
+                totals[region.name][i] = region
+        return totals

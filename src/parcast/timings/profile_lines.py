@@ -1,15 +1,19 @@
 """One line of a profile: a rank of a run as JSON has it, every key checked."""
 
 from collections.abc import Mapping
-from math import isfinite
 from typing import Any, Final
 
 from parcast.files.faults import Faults
+from parcast.files.numbers import is_number, whole
 from parcast.timings.profile import KINDS, SCHEMA, RankRecord, RegionTotal
 from parcast.units import shown
 from parcast.words import did_you_mean
 
 MOST_REGIONS: Final = 10_000  # of one rank: more are a name made anew in every pass
+LARGEST: Final = (
+    1e30  # of a number, as of a time of `Measurements`, so that what follows is finite
+)
+LARGEST_WHOLE: Final = 10**15  # of ranks, passes and threads, which a float holds exactly
 _FAMILY: Final = SCHEMA.rpartition("/")[0]
 
 
@@ -42,12 +46,12 @@ class _Keys:
     def number(self, key: str) -> float:
         """Take a finite number of at least 0."""
         given = self._given(key)
-        if self._is_number(given) and given >= 0:
+        if is_number(given) and 0 <= given <= LARGEST:
             return float(given)
         if key in self._document:
             self.fault(
                 key,
-                f"must be a finite number of at least 0, got {shown(repr(given))}. "
+                f"must be a number from 0 to {LARGEST:g}, got {shown(repr(given))}. "
                 "Make the run again.",
             )
         return 0.0
@@ -55,12 +59,11 @@ class _Keys:
     def whole(self, key: str, least: int) -> int:
         """Take a whole number."""
         given = self._given(key)
-        if isinstance(given, int) and not isinstance(given, bool) and given >= least:
+        if isinstance(given, int) and whole(given, least=least, most=LARGEST_WHOLE) is not None:
             return given
         if key in self._document:
-            self.fault(
-                key, f"must be a whole number of at least {least}, got {shown(repr(given))}."
-            )
+            domain = f"from {least} to {LARGEST_WHOLE:g}"
+            self.fault(key, f"must be a whole number {domain}, got {shown(repr(given))}.")
         return least
 
     def numbers(self, key: str, *, may_be_negative: bool) -> dict[str, float]:
@@ -71,23 +74,14 @@ class _Keys:
                 self.fault(key, f"must be an object of numbers, got {shown(repr(given))}.")
             return {}
         numbers = {}
+        least = -LARGEST if may_be_negative else 0.0
         for name, value in given.items():
-            if self._is_number(value) and (may_be_negative or value >= 0):
+            if is_number(value) and least <= value <= LARGEST:
                 numbers[name] = float(value)
             else:
-                least = "" if may_be_negative else " of at least 0"
-                wrong = f"must be a finite number{least}, got {shown(repr(value))}."
-                self.fault(f"{key}.{shown(name)}", wrong)
+                wrong = f"must be a number from {least:g} to {LARGEST:g}"
+                self.fault(f"{key}.{shown(name)}", f"{wrong}, got {shown(repr(value))}.")
         return numbers
-
-    @staticmethod
-    def _is_number(given: Any) -> bool:
-        if isinstance(given, bool) or not isinstance(given, int | float):
-            return False
-        try:
-            return isfinite(float(given))
-        except OverflowError:  # a whole number beyond all floats
-            return False
 
 
 def record_of(document: Any, line: int, faults: Faults) -> RankRecord | None:

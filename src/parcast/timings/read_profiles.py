@@ -12,11 +12,13 @@ import json
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import count, islice
 from typing import Any, Final, NoReturn, cast
 
 from parcast.errors import FileProblems, Problem
 from parcast.files.decoding import opened
 from parcast.files.faults import AnyPath, Faults, as_paths
+from parcast.files.numbers import whole_of_json
 from parcast.timings.profile import RankRecord, RunProfile
 from parcast.timings.profile_lines import record_of
 from parcast.units import shown
@@ -24,6 +26,8 @@ from parcast.units import shown
 LARGEST: Final = 64_000_000  # bytes of one file: some 100,000 ranks
 AT_ONCE: Final = 0.5  # share of the shorter of two runs; less is a clock that was set
 HOPELESS: Final = 10_000  # faults after which no more lines are looked at
+MOST_MISSING: Final = 5  # ranks that one message names
+MOST_TOTALS: Final = 10_000_000  # of a run, of which those that no line has are held too
 PIECE: Final = 2**20  # read at a time [B]
 NOT_TEXT: Final = {
     b"PK\x03\x04": "a zip archive. Unpack it",
@@ -187,7 +191,8 @@ def _document(line: bytes, number: int, faults: Faults, *, is_last: bool) -> Any
         raise ValueError(f"{name} is no number")
 
     try:
-        return json.loads(line.decode("utf-8"), parse_constant=refuse_constant)
+        text = line.decode("utf-8")
+        return json.loads(text, parse_constant=refuse_constant, parse_int=whole_of_json)
     except UnicodeDecodeError:
         message = "must be text in UTF-8. Is it the file that was written?"
     except RecursionError:
@@ -221,9 +226,12 @@ def _runs(
     for ranks in _together(records):
         first = ranks[0]
         place = f"{name}, line {min(cast(int, rank.line) for rank in ranks)}"
-        missing = sorted(set(range(first.p)) - {rank.rank for rank in ranks})
-        if missing:
-            listed = ", ".join(map(str, missing[:5])) + (", ..." if len(missing) > 5 else "")
+        there = {rank.rank for rank in ranks}
+        if len(there) < first.p:  # which may be any number: not counted through
+            missing = list(islice((i for i in count() if i not in there), MOST_MISSING))
+            more = first.p - len(there) > MOST_MISSING
+            listed = ", ".join(map(str, missing[: first.p - len(there)]))
+            listed += ", ..." if more else ""
             notes.append(
                 f"The run of {place} is left out: ranks {listed} of {first.p} are missing, "
                 "as they did not end normally or ran at another time."
@@ -252,24 +260,36 @@ def _check_one_at_a_time(records: Sequence[RankRecord], faults: Faults) -> None:
 def _together(records: Sequence[RankRecord]) -> Iterator[list[RankRecord]]:
     """Part the records of a file into runs."""
     open_run: list[RankRecord] = []
+    there, end = set[int](), 0.0  # ranks of it, and the end of its last [s]
     for record in sorted(records, key=lambda record: record.begun):
         begins = bool(open_run) and (
             record.program != open_run[0].program
             or record.p != open_run[0].p
             or len(open_run) == record.p
-            or any(record.rank == other.rank for other in open_run)
-            or all(record.begun > other.begun + other.span for other in open_run)
+            or record.rank in there
+            or record.begun > end
         )
         if begins:
             yield open_run
-            open_run = []
+            open_run, there = [], set()
+        end = max(record.begun + record.span, end if open_run else 0.0)
         open_run.append(record)
+        there.add(record.rank)
     yield open_run
 
 
 def _check_ranks(ranks: Sequence[RankRecord], faults: Faults) -> None:
     """Note where the ranks of a run contradict each other."""
     first, kinds = ranks[0], {region.name: region.kind for region in ranks[0].regions}
+    names = {region.name for rank in ranks for region in rank.regions}
+    if len(names) * len(ranks) > MOST_TOTALS:
+        faults.add(
+            f"must have at most {MOST_TOTALS:,} totals, of each region on each rank, got "
+            f"{len(names):,} regions on {len(ranks):,} ranks. Give all passes of a region one "
+            "name.",
+            line=first.line,
+            field="regions",
+        )
     for rank in ranks[1:]:
         if dict(rank.parameters) != dict(first.parameters):
             faults.add(

@@ -255,3 +255,12 @@ def test_tags_and_entities_agree_with_the_parser_of_the_standard_library():
     parser.close()
     (field,) = MarkupReader("html", None, None).fields(page, 0)
     assert " ".join(field.text.split()) == " ".join("".join(parser.parts).split())
+
+
+@pytest.mark.parametrize("format", ["html", "xml", "sgml"])
+@pytest.mark.parametrize("start", ["<!a", "<?a", "</9", "<a", "<!--x--><!b"])
+def test_a_mark_that_nothing_ends_is_text_and_so_is_the_rest(format, start):
+    raw = f"one {start} two <![CDATA[ caf&eacute; <b"
+    (field,) = MarkupReader(format, None, None).fields(raw, 0)
+    assert " ".join(field.text.split()) == collapse(raw, format)
+    assert field.text.endswith("two café <b")

@@ -8,6 +8,7 @@ from parcast.errors import ParameterError
 from parcast.pipeline.features import phrases
 from parcast.pipeline.features.phrases import DEFAULT_GRAMMAR, Grammar, find_phrases
 from parcast.pipeline.features.tagging import LETTERS, load_tagger
+from tests.growth import grows
 
 
 def every_phrase(text, tagger, grammar):
@@ -109,3 +110,10 @@ def test_pieces_at_paragraphs_change_nothing(monkeypatch):
     monkeypatch.setattr(phrases, "PIECE", 200)
     assert len(list(phrases.pieces(text))) > 10
     assert every_phrase(text, tagger, grammar) == whole
+
+
+def test_adjectives_without_a_noun_take_a_time_that_grows_with_their_number():
+    grammar = Grammar.of(DEFAULT_GRAMMAR)
+    slow, _ = grows(lambda n: grammar.spans("J" * n, 0, n), (2000, 8000, 32_000))
+    assert slow == ""
+    assert grammar.spans("J" * 5000 + "JN", 0, 5002) == [(5000, 5002)]

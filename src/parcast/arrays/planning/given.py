@@ -14,6 +14,7 @@ from typing import Final
 
 from parcast.arrays.planning.result import Plan
 from parcast.errors import FileProblems, ParameterError, Problem
+from parcast.files.numbers import whole
 from parcast.units import shown
 from parcast.words import listed
 
@@ -32,6 +33,7 @@ SETTING: Final = re.compile(
 PIO: Final = ("num_iotasks", "pio_numiotasks", "pio_numtasks")  # some of the clients
 DEFAULT_TASKS: Final = 4  # where CESM finds both the number of tasks and the stride below 0 [S]
 LARGEST: Final = 1 << 20  # of a file with settings [B]
+LARGEST_NUMBER: Final = 10**15  # of bytes or servers
 EXAMPLE: Final = "Write for example cb_nodes=4, or name a file of hints or a namelist."
 
 
@@ -99,7 +101,7 @@ def given_setting(text: str | os.PathLike[str], clients: int) -> Given:
     return Given(
         text=", ".join(f"{written[name]} {value}" for name, value in found.items()),
         servers=servers,
-        mesh=tuple(map(int, found["mesh"].split("x"))) if "mesh" in found else None,
+        mesh=tuple(map(_whole, found["mesh"].split("x"))) if "mesh" in found else None,
         buffer=next(iter(numbers(BUFFERS).values()), None),
     )
 
@@ -116,4 +118,10 @@ def _content(path: str) -> str:
 
 def _whole(text: str) -> int:
     """Read a number; a mesh where none can be is none."""
-    return int(text) if "x" not in text else -1
+    if "x" in text:
+        return -1
+    value = whole(text, least=-LARGEST_NUMBER, most=LARGEST_NUMBER)
+    if value is None:
+        must = f"have numbers up to {LARGEST_NUMBER:g}"
+        raise ParameterError("compare", must=must, got=shown(text), hint=EXAMPLE)
+    return value

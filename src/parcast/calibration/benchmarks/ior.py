@@ -30,6 +30,7 @@ from parcast.calibration.benchmarks.machine_figures import (
 )
 from parcast.files.decoding import name_of
 from parcast.files.faults import Faults
+from parcast.files.numbers import finite, whole, whole_of_json
 from parcast.importers.content import CUT_OFF, text_lines
 from parcast.importers.registry import Format
 from parcast.units import percent, shown
@@ -88,7 +89,7 @@ def _of_json(text: str, faults: Faults, notes: list[str]) -> Iterator[tuple[int,
     """Go through the flat objects that hold results."""
     name = shown(faults.path.rpartition("/")[2])
     try:
-        json.loads(text)
+        json.loads(text, parse_int=whole_of_json)
     except (ValueError, RecursionError) as error:
         if '"Finished"' not in text:
             line = getattr(error, "lineno", None)
@@ -124,7 +125,7 @@ def _of_table(text: str, form: Form, faults: Faults) -> Iterator[tuple[int, dict
                     f"must have {len(columns)} columns, got {len(words)}. {CUT_OFF}", line=line
                 )
                 continue
-            yield line, dict(zip(columns, words, strict=True))
+            yield line, dict(zip(columns, words, strict=True)) | {"access": words[0]}
         elif row.startswith("Summary of all tests"):  # its rows begin as those of results do
             columns = ()
 
@@ -154,18 +155,15 @@ def _run(row: dict[str, str], line: int, faults: Faults) -> Run | None:
 
 def _number(word: str) -> float | None:
     """Read a number of at least 0 that can be one of a test, or None."""
-    try:
-        value = float(word)
-    except ValueError:
-        return None
-    return value if 0 <= value <= LARGEST else None
+    value = finite(word)
+    return value if value is not None and 0 <= value <= LARGEST else None
 
 
-NODES = re.compile(r'(?:"nodes"|^nodes)\s*[:=]\s*"?(\d+)', re.MULTILINE)
+NODES = re.compile(r'(?:"nodes"|^nodes)\s*[:=]\s*"?([0-9]+)', re.MULTILINE)
 TASKS = re.compile(
-    r'(?:"(?:tasks|numTasks)"|^(?:tasks|\s*clients))\s*[:=]\s*"?(\d+)', re.MULTILINE
+    r'(?:"(?:tasks|numTasks)"|^(?:tasks|clients))\s*[:=]\s*"?([0-9]+)', re.MULTILINE
 )
-COMMAND = re.compile(r'^\s*"?Command line(?: used)?"?\s*:\s*(.*)', re.MULTILINE)
+COMMAND = re.compile(r'^"?Command line(?: used)?"?\s*:\s*(.*)', re.MULTILINE)
 FORCED = re.compile(r'"fsync(?:perwrite)?"\s*:\s*1', re.IGNORECASE)
 REORDERED = re.compile(r'"reorderTasks(?:Random)?"\s*:\s*1')
 TOO_MUCH = 0.1  # share of the time of a test that opening may take [D]
@@ -264,8 +262,8 @@ def _test(path: Path, notes: list[str]) -> _Test:
         name=shown(path.name),
         form=form,
         runs=runs,
-        tasks=int(tasks[1]) if tasks else _tasks_of_csv(lines),
-        nodes=int(nodes[1]) if nodes else None,
+        tasks=whole(tasks[1]) if tasks else _tasks_of_csv(lines),
+        nodes=whole(nodes[1]) if nodes else None,
         is_forced=bool(FORCED.search(text) or re.search(r"\s-[eY]\b|\bfsync=1\b", command)),
         is_elsewhere=bool(REORDERED.search(text) or re.search(r"\s-[CZ]\b", command)),
         is_direct=bool(re.search(r"\s-B\b|odirect|useO_DIRECT=1", command)),
@@ -279,7 +277,7 @@ def _tasks_of_csv(lines: Sequence[str]) -> int | None:
         return None
     words = lines[1].split(",")
     word = words[columns.index("numTasks")] if len(words) == len(columns) else ""
-    return int(word) if word.isdecimal() else None
+    return whole(word)
 
 
 def _is_cached(test: _Test) -> bool:

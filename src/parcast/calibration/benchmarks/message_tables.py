@@ -11,6 +11,7 @@ from typing import Final
 import numpy as np
 
 from parcast.files.faults import Faults
+from parcast.files.numbers import finite, whole
 from parcast.importers.content import CUT_OFF
 from parcast.units import shown
 
@@ -26,6 +27,7 @@ COLLECTIVES: Final = (  # of messages; a barrier has none
 RATES: Final = ("rate", "pairs")  # whose values are in B/s; all others are times
 LONG = 2**16  # bytes: of one size alone, from here on it is long [D]
 LARGEST = 1e15  # in the unit of a file: a month in microseconds, or more than any memory moves
+LARGEST_SIZE = 10**15  # of a message [B]
 _NUMBER = re.compile(r"[-+]?(?:[0-9.]|nan\b|inf)", re.IGNORECASE)
 
 
@@ -65,7 +67,7 @@ def row_of(
     if len(words) != len(columns):
         faults.add(f"must have {len(columns)} columns, got {len(words)}. {CUT_OFF}", line=line)
         return None
-    value = _float(words[wanted])
+    value = finite(words[wanted])
     if value is None or not (0 <= value <= LARGEST):
         got = shown(repr(words[wanted]), limit=24)
         faults.add(
@@ -76,11 +78,12 @@ def row_of(
         return None
     if size is None:
         return 0, value
-    if not words[size].isdecimal() or len(words[size]) > 15:
+    volume = whole(words[size], most=LARGEST_SIZE)
+    if volume is None:
         got = shown(repr(words[size]), limit=24)
         faults.add(f"must be a size in whole bytes, got {got}.", line=line, field=columns[size])
         return None
-    return int(words[size]), value
+    return volume, value
 
 
 def ends_of_lines(paths: Iterable[Path]) -> Iterator[str]:
@@ -128,11 +131,3 @@ def is_mostly_bytes(times: dict[int, float], size: int) -> bool:
 def tools_of(tables: Iterable[Table], kind: str) -> str:
     """Name the benchmarks that measured a kind: "osu_bcast"."""
     return ", ".join(dict.fromkeys(table.tool for table in tables if table.kind == kind))
-
-
-def _float(word: str) -> float | None:
-    """Read a number, or None."""
-    try:
-        return float(word)
-    except ValueError:
-        return None

@@ -27,7 +27,9 @@ from parcast.importers.registry import Format
 from parcast.units import shown
 
 HEAD = re.compile(rb"^[ \t]*#[ \t]*(?:OSU|OMB)\b[^\n]{1,100}?\bTest\b", re.MULTILINE)
-TITLE = re.compile(r"#\s*(?:OSU|OMB)\s+(?:Python\s+)?(?:MPI(?:-\w+)?\s)?\s*(.{1,100}?)\s+Test\b")
+TITLE = re.compile(
+    r"#\s*+(?:OSU|OMB)\s++(?:Python\s++)?(?:MPI(?:-\w++)?\s)?\s*+(\S(?:.{0,98}?\S)??)\s++Test\b"
+)
 PAIRS = re.compile(r"#\s*\[\s*pairs:\s*(\d{1,9})\s*\]")
 LAUNCH = re.compile(r"\b(?:mpirun|mpiexec|srun)\b.{0,200}?\s(?:-np|-n|--ntasks[= ])\s*(\d{1,9})\b")
 NAMED = re.compile(r"(?:^|[._-])(?:np|n|p|ranks)(\d{1,9})(?=[._-]|$)")
@@ -163,7 +165,8 @@ def _head(table: _Begun, text: str) -> None:
     """Take a line for the header of a table, or for what it says of the processes."""
     if pairs := PAIRS.match(text):
         table.processes = 2 * int(pairs[1])
-    columns = tuple(re.sub(r"\s+\(", "(", x) for x in re.split(r"\s{2,}|\t", text[1:].strip()))
+    titles = re.split(r"\s{2,}|\t", text[1:].strip())
+    columns = tuple(title.replace(" (", "(") for title in titles)
     lower = [column.casefold() for column in columns]
     if not any(re.search(r"\((?:us|mb/s|ms|%)\)$|^mb/s$", column) for column in lower):
         return

@@ -19,7 +19,7 @@ _MARKS: Final = {
     codecs.BOM_UTF16_BE: "utf-16",
 }
 _XML: Final = re.compile(rb"""^\s*<\?xml[^>]*?encoding\s*=\s*["']([\w.:-]+)["']""", re.I)
-_META: Final = re.compile(rb"""<meta[^>]+?charset\s*=\s*["']?\s*([\w.:-]+)""", re.I)
+_META: Final = re.compile(rb"""<meta[^<>]+?charset\s*=\s*+["']?\s*+([\w.:-]+)""", re.I)
 _OF_TEXT: Final = re.compile(
     r"(utf-(8|16|32)|ascii|iso8859|cp\d|koi8|kz1048|ptcp154|gb|big5|euc|shift|iso2022|mac|tis|johab|hz)"
 )

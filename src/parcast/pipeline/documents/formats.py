@@ -22,10 +22,10 @@ ENDINGS: Final = {
     **dict.fromkeys((".jsonl", ".ndjson"), "jsonl"),
 }
 _START: Final = 2**16  # characters at the beginning that show the format
-_HTML: Final = re.compile(r"\s*(<!--.*?-->\s*)*<(!doctype\s+html|html|head|body)\b", re.I | re.S)
+_HTML: Final = re.compile(r"\s*+(<!--.*?-->\s*)*+<(!doctype\s+html|html|head|body)\b", re.I | re.S)
 _SGML: Final = re.compile(r"\s*<(!doctype\b|reuters\b|doc>)", re.I)
 _SEPARATORS: Final = re.compile(  # the root, or the first element in it
-    r"(?:\s|<\?[^>]*>|<!--.*?-->|<![^>]*>)*(?:<[^\s!?/<>][^<>]*>\s*)?<(reuters|doc)(?=[\s>])",
+    r"(?:\s|<\?[^>]*>|<!--.*?-->|<!(?!--)[^>]*>)*+(?:<[^\s!?/<>][^<>]*>\s*)?<(reuters|doc)(?=[\s>])",
     re.I | re.S,
 )
 _REUTERS_FIELDS: Final = ("title", "body", "text")

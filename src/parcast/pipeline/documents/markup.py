@@ -28,13 +28,14 @@ _SPACE: Final = r"(?P<space>\s\s+|[^\S ])"
 _COMMENT: Final = r"<!--(?:-?>|.*?--!?>|.*)"
 _DECLARATION: Final = r"<!(?:[a-zA-Z][^>\[]*+(?:\[[^\]]{0,16384}+\]\s*)?>|\[CDATA\[|[^>]*+>)|\]\]>"
 _INSTRUCTION: Final = {
-    "xml": r"<\?(?:.*?\?>|[^>]*+>)",
+    "xml": r"<\?(?:.{0,256}?\?>|[^>]*+>)",
     "html": r"<\?[^>]*+>",
     "sgml": r"<\?[^>]*+>",
 }
 _NAME: Final = {"xml": "[a-zA-Z_:\u0080-\U0010ffff]", "html": "[a-zA-Z]", "sgml": "[a-zA-Z]"}
 _SCRIPT: Final = (
-    rf"(?ai:<(?P<raw>script|style)(?=[\s/>]){_ATTRIBUTES}.*?(?:</(?P=raw)(?=[\s/>])[^>]*+>|\Z))"
+    rf"(?ai:<(?P<raw>script|style)(?=[\s/>]){_ATTRIBUTES}"
+    r".*?(?:</(?P=raw)(?=[\s/>])[^>]*+(?:>|\Z)|\Z))"
 )
 
 
@@ -66,8 +67,8 @@ def _tokens(format: str) -> tuple[re.Pattern[str], re.Pattern[str]]:
     tag = rf"<(?P<end>/?)(?P<name>{start}[^\s/>]*+){_ATTRIBUTES}"
     text = rf"{_SPACE}|(?P<entity>{_ENTITY})"
     other = rf"{_COMMENT}|{_DECLARATION}|{instruction}|</(?!{start})[^>]*+>"
-    whole = rf"{text}|{script}{tag}|(?P<skip>{other})|(?P<stray></?{start})"
-    return re.compile(whole, re.DOTALL), re.compile(text)
+    whole = rf"{text}|{script}{tag}|(?P<skip>{other})|(?P<stray><(?:[!?/]|{start}))"
+    return re.compile(whole, re.DOTALL), re.compile(rf"{text}|(?P<skip><!\[CDATA\[)")
 
 
 _TOKENS: Final = {format: _tokens(format) for format in ("html", "xml", "sgml")}
@@ -210,7 +211,7 @@ class MarkupReader:
                 return value, ""
         for wanted in self._identifiers:
             tag = rf"(?:[\w.-]+:)?{re.escape(wanted)}"
-            found = re.search(rf"<{tag}(?:\s[^>]*)?>([^<]*)(</{tag})?", head, re.IGNORECASE)
+            found = re.search(rf"<{tag}(?:\s[^<>]*)?>([^<]*)(</{tag})?", head, re.IGNORECASE)
             value = " ".join(html.unescape(found[1]).split()) if found else ""
             if found and value:
                 return value, wanted if found[2] else ""
@@ -246,8 +247,8 @@ class MarkupReader:
             at = end
             if token.lastgroup == "space":
                 builder.space()
-                continue
-            _add_entity(builder, token[0], start + begin)
+            elif token.lastgroup == "entity":
+                _add_entity(builder, token[0], start + begin)
         if at < len(text):
             builder.piece(text[at:], start + at, start + len(text))
 

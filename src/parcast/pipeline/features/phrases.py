@@ -14,6 +14,7 @@ from parcast.pipeline.features.tokens import tokenise
 
 DEFAULT_GRAMMAR = "(J|M|N)*N"
 PIECE = 2**20  # characters: some 200,000 tokens, 30 MB
+LONGEST = 1000  # tokens of a sentence that are looked through at once
 CUTS = ("\n\n", ". ", " ")
 OPERATORS = frozenset("()[]|*+?{},0123456789")
 ALTERNATIVES = re.compile(r"\((?:[A-Z](?:\|[A-Z])*)\)")
@@ -72,8 +73,16 @@ class Grammar:
         return cls(pattern)
 
     def spans(self, letters: str, first: int, stop: int) -> list[tuple[int, int]]:
-        """First token of each phrase, and the one after its last: leftmost first, none twice."""
-        return [match.span() for match in self.pattern.finditer(letters, first, stop)]
+        """First token of each phrase, and the one after its last: leftmost first, none twice.
+
+        No phrase goes over a border between `LONGEST` tokens, since adjectives without a noun
+        are looked through once for each.
+        """
+        return [
+            match.span()
+            for begin in range(first, stop, LONGEST)
+            for match in self.pattern.finditer(letters, begin, min(begin + LONGEST, stop))
+        ]
 
 
 @dataclass(frozen=True, slots=True)

@@ -46,8 +46,8 @@ FORM = re.compile(
       (?P<FW> \w+://.* | www\..+ | [^@\s]+@[^@\s]+\.\w+ | --?[A-Za-z][\w-]*(?:=.*)? )
     | (?P<JJ> \d+(?:st|nd|rd|th) | \d[\d.,]*-[^\W\d].* )
     | (?P<CD> [-+−]?\.?\d[\d.,:/½¼¾⅓⅔⅛×'’-]*(?:[^\W\d]{1,4})? | X{0,3}(?:IX|IV|VI{1,3}|II{1,2}) )
-    | (?P<NNP> \w*[a-z\d]_\w+ | [A-Z]+_\w+ | _\w+                # MPI_Send, READER_SAFE
-             | [~.]*/.+ | \w.*/.*\.\w+ | \w[\w-]*\.[a-z]\w{0,4}        # src/reader.c, a.txt
+    | (?P<NNP> (?>\w*?[a-z\d]_)\w+ | [A-Z]+_\w+ | _\w+           # MPI_Send, READER_SAFE
+             | [~.]*/.+ | (?>\w.*?/).*\.\w+ | \w[\w-]*\.[a-z]\w{0,4}   # src/reader.c, a.txt
              | [a-z]+[A-Z]\w* )                                         # mpiExec
     | (?P<U> [^\w\s]+ )
     """
