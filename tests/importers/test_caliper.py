@@ -309,8 +309,8 @@ def test_a_table_in_other_bytes_or_too_large_is_refused(monkeypatch, tmp_path):
     path = tmp_path / "profile.json"
     path.write_bytes(P2.read_bytes().replace(b"solve", b"r\xe9solve"))
     assert "must be UTF-8, got the byte 0xe9." in refusal("caliper", path)
-    monkeypatch.setattr("parcast.importers.caliper_json.LARGEST_DOCUMENT", 100)
-    assert "must have at most 0 MB, got more." in refusal("caliper", path)
+    monkeypatch.setattr("parcast.importers.content.LARGEST_DOCUMENT", 100)
+    assert "must have at most 100 B, got more." in refusal("caliper", path)
 
 
 def test_the_rows_of_a_table_are_read_block_by_block(monkeypatch):

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from typing import Any, Final, NoReturn
 
 from parcast.files.faults import Faults
-from parcast.importers.call_profile import CallProfile, RegionTimes, as_number
+from parcast.importers.call_profile import CallPaths, CallProfile, RegionTimes, as_number
+from parcast.timings.columns import MOST_ROWS
 from parcast.units import shown
 from parcast.words import did_you_mean
 
@@ -123,6 +124,7 @@ def notes_on(chosen: Sequence[TimeColumn]) -> list[str]:
 Path = tuple[str, ...]
 
 MOST_RANKS = 10**9
+MOST_PLACES: Final = 1_000_000  # different ranks of a file
 
 
 class Records:
@@ -134,6 +136,7 @@ class Records:
         self.outside: dict[TimeColumn, float] = {}  # of what is in no region [s]
         self.columns: dict[TimeColumn, RegionTimes] = {}
         self._ranks: set[int] = set()
+        self._paths = CallPaths(faults)
 
     def add(
         self,
@@ -150,6 +153,8 @@ class Records:
             self._refuse(f"must be a rank, got {shown(repr(rank))}.", line, field or "mpi.rank")
         if rank is not None:
             self._ranks.add(int(place))
+            if len(self._ranks) > MOST_PLACES:
+                self._refuse(f"must have at most {MOST_PLACES:,} ranks, got more.", line, field)
         for column, value in times.items():
             if value is None:
                 continue
@@ -165,6 +170,10 @@ class Records:
                 continue
             if column not in self.columns:
                 self.columns[column] = RegionTimes()
+            if path not in self.columns[column]:
+                self._paths.checked(path, field, line)
+            if len(self.columns[column]) >= MOST_ROWS:
+                self._refuse(f"must have at most {MOST_ROWS:,} times, got more.", line, field)
             self.columns[column].add(path, int(place), time)
 
     def profile(self, column: TimeColumn) -> CallProfile:

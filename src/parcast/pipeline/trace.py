@@ -32,7 +32,7 @@ from dataclasses import dataclass
 from heapq import merge
 from io import BufferedReader
 from itertools import islice
-from math import isfinite
+from math import inf, isfinite
 from operator import itemgetter
 from pathlib import Path
 from typing import Any, BinaryIO, Final, TypeGuard
@@ -228,7 +228,7 @@ def read_trace(path: str | os.PathLike[str]) -> Trace:
     >>> len(trace.messages) > 100
     True
     """
-    with opened(path) as (name, stream):
+    with opened(path, largest=inf) as (name, stream):
         faults = Faults(name)
         reader: _Reader | None = None
         count = 0
