@@ -6,19 +6,24 @@ in a block where some row does not fit the header.
 
 import csv
 import re
-from collections.abc import Sequence
-from itertools import compress
+from collections.abc import Mapping, Sequence
+from itertools import compress, repeat
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from parcast.errors import Text, spelled
+from parcast.files.bounds import require_at_most
 from parcast.files.faults import Faults
 from parcast.timings.columns import (
     AXIS,
     DOMAINS,
     LIMITS,
+    MOST_CELLS,
+    MOST_NAMES,
+    MOST_ROWS,
+    MOST_TEXT,
     axis_name_fault,
     is_label,
     is_name_of_time,
@@ -26,7 +31,7 @@ from parcast.timings.columns import (
     time_unit,
 )
 from parcast.timings.csv_header import Column, called, ignored
-from parcast.timings.measurements import Measurements
+from parcast.timings.measurements import Measurements, measurements_of
 from parcast.units import NUMBER, shown
 
 
@@ -43,6 +48,31 @@ class Table:
         self._labels: dict[str, str] = {}  # each text met: without blanks, "" where it is no name
         self._metrics: dict[str, float | None] = {}  # seconds in its unit, None for no time
         self._has_rows = False
+        self._rows = 0  # kept
+        self._text = 0  # characters of the labels
+
+    def add_plain(self, text: str) -> bool:
+        """Take in lines that are all rows without quotes or faults, which is quick.
+
+        Of any others none is taken, and the answer is False.
+        """
+        cells = (
+            None if self._metric is not None or self._faults else _plain_cells(text, self._width)
+        )
+        if cells is None:
+            return False
+        is_plain = text.isascii() and "_" not in text
+        values: dict[str, NDArray[Any]] = {}
+        for i, column in self._read.items():
+            if column.is_text:
+                values[column.name], bad = self._names(cells[i])
+            else:
+                values[column.name], bad = _numbers(cells[i], column, None, is_plain=is_plain)
+            if bad.any():
+                return False
+        self._has_rows = True
+        self._keep(values)
+        return True
 
     def add(self, rows: Sequence[tuple[int, str]], *, is_utf8: bool) -> None:
         """Take in some rows, each the number of its line and its text."""
@@ -69,8 +99,21 @@ class Table:
             field = shown(column.title)
             self._faults.add(fault, line=lines[row], field=field, kind=kind, hint=hint)
         if not self._faults:
-            for name, part in values.items():
-                self._parts[name].append(part)
+            self._keep(values)
+
+    def _keep(self, values: Mapping[str, NDArray[Any]]) -> None:
+        """Keep the columns of some rows, if there are not too many by now."""
+        for name, part in values.items():
+            self._parts[name].append(part)
+        self._rows += len(part)
+        columns = len(self._parts)
+        for most, count, what in (
+            (MOST_ROWS, self._rows, "rows"),
+            (MOST_CELLS, self._rows * columns, f"values in its {columns} columns"),
+            (MOST_NAMES, len(self._labels), "different names"),
+            (MOST_TEXT, self._text, "characters in its names"),
+        ):
+            require_at_most(most, count, what, self._faults)
 
     def measurements(self) -> Measurements:
         """Put the columns together, or raise `FileProblems` with all that is wrong."""
@@ -87,8 +130,7 @@ class Table:
         columns = {}
         for name in list(self._parts):
             columns[name] = np.concatenate(self._parts.pop(name))
-            columns[name].setflags(write=False)  # ours alone: need not be copied again
-        return Measurements(**columns)
+        return measurements_of(columns)
 
     def _split(
         self, rows: Sequence[tuple[int, str]], *, is_utf8: bool
@@ -138,9 +180,23 @@ class Table:
     def _names(self, cells: Sequence[str]) -> tuple[NDArray[Any], NDArray[np.bool_]]:
         """Turn a column of text into names; say which are none."""
         for cell in set(cells) - self._labels.keys():
+            self._text += len(cell)
             self._labels[cell] = cell.strip() if is_label(cell) else ""
         names = np.array([self._labels[cell] for cell in cells], dtype=object)
         return names, names == ""
+
+
+def _plain_cells(text: str, width: int) -> list[list[str]] | None:
+    """Split lines into columns of cells; None where a line is not `width` cells without quotes."""
+    if '"' in text or text.startswith("#") or "\n#" in text:
+        return None
+    rows = text.split("\n")
+    if set(map(str.count, rows, repeat(","))) != {width - 1}:
+        return None
+    if max(map(len, rows)) > csv.field_size_limit():
+        return None
+    cells = text.replace("\n", ",").split(",")
+    return [cells[i::width] for i in range(width)]
 
 
 def _fields(text: str, count: int) -> tuple[list[str], str]:
@@ -182,10 +238,13 @@ def _metric_meaning(metric: str) -> tuple[float | None, str]:
 
 
 def _numbers(
-    cells: Sequence[str], column: Column, scale: float | None
+    cells: Sequence[str], column: Column, scale: float | None, *, is_plain: bool = False
 ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-    """Turn a column of cells into numbers in SI; say which are not in its domain."""
-    together = "".join(cells)
+    """Turn a column of cells into numbers in SI; say which are not in its domain.
+
+    A cell that is plain is ASCII without underscores.
+    """
+    together = "" if is_plain else "".join(cells)
     is_plain = "_" not in together and together.isascii()
     try:
         parsed = map(float if is_plain else _number, cells)
