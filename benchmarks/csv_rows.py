@@ -1,10 +1,10 @@
 """Ten million rows of CSV: read, and forecast from, beside what else reads them.
 
-Each route runs in a process of its own; its time is by the clock, its memory the largest that it
-had in use. The routes are `csv` with lists and NumPy, `numpy.loadtxt`, and pandas where it is
-installed; none of them says which of the rows is wrong.
+Each route runs in a process of its own; its time is that of processors, its memory the largest
+that it had in use. The routes are `csv` with lists and NumPy, `numpy.loadtxt`, and pandas where it
+is installed; none of them says which of the rows is wrong.
 
-    .venv/bin/python benchmarks/csv_rows.py [--rows 10000000]
+    .venv/bin/python benchmarks/csv_rows.py [--rows 10000000] [--columns p,time_s]
 """
 
 import argparse
@@ -12,7 +12,6 @@ import os
 import subprocess
 import sys
 import tempfile
-import time
 from pathlib import Path
 
 import numpy as np
@@ -59,33 +58,34 @@ def write(path: Path, header: str, rows: int) -> None:
 
 
 def spent(code: str, path: Path) -> tuple[float, float]:
-    """Time [s] and largest memory [GB] of a process that runs some code."""
-    start = time.perf_counter()
+    """CPU time [s] and largest memory [GB] of a process that runs some code."""
     process = subprocess.Popen([sys.executable, "-c", f"path = {str(path)!r}\n{code}"])
     _, status, used = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
     assert process.returncode == 0, code
-    return time.perf_counter() - start, used.ru_maxrss * 1024 / 1e9
+    return used.ru_utime + used.ru_stime, used.ru_maxrss * 1024 / 1e9
 
 
 def main() -> None:
     """Measure and print a table for each kind of rows."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rows", type=int, default=10_000_000)
-    rows = parser.parse_args().rows
+    parser.add_argument("--columns", choices=(PLAIN, NAMED), help="of one table; default: both")
+    asked = parser.parse_args()
+    rows = asked.rows
     with tempfile.TemporaryDirectory() as folder:
-        for header in (PLAIN, NAMED):
+        for header in [asked.columns] if asked.columns else (PLAIN, NAMED):
             path = Path(folder, "times.csv")
             write(path, header, rows)
             print(f"{rows:,} rows of {header}, {path.stat().st_size / 1e6:.0f} MB")
-            print(f"{'route':30}{'time [s]':>10}{'memory [GB]':>13}{'time, ratio':>13}")
+            print(f"{'route':30}{'CPU [s]':>10}{'memory [GB]':>13}{'ratio':>8}")
             base = None
             for name, code in ROUTES.items():
                 if name.startswith("pandas") and not has_pandas():
                     continue
                 seconds, memory = spent(code, path)
                 base = base or seconds
-                print(f"{name:30}{seconds:10.1f}{memory:13.2f}{seconds / base:13.2f}")
+                print(f"{name:30}{seconds:10.1f}{memory:13.2f}{seconds / base:8.2f}")
 
 
 def has_pandas() -> bool:

@@ -497,3 +497,40 @@ def test_a_cali_file_cut_off_is_refused_with_caliper_reader(tmp_path):
         path.write_bytes(whole[:cut])
         with pytest.raises(FileProblems):
             import_timings([path], "caliper")
+
+
+def chain(depth):
+    """A table whose regions are each in the one before."""
+    nodes = [{"label": f"f{i}", "parent": i - 1 if i else None} for i in range(depth)]
+    return split(nodes=nodes)
+
+
+@pytest.mark.parametrize("depth", [1001, 20_000])
+def test_a_call_tree_that_is_too_deep_is_refused(depth, tmp_path):
+    """Each of 20,000 regions with all its callers took 1.6 GB of a file of 1 MB."""
+    path = tmp_path / "profile.json"
+    path.write_text(chain(depth))
+    assert "must have at most 1,000 regions one within the other" in refusal("caliper", path)
+    graph = {
+        str(i): {"data": {"name": "f"}, "children": [i + 1] if i < depth - 1 else []}
+        for i in range(depth)
+    }
+    table = {"dataframe": [{"node": 0, "time": 1.0}]}
+    metrics = {"inclusive_metrics": [], "exclusive_metrics": ["time"]}
+    path.write_text(json.dumps({"graph": [graph], **table, **metrics}))
+    assert "must have at most 1,000 regions one within the other" in refusal("hatchet", path)
+
+
+@pytest.mark.parametrize(
+    ("limit", "most", "says"),
+    [
+        ("call_profile.MOST_PARTS", 1, "regions in all its call paths, got more. Profile fewer"),
+        ("caliper_columns.MOST_ROWS", 1, "must have at most 1 times, got more."),
+        ("caliper_columns.MOST_PLACES", 1, "must have at most 1 ranks, got more."),
+    ],
+)
+def test_more_records_than_fit_into_memory_are_refused(limit, most, says, monkeypatch):
+    monkeypatch.setattr(f"parcast.importers.{limit}", most)
+    with pytest.raises(FileProblems) as caught:
+        import_timings([P2], "caliper")
+    assert says in str(caught.value)

@@ -5,9 +5,10 @@ in a block where some row does not fit the header.
 """
 
 import csv
+import io
 import re
 from collections.abc import Mapping, Sequence
-from itertools import compress, repeat
+from itertools import compress
 from typing import Any
 
 import numpy as np
@@ -44,6 +45,8 @@ class Table:
         place = {column.name: i for i, column in enumerate(columns) if column}
         self._metric = place.get("metric")
         self._read = {i: x for i, x in enumerate(columns) if x and i != self._metric}
+        kinds = {i: object if x.is_text else np.float64 for i, x in self._read.items()}
+        self._kinds = np.dtype([(f"f{i}", kinds.get(i, "U1")) for i in range(len(columns))])
         self._parts: dict[str, list[NDArray[Any]]] = {x.name: [] for x in self._read.values()}
         self._labels: dict[str, str] = {}  # each text met: without blanks, "" where it is no name
         self._metrics: dict[str, float | None] = {}  # seconds in its unit, None for no time
@@ -56,18 +59,18 @@ class Table:
 
         Of any others none is taken, and the answer is False.
         """
-        cells = (
-            None if self._metric is not None or self._faults else _plain_cells(text, self._width)
-        )
-        if cells is None:
+        if self._metric is not None or self._faults:
             return False
-        is_plain = text.isascii() and "_" not in text
+        table = _plain_table(text, self._kinds)
+        if table is None:
+            return False
         values: dict[str, NDArray[Any]] = {}
         for i, column in self._read.items():
+            cells = table[f"f{i}"]
             if column.is_text:
-                values[column.name], bad = self._names(cells[i])
+                values[column.name], bad = self._names(cells.tolist())
             else:
-                values[column.name], bad = _numbers(cells[i], column, None, is_plain=is_plain)
+                values[column.name], bad = _in_domain(cells.copy(), column, None)
             if bad.any():
                 return False
         self._has_rows = True
@@ -181,22 +184,26 @@ class Table:
         """Turn a column of text into names; say which are none."""
         for cell in set(cells) - self._labels.keys():
             self._text += len(cell)
-            self._labels[cell] = cell.strip() if is_label(cell) else ""
+            is_name = is_label(cell) and len(cell) <= csv.field_size_limit()
+            self._labels[cell] = cell.strip() if is_name else ""
         names = np.array([self._labels[cell] for cell in cells], dtype=object)
         return names, names == ""
 
 
-def _plain_cells(text: str, width: int) -> list[list[str]] | None:
-    """Split lines into columns of cells; None where a line is not `width` cells without quotes."""
-    if '"' in text or text.startswith("#") or "\n#" in text:
+def _plain_table(text: str, kinds: np.dtype[Any]) -> NDArray[Any] | None:
+    """Read lines as a table; None where one is no row of it, or may be quoted or a comment.
+
+    What it takes for a number is the same number to `float`.
+    """
+    if '"' in text or text.startswith("#") or "\n#" in text or not text or text.isspace():
         return None
-    rows = text.split("\n")
-    if set(map(str.count, rows, repeat(","))) != {width - 1}:
+    try:
+        table = np.loadtxt(
+            io.StringIO(text), kinds, comments=None, delimiter=",", encoding=None, ndmin=1
+        )
+    except ValueError:
         return None
-    if max(map(len, rows)) > csv.field_size_limit():
-        return None
-    cells = text.replace("\n", ",").split(",")
-    return [cells[i::width] for i in range(width)]
+    return table if len(table) == text.count("\n") + 1 else None
 
 
 def _fields(text: str, count: int) -> tuple[list[str], str]:
@@ -238,19 +245,23 @@ def _metric_meaning(metric: str) -> tuple[float | None, str]:
 
 
 def _numbers(
-    cells: Sequence[str], column: Column, scale: float | None, *, is_plain: bool = False
+    cells: Sequence[str], column: Column, scale: float | None
 ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-    """Turn a column of cells into numbers in SI; say which are not in its domain.
-
-    A cell that is plain is ASCII without underscores.
-    """
-    together = "" if is_plain else "".join(cells)
+    """Turn a column of cells into numbers in SI; say which are not in its domain."""
+    together = "".join(cells)
     is_plain = "_" not in together and together.isascii()
     try:
         parsed = map(float if is_plain else _number, cells)
         values = np.fromiter(parsed, dtype=np.float64, count=len(cells))
     except ValueError:
         values = np.fromiter(map(_number, cells), dtype=np.float64, count=len(cells))
+    return _in_domain(values, column, scale)
+
+
+def _in_domain(
+    values: NDArray[np.float64], column: Column, scale: float | None
+) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    """Bring numbers to SI in place; say which are not in the domain of their column."""
     if column.name == "time":
         with np.errstate(over="ignore"):
             values *= scale or column.scale
