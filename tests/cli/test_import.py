@@ -116,7 +116,7 @@ def test_only_what_is_recognised_is_kept(monkeypatch):
         raise RuntimeError
 
     monkeypatch.setattr("parcast.timings.csv_files.read_measurements", read_measurements)
-    monkeypatch.setattr("tempfile.TemporaryDirectory", lambda **_: pytest.fail("kept"))
+    monkeypatch.setattr("tempfile.TemporaryFile", lambda **_: pytest.fail("kept"))
     monkeypatch.setattr(sys, "stdin", endless)
     with pytest.raises(RuntimeError):
         read_file("-", [])
@@ -138,6 +138,8 @@ def test_standard_input_that_cannot_be_read_is_told(monkeypatch):
     class Torn(io.BytesIO):
         def read(self, *_):
             raise OSError(5, "Input/output error")
+
+        read1 = read
 
     monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=Torn(), closed=True))
     with pytest.raises(

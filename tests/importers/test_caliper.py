@@ -309,8 +309,8 @@ def test_a_table_in_other_bytes_or_too_large_is_refused(monkeypatch, tmp_path):
     path = tmp_path / "profile.json"
     path.write_bytes(P2.read_bytes().replace(b"solve", b"r\xe9solve"))
     assert "must be UTF-8, got the byte 0xe9." in refusal("caliper", path)
-    monkeypatch.setattr("parcast.importers.caliper_json.LARGEST_DOCUMENT", 100)
-    assert "must have at most 0 MB, got more." in refusal("caliper", path)
+    monkeypatch.setattr("parcast.importers.content.LARGEST_DOCUMENT", 100)
+    assert "must have at most 100 B, got more." in refusal("caliper", path)
 
 
 def test_the_rows_of_a_table_are_read_block_by_block(monkeypatch):
@@ -499,22 +499,46 @@ def test_a_cali_file_cut_off_is_refused_with_caliper_reader(tmp_path):
             import_timings([path], "caliper")
 
 
-def test_call_paths_deeper_than_any_program_are_refused(tmp_path):
-    nodes = [{"label": "f", "parent": i - 1 if i else None} for i in range(501)]
-    (tmp_path / "deep.json").write_text(split(nodes=nodes))
-    assert "nodes[500]  must be at most 500 regions deep." in refusal(
-        "caliper", tmp_path / "deep.json"
-    )
-    tree = {str(i): {"data": {"name": "f"}, "children": [i + 1]} for i in range(501)}
-    tree["501"] = {"data": {"name": "f"}, "children": []}
-    (tmp_path / "deep.json").write_text(json.dumps(graph(graph=[tree])))
-    with pytest.raises(FileProblems, match=r"graph\.500  must be at most 500 regions deep"):
-        import_timings(tmp_path / "deep.json", "hatchet")
-
-
 @pytest.mark.parametrize("parent", [[0], 0.5, "x", True, -1])
 def test_a_parent_that_is_no_node_is_refused(parent, tmp_path):
     nodes = [{"label": "a"}, {"label": "b", "parent": parent}]
     (tmp_path / "odd.json").write_text(split(nodes=nodes))
     with pytest.raises(FileProblems, match=r"nodes\[1\]  must have a label, and a parent above"):
         import_timings(tmp_path / "odd.json", "caliper")
+
+
+def chain(depth):
+    """A table whose regions are each in the one before."""
+    nodes = [{"label": f"f{i}", "parent": i - 1 if i else None} for i in range(depth)]
+    return split(nodes=nodes)
+
+
+@pytest.mark.parametrize("depth", [1001, 20_000])
+def test_a_call_tree_that_is_too_deep_is_refused(depth, tmp_path):
+    """Each of 20,000 regions with all its callers took 1.6 GB of a file of 1 MB."""
+    path = tmp_path / "profile.json"
+    path.write_text(chain(depth))
+    assert "must have at most 1,000 regions one within the other" in refusal("caliper", path)
+    graph = {
+        str(i): {"data": {"name": "f"}, "children": [i + 1] if i < depth - 1 else []}
+        for i in range(depth)
+    }
+    table = {"dataframe": [{"node": 0, "time": 1.0}]}
+    metrics = {"inclusive_metrics": [], "exclusive_metrics": ["time"]}
+    path.write_text(json.dumps({"graph": [graph], **table, **metrics}))
+    assert "must have at most 1,000 regions one within the other" in refusal("hatchet", path)
+
+
+@pytest.mark.parametrize(
+    ("limit", "most", "says"),
+    [
+        ("call_profile.MOST_PARTS", 1, "regions in all its call paths, got more. Profile fewer"),
+        ("caliper_columns.MOST_ROWS", 1, "must have at most 1 times, got more."),
+        ("caliper_columns.MOST_PLACES", 1, "must have at most 1 ranks, got more."),
+    ],
+)
+def test_more_records_than_fit_into_memory_are_refused(limit, most, says, monkeypatch):
+    monkeypatch.setattr(f"parcast.importers.{limit}", most)
+    with pytest.raises(FileProblems) as caught:
+        import_timings([P2], "caliper")
+    assert says in str(caught.value)

@@ -79,3 +79,16 @@ def test_what_is_too_long_is_refused(file, monkeypatch):
 )
 def test_json_that_cannot_be_read_is_refused_with_its_place(file, some, says):
     assert refusal(json_document, file(some)).startswith(says)
+
+
+@pytest.mark.parametrize("part", ["[],", '{"a":0},', '"ab",', "0.5,"])
+def test_json_whose_objects_would_fill_the_memory_is_refused_before_it_is_parsed(
+    part, file, monkeypatch
+):
+    """500 MB of empty lists would take 10 GB."""
+    monkeypatch.setattr(content, "LARGEST_OBJECTS", 10_000_000)
+    path = file(f"[{part * 400_000}0]".encode())
+    monkeypatch.setattr(content.json, "loads", lambda *_, **__: pytest.fail("parsed"))
+    assert refusal(json_document, path).startswith(
+        "line 1  must be JSON whose objects take at most 10 MB of memory, got up to "
+    )

@@ -6,10 +6,13 @@ last section run where pycubexr is installed, on archives that `write_cubex` bui
 published description of the format.
 """
 
+import gzip
 import io
 import struct
 import sys
 import tarfile
+import tracemalloc
+import zlib
 from dataclasses import dataclass, field
 from functools import partial
 from types import ModuleType, SimpleNamespace
@@ -59,7 +62,7 @@ class FakeParser:
     times = SOLVER
     processes = 4
     raises = None
-    metric_names = (("visits", "occ"), ("time", "sec"), ("bytes_sent", "bytes"))
+    metrics = (("visits", "occ", "UINT64"), ("time", "sec", "DOUBLE"), ("sent", "bytes", "INT64"))
 
     def __init__(self, path):
         assert isinstance(path, str)
@@ -74,7 +77,18 @@ class FakeParser:
         return None
 
     def all_metrics(self):
-        return [SimpleNamespace(name=x, units=y) for x, y in self.metric_names]
+        numbers = {i: node.id for i, node in enumerate(self.nodes.values())}
+        return [
+            SimpleNamespace(
+                id=i,
+                name=name,
+                units=unit,
+                data_type=kind,
+                metric_type="EXCLUSIVE",
+                tree_index_to_cid_map=numbers,
+            )
+            for i, (name, unit, kind) in enumerate(self.metrics)
+        ]
 
     def get_locations(self):
         count = len(next(iter(self.times.values())))
@@ -90,20 +104,6 @@ class FakeParser:
     def get_region(self, node):
         return SimpleNamespace(name=node.name)
 
-    def get_metric_values(self, metric, cache=True):
-        assert metric.name == "time", "visits must not be read"
-        assert not cache
-        return self
-
-    def cnode_values(self, node, convert_to_inclusive=False, convert_to_exclusive=False):
-        assert convert_to_inclusive != convert_to_exclusive
-        path = next(x for x, y in self.nodes.items() if y is node)
-        values = np.array(self.times[path])
-        if convert_to_inclusive:
-            for child in node.children:
-                values = values + self.cnode_values(child, convert_to_inclusive=True)
-        return values
-
 
 @pytest.fixture
 def fake(monkeypatch):
@@ -114,8 +114,12 @@ def fake(monkeypatch):
     return parser
 
 
-def write_cubex(path, times=SOLVER, *, processes=4, kind="EXCLUSIVE", cut=0):
-    """Write a profile with the metrics visits and time."""
+def write_cubex(path, times=SOLVER, *, processes=4, kind="EXCLUSIVE", cut=0, **others):
+    """Write a profile with the metrics visits and time; `others` are files in place of its own.
+
+    Where `packed` is given, rows of values are packed, each by that.
+    """
+    packed = others.pop("packed", None)
     nodes = tree(times)
     count = len(next(iter(times.values())))
     threads = count // processes
@@ -159,7 +163,9 @@ def write_cubex(path, times=SOLVER, *, processes=4, kind="EXCLUSIVE", cut=0):
     members = {"anchor.xml": anchor.encode()}
     flat = np.array(list(times.values()), dtype="<f8")
     for i, values in enumerate([np.ones_like(flat).astype("<u8"), flat]):
-        members[f"{i}.index"], members[f"{i}.data"] = index, b"CUBEX.DATA" + values.tobytes()
+        data = b"CUBEX.DATA" + values.tobytes() if packed is None else packed_rows(values, packed)
+        members[f"{i}.index"], members[f"{i}.data"] = index, data
+    members |= {name.replace("_", "."): content for name, content in others.items()}
     path.parent.mkdir(parents=True, exist_ok=True)
     with tarfile.open(path, "w", format=tarfile.USTAR_FORMAT) as archive:
         for name, content in members.items():
@@ -169,6 +175,15 @@ def write_cubex(path, times=SOLVER, *, processes=4, kind="EXCLUSIVE", cut=0):
     if cut:
         path.write_bytes(path.read_bytes()[:cut])
     return path
+
+
+def packed_rows(values, pack):
+    """Values as rows that are packed one by one."""
+    rows = [pack(row.tobytes()) for row in values]
+    places = [x for row in rows for x in (0, 0, len(row))]
+    return (
+        b"ZCUBEX.DATA" + struct.pack(f"<{1 + len(places)}q", len(rows), *places) + b"".join(rows)
+    )
 
 
 def rows(imported):
@@ -233,14 +248,11 @@ def test_threads_are_p_where_there_is_one_process(fake, tmp_path):
 
 
 def test_call_paths_of_one_name_are_added_up(fake, tmp_path):
-    fake.times = {"main": [1.0], "main->solve": [2.0]}
+    fake.times = {"main": [1.0], "main->solve": [2.0], "main->twin": [3.0]}
     fake.processes = 1
-    nodes = tree(fake.times)
-    twin = Node(2, "solve")
-    nodes["main"].children.append(twin)
-    fake.get_root_cnodes = lambda _: [nodes["main"]]
-    fake.cnode_values = lambda *_, **__: np.array([3.0])
-    assert rows(read([write_cubex(tmp_path / "profile.cubex")])) == {"main": 3, "main->solve": 6}
+    path = write_cubex(tmp_path / "profile.cubex", fake.times, processes=1)
+    fake.get_region = lambda _, node: SimpleNamespace(name=node.name.replace("twin", "solve"))
+    assert rows(read([path])) == {"main": 6, "main->solve": 5}
 
 
 def test_a_profile_is_recognised_by_its_archive(tmp_path):
@@ -293,7 +305,7 @@ def test_a_metric_that_is_no_time_is_refused(fake, tmp_path):
         "file  must have the metric 'visits' in units of time, got time. Choose one of them: "
         "--metric NAME"
     )
-    fake.metric_names = (("visits", "occ"),)
+    fake.metrics = fake.metrics[:1]
     assert "got none" in refusal(path)
 
 
@@ -301,7 +313,8 @@ def test_a_metric_that_is_no_time_is_refused(fake, tmp_path):
 def test_a_time_that_is_none_is_refused_at_its_call_path(bad, fake, tmp_path):
     fake.times = {"main": [1.0], "main->solve": [bad]}
     fake.processes = 1
-    said = refusal(write_cubex(tmp_path / "profile.cubex"), metric="exclusive")
+    path = write_cubex(tmp_path / "profile.cubex", fake.times, processes=1)
+    said = refusal(path, metric="exclusive")
     assert said.startswith(f"file  main->solve  must be a time above 0, got {bad}")
 
 
@@ -329,4 +342,95 @@ def test_pycubexr_reads_an_archive_as_the_fake_does(kind, tmp_path):
 def test_pycubexr_refuses_an_archive_that_was_cut_off(cut, tmp_path):
     pytest.importorskip("pycubexr", reason="the extra cubex is not installed")
     said = refusal(write_cubex(tmp_path / "profile.cubex", cut=cut))
-    assert "must be a profile that pycubexr can read" in said
+    assert "bytes" in said
+
+
+# what a file claims and what it holds
+
+
+@pytest.mark.usefixtures("fake")
+def test_values_that_are_packed_are_unpacked(tmp_path):
+    assert rows(read([write_cubex(tmp_path / "a.cubex", packed=zlib.compress)])) == SLOWEST
+
+
+def bomb(_):
+    """A row that is a million times as large as it must be."""
+    return zlib.compress(bytes(32_000_000))
+
+
+@pytest.mark.usefixtures("fake")
+def test_a_bomb_is_refused_before_it_is_unpacked(tmp_path):
+    """3 MB of zlib took 4.1 GB."""
+    path = write_cubex(tmp_path / "profile.cubex", packed=bomb)
+    tracemalloc.start()
+    try:
+        said = refusal(path)
+        most = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert said.startswith("file  1.data must have 3 rows of 32 bytes, got others.")
+    assert most < 2_000_000
+
+
+@pytest.mark.usefixtures("fake")
+@pytest.mark.parametrize(
+    ("others", "says"),
+    [
+        ({"1_data": b"CUBEX.DATA" + bytes(95)}, "1.data must have 3 rows of 32 bytes, got oth"),
+        ({"1_data": b"ZCUBEX.DATA" + bytes(9)}, "1.data must have 3 rows of 32 bytes, got oth"),
+        ({"1_data": b"ZCUBEX.DATA" + b"\xff" * 96}, "1.data must have 3 rows of 32 bytes"),
+        ({"1_data": b"DATA"}, "1.data must have 3 rows of 32 bytes, got others."),
+        ({"1_index": b"CUBEX.INDEX"}, "1.index must be an index of as many call paths as it"),
+        ({"1_index": b"CUBEX.INDEX\1\0\0\0\0\0\1\xff\xff\xff\x7f"}, "1.index must be an index"),
+        ({"anchor_xml": b"<?xml ?><!DOCTYPE a>"}, "must have an anchor.xml without entities"),
+        ({"anchor_xml": gzip.compress(bytes(33_000_000))}, "must have an anchor.xml of at most 3"),
+    ],
+    ids=range(8),
+)
+def test_a_file_of_another_size_than_it_must_have_is_refused(others, says, tmp_path):
+    assert says in refusal(write_cubex(tmp_path / "profile.cubex", **others))
+
+
+@pytest.mark.usefixtures("fake")
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        (lambda x: x[:124] + b"77777777777\0" + x[136:], "must have its 8,589,934,591 bytes, got"),
+        (lambda x: x[:124] + b"\x80" + b"\xff" * 11 + x[136:], "bytes, got"),
+        (lambda x: x[:124] + b"none".ljust(12) + x[136:], "anchor.xml must have a size."),
+        (lambda x: x[:156] + b"S" + x[157:], "an archive of plain files, got anchor.xml of anot"),
+        (lambda x: x[: len(x) - 512] + b"x" * 500, "must end with a complete file, got 500 by"),
+        (lambda x: x.replace(b"0.index", b"1.index"), "must have up to 10,000 files, each once"),
+        (lambda x: x.replace(b"1.data", b"2.data"), "must have the file 1.data, got none."),
+    ],
+    ids=range(7),
+)
+def test_an_archive_that_claims_what_it_does_not_hold_is_refused(change, says, tmp_path):
+    path = write_cubex(tmp_path / "profile.cubex")
+    whole = path.read_bytes().rstrip(b"\0")
+    path.write_bytes(change(whole + bytes(-len(whole) % 512 + 512)))
+    assert says in refusal(path)
+
+
+@pytest.mark.usefixtures("fake")
+def test_a_packed_archive_is_refused(tmp_path):
+    path = write_cubex(tmp_path / "profile.cubex")
+    path.write_bytes(gzip.compress(path.read_bytes()))
+    assert "must be unpacked, got a gzip archive. Unpack it: gunzip" in refusal(path)
+
+
+@pytest.mark.usefixtures("fake")
+def test_more_values_than_fit_into_memory_are_refused(monkeypatch, tmp_path):
+    monkeypatch.setattr("parcast.importers.cubex.MOST_VALUES", 11)
+    path = write_cubex(tmp_path / "profile.cubex")
+    assert refusal(path).startswith(
+        "file  must have at most 11 values, got 3 call paths at 4 locations."
+    )
+    monkeypatch.setattr("parcast.importers.cubex.MOST_TEXT", 10)
+    assert "must have at most 10 characters in its call paths" in refusal(path)
+
+
+def test_values_that_are_no_plain_numbers_are_refused(fake, tmp_path):
+    fake.metrics = (("visits", "occ", "UINT64"), ("time", "sec", "TAU_ATOMIC"))
+    said = refusal(write_cubex(tmp_path / "profile.cubex"))
+    assert "must have values that are plain numbers, got TAU_ATOMIC." in said

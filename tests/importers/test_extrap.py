@@ -283,3 +283,24 @@ def test_a_unit_that_is_not_known_is_refused(tmp_path, name):
     )
     with pytest.raises(FileProblems, match="must have times in one of"):
         read([path])
+
+
+@pytest.mark.parametrize(
+    ("limit", "most", "says"),
+    [
+        ("runs.MOST_ROWS", 3, "line 6  must have at most 3 times, got more. Split it into sev"),
+        ("runs.MOST_POINTS", 1, "must have at most 1 points, got more."),
+        ("extrap.MOST_POINTS", 0, "line 2  must have at most 0 points, got more."),
+        ("extrap.MOST_COLUMNS", 0, "line 1  must have at most 0 parameters, got more."),
+        ("runs.MOST_NAMES", 0, "must have at most 0 callpaths, got more."),
+        ("runs.MOST_TEXT", 3, "must have at most 3 characters in its callpaths, got more."),
+        ("runs.MOST_METRICS", 0, "must have at most 0 metrics, got more."),
+    ],
+)
+def test_more_than_fits_into_memory_is_refused(limit, most, says, monkeypatch, tmp_path):
+    monkeypatch.setattr(f"parcast.importers.{limit}", most)
+    path = tmp_path / "profile.txt"
+    path.write_text("PARAMETER p\nPOINTS 1 2\nREGION main\nMETRIC time\nDATA 8 8\nDATA 4 4\n")
+    with pytest.raises(FileProblems) as caught:
+        import_timings(path, "extrap")
+    assert says in str(caught.value)

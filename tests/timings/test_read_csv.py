@@ -887,3 +887,76 @@ def test_two_columns_of_one_name_are_named_with_a_remedy():
         io.StringIO("p,ranks,time_s\n1,4,8\n"), columns={"p": "ranks"}, ignore=["p"]
     )
     assert runs == Measurements(p=4, time=8)
+
+
+# limits, and rows that are read many at once
+
+
+@pytest.mark.parametrize(
+    ("name", "most", "says"),
+    [
+        ("MOST_ROWS", 2, "must have at most 2 rows, got more. Split it into several files."),
+        ("MOST_CELLS", 8, "must have at most 8 values in its 3 columns, got more. Split it"),
+        ("MOST_NAMES", 2, "must have at most 2 different names, got more. Split it into"),
+        ("MOST_TEXT", 2, "must have at most 2 characters in its names, got more. Split it"),
+    ],
+)
+def test_more_than_fits_into_memory_is_refused(name, most, says, monkeypatch):
+    monkeypatch.setattr(f"parcast.timings.csv_rows.{name}", most)
+    assert says in refusal("callpath,p,time_s\na,1,8\nb,2,4\nc,4,2\n")[0]
+
+
+def test_more_columns_than_a_table_has_are_refused():
+    header = ",".join(["p", "time_s", *(f"n{i}" for i in range(999))])
+    says = refusal(f"{header}\n")
+    assert says == [
+        "line 1  must have at most 1,000 columns, got 1,001. Leave out those that are not needed."
+    ]
+
+
+def test_a_table_of_nothing_but_faults_is_given_up():
+    """Ten million wrong rows would take minutes, and say nothing more."""
+    told = []
+    rows = b"p,time_s\n" + b"1,fast\n" * 50_000
+    with pytest.raises(FileProblems) as caught:
+        read_measurements(
+            io.BytesIO(rows), chunk=2**14, progress=lambda read, _: told.append(read)
+        )
+    assert caught.value.problems[0].line == 2
+    assert told[-1] < len(rows) / 2
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        ["main_loop,1,8", "solve,2,4"],
+        ["#no row,1,8", "solve,2,4"],
+        [",,", "solve,2,4", "", "main,1,8"],
+        ["  a b ,1,8", "\tc,2, 4 "],
+        ['"a,b",1,8', "c,2,4"],
+        ["J\u00fclich,1,8", "\u6771\u4eac,2,4e0"],
+        ["a,1_0,8", "b,2,4"],
+        ["a,\u0661,8", "b,2,4"],
+        ["a,1", "b,2,4,5"],
+        ["a,1,8,9", "b"],
+        ["a,1,nan", "b,2,4"],
+        ["a,0x1,8", "b,2,4"],
+        [",1,8", "b,2,4"],
+        ["x" * 140_000 + ",1,8", "b,2,4"],
+    ],
+    ids=range(14),
+)
+def test_rows_read_at_once_are_those_read_one_by_one(rows, monkeypatch):
+    """The quick way takes what the other takes, and leaves to it what has a fault."""
+    text = "\n".join(["callpath,p,time_s", "main,4,1", *rows])
+
+    def answer():
+        try:
+            runs = read(text, chunk=32)
+        except FileProblems as problems:
+            return str(problems)
+        return {name: column.tolist() for name, column in runs.columns.items()}
+
+    at_once = answer()
+    monkeypatch.setattr("parcast.timings.csv_rows.Table.add_plain", lambda *_: False)
+    assert answer() == at_once

@@ -189,3 +189,35 @@ def test_a_quarter_million_rows_are_grouped_at_once():
     series = Measurements(p=p, time=seconds, callpath=callpath, n=1000).series()
     assert series.p.shape == (10_000, 5)
     assert np.all(series.repetitions == 5)
+
+
+def test_series_that_would_fill_the_memory_with_padding_are_refused(monkeypatch):
+    """One series of 10,000 counts beside 10,000 of one took 3 GB."""
+    monkeypatch.setattr("parcast.timings.series.MOST_PADDED", 5)
+    runs = Measurements(p=[1, 2, 3, 1], time=1.0, callpath=["a", "a", "a", "b"])
+    with pytest.raises(ParameterError) as caught:
+        runs.series()
+    assert str(caught.value) == (
+        "series must fit into a table of 5 places, got 2 series, one of which has 3 processor "
+        "counts. Put series with many counts into a file of their own."
+    )
+
+
+@pytest.mark.parametrize("sample", [1, 4096])
+@pytest.mark.parametrize("sparse", [0, 8])
+@pytest.mark.parametrize("long_runs", [1, 10**6])
+def test_every_way_of_grouping_gives_the_same_series(sample, sparse, long_runs, monkeypatch):
+    random = np.random.default_rng(1)
+    runs = Measurements(
+        p=random.choice([1, 2, 4, 8], 200),
+        time=random.lognormal(size=200),
+        n=random.choice([10, 20, 30], 200),
+        callpath=random.choice(["a", "b"], 200),
+    )
+    expected = runs.series()
+    for name, value in {"SAMPLE": sample, "SPARSE": sparse, "LONG_RUNS": long_runs}.items():
+        monkeypatch.setattr(f"parcast.timings.series.{name}", value)
+    found = runs.series()
+    assert found.keys == expected.keys
+    for name in ("count", "p", "time", "repetitions", "spread"):
+        np.testing.assert_array_equal(getattr(found, name), getattr(expected, name))

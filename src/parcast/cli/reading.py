@@ -59,25 +59,28 @@ def columns_in(
     They are those that it has, and those that no other has, so that their absence is reported.
     """
     titles: Set[str] = {*ignore, *columns.values()}
-    if file != "-":
-        theirs = {title for other in among if other != "-" for title in _titles(other, titles)}
-        absent = set[str]() if "-" in among else titles - theirs
-        titles = _titles(file, titles) | absent
+    own = _titles(file, titles)
+    if own is not None:
+        theirs = [_titles(other, titles) for other in among]
+        there = {title for some in theirs if some is not None for title in some}
+        titles = own | (titles - there if None not in theirs else set())
     return (
         [title for title in ignore if title in titles],
         {name: title for name, title in columns.items() if title in titles},
     )
 
 
-def _titles(file: str, wanted: Set[str]) -> Set[str]:
-    """Which titles of columns stand in the header of a file."""
-    from parcast.files.decoding import opened
+def _titles(file: str, wanted: Set[str]) -> Set[str] | None:
+    """Which titles of columns stand in the header of a file; None of what is read only once."""
+    from parcast.importers.content import head_of
 
     if not wanted:
         return set()
-    with opened(file) as (_, stream):
-        lines = (line if isinstance(line, bytes) else line.encode() for line in stream)
-        header = next((x for x in lines if x.strip() and not x.lstrip().startswith(b"#")), b"")
+    head = None if file == "-" else head_of(file)
+    if head is None:
+        return None
+    lines = (line for line in head.splitlines() if line.strip() and line.lstrip()[:1] != b"#")
+    header = next(lines, b"")
     there = next(csv.reader([header.decode("utf-8", errors="replace")]), [])
     return wanted & {title.strip() for title in there}
 

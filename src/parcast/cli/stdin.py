@@ -2,14 +2,13 @@
 
 Other tools' formats are read from files, more than once. Standard input becomes one only where its
 beginning tells such a format, or where a user names it; whatever else it holds is read on as a
-stream, so that what never ends does not fill a disk.
+stream. Either way it ends at the bound that files have.
 """
 
-import os
 import sys
-import tempfile
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from io import BytesIO
 from typing import Any, Final
 from weakref import WeakKeyDictionary
 
@@ -17,9 +16,7 @@ import click
 
 from parcast.errors import FileProblems, Problem
 
-BLOCK: Final = 2**20  # read at once [B]
-
-
+PIECE: Final = 2**16  # read at once, as much as a pipe holds [B]
 _HEADS: Final[WeakKeyDictionary[Any, bytes]] = WeakKeyDictionary()  # streams and their beginnings
 
 
@@ -32,11 +29,16 @@ def require_one_stdin(ctx: click.Context, files: Sequence[str]) -> None:
 def prepare_stdin(argument: str, what: str) -> None:
     """Refuse standard input that is closed, and say that a terminal is waited for."""
     from parcast.cli.screen import is_a_terminal
+    from parcast.files.bounds import refuse_kind
+    from parcast.files.decoding import STDIN
+    from parcast.files.faults import Faults
 
     if sys.stdin in _HEADS:
         return  # it was prepared before its beginning was read
     if sys.stdin is None:
         raise click.UsageError(f"{argument} must not be -: standard input is closed. Name a file.")
+    with suppress(OSError, AttributeError):  # it is no file of the system
+        refuse_kind(sys.stdin.fileno(), Faults(STDIN))
     if is_a_terminal(sys.stdin):
         click.echo(f"parcast: reading {what} from the terminal; end it with Ctrl-D.", err=True)
 
@@ -81,26 +83,29 @@ def stdin_as_file(head: bytes, *, with_rest: bool = True) -> Iterator[str]:
 
     It begins with `head`, which `beginning_of_stdin` read.
     """
-    from parcast.files.decoding import STDIN, copy_called
+    from parcast.files.copies import copied
+    from parcast.files.decoding import STDIN
 
-    with tempfile.TemporaryDirectory(prefix="parcast-") as folder:
-        copy = os.path.join(folder, STDIN)
-        with open(copy, "wb") as stream:
-            stream.write(head)
-            while with_rest and (more := _read(BLOCK)):
-                stream.write(more)
-        with copy_called(copy, STDIN):
-            yield copy
+    with copied(WholeStdin() if with_rest else BytesIO(head), STDIN) as path:
+        yield path
 
 
 def _read(count: int) -> bytes:
-    """Read some bytes, or say why that fails."""
+    """Read as many bytes, fewer at the end, or say why that fails.
+
+    They are read piece by piece: a signal that comes between two pieces is heard before the next,
+    for which a person may have to wait.
+    """
     from parcast.files.decoding import STDIN
 
     stream: Any = getattr(sys.stdin, "buffer", sys.stdin)
+    read_piece = getattr(stream, "read1", stream.read)
+    pieces: list[bytes] = []
     try:
-        found: bytes = stream.read(count)
+        while count > 0 and (piece := read_piece(min(count, PIECE))):
+            pieces.append(piece)
+            count -= len(piece)
     except OSError as error:
         reason = f"must be readable, got: {error.strerror or error}."
         raise FileProblems(STDIN, [Problem(message=reason)]) from error
-    return found
+    return b"".join(pieces)

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import BinaryIO, NoReturn, TextIO
 
 from parcast.errors import ParameterError
+from parcast.files.bounds import LARGEST, SPLIT, refuse_kind, refuse_size, too_large
 from parcast.files.faults import Faults
 
 LONGEST_LINE = 2**20  # bytes; a longer line is not a row of a table
@@ -34,23 +35,33 @@ class Block:
     """Some consecutive lines of a file."""
 
     first_line: int  # counted from 1
-    lines: list[str]  # without their ends; a byte that is not UTF-8 stands as U+DC80 to U+DCFF
+    text: str  # its lines end in LF, but the last; a byte that is not UTF-8 is U+DC80 to U+DCFF
     is_utf8: bool
+
+    @property
+    def lines(self) -> list[str]:
+        """The lines, without their ends."""
+        return self.text.split("\n")
 
 
 @contextmanager
 def opened(
     source: str | os.PathLike[str] | TextIO | BinaryIO,
+    *,
+    largest: float = LARGEST,
+    remedy: str = SPLIT,
 ) -> Iterator[tuple[str, TextIO | BinaryIO]]:
     """Open a file by its path, or standard input as "-": what messages call it, and the stream.
 
-    A stream is taken as it is.
+    A file of more than `largest` bytes is refused; a pipe or a stream is taken as it is, and
+    bounded by who reads it.
     """
     if source == "-":
         yield STDIN, getattr(sys.stdin, "buffer", sys.stdin)
     elif isinstance(source, str | os.PathLike):
-        stream = _open(Path(source), Faults(name_of(source)))
-        with stream:
+        faults = Faults(name_of(source))
+        with _open(Path(source), faults) as stream:
+            refuse_size(stream, largest, faults, remedy)
             yield name_of(source), stream
     else:
         if not hasattr(source, "read"):
@@ -79,6 +90,11 @@ def name_of(path: str | os.PathLike[str]) -> str:
     return _COPIES.get(os.fspath(path), os.fspath(path))
 
 
+def base_name(path: str | os.PathLike[str]) -> str:
+    """Name a file as messages do, without its folder."""
+    return os.path.basename(name_of(path))
+
+
 def in_shell(name: str) -> str:
     """Write the name of a file as a command that a message suggests takes it."""
     return "FILE" if name == STDIN else shlex.quote(name)
@@ -86,8 +102,7 @@ def in_shell(name: str) -> str:
 
 def _open(path: Path, faults: Faults) -> BinaryIO:
     """Open a file, or say what is wrong with its path."""
-    if os.path.isdir(path):  # unlike Path.is_dir, answers for any path
-        faults.refuse("must be a file, got a folder. Name a file in it.")
+    refuse_kind(path, faults)
     try:
         return path.open("rb")
     except FileNotFoundError:
@@ -122,11 +137,12 @@ def numbered_lines(
     *,
     chunk: int = 2**18,
     progress: Progress | None = None,
+    largest: float = LARGEST,
 ) -> Iterator[Block]:
     """Read a stream in blocks of whole lines, `chunk` bytes at a time.
 
     `progress` is called after each block with the bytes read and the bytes in all, None where
-    unknown.
+    unknown. A stream that goes on beyond `largest` bytes is refused.
     """
     total = _size(stream)
     done, line, rest = 0, 1, b""
@@ -136,6 +152,8 @@ def numbered_lines(
             _refuse_packed(read, faults)
         text = rest + (read.removeprefix(UTF8_MARK) if done == 0 else read)
         done += len(read)
+        if done > largest:
+            faults.refuse(too_large(largest))
         if b"\0" in read:
             _refuse_binary(text, line, faults)
         end = _after_last_line(text) if read else len(text)
@@ -147,7 +165,7 @@ def numbered_lines(
             )
         if text:
             block = _block(text, line)
-            line += len(block.lines)
+            line += block.text.count("\n") + 1
             yield block
         if progress is not None:
             progress(done, total)
@@ -221,4 +239,4 @@ def _block(text: bytes, first_line: int) -> Block:
         decoded, is_utf8 = text.decode("utf-8", "surrogateescape"), False
     if "\r" in decoded:
         decoded = decoded.replace("\r\n", "\n").replace("\r", "\n")
-    return Block(first_line, decoded.removesuffix("\n").split("\n"), is_utf8)
+    return Block(first_line, decoded.removesuffix("\n"), is_utf8)

@@ -13,12 +13,14 @@ times are kept: the memory needed is 24 bytes a time. Hatchet itself would keep 
 
 import re
 from collections.abc import Iterator
+from itertools import chain
 from os import SEEK_END
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from parcast.errors import FileProblems
-from parcast.files.decoding import opened
+from parcast.files.bounds import require_at_most
+from parcast.files.decoding import base_name, opened
 from parcast.files.faults import Faults
 from parcast.importers.caliper_columns import (
     EXCLUSIVE,
@@ -29,7 +31,7 @@ from parcast.importers.caliper_columns import (
     time_column,
 )
 from parcast.importers.caliper_json import records_of_json
-from parcast.importers.call_profile import CallProfile, add_profiles, split_mean
+from parcast.importers.call_profile import FEWER, CallProfile, add_profiles, split_mean
 from parcast.importers.content import HEAD, beginning, library, text_lines
 from parcast.importers.registry import Format
 from parcast.importers.runs import Imported, Runs
@@ -40,6 +42,8 @@ WITHOUT = (
     "cali-query -q 'select * format json-split' {path} > profile.json, and import that."
 )
 CUT_OFF = "The file may have been cut off: copy it again."
+NODE: Final = "__rec=node"
+MOST_NODES: Final = 500_000  # which the library keeps as objects
 
 
 def records_of_cali(path: Path, faults: Faults) -> Records:
@@ -54,11 +58,12 @@ def records_of_cali(path: Path, faults: Faults) -> Records:
 
     def numbered() -> Iterator[str]:
         """Give the lines, and keep in mind which one is being read."""
-        for number, text in [first]:
+        nodes = 0
+        for number, text in chain([first], lines):
             place[0] = number
-            yield text
-        for number, text in lines:
-            place[0] = number
+            nodes += text.startswith(NODE)
+            what, remedy = "nodes of regions and attributes", FEWER
+            require_at_most(MOST_NODES, nodes, what, faults, line=number, remedy=remedy)
             yield text
 
     def take(record: dict[str, Any]) -> None:
@@ -125,7 +130,7 @@ def read(runs: Runs, metric: str | None) -> Imported:
         chosen.append(column)
         profiles.append(records.profile(column))
         if outside_time := records.outside.get(column):
-            outside.append((outside_time, path.name))
+            outside.append((outside_time, base_name(path)))
     notes = [*notes_on(chosen), *add_profiles(profiles, runs, mean=mean)]
     if outside and chosen[0].kind == EXCLUSIVE:
         time, name = max(outside, key=lambda x: x[0])

@@ -12,7 +12,8 @@ from typing import Any, Final, NoReturn
 
 from parcast.files.faults import Faults
 from parcast.files.numbers import finite, whole
-from parcast.importers.call_profile import CallProfile, RegionTimes
+from parcast.importers.call_profile import CallPaths, CallProfile, RegionTimes
+from parcast.timings.columns import MOST_ROWS
 from parcast.units import shown
 from parcast.words import did_you_mean
 
@@ -122,6 +123,8 @@ def notes_on(chosen: Sequence[TimeColumn]) -> list[str]:
 
 Path = tuple[str, ...]
 
+MOST_PLACES: Final = 1_000_000  # different ranks of a file
+
 
 class Records:
     """Times by column, region and rank, added up where several records tell of one."""
@@ -132,6 +135,7 @@ class Records:
         self.outside: dict[TimeColumn, float] = {}  # of what is in no region [s]
         self.columns: dict[TimeColumn, RegionTimes] = {}
         self._ranks: set[int] = set()
+        self._paths = CallPaths(faults)
 
     def add(
         self,
@@ -148,6 +152,8 @@ class Records:
             self._refuse(f"must be a rank, got {shown(repr(rank))}.", line, field or "mpi.rank")
         if rank is not None:
             self._ranks.add(place)
+            if len(self._ranks) > MOST_PLACES:
+                self._refuse(f"must have at most {MOST_PLACES:,} ranks, got more.", line, field)
         for column, value in times.items():
             if value is None:
                 continue
@@ -163,6 +169,10 @@ class Records:
                 continue
             if column not in self.columns:
                 self.columns[column] = RegionTimes()
+            if path not in self.columns[column]:
+                self._paths.checked(path, field, line)
+            if len(self.columns[column]) >= MOST_ROWS:
+                self._refuse(f"must have at most {MOST_ROWS:,} times, got more.", line, field)
             self.columns[column].add(path, place, time)
 
     def profile(self, column: TimeColumn) -> CallProfile:

@@ -14,8 +14,8 @@ from typing import Any
 from parcast.files.faults import Faults
 from parcast.files.numbers import whole
 from parcast.importers.caliper_columns import Records, time_column
-from parcast.importers.call_profile import DEEPEST
-from parcast.importers.content import LARGEST_DOCUMENT, parsed
+from parcast.importers.call_profile import CallPaths
+from parcast.importers.content import document_text, parsed
 from parcast.units import shown
 
 PARTS = ("data", "columns", "column_metadata", "nodes")
@@ -49,12 +49,7 @@ def records_of_json(path: Path, faults: Faults) -> Records:
 
 def _document(path: Path, faults: Faults) -> tuple[Any, Iterable[list[Any]]]:
     """Read a document: of a table, without its rows, which come block by block."""
-    if path.stat().st_size > LARGEST_DOCUMENT:
-        faults.refuse(f"must have at most {LARGEST_DOCUMENT // 10**6} MB, got more. Split it.")
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-    except UnicodeDecodeError as error:
-        faults.refuse(f"must be UTF-8, got the byte 0x{error.object[error.start]:02x}. {ASK}")
+    text = document_text(path, faults)
     start = ROWS.match(text)
     columns = text.find(COLUMNS, start.end()) if start else -1
     stop = text.rfind("]", 0, columns) if columns > 0 else -1
@@ -130,13 +125,13 @@ def _add_table(
 def _paths(nodes: list[Any], faults: Faults) -> list[tuple[str, ...]]:
     """Give the path of each node of the tree, parents standing before their children."""
     paths: list[tuple[str, ...]] = []
+    checked = CallPaths(faults)
     for i, node in enumerate(nodes):
         parent = node.get("parent") if isinstance(node, dict) else -1
         label = node.get("label") if isinstance(node, dict) else None
         above = None if parent is None else whole(parent, most=i - 1)
         if not isinstance(label, str) or (parent is not None and above is None):
             faults.refuse(f"must have a label, and a parent above it. {ASK}", field=f"nodes[{i}]")
-        paths.append((*(() if above is None else paths[above]), label))
-        if len(paths[i]) > DEEPEST:
-            faults.refuse(f"must be at most {DEEPEST} regions deep. {ASK}", field=f"nodes[{i}]")
+        beyond = () if above is None else paths[above]
+        paths.append(checked.below(beyond, label, f"nodes[{i}]"))
     return paths

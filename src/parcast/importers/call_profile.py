@@ -15,6 +15,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from parcast.files.bounds import require_at_most
 from parcast.files.faults import Faults
 from parcast.files.numbers import finite, whole
 from parcast.importers.runs import Runs
@@ -23,6 +24,33 @@ from parcast.units import shown
 from parcast.words import listed
 
 Path = tuple[str, ...]
+
+
+FEWER: Final = "Profile fewer regions."
+DEEPEST: Final = 1_000  # regions that are one within the other
+MOST_PARTS: Final = 20_000_000  # regions of all call paths together, each with all its callers
+
+
+class CallPaths:
+    """Call paths made one from another, refused where they are too deep or too many."""
+
+    def __init__(self, faults: Faults) -> None:
+        self._faults = faults
+        self._parts = 0
+
+    def below(self, above: Path, name: str, field: str = "") -> Path:
+        """Give the path of a region that another one calls."""
+        return self.checked((*above, name), field)
+
+    def checked(self, path: Path, field: str = "", line: int | None = None) -> Path:
+        """Take in a path that was not met before."""
+        self._parts += len(path)
+        for most, count, what in (
+            (DEEPEST, len(path), "regions one within the other"),
+            (MOST_PARTS, self._parts, "regions in all its call paths"),
+        ):
+            require_at_most(most, count, what, self._faults, line=line, field=field, remedy=FEWER)
+        return path
 
 
 class RegionTimes:
@@ -35,6 +63,10 @@ class RegionTimes:
     def __len__(self) -> int:
         """Return how many times there are."""
         return len(self._times)
+
+    def __contains__(self, path: Path) -> bool:
+        """Tell whether a region was met."""
+        return path in self._numbers
 
     def add(self, path: Path, rank: int, time: float) -> None:
         """Take in a time [s] of a region below its callers; several of one rank add up."""
@@ -72,7 +104,6 @@ RESULTS = re.compile(
     re.IGNORECASE,
 )
 MOST_NAMED = 8
-DEEPEST: Final = 500  # regions of a call path, each of which is held with those above it
 
 
 @dataclass(kw_only=True, slots=True)

@@ -9,42 +9,55 @@ import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from importlib import import_module
-from typing import Any, NoReturn
+from typing import Any, Final, NoReturn
 
 from parcast.errors import FileProblems, ParcastError, Problem
+from parcast.files.bounds import LARGEST, LARGEST_OBJECTS, as_size, json_takes, too_large
 from parcast.files.decoding import UTF8_MARK, in_shell, opened
 from parcast.files.faults import Faults
 from parcast.files.numbers import whole_of_json
 from parcast.units import shown
 
 LONGEST_LINE = 2**24  # bytes; what is longer is no line of a profile
-LARGEST_DOCUMENT = 500_000_000  # bytes of one JSON document, which is in memory as a whole
+LARGEST_DOCUMENT = 200_000_000  # bytes of one JSON document, which is in memory as a whole
 HEAD = 2**16  # bytes that tell what a file is
+MOST_JOBS: Final = 500_000  # of a table of jobs
+LOOKED_AT: Final = 2**20  # characters; a shorter document takes little memory
 CUT_OFF = "The file may have been cut off: write it again."
 
 Hook = Callable[[dict[str, Any]], Any]
 
 
-def text_lines(path: str | os.PathLike[str], faults: Faults) -> Iterator[tuple[int, str]]:
-    """Go through the lines of a UTF-8 file that hold something, stripped, with their numbers."""
-    is_empty = True
-    with opened(path) as (_, stream):
+def raw_lines(
+    path: str | os.PathLike[str], faults: Faults, *, largest: int = LARGEST
+) -> Iterator[tuple[int, bytes]]:
+    """Go through the lines of a file, with their numbers and their ends."""
+    with opened(path, largest=largest) as (_, stream):
         number = 0
         while line := stream.readline(LONGEST_LINE + 1):
             number += 1
             raw = line if isinstance(line, bytes) else line.encode()
-            if number == 1:
-                refuse_packed(raw, faults)
             if len(raw) > LONGEST_LINE:
                 faults.refuse(
                     f"must be lines of up to {LONGEST_LINE // 2**20} MiB, got a longer one. "
                     "Name the format if it is another.",
                     line=number,
                 )
-            text = _decoded(raw, faults, line=number).strip()
-            if text:
-                is_empty = False
-                yield number, text
+            yield number, raw
+
+
+def text_lines(
+    path: str | os.PathLike[str], faults: Faults, *, largest: int = LARGEST
+) -> Iterator[tuple[int, str]]:
+    """Go through the lines of a UTF-8 file that hold something, stripped, with their numbers."""
+    is_empty = True
+    for number, raw in raw_lines(path, faults, largest=largest):
+        if number == 1:
+            refuse_packed(raw, faults)
+        text = _decoded(raw, faults, line=number).strip()
+        if text:
+            is_empty = False
+            yield number, text
     if is_empty:
         _refuse_empty(faults)
 
@@ -83,25 +96,33 @@ def json_document(
     `hook` gives what to put in place of each object as soon as it is read, so that a large
     document need not be in memory with all that is ignored.
     """
-    with opened(path) as (_, stream):
+    return parsed(document_text(path, faults), faults, hook=hook)
+
+
+def document_text(path: str | os.PathLike[str], faults: Faults) -> str:
+    """Read the text of a file that is one JSON document."""
+    remedy = "Split it, or write the runs line by line."
+    with opened(path, largest=LARGEST_DOCUMENT, remedy=remedy) as (_, stream):
         read = stream.read(LARGEST_DOCUMENT + 1)
     raw = read if isinstance(read, bytes) else read.encode()
     del read
     if len(raw) > LARGEST_DOCUMENT:
-        faults.refuse(
-            f"must have at most {LARGEST_DOCUMENT // 10**6} MB, got more. Split it, or write the "
-            "runs line by line."
-        )
+        faults.refuse(too_large(LARGEST_DOCUMENT, remedy))
     refuse_packed(raw[:4], faults)
     text = _decoded(raw, faults)
-    del raw
-    if not text.strip():
+    if not text or text.isspace():
         _refuse_empty(faults)
-    return parsed(text, faults, hook=hook)
+    return text
 
 
 def parsed(text: str, faults: Faults, *, line: int = 1, hook: Hook | None = None) -> Any:
     """Parse JSON that begins on some line of a file."""
+    if len(text) > LOOKED_AT and (takes := json_takes(text)) > LARGEST_OBJECTS:
+        faults.refuse(
+            f"must be JSON whose objects take at most {as_size(LARGEST_OBJECTS)} of memory, got "
+            f"up to {as_size(float(f'{takes:.1e}'))}. Split it, or write the runs line by line.",
+            line=line,
+        )
     try:
         return json.loads(text, object_hook=hook, parse_int=whole_of_json)
     except json.JSONDecodeError as error:

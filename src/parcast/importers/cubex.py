@@ -15,11 +15,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from parcast.files.bounds import require_at_most
+from parcast.files.decoding import opened
 from parcast.files.faults import Faults
-from parcast.importers.call_profile import JOIN, split_mean
-from parcast.importers.content import beginning, library, reading_with
+from parcast.importers.call_profile import FEWER, JOIN, split_mean
+from parcast.importers.content import beginning, library, reading_with, refuse_packed
+from parcast.importers.cubex_archive import CUT_OFF, MOST_VALUES, Archive
 from parcast.importers.registry import Format
 from parcast.importers.runs import Imported, Runs
+from parcast.timings.columns import MOST_TEXT
 from parcast.units import NUMBER, shown
 from parcast.words import did_you_mean
 
@@ -30,7 +34,7 @@ PARAMETER = re.compile(rf"([A-Za-z_]+)({NUMBER.replace('.', ',')}|{NUMBER})")
 PROFILE = "profile.cubex"  # in the folder of a run
 ANCHOR = b"anchor.xml"
 WITHOUT = "Without it, import the JSON or text that Extra-P writes of these profiles."
-CUT_OFF = "The file may have been cut off: copy it again."
+TOGETHER = {"MINDOUBLE": np.minimum, "MAXDOUBLE": np.maximum}  # of a region and those it calls
 
 
 def recognises(head: bytes, path: Path) -> bool:
@@ -53,11 +57,14 @@ def read(runs: Runs, metric: str | None) -> Imported:
         pycubexr = library("pycubexr", faults, extra="cubex", otherwise=WITHOUT)
         with (
             reading_with("pycubexr", "a profile", faults, CUT_OFF),
-            pycubexr.CubexParser(str(path)) as cube,
+            opened(path) as (_, stream),
         ):
-            chosen, places = _chosen(cube, wanted, faults), _places(cube)
-            times = _times(cube, chosen, places, is_inclusive=wanted != EXCLUSIVE)
-            point, note = _point(path, cube)
+            archive = Archive(stream, faults)
+            with pycubexr.CubexParser(str(path)) as cube:
+                chosen = _chosen(cube, wanted, faults)
+                nodes = _nodes(cube, faults)
+                times = _times(cube, archive, chosen, nodes, is_inclusive=wanted != EXCLUSIVE)
+                point, note = _point(path, cube)
         notes += [note] if note not in notes else []
         scale = UNITS[chosen.units or ""]
         for callpath, by_place in times.items():
@@ -83,8 +90,9 @@ def _refuse_foreign(path: Path, faults: Faults) -> None:
     head = beginning(path, 512)
     if not head:
         faults.refuse("must be a Score-P profile, got an empty file. Measure the run again.")
-    is_archive = head[257:262] == b"ustar" or head.startswith(b"\x1f\x8b")
-    if len(head) < 512 and not head.startswith(b"\x1f\x8b"):
+    refuse_packed(head, faults)
+    is_archive = head[257:262] == b"ustar"
+    if len(head) < 512:
         faults.refuse(f"must be a .cubex file, got {len(head)} bytes. {CUT_OFF}")
     if not is_archive:
         got = shown(repr(head[:24].decode(errors="replace")))
@@ -106,30 +114,56 @@ def _chosen(cube: Any, wanted: str | None, faults: Faults) -> Any:
     return metrics[name]
 
 
-def _places(cube: Any) -> list[int]:
-    """Give the places of the CPU threads among the values, which are in the order of their ids."""
-    locations = sorted(cube.get_locations(), key=lambda location: int(location.id))
-    threads = [i for i, x in enumerate(locations) if "thread" in (x.type or "thread").lower()]
-    return threads or list(range(len(locations)))
-
-
-def _times(
-    cube: Any, metric: Any, places: Sequence[int], *, is_inclusive: bool
-) -> dict[str, NDArray[np.float64]]:
-    """Give the times of each call path on all CPU threads, in the unit of the metric."""
-    values = cube.get_metric_values(metric, cache=False)
-    times: dict[str, NDArray[np.float64]] = {}
+def _nodes(cube: Any, faults: Faults) -> list[tuple[Any, str]]:
+    """Give the nodes of the call tree, callers first, and their call paths."""
+    nodes: list[tuple[Any, str]] = []
     below = [(root, "") for root in reversed(cube.get_root_cnodes())]
+    length = 0
     while below:
         node, above = below.pop()
         name = " ".join(str(cube.get_region(node).name).split()) or "unnamed"
         callpath = f"{above}{JOIN}{name}" if above else name
-        of_node = values.cnode_values(
-            node, convert_to_inclusive=is_inclusive, convert_to_exclusive=not is_inclusive
-        )
-        by_place = np.asarray(of_node, dtype=np.float64)[list(places)]
-        times[callpath] = times[callpath] + by_place if callpath in times else by_place
+        length += len(callpath)
+        what = "characters in its call paths"
+        require_at_most(MOST_TEXT, length, what, faults, remedy=FEWER)
+        nodes.append((node, callpath))
         below += [(child, callpath) for child in reversed(node.get_children())]
+    count = len(cube.get_locations())
+    if len(nodes) * count > MOST_VALUES:
+        must = f"must have at most {MOST_VALUES:,} values"
+        got = f"{len(nodes):,} call paths at {count:,} locations"
+        faults.refuse(f"{must}, got {got}. {FEWER}")
+    return nodes
+
+
+def _times(
+    cube: Any,
+    archive: Archive,
+    metric: Any,
+    nodes: Sequence[tuple[Any, str]],
+    *,
+    is_inclusive: bool,
+) -> dict[str, NDArray[np.float64]]:
+    """Give the times of each call path on all CPU threads, in the unit of the metric."""
+    locations = sorted(cube.get_locations(), key=lambda location: int(location.id))
+    threads = [i for i, x in enumerate(locations) if "thread" in (x.type or "thread").lower()]
+    places = threads or list(range(len(locations)))
+    values = {node.id: np.zeros(len(places)) for node, _ in nodes}
+    for index, row in archive.rows(metric.id, metric.data_type, len(locations)):
+        values[metric.tree_index_to_cid_map[index]] = row[places]
+    if is_inclusive and metric.metric_type == "EXCLUSIVE":
+        together = TOGETHER.get(metric.data_type, np.add)
+        for node, _ in reversed(nodes):  # those that are called first
+            for child in node.get_children():
+                together(values[node.id], values[child.id], out=values[node.id])
+    elif not is_inclusive and metric.metric_type == "INCLUSIVE":
+        for node, _ in nodes:  # callers first
+            for child in node.get_children():
+                values[node.id] -= values[child.id]
+    times: dict[str, NDArray[np.float64]] = {}
+    for node, callpath in nodes:
+        before = times.get(callpath, 0.0)
+        times[callpath] = before + values[node.id]
     return times
 
 

@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias
 
+from parcast.files.copies import readable_again
 from parcast.files.faults import AnyPath, Faults
 from parcast.importers.darshan import reader_of
 from parcast.importers.darshan_job import PREFIXES, SHARED, Job, Record
@@ -147,8 +148,13 @@ class JobIo:
 
 def read_job_io(path: AnyPath) -> JobIo:
     """Read what a job did to files; FileProblems says what is wrong with the log."""
-    faults = Faults(os.fspath(path))
-    place = Path(path)
+    with readable_again(Path(path)) as place:
+        return _job_io(place, os.fspath(path))
+
+
+def _job_io(place: Path, log: str) -> JobIo:
+    """Read a log at a place where it can be read more than once; messages call it `log`."""
+    faults = Faults(log)
     modules: dict[str, Module] = {}
 
     def add(record: Record) -> None:
@@ -169,7 +175,7 @@ def read_job_io(path: AnyPath) -> JobIo:
     if not any(module.size for module in modules.values()):
         faults.refuse("must have bytes that were read or written, got none. Give another log.")
     return JobIo(
-        log=os.fspath(path),
+        log=log,
         program=Path(job.program).name,
         ranks=int(job.p),
         run_time=float(job.run_time),

@@ -15,9 +15,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, NamedTuple, TypeAlias
 
+from parcast.files.bounds import require_at_most
 from parcast.files.faults import Faults
 from parcast.files.numbers import finite
-from parcast.importers.content import text_lines
+from parcast.importers.content import MOST_JOBS, text_lines
 from parcast.units import shown
 
 PREFIXES: Final = {"POSIX": "POSIX", "MPI-IO": "MPIIO", "STDIO": "STDIO"}  # of their counters
@@ -124,7 +125,8 @@ ASK = "Write it again: python -m darshan job_stats --csv FILES > jobs.csv"
 def jobs(path: Path, faults: Faults, each: Each | None = None) -> Iterator[Job]:  # noqa: ARG001 - it has no records
     """Read the jobs of a table of `job_stats`."""
     titles: list[str] = []
-    for line, text in text_lines(path, faults):
+    for count, (line, text) in enumerate(text_lines(path, faults)):
+        require_at_most(MOST_JOBS, count, "jobs", faults, line=line)
         try:
             [cells] = csv.reader([text], strict=True)
         except csv.Error as error:

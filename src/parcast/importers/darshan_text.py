@@ -9,11 +9,11 @@ out. The lines are read one by one: a log of any length needs no more memory tha
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, BinaryIO, cast
+from typing import Any, cast
 
-from parcast.files.decoding import opened
 from parcast.files.faults import Faults
 from parcast.files.numbers import finite, whole
+from parcast.importers.content import raw_lines
 from parcast.importers.darshan_job import (
     PARTS,
     PREFIXES,
@@ -54,15 +54,14 @@ def jobs(path: Path, faults: Faults, each: Each | None = None) -> Iterator[Job]:
     """Read the job that a text of `darshan-parser` tells of."""
     text = _Text(faults, each)
     raw = b"\n"
-    with opened(path) as (_, stream):
-        for line, raw in enumerate(cast("BinaryIO", stream), 1):
-            if raw.startswith(b"#"):
-                text.add_comment(raw, line)
-            elif b"\t" in raw:
-                text.add_record(raw, line)
-            elif raw.strip() and not raw.startswith(b"total_"):
-                got = shown(repr(raw[:40].decode(errors="replace")))
-                faults.refuse(f"must be a record of darshan-parser, got {got}. {ASK}", line=line)
+    for line, raw in raw_lines(path, faults):
+        if raw.startswith(b"#"):
+            text.add_comment(raw, line)
+        elif b"\t" in raw:
+            text.add_record(raw, line)
+        elif raw.strip() and not raw.startswith(b"total_"):
+            got = shown(repr(raw[:40].decode(errors="replace")))
+            faults.refuse(f"must be a record of darshan-parser, got {got}. {ASK}", line=line)
     if not raw.endswith(b"\n"):
         faults.refuse(f"must end with a complete line, got a part of one. {CUT_OFF}", line=line)
     yield text.job()

@@ -10,12 +10,14 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from parcast.files.bounds import require_at_most
 from parcast.files.faults import Faults
 from parcast.files.numbers import number
 from parcast.importers.content import first_line, json_document, parsed, text_lines
 from parcast.importers.extrap_json import Packing, add_document, add_object, is_object_line
 from parcast.importers.registry import Format
 from parcast.importers.runs import Imported, Runs
+from parcast.timings.columns import MOST_COLUMNS, MOST_POINTS
 from parcast.units import shown
 
 WORDS = "PARAMETER, POINTS, REGION, METRIC or DATA"
@@ -98,7 +100,11 @@ def add_text(lines: Iterable[tuple[int, str]], runs: Runs, faults: Faults) -> No
             if state.points:
                 faults.refuse("PARAMETER must come before POINTS. Move it up.", line=line)
             state.parameters += rest.split()
+            count = len(state.parameters)
+            require_at_most(MOST_COLUMNS, count, "parameters", faults, line=line)
         elif word == "POINTS":
+            count = len(state.points) + sum(map(rest.count, "(" if "(" in rest else " \t"))
+            require_at_most(MOST_POINTS, count, "points", faults, line=line)
             points = _points(rest, line, state.parameters, faults)
             state.points += points
             state.lines += [line] * len(points)

@@ -37,7 +37,7 @@ from parcast.importers.caliper_columns import (
     time_column,
 )
 from parcast.importers.call_profile import (
-    DEEPEST,
+    CallPaths,
     CallProfile,
     RegionTimes,
     add_profiles,
@@ -160,6 +160,7 @@ def profiles_of_graph(document: Any, wanted: str | None, faults: Faults) -> Foun
 
 def profiles_of_literal(document: list[Any], wanted: str | None, faults: Faults) -> Found:
     """Make a profile of a tree of nodes, as `GraphFrame.to_literal` gives it."""
+    paths = CallPaths(faults)
     nodes: list[tuple[CallPath, dict[str, Any]]] = []
     below: list[tuple[CallPath, Any, str]] = [
         ((), one, f"[{i}]") for i, one in reversed(list(enumerate(document)))
@@ -176,9 +177,7 @@ def profiles_of_literal(document: list[Any], wanted: str | None, faults: Faults)
             or not isinstance(children, list)
         ):
             faults.refuse(f"must have a frame with a name, and metrics. {ASK}", field=field)
-        path = (*above, name)
-        if len(path) > DEEPEST:
-            faults.refuse(f"must be at most {DEEPEST} regions deep. {ASK}", field=shown(field))
+        path = paths.below(above, name, field)
         nodes.append((path, metrics))
         below += [
             (path, child, f"{field}.children[{i}]")
@@ -199,6 +198,7 @@ def profiles_of_literal(document: list[Any], wanted: str | None, faults: Faults)
 def _paths_of_graph(graphs: list[Any], faults: Faults) -> dict[str, CallPath]:
     """Give the path of each node from its root; of several, that by its first parent."""
     paths: dict[str, CallPath] = {}
+    checked = CallPaths(faults)
     for graph in graphs:
         if not isinstance(graph, dict):
             faults.refuse(f"must be objects of nodes. {ASK}", field="graph")
@@ -226,10 +226,7 @@ def _paths_of_graph(graphs: list[Any], faults: Faults) -> dict[str, CallPath]:
         while below_these:
             number, above = below_these.pop()
             if number not in paths:
-                paths[number] = (*above, names[number])
-                if len(paths[number]) > DEEPEST:
-                    must = f"must be at most {DEEPEST} regions deep"
-                    faults.refuse(f"{must}. {ASK}", field=f"graph.{shown(number)}")
+                paths[number] = checked.below(above, names[number], "graph")
                 below_these += [(child, paths[number]) for child in children[number]]
     return paths
 

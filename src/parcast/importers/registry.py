@@ -10,7 +10,8 @@ from __future__ import annotations
 import difflib
 import os
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from inspect import currentframe
 from itertools import takewhile
@@ -19,6 +20,7 @@ from traceback import walk_stack
 from typing import Any, Final, Literal, Protocol, runtime_checkable
 
 from parcast.errors import Argument, FileProblems, ParameterError, Text, parts
+from parcast.files.copies import readable_again
 from parcast.files.decoding import UTF8_MARK, name_of, opened
 from parcast.files.faults import AnyPath, Faults, as_paths
 from parcast.importers.axes import Constants
@@ -253,17 +255,19 @@ def import_timings(
     >>> weather.measurements
     Measurements(10 rows: p 1 to 16, callpath 2 names, time 3.02 to 61.4 s)
     """
-    files = _files(paths)
-    known = format_named(format) if format is not None else recognised_format(files)
-    if known.timings is None:
-        raise ParameterError(
-            "format",
-            must="be one of timings",
-            got=f"{known.name}, which describes a machine",
-            hint=f"Import it: parcast import {known.name} FILES -o machine.toml",
-        )
-    members = [path / known.member if known.member and path.is_dir() else path for path in files]
-    imported = known.timings(Runs(members, rename=rename, constants=constants), metric)
+    with _standing(paths) as files:
+        known = format_named(format) if format is not None else recognised_format(files)
+        if known.timings is None:
+            raise ParameterError(
+                "format",
+                must="be one of timings",
+                got=f"{known.name}, which describes a machine",
+                hint=f"Import it: parcast import {known.name} FILES -o machine.toml",
+            )
+        members = [
+            path / known.member if known.member and path.is_dir() else path for path in files
+        ]
+        imported = known.timings(Runs(members, rename=rename, constants=constants), metric)
     is_one = isinstance(imported, Imported) and isinstance(imported.measurements, Measurements)
     _require_type(known, "timings", imported, is_one, must="an Imported with Measurements")
     return imported
@@ -282,7 +286,8 @@ def import_machine(paths: Sequence[str | os.PathLike[str]], format: str) -> Any:
             got=f"{known.name}, which contains timings",
             hint=f"Import it: parcast import {known.name} FILES -o timings.csv",
         )
-    figures = known.machine(_files(paths))
+    with _standing(paths) as files:
+        figures = known.machine(files)
     must = "an object with notes and to_toml()"
     _require_type(known, "machine", figures, isinstance(figures, Figures), must=must)
     return figures
@@ -354,6 +359,13 @@ def _is_our_table(head: bytes) -> bool:
     header = next((line for line in lines if line.strip(b", \t") and line[:1] != b"#"), b"")
     titles = {title.strip(b' "') for title in header.split(b",")}
     return len(titles) > 1 and b"p" in titles and header[:1] not in b"{["
+
+
+@contextmanager
+def _standing(paths: AnyPath | Sequence[AnyPath]) -> Iterator[list[Path]]:
+    """Give paths of files that can be read more than once: of pipes, those of copies."""
+    with ExitStack() as meanwhile:
+        yield [meanwhile.enter_context(readable_again(path)) for path in _files(paths)]
 
 
 def _files(paths: AnyPath | Sequence[AnyPath]) -> list[Path]:

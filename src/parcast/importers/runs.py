@@ -8,12 +8,13 @@ from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from parcast.errors import ParameterError
+from parcast.files.bounds import require_at_most
 from parcast.files.decoding import name_of
 from parcast.files.faults import Faults
 from parcast.files.numbers import finite, is_number
@@ -24,12 +25,20 @@ from parcast.importers.axes import (
     named_axes,
     names_of,
 )
-from parcast.timings.columns import DOMAINS, LIMITS
+from parcast.timings.columns import (
+    DOMAINS,
+    LIMITS,
+    MOST_NAMES,
+    MOST_POINTS,
+    MOST_ROWS,
+    MOST_TEXT,
+)
 from parcast.timings.measurements import Measurements
 from parcast.units import shown
 
 ROOT = "<root>"  # the callpath of what has none, beside others that have
 LARGEST = 1e30  # of a time, as of `Measurements`; also bounds what its unit may make of it [s]
+MOST_METRICS: Final = 1_000  # of the files of an import
 Point = tuple[float, ...]
 
 
@@ -63,6 +72,7 @@ class Runs:
         self._points: dict[Point, int] = {}
         self._places: list[tuple[Faults, int | None, str]] = []  # where each point was met first
         self._labels: dict[tuple[str, str], int] = {}  # callpath and machine, "" where untold
+        self._text = 0  # characters of the labels
         self._metrics: dict[str, int] = {}
         self._chunks = {x: array("q") for x in ("point", "label", "metric", "count")}
         self._times = array("d")
@@ -107,12 +117,14 @@ class Runs:
             place = self._points.get(values)
         except TypeError:  # a list or an object, which is refused below
             place = None
+        require_at_most(MOST_ROWS, len(self._times) + len(times), "times", faults, line=line)
         if place is None:
             place = self._new_point(values, faults, point_line or line, field)
         good = self._good_times(times, faults, metric, line, field)
         number = self._metrics.setdefault(metric, len(self._metrics))
+        require_at_most(MOST_METRICS, number + 1, "metrics", faults, line=line)
         if good:
-            label = self._labels.setdefault((callpath, machine), len(self._labels))
+            label = self._label(callpath, machine, faults, line)
             chunk = {"point": place, "label": label, "metric": number, "count": len(good)}
             for name, value in chunk.items():
                 self._chunks[name].append(value)
@@ -154,6 +166,17 @@ class Runs:
             faults.refuse(str(error))
         return Imported(measurements=measurements, notes=tuple(all_notes))
 
+    def _label(self, callpath: str, machine: str, faults: Faults, line: int | None) -> int:
+        """Number a callpath on a machine."""
+        label = self._labels.get((callpath, machine))
+        if label is None:
+            self._labels[callpath, machine] = label = len(self._labels)
+            self._text += len(callpath) + len(machine)
+            require_at_most(MOST_NAMES, label + 1, "callpaths", faults, line=line)
+            what = "characters in its callpaths"
+            require_at_most(MOST_TEXT, self._text, what, faults, line=line)
+        return label
+
     def _new_point(
         self, values: tuple[Any, ...], faults: Faults, line: int | None, field: str
     ) -> int:
@@ -167,6 +190,7 @@ class Runs:
                     field=field,
                 )
         self._points[tuple(float(value) for value in values)] = number = len(self._points)
+        require_at_most(MOST_POINTS, number + 1, "points", faults, line=line)
         self._places.append((faults, line, field))
         return number
 

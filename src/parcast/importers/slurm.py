@@ -16,9 +16,10 @@ from pathlib import Path
 from sys import intern
 from typing import Any, Final
 
+from parcast.files.bounds import require_at_most
 from parcast.files.faults import Faults
 from parcast.files.numbers import is_number, whole
-from parcast.importers.content import CUT_OFF, first_line, json_document, text_lines
+from parcast.importers.content import CUT_OFF, MOST_JOBS, first_line, json_document, text_lines
 from parcast.importers.registry import Format
 from parcast.importers.runs import Imported, Runs
 from parcast.units import shown
@@ -258,6 +259,7 @@ def jobs_of_table(path: str | os.PathLike[str], faults: Faults) -> list[Job]:
             jobs[job] = _job_of_row(row, line, faults)
         if step not in PARTS and (count := _count_in_cell(row.get("ntasks"), line, faults)):
             tasks[job] = max(tasks.get(job, 0), count)
+        require_at_most(MOST_JOBS, max(len(jobs), len(tasks)), "jobs", faults, line=line)
     return [replace(job, tasks=tasks[x]) if x in tasks else job for x, job in jobs.items()]
 
 

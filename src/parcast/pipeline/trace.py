@@ -32,6 +32,7 @@ from dataclasses import dataclass
 from heapq import merge
 from io import BufferedReader
 from itertools import islice
+from math import inf
 from operator import itemgetter
 from pathlib import Path
 from typing import Any, BinaryIO, Final, TypeGuard
@@ -229,7 +230,7 @@ def read_trace(path: str | os.PathLike[str]) -> Trace:
     >>> len(trace.messages) > 100
     True
     """
-    with opened(path) as (name, stream):
+    with opened(path, largest=inf) as (name, stream):
         faults = Faults(name)
         reader: _Reader | None = None
         count = 0

@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, BinaryIO, Final, TextIO
 
 from parcast.descriptions.program import Program
+from parcast.files.bounds import LARGEST_LIST
 from parcast.files.decoding import numbered_lines, opened
 from parcast.files.faults import Faults
 from parcast.files.numbers import number
@@ -43,7 +44,7 @@ Row = tuple[int, dict[str, Any]]  # number of the line, and what tables of a pha
 
 def read_counts(source: str | os.PathLike[str] | TextIO | BinaryIO) -> tuple[Program, ...]:
     r"""Read the programs of a table of counts, each with one phase of law "counted"."""
-    with opened(source) as (name, stream):
+    with opened(source, largest=LARGEST_LIST) as (name, stream):
         faults = Faults(name)
         titles: list[str] | None = None
         programs: dict[str, list[Row]] = {}
@@ -77,7 +78,7 @@ def read_counts(source: str | os.PathLike[str] | TextIO | BinaryIO) -> tuple[Pro
 
 def _rows(stream: TextIO | BinaryIO, faults: Faults) -> Iterator[tuple[int, str]]:
     """Give each line that is no comment and not empty, with its number."""
-    for block in numbered_lines(stream, faults):
+    for block in numbered_lines(stream, faults, largest=LARGEST_LIST):
         for line, text in enumerate(block.lines, block.first_line):
             if text.strip(", \t") and text[0] != "#":
                 yield line, text

@@ -5,6 +5,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, BinaryIO, TextIO
 
 from parcast.cli.options import once_each, pairs
+from parcast.files.bounds import LARGEST_LIST
 from parcast.files.decoding import numbered_lines, opened
 from parcast.files.faults import Faults
 from parcast.units import shown
@@ -30,19 +31,19 @@ def law_of(text: str) -> "Law":
         return float(text)
     import numpy as np
 
-    with opened(text) as (name, stream):
+    with opened(text, largest=LARGEST_LIST) as (name, stream):
         faults = Faults(name)
-        times = list(_times(stream, faults))
+        times = np.fromiter(_times(stream, faults), dtype=np.float64)
         if faults:
             faults.raise_all()
-        if not any(times):
+        if not times.any():
             faults.refuse("must have times above 0. Write one on each line.")
-        return np.array(times)
+        return times
 
 
 def _times(stream: TextIO | BinaryIO, faults: Faults) -> Iterator[float]:
     """Give the number of each line that is neither empty nor a comment."""
-    for block in numbered_lines(stream, faults):
+    for block in numbered_lines(stream, faults, largest=LARGEST_LIST):
         for line, text in enumerate(block.lines, block.first_line):
             if not text.strip() or text.startswith("#"):
                 continue

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import lru_cache
 from numbers import Real
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -19,6 +19,12 @@ from parcast.errors import ParameterError, require
 from parcast.units import TIME_UNITS, shown, time_unit_factor
 
 LABELS = ("callpath", "machine")  # the columns that hold text
+MOST_ROWS: Final = 20_000_000  # of measurements from files, in 1 GB of memory
+MOST_CELLS: Final = 50_000_000  # their columns together
+MOST_COLUMNS: Final = 1_000  # of a file
+MOST_NAMES: Final = 1_000_000  # different callpaths and machines of a file
+MOST_TEXT: Final = 200_000_000  # characters of all these names together
+MOST_POINTS: Final = 1_000_000  # different places of runs that another tool wrote
 COMPUTED = ("speedup", "efficiency", "lower_s", "upper_s")
 TAKEN = {  # names in small letters that no axis may have: what they are, and what to do
     "time": ("a name for times", "Rename it."),

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, BinaryIO, TextIO
+from typing import Any, BinaryIO, Final, TextIO
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +23,7 @@ from parcast.timings.csv_rows import Table, byte_fault
 from parcast.timings.measurements import Measurements
 
 ROWS_AT_A_TIME = 65536  # made into Python's numbers when writing
+HOPELESS: Final = 10_000  # faults after which no more rows are looked at
 
 
 def read_measurements(
@@ -83,6 +84,10 @@ def read_table(
         faults = Faults(name)
         table: Table | None = None
         for block in numbered_lines(stream, faults, chunk=chunk, progress=progress):
+            if len(faults) > HOPELESS:
+                break
+            if table is not None and block.is_utf8 and table.add_plain(block.text):
+                continue
             rows = _rows_in(block)
             if table is None and rows:
                 line, header = rows.pop(0)

@@ -17,6 +17,7 @@ from parcast.timings.columns import (
     COMPUTED,
     DOMAINS,
     LABELS,
+    MOST_COLUMNS,
     SPEEDUP,
     Domain,
     axis_name_fault,
@@ -75,6 +76,12 @@ def read_header(
     `value` is known by its titles.
     """
     titles = _titles(header, line, below, faults)
+    if len(titles) > MOST_COLUMNS:
+        faults.refuse(
+            f"must have at most {MOST_COLUMNS:,} columns, got {len(titles):,}. Leave out "
+            "those that are not needed.",
+            line=line,
+        )
     _require_titles("ignore", ignore, titles, faults.path)
     _require_titles("columns", list((columns or {}).values()), titles, faults.path)
     names = {old: new for new, old in (columns or {}).items()}

@@ -5,8 +5,9 @@ in a block where some row does not fit the header.
 """
 
 import csv
+import io
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import compress
 from typing import Any
 
@@ -14,12 +15,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from parcast.errors import Text, spelled
+from parcast.files.bounds import require_at_most
 from parcast.files.faults import Faults
 from parcast.files.numbers import number
 from parcast.timings.columns import (
     AXIS,
     DOMAINS,
     LIMITS,
+    MOST_CELLS,
+    MOST_NAMES,
+    MOST_ROWS,
+    MOST_TEXT,
     axis_name_fault,
     is_label,
     is_name_of_time,
@@ -27,7 +33,7 @@ from parcast.timings.columns import (
     time_unit,
 )
 from parcast.timings.csv_header import Column, called, ignored
-from parcast.timings.measurements import Measurements
+from parcast.timings.measurements import Measurements, measurements_of
 from parcast.units import NUMBER, shown
 
 
@@ -40,10 +46,37 @@ class Table:
         place = {column.name: i for i, column in enumerate(columns) if column}
         self._metric = place.get("metric")
         self._read = {i: x for i, x in enumerate(columns) if x and i != self._metric}
+        kinds = {i: object if x.is_text else np.float64 for i, x in self._read.items()}
+        self._kinds = np.dtype([(f"f{i}", kinds.get(i, "U1")) for i in range(len(columns))])
         self._parts: dict[str, list[NDArray[Any]]] = {x.name: [] for x in self._read.values()}
         self._labels: dict[str, str] = {}  # each text met: without blanks, "" where it is no name
         self._metrics: dict[str, float | None] = {}  # seconds in its unit, None for no time
         self._has_rows = False
+        self._rows = 0  # kept
+        self._text = 0  # characters of the labels
+
+    def add_plain(self, text: str) -> bool:
+        """Take in lines that are all rows without quotes or faults, which is quick.
+
+        Of any others none is taken, and the answer is False.
+        """
+        if self._metric is not None or self._faults:
+            return False
+        table = _plain_table(text, self._kinds)
+        if table is None:
+            return False
+        values: dict[str, NDArray[Any]] = {}
+        for i, column in self._read.items():
+            cells = table[f"f{i}"]
+            if column.is_text:
+                values[column.name], bad = self._names(cells.tolist())
+            else:
+                values[column.name], bad = _in_domain(cells.copy(), column, None)
+            if bad.any():
+                return False
+        self._has_rows = True
+        self._keep(values)
+        return True
 
     def add(self, rows: Sequence[tuple[int, str]], *, is_utf8: bool) -> None:
         """Take in some rows, each the number of its line and its text."""
@@ -70,8 +103,21 @@ class Table:
             field = shown(column.title)
             self._faults.add(fault, line=lines[row], field=field, kind=kind, hint=hint)
         if not self._faults:
-            for name, part in values.items():
-                self._parts[name].append(part)
+            self._keep(values)
+
+    def _keep(self, values: Mapping[str, NDArray[Any]]) -> None:
+        """Keep the columns of some rows, if there are not too many by now."""
+        for name, part in values.items():
+            self._parts[name].append(part)
+        self._rows += len(part)
+        columns = len(self._parts)
+        for most, count, what in (
+            (MOST_ROWS, self._rows, "rows"),
+            (MOST_CELLS, self._rows * columns, f"values in its {columns} columns"),
+            (MOST_NAMES, len(self._labels), "different names"),
+            (MOST_TEXT, self._text, "characters in its names"),
+        ):
+            require_at_most(most, count, what, self._faults)
 
     def measurements(self) -> Measurements:
         """Put the columns together, or raise `FileProblems` with all that is wrong."""
@@ -88,8 +134,7 @@ class Table:
         columns = {}
         for name in list(self._parts):
             columns[name] = np.concatenate(self._parts.pop(name))
-            columns[name].setflags(write=False)  # ours alone: need not be copied again
-        return Measurements(**columns)
+        return measurements_of(columns)
 
     def _split(
         self, rows: Sequence[tuple[int, str]], *, is_utf8: bool
@@ -139,9 +184,27 @@ class Table:
     def _names(self, cells: Sequence[str]) -> tuple[NDArray[Any], NDArray[np.bool_]]:
         """Turn a column of text into names; say which are none."""
         for cell in set(cells) - self._labels.keys():
-            self._labels[cell] = cell.strip() if is_label(cell) else ""
+            self._text += len(cell)
+            is_name = is_label(cell) and len(cell) <= csv.field_size_limit()
+            self._labels[cell] = cell.strip() if is_name else ""
         names = np.array([self._labels[cell] for cell in cells], dtype=object)
         return names, names == ""
+
+
+def _plain_table(text: str, kinds: np.dtype[Any]) -> NDArray[Any] | None:
+    """Read lines as a table; None where one is no row of it, or may be quoted or a comment.
+
+    What it takes for a number is the same number to `float`.
+    """
+    if '"' in text or text.startswith("#") or "\n#" in text or not text or text.isspace():
+        return None
+    try:
+        table = np.loadtxt(
+            io.StringIO(text), kinds, comments=None, delimiter=",", encoding=None, ndmin=1
+        )
+    except ValueError:
+        return None
+    return table if len(table) == text.count("\n") + 1 else None
 
 
 def _fields(text: str, count: int) -> tuple[list[str], str]:
@@ -193,6 +256,13 @@ def _numbers(
         values = np.fromiter(parsed, dtype=np.float64, count=len(cells))
     except ValueError:
         values = np.fromiter(map(_number, cells), dtype=np.float64, count=len(cells))
+    return _in_domain(values, column, scale)
+
+
+def _in_domain(
+    values: NDArray[np.float64], column: Column, scale: float | None
+) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    """Bring numbers to SI in place; say which are not in the domain of their column."""
     if column.name == "time":
         with np.errstate(over="ignore"):
             values *= scale or column.scale

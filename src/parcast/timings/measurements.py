@@ -93,11 +93,14 @@ class Measurements:
                 got=f"{_names([*given])} as well",
                 hint="Put all columns into the table.",
             )
-        columns = _checked(given if table is None else _columns_of(table))
-        if "repetition" in columns:
-            columns["repetition"] = columns["repetition"].astype(np.int64)
-        columns = _broadcast(columns)
+        self._keep(_broadcast(_checked(given if table is None else _columns_of(table))))
+
+    def _keep(self, columns: dict[str, NDArray[Any]]) -> None:
+        """Take columns as they are."""
         number = columns.pop("repetition", None)
+        if number is not None and number.dtype != np.int64:
+            number = number.astype(np.int64)
+            number.setflags(write=False)
         set_field = object.__setattr__
         set_field(self, "_repetition", number)
         set_field(self, "_time", columns.pop("time"))
@@ -197,7 +200,7 @@ class Measurements:
                 got=f"none for {conditions}",
                 hint="Select values that were measured together.",
             )
-        return Measurements(**{name: column[keep] for name, column in columns.items()})
+        return measurements_of({name: x[keep] for name, x in columns.items()})
 
     def series(self, by: Sequence[str] | None = None) -> Series:
         """Group the rows into series of `p`, with the median time of the repetitions.
@@ -282,6 +285,18 @@ class Measurements:
         more = len(self) - HTML_ROWS
         note = (Fact("", f"and {more} more row{'s' if more > 1 else ''}"),) if more > 0 else ()
         return html_of(Sheet(tables=(Table(forms=(Form(columns=columns),), notes=note),)))
+
+
+def measurements_of(columns: Mapping[str, NDArray[Any]]) -> Measurements:
+    """Make measurements of columns that were checked already and are of one length.
+
+    They are not copied: whoever gives them has no other use for them.
+    """
+    made = object.__new__(Measurements)
+    for column in columns.values():
+        column.setflags(write=False)
+    made._keep({"p": columns["p"], **columns})
+    return made
 
 
 MeasurementsLike: TypeAlias = Measurements | TableLike | AnyPath

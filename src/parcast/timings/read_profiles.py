@@ -24,6 +24,7 @@ from parcast.timings.profile_lines import record_of
 from parcast.units import shown
 
 LARGEST: Final = 64_000_000  # bytes of one file: some 100,000 ranks
+LONGEST_LINE: Final = 2**24  # bytes of the record of one rank
 AT_ONCE: Final = 0.5  # share of the shorter of two runs; less is a clock that was set
 HOPELESS: Final = 10_000  # faults after which no more lines are looked at
 MOST_MISSING: Final = 5  # ranks that one message names
@@ -175,6 +176,12 @@ def _records(content: bytes, faults: Faults) -> Iterator[RankRecord]:
     for number, line in enumerate(lines, start=1):
         if not line.strip():
             continue
+        if len(line) > LONGEST_LINE:
+            faults.refuse(
+                f"must be records of up to {LONGEST_LINE // 2**20} MiB, got a longer one. Is it "
+                "the file that was written?",
+                line=number,
+            )
         if len(faults) > HOPELESS:
             return
         document = _document(line, number, faults, is_last=number == len(lines))

@@ -7,7 +7,7 @@ Thousands of series are grouped at once, without a loop over their rows.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,10 @@ Key = Mapping[str, str | float]  # {"machine": "T3E", "n": 64.0}: which series
 
 
 SD_PER_MAD = 1.4826  # of a normal distribution: makes the median deviation comparable to an sd
+SAMPLE: Final = 4096  # values that may show all that a column has
+SPARSE: Final = 8  # numbers for each that is there, up to which a table of all of them is made
+LONG_RUNS: Final = 16  # values, from which each run is sorted by itself
+MOST_PADDED: Final = 20_000_000  # series times the most points of one: 32 bytes each
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -69,27 +73,42 @@ def group_into_series(
     as under weak scaling the problem grows with the processors.
     """
     series_of_row, first_row = number_groups([columns[name] for name in by], len(p))
-    order = np.lexsort((time, p, series_of_row))
-    series_of_row, p, time = series_of_row[order], p[order], time[order]
-    new_series = _is_new(series_of_row)
-    new_point = new_series | _is_new(p)
+    code, values = _codes(p)
+    code += series_of_row * len(values)  # of all of these arrays, few are in memory at a time
+    point = _dense(code, len(first_row) * len(values))
+    del code
+    repetitions = np.bincount(point)
+    start = np.cumsum(repetitions) - repetitions
+    order = _order_of(point, len(start))
+    del point
+    row = series_of_row[order[start]]
+    del series_of_row
     for name in [name for name in columns if name not in by]:
-        column = columns[name]
-        boundary = new_series if column.dtype == object else new_point
-        _refuse_folding(name, column, _is_new(column[order]) & ~boundary, by)
+        column = columns[name][order]
+        differs = _is_new(column)
+        differs[start[_is_new(row)] if column.dtype == object else start] = False
+        _refuse_folding(name, column, differs, by)
 
-    start = np.flatnonzero(new_point)
-    repetitions = np.diff(np.append(start, len(p)))
-    point_of_row = np.cumsum(new_point) - 1
-    log_time = np.log(time)
-    deviation = np.abs(log_time - _medians(log_time, start, repetitions)[point_of_row])
-    deviation = deviation[np.lexsort((deviation, point_of_row))]
-    spread = SD_PER_MAD * _medians(deviation, start, repetitions)
+    p, ordered = p[order[start]], time[order]
+    del order
+    ordered = _sorted_within(ordered, start, repetitions)
+    median = _medians(ordered, start, repetitions)
+    np.log(ordered, out=ordered)
+    ordered -= np.repeat(_medians(ordered, start, repetitions), repetitions)
+    np.abs(ordered, out=ordered)  # deviations
+    ordered = _sorted_within(ordered, start, repetitions)
+    spread = SD_PER_MAD * _medians(ordered, start, repetitions)
 
-    row = series_of_row[start]
     count = np.bincount(row)
     place = np.arange(len(start)) - np.repeat(np.cumsum(count) - count, count)
     shape = (len(count), int(count.max()))
+    if shape[0] * shape[1] > MOST_PADDED:
+        raise ParameterError(
+            "series",
+            must=f"fit into a table of {MOST_PADDED:,} places",
+            got=f"{shape[0]:,} series, one of which has {shape[1]:,} processor counts",
+            hint="Put series with many counts into a file of their own.",
+        )
 
     def padded(values: NDArray[Any], padding: float) -> NDArray[Any]:
         table = np.full(shape, padding, dtype=values.dtype)
@@ -103,8 +122,8 @@ def group_into_series(
         by=tuple(by),
         keys=[dict(zip(by, key, strict=True)) for key in zip(*values, strict=True)] or [{}],
         count=count,
-        p=padded(p[start], np.nan),
-        time=padded(_medians(time, start, repetitions), np.nan),
+        p=padded(p, np.nan),
+        time=padded(median, np.nan),
         repetitions=padded(repetitions, 0),
         spread=padded(spread, np.nan),
     )
@@ -135,20 +154,51 @@ def number_groups(
     """
     group = np.zeros(rows, dtype=np.intp)
     for column in columns:
-        code = _codes(column)
-        group = np.unique(group * (code.max() + 1) + code, return_inverse=True)[1]
-    first_row = np.unique(group, return_index=True)[1]
+        code, values = _codes(column)
+        group = _dense(group * len(values) + code, (int(group.max()) + 1) * len(values))
+    first_row = np.empty(int(group.max()) + 1, dtype=np.intp)
+    first_row[group[::-1]] = np.arange(rows - 1, -1, -1)  # of equal ones the last is kept
     by_appearance = np.argsort(first_row)
     return np.argsort(by_appearance)[group], first_row[by_appearance]
 
 
-def _codes(column: NDArray[Any]) -> NDArray[np.intp]:
-    """Stand a small whole number for each distinct value."""
-    if column.dtype != object:
-        return np.unique(column, return_inverse=True)[1]
-    names = column.tolist()
-    code = {name: i for i, name in enumerate(dict.fromkeys(names))}
-    return np.fromiter((code[name] for name in names), dtype=np.intp, count=len(names))
+def _codes(column: NDArray[Any]) -> tuple[NDArray[np.intp], Sequence[Any] | NDArray[Any]]:
+    """Stand a small whole number for each distinct value, of numbers in their order."""
+    if column.dtype == object:
+        names = column.tolist()
+        place = {name: i for i, name in enumerate(dict.fromkeys(names))}
+        return np.fromiter(map(place.__getitem__, names), np.intp, len(names)), list(place)
+    few = np.unique(column[:SAMPLE])  # which may be all that there are
+    code = np.searchsorted(few[1:], column, side="right")
+    if np.array_equal(few[code], column):
+        return code, few
+    values, code = np.unique(column, return_inverse=True)
+    return code, values
+
+
+def _dense(code: NDArray[np.intp], size: int) -> NDArray[np.intp]:
+    """Number those of the whole numbers below `size` that there are, in their order."""
+    if size > SPARSE * len(code):
+        return np.unique(code, return_inverse=True)[1]
+    is_there = np.zeros(size, dtype=bool)
+    is_there[code] = True
+    return code if is_there.all() else (np.cumsum(is_there) - 1)[code]
+
+
+def _order_of(code: NDArray[np.intp], count: int) -> NDArray[np.intp]:
+    """Give the order by whole numbers below `count`, which is quick where they are few."""
+    return np.argsort(code.astype(np.uint16) if count <= 2**16 else code, kind="stable")
+
+
+def _sorted_within(
+    values: NDArray[np.float64], start: NDArray[np.intp], count: NDArray[np.intp]
+) -> NDArray[np.float64]:
+    """Sort each run of `count` values that begins at `start`, in place where runs are long."""
+    if len(values) > LONG_RUNS * len(start):
+        for first, last in zip(start.tolist(), (start + count).tolist(), strict=True):
+            values[first:last].sort()
+        return values
+    return values[np.lexsort((values, np.repeat(np.arange(len(start)), count)))]
 
 
 def _is_new(ordered: NDArray[Any]) -> NDArray[np.bool_]:

@@ -13,8 +13,14 @@ from pathlib import Path
 from typing import Final
 
 from parcast.calibration.benchmarks.machine_figures import MachineFigures, named_first
-from parcast.calibration.benchmarks.message_tables import Table, ends_of_lines, is_row, row_of
-from parcast.files.decoding import name_of
+from parcast.calibration.benchmarks.message_tables import (
+    LARGEST_TEXT,
+    Table,
+    ends_of_lines,
+    is_row,
+    row_of,
+)
+from parcast.files.decoding import base_name, name_of
 from parcast.files.faults import Faults
 from parcast.importers.content import CUT_OFF, text_lines
 from parcast.importers.registry import Format
@@ -97,7 +103,7 @@ def _sections(path: Path, faults: Faults, notes: list[str]) -> Iterator[_Begun]:
     """Read the sections of a file, those to be ignored without their rows."""
     begun: list[_Begun] = []
     first, is_finished = "", False
-    for line, text in text_lines(path, faults):
+    for line, text in text_lines(path, faults, largest=LARGEST_TEXT):
         first = first or text
         is_finished = is_finished or FINISHED in text
         if match := SECTION.match(text):
@@ -118,7 +124,9 @@ def _sections(path: Path, faults: Faults, notes: list[str]) -> Iterator[_Begun]:
     if len(faults):
         faults.raise_all()
     if not is_finished:
-        notes.append(f"{shown(path.name)} ends before MPI_Finalize: it may have been cut off.")
+        notes.append(
+            f"{shown(base_name(path))} ends before MPI_Finalize: it may have been cut off."
+        )
     yield from begun
 
 

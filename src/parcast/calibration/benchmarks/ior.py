@@ -28,7 +28,8 @@ from parcast.calibration.benchmarks.machine_figures import (
     median_of,
     written,
 )
-from parcast.files.decoding import name_of
+from parcast.calibration.benchmarks.message_tables import LARGEST_TEXT
+from parcast.files.decoding import base_name, name_of
 from parcast.files.faults import Faults
 from parcast.files.numbers import finite, whole, whole_of_json
 from parcast.importers.content import CUT_OFF, text_lines
@@ -249,7 +250,7 @@ def _test(path: Path, notes: list[str]) -> _Test:
     """Read one file."""
     faults = Faults(name_of(path))
     lines: list[str] = []
-    for number, line in text_lines(path, faults):
+    for number, line in text_lines(path, faults, largest=LARGEST_TEXT):
         lines += [""] * (number - 1 - len(lines)) + [line]  # lines keep their numbers
     text = "\n".join(lines)
     form = form_of(text)
@@ -259,7 +260,7 @@ def _test(path: Path, notes: list[str]) -> _Test:
     command = match[1] if (match := COMMAND.search(text)) else ""
     tasks, nodes = TASKS.search(text), NODES.search(text)
     return _Test(
-        name=shown(path.name),
+        name=shown(base_name(path)),
         form=form,
         runs=runs,
         tasks=whole(tasks[1]) if tasks else _tasks_of_csv(lines),

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from parcast.errors import require
+from parcast.files.decoding import base_name
 from parcast.units import Dimension, format_quantity, shown
 from parcast.words import listed
 
@@ -87,7 +88,7 @@ def named_first(names: Iterable[str]) -> str:
 
 def files_of(tool: str, paths: Sequence[Path]) -> str:
     """Name a tool and the files that it wrote."""
-    return f"{tool}: {named_first(path.name for path in paths)}"
+    return f"{tool}: {named_first(map(base_name, paths))}"
 
 
 def _quoted(text: str) -> str:

@@ -10,6 +10,7 @@ from typing import Final
 
 import numpy as np
 
+from parcast.files.decoding import base_name
 from parcast.files.faults import Faults
 from parcast.files.numbers import finite, whole
 from parcast.importers.content import CUT_OFF
@@ -26,6 +27,7 @@ COLLECTIVES: Final = (  # of messages; a barrier has none
 )
 RATES: Final = ("rate", "pairs")  # whose values are in B/s; all others are times
 LONG = 2**16  # bytes: of one size alone, from here on it is long [D]
+LARGEST_TEXT: Final = 16_000_000  # bytes of a file; benchmarks print some hundred lines
 LARGEST = 1e15  # in the unit of a file: a month in microseconds, or more than any memory moves
 LARGEST_SIZE = 10**15  # of a message [B]
 _NUMBER = re.compile(r"[-+]?(?:[0-9.]|nan\b|inf)", re.IGNORECASE)
@@ -96,7 +98,7 @@ def ends_of_lines(paths: Iterable[Path]) -> Iterator[str]:
             is_whole = stream.read() in b"\r\n"
         if not is_whole:
             yield (
-                f"{shown(path.name)} ends in the middle of a line, so its last value may be "
+                f"{shown(base_name(path))} ends in the middle of a line, so its last value may be "
                 "incomplete. Write it again."
             )
 

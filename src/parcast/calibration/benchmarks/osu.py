@@ -14,13 +14,14 @@ from typing import Final
 
 from parcast.calibration.benchmarks.machine_figures import MachineFigures, named_first
 from parcast.calibration.benchmarks.message_tables import (
+    LARGEST_TEXT,
     RATES,
     Table,
     ends_of_lines,
     is_row,
     row_of,
 )
-from parcast.files.decoding import name_of
+from parcast.files.decoding import base_name, name_of
 from parcast.files.faults import Faults
 from parcast.importers.content import CUT_OFF, text_lines
 from parcast.importers.registry import Format
@@ -103,7 +104,7 @@ def read(paths: Sequence[Path]) -> MachineFigures:
             if begun.kind == "" or begun.wanted is None:
                 passed_over[begun.title] = None
             elif table is None:
-                uncounted[path.name] = None
+                uncounted[base_name(path)] = None
             else:
                 tables.append(table)
     notes = [*ends_of_lines(paths)]
@@ -130,7 +131,7 @@ def _tables(path: Path, faults: Faults) -> Iterator[_Begun]:
     begun: list[_Begun] = []
     processes: int | None = None
     first = ""
-    for line, text in text_lines(path, faults):
+    for line, text in text_lines(path, faults, largest=LARGEST_TEXT):
         first = first or text
         if launched := LAUNCH.search(text[:2000]):
             processes = int(launched[1])
@@ -191,10 +192,10 @@ def _finished(begun: _Begun, path: Path, from_names: dict[str, None]) -> Table |
     """Give a table that was read; None where its processes are not told."""
     kind, tool = begun.known
     processes = 2 if kind in ("message", "rate") else begun.processes
-    if processes is None and (named := NAMED.search(path.stem)):
+    if processes is None and (named := NAMED.search(Path(base_name(path)).stem)):
         processes = int(named[1])
         if kind:
-            from_names[path.name] = None
+            from_names[base_name(path)] = None
     if not kind or begun.wanted is None or not processes:
         return None
     column = begun.columns[begun.wanted]

@@ -4,7 +4,7 @@ import difflib
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
@@ -126,19 +126,24 @@ def command(
 
 @contextmanager
 def _standing(paths: Sequence[str], *, is_named: bool) -> Iterator[list[str]]:
-    """Give paths that can be read more than once: standard input is in a file meanwhile."""
+    """Give paths that can be read more than once: of standard input and pipes, those of copies."""
+    from parcast.files.copies import readable_again
     from parcast.files.decoding import STDIN
     from parcast.importers.registry import format_of_beginning
 
-    if "-" not in paths:
-        yield list(paths)
-        return
     if list(paths).count("-") > 1:
         raise click.UsageError("Only one of FILES can be -, got several.")
-    head = beginning_of_stdin("FILES", "a file")
-    is_wanted = is_named or format_of_beginning(head, Path(STDIN)) is not None
-    with stdin_as_file(head, with_rest=is_wanted) as copy:
-        yield [copy if path == "-" else path for path in paths]
+    with ExitStack() as meanwhile:
+        standing = []
+        for path in paths:
+            if path == "-":
+                head = beginning_of_stdin("FILES", "a file")
+                is_wanted = is_named or format_of_beginning(head, Path(STDIN)) is not None
+                copy = meanwhile.enter_context(stdin_as_file(head, with_rest=is_wanted))
+            else:
+                copy = str(meanwhile.enter_context(readable_again(Path(path))))
+            standing.append(copy)
+        yield standing
 
 
 def asked_in_options(

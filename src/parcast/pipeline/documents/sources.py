@@ -7,6 +7,7 @@ import struct
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
+from math import inf
 from typing import IO, Any, Final
 
 from parcast.errors import FileProblems
@@ -98,7 +99,7 @@ def original_text(path: str | os.PathLike[str], *, encoding: str | None = None) 
 def _opened(path: str) -> Iterator[tuple[IO[Any], str]]:
     """Open a file to be read decompressed: its stream, and how it is compressed."""
     try:
-        context = opened(path)
+        context = opened(path, largest=inf)
         _, raw = context.__enter__()
     except FileProblems as error:
         raise DocumentError(error.path, str(error.problems[0].message)) from error
