@@ -68,9 +68,9 @@ def test_each_error_is_ours_and_the_builtin_it_resembles(ours, resembles):
         (
             [Problem(line=2, field="p", message="must be above 0.")],
             41,
-            "a.csv: 42 problems\n  line 2  p  must be above 0.\n  and 41 more of the same kinds.",
+            "a.csv: 42 problems\n  line 2  p  must be above 0.\n  and 41 more.",
         ),
-        ([], 2, "a.csv: 2 problems\n  and 2 more of the same kinds."),
+        ([], 2, "a.csv: 2 problems\n  and 2 more."),
     ],
 )
 def test_all_faults_of_a_file_are_listed_in_columns(problems, unlisted, says):

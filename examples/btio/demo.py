@@ -6,6 +6,7 @@ script.
 """
 
 # ruff: noqa: T201 - printing is what this script is for
+import signal
 import sys
 from pathlib import Path
 
@@ -50,4 +51,5 @@ def main(folder: Path) -> None:
 
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # "| head" ends it quietly
     main(Path(sys.argv[1]) if len(sys.argv) > 1 else HERE)

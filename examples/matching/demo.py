@@ -5,6 +5,7 @@ picture goes into the folder, by default the one of this script.
 """
 
 # ruff: noqa: T201 - printing is what this script is for
+import signal
 import sys
 from pathlib import Path
 
@@ -47,4 +48,5 @@ def main(folder: Path) -> None:
 
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # "| head" ends it quietly
     main(Path(sys.argv[1]) if len(sys.argv) > 1 else HERE)

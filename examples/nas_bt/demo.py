@@ -6,6 +6,7 @@ their source: `times.csv`.
 """
 
 # ruff: noqa: T201 - printing is what this script is for
+import signal
 import sys
 from os.path import relpath
 from pathlib import Path
@@ -87,4 +88,5 @@ def draw(folder: Path, forecasts: list[parcast.Forecast]) -> str:
 
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # "| head" ends it quietly
     main(Path(sys.argv[1]) if len(sys.argv) > 1 else HERE)

@@ -4,14 +4,36 @@ Every message says what must be how, what was got, and what to do; an error hold
 attributes, and its text is made from them. Arguments that a text names are objects in it, so that
 the command line can call them by its options. A fault in a file also says where, and all faults
 of a file come back together.
+
+A message is one line, and so is each line below it. What comes from outside may stand in a text
+as it is: line breaks, and all else that a terminal obeys, are escaped where the line is made.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
+
+LONGEST_LINE: Final = 10_000  # characters of a line that is shown; names in a file may be longer
+LONGEST_FIELD: Final = 200  # characters of a column, a key or its place in a list of faults
+
+
+def one_line(text: str, *, limit: int = LONGEST_LINE) -> str:
+    r"""Text as a line that no terminal obeys: what does not print is escaped, and the rest cut.
+
+    Control characters do not print, nor do line breaks of any script, marks that turn the
+    direction of what follows, and bytes that are not UTF-8. What is such a line stays as it is.
+
+    >>> print(one_line("T3E\n\x1b[31m\u202e\udcff"))
+    T3E\n\x1b[31m\u202e\udcff
+    """
+    start = text[: limit + 1]
+    if not start.isprintable():
+        pieces = (x if x.isprintable() else x.encode("unicode_escape").decode() for x in start)
+        start = "".join(pieces)
+    return start if len(start) <= limit else f"{start[:limit]}..."
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,12 +71,12 @@ Text: TypeAlias = str | tuple[str | Argument, ...]
 
 
 def spelled(text: Text, spelling: Callable[[Argument], str] = str) -> str:
-    """Write a text with its arguments in a spelling.
+    """Write a text as one line, with its arguments in a spelling.
 
     >>> spelled(("Add it to ", Argument("by"), "."), lambda argument: f"--{argument.name}")
     'Add it to --by.'
     """
-    return "".join(part if isinstance(part, str) else spelling(part) for part in parts(text))
+    return one_line("".join(x if isinstance(x, str) else spelling(x) for x in parts(text)))
 
 
 def parts(text: Text) -> tuple[str | Argument, ...]:
@@ -63,25 +85,38 @@ def parts(text: Text) -> tuple[str | Argument, ...]:
 
 
 class ParcastError(Exception):
-    """Base of every error that parcast raises on purpose."""
+    r"""Base of every error that parcast raises on purpose.
 
-    def __init__(self, text: Text = "", **others: Any) -> None:
-        self.text = text
-        super().__init__(spelled(text), **others)
+    >>> print(ParcastError("The task failed.", below=["  File x.py, line 3", "Bad\nworse."]))
+    The task failed.
+      File x.py, line 3
+    Bad\nworse.
+    """
 
-    def facts(self) -> dict[str, str]:
+    below: tuple[Text, ...] = ()  # lines that stand below the first
+
+    def __init__(self, text: Text = "", *, below: Iterable[Text] = (), **others: Any) -> None:
+        self.text, self.below = text, tuple(below)
+        super().__init__("\n".join(self.lines()), **others)
+
+    def lines(self, spelling: Callable[[Argument], str] = str) -> list[str]:
+        """Lines of its message, with arguments in a spelling."""
+        return [spelled(line, spelling) for line in (self.text, *self.below)]
+
+    def facts(self) -> dict[str, Any]:
         """Arguments that make an error of the same class and text, for another process."""
-        return {"text": str(self)}
+        text, *below = self.lines()
+        return {"text": text, "below": below}
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Give what it is made again from: its attributes, whatever its class is called with."""
-        _, shown, *attributes = tuple(super().__reduce__())
-        return _again, (type(self), shown), *attributes
+        _, given, *attributes = tuple(super().__reduce__())
+        return _again, (type(self), given), *attributes
 
 
-def _again(kind: type[ParcastError], shown: tuple[Any, ...]) -> ParcastError:
+def _again(kind: type[ParcastError], given: tuple[Any, ...]) -> ParcastError:
     """Make an error that was pickled or copied; its attributes are set afterwards."""
-    return kind.__new__(kind, *shown)
+    return kind.__new__(kind, *given)
 
 
 class ParameterError(ParcastError, ValueError):
@@ -103,18 +138,27 @@ class ParameterError(ParcastError, ValueError):
         What was given instead.
     hint : str or tuple of str and Argument
         What to do, in sentences.
+    below : iterable of the same
+        Lines below that.
     """
 
     def __init__(
-        self, name: str, *, must: Text = "", got: Text | None = None, hint: Text = ""
+        self,
+        name: str,
+        *,
+        must: Text = "",
+        got: Text | None = None,
+        hint: Text = "",
+        below: Iterable[Text] = (),
     ) -> None:
         self.name, self.must, self.got, self.hint = name, must, got, hint
         if not must:
-            super().__init__(name)
+            super().__init__(name, below=below)
             return
         given = () if got is None else (", got ", *parts(got))
         advice = (" ", *parts(hint)) if hint else ()
-        super().__init__((Argument(name), " must ", *parts(must), *given, ".", *advice))
+        text = (Argument(name), " must ", *parts(must), *given, ".", *advice)
+        super().__init__(text, below=below)
 
     @property
     def fault(self) -> str:
@@ -129,7 +173,7 @@ class ParameterError(ParcastError, ValueError):
         """Give the same error for another name."""
         return ParameterError(name, must=self.must, got=self.got, hint=self.hint)
 
-    def facts(self) -> dict[str, str]:
+    def facts(self) -> dict[str, Any]:
         """Attributes that it is made from, in Python's spelling."""
         given = {"got": spelled(self.got)} if self.got is not None else {}
         return {"name": self.name, "must": spelled(self.must), "hint": spelled(self.hint)} | given
@@ -145,11 +189,11 @@ class FitFailed(ParcastError, ArithmeticError):  # noqa: N818 - says what happen
     'All times are at p = 8.'
     """
 
-    def __init__(self, reason: str, *, outcome: str = "") -> None:
+    def __init__(self, reason: str, *, outcome: str = "", below: Iterable[Text] = ()) -> None:
         self.outcome, self.reason = outcome, reason  # what there is not, and why
-        super().__init__(f"{outcome} {reason}".lstrip())
+        super().__init__(f"{outcome} {reason}".lstrip(), below=below)
 
-    def facts(self) -> dict[str, str]:
+    def facts(self) -> dict[str, Any]:
         """Attributes that it is made from."""
         return {"reason": self.reason, "outcome": self.outcome}
 
@@ -175,24 +219,23 @@ class FileProblems(ParcastError, ValueError):  # noqa: N818 - it holds many
         self.path = path
         self.problems = tuple(problems)
         self.unlisted = unlisted  # further faults that were counted and not kept
-        super().__init__(_listing(path, self.problems, unlisted))
+        count = len(self.problems) + unlisted
+        head = f"{path}: {count} problem{'s' if count > 1 else ''}"
+        super().__init__(head, below=_listing(self.problems, unlisted))
 
 
-def _listing(path: str, problems: Sequence[Problem], unlisted: int) -> Text:
+def _listing(problems: Sequence[Problem], unlisted: int) -> Iterator[Text]:
     """Lay the faults out in aligned columns, as an editor's user can follow them."""
-    count = len(problems) + unlisted
-    text: list[str | Argument] = [f"{path}: {count} problem{'s' if count > 1 else ''}"]
     places = [f"line {x.line}" if x.line is not None else "file" for x in problems]
+    fields = [one_line(x.field, limit=LONGEST_FIELD) for x in problems]
     place_width = max(map(len, places), default=0)
-    field_width = max((len(x.field) for x in problems), default=0)
-    for place, problem in zip(places, problems, strict=True):
-        field = f"{problem.field:{field_width}}  " if field_width else ""
-        text.append(f"\n  {place:{place_width}}  {field}{problem.message}")
-        if problem.hint:
-            text += [" ", *parts(problem.hint)]
+    field_width = max(map(len, fields), default=0)
+    for place, field, problem in zip(places, fields, problems, strict=True):
+        where = f"  {place:{place_width}}  " + (f"{field:{field_width}}  " if field_width else "")
+        hint = (" ", *parts(problem.hint)) if problem.hint else ()
+        yield (where, problem.message, *hint)
     if unlisted:
-        text.append(f"\n  and {unlisted} more of the same kinds.")
-    return tuple(text)
+        yield f"  and {unlisted} more."
 
 
 def require(name: str, value: object, ok: object, *, must: str, hint: str) -> None:

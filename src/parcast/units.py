@@ -14,7 +14,7 @@ from decimal import Context, Decimal
 from numbers import Real
 from typing import Final, Literal
 
-from parcast.errors import ParameterError
+from parcast.errors import ParameterError, one_line
 
 Dimension = Literal[
     "time", "size", "rate", "operations", "operation_rate", "count", "fraction"
@@ -212,14 +212,12 @@ def in_percent(fraction: float, *, sign: bool = False) -> str:
 
 
 def shown(value: object, *, limit: int = 60) -> str:
-    """Text as a message may print it: one line, control characters as escapes, cut after `limit`.
+    """Text of a value that a message names: on one line, and cut after `limit` characters.
 
     >>> shown("three words here", limit=5)
     'three...'
     """
-    text = str(value)
-    text = text if text.isprintable() else ascii(text)[1:-1]
-    return text if len(text) <= limit else f"{text[:limit]}..."
+    return one_line(str(value), limit=limit)
 
 
 def _what_is_wrong(number: str, unit: str, dimension: Dimension) -> tuple[str, str]:

@@ -92,9 +92,29 @@ def test_a_width_that_is_none_is_passed_over(monkeypatch, told):
     assert page_of_stdout().width is None
 
 
-def test_no_screen_is_narrower_than_a_table_can_be_read(monkeypatch):
-    monkeypatch.setenv("COLUMNS", "3")
-    assert page_of_stdout().width == screen.NARROWEST
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("forecast", "{machines}", "-p", "64,128", "--hold-out", "8"),
+        ("forecast", "{machines}", "-p", "64", "-v", "--knee"),
+        ("predict", "{btio}/program.toml", "{btio}/sp2.toml", "-p", "1,16,64", "-d", "1,4"),
+        ("simulate", "{btio}/program.toml", "{btio}/sp2.toml", "-p", "4", "--precision", "50%"),
+        ("match", "{machines}", "-p", "8"),
+        ("run",),
+    ],
+    ids=lambda command: command[0],
+)
+@pytest.mark.parametrize("width", [1, 20, 30])
+def test_a_narrow_terminal_is_kept_to_where_words_allow(
+    parcast, machines, monkeypatch, command, width
+):
+    monkeypatch.setenv("COLUMNS", str(width))
+    files = {"machines": machines, "btio": ROOT / "examples" / "btio"}
+    said = parcast(*(x.format(**files) for x in command))
+    assert said.status in {0, 1}
+    for line in said.out.splitlines():
+        words = line.split()
+        assert len(line) <= width or len(words) <= 3, line
 
 
 class Terminal:

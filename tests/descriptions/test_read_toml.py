@@ -109,14 +109,15 @@ def test_a_phase_in_an_inline_list_has_the_line_of_the_list(tmp_path):
         ("", None, "must describe a machine, but is empty"),
         ("# nothing\n", None, "must describe a machine, but is empty"),
         ("x = 1\n" + "#" * LARGEST, None, "must have at most 1,000,000 bytes"),
-        ("a = " + "[" * 5000, None, "must not be nested so deeply"),
+        ("a = " + "[" * 5000, 1, "must have at most 30 levels, got more"),
+        ("[price]\nprocessor_hour = 1\n[[phase]]\n", None, "has phases like a program"),
         (
             "[[phase]]\nlaw = 'spmd'\n",
             None,
             "has phases like a program. Check the order of the files.",
         ),
     ],
-    ids=range(10),
+    ids=range(11),
 )
 def test_what_is_no_machine_is_refused(content, line, message, tmp_path):
     ((found_line, _, found),) = problems(read_machine, content, tmp_path)
@@ -124,8 +125,12 @@ def test_what_is_no_machine_is_refused(content, line, message, tmp_path):
     assert line is None or found_line == line
 
 
-def test_a_machine_is_no_program(tmp_path):
-    ((_, _, message),) = problems(read_program, "[compute]\nrate = '1 Mflop/s'\n", tmp_path)
+@pytest.mark.parametrize(
+    "text",
+    ["[compute]\nrate = '1 Mflop/s'\n", "[price]\nprocessor_hour = 0.1\n", "processors = 4\n"],
+)
+def test_a_machine_is_no_program(text, tmp_path):
+    ((_, _, message),) = problems(read_program, text, tmp_path)
     assert "has no [[phase]], like a machine. Check the order of the files." in message
 
 

@@ -96,6 +96,21 @@ def test_times_stay_times(table):
     assert runs.time.tolist() == [8, 4]
 
 
+@pytest.mark.parametrize(
+    "table",
+    [
+        "machine,p,speedup\nspeedup,2,1.6\nSP,4,2.5\n",
+        'machine,p,"speedup"\nspeedup,2,1.6\nSP,4,2.5\n',
+        "machine,p,metric,value\nspeedup,2,speedup,1.6\nspeedup,2,watts,9\nSP,4,speedup,2.5\n",
+    ],
+)
+def test_a_machine_that_is_called_speedup_keeps_its_name(table):
+    runs, quantity = read_runs(io.StringIO(table))
+    assert quantity == "speedup"
+    assert runs.labels["machine"].tolist() == ["speedup", "SP"]
+    assert runs.time == pytest.approx([1 / 1.6, 0.4])
+
+
 def test_faults_of_speedups_are_told_as_such():
     with pytest.raises(FileProblems) as caught:
         read_runs(io.StringIO("p,speedup\n2,-1\n0,2\n"))

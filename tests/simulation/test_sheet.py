@@ -83,7 +83,7 @@ def test_the_narrowest_page_has_a_few_lines_for_each_point():
     assert lines[2:6] == [
         "p = 1, network.bandwidth = 100 MB/s",
         "  time        8.00 s",
-        "              90 % interval 7.92 to 8.08 s",
+        "    90 % interval 7.92 to 8.08 s",
         "  law         8.02 s (+0.2 %)",
     ]
     one = replace(simulation(), axes={"p": np.array([1.0]), "network.bandwidth": np.array([1e8])})

@@ -688,7 +688,7 @@ def test_up_to_three_alike_are_listed_one_by_one():
 def test_twenty_messages_are_listed_and_others_counted():
     with pytest.raises(FileProblems) as caught:
         read(f"{','.join(f'x{i}' for i in range(30))},p,time_s\n" + 30 * "a," + "1,2\n")
-    assert str(caught.value).endswith("\n  and 10 more of the same kinds.")
+    assert str(caught.value).endswith("\n  and 10 more.")
     assert (len(caught.value.problems), caught.value.unlisted) == (20, 10)
 
 

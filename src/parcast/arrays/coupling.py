@@ -162,7 +162,9 @@ def _costs(given: object) -> object:
                 path_beside(given), ArrayParameters, "[clients], [servers] and [messages]"
             )
         except FileProblems as refusal:
-            raise DescriptionError("costs", list(_elsewhere(refusal))) from None
+            raise DescriptionError(
+                "costs", list(_elsewhere(refusal)), unlisted=refusal.unlisted
+            ) from None
     else:
         raise ParameterError(
             "costs",

@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Sequence
-from contextlib import ExitStack
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 import click
@@ -10,9 +10,16 @@ import click
 from parcast.cli.answering import A_FILE, cli_command
 from parcast.cli.failures import ANSWERED, INTERRUPTED, spelled_with
 from parcast.cli.options import duration, json_option, output_option, ranks_option, text_option
-from parcast.cli.outputs import Outputs, format_of, place_of_part, print_pieces, write_all
+from parcast.cli.outputs import (
+    Outputs,
+    do_each,
+    format_of,
+    place_of_part,
+    print_pieces,
+    write_all,
+)
 from parcast.cli.parts import with_parts
-from parcast.cli.screen import show_sheet
+from parcast.cli.screen import show_sheet, tell
 from parcast.files.numbers import whole
 from parcast.units import shown
 from parcast.version import __version__
@@ -261,19 +268,20 @@ def _write(
     from parcast.files.document import csv_pieces, json_pieces, write_document
 
     figures = machine_figures(calibration, others=others, name=name)
-    with ExitStack() as stack:  # each is written, whatever becomes of those before it
-        for output in reversed(outputs):
-            ending = format_of(output)
-            if output != "-":
-                pieces = (
-                    iter([figures.to_toml()])
-                    if ending == "toml"
-                    else json_pieces(calibration_document(calibration, figures))
-                    if ending == "json"
-                    else csv_pieces(calibration.table_rows())
-                )
-                place = place_of_part(output) if calibration.was_interrupted else output
-                stack.callback(write_document, place, pieces)
+
+    def write(output: str) -> None:
+        ending = format_of(output)
+        pieces = (
+            iter([figures.to_toml()])
+            if ending == "toml"
+            else json_pieces(calibration_document(calibration, figures))
+            if ending == "json"
+            else csv_pieces(calibration.table_rows())
+        )
+        place = place_of_part(output) if calibration.was_interrupted else output
+        write_document(place, pieces)
+
+    def show() -> None:
         if as_json:
             print_pieces(json_pieces(calibration_document(calibration, figures)))
         elif "-" in outputs:
@@ -282,7 +290,9 @@ def _write(
             taken = {x.key: f"{x.text}, {x.source}" for each in others for x in each.figures}
             show_sheet(calibration.to_sheet(taken=taken))
         for note in figures.notes:
-            click.echo(f"parcast: {note}", err=True)
+            tell(note)
+
+    do_each([show, *(partial(write, output) for output in outputs if output != "-")])
 
 
 def _write_script(

@@ -161,7 +161,7 @@ def _parts(
         except FitFailed as refusal:
             refusals.append(str(refusal))
     if refusals:
-        raise FitFailed("\n".join(refusals))
+        raise FitFailed(refusals[0], below=refusals[1:])
     return parts, conditions
 
 

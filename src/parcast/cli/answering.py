@@ -5,6 +5,7 @@ from typing import Any, Final
 
 import click
 
+from parcast.cli.screen import tell
 from parcast.words import did_you_mean
 
 FORMER: Final[Mapping[str, str]] = {  # spellings of options that were renamed; they still work
@@ -79,7 +80,7 @@ class Answering(click.Command):
                 yield word
                 continue
             if old not in told and not ctx.resilient_parsing:
-                click.echo(f"parcast: {old} is now {new}; the old spelling still works.", err=True)
+                tell(f"{old} is now {new}; the old spelling still works.")
                 told.add(old)
             yield new
             if equals:

@@ -4,7 +4,7 @@ import os
 import sys
 import traceback
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from itertools import pairwise
 from typing import Any, Final, TextIO
@@ -12,6 +12,7 @@ from typing import Any, Final, TextIO
 import click
 
 from parcast.cli.answering import in_our_words
+from parcast.cli.screen import tell
 from parcast.errors import (
     Argument,
     FileProblems,
@@ -19,7 +20,7 @@ from parcast.errors import (
     ParameterError,
     ParcastError,
     RunFailed,
-    spelled,
+    one_line,
 )
 from parcast.places import PluginWarning, plugin_at_fault
 from parcast.signals import Terminated
@@ -93,7 +94,7 @@ def run(command: click.Command, args: Sequence[str] | None = None) -> int:
             sys.stdout.flush()
     except BaseException as failure:  # whatever it is, the user gets one message
         if "--debug" in given:
-            traceback.print_exc()
+            _tell(traceback.format_exc().splitlines())
         return _told(failure)
     return status
 
@@ -112,7 +113,7 @@ def _plugins_told() -> Iterator[None]:
         line: str | None = None,
     ) -> None:
         if issubclass(category, PluginWarning):
-            click.echo(f"parcast: {message}", err=True)
+            tell(str(message))
         else:
             shown(message, category, filename, lineno, file, line)
 
@@ -135,53 +136,62 @@ def _invoked(command: click.Command, given: list[str]) -> int:
 
 def _told(failure: BaseException) -> int:
     """Say what went wrong on stderr and return the status for it."""
-    message, status = meaning(failure)
-    if message:
-        with suppress(OSError):  # nobody listens there either
-            click.echo(message, err=True)
+    lines, status = meaning(failure)
+    _tell(lines)
     if status == PIPE_CLOSED or isinstance(failure, Terminated):
         _let_go_of_stdout()
     return status
 
 
-def meaning(failure: BaseException) -> tuple[str, int]:
-    """Give the message and the exit status of a failure."""
-    text, status = str(failure), WRONG_USE
-    failure = _interruption(failure) or failure
+def _tell(lines: Iterable[str]) -> None:
+    """Print lines on stderr, which may be closed."""
+    with suppress(OSError):
+        for line in lines:
+            click.echo(one_line(line), err=True)
+
+
+def meaning(failure: BaseException) -> tuple[list[str], int]:
+    """Give the lines of the message of a failure, and the exit status."""
+    if isinstance(failure, BaseExceptionGroup):  # of outputs, each of which was tried
+        each = [meaning(one) for one in failure.exceptions]
+        return [line for lines, _ in each for line in lines], max(status for _, status in each)
+    lines, status = _meaning(_interruption(failure) or failure)
+    if lines:
+        lines[0] = f"parcast: {lines[0]}"
+    return lines, status
+
+
+def _meaning(failure: BaseException) -> tuple[list[str], int]:  # noqa: PLR0911 - one a kind
+    """Give the lines of a message without our name before them, and the exit status."""
     match failure:
         case click.Abort() | KeyboardInterrupt():
-            text, status = "interrupted.", INTERRUPTED
+            return ["interrupted."], INTERRUPTED
         case Terminated():
-            text, status = f"ended by {failure}.", SIGNALLED + failure.number
+            return [f"ended by {failure}."], SIGNALLED + failure.number
         case BrokenPipeError():
-            return "", PIPE_CLOSED
-        case click.UsageError():
-            path = failure.ctx.command_path if failure.ctx else "parcast"
-            text = f"{in_our_words(failure)}\nSee: {path} --help"
-        case NoAnswer():
-            text, status = failure.format_message(), NO_FORECAST
+            return [], PIPE_CLOSED
         case click.ClickException():
-            text = failure.format_message()
+            notes = getattr(failure, "__notes__", [])
+            if not isinstance(failure, click.UsageError):
+                status = NO_FORECAST if isinstance(failure, NoAnswer) else WRONG_USE
+                return [failure.format_message(), *notes], status
+            path = failure.ctx.command_path if failure.ctx else "parcast"
+            return [in_our_words(failure), *notes, f"See: {path} --help"], WRONG_USE
         case FileProblems():
-            text, status = in_options(failure), BAD_FILE
+            return lines_in_options(failure), BAD_FILE
         case FitFailed() | RunFailed():
-            text, status = in_options(failure), NO_FORECAST
+            return lines_in_options(failure), NO_FORECAST
         case ParameterError():
-            text = in_options(failure)
+            return lines_in_options(failure), WRONG_USE
         case OSError():
             place = f"{failure.filename}: " if failure.filename else "the output "
-            why = (failure.strerror or text).lower()
-            text = f"{place}cannot be written: {why}. Choose another place."
+            why = (failure.strerror or str(failure)).lower()
+            return [f"{place}cannot be written: {why}. Choose another place."], WRONG_USE
         case MemoryError():
-            text, status = "out of memory. Ask for fewer counts or series.", NO_FORECAST
-        case _:
-            text = (
-                f"this is a fault of {plugin_at_fault(failure) or 'parcast itself'}: "
-                f"{type(failure).__name__}: {text}\n"
-                "Run it again with --debug and report what it prints."
-            )
-            status = OUR_BUG
-    return f"parcast: {text}", status
+            return ["out of memory. Ask for fewer counts or series."], NO_FORECAST
+    whose = plugin_at_fault(failure) or "parcast itself"
+    text = f"this is a fault of {whose}: {type(failure).__name__}: {failure}"
+    return [text, "Run it again with --debug and report what it prints."], OUR_BUG
 
 
 def _interruption(failure: BaseException) -> BaseException | None:
@@ -208,6 +218,11 @@ def in_options(error: ParcastError, options: Mapping[str, Spelling] = OPTIONS) -
     >>> in_options(ParameterError("by", must="name it", hint=hint), OPTIONS | AXES)
     "--by must name it. Add 'machine' to --by, or say -p 1..4x2."
     """
+    return "\n".join(lines_in_options(error, options))
+
+
+def lines_in_options(error: ParcastError, options: Mapping[str, Spelling] = OPTIONS) -> list[str]:
+    """Lines of what went wrong; as `in_options`."""
 
     def spelling(argument: Argument) -> str:
         option = options.get(argument.name)
@@ -217,7 +232,7 @@ def in_options(error: ParcastError, options: Mapping[str, Spelling] = OPTIONS) -
             return option(argument.value)
         return option if argument.value is None else f"{option} {_as_text(argument.value)}"
 
-    return spelled(error.text, spelling)
+    return error.lines(spelling)
 
 
 @contextmanager
@@ -228,7 +243,11 @@ def spelled_with(
     try:
         yield
     except ParameterError as refusal:
-        raise kind(in_options(refusal, options)) from refusal
+        first, *below = lines_in_options(refusal, options)
+        refused = kind(first)
+        for line in below:
+            refused.add_note(line)
+        raise refused from refusal
 
 
 def _let_go_of_stdout() -> None:

@@ -5,13 +5,14 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
 
-from parcast.cli.screen import show_sheet
+from parcast.cli.screen import show_sheet, tell
 
 if TYPE_CHECKING:
     from parcast.show.result import Result
@@ -54,10 +55,8 @@ class Outputs:
         if format_of(path) not in self.formats:
             endings = ", ".join(f".{ending}" for ending in self.formats)
             raise click.ClickException(f"-o must be a path that ends in {endings}, got {path!r}.")
-        if format_of(path) in PICTURES and find_spec("matplotlib") is None:
-            raise click.ClickException(
-                'Figures need matplotlib. Install with: pip install "parcast[plot]"'
-            )
+        if format_of(path) in PICTURES:
+            _require_matplotlib()
         try:
             check_place(path)
         except ParameterError as error:
@@ -94,12 +93,41 @@ class Outputs:
         from parcast.files.document import json_pieces
 
         rows, document = rows or result.rows, document or result.to_document
-        for path in self.paths:
-            write_answer(path, rows=rows, document=document, write=write or result.save)
+        written = partial(write_answer, rows=rows, document=document, write=write or result.save)
+        tasks: list[Callable[[], object]] = [partial(written, path) for path in self.paths]
         if self.as_json:
-            print_pieces(json_pieces(document()))
+            tasks.append(lambda: print_pieces(json_pieces(document())))
         elif "-" not in self.paths:
-            (show or (lambda: show_sheet(result.to_sheet(**shown))))()
+            tasks.append(show or (lambda: show_sheet(result.to_sheet(**shown))))
+        do_each(tasks)
+
+
+def _require_matplotlib() -> None:
+    """Refuse pictures where matplotlib is missing, and keep it from telling of its cache."""
+    import logging
+
+    if find_spec("matplotlib") is None:
+        raise click.ClickException(
+            'Figures need matplotlib. Install with: pip install "parcast[plot]"'
+        )
+    logging.getLogger("matplotlib").setLevel(logging.ERROR)
+
+
+def do_each(tasks: Iterable[Callable[[], object]]) -> None:
+    """Do several things, such as write files, each whatever becomes of the others.
+
+    What failed is raised when all are done: alone, or as a group.
+    """
+    failures = []
+    for task in tasks:
+        try:
+            task()
+        except Exception as failure:
+            failures.append(failure)
+    if len(failures) == 1:
+        raise failures[0]
+    if failures:
+        raise ExceptionGroup("several outputs failed", failures)
 
 
 def write_answer(
@@ -158,7 +186,7 @@ def place_of_part(output: str) -> str:
         return output
     path = Path(output)
     beside = str(path.with_name(f"{path.stem}.interrupted{path.suffix}"))
-    click.echo(f"parcast: {output} is left as it was; see {beside}.", err=True)
+    tell(f"{output} is left as it was; see {beside}.")
     return beside
 
 

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any, Final, Self, TextIO
 
 import click
 
+from parcast.errors import one_line
+
 if TYPE_CHECKING:
     from parcast.show.sheet import Sheet
     from parcast.show.terminal import Page
 
-NARROWEST: Final = 40
 VERBOSE: Final = "parcast.verbose"  # in the context of a command: whether -v was given
 PATIENCE: Final = 1.0  # how long nothing is said of progress [s]
 LOOKS: Final[dict[str, dict[str, Any]]] = {
@@ -31,9 +32,9 @@ def page_of_stdout() -> "Page":
     is_terminal = is_a_terminal(sys.stdout)
     width = None
     if columns.isdigit() and int(columns) > 0:
-        width = max(int(columns), NARROWEST)
+        width = int(columns)
     elif is_terminal:
-        width = max(shutil.get_terminal_size().columns, NARROWEST)
+        width = shutil.get_terminal_size().columns
     context = click.get_current_context(silent=True)
     page = Page(
         width=width,
@@ -59,7 +60,12 @@ def show_sheet(sheet: "Sheet") -> None:
     lines, left_out = lay_out(sheet, page_of_stdout())
     show(lines)
     if left_out:
-        click.echo(f"parcast: {left_out}", err=True)
+        tell(left_out)
+
+
+def tell(text: str) -> None:
+    """Say something beside the answer, on one line of stderr, whatever names stand in it."""
+    click.echo(f"parcast: {one_line(text)}", err=True)
 
 
 def _in_colour(text: str, role: str) -> str:
@@ -99,6 +105,7 @@ class Progress:
         self._put("")
 
     def _put(self, text: str) -> None:
+        text = one_line(text)
         if self._stream is None or text == self._shown:
             return
         try:

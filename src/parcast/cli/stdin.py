@@ -28,7 +28,7 @@ def require_one_stdin(ctx: click.Context, files: Sequence[str]) -> None:
 
 def prepare_stdin(argument: str, what: str) -> None:
     """Refuse standard input that is closed, and say that a terminal is waited for."""
-    from parcast.cli.screen import is_a_terminal
+    from parcast.cli.screen import is_a_terminal, tell
     from parcast.files.bounds import refuse_kind
     from parcast.files.decoding import STDIN
     from parcast.files.faults import Faults
@@ -40,7 +40,7 @@ def prepare_stdin(argument: str, what: str) -> None:
     with suppress(OSError, AttributeError):  # it is no file of the system
         refuse_kind(sys.stdin.fileno(), Faults(STDIN))
     if is_a_terminal(sys.stdin):
-        click.echo(f"parcast: reading {what} from the terminal; end it with Ctrl-D.", err=True)
+        tell(f"reading {what} from the terminal; end it with Ctrl-D.")
 
 
 def beginning_of_stdin(argument: str, what: str) -> bytes:

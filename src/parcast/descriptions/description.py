@@ -5,6 +5,7 @@ together. Its JSON Schema (`model_json_schema()`) is what the documentation is m
 """
 
 import difflib
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import partial
 from inspect import Parameter, Signature
@@ -27,6 +28,7 @@ from pydantic_core import core_schema
 
 from parcast.descriptions.amount import Amount, Point
 from parcast.errors import ParameterError, Problem, require
+from parcast.files.faults import MOST_COLLECTED
 from parcast.units import EXPECTED, Dimension, shown
 
 _KINDS: Final = {  # of pydantic's refusals, in our words
@@ -45,13 +47,15 @@ _KINDS: Final = {  # of pydantic's refusals, in our words
 
 
 class DescriptionError(ParameterError):
-    """A description that cannot be used, with everything that is wrong with it."""
+    """A description that cannot be used, with what is wrong with it."""
 
-    def __init__(self, name: str, problems: Sequence[Problem]) -> None:
+    def __init__(self, name: str, problems: Sequence[Problem], *, unlisted: int = 0) -> None:
         self.problems = tuple(problems)
-        listed = "\n".join(f"  {x.field or 'the whole'}  {x.message}" for x in problems)
-        many = "s" if len(problems) > 1 else ""
-        super().__init__(f"{name}: {len(problems)} problem{many}\n{listed}")
+        self.unlisted = unlisted  # further faults that were counted and not kept
+        count = len(self.problems) + unlisted
+        below = [f"  {x.field or 'the whole'}  {x.message}" for x in problems]
+        below += [f"  and {unlisted} more."] if unlisted else []
+        super().__init__(f"{name}: {count} problem{'s' if count > 1 else ''}", below=below)
 
 
 class Description(BaseModel):
@@ -65,7 +69,8 @@ class Description(BaseModel):
         try:
             super().__init__(**keys)
         except ValidationError as refusal:
-            raise DescriptionError(type(self).__name__, _problems(refusal, self)) from None
+            problems, unlisted = _problems(refusal, self)
+            raise DescriptionError(type(self).__name__, problems, unlisted=unlisted) from None
 
     @classmethod
     def __pydantic_init_subclass__(cls, **options: Any) -> None:
@@ -225,7 +230,7 @@ def tables(name: str, header: str) -> BeforeValidator:
 
 def require_other_labels(labels: Sequence[str], name: str) -> None:
     """Refuse tables of one list that have the same name."""
-    twice = sorted({label for label in labels if labels.count(label) > 1})
+    twice = sorted(label for label, count in Counter(labels).items() if count > 1)
     if twice:
         raise ParameterError(
             name,
@@ -235,18 +240,24 @@ def require_other_labels(labels: Sequence[str], name: str) -> None:
         )
 
 
-def _problems(refusal: ValidationError, of: BaseModel) -> list[Problem]:
-    """Say in our words what pydantic found wrong."""
-    problems = []
+def _problems(refusal: ValidationError, of: BaseModel) -> tuple[list[Problem], int]:
+    """Say in our words what pydantic found wrong, and count what is beyond the first faults."""
+    problems: list[Problem] = []
+    unlisted = 0
     for error in refusal.errors(include_url=False):
         place = error["loc"]
         inner = error.get("ctx", {}).get("error")
         if isinstance(inner, DescriptionError):
+            kept = inner.problems[: MOST_COLLECTED - len(problems)]
             problems += [
-                Problem(message=x.message, field=_path(*place, x.field)) for x in inner.problems
+                Problem(message=x.message, field=key_named(*place, x.field)) for x in kept
             ]
+            unlisted += len(inner.problems) - len(kept) + inner.unlisted
             continue
-        field = _path(*place)
+        if len(problems) == MOST_COLLECTED:
+            unlisted += 1
+            continue
+        field = key_named(*place)
         if error["type"] == "extra_forbidden":
             message = _unknown(str(place[-1]), sorted(type(of).model_fields))
         elif inner is not None:
@@ -257,7 +268,7 @@ def _problems(refusal: ValidationError, of: BaseModel) -> list[Problem]:
         else:
             message = f"must be valid, got {shown(repr(error['input']))}. {error['msg']}."
         problems.append(Problem(message=message, field=field))
-    return problems
+    return problems, unlisted
 
 
 def _fault(inner: Exception) -> str:
@@ -268,7 +279,7 @@ def _fault(inner: Exception) -> str:
     return " ".join([*part, inner.fault])
 
 
-def _path(*place: str | int) -> str:
+def key_named(*place: str | int) -> str:
     """Name a key by the way to it: "phase 2, io.volume" for ("phase", 1, "io", "volume")."""
     text = ""
     for part in place:

@@ -13,10 +13,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextvars import ContextVar
 from typing import Any, Final, NoReturn, TypeAlias, TypeVar, cast
 
-from parcast.descriptions.description import Description, DescriptionError
+from parcast.descriptions.description import Description, DescriptionError, key_named
 from parcast.descriptions.fit_record import FitRecord
 from parcast.descriptions.machine import Machine
 from parcast.descriptions.program import Program
+from parcast.descriptions.toml_keys import MOST_LEVELS, lines_of_keys
 from parcast.errors import ParameterError, as_list, require_kind
 from parcast.files.decoding import opened
 from parcast.files.document import write_document
@@ -33,7 +34,6 @@ _AT_LINE = re.compile(r" \(at (?:line (\d+), column \d+|end of document)\)")
 _FOLDER: Final = ContextVar("folder", default="")  # of the file that is being read
 MARK: Final = "# parcast fit: "  # what each line begins with that a fit writes above a description
 _FIRST_LINES = re.compile(rf"\A(?:{re.escape(MARK)}.*\n)+")
-_HEADER = re.compile(r"\s*\[\[?([A-Za-z0-9_.\"'\s-]++)\]\]?\s*(?:#.*)?$")
 
 
 ProgramLike: TypeAlias = Program | AnyPath
@@ -129,7 +129,8 @@ def read_description(
         faults.refuse(
             f"must have at most {LARGEST:,} bytes. Give a description, such as machine.toml."
         )
-    text = _decoded(content, faults)
+    text = _decoded(content, faults).replace("\r\n", "\n")
+    lines = lines_of_keys(text, faults)
     keys = _parsed(text, faults)
     if not keys:
         faults.refuse(f"must describe a {kind.__name__.lower()}, but is empty. Write {expected}.")
@@ -139,9 +140,11 @@ def read_description(
     try:
         return kind(**keys)
     except DescriptionError as refusal:
+        named = {key_named(*place): line for place, line in lines.items()}
         for problem in refusal.problems:
-            line = _line_of(problem.field, text)
+            line = _line_of(problem.field, named)
             faults.add(problem.message, line=line, field=problem.field)
+        faults.count_more(refusal.unlisted)
         faults.raise_all()
     finally:
         _FOLDER.reset(folder)
@@ -164,7 +167,7 @@ def _decoded(content: bytes, faults: Faults) -> str:
 def _parsed(text: str, faults: Faults) -> dict[str, Any]:
     """Keys of a TOML text."""
     try:
-        keys = tomllib.loads(text.replace("\r\n", "\n"))
+        keys = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         message = str(error)  # tomllib tells the line in its text alone
         place = _AT_LINE.search(message)
@@ -175,8 +178,6 @@ def _parsed(text: str, faults: Faults) -> dict[str, Any]:
             "Check this line and the one before.",
             line=line,
         )
-    except RecursionError:
-        faults.refuse("must not be nested so deeply. Write a simpler description.")
     except ValueError:  # a whole number of more digits than Python reads
         _refuse_long_number(text, faults)
     below: list[Any] = [keys]
@@ -206,50 +207,21 @@ def _refuse_program(keys: Mapping[str, Any], faults: Faults) -> None:
 
 
 def _refuse_machine(keys: Mapping[str, Any], faults: Faults) -> None:
-    if "phase" not in keys and {"compute", "network", "storage"} & keys.keys():
+    of_machines = Machine.model_fields.keys() - Program.model_fields.keys()
+    if "phase" not in keys and of_machines & keys.keys():
         faults.refuse(
             "must describe a program, but has no [[phase]], like a machine. Check the order of "
             "the files."
         )
 
 
-def _line_of(field: str, text: str) -> int | None:
-    """Line of a key named by the way to it, "phase 2, io.volume"; None if it is not found."""
-    lines = text.splitlines()
-    start, stop = 0, len(lines)
-    of_list = re.fullmatch(r"(\w+) ([0-9]{1,9})(?:, (.*))?", field)
-    if of_list:
-        table, number, field = of_list[1], int(of_list[2]), of_list[3] or ""
-        headers = [i for i, line in enumerate(lines) if _table(line) == table]
-        if number > len(headers):  # the list is written in one piece
-            return _line_of(table, text)
-        start, stop = headers[number - 1], [*headers, stop][number]
-    place = field.split(".") if field else []
-    row = _walk(lines[start:stop], place)
-    if row is None:
-        return start + 1 if of_list else None
-    return start + row + 1
-
-
-def _walk(lines: Sequence[str], place: Sequence[str]) -> int | None:
-    """Index of the innermost key of a place that is written out; None if none is."""
-    here, row = 0, None
-    for key in place:
-        written = re.compile(rf"(?:^|[\s{{,.]){re.escape(key)}\s*=")
-        for i in range(here, len(lines)):
-            header = _table(lines[i])
-            if header.split(".")[-1] == key or written.search(lines[i]):
-                here = row = i
-                break
-            if row is not None and header and i > here:  # the table of the key before ends here
-                break
-    return row
-
-
-def _table(line: str) -> str:
-    """Name of the table that a line begins, "" if it begins none."""
-    header = _HEADER.match(line)
-    return header[1].strip() if header else ""
+def _line_of(field: str, lines: Mapping[str, int]) -> int | None:
+    """Line of a key, "phase 2, io.volume", or of the innermost table around it, or None."""
+    for _ in range(MOST_LEVELS):
+        if field in lines:
+            return lines[field]
+        field = field[: max(field.rfind("."), field.rfind(" "), 0)].removesuffix(",")
+    return None
 
 
 def with_amounts(

@@ -76,7 +76,12 @@ def check_place(
     `sources` are files that are read, by whatever names; it must be none of them. An empty file is
     created beside it for a moment.
     """
-    target = Path(os.path.realpath(path))
+    try:
+        target = _target(path)
+    except OSError as loop:
+        raise ParameterError(
+            str(path), must="lead to a file", got="a loop of links", hint="Choose another name."
+        ) from loop
     if target.is_dir() or os.fspath(path).endswith(("/", os.sep)):
         raise ParameterError(
             str(path), must="be a file", got="a folder", hint="Name a file in it."
@@ -127,7 +132,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
     After an error what was there before is still there, and no draft is left. A pipe or a device
     cannot be replaced, and is its own draft.
     """
-    target = Path(os.path.realpath(path))
+    target = _target(path)
     if _is_read_only(target):
         raise PermissionError(errno.EACCES, "it is read-only", os.fspath(path))
     if _is_special(target):
@@ -149,6 +154,14 @@ def _naming(path: str | os.PathLike[str]) -> Iterator[None]:
     except OSError as failure:
         failure.filename = failure.filename or os.fspath(path)
         raise
+
+
+def _target(path: str | os.PathLike[str]) -> Path:
+    """File that a path leads to, which need not exist; links in a loop lead to none."""
+    target = Path(os.path.realpath(path))
+    if target.is_symlink():
+        raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), os.fspath(path))
+    return target
 
 
 def _is_special(target: Path) -> bool:

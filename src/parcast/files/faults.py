@@ -10,6 +10,7 @@ from typing import Final, NoReturn, TypeAlias
 
 from parcast.errors import FileProblems, ParameterError, Problem, Text, as_list
 
+MOST_COLLECTED: Final = 100  # faults that are put into words; others are counted
 MOST_LISTED: Final = 20  # as many as a person works through before trying again
 MOST_ALIKE: Final = 3  # of one kind that are listed one by one; more are one message
 MOST_LINES: Final = 3  # whose numbers such a message names besides its own
@@ -76,6 +77,11 @@ class Faults:
             return
         problem = Problem(message=message, line=line, field=field, hint=hint)
         self._kinds.setdefault(key, _Kind()).add(problem)
+
+    def count_more(self, count: int) -> None:
+        """Count faults that were found and not put into words."""
+        self._count += count
+        self._unlisted += count
 
     def refuse(self, message: str, *, line: int | None = None, field: str = "") -> NoReturn:
         """Raise `FileProblems` with this fault after all those noted so far."""

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
@@ -19,8 +20,9 @@ from parcast.cli.options import (
     select_option,
     text_option,
 )
-from parcast.cli.outputs import Outputs, format_of, with_inputs
+from parcast.cli.outputs import Outputs, do_each, format_of, with_inputs
 from parcast.cli.reading import read_description, read_surface
+from parcast.cli.screen import tell
 
 if TYPE_CHECKING:
     from parcast.fitting.result import Fit
@@ -130,8 +132,6 @@ def command(
     places = [*outputs.paths, *filter(None, [machine_output])]
     replace(outputs, paths=places).check(given)
     fitted, texts = _fitted(question)
-    if machine_output:
-        _write_toml(fitted, texts["machine"], machine_output, of_machine=True)
 
     def write(path: str) -> None:
         from parcast.descriptions.toml_files import moved
@@ -139,7 +139,11 @@ def command(
         text = moved(texts["program"], program, path)
         _write_toml(fitted, text, path, of_machine=False)
 
-    outputs.give(fitted, write=write)
+    def write_machine() -> None:
+        if machine_output:
+            _write_toml(fitted, texts["machine"], machine_output, of_machine=True)
+
+    do_each([write_machine, partial(outputs.give, fitted, write=write)])
     return _status(fitted)
 
 
@@ -225,5 +229,5 @@ def _status(fit: "Fit") -> int:
     why = f"not determined: {', '.join(open_ones)}" if open_ones else "it has not converged"
     if not open_ones and fit.has_converged:
         why = "not everything is determined"
-    click.echo(f"parcast: no: {why}.", err=True)
+    tell(f"no: {why}.")
     return ANSWER_IS_NO

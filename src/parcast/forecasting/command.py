@@ -27,7 +27,7 @@ from parcast.cli.options import (
     understood,
 )
 from parcast.cli.outputs import Outputs, with_inputs
-from parcast.cli.screen import show, show_sheet
+from parcast.cli.screen import show, show_sheet, tell
 from parcast.errors import ParameterError
 from parcast.units import shown
 from parcast.words import listed
@@ -327,10 +327,9 @@ def _forecast(
             **question.axes,
         )
     if not is_given:
-        click.echo(
-            f"parcast: no -p given: p = {' and '.join(map(str, p))}, the next two doublings of "
-            "the largest measured count.",
-            err=True,
+        tell(
+            f"no -p given: p = {' and '.join(map(str, p))}, the next two doublings of "
+            "the largest measured count."
         )
     if question.top is not None:
         from parcast.forecasting.regions import largest_regions
@@ -406,7 +405,7 @@ def _status(question: Question, knees: Sequence["Knee"]) -> int:
     if not beyond:
         return ANSWERED
     named = listed(map(shown, beyond), MOST_NAMED)
-    click.echo(f"parcast: no: p = {furthest} lies beyond the knee of {named}.", err=True)
+    tell(f"no: p = {furthest} lies beyond the knee of {named}.")
     return ANSWER_IS_NO
 
 

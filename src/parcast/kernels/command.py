@@ -1,7 +1,7 @@
 """`parcast run`: a reference program that really runs, on ranks that are started for it."""
 
 from collections.abc import Sequence
-from contextlib import ExitStack
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 import click
@@ -18,9 +18,9 @@ from parcast.cli.options import (
     text_option,
     time_limit,
 )
-from parcast.cli.outputs import TABLES, Outputs, print_pieces, write_answer
+from parcast.cli.outputs import TABLES, Outputs, do_each, print_pieces, write_answer
 from parcast.cli.parts import with_parts
-from parcast.cli.screen import Progress, page_of_stdout, show, show_sheet
+from parcast.cli.screen import Progress, page_of_stdout, show, show_sheet, tell
 from parcast.errors import ParameterError, RunFailed
 from parcast.kernels.course import NAMES, how_to_go_on, mesh_of, read_checkpoint
 from parcast.kernels.registry import KERNELS, kernel_named
@@ -186,7 +186,7 @@ def run_program(
     except (RunFailed, KeyboardInterrupt) as stop:
         text = how_to_go_on(options.get("checkpoint"))
         if text and isinstance(stop, KeyboardInterrupt):  # a failure has said so
-            click.echo(f"parcast: {text}", err=True)
+            tell(text)
         if ended:
             _give(_document(ended, name, n, ranks, options), ended, outputs.of_part())
         raise
@@ -210,21 +210,21 @@ def _give(document: dict[str, Any], runs: "Sequence[Run]", outputs: Outputs) -> 
     from parcast.kernels.registry import kernel_named
     from parcast.kernels.sheet import measurement_rows, sheet_of
 
-    with ExitStack() as others:
-        for path in reversed(outputs.paths):
-            others.callback(
-                write_answer,
-                path,
-                rows=lambda: measurement_rows(runs),
-                document=lambda: document,
-                write=lambda _: None,
-            )
+    def show_runs() -> None:
         if outputs.as_json:
             print_pieces(json_pieces(document))
         elif "-" not in outputs.paths:
             kernel = kernel_named(document["inputs"]["program"])
             rows, warnings = document["rows"], document["warnings"]
             show_sheet(sheet_of(rows, warnings, title=kernel.title, step=kernel.step))
+
+    written = partial(
+        write_answer,
+        rows=lambda: measurement_rows(runs),
+        document=lambda: document,
+        write=lambda _: None,
+    )
+    do_each([show_runs, *(partial(written, path) for path in outputs.paths)])
 
 
 def _document(

@@ -44,6 +44,7 @@ from parcast.cli.options import (
 )
 from parcast.cli.outputs import Outputs, with_inputs
 from parcast.cli.reading import read_description
+from parcast.cli.screen import tell
 from parcast.units import shown
 
 if TYPE_CHECKING:
@@ -263,7 +264,7 @@ def command(
     matched = _matched(ctx, question)
     outputs.give(matched)
     if matched.best is None:
-        click.echo("parcast: no: no machine meets the limits.", err=True)
+        tell("no: no machine meets the limits.")
         return ANSWER_IS_NO
     return ANSWERED
 

@@ -50,8 +50,7 @@ def title_of(match: Match) -> str:
     what = f"{match.program}: " if match.program else ""
     word = "machines" if what else "Machines"
     asked = f"{' and '.join(['', *limits])[5:]}{sure}" if limits else ""
-    text = f"{what}{word} by {goal[match.goal]}{', ' + asked if asked else ''}"
-    return shown(text, limit=10_000)
+    return f"{what}{word} by {goal[match.goal]}{', ' + asked if asked else ''}"
 
 
 def _facts(match: Match) -> Iterator[Fact]:

@@ -226,7 +226,8 @@ def _failure(called: str, ranks: int, status: int, stdout: str, stderr: str) -> 
         if REFUSAL in line:
             facts = json.loads(line[line.index(REFUSAL) + len(REFUSAL) :])
             kind = _KINDS.get(facts["kind"])
-            return kind(**facts["facts"]) if kind else RunFailed(facts["message"])
+            text, *below = facts["message"].split("\n")
+            return kind(**facts["facts"]) if kind else RunFailed(text, below=below)
     words = reason_of(status, stdout, stderr) or (lines[-1] if lines else "")
     reason = f": {shown(words, limit=LONGEST)}" if words else ""
     return RunFailed(

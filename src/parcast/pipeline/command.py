@@ -9,7 +9,7 @@ from parcast.cli.answering import A_FILE, Whole, cli_command
 from parcast.cli.failures import ANSWERED, WRONG_USE, spelled_with
 from parcast.cli.options import json_option, output_option
 from parcast.cli.outputs import Outputs, format_of, print_pieces
-from parcast.cli.screen import show_sheet
+from parcast.cli.screen import show_sheet, tell
 from parcast.errors import ParameterError
 from parcast.pipeline.options import Running, run_options, status_of
 
@@ -147,7 +147,7 @@ def _given(result: "PipelineResult", outputs: Outputs, *, has_value: bool) -> in
         show_sheet(result.to_sheet(with_value=is_shown))
     for fault, warning in said:
         if text := fault or warning:
-            click.echo(f"parcast: {text}", err=True)
+            tell(text)
     return WRONG_USE if faults else ANSWERED
 
 

@@ -17,10 +17,11 @@ from parcast.cli.failures import (
     WRONG_USE,
     Spelling,
     in_options,
+    lines_in_options,
 )
 from parcast.cli.options import above_0, time_limit, understood
 from parcast.cli.screen import Progress
-from parcast.errors import ParameterError, ParcastError
+from parcast.errors import ParameterError, ParcastError, one_line
 from parcast.mpi.launched import is_first
 from parcast.words import counted
 
@@ -98,7 +99,7 @@ class Running:
         replaced = f"{self.script} was replaced. " if os.path.exists(self.script) else ""
         write_document(self.script, [text])
         submit = f"sbatch {shlex.quote(self.script)}"
-        click.echo(f"{replaced}Check the lines marked EDIT, then submit it: {submit}")
+        click.echo(one_line(f"{replaced}Check the lines marked EDIT, then submit it: {submit}"))
         return True
 
     def ended(self, run: Callable[[dict[str, Any]], Any], name: str) -> Any:
@@ -118,7 +119,8 @@ class Running:
             raise click.exceptions.Exit(WRONG_USE) from None
         except ParcastError as failure:
             if is_first():
-                failure.text = in_options(failure, ARGUMENTS)
+                failure.text, *below = lines_in_options(failure, ARGUMENTS)
+                failure.below = tuple(below)
                 raise
             raise click.exceptions.Exit(NO_FORECAST) from None
 

@@ -13,7 +13,6 @@ from parcast.errors import (
     ParameterError,
     RunFailed,
     as_whole,
-    parts,
     require,
     require_kind,
 )
@@ -213,8 +212,8 @@ def run_pipeline(
     except RunFailed as failure:
         if job.checkpoint is None or not has_manifest(job.checkpoint):
             raise
-        hint = "\nIts checkpoint is kept: go on with ", Argument("resume", True), "."
-        raise RunFailed((*parts(failure.text), *hint)) from failure
+        hint = "Its checkpoint is kept: go on with ", Argument("resume", True), "."
+        raise RunFailed(failure.text, below=(*failure.below, hint)) from failure
     result = result_of(job, outcome, is_root=is_root)
     if trace is not None and is_root:
         try:

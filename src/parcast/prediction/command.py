@@ -29,6 +29,7 @@ from parcast.cli.options import (
 )
 from parcast.cli.outputs import Outputs, with_inputs
 from parcast.cli.reading import read_description
+from parcast.cli.screen import tell
 from parcast.units import shown
 from parcast.words import listed
 
@@ -160,10 +161,9 @@ def command(
         prediction, write=lambda path: _draw(prediction, path, picture), show_all=show_all
     )
     if interval and prediction.interval is None:
-        click.echo(
-            "parcast: there is no interval, as no parameter has +- and --no-law-error leaves out "
-            'the error of the law. Write for example bandwidth = "27 MB/s +- 5%".',
-            err=True,
+        tell(
+            "there is no interval, as no parameter has +- and --no-law-error leaves out "
+            'the error of the law. Write for example bandwidth = "27 MB/s +- 5%".'
         )
     return ANSWERED
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from parcast.errors import ParameterError, ParcastError
+from parcast.errors import ParameterError, ParcastError, one_line
 from parcast.files.document import replacing
 from parcast.show.colours import BAR_LABEL, GREY, PALE
 from parcast.units import shown
@@ -223,7 +223,7 @@ def save_figure(figure: "Figure", path: str | PathLike[str]) -> None:
 
     The ending of the path is the format: ``.svg``, in which text stays text, ``.png`` or ``.pdf``.
     """
-    title = figure.get_suptitle()
+    title = _printed(figure.get_suptitle())
     formats: dict[str, dict[str, str | None]] = {
         ".svg": {"Title": title, "Creator": "parcast", "Date": None},
         ".png": {"Title": title, "Software": "parcast"},
@@ -252,13 +252,28 @@ def any_letters() -> Iterator[None]:
 
 def svg_text(figure: "Figure") -> str:
     """Return a figure as an SVG document: the same figure gives the same text."""
-    about = {"Title": figure.get_suptitle(), "Creator": "parcast", "Date": None}
+    about = {"Title": _printed(figure.get_suptitle()), "Creator": "parcast", "Date": None}
     return _rendered(figure, "svg", about).decode("utf-8")
+
+
+def _printed(text: str) -> str:
+    """Escape in each line of a text what does not print, which has no place in XML."""
+    return "\n".join(map(one_line, text.split("\n")))
+
+
+def _print_names(figure: "Figure") -> None:
+    """Escape what does not print in everything that is written in a figure."""
+    from matplotlib.text import Text
+
+    for text in figure.findobj(Text):
+        assert isinstance(text, Text)
+        text.set_text(_printed(text.get_text()))
 
 
 def _rendered(figure: "Figure", form: str, about: dict[str, str | None]) -> bytes:
     """Draw into memory, without dates and versions."""
     drawn = BytesIO()
     with house_style(), any_letters():
+        _print_names(figure)
         figure.savefig(drawn, format=form, dpi=DOTS_AN_INCH, metadata=about)
     return drawn.getvalue()

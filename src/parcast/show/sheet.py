@@ -1,18 +1,38 @@
 """An answer as data: tables, facts and warnings, whatever they are shown on.
 
 A result makes one sheet; `show.terminal` and `show.html` render it. A sheet holds words and
-numbers as texts, and what may be left out where there is little room, but no layout.
+numbers as texts, and what may be left out where there is little room, but no layout. Names from
+files may stand in any of its texts: each is made one line that no terminal obeys.
 """
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
+
+from parcast.errors import one_line
 
 Alignment: TypeAlias = Literal["left", "right", "interval"]  # "3 to 12": by its ends
 
 
+class Printed:
+    """Base of what a sheet is made of: each of its texts is one line that no terminal obeys."""
+
+    __slots__ = ()
+
+    def __post_init__(self) -> None:
+        """Escape what is not; a warning with a rank is escaped where warnings are ordered."""
+        names: Sequence[str] = self.__slots__
+        for name in names:
+            given: Any = getattr(self, name)
+            if isinstance(given, str):
+                object.__setattr__(self, name, one_line(given))
+            elif isinstance(given, list | tuple):
+                lines = [one_line(x) if type(x) is str else x for x in given]
+                object.__setattr__(self, name, type(given)(lines))
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Column:
+class Column(Printed):
     """One column of a table, with two lines of title."""
 
     title: str
@@ -36,7 +56,7 @@ def interval_column(
 
 
 @dataclass(frozen=True, slots=True)
-class Fact:
+class Fact(Printed):
     """Something that is said, and its name; without a name it goes on with the one above."""
 
     label: str
@@ -46,7 +66,7 @@ class Fact:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Entry:
+class Entry(Printed):
     """A row of a table in full, for a page too narrow for the table."""
 
     title: str = ""
@@ -55,7 +75,7 @@ class Entry:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Form:
+class Form(Printed):
     """One way to write a table, of several that need less and less room."""
 
     columns: Sequence[Column]
@@ -67,7 +87,7 @@ class Form:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Table:
+class Table(Printed):
     """Rows of an answer, in the forms that they may have."""
 
     title: str = ""
@@ -79,7 +99,7 @@ class Table:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Sheet:
+class Sheet(Printed):
     """Everything that an answer says to a person."""
 
     title: str = ""

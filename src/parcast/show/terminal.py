@@ -11,13 +11,13 @@ from typing import Final
 
 from parcast.show.sheet import Column, Entry, Fact, Form, Sheet, Table
 from parcast.show.warning import by_rank, gathered
-from parcast.units import shown
 
 LABEL_WIDTH: Final = 12  # of the names that stand before what is said of them
 GAP: Final = "  "
+LEAST_BESIDE: Final = 20  # characters; a text that has less room beside its name stands below
+LEAST_IN_FULL: Final = 36  # the same of a figure, which is better not broken
 HANG: Final = 4  # characters that the lines of a broken text stand behind its title
 STUCK: Final = "\x00"  # stands for a space at which no line is broken: "p = 8", "90 %"
-LONGEST: Final = 10_000  # characters of a text; a name from a file may hold anything
 
 
 def unstyled(text: str, _role: str) -> str:
@@ -48,18 +48,37 @@ class Page:
         return self.style(text, "marked")
 
     def entry(self, name: str, text: str, *, is_marked: bool = False) -> Iterator[str]:
-        """Write a name and what is said of it, broken into lines that stand beside the name."""
-        first, *others = self.wrapped(text, indent=LABEL_WIDTH)
-        title = f"{name:{LABEL_WIDTH}}"
-        yield (self.marked(title) if is_marked else self.faint(title)) + first
-        for line in others:
-            yield " " * LABEL_WIDTH + line
+        """Write a name and what is said of it."""
+        style = self.marked if is_marked else self.faint
+        return self.beside(name, text, width=LABEL_WIDTH, style=style)
+
+    def beside(
+        self,
+        name: str,
+        text: str,
+        *,
+        width: int,
+        style: Callable[[str], str],
+        indent: str = "",
+        least: int = LEAST_BESIDE,
+    ) -> Iterator[str]:
+        """Break a text into lines that stand beside its name, or below where there is no room."""
+        room = len(text) if self.width is None else self.width - len(indent) - width
+        is_below = room < min(least, len(text))
+        before = indent + (GAP if is_below else " " * width)
+        first, *others = self.wrapped(text, indent=len(before))
+        if not is_below:
+            yield indent + style(f"{name:{width}}") + first
+        else:
+            yield from [indent + style(name)] if name else []
+            yield before + first
+        yield from (before + line for line in others)
 
     def wrapped(self, text: str, *, indent: int) -> list[str]:
         """Break a text into lines that leave room for an indent; long words stay whole."""
         if self.width is None:
             return [text]
-        room = max(self.width - indent, 20)
+        room = max(self.width - indent, 1)
         text = text.replace(" = ", f"{STUCK}={STUCK}").replace(" %", f"{STUCK}%")
         lines = textwrap.wrap(text, width=room, break_long_words=False, break_on_hyphens=False)
         return [line.replace(STUCK, " ") for line in lines] or [""]
@@ -101,19 +120,18 @@ def _blocks(sheet: Sheet, page: Page, *, is_whole: bool = True) -> tuple[list[Bl
 
     A part of which nothing is shown has no title either.
     """
-    title = one_line(sheet.title)
     entries = [*_entries(sheet, page)]
     blocks: list[Block] = []
     left_out = [sheet.left_out]
     if sheet.tables:
-        blocks.append(Block([*map(page.bold, page.wrapped(title, indent=0))] if title else []))
-    elif title and (entries or is_whole):
-        entries.insert(0, page.bold(title))
+        blocks.append(Block(_title(sheet.title, page)))
+    elif entries or is_whole:
+        entries[:0] = _title(sheet.title, page)
     for table in sheet.tables:
         more, missing = _table(table, page)
         blocks += map(Block, more)
         left_out.append(missing)
-    missed = [f"{one_line(text)}: {page.rows_are_in}." for text in left_out if text]
+    missed = [f"{text}: {page.rows_are_in}." for text in left_out if text]
     if entries:
         blocks.append(Block(entries, holds_facts=True))
     for part in sheet.parts:
@@ -123,20 +141,11 @@ def _blocks(sheet: Sheet, page: Page, *, is_whole: bool = True) -> tuple[list[Bl
     return blocks, missed
 
 
-def one_line(text: str) -> str:
-    """Write a text with names that a file gave, which may hold anything, and terminals obey."""
-    return shown(text, limit=LONGEST)
-
-
 def listing(named: Sequence[tuple[str, str]], page: Page) -> list[str]:
     """Lines of names and what is said of each, broken beside the names."""
     width = max(len(name) for name, _ in named) + len(GAP)
-    lines = []
-    for name, text in named:
-        first, *others = page.wrapped(text, indent=width)
-        lines.append(page.bold(name.ljust(width - len(GAP))) + GAP + first)
-        lines += [" " * width + line for line in others]
-    return lines
+    each = (page.beside(name, text, width=width, style=page.bold) for name, text in named)
+    return [line for lines in each for line in lines]
 
 
 def _entries(sheet: Sheet, page: Page) -> Iterator[str]:
@@ -152,8 +161,9 @@ def _gathered(sheet: Sheet, page: Page) -> Iterator[str]:
     warnings = gathered(sheet)
     yield from _warnings(warnings.shown, page)
     if more := warnings.left_out:
-        text = f"{more} more warning{'s' if more > 1 else ''}: {page.warnings_are_in}"
-        yield page.faint(text)
+        yield from _faint(
+            f"{more} more warning{'s' if more > 1 else ''}: {page.warnings_are_in}", page
+        )
 
 
 def _warnings(warnings: Sequence[str], page: Page) -> Iterator[str]:
@@ -173,16 +183,15 @@ def _facts(facts: Sequence[Fact], page: Page) -> Iterator[str]:
     for fact in facts:
         if fact.is_detail and not page.is_verbose:
             continue
-        yield from page.entry(fact.label, one_line(fact.text), is_marked=fact.is_marked)
+        yield from page.entry(fact.label, fact.text, is_marked=fact.is_marked)
 
 
 def _table(table: Table, page: Page) -> tuple[list[list[str]], str]:
     """Caption, rows and legend of a table, and what it leaves out."""
     form, rows = _fitting(table, page)
-    title = [page.bold(text) for text in page.wrapped(one_line(table.title), indent=0)]
     blocks = [
         _faint(form.caption, page),
-        [*(title if table.title else []), *rows, *_facts(table.notes, page)],
+        [*_title(table.title, page), *rows, *_facts(table.notes, page)],
         _faint(form.legend or table.legend, page),
     ]
     return blocks, form.left_out
@@ -190,7 +199,7 @@ def _table(table: Table, page: Page) -> tuple[list[list[str]], str]:
 
 def _faint(text: str, page: Page) -> list[str]:
     """Write what explains a table."""
-    return [*map(page.faint, page.wrapped(one_line(text), indent=0))] if text else []
+    return [*map(page.faint, page.wrapped(text, indent=0))] if text else []
 
 
 def _fitting(table: Table, page: Page) -> tuple[Form, list[str]]:
@@ -211,7 +220,7 @@ def _rows(form: Form, page: Page) -> list[str]:
         return [*head, *rows]
     lines = head
     for title, group in groupby(zip(form.titles, rows, strict=True), key=lambda pair: pair[0]):
-        lines += ["", *_group_title(title, page), *(row for _, row in group)]
+        lines += ["", *_title(title, page), *(row for _, row in group)]
     return lines
 
 
@@ -225,14 +234,14 @@ def _split(form: Form, page: Page) -> list[str]:
         head, rows = _side_by_side(columns, page)
         if not head:
             return []
-        lines += ["", *_group_title(title, page), *head, *rows]
+        lines += ["", *_title(title, page), *head, *rows]
         start = stop
     return lines[1:]
 
 
-def _group_title(title: str, page: Page) -> list[str]:
-    """Write the title of a group of rows."""
-    return [*map(page.bold, page.wrapped(one_line(title), indent=0))] if title else []
+def _title(title: str, page: Page) -> list[str]:
+    """Write the title of something, if it has one."""
+    return [*map(page.bold, page.wrapped(title, indent=0))] if title else []
 
 
 def _side_by_side(columns: Sequence[Column], page: Page) -> tuple[list[str], list[str]]:
@@ -252,9 +261,6 @@ def _laid_out(column: Column) -> list[str]:
         cells = _below_each_other(cells)
     texts = [column.title, column.unit, *cells]
     width = max(map(len, texts))
-    if width > LONGEST or not "".join(texts).isprintable():  # seldom, and slow for each cell
-        texts = [*map(one_line, texts)]
-        width = max(map(len, texts))
     if column.align == "left":
         return [text.ljust(width) for text in texts]
     return [text.rjust(width) for text in texts]
@@ -274,17 +280,24 @@ def _in_full(table: Table, page: Page) -> Iterator[str]:
     for i, entry in enumerate(table.in_full):
         if i and table.is_spaced:
             yield ""
-        yield from _group_title(entry.title, page)
+        yield from _title(entry.title, page)
         yield from _broken(entry, page)
         for fact in entry.facts:
             if fact.text:
-                yield f"  {fact.label:{width}}{one_line(fact.text)}"
+                yield from page.beside(
+                    fact.label,
+                    fact.text,
+                    width=width,
+                    style=str,
+                    indent=GAP,
+                    least=LEAST_IN_FULL,
+                )
 
 
 def _broken(entry: Entry, page: Page) -> Iterator[str]:
     """Break the lines of an entry; below a title they are indented."""
     indent, hang = ("  ", HANG) if entry.title else ("", 0)
     for line in entry.lines:
-        first, *others = page.wrapped(indent + one_line(line), indent=hang)
+        first, *others = page.wrapped(indent + line, indent=hang)
         yield first
         yield from (" " * hang + text for text in others)

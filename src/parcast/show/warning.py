@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import Any, Final, Self
 
+from parcast.errors import one_line
 from parcast.show.sheet import Sheet
 
 MOST_SHOWN: Final = 3
@@ -63,8 +64,15 @@ def said_of(name: str, text: str) -> RankedWarning:
 
 
 def by_rank(warnings: Iterable[str]) -> list[RankedWarning]:
-    """Order warnings, the gravest first and else as they are."""
-    return sorted(map(ranked, warnings), key=lambda warning: warning.rank)
+    """Order warnings, the gravest first and else as they are; each is one line, as in a sheet."""
+    return sorted(map(_on_one_line, warnings), key=lambda warning: warning.rank)
+
+
+def _on_one_line(text: str) -> RankedWarning:
+    """Take a warning with its rank, and what is no line of a sheet escaped."""
+    warning = ranked(text)
+    line = one_line(text)
+    return RankedWarning(line, kind=warning.kind, rank=warning.rank, size=warning.size)
 
 
 @dataclass(frozen=True, slots=True)

@@ -48,6 +48,7 @@ class Table:
         self._read = {i: x for i, x in enumerate(columns) if x and i != self._metric}
         kinds = {i: object if x.is_text else np.float64 for i, x in self._read.items()}
         self._kinds = np.dtype([(f"f{i}", kinds.get(i, "U1")) for i in range(len(columns))])
+        self._of_speedups = any(column.is_speedup for column in self._read.values())
         self._parts: dict[str, list[NDArray[Any]]] = {x.name: [] for x in self._read.values()}
         self._labels: dict[str, str] = {}  # each text met: without blanks, "" where it is no name
         self._metrics: dict[str, float | None] = {}  # seconds in its unit, None for no time
@@ -171,7 +172,7 @@ class Table:
         """Tell which rows are times, and the seconds in their unit."""
         for metric in dict.fromkeys(metrics):
             if metric not in self._metrics:
-                scale, fault = _metric_meaning(metric.strip())
+                scale, fault = _metric_meaning(metric.strip(), of_speedups=self._of_speedups)
                 if scale and {scale} < {scale, *filter(None, self._metrics.values())}:
                     fault = "must be the only time, got another as well. Keep one of them."
                 if fault:
@@ -235,8 +236,13 @@ def byte_fault(text: str) -> str:
     return f"must be UTF-8, got the byte 0x{byte:02x}. Save the file as CSV UTF-8."
 
 
-def _metric_meaning(metric: str) -> tuple[float | None, str]:
-    """Tell the seconds in the unit of a metric, None if it is no time, and what is wrong."""
+def _metric_meaning(metric: str, *, of_speedups: bool) -> tuple[float | None, str]:
+    """Tell the seconds in the unit of a metric, None if it is no time, and what is wrong.
+
+    In a table of speedups these are read in place of times.
+    """
+    if of_speedups:
+        return (1.0 if metric == "speedup" else None), ""
     if metric.lower() == "time":
         return None, "must end in its unit, got none. Write time_s or time_ms."
     scale = time_unit(metric)

@@ -10,7 +10,6 @@ from __future__ import annotations
 import csv
 import io
 import os
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import BinaryIO, Literal, TextIO
@@ -22,7 +21,6 @@ from parcast.timings.csv_files import read_measurements, read_table
 from parcast.timings.measurements import Measurements
 
 LARGEST = 100_000_000  # bytes of a table of runs
-_CELL = re.compile(rb"(?m)(?:^|(?<=,))([ \t]*)speedup([ \t]*)(?=,|\r?$)")
 
 
 def read_runs(
@@ -66,13 +64,12 @@ def read_runs(
     if len(content) > LARGEST:
         Faults(name).refuse(f"must have at most {LARGEST:,} bytes. Select the runs to fit.")
     called = dict(columns or {})
-    if not _has_speedups(content, called):
+    where = _speedups_in(content, called)
+    if not where:
         stream = NamedContent(name, content)
         return read_measurements(stream, ignore=ignore, columns=called), "time"
-    if "speedup" in called:
-        called["time_s"] = called.pop("speedup")
-    else:
-        content = _CELL.sub(rb"\1time_s\2", content)
+    if where == "column":
+        called["time_s"] = called.pop("speedup", "speedup")
     try:
         stream = NamedContent(name, content)
         table = read_table(stream, ignore=ignore, columns=called, of_speedups=True)
@@ -90,8 +87,8 @@ class NamedContent(io.BytesIO):
         self.name = name
 
 
-def _has_speedups(content: bytes, columns: Mapping[str, str]) -> bool:
-    """Whether a table has speedups and no times."""
+def _speedups_in(content: bytes, columns: Mapping[str, str]) -> Literal["", "column", "metric"]:
+    """Tell where a table has its speedups; "" where it has none, or times as well."""
     lines = [
         line
         for line in content[: 2**16].decode("utf-8-sig", errors="replace").splitlines()
@@ -101,13 +98,14 @@ def _has_speedups(content: bytes, columns: Mapping[str, str]) -> bool:
     names = {old: new for new, old in columns.items()}
     titles = [names.get(title, title) for title in (rows[0] if rows else [])]
     if any(title.lower().startswith("time") for title in titles):
-        return False
+        return ""
     if "speedup" in titles:
-        return True
+        return "column"
     if "metric" not in titles:
-        return False
+        return ""
     metrics = {row[titles.index("metric")] for row in rows[1:] if len(row) == len(titles)}
-    return "speedup" in metrics and not any(x.lower().startswith("time") for x in metrics)
+    has_times = any(x.lower().startswith("time") for x in metrics)
+    return "metric" if "speedup" in metrics and not has_times else ""
 
 
 def _of_speedups(refusal: FileProblems) -> FileProblems:

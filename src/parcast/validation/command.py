@@ -22,6 +22,7 @@ from parcast.cli.options import (
 )
 from parcast.cli.outputs import Outputs, with_inputs
 from parcast.cli.parts import with_parts
+from parcast.cli.screen import tell
 from parcast.errors import ParameterError
 from parcast.kernels.registry import KERNELS, kernel_named
 
@@ -150,9 +151,7 @@ def _validated(
     except ParameterError as refusal:
         raise click.UsageError(in_options(refusal, ARGUMENTS)) from refusal
     except KeyboardInterrupt:
-        click.echo(
-            "parcast: nothing was predicted yet, so that there is nothing to show.", err=True
-        )
+        tell("nothing was predicted yet, so that there is nothing to show.")
         raise
     written = {"p": ranks, "sizes": n, "calibrate_with": calibrate_with}
     return with_inputs(
@@ -172,18 +171,18 @@ def _is_cut(validation: "Validation") -> bool:
 def _status(validation: "Validation") -> int:
     """Tell the exit status, and on stderr why it is not 0."""
     if _is_cut(validation):
-        click.echo("parcast: interrupted.", err=True)
+        tell("interrupted.")
         return INTERRUPTED
     wrong = [program.program for program in validation.programs if program.holds is False]
     if wrong:
         laws = "The law does" if len(wrong) == 1 else "The laws do"
-        click.echo(f"parcast: no: {laws} not hold for {', '.join(wrong)}.", err=True)
+        tell(f"no: {laws} not hold for {', '.join(wrong)}.")
         return ANSWER_IS_NO
     open_ = [program.program for program in validation.programs if program.holds is None]
     open_ += list(validation.failures)
     if open_:
         names = ", ".join(open_)
-        click.echo(f"parcast: no answer for {names}: the verdict and warnings say why.", err=True)
+        tell(f"no answer for {names}: the verdict and warnings say why.")
     return NO_FORECAST if open_ else ANSWERED
 
 

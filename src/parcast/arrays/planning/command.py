@@ -1,5 +1,6 @@
 """`parcast plan io`: how many I/O servers for the arrays of a program, and which schema."""
 
+from functools import partial
 from typing import Any, Final
 
 import click
@@ -9,9 +10,10 @@ from parcast.arrays.planning.settings import NAMES as TOOLS
 from parcast.cli.answering import A_FILE, OneOf, Whole, cli_command
 from parcast.cli.failures import ANSWERED, spelled_with
 from parcast.cli.options import Counts, all_option, answer_options, share, text_option
-from parcast.cli.outputs import Outputs, with_inputs, write_all, write_answer
+from parcast.cli.outputs import Outputs, do_each, with_inputs, write_all, write_answer
 from parcast.cli.ranges import parse_counts
 from parcast.cli.reading import read_description
+from parcast.cli.screen import tell
 
 HELP: Final = """Choose I/O servers, and how arrays are distributed over them.
 
@@ -175,9 +177,11 @@ def command(
     if settings is None:
         outputs.give(result, show_all=show_all)
         return ANSWERED
-    for path in outputs.paths:
-        write_answer(path, rows=result.rows, document=result.to_document, write=result.save)
-    write_all("".join(f"{line}\n" for line in result.settings[settings].lines))
+    written = partial(
+        write_answer, rows=result.rows, document=result.to_document, write=result.save
+    )
+    lines = "".join(f"{line}\n" for line in result.settings[settings].lines)
+    do_each([*(partial(written, path) for path in outputs.paths), partial(write_all, lines)])
     for text in result.warnings:
-        click.echo(f"parcast: {text}", err=True)
+        tell(text)
     return ANSWERED

@@ -9,7 +9,7 @@ from parcast.cli.answering import A_FILE, cli_command
 from parcast.cli.failures import ANSWER_IS_NO, ANSWERED, BAD_FILE
 from parcast.cli.options import all_option, answer_options
 from parcast.cli.outputs import TABLES, Outputs
-from parcast.cli.screen import Progress
+from parcast.cli.screen import Progress, tell
 from parcast.errors import FileProblems
 
 HELP: Final = """Check stores of arrays: every byte that has a checksum, and every file.
@@ -65,7 +65,7 @@ def command(
             try:
                 if sweep:
                     for done in swept(store):
-                        click.echo(f"parcast: {store}: {done}.", err=True)
+                        tell(f"{store}: {done}.")
                 checked.append(verify(store))
             except FileProblems as failure:
                 if len(stores) == 1:
@@ -75,7 +75,7 @@ def command(
     if checked or outputs.as_json or outputs.paths:
         outputs.give(result, show_all=show_all)
     for store, message in problems:
-        click.echo(f"parcast: {store}: {message}", err=True)
+        tell(f"{store}: {message}")
     if problems:
         return BAD_FILE
     return ANSWERED if result.is_sound else ANSWER_IS_NO

@@ -15,7 +15,7 @@ from parcast.cli.options import (
     time_limit,
 )
 from parcast.cli.outputs import Outputs, with_inputs
-from parcast.cli.screen import VERBOSE
+from parcast.cli.screen import VERBOSE, tell
 
 if TYPE_CHECKING:
     from parcast.arrays.validating.result import ArrayIoValidation
@@ -126,9 +126,7 @@ def _validated(*, save: str | None, **options: Any) -> "ArrayIoValidation":
         with Progress("validating") as progress, spelled_with(ARGUMENTS, click.UsageError):
             validation = validate_array_io(save_predictions=save, progress=progress, **options)
     except KeyboardInterrupt:
-        click.echo(
-            "parcast: nothing was predicted yet, so that there is nothing to show.", err=True
-        )
+        tell("nothing was predicted yet, so that there is nothing to show.")
         raise
     return with_inputs(validation, options={**options, "save": save})
 
@@ -136,12 +134,12 @@ def _validated(*, save: str | None, **options: Any) -> "ArrayIoValidation":
 def _status(validation: "ArrayIoValidation") -> int:
     """Tell the exit status, and on stderr why it is not 0."""
     if validation.ended_by == "interrupted":
-        click.echo("parcast: interrupted.", err=True)
+        tell("interrupted.")
         return INTERRUPTED
     if validation.holds is None:
-        click.echo("parcast: no answer: the verdict says why.", err=True)
+        tell("no answer: the verdict says why.")
         return NO_FORECAST
     if not validation.holds:
-        click.echo("parcast: no: the law does not agree with the runs.", err=True)
+        tell("no: the law does not agree with the runs.")
         return ANSWER_IS_NO
     return ANSWERED

@@ -5,6 +5,7 @@ import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
@@ -19,7 +20,8 @@ from parcast.cli.options import (
     pairs,
     repeated_option,
 )
-from parcast.cli.outputs import Outputs, write_all
+from parcast.cli.outputs import Outputs, do_each, write_all
+from parcast.cli.screen import tell
 from parcast.cli.stdin import beginning_of_stdin, stdin_as_file
 
 if TYPE_CHECKING:
@@ -108,19 +110,22 @@ def command(
         with _standing(paths, is_named=name is not None) as standing:
             known = format_named(name) if name else recognised_format(standing)
             if name is None:
-                click.echo(f"parcast: recognised as {known.name}: {known.title}.", err=True)
+                tell(f"recognised as {known.name}: {known.title}.")
             ending = "csv" if known.makes == "timings" else "toml"
             Outputs(outputs, formats=(ending,)).check(paths)
             return _imported(known, standing, asked)
 
     pieces, notes = asked_in_options(read)
     say(notes)
-    for output in outputs or ["-"]:
-        if output == "-":
-            for piece in pieces():
-                write_all(piece)
-        else:
+
+    def write(output: str) -> None:
+        if output != "-":
             write_document(output, pieces())
+            return
+        for piece in pieces():
+            write_all(piece)
+
+    do_each(partial(write, output) for output in outputs or ["-"])
     return ANSWERED
 
 
@@ -167,7 +172,7 @@ def asked_in_options(
 def say(notes: Sequence[str]) -> None:
     """Print what a reader must know on standard error."""
     for note in notes:
-        click.echo(f"parcast: {note}", err=True)
+        tell(note)
 
 
 def _divided(words: Sequence[str]) -> tuple[str | None, list[str]]:

@@ -6,6 +6,7 @@ import click
 
 from parcast.cli.answering import Answering, Whole
 from parcast.cli.failures import in_options
+from parcast.cli.screen import tell
 
 HELP = """Run COMMAND on virtual hosts with slow links, processors and disks.
 
@@ -95,7 +96,7 @@ def command(
             disk=_rate(disk, "disk"),
         )
         testbed.require_means(words)
-        click.echo(f"parcast: {in_words(testbed)}", err=True)
+        tell(in_words(testbed))
         return testbed.attend(words)
     except ParameterError as error:
         raise click.UsageError(in_options(error, OPTIONS)) from error

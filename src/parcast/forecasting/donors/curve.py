@@ -124,11 +124,15 @@ class DonatedCurve:
     share: Array  # (series, points): of the donors in it; 0 where own runs speak alone
     apart: Array  # (series, points): log of the time that donors tell over that of own runs
     moved: Array  # (series, points): how far they move log time: share * apart, or less
-    is_limited: NDArray[np.bool_]  # (series, points): whether it is less
     weights: Array  # (series, points, donors): of each in that share, summing to 1 or 0
     as_there: Array  # (series, points, donors): log time if it goes on as there; NaN if not used
     contradicts: NDArray[np.bool_]  # (series, donors): whose shape is not that of the known times
     reach: Array  # (series, points, donors): how far the donor is asked beyond its own runs
+
+    @property
+    def is_limited(self) -> NDArray[np.bool_]:
+        """Whether donors would leave the interval of the own runs, and do not: (series, points)."""
+        return np.asarray(self.moved != self.share * self.apart)
 
 
 def timings_of(series: Series) -> Timings:
@@ -168,7 +172,6 @@ def donated_curve(
     is_between = (base.part > 0)[..., None]
     guessed, *ends = (x.guessed(is_between=is_between) for x in (to, low, high))
     agree = _agreement(here, y, known, there)
-    above = at > last[:, None]
     has_say = ~is_between | _was_run_between(elsewhere, of, base)
     moved = transfer.transfer(
         change=np.where(has_say, to.log_time - begin, np.nan),
@@ -176,7 +179,7 @@ def donated_curve(
         agreement=np.broadcast_to((agree * likeness)[:, None, :], begin.shape),
         outside=np.hypot(guessed, base.line(*ends)),
         reach=base.away,
-        leans=above,  # only upwards is leaning measured
+        leans=at > last[:, None],  # only upwards is leaning measured
     )
     scatter = np.minimum(measured.NORMAL_90 * moved.sd, WIDEST)
     theirs = measured.with_noise(scatter, here.noise)
@@ -190,9 +193,8 @@ def donated_curve(
     has_donors = share > 0
     own_ends = (both["own"] * (sign + own.skew) for sign in (-1, 1))
     correction = np.clip(share * apart, *own_ends)
-    half = transfer.half_width_together(**both, share=share, apart=apart)
     least = measured.NORMAL_90 * here.noise[:, None]  # both rest on the last run
-    half = np.maximum(half, least)
+    half = np.maximum(transfer.half_width_together(**both, share=share, apart=apart), least)
     skew = np.where(tells, share * moved.skew * (scatter / theirs) ** 2, 0.0)
     skew = skew + (1 - share) * own.skew
     room = 1 - least / half
@@ -207,7 +209,6 @@ def donated_curve(
         share=share,
         apart=apart,
         moved=correction,
-        is_limited=correction != share * apart,
         weights=moved.weights,
         as_there=base.log_time[..., None] + moved.changes,
         contradicts=(of >= 0) & (agree == 0),

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
+from parcast.cli.screen import tell
 from parcast.words import did_you_mean, listed
 
 if TYPE_CHECKING:
@@ -43,7 +44,7 @@ def read_with_donors(
         return runs, None, source, sources
     table, remarks = joined([table for _, table in named], [name for name, _ in named])
     for remark in remarks:
-        click.echo(f"parcast: {remark}", err=True)
+        tell(remark)
     return runs, table, source, sources
 
 
@@ -89,7 +90,7 @@ def read_donors(
         inputs.append(source)
         same = next((x["file"] for x in inputs[:-1] if x["sha256"] == source["sha256"]), None)
         if same is not None and source["sha256"] is not None:
-            click.echo(f"parcast: {file} is the same as {same}. It is used once.", err=True)
+            tell(f"{file} is the same as {same}. It is used once.")
             continue
         if "format" in source and "machine" not in runs.labels:
             runs = _of_machine(runs, file)
@@ -102,5 +103,5 @@ def _of_machine(runs: "Measurements", file: str) -> "Measurements":
     from pathlib import Path
 
     name = Path(file).stem.strip() or file
-    click.echo(f"parcast: {file} names no machine; it is called {name!r:.60}.", err=True)
+    tell(f"{file} names no machine; it is called {name!r:.60}.")
     return type(runs)(machine=name, **runs.columns)

@@ -8,7 +8,7 @@ import numpy as np
 
 from parcast.forecasting.next_runs.result import TELLING, PlannedRun
 from parcast.show.sheet import Column, Entry, Fact, Form, Sheet, Table, interval_column
-from parcast.units import TIME_UNITS, format_quantity, shown
+from parcast.units import TIME_UNITS, format_quantity
 from parcast.words import common_unit, rounded_interval, whole
 
 TITLE: Final = "next runs"
@@ -99,7 +99,7 @@ def _plan_columns(runs: Sequence[PlannedRun], numbers: Sequence[int]) -> list[Co
 
 def _cell(value: Any) -> str:
     """Write the value of an axis or a label."""
-    return shown(value, limit=10_000) if isinstance(value, str) else f"{whole(value)}"
+    return value if isinstance(value, str) else f"{whole(value)}"
 
 
 def _interval_width(half: float) -> str:

@@ -17,7 +17,7 @@ from math import inf
 from pathlib import Path
 from typing import Any, Final
 
-from parcast.errors import ParcastError, RunFailed
+from parcast.errors import ParcastError, RunFailed, one_line
 from parcast.mpi.messages import Channel, Message
 from parcast.mpi.payload import EMPTY, packed, size_of
 from parcast.pipeline.engine.coordinator import Block, Input
@@ -414,7 +414,7 @@ class Rank:
         """End all ranks, as this one is in a task that does not end."""
         from mpi4py import MPI
 
-        place = str(self._place) or "a task"
+        place = one_line(str(self._place)) or "a task"
         print(  # noqa: T201 - nothing can be raised: the main thread is busy
             f"parcast: rank {self._channel.rank} was stopped while it worked on {place}: "
             f"{self._failure}",

@@ -175,14 +175,14 @@ class Work:
 
 def item_failed(failure: Skipped, where: str) -> RunFailed:
     """Say which item failed, where, and what its traceback was."""
-    lines = f"\n{failure.traceback}".rstrip()
     return RunFailed(
         (
             f"Item {failure.index} failed{where}: {failure.item}: {failure.error}. Correct it, or "
             "skip such items with ",
             Argument("on_error", "skip", python='on_error="skip"'),
-            f".{lines}",
-        )
+            ".",
+        ),
+        below=failure.traceback.rstrip().splitlines(),
     )
 
 
@@ -191,7 +191,9 @@ def function_failed(what: str, where: str, error: BaseException) -> ParcastError
     if isinstance(error, ParcastError):
         return error
     last, lines = _traced(error)
-    return RunFailed(f"{what} failed{where}: {last}. Correct it.\n{lines}".rstrip())
+    return RunFailed(
+        f"{what} failed{where}: {last}. Correct it.", below=lines.rstrip().splitlines()
+    )
 
 
 def server_failed(reduction: Reduction, where: str, error: BaseException) -> ParcastError:
@@ -208,7 +210,7 @@ def described(index: int, item: str, error: BaseException) -> Skipped:
 def _traced(error: BaseException) -> tuple[str, str]:
     """Give the last line of a traceback and all of it, without frames of the engine."""
     if isinstance(error, ParcastError):  # its text says what was wrong, where, and what to do
-        return str(error).removesuffix("."), ""
+        return " ".join(map(str.strip, error.lines())).removesuffix("."), ""
     told = traceback.TracebackException.from_exception(error)
     _leave_engine_out(told)
     lines = list(told.format())

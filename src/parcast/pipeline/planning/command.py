@@ -19,6 +19,7 @@ from parcast.cli.options import (
 )
 from parcast.cli.outputs import Outputs, with_inputs
 from parcast.cli.reading import read_description
+from parcast.cli.screen import tell
 
 if TYPE_CHECKING:
     from parcast.pipeline.planning.result import PipelinePlan
@@ -160,7 +161,7 @@ def command(
     result = _planned(programs, machines, trace, n, options)
     outputs.give(result, show_all=show_all)
     if result.best is None:
-        click.echo("parcast: no: no plan is balanced within the limits.", err=True)
+        tell("no: no plan is balanced within the limits.")
         return ANSWER_IS_NO
     return ANSWERED
 

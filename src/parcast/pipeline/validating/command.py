@@ -18,6 +18,7 @@ from parcast.cli.options import (
     time_limit,
 )
 from parcast.cli.outputs import Outputs, with_inputs
+from parcast.cli.screen import tell
 from parcast.units import quantity
 
 if TYPE_CHECKING:
@@ -195,9 +196,7 @@ def _validated(
                 **options,
             )
     except KeyboardInterrupt:
-        click.echo(
-            "parcast: nothing was predicted yet, so that there is nothing to show.", err=True
-        )
+        tell("nothing was predicted yet, so that there is nothing to show.")
         raise
     asked: dict[str, Any] = {
         "schedule": schedule,
@@ -214,16 +213,16 @@ def _validated(
 def _status(validation: "PipelineValidation") -> int:
     """Tell the exit status, and on stderr why it is not 0."""
     if validation.ended_by == "interrupted":
-        click.echo("parcast: interrupted.", err=True)
+        tell("interrupted.")
         return INTERRUPTED
     wrong = [each.schedule for each in validation.schedules if each.holds is False]
     if wrong:
         names = " and ".join(wrong)
-        click.echo(f"parcast: no: the law does not hold for the schedule {names}.", err=True)
+        tell(f"no: the law does not hold for the schedule {names}.")
         return ANSWER_IS_NO
     unknown = [each.schedule for each in validation.schedules if each.holds is None]
     if unknown:
         names = " and ".join(unknown)
-        click.echo(f"parcast: no answer for {names}: the verdict says why.", err=True)
+        tell(f"no answer for {names}: the verdict says why.")
         return NO_FORECAST
     return ANSWERED
