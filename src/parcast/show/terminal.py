@@ -3,6 +3,7 @@
 A table takes the first of its forms that fits; where none does, each row becomes a few lines.
 """
 
+import re
 import textwrap
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -11,13 +12,18 @@ from typing import Final
 
 from parcast.show.sheet import Column, Entry, Fact, Form, Sheet, Table
 from parcast.show.warning import by_rank, gathered
-from parcast.units import shown
+from parcast.units import TIME_UNITS, shown
 
 LABEL_WIDTH: Final = 12  # of the names that stand before what is said of them
 GAP: Final = "  "
 HANG: Final = 4  # characters that the lines of a broken text stand behind its title
-STUCK: Final = "\x00"  # stands for a space at which no line is broken: "p = 8", "90 %"
+STUCK: Final = (
+    "\x00"  # stands for a space at which no line is broken: "p = 8", "90 %", "9 to 10 s"
+)
 LONGEST: Final = 10_000  # characters of a text; a name from a file may hold anything
+WITHIN: Final = re.compile(  # blanks within "9 to 10 s"
+    "(?<=[0-9]) (?=to [0-9]|(?:" + "|".join(TIME_UNITS) + r")\b)|(?<=[0-9] to) (?=[0-9])"
+)
 
 
 def unstyled(text: str, _role: str) -> str:
@@ -61,6 +67,7 @@ class Page:
             return [text]
         room = max(self.width - indent, 20)
         text = text.replace(" = ", f"{STUCK}={STUCK}").replace(" %", f"{STUCK}%")
+        text = WITHIN.sub(STUCK, text)
         lines = textwrap.wrap(text, width=room, break_long_words=False, break_on_hyphens=False)
         return [line.replace(STUCK, " ") for line in lines] or [""]
 
@@ -278,7 +285,9 @@ def _in_full(table: Table, page: Page) -> Iterator[str]:
         yield from _broken(entry, page)
         for fact in entry.facts:
             if fact.text:
-                yield f"  {fact.label:{width}}{one_line(fact.text)}"
+                first, *others = page.wrapped(one_line(fact.text), indent=2 + width)
+                yield f"  {fact.label:{width}}{first}"
+                yield from (" " * (2 + width) + text for text in others)
 
 
 def _broken(entry: Entry, page: Page) -> Iterator[str]:
