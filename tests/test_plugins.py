@@ -10,9 +10,11 @@ import warnings
 from pathlib import Path
 
 import click
+import numpy as np
 import pytest
 
 from parcast.cli.failures import run
+from parcast.descriptions.breakdown import Breakdown
 from parcast.descriptions.law_names import LAWS
 from parcast.descriptions.machine import Machine
 from parcast.descriptions.program import Program, law_named, laws
@@ -85,6 +87,30 @@ def test_its_parameters_are_checked_as_any():
         predict(Program(phase=[FARM]), Machine(), p=[2], vary={"task": [0.0]})
     with pytest.raises(ParameterError, match='Did you mean "farm"'):
         law_named("farn")
+
+
+@pytest.mark.usefixtures("plugin")
+@pytest.mark.parametrize(
+    ("gives", "fault"),
+    [
+        (lambda p: Breakdown(compute=np.where(p > 2, np.nan, 1.0)), "compute of nan s"),
+        (lambda p: Breakdown(compute=p, io=-p), "io of -1 s"),
+        (lambda p: Breakdown(compute=np.ones((len(p), 1))), r"compute of the shape \(3, 1\)"),
+        (
+            lambda p: Breakdown(compute=np.ones(len(p) + 2)),
+            r"compute of the shape \(5,\) on a grid of \(3,\)",
+        ),
+        (lambda p: p, "ndarray in place of a Breakdown"),
+    ],
+)
+def test_what_it_gives_in_place_of_times_is_refused_with_its_name(monkeypatch, gives, fault):
+    """Guards: NaN, negative times and wrong shapes of a plugin were computed with."""
+    law = law_named("farm")
+    monkeypatch.setattr(law, "cycle", lambda *of: gives(np.asarray(of[-1]["p"])))
+    with pytest.raises(ParameterError, match=fault) as caught:
+        Program(phase=[FARM]).times(Machine(), {"p": np.array([1.0, 2.0, 4.0])})
+    assert str(caught.value).startswith("the law farm must give times of at least 0")
+    assert "It is of a plugin, parcast_demo.farm.FarmPhase" in str(caught.value)
 
 
 @pytest.mark.usefixtures("plugin")

@@ -1,4 +1,6 @@
-"""Sums of terms with coefficients of at least 0, fitted to times by their relative residuals.
+"""What several questions compute: sums of terms that are at least 0, evenly spread normal numbers.
+
+Sums of terms with coefficients of at least 0 are fitted to times by their relative residuals:
 
     T = sum over k of c_k * t_k ,   c_k >= 0 ,   minimal sum over runs of (T / T_measured - 1)^2
 
@@ -13,9 +15,10 @@ References
 """
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from parcast.aliases import Array
 from parcast.errors import ParameterError, require
@@ -100,3 +103,17 @@ def _hangs_on(coefficients: Array, without: Array) -> tuple[int | None, ...]:
         int(np.argmax(column)) if c > 0 and column.sum() == 1 else None
         for c, column in zip(coefficients, hangs.T, strict=True)
     )
+
+
+def stratified_normal(order: NDArray[np.integer[Any]]) -> Array:
+    """Normal numbers spread evenly over their law, the smallest where `order` is 0.
+
+    `order` is a permutation of 0 to samples - 1, (samples,): one of several uncertain numbers in
+    a Latin hypercube.
+
+    >>> stratified_normal(np.array([2, 0, 1])).round(3)
+    array([ 0.967, -0.967,  0.   ])
+    """
+    from scipy import special  # type: ignore[import-untyped]  # SciPy ships no types
+
+    return np.asarray(special.ndtri((order + 0.5) / len(order)))

@@ -12,7 +12,9 @@ from parcast.descriptions.program import Program
 from parcast.descriptions.toml_files import moved, read_machine, read_program
 from parcast.fitting.fit import fit
 from parcast.matching.match import match
+from parcast.pipeline.planning.plan import plan_pipeline
 from parcast.prediction.predict import predict
+from parcast.projection.program import project
 from parcast.simulation.simulate import simulate
 from parcast.timings.measurements import Measurements
 from tests.conftest import ROOT
@@ -163,6 +165,25 @@ def test_a_fit_that_has_not_converged_is_said_of_every_answer(found):
     program = found.program.model_copy(update={"fit": record})
     [said] = [x for x in predict(program, Machine(), p=8).warnings if "converged" in x]
     assert said.startswith("The fit to 3 times, p = 1 to 4 has not converged")
+
+
+def test_projections_and_plans_begin_with_what_is_to_be_doubted_of_a_fit(found):
+    """Guards: only `predict` and `match` said that a fit had written a file with status 1."""
+    record = found.program.fit.model_copy(update={"converged": False, "undetermined": ()})
+    counts = [{"p": 1, "compute": "8 s"}, {"p": 4, "compute": "8 s"}]
+    program = Program(phase=[{"law": "counted", "count": counts}], fit=record)
+    here = Machine(network={"latency": "1 ms", "bandwidth": "1 MB/s"})
+    fitted = here.model_copy(update={"fit": record})
+    pipeline = Program(phase=[{"law": "pipeline", "items": 100, "task": "5 ms"}])
+    of_fit = pipeline.model_copy(update={"fit": record})
+    for warnings in (
+        project(program, here, 4).warnings,
+        project(program.model_copy(update={"fit": None}), fitted, 4).warnings,
+        plan_pipeline(of_fit, fitted, ranks=4).warnings,  # one fit wrote both: said once
+        plan_pipeline(pipeline, fitted, ranks=4).warnings,
+    ):
+        assert warnings[0].startswith("The fit to 3 times, p = 1 to 4 has not converged")
+        assert len([x for x in warnings if "converged" in x]) == 1
 
 
 def test_the_scatter_grows_beyond_the_runs(found):

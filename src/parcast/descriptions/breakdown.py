@@ -58,3 +58,21 @@ class Breakdown:
             io=self.io * cycles,
             synchronisation=self.synchronisation * cycles,
         )
+
+
+def fault_of(given: object, grid: tuple[int, ...]) -> str:
+    """Say why something is no time at the points of a grid of this shape; "" if it is one."""
+    if not isinstance(given, Breakdown):
+        return f"{type(given).__name__} in place of a Breakdown"
+    for name, part in given.components():
+        try:
+            values = np.asarray(part, dtype=np.float64)
+            fits = np.broadcast_shapes(values.shape, grid) == grid
+        except (TypeError, ValueError):  # no numbers, or a shape that goes with nothing
+            fits = False
+        if not fits:
+            return f"{name} of the shape {np.shape(part)} on a grid of {grid}"
+        wrong = ~(values >= 0)  # NaN as well
+        if wrong.any():
+            return f"{name} of {values[wrong].flat[0]:g} s"
+    return ""

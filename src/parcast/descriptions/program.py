@@ -16,7 +16,7 @@ from pydantic import BeforeValidator, Field, model_validator
 
 from parcast.aliases import Array
 from parcast.descriptions.amount import Amount, Point
-from parcast.descriptions.breakdown import Breakdown
+from parcast.descriptions.breakdown import Breakdown, fault_of
 from parcast.descriptions.description import (
     Description,
     DescriptionError,
@@ -30,7 +30,7 @@ from parcast.descriptions.fit_record import FitRecord
 from parcast.descriptions.law_names import GROUP, LAWS
 from parcast.descriptions.machine import Machine
 from parcast.descriptions.resources import slopes_by_differences
-from parcast.errors import Problem
+from parcast.errors import ParameterError, Problem
 from parcast.places import load, plugins
 from parcast.units import shown
 
@@ -84,7 +84,22 @@ class Phase(Description):
         entry with the name of a parameter ("network.bandwidth") replaces its value [SI].
         """
         with np.errstate(over="ignore"):  # what is infinite is refused where it is asked for
-            return self.cycle(machine, at) * self.cycles(at)
+            return self._own_cycle(machine, at) * self.cycles(at)
+
+    def _own_cycle(self, machine: Machine, at: Point) -> Breakdown:
+        """Time of one cycle; what the law of a plugin gives in its place is refused."""
+        cycle = self.cycle(machine, at)
+        law = type(self)
+        if law.__module__.startswith("parcast."):
+            return cycle
+        if fault := fault_of(cycle, np.broadcast_shapes(*map(np.shape, at.values()))):
+            raise ParameterError(
+                f"the law {self.law}",
+                must="give times of at least 0 at every point of the grid",
+                got=fault,
+                hint=f"It is of a plugin, {law.__module__}.{law.__qualname__}: tell its authors.",
+            )
+        return cycle
 
     def work(self, machine: Machine, at: Point) -> Array | None:  # noqa: ARG002 - for derived laws
         """Work of all cycles that processors share, on one of them, or None. [s].

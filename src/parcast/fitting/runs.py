@@ -77,6 +77,7 @@ def runs_of(measurements: Measurements, program: Program, machine: Machine) -> R
                 got=shown(repr(name)),
                 hint=f"Use {shown(name)} in a formula of the program, or select one value of it.",
             )
+    axes = {name: axes[name] for name in sorted(axes, key=lambda x: (x != "p", x))}
     table, group = np.unique(np.stack(list(axes.values())), axis=1, return_inverse=True)
     group = np.ravel(group)
     log_times = np.log(measurements.time)

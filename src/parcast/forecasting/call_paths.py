@@ -126,6 +126,7 @@ def _share_out(
 CALLS = "->"  # between a caller and what it calls
 PATH = "callpath"
 INCLUDES = 0.98  # part of its largest child that an inclusive time has at least
+DIGITS = 9  # of such parts; what follows is rounding, which the unit of time decides
 OWN = 0.01  # part of its time that a call path spends itself at some count, to be told apart
 EXACT = 0.02  # part of its time by which children may miss it and still make all of it ...
 NOISY = 0.06  # ... and by which they may miss it at some counts, if they do not at most
@@ -154,15 +155,17 @@ def profile_of(series: Series) -> Profile | None:
     time = np.nan_to_num(series.time)
     largest = np.zeros_like(time)
     np.maximum.at(largest, parent[called], time[called])
-    excluded = np.unique(group[(time < INCLUDES * largest).any(axis=1)])
+    part = np.divide(time, largest, out=np.ones_like(time), where=largest > 0).round(DIGITS)
+    excluded = np.unique(group[(part < INCLUDES).any(axis=1)])
     parent = np.where(np.isin(group, excluded), -1, parent)
     if not (parent >= 0).any():
         return None
     tree = CallTree(parent=parent, depth=depth, adds_up=np.zeros(len(series), dtype=bool))
     own = time - tree.summed(time)
     is_count = np.isfinite(series.time)
-    has_own = np.all(~is_count | (own > 0), axis=1) & np.any(own > OWN * time, axis=1)
-    missed = np.divide(np.abs(own), time, out=np.full(time.shape, np.nan), where=is_count)
+    left = np.divide(own, time, out=np.full(time.shape, np.nan), where=is_count).round(DIGITS)
+    has_own = np.all(~is_count | (left > 0), axis=1) & np.any(left > OWN, axis=1)
+    missed = np.abs(left)
     exact = (np.nanmedian(missed, axis=1) <= EXACT) & (np.nanmax(missed, axis=1) <= NOISY)
     return Profile(
         tree=replace(tree, adds_up=has_own | exact),

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 
 COUNTS_A_DOUBLING = 24  # steps of 3 % between the counts that are looked at
+DIGITS = 9  # of logarithms of times and of efficiencies; what follows is rounding
 REACH_OF_KNEE = 16  # times the largest measured count: how far a knee is looked for by default
 
 
@@ -172,7 +173,7 @@ def _knees(evidence: SeriesEvidence, counts: Array, share: float) -> list[Knee]:
         for times in (columns.time, columns.upper, columns.lower)
     ]
     place, low, high = ((worth.sum(axis=1) - 1).clip(0) for worth in holds)
-    fastest = np.argmin(np.where(started, columns.time, np.inf), axis=1)
+    fastest = _fastest(columns.time, started)
     skipped = (~started).sum(axis=1)
     place, low, high = (np.minimum(x + skipped, len(counts) - 1) for x in (place, low, high))
 
@@ -205,9 +206,12 @@ def _worth(
     strong: NDArray[np.bool_],
 ) -> NDArray[np.bool_]:
     """Which counts come before the knee, shape (series, counts): those after it are all False."""
-    time = np.where(started, time, np.inf)
-    fastest = np.argmin(time, axis=1)
-    still_falls = np.arange(time.shape[1]) <= fastest[:, None]
-    worth = (efficiency >= threshold) & (still_falls | ~strong[:, None])
+    still_falls = np.arange(time.shape[1]) <= _fastest(time, started)[:, None]
+    worth = (efficiency.round(DIGITS) >= threshold) & (still_falls | ~strong[:, None])
     unbroken = np.cumprod(worth | ~started, axis=1).astype(bool)
     return np.asarray(unbroken & started)
+
+
+def _fastest(time: Array, started: NDArray[np.bool_]) -> NDArray[np.intp]:
+    """Number of the count with the least time, (series,); the first of equal ones."""
+    return np.asarray(np.argmin(np.where(started, np.log(time).round(DIGITS), np.inf), axis=1))

@@ -16,7 +16,7 @@ from parcast.forecasting.call_paths import PATH
 from parcast.forecasting.curve import Columns, Curve
 from parcast.forecasting.scaling import Limit
 from parcast.forecasting.totals import Totals, totals_of
-from parcast.show.result import Result
+from parcast.show.result import Result, restore
 from parcast.show.warning import said_of
 from parcast.timings.series import Key, Series, label_of
 from parcast.words import whole
@@ -55,10 +55,7 @@ class SeriesNotes:
 
     def __setstate__(self, state: Sequence[Any]) -> None:
         """Take the fields of a pickle; one of an earlier version lacks the last of them."""
-        known = fields(self)
-        values = [*state, *(field.default for field in known[len(state) :])]
-        for field, value in zip(known, values, strict=True):
-            object.__setattr__(self, field.name, value)
+        restore(self, state)
 
     @property
     def label(self) -> str:
@@ -115,8 +112,7 @@ class Forecast(Result):
                 series = others[names.index("measured")]
                 curve = Curve(series=series, elsewhere=elsewhere, strong=strong)
             state = [*others, is_surface, curve, inputs]
-        for name, value in zip(names, state, strict=True):
-            object.__setattr__(self, name, value)
+        restore(self, state)
 
     def slowest(self, most: int) -> NDArray[np.intp]:
         """Numbers of the series with the largest times at the largest count, the largest first."""

@@ -30,6 +30,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from parcast.aliases import Array
+from parcast.forecasting.call_paths import CALLS, PATH
 from parcast.forecasting.donors.curve import Elsewhere
 from parcast.timings.measurements import Measurements
 from parcast.timings.series import Series
@@ -79,7 +80,7 @@ def scaling_with_donors(
     alone = is_strong(runs.p, runs.time, runs.count)
     theirs = np.where(elsewhere.of >= 0, alone[elsewhere.of], False).sum(axis=1)
     strong[single] = (2 * theirs >= (elsewhere.of >= 0).sum(axis=1))[single]
-    teller = _longest_parts(series, np.where(single, series.time[:, 0], np.inf))
+    teller = _longest_parts(series)
     for i in np.flatnonzero(single).tolist():
         reasons[i] = why if teller[i] == i else as_for(str(series.keys[teller[i]]["callpath"]))
     return strong[teller], reasons
@@ -118,7 +119,7 @@ def scaling_of_runs(
     if size == "grows":
         return np.zeros(len(series), dtype=bool), [WITH_P] * len(series)
     alone = is_strong(series.p, series.time, series.count)
-    teller = _longest_parts(series, series.time[:, 0])
+    teller = _longest_parts(series)
     tellers = set(teller.tolist())
     if size == "fixed":
         known = {i: FIXED for i in tellers if not alone[i]}
@@ -170,18 +171,21 @@ def size_of_runs(measurements: Measurements, by: Sequence[str]) -> Size:
     return "grows" if np.corrcoef(np.log(measurements.p), size)[0, 1] > 0 else ""
 
 
-def _longest_parts(series: Series, time: NDArray[np.float64]) -> NDArray[np.intp]:
-    """For every series the number of the call path of the same run with the longest `time`.
+def _longest_parts(series: Series) -> NDArray[np.intp]:
+    """For every series the number of the longest call path of the same run, or its own if alone.
 
-    Its own for one that is alone.
+    One of several counts rather than of a single one. Of equal times at the smallest count those
+    at the larger ones decide, then the outer call path: not the order of the rows.
     """
     longest: dict[tuple[object, ...], int] = {}
-    runs = [
-        tuple(value for name, value in key.items() if name != "callpath") for key in series.keys
+    runs = [tuple(value for name, value in key.items() if name != PATH) for key in series.keys]
+    measured = zip(series.count.tolist(), series.time.tolist(), strict=True)
+    lengths = [
+        (count > 1, times[:count], -str(key.get(PATH)).count(CALLS))
+        for key, (count, times) in zip(series.keys, measured, strict=True)
     ]
-    first = time.tolist()
     for i, run in enumerate(runs):
-        if run not in longest or first[i] > first[longest[run]]:
+        if run not in longest or lengths[i] > lengths[longest[run]]:
             longest[run] = i
     return np.array([longest[run] for run in runs])
 

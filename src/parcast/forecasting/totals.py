@@ -19,7 +19,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from parcast.aliases import Array
-from parcast.forecasting.call_paths import CALLS, CORRELATED, EXACT, INCLUDES, PATH, callers_of
+from parcast.forecasting.call_paths import (
+    CALLS,
+    CORRELATED,
+    DIGITS,
+    EXACT,
+    INCLUDES,
+    PATH,
+    callers_of,
+)
 from parcast.forecasting.curve import Columns, Curve
 from parcast.forecasting.scaling import speedup_and_efficiency
 from parcast.timings.series import Key, Series
@@ -39,7 +47,7 @@ class Totals:
     upper: Array  # of the interval [s]
     speedup: Array  # over the smallest count, NaN where not all was measured there [1]
     efficiency: Array  # likewise [1]
-    reach: Array  # how many times beyond the measured counts; 1 inside [1]
+    reach: Array  # how many times beyond the measured counts, of the furthest; 1 inside [1]
     observed: Array  # measured at these counts; NaN where not all was [s]
 
 
@@ -71,6 +79,8 @@ def totals_of(curve: Curve, p: Array, answers: Columns, observed: Array) -> Tota
         np.sqrt((1 - CORRELATED) * summed(error**2) + CORRELATED * summed(error) ** 2)
         for error in (answers.time - answers.lower, answers.upper - answers.time)
     )
+    reach = np.zeros_like(time)
+    np.maximum.at(reach, profile[is_part], answers.reach[is_part])
     first = np.unique(profile, return_index=True)[1]
     is_elsewhere = series.p[:, 0] != series.p[first, 0][profile]
     base = np.where(is_elsewhere, np.nan, series.time[:, 0])[:, None]
@@ -90,7 +100,7 @@ def totals_of(curve: Curve, p: Array, answers: Columns, observed: Array) -> Tota
         upper=time + up,
         speedup=speedup,
         efficiency=efficiency,
-        reach=answers.reach[first],
+        reach=reach,
         observed=summed(observed),
     )
 
@@ -103,7 +113,8 @@ def _parts(
     Nested names are of inclusive times, unless one takes longer than its caller.
     """
     called = parent >= 0
-    shorter = series.time[parent[called]] < INCLUDES * series.time[called]
+    part = (series.time[parent[called]] / series.time[called]).round(DIGITS)
+    shorter = part < INCLUDES
     is_exclusive = np.isin(profile, profile[called][shorter.any(axis=1)])
     of_profile: dict[int, set[str]] = {}
     for i, key in zip(profile.tolist(), series.keys, strict=True):
@@ -133,15 +144,18 @@ def _callers(path: str) -> list[str]:
 
 
 def _total(series: Series, rows: NDArray[np.intp]) -> int | None:
-    """Which of several call paths is the total of the others, by its name or its times."""
+    """Which of several call paths is the total of the others, by its name or its times.
+
+    Several may be the longest at every count; which of them stands first says nothing.
+    """
     p, time = series.p[rows], series.time[rows]
     if len(rows) < 2 or not np.array_equal(p, np.broadcast_to(p[0], p.shape), equal_nan=True):
         return None
-    known = ~np.isnan(p[0])
-    largest = int(np.argmax(time[:, 0]))
-    others = np.delete(time, largest, axis=0)[:, known]
-    own = time[largest, known]
-    is_largest = bool(np.all(own >= others.max(axis=0)))
-    is_sum = len(rows) > 2 and bool(np.all(np.abs(own / others.sum(axis=0) - 1) <= EXACT))
-    is_named = str(series.keys[rows[largest]][PATH]).strip().lower() in NAMES
-    return int(rows[largest]) if is_largest and (is_sum or is_named) else None
+    time = time[:, ~np.isnan(p[0])]
+    for i in np.flatnonzero((time >= time.max(axis=0)).all(axis=1)).tolist():
+        others = np.delete(time, i, axis=0).sum(axis=0)
+        missed = np.abs(time[i] / others - 1).round(DIGITS)
+        is_sum = len(rows) > 2 and bool(np.all(missed <= EXACT))
+        if is_sum or str(series.keys[rows[i]][PATH]).strip().lower() in NAMES:
+            return int(rows[i])
+    return None

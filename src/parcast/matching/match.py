@@ -24,7 +24,15 @@ from parcast.errors import FitFailed, ParameterError, as_whole
 from parcast.forecasting.donors.tables import machines_in
 from parcast.forecasting.ensemble import LAWS
 from parcast.laws.allowances import together
-from parcast.matching.outcomes import Outcomes, described, measured, projected
+from parcast.matching.outcomes import (
+    DIGITS,
+    Outcomes,
+    Outlook,
+    described,
+    drawn_together,
+    measured,
+    projected,
+)
 from parcast.matching.question import (
     constraints_of,
     counts_of,
@@ -37,7 +45,7 @@ from parcast.matching.question import (
     unrepeated,
 )
 from parcast.matching.result import Candidate, Match
-from parcast.matching.verdict import Constraints, verdict_of
+from parcast.matching.verdict import HAIR, Constraints, verdict_of
 from parcast.show.warning import Rank, RankedWarning, ranked
 from parcast.timings.measurements import Measurements, MeasurementsLike
 from parcast.units import percent
@@ -139,7 +147,7 @@ def match(
     named = machines_of(what, given, prices or {})
     require_prices(named, goal, constraints)
     counts = counts_of(what, p, len(named))
-    outcomes, left_out, notes = _outcomes(
+    outlooks, left_out, notes = _outlooks(
         what,
         named,
         {"d": d, "n": n},
@@ -148,9 +156,10 @@ def match(
         donors=helping,
         law_error=law_error,
     )
-    if not outcomes:
+    if not outlooks:
         name, why = next(iter(left_out.items()))
         raise FitFailed(f"No machine can be ranked. {name}: {why}")
+    outcomes = drawn_together(outlooks, seed)
     candidates = _ranked(
         [_candidate(x, goal, constraints) for x in outcomes], outcomes, goal, constraints
     )
@@ -175,7 +184,7 @@ def match(
     )
 
 
-def _outcomes(
+def _outlooks(
     what: Program | Measurements,
     machines: Sequence[Machine],
     at: Mapping[str, float | None],
@@ -184,9 +193,9 @@ def _outcomes(
     seed: int,
     donors: Measurements | None,
     law_error: bool,
-) -> tuple[list[Outcomes], dict[str, str], list[str]]:
-    """What may come out on each machine; which have no answer, and why; which counts are none."""
-    outcomes, left_out, notes = [], {}, []
+) -> tuple[list[Outlook], dict[str, str], list[str]]:
+    """What is known of each machine; which have no answer, and why; which counts are none."""
+    outlooks, left_out, notes = [], {}, []
     named = machines_in(what) if isinstance(what, Measurements) else []
     for machine in machines:
         most = machine.processors or np.inf
@@ -199,12 +208,12 @@ def _outcomes(
             continue
         try:
             if isinstance(what, Program):
-                outcomes.append(described(what, machine, at, here, seed, law_error=law_error))
+                outlooks.append(described(what, machine, at, here, seed, law_error=law_error))
             elif machine.name in named:
-                outcomes.append(measured(what, machine, here, seed, donors))
+                outlooks.append(measured(what, machine, here, seed, donors))
             else:
                 known = [x for x in machines if x.name in named]
-                outcomes.append(projected(what, machine, known, here, seed))
+                outlooks.append(projected(what, machine, known, here, seed))
         except FitFailed as refusal:
             left_out[machine.name] = refusal.reason
             continue
@@ -214,7 +223,7 @@ def _outcomes(
             notes.append(
                 f"{machine.name} has {most:.0f} processors: p = {listed} is not considered on it."
             )
-    return outcomes, left_out, notes
+    return outlooks, left_out, notes
 
 
 def _candidate(outcomes: Outcomes, goal: Goal, constraints: Constraints) -> Candidate:
@@ -251,10 +260,22 @@ def _candidate(outcomes: Outcomes, goal: Goal, constraints: Constraints) -> Cand
 
 
 def _score(outcomes: Outcomes, goal: Goal) -> Array:
-    """What is to be least, in the middle, at each count."""
+    """Logarithm of what is to be least, in the middle, at each count; rounding makes no order.
+
+    Where time falls as 1/p all counts cost the same, and the smallest is taken in any unit.
+    """
     if goal == "cost" and outcomes.cost is not None:
-        return outcomes.cost
-    return outcomes.time if goal == "time" else -outcomes.efficiency
+        middle = outcomes.cost
+    else:
+        middle = outcomes.time if goal == "time" else 1.0 / outcomes.efficiency
+    with np.errstate(divide="ignore"):  # what costs nothing
+        return np.asarray(np.log(middle).round(DIGITS))
+
+
+def _place(candidate: Candidate, outcomes: Outcomes, goal: Goal) -> tuple[float, ...]:
+    """What machines are ordered by: the goal, then time, then cost."""
+    goals: tuple[Goal, ...] = (goal, "time", "cost")
+    return tuple(float(_score(outcomes, x)[candidate.chosen]) for x in goals)
 
 
 def _scores(outcomes: Outcomes, goal: Goal, at: int) -> Array:
@@ -270,18 +291,27 @@ def _ranked(
     goal: Goal,
     constraints: Constraints,
 ) -> tuple[Candidate, ...]:
-    """Put those that fit first, in the order of the goal, with their chance of being best."""
+    """Put those that fit first, in the order of the goal, with their chance of being best.
+
+    Where machines are equally good, as efficiencies at p = 1 are, the shorter time comes first,
+    then the lower cost.
+    """
     pairs = list(zip(candidates, outcomes, strict=True))
     good = [(x, y) for x, y in pairs if x.fits]
-    good.sort(key=lambda pair: float(_score(pair[1], goal)[pair[0].chosen]))
-    failing = [
-        (float(constraints.excess(y).min()), i) for i, (x, y) in enumerate(pairs) if not x.fits
-    ]
-    others = [pairs[i][0] for _, i in sorted(failing)]
+    good.sort(key=lambda pair: _place(pair[0], pair[1], goal))
+    failing = [pair for pair in pairs if not pair[0].fits]
+    failing.sort(
+        key=lambda pair: (
+            float(constraints.excess(pair[1]).min()),
+            *_place(pair[0], pair[1], goal),
+        )
+    )
+    others = [x for x, _ in failing]
     if not good:
         return tuple(others)
     table = np.stack(np.broadcast_arrays(*(_scores(y, goal, x.chosen) for x, y in good)), axis=1)
-    is_best = table == table.min(axis=1, keepdims=True)
+    least = table.min(axis=1, keepdims=True)
+    is_best = table <= least + HAIR * np.abs(least)
     chance = (is_best / is_best.sum(axis=1, keepdims=True)).mean(axis=0)  # equals share
     ranked = [replace(x, best=float(c)) for (x, _), c in zip(good, chance, strict=True)]
     return (*ranked, *others)

@@ -6,16 +6,19 @@ in common to some extent: their errors have the correlation SHARED, measured on 
 ``docs/explanation/projection.md``; so do laws (0.12 to 0.37 between three networks, for counted
 programs, see docs/explanation/law-errors.md). Along p the error of one machine is one:
 10 % too low at 64 processors is too low at 128 [D].
+
+What a machine is called and where it stands in a list says nothing: the fastest machine has the
+first random numbers of its own, the next one the second.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final
 from zlib import crc32
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import special  # type: ignore[import-untyped]  # SciPy ships no types
 
 from parcast.aliases import Array
 from parcast.descriptions.amount import NORMAL_90, Amount
@@ -27,6 +30,7 @@ from parcast.forecasting.donors.tables import donors_of, without
 from parcast.forecasting.forecast import forecast
 from parcast.forecasting.result import Forecast
 from parcast.laws.allowances import LawError, law_errors, law_half_width
+from parcast.numerics import stratified_normal
 from parcast.prediction.predict import predict
 from parcast.projection.project import project
 from parcast.timings.measurements import Measurements
@@ -34,6 +38,7 @@ from parcast.units import shown
 
 SAMPLES: Final = 4000  # of which the probabilities are made: good to 1 % [D]
 SHARED: Final = 0.3  # correlation of the errors for two machines, of forecasts and laws [D]
+DIGITS: Final = 9  # by which machines are told apart, fewer than rounding reaches
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -55,6 +60,63 @@ class Outcomes:
     law_errors: tuple[LawError, ...] = ()  # allowed for in the times of a program
 
 
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class Outlook:
+    """What is known of one machine before samples of what is uncertain are drawn."""
+
+    machine: Machine
+    p: Array  # (points,), ascending [1]
+    time: Array  # (points,): the middle [s]
+    efficiency: Array  # (points,) [1]
+    draw: Callable[[str], tuple[Array, Array]]  # times and efficiencies from numbers of a name
+    doubts: Callable[[int], Sequence[str]]
+    known: NDArray[np.bool_]
+    donors: tuple[str, ...] = ()
+    base: str = ""
+    law_errors: tuple[LawError, ...] = ()
+
+    @property
+    def cost(self) -> Array | None:
+        """Cost in the middle, (points,) [currency]; None without a price."""
+        return _cost(self.machine, self.p, self.time, {})
+
+    @property
+    def place(self) -> tuple[list[float], ...]:
+        """What machines are ordered by: time, then cost, then what is uncertain."""
+        middle = (() if x is None else x.tolist() for x in (self.time, self.cost))
+        amounts = self.machine.parameters() | dict(self.machine.price.amounts())
+        known = ([float(f"{x:.{DIGITS}g}") for x in values] for values in middle)
+        return *known, [x.spread for x in amounts.values()]
+
+    def outcomes(self, own: str, seed: int) -> Outcomes:
+        """Draw samples, what is uncertain of the machine from the numbers of a name."""
+        times, efficiencies = self.draw(own)
+        prices = _factors(dict(self.machine.price.amounts()), f"{own} price", seed)
+        return Outcomes(
+            machine=self.machine.name,
+            p=self.p,
+            time=self.time,
+            efficiency=self.efficiency,
+            times=times,
+            efficiencies=efficiencies,
+            cost=self.cost,
+            costs=_cost(self.machine, self.p, times, prices),
+            doubts=self.doubts,
+            known=self.known,
+            donors=self.donors,
+            base=self.base,
+            law_errors=self.law_errors,
+        )
+
+
+def drawn_together(outlooks: Sequence[Outlook], seed: int) -> list[Outcomes]:
+    """Draw samples for some machines, each with random numbers of its own."""
+    places = [x.place for x in outlooks]
+    order = sorted(range(len(outlooks)), key=lambda i: places[i])
+    number = {i: rank for rank, i in enumerate(order)}
+    return [x.outcomes(f"machine {number[i]}", seed) for i, x in enumerate(outlooks)]
+
+
 def described(
     program: Program,
     machine: Machine,
@@ -63,42 +125,31 @@ def described(
     seed: int,
     *,
     law_error: bool = True,
-) -> Outcomes:
-    """Outcomes of a program that is described, from all +- and from how wrong its law has been."""
+) -> Outlook:
+    """Outlook of a program that is described, from all +- and from how wrong its law has been."""
     d, n = at["d"], at["n"]
     prediction = predict(program, machine, p=p, d=d, n=n, interval=False, bounds=False)
     time, efficiency = (np.reshape(x, len(p)) for x in (prediction.time, prediction.efficiency))
-    factors = _factors(program.parameters(), "program", seed)
-    factors |= _factors(machine.parameters(), machine.name, seed)
-    fits = [x for x in (program.fit, machine.fit) if x is not None]
-    for fit in fits:
-        drawn = fit.factors(machine.parameters() | program.parameters(), SAMPLES, seed)
-        factors |= {f"{name}*": x[:, None] for name, x in drawn.items()}
     point: dict[str, Any] = {name: value for name, value in at.items() if value is not None}
     point.setdefault("d", machine.storage.servers or 1)
-    grid = np.append(1.0, p)  # the first of them is what efficiency is over
-    sampled = program.times(machine, {**point, "p": grid, **factors}).time
-    sampled = np.broadcast_to(sampled, (SAMPLES if factors or fits else 1, len(grid)))
-    if fits:
-        scatter = np.append(0.0, scatter_of(fits, p))
-        sampled = sampled * np.exp(_normal(f"{machine.name} scatter", seed)[:, None] * scatter)
     alone = predict(program, machine, p=1, d=d, n=n, interval=False, bounds=False).time.ravel()
-    ratio = (sampled[:, :1] / alone) / (sampled[:, 1:] / time)
-    prices = _factors(dict(machine.price.amounts()), machine.name, seed)
-    times, wrong, errors = sampled[:, 1:], np.ones(()), tuple[LawError, ...]()
+    allowed, errors = np.zeros(()), tuple[LawError, ...]()
     if law_error:
         errors = law_errors(program, machine, {**point, "p": p})
         allowed = law_half_width(program, machine, {**point, "p": p})
-        wrong = np.exp(_errors("laws", machine, seed) * allowed / NORMAL_90)
-    return Outcomes(
-        machine=machine.name,
+
+    def draw(own: str) -> tuple[Array, Array]:
+        sampled = _sampled(program, machine, point, p, own=own, seed=seed)
+        ratio = (sampled[:, :1] / alone) / (sampled[:, 1:] / time)
+        wrong = np.exp(_errors("laws", own, seed) * allowed / NORMAL_90) if law_error else 1.0
+        return sampled[:, 1:] * wrong, efficiency * ratio / wrong
+
+    return Outlook(
+        machine=machine,
         p=p,
         time=time,
         efficiency=efficiency,
-        times=times * wrong,
-        efficiencies=efficiency * ratio / wrong,
-        cost=_cost(machine, p, time, {}),
-        costs=_cost(machine, p, times * wrong, prices),
+        draw=draw,
         doubts=lambda count: (
             predict(
                 program, machine, p=count, d=d, n=n, bounds=False, law_error=law_error
@@ -109,10 +160,38 @@ def described(
     )
 
 
+def _sampled(
+    program: Program,
+    machine: Machine,
+    point: Mapping[str, Any],
+    p: Array,
+    *,
+    own: str,
+    seed: int,
+) -> Array:
+    """Times of a described program on one processor and at `p`, (samples, 1 + points) [s].
+
+    The one sample of descriptions in which nothing is uncertain stands for all.
+    """
+    factors = _factors(program.parameters(), "program", seed)
+    factors |= _factors(machine.parameters(), own, seed)
+    fits = [x for x in (program.fit, machine.fit) if x is not None]
+    for fit in fits:
+        drawn = fit.factors(machine.parameters() | program.parameters(), SAMPLES, seed)
+        factors |= {f"{name}*": x[:, None] for name, x in drawn.items()}
+    grid = np.append(1.0, p)  # the first of them is what efficiency is over
+    sampled = program.times(machine, {**point, "p": grid, **factors}).time
+    sampled = np.broadcast_to(sampled, (SAMPLES if factors or fits else 1, len(grid)))
+    if fits:
+        scatter = np.append(0.0, scatter_of(fits, p))
+        sampled = sampled * np.exp(_normal(f"{own} scatter", seed)[:, None] * scatter)
+    return sampled
+
+
 def measured(
     runs: Measurements, machine: Machine, p: Array, seed: int, donors: Measurements | None = None
-) -> Outcomes:
-    """Outcomes on a machine that was run on, forecast from its runs and those on the others."""
+) -> Outlook:
+    """Outlook on a machine that was run on, forecast from its runs and those on the others."""
     here = runs.select(machine=machine.name)
     elsewhere = donors_of(machine.name, runs, donors)
 
@@ -120,19 +199,16 @@ def measured(
         return forecast(here, counts, donors=elsewhere, by=())
 
     predicted = forecast_at(p)
-    outcomes = _from_widths(
-        machine,
-        p,
-        seed=seed,
+    return Outlook(
+        machine=machine,
+        p=p,
         time=predicted.time,
         efficiency=predicted.efficiency,
-        widths=(
-            np.log(predicted.time / predicted.lower),
-            np.log(predicted.upper / predicted.time),
-        ),
+        draw=partial(_disturbed, predicted, slice(None), predicted.efficiency, seed),
         doubts=lambda count: forecast_at([count]).warnings,
+        known=np.isin(p, here.p),
+        donors=_used_donors(predicted, p),
     )
-    return replace(outcomes, known=np.isin(p, here.p), donors=_used_donors(predicted, p))
 
 
 def _used_donors(answer: Forecast, p: Array) -> tuple[str, ...]:
@@ -142,11 +218,45 @@ def _used_donors(answer: Forecast, p: Array) -> tuple[str, ...]:
 
 def projected(
     runs: Measurements, machine: Machine, known: Sequence[Machine], p: Array, seed: int
-) -> Outcomes:
-    """Outcomes on a machine without runs, scaled from that with runs whose rate is nearest."""
+) -> Outlook:
+    """Outlook on a machine without runs, scaled from that with runs whose rate is nearest."""
+    base = _base_of(runs, machine, known)
+    here, others = runs.select(machine=base.name), without(runs, [base.name])
+
+    def projection_at(counts: Any) -> Any:
+        return project(here, counts, base=base, target=machine, others=others)
+
+    first = float(here.p.min())
+    predicted = projection_at(np.append(first, p))
+    efficiency = predicted.time[0] * first / (predicted.time[1:] * p)
+    return Outlook(
+        machine=machine,
+        p=p,
+        time=predicted.time[1:],
+        efficiency=efficiency,
+        draw=partial(_disturbed, predicted, slice(1, None), efficiency, seed),
+        doubts=lambda count: (f"Projected from {base.name}.", *projection_at([count]).warnings),
+        known=np.zeros(len(p), dtype=bool),
+        base=base.name,
+    )
+
+
+def _base_of(runs: Measurements, machine: Machine, known: Sequence[Machine]) -> Machine:
+    """Machine whose runs another one is projected from: that of the nearest rate.
+
+    Of equally near ones the one with runs at the most counts, then the one of the shorter times:
+    not the first one.
+    """
     rate = _rate(machine)
-    rates = {x.name: _rate(x) for x in known if len(set(_counts(runs, x.name))) > 1}
-    bases = {name: abs(np.log(its / rate)) for name, its in rates.items() if its and rate}
+
+    def distance(base: Machine) -> tuple[Any, ...]:
+        series = runs.select(machine=base.name).series(())
+        apart = abs(np.log((_rate(base) or np.nan) / (rate or np.nan)))
+        p, time = series.p[0], series.time[0]
+        return round(apart, DIGITS), -len(p), p.tolist(), time.tolist()
+
+    several = [x for x in known if len(np.unique(runs.select(machine=x.name).p)) > 1]
+    bases = [x for x in several if rate and _rate(x)]
     if not bases:
         named = ", ".join(dict.fromkeys(runs.labels["machine"].tolist()))
         raise FitFailed(
@@ -154,60 +264,21 @@ def projected(
             "another machine. Give compute.rate in its file and in that of a machine with runs at "
             "two or more processor counts."
         )
-    name = min(bases, key=lambda x: bases[x])
-    base = next(x for x in known if x.name == name)
-    here, others = runs.select(machine=name), without(runs, [name])
-
-    def projection_at(counts: Any) -> Any:
-        return project(here, counts, base=base, target=machine, others=others)
-
-    first = float(here.p.min())
-    predicted = projection_at(np.append(first, p))
-    outcomes = _from_widths(
-        machine,
-        p,
-        seed=seed,
-        time=predicted.time[1:],
-        efficiency=predicted.time[0] * first / (predicted.time[1:] * p),
-        widths=(
-            np.log(predicted.time / predicted.lower)[1:],
-            np.log(predicted.upper / predicted.time)[1:],
-        ),
-        doubts=lambda count: (f"Projected from {name}.", *projection_at([count]).warnings),
-    )
-    return replace(outcomes, base=name)
+    return min(bases, key=distance)
 
 
-def _from_widths(
-    machine: Machine,
-    p: Array,
-    *,
-    seed: int,
-    time: Array,
-    efficiency: Array,
-    widths: tuple[Array, Array],
-    doubts: Callable[[int], Sequence[str]],
-) -> Outcomes:
-    """Make samples of times whose errors are partly those of the other machines.
+def _disturbed(
+    predicted: Any, points: slice, efficiency: Array, seed: int, own: str
+) -> tuple[Array, Array]:
+    """Samples of times and efficiencies whose errors are partly those of the other machines.
 
-    They are log-normal, with the `widths` of the interval below and above.
+    They are log-normal, with the widths of the interval below and above.
     """
-    error = _errors("forecasts", machine, seed)
-    below, above = widths
-    factor = np.exp(error * np.where(error > 0, above, below) / NORMAL_90)
-    prices = dict(machine.price.amounts())
-    return Outcomes(
-        machine=machine.name,
-        p=p,
-        time=time,
-        efficiency=efficiency,
-        times=time * factor,
-        efficiencies=efficiency / factor,
-        cost=_cost(machine, p, time, {}),
-        costs=_cost(machine, p, time * factor, _factors(prices, machine.name, seed)),
-        doubts=doubts,
-        known=np.zeros(len(p), dtype=bool),
-    )
+    time, lower, upper = (x[points] for x in (predicted.time, predicted.lower, predicted.upper))
+    error = _errors("forecasts", own, seed)
+    width = np.where(error > 0, np.log(upper / time), np.log(time / lower))
+    factor = np.exp(error * width / NORMAL_90)
+    return time * factor, efficiency / factor
 
 
 def _cost(machine: Machine, p: Array, time: Array, factors: Mapping[str, Array]) -> Array | None:
@@ -216,33 +287,33 @@ def _cost(machine: Machine, p: Array, time: Array, factors: Mapping[str, Array])
 
 
 def _factors(amounts: Mapping[str, Amount], of: str, seed: int) -> dict[str, Array]:
-    """Factors of the uncertain amounts, a column each: the same for whoever has the same name."""
+    """Factors of the uncertain amounts, a column each, by their places among all.
+
+    Phases and regions may be called otherwise.
+    """
     return {
-        f"{name}*": np.exp(np.log1p(x.spread) / NORMAL_90 * _normal(f"{of} {name}", seed))[:, None]
-        for name, x in amounts.items()
+        f"{name}*": np.exp(np.log1p(x.spread) / NORMAL_90 * _normal(f"{of} {i}", seed))[:, None]
+        for i, (name, x) in enumerate(amounts.items())
         if x.spread > 0
     }
 
 
 def _normal(name: str, seed: int) -> Array:
     """Normal numbers, evenly spread, in an order that only the name and the seed decide."""
-    order = np.random.default_rng([seed, crc32(name.encode())]).permutation(SAMPLES)
-    return np.asarray(special.ndtri((order + 0.5) / SAMPLES))
+    random = np.random.default_rng([seed, crc32(name.encode())])
+    return stratified_normal(random.permutation(SAMPLES))
 
 
-def _errors(of: str, machine: Machine, seed: int) -> Array:
-    """Normal errors for a machine, a column, which are partly those for the others."""
-    common, own = _normal(of, seed), _normal(machine.name, seed)
-    return np.asarray(SHARED**0.5 * common + (1 - SHARED) ** 0.5 * own)[:, None]
+def _errors(of: str, own: str, seed: int) -> Array:
+    """Normal errors of a machine, a column, which are partly those of the others.
+
+    They are spread evenly, whatever the numbers: intervals are those of the forecasts.
+    """
+    mixed = SHARED**0.5 * _normal(of, seed) + (1 - SHARED) ** 0.5 * _normal(own, seed)
+    return stratified_normal(np.argsort(np.argsort(mixed)))[:, None]
 
 
 def _rate(machine: Machine) -> float | None:
     """Compute rate of a machine, where it gives one that does not depend on p."""
     amount = machine.compute.rate
     return None if amount is None else float(amount({"p": np.ones(())}))
-
-
-def _counts(runs: Measurements, machine: str) -> list[float]:
-    """Processor counts of the runs on a machine. [1]."""
-    counts: list[float] = runs.select(machine=machine).p.tolist()
-    return counts

@@ -13,6 +13,7 @@ from parcast.words import readable_unit, rounded, whole
 
 WIDER, MOST_STEPS = 1.01, 300  # how limits are widened until they hold together
 TWICE = 2.0  # from here on a limit is missed by so many times, not by so many percent
+HAIR = 1e-9  # of a limit, by which rounding may exceed it: 28 s are within 28 s in any unit
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -27,15 +28,15 @@ class Constraints:
         """Probability that both hold together, at each count. [1]."""
         kept = np.ones(outcomes.times.shape, dtype=bool)
         if self.within is not None:
-            kept = kept & (outcomes.times <= self.within)
+            kept = kept & (outcomes.times <= self.within * (1 + HAIR))
         if self.budget is not None and outcomes.costs is not None:
-            kept = kept & (outcomes.costs <= self.budget)
+            kept = kept & (outcomes.costs <= self.budget * (1 + HAIR))
         return np.asarray(kept.mean(axis=0))
 
     def fits(self, outcomes: Outcomes) -> NDArray[np.bool_]:
         """Whether they hold as asked, at each count."""
         if self.certainty is None:
-            return self.excess(outcomes) <= 1.0
+            return self.excess(outcomes) <= 1 + HAIR
         return np.asarray(self.holds(outcomes) >= self.certainty)
 
     def time(self, outcomes: Outcomes) -> Array:
@@ -72,14 +73,13 @@ def _failure(outcomes: Outcomes, constraints: Constraints) -> str:
     """Say which constraint a machine misses, and by how much."""
     i = int(np.argmin(constraints.excess(outcomes)))
     misses = []
-    if constraints.within is not None and constraints.time(outcomes)[i] > constraints.within:
-        time = float(constraints.time(outcomes)[i])
+    time, cost = (float(x[i]) for x in (constraints.time(outcomes), constraints.cost(outcomes)))
+    if constraints.within is not None and time > constraints.within * (1 + HAIR):
         limit = format_quantity(constraints.within, "time")
         misses.append(
             f"takes {format_quantity(time, 'time')}, {_over(time, constraints.within)} {limit}"
         )
-    if constraints.budget is not None and constraints.cost(outcomes)[i] > constraints.budget:
-        cost = float(constraints.cost(outcomes)[i])
+    if constraints.budget is not None and cost > constraints.budget * (1 + HAIR):
         misses.append(
             f"costs {rounded(cost, 3)}, {_over(cost, constraints.budget)} {constraints.budget:g}"
         )
@@ -154,7 +154,7 @@ def _least(
         time, cost = constraints.time(x), constraints.cost(x)
         wanted, other = (time, cost) if of_time else (cost, time)
         limit = constraints.budget if of_time else constraints.within
-        kept = np.where(other <= (np.inf if limit is None else limit), wanted, np.inf)
+        kept = np.where(other <= (np.inf if limit is None else limit * (1 + HAIR)), wanted, np.inf)
         i = int(np.argmin(kept))
         if np.isfinite(kept[i]) and (best is None or kept[i] < best[2]):
             best = (x, i, float(kept[i]))

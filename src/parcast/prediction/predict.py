@@ -7,7 +7,6 @@ from typing import Final
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import special  # type: ignore[import-untyped]  # SciPy ships no types
 
 from parcast.aliases import Array
 from parcast.descriptions.amount import NORMAL_90, Amount
@@ -19,6 +18,7 @@ from parcast.descriptions.toml_files import MachineLike, ProgramLike, as_machine
 from parcast.errors import Argument, ParameterError, as_whole
 from parcast.laws.allowances import law_errors, law_half_width
 from parcast.laws.compactness import superlinear_warnings
+from parcast.numerics import stratified_normal
 from parcast.prediction.grid import Grid, grid_of, require_times, uncertain_amounts
 from parcast.prediction.notes import (
     doubts_of_law,
@@ -256,9 +256,8 @@ def lognormal_factors(
     random = np.random.default_rng(seed)
     factors = {}
     for name, amount in uncertain.items():
-        levels = (random.permutation(samples) + 0.5) / samples
         sigma = np.log1p(amount.spread) / NORMAL_90
-        factors[name] = np.exp(sigma * special.ndtri(levels))
+        factors[name] = np.exp(sigma * stratified_normal(random.permutation(samples)))
     return factors
 
 
@@ -270,8 +269,8 @@ def _amounts(program: Program, machine: Machine, axes: Mapping[str, Array]) -> d
 
 def _scatter(deviation: Array, samples: int, seed: int) -> Array:
     """Logarithms by which runs differ from their law, (samples, ...): one a sample for all."""
-    order = np.random.default_rng([seed, samples]).permutation(samples)
-    normal = special.ndtri((order + 0.5) / samples)
+    random = np.random.default_rng([seed, samples])
+    normal = stratified_normal(random.permutation(samples))
     return np.asarray(np.reshape(normal, (-1, *(1,) * deviation.ndim)) * deviation)
 
 

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from os import PathLike
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from parcast.descriptions.fit_record import warnings_of_fits
+from parcast.descriptions.machine import Machine
 from parcast.descriptions.program import Program
 from parcast.descriptions.toml_files import (
     MachineLike,
@@ -27,6 +30,7 @@ from parcast.timings.measurements import MeasurementsLike
 from parcast.units import shown
 
 MOST_NAMED: Final = 12  # programs in one message
+Answer = TypeVar("Answer", CountedProjection, Projection)
 
 
 def project(
@@ -124,12 +128,20 @@ def project(
             n = as_number("n", n, hint="Give one problem size.")
             require("n", n, n > 0, must="be above 0", hint="Give the problem size.")
         base = as_machine(base, name="base")
-        return project_regions(program, machine, counts, base=base, known=known, n=n)
+        projected = project_regions(program, machine, counts, base=base, known=known, n=n)
+        return _with_doubts(projected, program, machine, base)
     phase_of(program)  # another law is refused as such, whatever is given beside it
     _refuse({"base": base, "n": n}, "counts")
-    return project_counts(
+    counted = project_counts(
         program, machine, counts, known=known, donors=donors, donor_machines=donor_machines
     )
+    return _with_doubts(counted, program, machine, *donor_machines)
+
+
+def _with_doubts(answer: Answer, *described: Program | Machine) -> Answer:
+    """Begin the warnings with those of the fits that wrote some of the descriptions."""
+    doubts: list[str] = [*warnings_of_fits(x.fit for x in described)]
+    return replace(answer, warnings=tuple(dict.fromkeys([*doubts, *answer.warnings])))
 
 
 def _refuse(given: dict[str, object], what: str) -> None:

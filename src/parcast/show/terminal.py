@@ -3,6 +3,7 @@
 A table takes the first of its forms that fits; where none does, each row becomes a few lines.
 """
 
+import re
 import textwrap
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -11,13 +12,17 @@ from typing import Final
 
 from parcast.show.sheet import Column, Entry, Fact, Form, Sheet, Table
 from parcast.show.warning import by_rank, gathered
+from parcast.units import TIME_UNITS
 
 LABEL_WIDTH: Final = 12  # of the names that stand before what is said of them
 GAP: Final = "  "
 LEAST_BESIDE: Final = 20  # characters; a text that has less room beside its name stands below
 LEAST_IN_FULL: Final = 36  # the same of a figure, which is better not broken
 HANG: Final = 4  # characters that the lines of a broken text stand behind its title
-STUCK: Final = "\x00"  # stands for a space at which no line is broken: "p = 8", "90 %"
+STUCK: Final = "\x00"  # stands for a space without a break: "p = 8", "90 %", "9 to 10 s"
+WITHIN: Final = re.compile(  # blanks within "9 to 10 s"
+    "(?<=[0-9]) (?=to [0-9]|(?:" + "|".join(TIME_UNITS) + r")\b)|(?<=[0-9] to) (?=[0-9])"
+)
 
 
 def unstyled(text: str, _role: str) -> str:
@@ -80,6 +85,7 @@ class Page:
             return [text]
         room = max(self.width - indent, 1)
         text = text.replace(" = ", f"{STUCK}={STUCK}").replace(" %", f"{STUCK}%")
+        text = WITHIN.sub(STUCK, text)
         lines = textwrap.wrap(text, width=room, break_long_words=False, break_on_hyphens=False)
         return [line.replace(STUCK, " ") for line in lines] or [""]
 

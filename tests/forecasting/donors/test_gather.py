@@ -292,7 +292,7 @@ def test_times_that_cannot_be_those_of_a_machine_are_told(scale, far):
     assert warning.startswith(f"At p = 4 the time on B is {far}")
     all_odd = {name: (lambda p, t=time: 1000 * t(p)) for name, time in OTHERS.items()}
     said = " ".join(forecast(ONE, 8, donors=runs(all_odd)).warnings)
-    assert "(B, C: similar)" in said
+    assert "on B is 2350 times the time here (C, A: similar)" in said
     assert "unit of time" not in " ".join(forecast(ONE, 8, donors=DONORS).warnings)
 
 

@@ -72,9 +72,9 @@ def notes_with_donors(
         helped = ascending[donated.share[i, ascending] > 0]
         furthest = int((helped if helped.size else ascending)[-1])
         weights = donated.weights[i, furthest] * float(donated.share[i, furthest])
-        order = np.argsort(-weights, kind="stable")
-        places = [j for j in order.tolist() if weights[j] > 0]
         as_there = np.exp(donated.as_there[i, furthest]).tolist()
+        order = np.lexsort((as_there, -weights))  # of equal weights the shortest time first
+        places = [j for j in order.tolist() if weights[j] > 0]
         used = tuple(
             Donor(
                 elsewhere.names[elsewhere.of[i, j]],
@@ -170,6 +170,7 @@ def _odd_ones(series: Series, i: int, elsewhere: Elsewhere) -> Iterator[str]:
             if not 1 / ODD <= times <= ODD:
                 odd.append((elsewhere.names[j], times))
     if odd:
+        odd.sort(key=lambda x: abs(np.log(x[1])), reverse=True)  # whatever stands first
         name, times = odd[0]
         factor = whole(float(f"{max(times, 1 / times):.3g}"))
         far = f"{factor} times" if times > 1 else f"1/{factor} of"

@@ -126,9 +126,11 @@ def _without_copies(
     copied: dict[int, dict[str, list[int]]] = defaultdict(dict)  # by table and machine: where else
     for machine, tables in several.items():
         is_there = columns["machine"] == machine
-        runs = {i: np.unique(run[is_there & (table_of_row == i)]) for i in tables}
+        rows = {i: run[is_there & (table_of_row == i)] for i in tables}
+        runs = {i: np.unique(x) for i, x in rows.items()}
         known: list[int] = []  # tables that are kept
-        for i in sorted(tables, key=lambda i: -len(runs[i])):  # the fullest first
+        fullest_first = sorted(tables, key=lambda i: (-len(runs[i]), -len(rows[i])))
+        for i in fullest_first:
             present = {j: np.isin(runs[i], runs[j]) for j in known}
             if present and np.logical_or.reduce(list(present.values())).all():
                 whole = [j for j, is_found in present.items() if is_found.all()]

@@ -1,6 +1,6 @@
 """Notes on a forecast over several axes: what it is based on, and its warnings."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import combinations
 
 import numpy as np
@@ -83,7 +83,7 @@ def _rests_on(answered: Answered, missed: float, beyond: Array) -> str:
     grid = float(np.prod([float(len(np.unique(runs.axes[:, j]))) for j in answered.runs.varied]))
     share = "a full grid" if count == grid else f"{percent(count / grid)} of the grid"
     kept = answered.runs.used
-    out = [runs.names[j] for j, far in zip(kept, beyond.tolist(), strict=True) if far > 0]
+    out = in_order(runs.names[j] for j, far in zip(kept, beyond.tolist(), strict=True) if far > 0)
     held = (
         f"the runs furthest out in {' and '.join(out)}" if out else "a fifth of the runs at a time"
     )
@@ -95,6 +95,11 @@ def _rests_on(answered: Answered, missed: float, beyond: Array) -> str:
         f"{int(runs.repetitions.sum())} runs at {count} configurations of {', '.join(varied)} "
         f"({share}); {tested}"
     )
+
+
+def in_order(names: Iterable[str]) -> list[str]:
+    """Names of axes as a sentence has them, p first."""
+    return sorted(names, key=lambda name: (name != "p", name))
 
 
 def _of_values(
@@ -137,11 +142,11 @@ def _of_all_runs(answered: Answered, left_out: tuple[str, ...]) -> Iterator[str]
     runs, together = answered.runs, answered.estimate.together
     kept = answered.runs.used
     names = [runs.names[j] for j in kept]
-    apart = [
-        f"{names[i]} and {names[j]}"
+    apart = sorted(
+        " and ".join(in_order((names[i], names[j])))
         for i, j in combinations(range(len(names)), 2)
         if not together[i, j]
-    ]
+    )
     if apart:
         yield (
             f"Too few runs vary {'; '.join(apart)} at once: their combined effect is an "

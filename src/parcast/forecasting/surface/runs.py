@@ -37,9 +37,20 @@ class Runs:
 
     @property
     def used(self) -> list[int]:
-        """Places of p and of the others that vary, by name: the order of a table says nothing."""
+        """Places of p and of the others that vary.
+
+        In an order that neither names nor columns decide: by the values measured and, where two
+        axes have the same, by how time goes with them.
+        """
         others = [j for j in self.varied if j > 0]
-        return [0, *sorted(others, key=lambda j: self.names[j])]
+        return [0, *sorted(others, key=self._character)]
+
+    def _character(self, j: int) -> tuple[int, list[float], float]:
+        """What tells an axis apart from others, whatever it is called."""
+        column = self.axes[:, j]
+        values = np.unique(column).tolist()
+        trend = float((column - column.mean()) @ np.log(self.time)) / float(np.ptp(column))
+        return len(values), values, round(trend, 9)
 
     def at(self, column: NDArray[np.float64], points: Array) -> Array:
         """Look up a column of the runs at points, shape (points, axes); NaN where none was."""

@@ -17,11 +17,11 @@ from typing import Any, Final, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import special  # type: ignore[import-untyped]  # SciPy ships no types
 
 from parcast.aliases import Array
 from parcast.descriptions.amount import NORMAL_90, Amount
 from parcast.errors import ParameterError, as_number, as_whole, require
+from parcast.numerics import stratified_normal
 from parcast.units import Dimension
 
 SLACK: Final = 1e-9  # by which a logarithm may exceed a whole number of levels
@@ -118,8 +118,7 @@ class Costs:
         random = np.random.default_rng(seed)
         drawn: dict[str, Any] = {}
         for name, spread in self.spreads.items():
-            levels = (random.permutation(count) + 0.5) / count
-            normal = special.ndtri(levels)[:, None] / NORMAL_90
+            normal = stratified_normal(random.permutation(count))[:, None] / NORMAL_90
             value = getattr(self, name)
             if name in GROWTHS:
                 drawn[name] = np.clip(value + spread * normal, 0.0, MOST_GROWTH)

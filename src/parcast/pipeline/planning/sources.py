@@ -5,6 +5,7 @@ from os import PathLike, fspath
 from typing import Any, Final
 
 from parcast.descriptions.amount import Amount
+from parcast.descriptions.fit_record import FitRecord, warnings_of_fits
 from parcast.descriptions.machine import Machine
 from parcast.descriptions.program import Program
 from parcast.descriptions.toml_files import as_machine, as_program
@@ -37,8 +38,8 @@ def costs_of(
 ) -> Known:
     """Take the costs of a program or a trace, or none, and what is given in their place."""
     costs: dict[str, Any] = {"shares_channel": True}  # unless pipelines are said to have their own
-    origins: list[str] = []
-    warnings: list[str] = []
+    origins, warnings = list[str](), list[str]()
+    fits: list[FitRecord | None] = []
     inputs: dict[str, Any] = {}
     schedule: Schedule = "adaptive"
     largest = 0
@@ -56,9 +57,11 @@ def costs_of(
         inputs["trace"] = {"file": trace.path}
     elif source is not None:
         program = as_program(source)
+        fits.append(program.fit)
         costs, schedule = _of_program(program, n)
         origins.append(f"program {program.name}" if program.name else "program file")
     if described is not None:
+        fits.append(described.fit)
         costs |= _of_machine(described)
         origins.append(f"network of {described.name}" if described.name else "machine file")
     own = {name: value for name, value in given.items() if value is not None}
@@ -89,7 +92,7 @@ def costs_of(
         costs=final,
         schedule=schedule,
         origins=tuple(origins),
-        warnings=tuple(warnings),
+        warnings=(*warnings_of_fits(fits), *warnings),
         inputs=inputs,
     )
 
