@@ -8,8 +8,6 @@ import os
 import subprocess
 import sys
 
-import pytest
-
 from tests.conftest import ROOT
 from tests.fuzzing.test_readers import QUICK
 
@@ -48,7 +46,9 @@ sys.exit(pytest.main(["--collect-only", "-q", "-p", "no:cacheprovider", *sys.arg
 
 def marked_files():
     """Files with tests that show what is promised."""
-    marked = (x for x in (ROOT / "tests").rglob("test_*.py") if "@pytest.mark.fault(" in x.read_text())
+    marked = (
+        x for x in (ROOT / "tests").rglob("test_*.py") if "@pytest.mark.fault(" in x.read_text()
+    )
     return sorted(marked)
 
 
@@ -76,7 +76,10 @@ def page_of(found):
             names = ", ".join(f"`{name}`" for name in sorted(QUICK))
             text.append(f"\nThe {len(QUICK)} readers: {names}.\n")
         text += ["\n| what happens | what is promised | cases |\n|---|---|---:|\n"]
-        text += [f"| {what} | {promise} | {count:,} |\n" for (what, promise), count in sorted(rows[subject].items())]
+        text += [
+            f"| {what} | {promise} | {count:,} |\n"
+            for (what, promise), count in sorted(rows[subject].items())
+        ]
     return "".join(text)
 
 

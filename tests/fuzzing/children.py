@@ -34,7 +34,7 @@ class Children:
         try:
             if self._connection.poll(SECONDS + GRACE):
                 outcome, grown = self._connection.recv()
-                if grown > MOST_GROWN or outcome.is_bad:
+                if grown > MOST_GROWN or outcome.kind in {"time", "memory"}:
                     self._served = MOST_CASES  # what it may have left behind ends with it
                 return outcome
             outcome = Outcome("time", "in code that cannot be interrupted", SECONDS + GRACE)

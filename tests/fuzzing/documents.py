@@ -40,11 +40,11 @@ def timings(draw, quantity=None):
     labels = draw(several(("machine", "callpath", "repetition"), least=0, most=2))
     is_pair = quantity is None and draw(st.integers(0, 5)) == 0
     rows = [["p", *axes, *labels, *(("metric", "value") if is_pair else (unit,))]]
+    series = draw(several(NAMES, most=2))
     for p in draw(several(PROCESSORS, least=3, most=6)):
-        for again in range(2 if "repetition" in labels else 1):
-            by_label = {"machine": draw(names), "callpath": draw(names), "repetition": again + 1}
-            at = [draw(st.sampled_from(SIZES)) if axis == "n" else 1 for axis in axes]
-            rows.append([p, *at, *(by_label[x] for x in labels)])
+        at = [100 if axis == "n" else 1 for axis in axes]
+        for name in series if {"machine", "callpath"} & {*labels} else (1, 2):
+            rows.append([p, *at, *(1 if x == "repetition" else name for x in labels)])
             rows[-1] += ["time_s"] if is_pair else []
             rows[-1].append(round(draw(seconds) * (1 + 1 / p), 6))
     comment = draw(st.sampled_from((b"", b"# made up\n", b"\xef\xbb\xbf")))
@@ -135,8 +135,8 @@ def traces(draw):
     span = {"start": 0.5, "end": 1.5}
     items = {"first": 0, "stop": 4}
     events = [{"event": "fetch", "rank": 0, "items": 8} | span]
-    for rank in range(ranks):
-        events.append({"event": "task", "rank": rank, "processor": 0.5} | span | items)
+    task = {"event": "task", "processor": 0.5} | span | items
+    events += [task | {"rank": rank} for rank in range(ranks)]
     sent = {"source": ranks - 1, "target": 0, "sent": 1.5, "received": 2.0, "bytes": 100}
     events.append({"event": "message"} | sent | items)
     merge = {"rank": 0, "start": 2.0, "end": 2.5, "processor": 0.25, "inputs": 2}

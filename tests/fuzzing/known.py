@@ -108,7 +108,11 @@ KNOWN = {
     "a parameter of 60,000 digits in hyperfine": Known(
         "hyperfine",
         "the same in a parameter",
-        _of(json.dumps({"results": [{"command": "x", "times": [1.0], "parameters": {"p": f"{NINES}!"}}]})),
+        _of(
+            json.dumps(
+                {"results": [{"command": "x", "times": [1.0], "parameters": {"p": f"{NINES}!"}}]}
+            )
+        ),
     ),
     "a name of 60,000 digits in Google Benchmark": Known(
         "google-benchmark",
@@ -171,9 +175,7 @@ KNOWN = {
     "a Darshan header of 5,000 digits": Known(
         "darshan", "a number beyond all floats was no refusal", _darshan_header
     ),
-    "a cubex profile that unpacks to 3 GB": Known(
-        "cubex", "it was unpacked whole", _cubex_bomb
-    ),
+    "a cubex profile that unpacks to 3 GB": Known("cubex", "it was unpacked whole", _cubex_bomb),
     "a packed trace of one endless line": Known(
         "trace", "what it unpacks to has a bound", _gzip_bomb
     ),

@@ -24,7 +24,17 @@ NUMBERS = (
 WORDS = (
     *(b"", b" ", b"\x1b[31mred\x1b[0m", b"\x07", b"\r", b"\x0b", b"\x7f", b"\x9b31m", b"\x00"),
     *(b"\xff\xfe", b"\xc3\x28", b"\xed\xa0\x80", "\u202e".encode(), "\u2028".encode(), b"\\ud800"),
-    *("\ufeff".encode(), "𝔘".encode(), b"\\u001b[31m", b"\\n", b'"', b"'", b"\\", b"<!--", b"]]>"),
+    *(
+        "\ufeff".encode(),
+        "\U0001d518".encode(),
+        b"\\u001b[31m",
+        b"\\n",
+        b'"',
+        b"'",
+        b"\\",
+        b"<!--",
+        b"]]>",
+    ),
     *(b"A" * 300, b"A" * 70_000, b"../../etc/passwd", b"%s%n", b"{0}", b"=1+1", b"#", b"->" * 500),
     *(b"p", b"time_s", b"nan", b"none", b"time", b"speedup", b"__class__", b"/" * 5000),
 )

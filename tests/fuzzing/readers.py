@@ -29,8 +29,8 @@ from parcast.expressions import Expression
 from parcast.importers.darshan_io import read_job_io
 from parcast.importers.registry import FORMATS, import_machine, import_timings, recognised
 from parcast.pipeline.documents.reading import read_documents
-from parcast.pipeline.engine.checkpoint import Checkpoint
 from parcast.pipeline.engine.checkpoint import MANIFEST as CHECKPOINT
+from parcast.pipeline.engine.checkpoint import Checkpoint
 from parcast.pipeline.sorting.npy_files import array_file
 from parcast.projection.read_counts import read_counts
 from parcast.simulation.distributions import distributions, law_of
@@ -112,15 +112,15 @@ def _evaluated(text: str) -> None:
 
 
 def _quantities(text: str) -> None:
-    """Read a text as each dimension would; that it is refused by all others is no matter."""
-    refusal = None
+    """Read a text as each dimension would, of which one is right."""
+    refusals = []
     for dimension in EXPECTED:
         try:
             quantity(text, dimension, name="value")
-        except ParameterError as other:
-            refusal = other
-    if refusal is not None:
-        raise refusal
+        except ParameterError as refusal:
+            refusals.append(refusal)
+    if len(refusals) == len(EXPECTED):
+        raise refusals[0]
 
 
 def _predicted(program: Path, machine: Path) -> None:
@@ -146,7 +146,7 @@ def _store(path: Path, place: str) -> None:
         str(verify(store))
         with open_store(store) as opened:
             for array in opened.values():
-                array.read((0,) * len(array.shape), array.shape)
+                array.read((0,) * len(array.shape), tuple(min(n, ROWS) for n in array.shape))
     finally:
         (store / place).write_bytes(kept)
 
@@ -162,8 +162,8 @@ def _stored(place: str) -> bytes:
 def _npy(draw: Any) -> bytes:
     """An array in NumPy's format."""
     stream = io.BytesIO()
-    dtype = draw(st.sampled_from(("f8", "i4", "u1", "c16", "S4", "f4,i2")))
-    shape = draw(st.sampled_from(((5,), (2, 3), (), (0,))))
+    dtype = draw(st.sampled_from(("f8", "i4", "u1", "f4")))
+    shape = draw(st.sampled_from(((5,), (0,), (1000,))))
     np.save(stream, np.zeros(shape, dtype))
     return stream.getvalue()
 
@@ -289,9 +289,14 @@ _READERS = [
         file="x.p4.r1/profile.cubex",
         library="pycubexr",
     ),
-    Reader(name="darshan-io", documents=tool_documents.darshan, read=_job_io),
+    Reader(name="darshan-io", documents=tool_documents.darshan_io, read=_job_io),
     *(
-        Reader(name=name, documents=written, read=partial(_machine_of, name=name))
+        Reader(
+            name=name,
+            documents=written,
+            read=partial(_machine_of, name=name),
+            file="document.n4.txt",
+        )
         for name, written in {
             "osu": tool_documents.osu,
             "imb": tool_documents.imb,

@@ -7,7 +7,7 @@ Whatever fails is made small and kept in `corpus/`, where `make test` reads it a
 import tempfile
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from random import Random
 from time import monotonic
@@ -60,7 +60,9 @@ def cases(reader: Reader, start: int) -> Iterator[tuple[str, bytes]]:
 @click.option("--reader", "names", multiple=True, help="This reader only. Repeatable.")
 @click.option("--save/--no-save", default=True, help="Whether to keep what fails in corpus/.")
 @click.pass_context
-def main(ctx: click.Context, minutes: float, seed: int, names: tuple[str, ...], save: bool) -> None:
+def main(
+    ctx: click.Context, minutes: float, seed: int, names: tuple[str, ...], save: bool
+) -> None:
     """Fuzz the readers one after the other, some seconds each, again and again."""
     wanted = {name: READERS[name] for name in names or READERS}
     accounts = {name: Account() for name in wanted}
@@ -78,7 +80,18 @@ def main(ctx: click.Context, minutes: float, seed: int, names: tuple[str, ...], 
                         outcome = children.attempt(name, content)
                         accounts[name].take(outcome)
                         if outcome.is_bad:
-                            _keep(found, children, name, label, content, outcome, save=save)
+                            finding = Finding(
+                                reader=name,
+                                kind=outcome.kind,
+                                detail=outcome.detail,
+                                seed=label,
+                                content=content,
+                            )
+                            if finding.path not in found:
+                                small = made_small(finding, children)
+                                found[finding.path] = small
+                                if save:
+                                    small.save()
         except KeyboardInterrupt:
             click.echo("interrupted.", err=True)
         finally:
@@ -89,36 +102,18 @@ def main(ctx: click.Context, minutes: float, seed: int, names: tuple[str, ...], 
     ctx.exit(1 if found else 0)
 
 
-def _keep(
-    found: dict[Path, Finding],
-    children: Children,
-    name: str,
-    label: str,
-    content: bytes,
-    outcome: Outcome,
-    *,
-    save: bool,
-) -> None:
-    """Make a case that failed small, and keep it, unless one like it was met before."""
-    finding = Finding(
-        reader=name, kind=outcome.kind, detail=outcome.detail, seed=label, content=content
-    )
-    if finding.path in found:
-        return
+def made_small(finding: Finding, children: Children) -> Finding:
+    """Leave out of a document what it does not need to fail as it does, and say what it is."""
 
     def fails(shorter: bytes) -> bool:
-        again = children.attempt(name, shorter)
-        return (again.kind, again.detail) == (outcome.kind, outcome.detail)
+        again = children.attempt(finding.reader, shorter)
+        return (again.kind, again.detail) == (finding.kind, finding.detail)
 
-    if fails(content):
-        small = minimised(content, fails)
-        finding = Finding(
-            reader=name, kind=outcome.kind, detail=outcome.detail, seed=label, content=small
-        )
-    found[finding.path] = finding
-    click.echo(f"{finding.kind}: {name}: {finding.detail} ({len(finding.content)} bytes)", err=True)
-    if save:
-        finding.save()
+    if fails(finding.content):
+        finding = replace(finding, content=minimised(finding.content, fails))
+    size = len(finding.content)
+    click.echo(f"{finding.kind}: {finding.reader}: {finding.detail} ({size:,} bytes)", err=True)
+    return finding
 
 
 def summary(accounts: dict[str, Account], seconds: float) -> str:

@@ -13,14 +13,15 @@ numbers = st.sampled_from(("0", "1", "2.5", "1e3", ".5", "10", "64", "1024"))
 
 
 def _combined(inner):
-    """A larger expression of smaller ones."""
-    sums = st.builds("({} {} {})".format, inner, st.sampled_from("+-*/^%"), inner)
-    calls = st.builds(
-        "{}({})".format, st.sampled_from(("sqrt", "log2", "exp", "ceil", "abs")), inner
-    )
+    """A larger expression of smaller ones, which is finite where they are."""
+    number = numbers.filter(float)
+    sums = st.builds("({} {} {})".format, inner, st.sampled_from("+-*"), inner)
+    parts = st.builds("{} {} {}".format, inner, st.sampled_from("/%"), number)
+    calls = st.builds("{}(1 + abs({}))".format, st.sampled_from(("sqrt", "log2", "ceil")), inner)
+    powers = st.builds("({})^{}".format, inner, st.sampled_from(("2", "3")))
     pairs = st.builds("{}({}, {})".format, st.sampled_from(("min", "max")), inner, inner)
     chosen = st.builds("({} if p > {} else {})".format, inner, numbers, inner)
-    return sums | calls | pairs | chosen
+    return sums | parts | calls | powers | pairs | chosen
 
 
 expressions = st.recursive(numbers | st.sampled_from("pdn"), _combined, max_leaves=6).map(

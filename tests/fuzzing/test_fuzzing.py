@@ -113,7 +113,7 @@ def test_a_child_that_dies_or_cannot_be_interrupted_is_replaced(tmp_path, monkey
 
 def test_the_memory_of_a_case_is_its_own(tmp_path, monkeypatch):
     def read(path):
-        return bytes(int(path.read_bytes()))
+        return b"x" * int(path.read_bytes())
 
     monkeypatch.setitem(READERS, "x", Reader(name="x", documents=st.just(b""), read=read))
     serving = Children(tmp_path)
@@ -152,7 +152,7 @@ def test_mutations_repeat_themselves_and_differ_from_each_other():
 @pytest.mark.parametrize("content", [b"", b"{}", b'{"a": [1, "b"]}', b"p,time_s\n1,2.5\n"])
 def test_every_mutation_takes_every_document(mutation, content):
     changed = {mutation(content, Random(i)) for i in range(20)}
-    assert changed - {content} or content in {b"", b"{}"}
+    assert changed - {content} or b"\n" not in content
 
 
 @pytest.mark.parametrize(("name", "status"), [("good", 0), ("faulty", 1)])

@@ -27,7 +27,9 @@ QUICK = [name for name, reader in READERS.items() if not reader.library]  # the 
 @pytest.fixture(scope="module")
 def drawn():
     """Valid documents of each reader, drawn once."""
-    return {name: reader.drawn(DOCUMENTS, start=0) for name, reader in READERS.items() if name in QUICK}
+    return {
+        name: reader.drawn(DOCUMENTS, start=0) for name, reader in READERS.items() if name in QUICK
+    }
 
 
 def outcome(name, content, folder):
@@ -38,9 +40,7 @@ def outcome(name, content, folder):
     return attempt(READERS[name].read, path)
 
 
-@pytest.mark.fault(
-    SUBJECT, "Valid documents of a format.", promise="They are read; status 0."
-)
+@pytest.mark.fault(SUBJECT, "Valid documents of a format.", promise="They are read; status 0.")
 @pytest.mark.parametrize("name", QUICK)
 @pytest.mark.usefixtures("uncovered")
 def test_a_valid_document_is_read(drawn, name, tmp_path):

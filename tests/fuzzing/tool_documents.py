@@ -79,7 +79,12 @@ def extrap_older(draw):
 def extrap_lines(draw):
     """JSON Lines of Extra-P: one measurement a line."""
     objects = (
-        {"params": {"p": p, "n": 100}, "callpath": "main", "metric": "time", "value": draw(seconds)}
+        {
+            "params": {"p": p, "n": 100},
+            "callpath": "main",
+            "metric": "time",
+            "value": draw(seconds),
+        }
         for p in draw(processors)
     )
     return lines(map(json.dumps, objects))
@@ -240,6 +245,11 @@ caliper = caliper_tables() | caliper_records()
 cali = samples("*.cali")
 hatchet = hatchet_graphs() | samples("thicket.json")
 darshan = samples("darshan_parser.txt", "darshan_report.json", "darshan_*.csv", "darshan_old*")
-osu = osu_tables() | samples("osu_full.n4.txt") | samples("osu_*.txt", folder=EXAMPLES / "benchmarks")
+darshan_io = samples("darshan.txt", folder=EXAMPLES / "arrays")
+osu = (
+    osu_tables()
+    | samples("osu_full.n4.txt")
+    | samples("osu_*.txt", folder=EXAMPLES / "benchmarks")
+)
 imb = imb_sections() | samples("imb.txt", folder=EXAMPLES / "benchmarks")
 ior = samples("ior*") | samples("ior.txt", folder=EXAMPLES / "benchmarks")
