@@ -13,7 +13,7 @@ from pathlib import Path
 from time import perf_counter
 
 CORPUS = Path(__file__).with_name("corpus")
-PATIENCE = 20.0  # that making one finding small may take [s]
+PATIENCE = 10.0  # that making one finding small may take [s]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -131,7 +131,8 @@ def line_repeated(content, random):
     """A line is there several times."""
     lines = content.split(b"\n")
     at = random.randrange(len(lines))
-    lines[at:at] = [lines[at]] * random.choice((1, 1, 3, 1000))
+    most = 1 + LARGEST // (1 + len(lines[at]))
+    lines[at:at] = [lines[at]] * min(most, random.choice((1, 1, 3, 1000)))
     return b"\n".join(lines)
 
 
@@ -147,9 +148,10 @@ def lines_numbered(content, random):
     """A line is there many times, each with another name."""
     lines = content.split(b"\n")
     at = random.randrange(len(lines))
+    most = 1 + LARGEST // (1 + len(lines[at]))
     many = (
         WORD.sub(lambda match, i=i: match[0] + str(i).encode(), lines[at], count=1)
-        for i in range(random.choice((20, 200, 5000)))
+        for i in range(min(most, random.choice((20, 200, 5000))))
     )
     lines[at:at] = many
     return b"\n".join(lines)
@@ -243,4 +245,4 @@ def mutated(content: bytes, random: Random) -> bytes:
     for _ in range(random.choice((1, 1, 1, 2, 3, 5))):
         if len(content) <= LARGEST:
             content = random.choice(MUTATIONS)(content, random)
-    return content
+    return content[: 3 * LARGEST]

@@ -335,11 +335,8 @@ def _layout_of(name: str, document: Mapping[str, Any], is_whole: bool) -> Layout
         other = next(x["name"] for x in codecs if x["name"] != "sharding_indexed")
         raise UnsupportedError(_unread("codec around shards", other))
     subchunk = chunk if shard is None else tuple(map(int, shard["chunk_shape"]))
-    if (
-        not len(shape) == len(chunk) == len(subchunk)
-        or min((*chunk, *subchunk, 1)) < 1
-        or min((*shape, 0)) < 0
-    ):
+    is_possible = min((*chunk, *subchunk, 1)) >= 1 and min((*shape, 0)) >= 0
+    if not (is_possible and len(shape) == len(chunk) == len(subchunk)):
         raise ValueError("its extents do not fit together")
     if any(c % s for c, s in zip(chunk, subchunk, strict=True)):
         raise ValueError("its inner chunks do not divide its chunks")
@@ -398,11 +395,14 @@ def _type_of(name: Any) -> "np.dtype[Any]":
 def _keys(encoding: Mapping[str, Any]) -> tuple[str, str]:
     """Read how chunks are named: what stands in front, and what between the numbers."""
     name, settings = encoding["name"], encoding.get("configuration", {})
-    if name == "default":
-        return "c", settings.get("separator", "/")
-    if name == "v2":
-        return "", settings.get("separator", ".")
-    raise UnsupportedError(_unread("chunk key encoding", name))
+    known = {"default": ("c", "/"), "v2": ("", ".")}
+    if name not in known:
+        raise UnsupportedError(_unread("chunk key encoding", name))
+    prefix, usual = known[name]
+    separator = settings.get("separator", usual)
+    if separator not in ("/", "."):
+        raise UnsupportedError(_unread("separator of chunk keys", separator))
+    return prefix, separator
 
 
 def _unread(what: str, name: object) -> str:

@@ -63,8 +63,8 @@ class _Check:
         is_listed = layout.is_whole and missing <= MOST_MISSING
         if layout.is_whole and not is_listed:
             message = (
-                f"has {len(there):,} of {missing + len(there):,} chunks. Restore its metadata from "
-                "a copy, or its chunks."
+                f"has {len(there):,} of {missing + len(there):,} chunks. Restore its metadata or "
+                "its chunks from a copy."
             )
             self.add("missing chunks", node.path, message, name)
         for index in layout.grid.indices() if is_listed else sorted(there):

@@ -62,7 +62,7 @@ def array_file(path: str | os.PathLike[str]) -> ArrayFile:
     except OSError as failure:
         why = (failure.strerror or str(failure)).lower()
         raise FileProblems(str(path), [Problem(message=f"cannot be read: {why}.")]) from failure
-    except ValueError as failure:
+    except (ValueError, OverflowError) as failure:  # of elements beyond all memory
         raise FileProblems(str(path), [Problem(message=_remedy(place))]) from failure
     shape, dtype = found.shape, found.dtype
     offset = found.offset
