@@ -27,7 +27,7 @@ from parcast.cli.ranges import parse_range
 from parcast.errors import ParameterError
 from parcast.expressions import Expression
 from parcast.importers.darshan_io import read_job_io
-from parcast.importers.registry import FORMATS, import_machine, import_timings, recognised
+from parcast.importers.registry import FORMATS, import_machine, import_timings, recognised_format
 from parcast.pipeline.documents.reading import read_documents
 from parcast.pipeline.engine.checkpoint import MANIFEST as CHECKPOINT
 from parcast.pipeline.engine.checkpoint import Checkpoint
@@ -51,6 +51,7 @@ class Reader:
     read: Callable[[Path], Any]
     file: str = "document"  # as the file is called, where its ending matters
     library: str = ""  # without which there is nothing to read with
+    is_slow: bool = False  # more than some milliseconds a document
 
     @property
     def is_there(self) -> bool:
@@ -124,9 +125,8 @@ def _quantities(text: str) -> None:
 
 
 def _predicted(program: Path, machine: Path) -> None:
-    """Read a description and predict from it, without intervals, which cost time."""
-    machine_read, program_read = parcast.read_machine(machine), parcast.read_program(program)
-    str(parcast.predict(program_read, machine_read, p=[1, 4], d=2, n=1000, interval=False))
+    """Read a description and predict from it, without intervals, which take time."""
+    str(parcast.predict(program, machine, p=[1, 4], d=2, n=1000, interval=False))
 
 
 def _new_store(folder: Path) -> Path:
@@ -189,18 +189,8 @@ def _checkpoint(path: Path) -> None:
     Checkpoint(path.parent, 60.0, {"items": "a" * 8, "merge": "b" * 8}).read()
 
 
-def _imported(path: Path, name: str) -> None:
-    recognised(path)
-    import_timings(path, name)
-
-
 def _machine_of(path: Path, name: str) -> None:
-    recognised(path)
     import_machine([path], name).to_toml()
-
-
-def _job_io(path: Path) -> None:
-    read_job_io(path)
 
 
 PROGRAM = tool_documents.EXAMPLES / "btio" / "program.toml"
@@ -217,8 +207,15 @@ _READERS = [
         name="forecast",
         documents=documents.timings() | tool_documents.extrap,
         read=_forecast,
+        is_slow=True,
     ),
-    Reader(name="profile", documents=documents.profiles(), read=_characterised),
+    Reader(
+        name="any-format",
+        documents=tool_documents.anything,
+        read=lambda path: recognised_format([path]),
+        is_slow=True,
+    ),
+    Reader(name="profile", documents=documents.profiles(), read=_characterised, is_slow=True),
     Reader(name="counts-csv", documents=documents.counts(), read=read_counts),
     Reader(
         name="times",
@@ -228,14 +225,28 @@ _READERS = [
     Reader(
         name="machine",
         documents=documents.machines(),
-        read=partial(_predicted, PROGRAM),
+        read=parcast.read_machine,
         file="machine.toml",
     ),
     Reader(
         name="program",
         documents=documents.programs(),
+        read=parcast.read_program,
+        file="program.toml",
+    ),
+    Reader(
+        name="predict-machine",
+        documents=documents.machines(),
+        read=partial(_predicted, PROGRAM),
+        file="machine.toml",
+        is_slow=True,
+    ),
+    Reader(
+        name="predict-program",
+        documents=documents.programs(),
         read=lambda path: _predicted(path, MACHINE),
         file="program.toml",
+        is_slow=True,
     ),
     Reader(name="costs", documents=documents.costs(), read=read_costs, file="costs.toml"),
     Reader(
@@ -255,6 +266,7 @@ _READERS = [
             name=name,
             documents=st.builds(partial(_stored, place)),
             read=partial(_store, place=place),
+            is_slow=True,
         )
         for name, place in {
             "zarr-group": "zarr.json",
@@ -264,7 +276,7 @@ _READERS = [
     ),
     Reader(name="npy", documents=_npy(), read=_npy_read, file="array.npy"),
     *(
-        Reader(name=name, documents=written, read=partial(_imported, name=name))
+        Reader(name=name, documents=written, read=partial(import_timings, format=name))
         for name, written in {
             "extrap": tool_documents.extrap,
             "slurm": tool_documents.slurm,
@@ -278,18 +290,18 @@ _READERS = [
     Reader(
         name="cali",
         documents=tool_documents.cali,
-        read=partial(_imported, name="caliper"),
+        read=partial(import_timings, format="caliper"),
         file="document.cali",
         library="caliperreader",
     ),
     Reader(
         name="cubex",
         documents=tool_documents.cubex_archives(),
-        read=partial(_imported, name="cubex"),
+        read=partial(import_timings, format="cubex"),
         file="x.p4.r1/profile.cubex",
         library="pycubexr",
     ),
-    Reader(name="darshan-io", documents=tool_documents.darshan_io, read=_job_io),
+    Reader(name="darshan-io", documents=tool_documents.darshan_io, read=read_job_io),
     *(
         Reader(
             name=name,

@@ -252,4 +252,5 @@ osu = (
     | samples("osu_*.txt", folder=EXAMPLES / "benchmarks")
 )
 imb = imb_sections() | samples("imb.txt", folder=EXAMPLES / "benchmarks")
+anything = extrap | slurm | hyperfine() | google_benchmarks() | caliper | hatchet | darshan
 ior = samples("ior*") | samples("ior.txt", folder=EXAMPLES / "benchmarks")

@@ -71,7 +71,7 @@ def _differences(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]
         texts = [_shown(value) for value in (was, is_now)]
         is_told = texts[0] != texts[1] and not str(is_now or was).startswith(DIGEST)
         how = f"{texts[0]} before, {texts[1]} now" if is_told else "changed"
-        said.append(f"{name}: {how}")
+        said.append(f"{shown(name)}: {how}")
     return said
 
 
