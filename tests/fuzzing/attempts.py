@@ -6,8 +6,9 @@ import signal
 import unicodedata
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stderr
 from dataclasses import dataclass
+from io import StringIO
 from pathlib import Path
 from time import perf_counter
 from traceback import extract_tb
@@ -16,7 +17,7 @@ from typing import Any
 
 import click
 
-from parcast.cli.failures import OUR_BUG, meaning
+from parcast.cli.failures import OUR_BUG, run
 from parcast.errors import FileProblems, ParcastError
 
 SECONDS = 10.0  # that a case may take [s]
@@ -100,19 +101,38 @@ def place_in(failure: BaseException) -> str:
     return f"in {Path(last.filename).parent.name}/{Path(last.filename).name}: {last.name}"
 
 
-def judged(refusal: BaseException) -> tuple[str, str]:
-    """Tell whether a refusal is one that may be printed, as the command line prints it."""
-    text, status = meaning(refusal)
+def judged(refusal: Exception) -> tuple[str, str]:
+    """Tell whether a refusal is one that may be printed, by what the command line prints of it."""
+    place = place_in(refusal)
+    text, status = said(refusal)
     if status == OUR_BUG:
-        return "exception", f"{type(refusal).__name__} {place_in(refusal)}"
+        return "exception", f"{type(refusal).__name__} {place}"
     wrong = fault_in(text)
     if isinstance(refusal, FileProblems):
         lines = 1 + len(refusal.problems) + bool(refusal.unlisted)
-        if text.count("\n") + 1 != lines:
+        if text.rstrip("\n").count("\n") + 1 != lines:
             wrong = wrong or "a line that was forged"
         if max(map(len, text.split("\n"))) > LONGEST:
             wrong = wrong or "a message of thousands of characters"
-    return ("message", f"{wrong} {place_in(refusal)}") if wrong else ("refused", "")
+    return ("message", f"{wrong} {place}") if wrong else ("refused", "")
+
+
+class _Terminal(StringIO):
+    """Takes what is printed as a terminal does, for which nothing is left out."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+def said(failure: Exception) -> tuple[str, int]:
+    """What a command prints that ends with a failure, and its status."""
+
+    def fail() -> None:
+        raise failure
+
+    with redirect_stderr(_Terminal()) as printed:
+        status = run(click.Command("reader", callback=fail), [])
+    return printed.getvalue(), status
 
 
 def fault_in(text: str) -> str:

@@ -240,9 +240,9 @@ MUTATIONS = (
 )
 
 
-def mutated(content: bytes, random: Random) -> bytes:
-    """Give a document with one to five mutations."""
+def mutated(content: bytes, random: Random, *, largest: int = 3 * LARGEST) -> bytes:
+    """Give a document with one to five mutations, cut off after so many bytes."""
     for _ in range(random.choice((1, 1, 1, 2, 3, 5))):
         if len(content) <= LARGEST:
             content = random.choice(MUTATIONS)(content, random)
-    return content[: 3 * LARGEST]
+    return content[:largest]
