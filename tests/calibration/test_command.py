@@ -82,8 +82,8 @@ def test_the_json_document_and_the_samples(parcast, measuring, tmp_path):
 
 @pytest.mark.fault(
     "Output files",
-    "One of several outputs cannot be written.",
-    promise="Status 2; the answer is printed and the other outputs are written.",
+    "The only output cannot be written.",
+    promise="Status 2; the answer is printed.",
 )
 def test_a_disk_that_is_full_takes_nothing_of_the_answer(
     parcast, measuring, tmp_path, monkeypatch

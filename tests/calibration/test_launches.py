@@ -272,7 +272,7 @@ def test_one_process_measures_alone_and_its_failure_is_told(monkeypatch, tmp_pat
 @pytest.mark.fault(
     "Measuring",
     "A benchmark hangs.",
-    promise="It is killed at its time limit, and the others go on.",
+    promise="It is killed at its time limit, and the message says so.",
 )
 def test_a_process_that_hangs_is_killed(monkeypatch, tmp_path):
     def late(command, **_):

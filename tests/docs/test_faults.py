@@ -7,12 +7,14 @@ import json
 import os
 import subprocess
 import sys
+from textwrap import fill
 
 from tests.conftest import ROOT
 from tests.fuzzing.test_readers import QUICK
 
 PAGE = ROOT / "docs" / "reference" / "faults.md"
 REWRITE = bool(os.environ.get("PARCAST_REWRITE"))
+WIDTH = 118
 SUBJECTS = {
     "Files that are read": "Every reader is given valid documents of its formats, and the same "
     "with mutations. `make fuzz` does so for as long as you like; each document that ever failed "
@@ -71,10 +73,10 @@ def page_of(found):
         rows[subject][row] = rows[subject].get(row, 0) + keys.get("cases", 1)
     text = [TOP]
     for subject, remark in SUBJECTS.items():
-        text += [f"\n## {subject}\n\n{remark}\n"]
+        text += [f"\n## {subject}\n\n{fill(remark, WIDTH)}\n"]
         if subject == "Files that are read":
             names = ", ".join(f"`{name}`" for name in sorted(QUICK))
-            text.append(f"\nThe {len(QUICK)} readers: {names}.\n")
+            text.append(f"\n{fill(f'The {len(QUICK)} readers: {names}.', WIDTH)}\n")
         text += ["\n| what happens | what is promised | cases |\n|---|---|---:|\n"]
         text += [
             f"| {what} | {promise} | {count:,} |\n"

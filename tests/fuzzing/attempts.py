@@ -17,12 +17,13 @@ from typing import Any
 
 import click
 
-from parcast.cli.failures import OUR_BUG, run
+from parcast.cli.failures import BAD_FILE, NO_FORECAST, WRONG_USE, run
 from parcast.errors import FileProblems, ParcastError
 
 SECONDS = 10.0  # that a case may take [s]
 MEMORY = 10**9  # that it may take beyond the size of its file [B]
 LONGEST = 4000  # of one fault in a message [1]
+REFUSED = (WRONG_USE, BAD_FILE, NO_FORECAST)  # exit statuses
 GOOD = ("read", "refused")
 BAD = ("exception", "time", "memory", "dead", "message")
 
@@ -105,8 +106,8 @@ def judged(refusal: Exception) -> tuple[str, str]:
     """Tell whether a refusal is one that may be printed, by what the command line prints of it."""
     place = place_in(refusal)
     text, status = said(refusal)
-    if status == OUR_BUG:
-        return "exception", f"{type(refusal).__name__} {place}"
+    if status not in REFUSED:
+        return "exception", f"{type(refusal).__name__} {place}, status {status}"
     wrong = fault_in(text)
     if isinstance(refusal, FileProblems):
         lines = 1 + len(refusal.problems) + bool(refusal.unlisted)
@@ -137,5 +138,5 @@ def said(failure: Exception) -> tuple[str, int]:
 
 def fault_in(text: str) -> str:
     """Say what a message must not have: characters that control a terminal; "" for none."""
-    control = {x for x in set(text) - {"\n", "\t"} if unicodedata.category(x) == "Cc"}
-    return f"a raw {min(control)!a}" if control else ""
+    control = any(unicodedata.category(x) == "Cc" for x in set(text) - {"\n", "\t"})
+    return "a raw control character" if control else ""

@@ -62,7 +62,7 @@ def file(tmp_path, monkeypatch):
     [
         (Path.read_bytes, "read", ""),
         (refused("must be a table."), "refused", ""),
-        (refused("must be a table, got '\x1b[31m'."), "message", "a raw '\\x1b' "),
+        (refused("must be a table, got '\x1b[31m'."), "message", "a raw control character "),
         (refused("must be a table.\nparcast: all is well"), "message", "a line that was forged "),
         (refused("must be " + "x" * 5000), "message", "a message of thousands of characters "),
         (faulty, "read", ""),

@@ -123,7 +123,8 @@ def test_a_failure_ends_ranks_that_are_in_a_long_task(started, gone, ranks):
 @pytest.mark.fault(
     "Pipelines",
     "A rank is killed, whatever it does at that moment.",
-    promise="The run ends; the message names the rank and its item; no process is left.",
+    promise="The run ends; no process is left; where parcast started the ranks, the message "
+    "names the rank and its item.",
 )
 @pytest.mark.parametrize("ranks", [None, 3])
 def test_a_rank_that_is_killed_ends_all(started, gone, ranks, tmp_path):
@@ -211,7 +212,8 @@ except parcast.RunFailed as failure:
 @pytest.mark.fault(
     "Pipelines",
     "A rank is killed, whatever it does at that moment.",
-    promise="The run ends; the message names the rank and its item; no process is left.",
+    promise="The run ends; no process is left; where parcast started the ranks, the message "
+    "names the rank and its item.",
 )
 def test_a_rank_that_is_killed_between_tasks_is_named(started):
     out, _ = started(IDLE).communicate(timeout=60)
@@ -222,7 +224,8 @@ def test_a_rank_that_is_killed_between_tasks_is_named(started):
 @pytest.mark.fault(
     "Pipelines",
     "A rank is killed, whatever it does at that moment.",
-    promise="The run ends; the message names the rank and its item; no process is left.",
+    promise="The run ends; no process is left; where parcast started the ranks, the message "
+    "names the rank and its item.",
 )
 def test_a_rank_that_is_killed_is_told_while_the_next_item_is_waited_for(started, gone):
     program = (
@@ -245,7 +248,8 @@ def test_a_rank_that_is_killed_is_told_while_the_next_item_is_waited_for(started
 @pytest.mark.fault(
     "Pipelines",
     "A rank is killed, whatever it does at that moment.",
-    promise="The run ends; the message names the rank and its item; no process is left.",
+    promise="The run ends; no process is left; where parcast started the ranks, the message "
+    "names the rank and its item.",
 )
 def test_a_rank_that_is_killed_is_told_while_the_server_stage_is_busy(started, gone):
     program = (

@@ -93,7 +93,7 @@ def read_nodes(root: Path, place: Place) -> Nodes:
 
 
 def _expected(attributes: Mapping[str, Any], root: Path) -> set[str]:
-    """Names of the arrays that a store of ours should have."""
+    """Names of the arrays that a store that parcast wrote should have."""
     names = attributes[MANIFEST].get("arrays")
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
         message = "must name the arrays of the store as text. Restore it from a copy."
