@@ -1,5 +1,6 @@
 """Cases in a process of their own, which is forked, serves many cases, and may die of one."""
 
+import faulthandler
 import os
 import resource
 import signal
@@ -69,6 +70,7 @@ def _serve(connection: Connection, parents: Connection, folder: Path) -> None:
     """Attempt cases until there are none."""
     parents.close()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    faulthandler.disable()  # of a test that starts it
     nowhere = os.open(os.devnull, os.O_RDWR)
     for stream in (0, 1, 2):  # C libraries print what they do not like
         os.dup2(nowhere, stream)

@@ -1,4 +1,4 @@
-"""The header of a `.npy` file, which is not trusted: NumPy's own reader allocates what it claims."""
+"""The header of a `.npy` file, not trusted: NumPy's own reader allocates what it claims."""
 
 from __future__ import annotations
 
