@@ -61,7 +61,7 @@ def attempt(read: Callable[[Path], Any], path: Path) -> Outcome:
     except MemoryError as full:
         kind, detail = "memory", place_in(full)
     except (ParcastError, OSError, click.UsageError) as refusal:
-        kind, detail = judged(refusal)
+        kind, detail = ("memory", place_in(refusal)) if _is_full(refusal) else judged(refusal)
     except Exception as fault:
         kind, detail = "exception", f"{type(fault).__name__} {place_in(fault)}"
     seconds = perf_counter() - began
@@ -87,6 +87,13 @@ def limited(seconds: float, memory: float) -> Iterator[None]:
         signal.setitimer(signal.ITIMER_REAL, 0)
         resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
         signal.signal(signal.SIGALRM, before)
+
+
+def _is_full(failure: BaseException | None) -> bool:
+    """Whether a lack of memory is behind a refusal."""
+    while failure is not None and not isinstance(failure, MemoryError):
+        failure = failure.__cause__ or failure.__context__
+    return failure is not None
 
 
 def _virtual() -> int:

@@ -74,8 +74,10 @@ def _cubex_bomb() -> bytes:
 
     members = members_of(READERS["cubex"].drawn(1, start=0)[0])
     packer = zlib.compressobj(9)
-    piece = bytes(2**20)
-    packed = b"".join(packer.compress(piece) for _ in range(3000)) + packer.flush()
+    first, again = (
+        packer.compress(bytes(2**20)) + packer.flush(zlib.Z_FULL_FLUSH) for _ in range(2)
+    )
+    packed = first + 2999 * again  # of a stream that is complete but for its end
     members["1.data"] = b"ZCUBEX.DATA" + struct.pack("<Q", 1) + packed
     stream = io.BytesIO()
     with tarfile.open(fileobj=stream, mode="w", format=tarfile.USTAR_FORMAT) as archive:
@@ -168,6 +170,11 @@ KNOWN = {
     ),
     "a time of 400 digits in Caliper": Known(
         "caliper", "a number beyond all floats was no refusal", _caliper(time="9" * 400)
+    ),
+    "a node below itself in Caliper": Known(
+        "cali",
+        "the library went up from it without end",
+        lambda: (SAMPLES / "caliper_ranks.cali").read_bytes().replace(b"parent=33", b"parent=39"),
     ),
     "an IOR table with a renamed column": Known(
         "ior", "a column was taken for granted", _ior_column

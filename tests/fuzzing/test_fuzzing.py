@@ -37,6 +37,13 @@ def hungry(_):
     return bytes(3 * attempts.MEMORY)
 
 
+def hungry_in_words(path):
+    try:
+        hungry(path)
+    except MemoryError as full:
+        raise FileProblems(str(path), [Problem(message="must be smaller.")]) from full
+
+
 def faulty(path):
     if b"9" in path.read_bytes():
         raise KeyError("9")
@@ -68,6 +75,7 @@ def file(tmp_path, monkeypatch):
         (faulty, "read", ""),
         (endless, "time", ""),
         (hungry, "memory", ""),
+        (hungry_in_words, "memory", ""),
         (number_that_is_none, "exception", "RuntimeWarning "),
         (os.listdir, "refused", ""),  # an error of the system
     ],
