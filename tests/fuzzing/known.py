@@ -77,8 +77,9 @@ def _cubex_bomb() -> bytes:
     first, again = (
         packer.compress(bytes(2**20)) + packer.flush(zlib.Z_FULL_FLUSH) for _ in range(2)
     )
-    packed = first + 2999 * again  # of a stream that is complete but for its end
-    members["1.data"] = b"ZCUBEX.DATA" + struct.pack("<Q", 1) + packed
+    row = first + 2999 * again  # of a stream that is complete but for its end
+    places = (0, 0, len(row)) * 2
+    members["1.data"] = b"ZCUBEX.DATA" + struct.pack("<7q", 2, *places) + 2 * row
     stream = io.BytesIO()
     with tarfile.open(fileobj=stream, mode="w", format=tarfile.USTAR_FORMAT) as archive:
         for name, content in members.items():
@@ -86,6 +87,25 @@ def _cubex_bomb() -> bytes:
             entry.size = len(content)
             archive.addfile(entry, io.BytesIO(content))
     return stream.getvalue()
+
+
+def _metadata(attributes: object) -> Callable[[], bytes]:
+    """Metadata of the root of a store, with some attributes."""
+    group = {"zarr_format": 3, "node_type": "group", "attributes": attributes}
+    return _of(json.dumps(group))
+
+
+def _shape(first: str) -> Callable[[], bytes]:
+    """Metadata of an array of a store, with another number of rows."""
+
+    def make() -> bytes:
+        from tests.fuzzing.readers import READERS
+
+        [document] = READERS["zarr-array"].drawn(1, start=0)
+        changed = json.loads(document) | {"shape": ["@", 4]}
+        return json.dumps(changed).replace('"@"', first).encode()
+
+    return make
 
 
 def _gzip_bomb() -> bytes:
@@ -183,6 +203,48 @@ KNOWN = {
         "darshan", "a number beyond all floats was no refusal", _darshan_header
     ),
     "a cubex profile that unpacks to 3 GB": Known("cubex", "it was unpacked whole", _cubex_bomb),
+    "a first line of 70,000 letters": Known(
+        "forecast",
+        "its kind was looked for by backtracking",
+        _of("A" * 70_000 + ",metric,value\n1,time_s,2\n"),
+    ),
+    "an entity of 5,000 digits": Known(
+        "documents",
+        "Python refuses to read the number",
+        _of(f"<html><body>&#{'9' * 5000};</body></html>"),
+    ),
+    "a store with a list as attributes": Known(
+        "zarr-group", "they were taken for an object", _metadata([1])
+    ),
+    "a store whose arrays have lists as names": Known(
+        "zarr-group",
+        "they were taken for text",
+        _metadata({"parcast": {"schema": "parcast/array-store/1", "arrays": [[]]}}),
+    ),
+    "metadata of a store, nested 100,000 deep": Known(
+        "zarr-array", "too deep for Python was no refusal", _of("[" * 100_000)
+    ),
+    "an array of a store with 10^15 rows": Known(
+        "zarr-array", "each of its chunks was looked for", _shape(str(10**15))
+    ),
+    "an array of a store with 10^999 rows": Known(
+        "zarr-array", "a number beyond all floats was no refusal", _shape("1e999")
+    ),
+    "a .npy file with a header of 4 GB": Known(
+        "npy",
+        "memory was allocated for it",
+        lambda: b"\x93NUMPY\x02\x00\xff\xff\xff\xff{",
+    ),
+    "a .npy file whose header has no end": Known(
+        "npy",
+        "an error of Python's tokenizer came out",
+        lambda: b"\x93NUMPY\x01\x00\x20\x00{'shape': (" + b" " * 30,
+    ),
+    "a checkpoint that is only a schema": Known(
+        "checkpoint",
+        "what is missing was a KeyError",
+        _of('{"schema": "parcast/pipeline-checkpoint/1"}'),
+    ),
     "a packed trace of one endless line": Known(
         "trace", "what it unpacks to has a bound", _gzip_bomb
     ),
