@@ -22,7 +22,7 @@ from parcast.errors import FileProblems, ParcastError
 
 SECONDS = 10.0  # that a case may take [s]
 MEMORY = 10**9  # that it may take beyond the size of its file [B]
-LONGEST = 4000  # of one fault in a message [1]
+LONGEST = 12_000  # of one line of a message [1]
 REFUSED = (WRONG_USE, BAD_FILE, NO_FORECAST)  # exit statuses
 GOOD = ("read", "refused")
 BAD = ("exception", "time", "memory", "dead", "message")
