@@ -23,8 +23,9 @@ from tests.fuzzing.readers import READERS, Reader
 
 def refused(message):
     def read(path):
-        raise FileProblems(str(path), [Problem(message=message)])
+        raise FileProblems(str(path), [Problem(message="must be a table.")])
 
+    read.printed = f"parcast: file: 1 problem\n  file  {message}\n"
     return read
 
 
@@ -81,8 +82,8 @@ def file(tmp_path, monkeypatch):
     ],
 )
 def test_what_became_of_a_case_is_told(file, monkeypatch, read, kind, detail):
-    if kind == "message":  # as if the command line printed whatever there is
-        monkeypatch.setattr(attempts, "said", lambda failure: (f"parcast: {failure}\n", 3))
+    if kind == "message":  # whatever the command line would make of it
+        monkeypatch.setattr(attempts, "said", lambda _: (read.printed, 3))
     outcome = attempt(read, file)
     assert outcome.kind == kind
     assert outcome.detail.startswith(detail)
