@@ -1,8 +1,10 @@
 # Everything runs in .venv, which is made on first use; nothing else on the machine is touched.
 PYTHON ?= python3
+MINUTES ?= 30  # of make fuzz
+SEED ?= 0
 BIN := .venv/bin
 
-.PHONY: demo test lint types format benchmark benchmark-solvers clean
+.PHONY: demo test fuzz lint types format benchmark benchmark-solvers clean
 
 demo: .venv/.demo  ## three forecasts beside the actual times
 	$(BIN)/python examples/nas_bt/demo.py
@@ -12,6 +14,9 @@ test: lint types  ## everything CI checks
 	$(BIN)/coverage run -m pytest --numprocesses 2 --dist loadfile
 	$(BIN)/coverage combine --quiet
 	$(BIN)/coverage report
+
+fuzz: .venv/.test  ## all readers, for MINUTES; what fails is kept in tests/fuzzing/corpus
+	nice $(BIN)/python -m tests.fuzzing.run --minutes $(MINUTES) --seed $(SEED)
 
 lint: .venv/.test
 	$(BIN)/ruff format --check

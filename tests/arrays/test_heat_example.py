@@ -6,6 +6,8 @@ import shutil
 import signal
 from pathlib import Path
 
+import pytest
+
 from parcast import arrays
 from parcast.errors import FileProblems
 from parcast.mpi.leftovers import processes_of
@@ -28,6 +30,11 @@ def test_the_page_has_the_program():
     assert text[1] == PROGRAM.read_text().replace("  # noqa: T201 - its answer", "")
 
 
+@pytest.mark.fault(
+    "Stores of arrays",
+    "A program with checkpoints is killed and restarted on other ranks.",
+    promise="Its result has the same bits as without the interruption.",
+)
 def test_it_is_killed_and_restarted_on_other_ranks_with_the_same_bits(
     started, ran, gone, tmp_path
 ):

@@ -197,6 +197,11 @@ def test_a_folder_that_is_missing_is_told(tmp_path):
     assert found.facts == {"refused": told}
 
 
+@pytest.mark.fault(
+    "Measuring",
+    "The folder whose disk is measured is read-only.",
+    promise="It is named; nothing is measured there.",
+)
 def test_a_read_only_folder_is_told(tmp_path, monkeypatch):
     def refuse(*_):
         raise OSError(30, "Read-only file system")
@@ -212,6 +217,11 @@ def test_too_little_space_is_told_before_anything_is_written(tmp_path):
     assert " MB are free, but " in found.facts["refused"]
 
 
+@pytest.mark.fault(
+    "Measuring",
+    "The disk fills while it is measured.",
+    promise="Smaller sizes are kept; no file is left.",
+)
 def test_a_disk_that_runs_full_keeps_the_sizes_before_and_leaves_nothing(tmp_path, monkeypatch):
     usual = os.pwrite
 

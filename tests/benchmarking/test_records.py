@@ -18,6 +18,9 @@ def test_what_was_recorded_is_read_again(tmp_path):
     assert not found.is_empty
 
 
+@pytest.mark.fault(
+    "Measuring", "A benchmark is killed while it writes.", promise="Its complete lines are kept."
+)
 def test_a_torn_last_line_is_passed_over(tmp_path):
     path = tmp_path / "r.jsonl"
     Recorder(path).times("write", 8, [1.0])

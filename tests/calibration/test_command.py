@@ -80,6 +80,11 @@ def test_the_json_document_and_the_samples(parcast, measuring, tmp_path):
     assert rows[0]["bench"] == "send"
 
 
+@pytest.mark.fault(
+    "Output files",
+    "The only output cannot be written.",
+    promise="Status 2; the answer is printed.",
+)
 def test_a_disk_that_is_full_takes_nothing_of_the_answer(
     parcast, measuring, tmp_path, monkeypatch
 ):
@@ -96,6 +101,11 @@ def test_a_disk_that_is_full_takes_nothing_of_the_answer(
     assert not (tmp_path / "here.toml").exists()
 
 
+@pytest.mark.fault(
+    "Output files",
+    "Standard output is closed before the answer of a long command is printed.",
+    promise="Status 141; the files are written.",
+)
 def test_a_standard_output_that_is_closed_takes_nothing_of_the_files(
     parcast, measuring, tmp_path, monkeypatch
 ):
@@ -128,6 +138,11 @@ def test_the_file_may_go_to_standard_output(parcast, measuring):
     assert said.out.startswith('name = "node7"\nsource = "parcast calibrate on node7')
 
 
+@pytest.mark.fault(
+    "Signals",
+    "Ctrl-C during a calibration.",
+    promise="Status 130; what was measured is written, but not over a file that exists.",
+)
 def test_what_was_interrupted_is_written_and_what_was_there_stays(parcast, measuring, tmp_path):
     measuring(INTERRUPTED)
     path = tmp_path / "here.toml"

@@ -159,6 +159,9 @@ def test_a_launch_that_records_nothing_is_lost_with_its_reason(tmp_path):
     assert jobs[1].lost == ["nothing was measured"] * 2
 
 
+@pytest.mark.fault(
+    "Measuring", "Ctrl-C during a benchmark.", promise="What it had recorded is kept."
+)
 def test_an_interruption_keeps_what_the_launch_had_recorded(tmp_path):
     def interrupt(one, record):
         if one.launches:
@@ -266,6 +269,11 @@ def test_one_process_measures_alone_and_its_failure_is_told(monkeypatch, tmp_pat
         start(job("processor"), tmp_path / "r", 300.0)
 
 
+@pytest.mark.fault(
+    "Measuring",
+    "A benchmark hangs.",
+    promise="It is killed at its time limit, and the message says so.",
+)
 def test_a_process_that_hangs_is_killed(monkeypatch, tmp_path):
     def late(command, **_):
         raise subprocess.TimeoutExpired(command, 1)

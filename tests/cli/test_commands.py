@@ -332,6 +332,11 @@ def test_output_that_is_cut_off_makes_no_noise(times):
     assert said.stdout.split()[:2] == ["p", "time"]
 
 
+@pytest.mark.fault(
+    "Output files",
+    "Standard output is closed by its reader.",
+    promise="Status 141, nothing on standard error.",
+)
 @pytest.mark.parametrize("options", [("forecast", "-", "-p", "1..500"), ("--help",)])
 def test_output_that_nobody_reads_ends_quietly(process, options):
     read, write = os.pipe()
@@ -341,6 +346,11 @@ def test_output_that_nobody_reads_ends_quietly(process, options):
     assert (said.status, said.err) == (141, "")
 
 
+@pytest.mark.fault(
+    "Output files",
+    "Standard output goes to a disk that is full.",
+    promise="Status 2, with the reason.",
+)
 @pytest.mark.skipif(
     not os.path.exists("/dev/full"),
     reason="only Linux has /dev/full, a disk without space that needs no root to set up",
@@ -354,6 +364,11 @@ def test_a_full_disk_is_told(process, times):
     )
 
 
+@pytest.mark.fault(
+    "Output files",
+    "A standard stream is closed from the beginning.",
+    promise="The usual status; no traceback.",
+)
 def test_closed_standard_streams_are_survived(times):
     parcast = shlex.join(COMMAND)
     file = shlex.quote(str(times))
@@ -367,6 +382,9 @@ def test_closed_standard_streams_are_survived(times):
         assert "Traceback" not in said.stderr
 
 
+@pytest.mark.fault(
+    "Signals", "Ctrl-C while input is read.", promise='Status 130 and "interrupted.".'
+)
 def test_an_interrupted_process_ends_with_130():
     python, option, main = COMMAND
     waiting = subprocess.Popen(

@@ -95,6 +95,11 @@ def test_a_file_that_may_only_be_read_is_refused_and_kept(tmp_path):
     assert os.listdir(tmp_path) == ["my result.csv"]
 
 
+@pytest.mark.fault(
+    "Output files",
+    "The file is read-only.",
+    promise="Refused before anything is computed, with status 2; the file stays as it is.",
+)
 def test_a_file_of_someone_else_is_refused(tmp_path, monkeypatch):
     path = tmp_path / "result.csv"
     path.write_text("old")
@@ -111,6 +116,11 @@ def test_a_link_stays_a_link(tmp_path):
     assert (tmp_path / "folder" / "result.csv").read_text() == "p\n"
 
 
+@pytest.mark.fault(
+    "Output files",
+    "The disk is full.",
+    promise="The file is named; what was there before stays; no draft is left.",
+)
 def test_failing_half_way_leaves_the_old_file_and_no_draft(tmp_path):
     path = tmp_path / "result.json"
     path.write_text("old")
@@ -125,6 +135,11 @@ def test_failing_half_way_leaves_the_old_file_and_no_draft(tmp_path):
     assert os.listdir(tmp_path) == ["result.json"]
 
 
+@pytest.mark.fault(
+    "Output files",
+    "Ctrl-C while a file is written.",
+    promise="What was there before stays; no draft is left.",
+)
 def test_interrupting_leaves_no_draft(tmp_path):
     with pytest.raises(KeyboardInterrupt), replacing(tmp_path / "figure.svg") as draft:  # noqa: PT012 - what is tested is the exit in mid-write
         draft.write_text("half")
@@ -132,6 +147,9 @@ def test_interrupting_leaves_no_draft(tmp_path):
     assert os.listdir(tmp_path) == []
 
 
+@pytest.mark.fault(
+    "Output files", "The output is a pipe.", promise="It is written to, not replaced."
+)
 @pytest.mark.skipif(
     not hasattr(os, "mkfifo"), reason="Windows has no named pipes in the file system to write to"
 )
@@ -153,6 +171,11 @@ def test_a_place_that_can_be_written_to_is_left_as_it_was(tmp_path):
     assert os.listdir(tmp_path) == []
 
 
+@pytest.mark.fault(
+    "Output files",
+    "The folder cannot be written to, or does not exist.",
+    promise="Refused before anything is computed, with status 2.",
+)
 def test_a_place_without_a_folder_is_refused(tmp_path):
     path = tmp_path / "no folder" / "result.csv"
     with pytest.raises(ParameterError) as caught:
@@ -167,6 +190,11 @@ def test_a_folder_is_refused(tmp_path, name):
         check_place(f"{tmp_path}/{name}")
 
 
+@pytest.mark.fault(
+    "Output files",
+    "The folder cannot be written to, or does not exist.",
+    promise="Refused before anything is computed, with status 2.",
+)
 def test_a_folder_that_cannot_be_written_to_is_refused(tmp_path, monkeypatch):
     def refuse(*_):
         raise PermissionError(13, "Permission denied")
@@ -193,6 +221,11 @@ def test_drafts_that_a_killed_process_left_are_removed_before_the_next_output(tm
     assert not left.exists()
 
 
+@pytest.mark.fault(
+    "Output files",
+    "The disk is full.",
+    promise="The file is named; what was there before stays; no draft is left.",
+)
 def test_a_full_disk_is_told_with_the_file(tmp_path):
     def pieces():
         yield "some"

@@ -256,6 +256,14 @@ def test_a_foreign_cali_file_is_refused_with_its_line(tmp_path):
     assert refusal("caliper", path).startswith("line 1  must be a record of Caliper, got")
 
 
+@pytest.mark.usefixtures("fake")
+def test_a_node_below_itself_from_which_the_library_would_never_return_is_refused(tmp_path):
+    path = tmp_path / "profile.cali"
+    path.write_bytes(RANKS.read_bytes().replace(b"parent=33", b"parent=39"))
+    said = refusal("caliper", path)
+    assert said.startswith("line 11  must be a node below another, got 39 below itself.")
+
+
 def test_without_the_library_the_extra_and_the_route_that_needs_none_are_told(monkeypatch):
     monkeypatch.setitem(sys.modules, "caliperreader", None)
     with pytest.raises(MissingLibrary) as caught:

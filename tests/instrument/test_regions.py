@@ -502,6 +502,11 @@ def test_a_place_is_doubted_before_the_program_runs(tmp_path, monkeypatch, capsy
     assert "none is missing. Correct this" in said["none/new.jsonl"]
 
 
+@pytest.mark.fault(
+    "Measuring",
+    "The disk is full where profiles are written.",
+    promise="Lines of other ranks stay as they were.",
+)
 def test_a_full_disk_leaves_the_lines_of_other_ranks_as_they_were(place, monkeypatch):
     place.write_text("what others wrote\n")
     real = os.write

@@ -92,6 +92,11 @@ def test_the_smallest_plates_have_checkpoints(tmp_path, n):
     alone(n=n, steps=4, restart=path)
 
 
+@pytest.mark.fault(
+    "Stores of arrays",
+    "A program with checkpoints is killed and restarted on other ranks.",
+    promise="Its result has the same bits as without the interruption.",
+)
 def test_after_a_rank_was_killed_others_go_on_from_its_checkpoint_to_the_same_bits(
     started, ran, gone, tmp_path
 ):
@@ -182,6 +187,11 @@ def test_a_run_that_fails_names_its_checkpoint(tmp_path, monkeypatch):
         package.run_kernel("stencil", **asked | {"checkpoint": tmp_path / "other.zarr"})
 
 
+@pytest.mark.fault(
+    "Signals",
+    "Ctrl-C during `parcast run` with a checkpoint.",
+    promise="Status 130; the message names the checkpoint and its step.",
+)
 def test_a_run_that_is_interrupted_names_its_checkpoint(parcast, tmp_path, monkeypatch):
     path = tmp_path / "heat.zarr"
 

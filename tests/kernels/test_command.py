@@ -155,6 +155,11 @@ def test_what_had_ended_before_a_failure_is_shown_and_written(
     assert (tmp_path / "there.interrupted.csv").read_text() == new.read_text()
 
 
+@pytest.mark.fault(
+    "Output files",
+    "One of several outputs cannot be written.",
+    promise="Status 2; the answer is printed and the other outputs are written.",
+)
 @pytest.mark.usefixtures("asked")
 def test_a_disk_that_is_full_takes_nothing_of_the_other_answers(parcast, tmp_path, monkeypatch):
     from parcast.files import document as written

@@ -55,6 +55,11 @@ def test_where_there_is_no_place_it_is_an_error_of_the_system(tmp_path):
         pass
 
 
+@pytest.mark.fault(
+    "Ranks and processes",
+    "parcast is killed and leaves a temporary folder.",
+    promise="The next start removes it.",
+)
 def test_what_a_killed_program_left_is_removed_by_the_next(tmp_path, left, since):
     os.utime(left / "file", (AN_HOUR_AGO, AN_HOUR_AGO))
     with folder_for("b-", tmp_path):

@@ -82,6 +82,11 @@ def test_an_exception_on_one_rank_ends_all_and_is_told(ranks_that, tmp_path):
     assert not any_alive(told_by(tmp_path)[0])
 
 
+@pytest.mark.fault(
+    "Ranks and processes",
+    "A rank fails before it initialises MPI.",
+    promise="All ranks end; its error is the message.",
+)
 @pytest.mark.parametrize("what", ["raise early", "exit early"])
 def test_a_rank_that_fails_before_it_begins_with_mpi_ends_all(ranks_that, what):
     said = r"ended with status .*: ValueError: the second rank has not begun with MPI"
@@ -94,12 +99,22 @@ def test_a_refusal_on_a_rank_is_raised_as_what_it_is(ranks_that):
         ranks_that("refuse")
 
 
+@pytest.mark.fault(
+    "Ranks and processes",
+    "A rank is killed.",
+    promise="The run ends with an error; no process of it is left.",
+)
 def test_a_rank_that_is_killed_ends_the_run(ranks_that, tmp_path):
     with pytest.raises(RunFailed, match="ended with status"):
         ranks_that("die")
     assert not any_alive(told_by(tmp_path)[0])
 
 
+@pytest.mark.fault(
+    "Ranks and processes",
+    "A run on ranks hangs.",
+    promise="It is killed at its time limit; no process and no shared memory is left.",
+)
 def test_a_run_over_its_time_is_killed_with_all_its_ranks_and_shared_memory(ranks_that, tmp_path):
     before = set(os.listdir("/dev/shm"))
     with pytest.raises(RunFailed, match=r"did not end within 3 s and was killed\. Allow more"):
@@ -115,6 +130,11 @@ def test_a_run_over_its_time_is_killed_with_all_its_ranks_and_shared_memory(rank
     until(lambda: not left(), 5.0)
 
 
+@pytest.mark.fault(
+    "Ranks and processes",
+    "parcast gets SIGTERM, SIGINT, SIGHUP or SIGKILL while ranks run.",
+    promise="All ranks end with it.",
+)
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGKILL])
 def test_a_launcher_that_is_told_to_end_takes_its_ranks_along(tmp_path, number):
     source = (
@@ -205,6 +225,9 @@ def test_how_ranks_ended_is_told(status, said, expected):
     assert expected in str(launcher._failure("parcast.mpi.x", 2, status, "", said))
 
 
+@pytest.mark.fault(
+    "Ranks and processes", "A session of Open MPI is killed.", promise="Its folder is removed."
+)
 def test_the_folder_of_a_session_that_was_killed_is_removed(tmp_path, monkeypatch):
     monkeypatch.setattr(leftovers.tempfile, "gettempdir", lambda: str(tmp_path))
     for name in ("ompi.17", "ompi.18"):

@@ -145,6 +145,11 @@ def test_a_value_that_does_not_fit_is_written_beside_the_output(
     assert load(Path(other)) == value
 
 
+@pytest.mark.fault(
+    "Pipelines",
+    "The disk is full where the value of a run is written.",
+    promise="Status 2; the value is written elsewhere, and the message says where.",
+)
 @pytest.mark.parametrize("output", ["full.json", "full.npy", "full.pickle"])
 @pytest.mark.usefixtures("folder")
 def test_a_value_is_not_lost_if_the_disk_is_full(parcast, monkeypatch, tmp_path, output):
@@ -719,6 +724,11 @@ def test_a_directory_without_a_limit_of_memory_is_refused(parcast):
     assert said.err.startswith("parcast: --directory requires --memory SIZE.")
 
 
+@pytest.mark.fault(
+    "Pipelines",
+    "Standard output of `parcast run pipeline` goes to a full disk.",
+    promise="The reason is given.",
+)
 @pytest.mark.usefixtures("folder")
 def test_a_full_disk_that_standard_output_leads_to_is_named():
     words = [sys.executable, "-m", "parcast", "run", "pipeline", "numbers_of_test.py", "5", "-o-"]

@@ -179,6 +179,11 @@ def test_results_above_the_memory_go_to_a_folder_that_is_removed(tmp_path):
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.fault(
+    "Pipelines",
+    "A run with a checkpoint is stopped and resumed.",
+    promise="No item is lost or repeated in its results.",
+)
 @pytest.mark.parametrize("every", [None, 6])
 @pytest.mark.parametrize("shards", [1, 2])
 def test_an_interrupted_run_repeats_only_what_its_checkpoint_lacks(tmp_path, every, shards):

@@ -137,6 +137,11 @@ def test_distributions_that_are_none_are_refused(parcast, tmp_path, text, status
     assert says in said.err
 
 
+@pytest.mark.fault(
+    "Signals",
+    "Ctrl-C during a simulation, in one process or several.",
+    promise="Status 130 and nothing on standard output.",
+)
 @pytest.mark.parametrize("jobs", ["1", "2"])
 def test_an_interrupt_ends_it_with_130_and_prints_nothing(jobs, tmp_path):
     begun = tmp_path / "begun"

@@ -247,6 +247,11 @@ def test_a_hierarchy_that_cannot_be_written_is_refused(monkeypatch, tmp_path):
         hierarchies(cap=True, disk=False, root=tmp_path)
 
 
+@pytest.mark.fault(
+    "Ranks and processes",
+    "A testbed was killed and left control groups.",
+    promise="The next testbed removes them, and no others.",
+)
 def test_groups_of_a_killed_testbed_are_removed_and_no_others(monkeypatch, tmp_path):
     (tmp_path / "cpu").mkdir()
     for name in ("dead", "alive"):
@@ -437,6 +442,11 @@ def test_every_mpiexec_puts_one_rank_on_each_host(tmp_path):
     assert ended.stdout == "['10.9.0.1', '10.9.0.2']\n", ended.stderr
 
 
+@pytest.mark.fault(
+    "Ranks and processes",
+    "A command on the testbed does not end.",
+    promise="It is killed at its time limit with everything that it started.",
+)
 @real
 def test_a_command_without_end_is_killed_with_all_it_started():
     mark = f"60.{os.getpid()}"
@@ -455,6 +465,11 @@ def arguments_of(process):
         return b""
 
 
+@pytest.mark.fault(
+    "Ranks and processes",
+    "parcast is killed, or gets SIGTERM, while the testbed runs.",
+    promise="No process and no control group is left.",
+)
 @real
 @pytest.mark.parametrize("way", [signal.SIGKILL, signal.SIGTERM])
 def test_nothing_is_left_when_parcast_is_killed(tmp_path, way):
@@ -475,6 +490,11 @@ def test_nothing_is_left_when_parcast_is_killed(tmp_path, way):
     assert not list(cgroups.ROOT.glob(name))
 
 
+@pytest.mark.fault(
+    "Signals",
+    "Ctrl-C during a command on the testbed.",
+    promise="The command gets it first, and ends by itself.",
+)
 @real
 def test_an_interrupt_lets_the_command_end_by_itself():
     ask = (

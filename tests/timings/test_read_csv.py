@@ -777,6 +777,11 @@ def test_a_long_table_is_written_in_parts(tmp_path, monkeypatch):
     assert read_measurements(tmp_path / "timings.csv") == runs
 
 
+@pytest.mark.fault(
+    "Output files",
+    "The disk is full.",
+    promise="The file is named; what was there before stays; no draft is left.",
+)
 def test_a_file_is_never_left_half_written(tmp_path, monkeypatch):
     path = tmp_path / "timings.csv"
     write_measurements(PLAIN, path)

@@ -136,6 +136,11 @@ def test_time_that_is_over_before_anything_was_compared_is_no_answer(
     assert "stopped by  time limit: nothing was compared" in said.out
 
 
+@pytest.mark.fault(
+    "Signals",
+    "SIGTERM during a validation.",
+    promise="What was compared is shown and written.",
+)
 def test_a_signal_that_ends_it_shows_and_writes_what_was_compared(parcast, machine, tmp_path):
     whole = machine(FakeRunner())
     parcast("validate", "sort")

@@ -83,7 +83,7 @@ class Phase(Description):
         `at` has "p" processors and optionally "d" disks and "n" problem size, which broadcast; an
         entry with the name of a parameter ("network.bandwidth") replaces its value [SI].
         """
-        with np.errstate(over="ignore"):  # what is infinite is refused where it is asked for
+        with np.errstate(over="ignore", invalid="ignore"):  # refused where it is asked for
             return self._own_cycle(machine, at) * self.cycles(at)
 
     def _own_cycle(self, machine: Machine, at: Point) -> Breakdown:

@@ -12,7 +12,8 @@ times are kept: the memory needed is 24 bytes a time. Hatchet itself would keep 
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from itertools import chain
 from os import SEEK_END
 from pathlib import Path
@@ -80,7 +81,7 @@ def records_of_cali(path: Path, faults: Faults) -> Records:
 
     known = stream.db.attributes
     try:
-        stream.read(numbered(), take)
+        stream.read(_without_circles(numbered(), place, faults), take)
     except FileProblems:
         raise
     except Exception as error:  # from a bad record: ReaderError, KeyError, AttributeError ...
@@ -90,6 +91,20 @@ def records_of_cali(path: Path, faults: Faults) -> Records:
         faults.refuse(f"must end with a complete record __rec=globals, got none. {CUT_OFF}")
     records.metadata = dict(stream.globals)
     return records
+
+
+def _without_circles(lines: Iterable[str], place: list[int], faults: Faults) -> Iterator[str]:
+    """Refuse a node that is its own parent, up from which the library would go without end."""
+    for text in lines:
+        if text.startswith("__rec=node"):
+            fields = dict(part.split("=")[:2] for part in text.split(",") if "=" in part)
+            own = parent = None
+            with suppress(KeyError, ValueError):  # which the library tells
+                own, parent = int(fields["id"]), int(fields["parent"])
+            if own is not None and own == parent:
+                message = f"must be a node below another, got {own} below itself. {CUT_OFF}"
+                faults.refuse(message, line=place[0])
+        yield text
 
 
 def _ends_with_a_whole_line(path: Path) -> bool:

@@ -39,6 +39,11 @@ def died(folder, action, victim, *, stride=1, kind="dedicated"):
     return json.loads(run.stdout)
 
 
+@pytest.mark.fault(
+    "Stores of arrays",
+    "A rank is killed during a collective write, at many steps.",
+    promise="The store is the old one or the new one, never a mixture.",
+)
 @pytest.mark.parametrize(
     ("action", "least", "before", "after"),
     [
@@ -60,6 +65,11 @@ def test_a_server_master_killed_at_any_step_leaves_the_old_store_or_the_new(
     assert 0 < found["drafts"] <= found["told"]
 
 
+@pytest.mark.fault(
+    "Stores of arrays",
+    "A rank is killed during a collective write, at many steps.",
+    promise="The store is the old one or the new one, never a mixture.",
+)
 @pytest.mark.parametrize("action", ["write", "overwrite", "append", "npy"])
 @pytest.mark.parametrize("victim", ["server", "client-master", "client"])
 def test_another_rank_killed_at_any_step_leaves_the_old_store_or_the_new(tmp_path, action, victim):
@@ -71,6 +81,11 @@ def test_another_rank_killed_at_any_step_leaves_the_old_store_or_the_new(tmp_pat
     assert sum(found["states"].values()) == found["cases"]
 
 
+@pytest.mark.fault(
+    "Stores of arrays",
+    "A rank is killed during a collective write, at many steps.",
+    promise="The store is the old one or the new one, never a mixture.",
+)
 @pytest.mark.parametrize("victim", ["client-master", "server-master", "server"])
 def test_a_server_that_is_a_client_too_leaves_the_old_store_or_the_new(tmp_path, victim):
     found = died(tmp_path, "overwrite", victim, stride=1 if EVERY else 7, kind="shared")
@@ -78,6 +93,11 @@ def test_a_server_that_is_a_client_too_leaves_the_old_store_or_the_new(tmp_path,
     assert {"old"} <= found["states"].keys() <= {"old", "new"}
 
 
+@pytest.mark.fault(
+    "Stores of arrays",
+    "A rank is killed during a collective write.",
+    promise="All ranks end within 20 s; no process and no shared memory is left.",
+)
 @pytest.mark.parametrize(
     ("action", "victim", "at"),
     [
@@ -115,6 +135,11 @@ def test_mpiexec_ends_all_ranks_within_seconds_and_nothing_of_them_is_left(
     check(path, action, at)
 
 
+@pytest.mark.fault(
+    "Stores of arrays",
+    "Ctrl-C during a collective write.",
+    promise="All ranks end; the store is the old one or the new one.",
+)
 def test_ctrl_c_ends_all_ranks_and_leaves_the_old_store_or_the_new(started, gone, tmp_path):
     path = tmp_path / "u.zarr"
     process = started(Path(__file__).with_name("replacing.py"), 2, "dedicated", path, ranks=4)

@@ -63,6 +63,11 @@ def test_arrays_are_read_as_they_were_written(ran, tmp_path, ranks, servers, kin
             assert words.format(clients - 1, clients) in texts.pop()
 
 
+@pytest.mark.fault(
+    "Stores of arrays",
+    "A rank is killed at a random moment.",
+    promise="The store is whole; no process is left.",
+)
 @pytest.mark.parametrize(("servers", "kind"), [(2, "shared"), (1, "dedicated")])
 def test_whichever_rank_is_killed_the_store_is_whole_and_no_process_is_left(
     started, gone, tmp_path, servers, kind

@@ -66,6 +66,11 @@ def check(folder, err, path, *, why, kind, action):
         assert not values.any()
 
 
+@pytest.mark.fault(
+    "Stores of arrays",
+    "The disk is full or read-only during a collective write.",
+    promise="Every rank gets the error; the store is as it was; no draft and no lock is left.",
+)
 @pytest.mark.skipif(WHY_NOT != "", reason=f"unshare -rm mount: {WHY_NOT}")
 @pytest.mark.parametrize(
     ("action", "path", "kind", "why"),
@@ -105,6 +110,11 @@ def test_a_disk_that_is_full_or_read_only_is_told_to_every_rank(  # noqa: PLR091
     assert gone(process)
 
 
+@pytest.mark.fault(
+    "Stores of arrays",
+    "A system call fails on one server.",
+    promise="Every rank gets the error; the store is as it was; the next write works.",
+)
 @pytest.mark.parametrize(
     ("action", "path", "call"),
     [
@@ -163,6 +173,11 @@ with connect(servers=2) as io:
 """
 
 
+@pytest.mark.fault(
+    "Stores of arrays",
+    "Parts of a store are damaged or missing.",
+    promise="Damage is named; everything else can be read.",
+)
 def test_what_is_not_damaged_is_read_through_the_library(ran, tmp_path):
     from tests.arrays.store.made import write_store
 

@@ -62,6 +62,11 @@ def on_small_disk(tmp_path):
     return run
 
 
+@pytest.mark.fault(
+    "Stores of arrays",
+    "The disk is full during a write or an append.",
+    promise="Array and chunk are named; the old store, or its rows, stay.",
+)
 def test_a_full_disk_is_told_with_array_and_chunk_and_the_old_store_stays(on_small_disk):
     said = on_small_disk("""
         write("s.zarr", 1000)
@@ -90,6 +95,11 @@ def test_a_full_disk_is_told_with_array_and_chunk_and_the_old_store_stays(on_sma
     assert said[3:] == ["['s.zarr'] whole", "(1000,)"]
 
 
+@pytest.mark.fault(
+    "Stores of arrays",
+    "The disk is full during a write or an append.",
+    promise="Array and chunk are named; the old store, or its rows, stay.",
+)
 def test_a_full_disk_at_an_append_leaves_the_rows_that_were_there(on_small_disk):
     said = on_small_disk("""
         write("s.zarr", 100_000)
@@ -108,6 +118,9 @@ def test_a_full_disk_at_an_append_leaves_the_rows_that_were_there(on_small_disk)
     assert said[1:] == ["['s.zarr'] whole", "True"]
 
 
+@pytest.mark.fault(
+    "Stores of arrays", "The disk is read-only.", promise="Writing is refused; reading works."
+)
 def test_a_read_only_disk_is_told_and_can_be_read(on_small_disk):
     said = on_small_disk("""
         write("s.zarr", 1000)

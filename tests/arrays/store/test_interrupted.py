@@ -40,6 +40,11 @@ def interrupted(folder, *arguments):
     return json.loads(run.stdout)
 
 
+@pytest.mark.fault(
+    "Stores of arrays",
+    "The writing process is killed, at every single step.",
+    promise="The store is the old one or the new one, never a mixture.",
+)
 @pytest.mark.parametrize(
     ("action", "least", "before", "after"),
     [
@@ -63,6 +68,11 @@ def test_the_same_holds_where_names_cannot_be_exchanged(folder):
     assert found["states"].keys() == {"old", "new"}
 
 
+@pytest.mark.fault(
+    "Stores of arrays",
+    "A system call fails (disk full, quota, I/O error), at every single step.",
+    promise="The message says what is there now and what to do.",
+)
 @pytest.mark.parametrize(
     ("action", "code", "says"),
     [

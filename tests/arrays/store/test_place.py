@@ -52,6 +52,11 @@ def test_without_locks_the_process_that_is_named_decides(tmp_path):
         Lock.take(place)
 
 
+@pytest.mark.fault(
+    "Stores of arrays",
+    "A process with the lock of a store is killed.",
+    promise="The lock is free at once.",
+)
 def test_the_lock_of_a_process_that_was_killed_is_free(tmp_path):
     place = Place.of(tmp_path / "s.zarr")
     code = (

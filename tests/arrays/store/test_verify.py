@@ -140,6 +140,11 @@ def test_each_damage_is_named(path, harm, kind, file, lost):
     assert kind in str(result) or fault.message in str(result)
 
 
+@pytest.mark.fault(
+    "Stores of arrays",
+    "Parts of a store are damaged or missing.",
+    promise="Damage is named; everything else can be read.",
+)
 def test_what_is_damaged_can_be_replaced_by_a_value_and_all_else_is_read(path):
     flip(path / "u/c.1.0", (2 * 3 * 8 + 4) * 3 + 5)
     (path / "u/c.2.0").unlink()
@@ -220,6 +225,11 @@ def killed(tmp_path, kind, path):
     return process.pid
 
 
+@pytest.mark.fault(
+    "Stores of arrays",
+    "A write was interrupted.",
+    promise="`parcast arrays verify` names the process, the time and how far it was.",
+)
 @pytest.mark.parametrize(
     ("kind", "said"),
     [

@@ -116,6 +116,11 @@ def test_every_form_has_the_same_facts(parcast, machine, requests, tmp_path):
     assert picture.read_text().count("<svg") == 1
 
 
+@pytest.mark.fault(
+    "Signals",
+    "Ctrl-C during a validation, with an output that exists.",
+    promise="Status 130; the output stays as it was, the part is written beside it.",
+)
 def test_an_interruption_writes_a_part(parcast, machine, requests, tmp_path):
     machine(Machine(fails_after=0))
     (tmp_path / "a.json").write_text("whole")
@@ -150,6 +155,11 @@ def test_it_is_listed_with_the_programs(parcast):
     assert "array-io" in parcast("validate").out
 
 
+@pytest.mark.fault(
+    "Signals",
+    "Ctrl-C during a validation on ranks.",
+    promise="Status 130; no process and no temporary file is left.",
+)
 def test_an_interruption_leaves_nothing(started, gone, requests, tmp_path):
     requests.write_text(LIST[: LIST.index("[[request]]", 2)])  # one is enough
     folder = tmp_path / "files"

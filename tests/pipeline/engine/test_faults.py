@@ -102,6 +102,11 @@ def test_a_process_that_started_ranks_is_told_what_failed_and_may_start_others(r
     assert left_in_temporary(tmp_path / "temporary") == []
 
 
+@pytest.mark.fault(
+    "Pipelines",
+    "An item fails while others are in long tasks.",
+    promise="All ranks end within 20 s; the message has the error.",
+)
 @pytest.mark.parametrize("ranks", [None, 3])
 def test_a_failure_ends_ranks_that_are_in_a_long_task(started, gone, ranks):
     begun = time.monotonic()
@@ -115,6 +120,12 @@ def test_a_failure_ends_ranks_that_are_in_a_long_task(started, gone, ranks):
         assert "was stopped while it worked on item 0: Item " in err
 
 
+@pytest.mark.fault(
+    "Pipelines",
+    "A rank is killed, whatever it does at that moment.",
+    promise="The run ends; no process is left; where parcast started the ranks, the message "
+    "names the rank and its item.",
+)
 @pytest.mark.parametrize("ranks", [None, 3])
 def test_a_rank_that_is_killed_ends_all(started, gone, ranks, tmp_path):
     (tmp_path / "temporary").mkdir()
@@ -198,12 +209,24 @@ except parcast.RunFailed as failure:
 """
 
 
+@pytest.mark.fault(
+    "Pipelines",
+    "A rank is killed, whatever it does at that moment.",
+    promise="The run ends; no process is left; where parcast started the ranks, the message "
+    "names the rank and its item.",
+)
 def test_a_rank_that_is_killed_between_tasks_is_named(started):
     out, _ = started(IDLE).communicate(timeout=60)
     assert out.startswith("Rank 1 of pipeline was ended by signal 9 (Killed), as happens when ")
     assert "memory runs out, while it ran no task. All other ranks" in out
 
 
+@pytest.mark.fault(
+    "Pipelines",
+    "A rank is killed, whatever it does at that moment.",
+    promise="The run ends; no process is left; where parcast started the ranks, the message "
+    "names the rank and its item.",
+)
 def test_a_rank_that_is_killed_is_told_while_the_next_item_is_waited_for(started, gone):
     program = (
         "import os, time, parcast\n"
@@ -222,6 +245,12 @@ def test_a_rank_that_is_killed_is_told_while_the_next_item_is_waited_for(started
     assert gone(process)
 
 
+@pytest.mark.fault(
+    "Pipelines",
+    "A rank is killed, whatever it does at that moment.",
+    promise="The run ends; no process is left; where parcast started the ranks, the message "
+    "names the rank and its item.",
+)
 def test_a_rank_that_is_killed_is_told_while_the_server_stage_is_busy(started, gone):
     program = (
         "import os, time, parcast\n"
@@ -236,6 +265,9 @@ def test_a_rank_that_is_killed_is_told_while_the_server_stage_is_busy(started, g
     assert gone(process)
 
 
+@pytest.mark.fault(
+    "Pipelines", "The process that started the ranks is killed.", promise="All ranks end."
+)
 def test_ranks_end_with_the_process_that_started_them(started, gone, tmp_path):
     process = started(FAILING, "busy forever")
     end = time.monotonic() + 30

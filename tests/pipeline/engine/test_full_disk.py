@@ -73,6 +73,11 @@ TOLD = {
 }
 
 
+@pytest.mark.fault(
+    "Pipelines",
+    "The disk is full where results or checkpoints are kept.",
+    promise="The folder is named with what to do; nothing is left in it.",
+)
 @pytest.mark.parametrize("ranks", [0, 2])
 @pytest.mark.parametrize("kind", TOLD)
 def test_a_full_disk_is_named_with_what_to_do_and_nothing_is_left(

@@ -234,6 +234,11 @@ parcast.run_pipeline(range(9), task, batch=1, time_limit=1.0)
 """
 
 
+@pytest.mark.fault(
+    "Pipelines",
+    "A task hangs where nothing interrupts it.",
+    promise="All ranks end at the time limit; the message names the item.",
+)
 def test_ranks_end_at_the_limit_though_one_is_in_a_task_that_nothing_interrupts(started, gone):
     begun = time.monotonic()
     process = started(BLOCKED, ranks=2)

@@ -14,6 +14,11 @@ KILLS = 3  # of a case, which makes 21 in all
 CASES = ["text", "batches", "counts", "every", "pickled", "skip", "spilled"]
 
 
+@pytest.mark.fault(
+    "Pipelines",
+    "Ranks are killed at random moments, and the run is resumed.",
+    promise="No item is lost or repeated; the result is that of an undisturbed run.",
+)
 @pytest.mark.parametrize("case", CASES)
 def test_ranks_that_are_killed_lose_and_repeat_nothing(ran, tmp_path, case):
     chance, statuses = random.Random(case), []

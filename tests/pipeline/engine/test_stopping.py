@@ -32,6 +32,11 @@ def stopped(process, folder, lines, is_ready=lambda: True):
     return reductions
 
 
+@pytest.mark.fault(
+    "Pipelines",
+    "Ctrl-C during a pipeline of endless items.",
+    promise="Results so far are delivered; no process is left.",
+)
 @pytest.mark.parametrize(
     ("ranks", "arguments"),
     [
@@ -58,6 +63,9 @@ def test_endless_items_give_results_until_they_are_stopped(
     assert gone(process)
 
 
+@pytest.mark.fault(
+    "Pipelines", "A second Ctrl-C.", promise="The run ends at once; no process is left."
+)
 def test_a_second_interrupt_ends_the_run_at_once(started, gone):
     program = (
         "import parcast, time, itertools\n"
@@ -111,6 +119,11 @@ def test_a_second_interrupt_is_no_failure_of_an_item_that_is_skipped(started):
     assert err.endswith("KeyboardInterrupt\n")
 
 
+@pytest.mark.fault(
+    "Pipelines",
+    "A run with a checkpoint is stopped and resumed.",
+    promise="No item is lost or repeated in its results.",
+)
 def test_a_run_that_was_stopped_goes_on_from_its_checkpoint(started, tmp_path):
     manifest = tmp_path / "kept" / "checkpoint.json"
     delivered = 0

@@ -24,6 +24,11 @@ def folder(tmp_path_factory):
     return folder
 
 
+@pytest.mark.fault(
+    "Pipelines",
+    "The disk is full where features or hits are written.",
+    promise="The file is named; nothing is left in its folder.",
+)
 @pytest.mark.parametrize(
     ("arguments", "status", "says"),
     [

@@ -116,6 +116,11 @@ def test_frequencies_only_and_nothing_at_all(tmp_path, ending):
             assert json.loads(place.read_text())["different_phrases"] == 0
 
 
+@pytest.mark.fault(
+    "Output files",
+    "The disk is full.",
+    promise="The file is named; what was there before stays; no draft is left.",
+)
 @pytest.mark.parametrize("ending", ["parquet", "json", "jsonl", "csv"])
 def test_a_full_disk_leaves_what_was_there_and_names_the_file(
     lexicon, tmp_path, monkeypatch, ending

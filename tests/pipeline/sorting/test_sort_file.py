@@ -241,6 +241,11 @@ except RunFailed as refusal:
 """
 
 
+@pytest.mark.fault(
+    "Pipelines",
+    "The disk is full while an array is sorted.",
+    promise="The file is named; what was there before stays; no part is left.",
+)
 @pytest.mark.parametrize(
     ("memory", "ranks", "most", "says"),
     [

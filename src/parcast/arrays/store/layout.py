@@ -27,6 +27,7 @@ from parcast.arrays.store.data_types import (
 )
 from parcast.arrays.store.grid import MOST_DIMENSIONS, Grid, Index
 from parcast.errors import ParameterError, as_whole
+from parcast.units import shown
 
 METADATA: Final = "zarr.json"
 FILES: Final = "manifest"  # attribute of the root: what the store must have
@@ -312,10 +313,10 @@ def layout_of(name: str, document: Mapping[str, Any], *, is_whole: bool = False)
     """Read the `zarr.json` of an array; UnsupportedError with a whole message if it cannot be."""
     try:
         return _layout_of(name, document, is_whole)
-    except (KeyError, TypeError, ValueError, AttributeError) as failure:
+    except (LookupError, TypeError, ValueError, AttributeError, OverflowError) as failure:
+        why = shown(f"{type(failure).__name__}: {failure}")
         raise UnsupportedError(
-            f"must be the metadata of an array of Zarr 3 ({type(failure).__name__}: {failure}). "
-            "Restore it from a copy."
+            f"must be the metadata of an array of Zarr 3 ({why}). Restore it from a copy."
         ) from failure
 
 
@@ -334,7 +335,8 @@ def _layout_of(name: str, document: Mapping[str, Any], is_whole: bool) -> Layout
         other = next(x["name"] for x in codecs if x["name"] != "sharding_indexed")
         raise UnsupportedError(_unread("codec around shards", other))
     subchunk = chunk if shard is None else tuple(map(int, shard["chunk_shape"]))
-    if not len(shape) == len(chunk) == len(subchunk) or min((*chunk, *subchunk, 1)) < 1:
+    is_possible = min((*chunk, *subchunk, 1)) >= 1 and min((*shape, 0)) >= 0
+    if not (is_possible and len(shape) == len(chunk) == len(subchunk)):
         raise ValueError("its extents do not fit together")
     if any(c % s for c, s in zip(chunk, subchunk, strict=True)):
         raise ValueError("its inner chunks do not divide its chunks")
@@ -386,20 +388,23 @@ def _type_of(name: Any) -> "np.dtype[Any]":
     if name in NAMES:
         known: np.dtype[Any] = np.dtype(name)
         return known
-    shown = name["name"] if isinstance(name, Mapping) and "name" in name else name
-    raise UnsupportedError(_unread("data type", str(shown)))
+    called = name["name"] if isinstance(name, Mapping) and "name" in name else name
+    raise UnsupportedError(_unread("data type", called))
 
 
 def _keys(encoding: Mapping[str, Any]) -> tuple[str, str]:
     """Read how chunks are named: what stands in front, and what between the numbers."""
     name, settings = encoding["name"], encoding.get("configuration", {})
-    if name == "default":
-        return "c", settings.get("separator", "/")
-    if name == "v2":
-        return "", settings.get("separator", ".")
-    raise UnsupportedError(_unread("chunk key encoding", name))
+    known = {"default": ("c", "/"), "v2": ("", ".")}
+    if name not in known:
+        raise UnsupportedError(_unread("chunk key encoding", name))
+    prefix, usual = known[name]
+    separator = settings.get("separator", usual)
+    if separator not in ("/", "."):
+        raise UnsupportedError(_unread("separator of chunk keys", separator))
+    return prefix, separator
 
 
-def _unread(what: str, name: str) -> str:
+def _unread(what: str, name: object) -> str:
     """Say that something is not read here, and what reads it."""
-    return f'has the {what} "{name}", which is not read here. Read it with zarr-python.'
+    return f'has the {what} "{shown(name)}", which is not read here. Read it with zarr-python.'

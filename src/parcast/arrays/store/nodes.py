@@ -86,10 +86,19 @@ def read_nodes(root: Path, place: Place) -> Nodes:
         node = _node("", root / METADATA, top, is_whole=is_ours(attributes))
         return Nodes(root=node, arrays={"": node}, attributes=attributes)
     root_node = Node(path=root / METADATA, content=top, layout=None)
-    expected = set(attributes[MANIFEST]["arrays"]) if is_ours(attributes) else set()
+    expected = _expected(attributes, root) if is_ours(attributes) else set()
     arrays = _arrays_in(root, "", pending, expected, 0)
     missing = tuple(sorted(expected - arrays.keys()))
     return Nodes(root=root_node, arrays=arrays, attributes=attributes, missing=missing)
+
+
+def _expected(attributes: Mapping[str, Any], root: Path) -> set[str]:
+    """Names of the arrays that a store that parcast wrote should have."""
+    names = attributes[MANIFEST].get("arrays")
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        message = "must name the arrays of the store as text. Restore it from a copy."
+        raise problem(root / METADATA, message)
+    return set(names)
 
 
 def _arrays_in(
@@ -161,8 +170,12 @@ def _document(path: Path, content: bytes) -> dict[str, Any]:
     """Read metadata as JSON."""
     try:
         document = json.loads(content)
+    except RecursionError:
+        raise problem(path, "must be nested less deeply. Restore it from a copy.") from None
     except ValueError as failure:
         raise problem(path, f"must be JSON, got: {failure}. Restore it from a copy.") from failure
     if not isinstance(document, dict) or document.get("zarr_format") != 3:
         raise problem(path, "must be the metadata of Zarr 3. Restore it from a copy.")
+    if not isinstance(document.get("attributes") or {}, dict):
+        raise problem(path, "must have an object as attributes. Restore it from a copy.")
     return document

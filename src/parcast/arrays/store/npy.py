@@ -34,6 +34,7 @@ from parcast.arrays.store.place import (
     settle,
 )
 from parcast.errors import ParameterError
+from parcast.files.npy_header import read_npy_header
 
 FLAGS: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
 LONGEST_RUN: Final = 1 << 24  # most that is read in one access unless a row is longer [B]
@@ -326,12 +327,7 @@ def _check_length(path: str | os.PathLike[str], size: int, expected: int) -> Non
 def _read_header(stream: Any, path: str) -> tuple[tuple[Index, bool, Any], int]:
     """Read shape, order and type, and where the elements begin."""
     try:
-        version = np.lib.format.read_magic(stream)
-        reader = {
-            (1, 0): np.lib.format.read_array_header_1_0,
-            (2, 0): np.lib.format.read_array_header_2_0,
-        }[version]
-        return reader(stream), stream.tell()
-    except (ValueError, KeyError, EOFError):
+        return read_npy_header(stream), stream.tell()
+    except ValueError:
         message = 'must be a .npy file. Write it with numpy.save("FILE.npy", array).'
         raise problem(path, message) from None

@@ -26,6 +26,7 @@ from parcast.arrays.store.place import (
 from parcast.arrays.store.verification import Span, StoreFault, Verification
 from parcast.errors import FileProblems
 
+MOST_MISSING: Final = 10_000  # chunks that are named one by one; more, and the shape is wrong
 NO_MANIFEST: Final = (
     "missing arrays and chunks: parcast did not write this store, and a chunk without a file is "
     "read as fill values"
@@ -56,9 +57,17 @@ class _Check:
             self.unchecked.append(f"bytes of {label_of(name)}: it was written without checksums")
         files = (x for x in _files_in(self.root / name) if x != METADATA)
         there = {index for x in files if (index := self._file(layout, x)) is not None}
+        missing = prod(layout.grid.cells) - len(there)
         if not layout.is_whole:
-            self.filled += prod(layout.grid.cells) - len(there)
-        for index in layout.grid.indices() if layout.is_whole else sorted(there):
+            self.filled += missing
+        is_listed = layout.is_whole and missing <= MOST_MISSING
+        if layout.is_whole and not is_listed:
+            message = (
+                f"has {len(there):,} of {missing + len(there):,} chunks. Restore its metadata or "
+                "its chunks from a copy."
+            )
+            self.add("missing chunks", node.path, message, name)
+        for index in layout.grid.indices() if is_listed else sorted(there):
             self._chunk(layout, index)
 
     def named(self, path: Path) -> str:

@@ -131,7 +131,7 @@ class DonatedCurve:
 
     @property
     def is_limited(self) -> NDArray[np.bool_]:
-        """Whether donors would leave the interval of the own runs, and do not: (series, points)."""
+        """Whether the interval of the own runs holds the donors back: (series, points)."""
         return np.asarray(self.moved != self.share * self.apart)
 
 

@@ -64,7 +64,7 @@ class SpmdPhase(SpmdTables):
 
     def times(self, machine: Machine, at: Point) -> Breakdown:
         """Time of all cycles at every point of a grid, as `Phase.times` [s]."""
-        with np.errstate(over="ignore"):  # what is infinite is refused where it is asked for
+        with np.errstate(over="ignore", invalid="ignore"):  # refused where it is asked for
             return self.run(self.demands(machine, at), self.cycles(at)).breakdown
 
     def run(self, demand: Demands, cycles: Array) -> Cycle:

@@ -71,6 +71,7 @@ def _tokens(format: str) -> tuple[re.Pattern[str], re.Pattern[str]]:
     return re.compile(whole, re.DOTALL), re.compile(rf"{text}|(?P<skip><!\[CDATA\[)")
 
 
+MOST_DIGITS: Final = 8  # of the number of a character
 _TOKENS: Final = {format: _tokens(format) for format in ("html", "xml", "sgml")}
 
 
@@ -82,7 +83,8 @@ def decoded(entity: str) -> tuple[str, int]:
     (('é', 8), ('😀', 9), ('¬', 4), ('', 0))
     """
     if entity[1] == "#":
-        return html.unescape(entity), len(entity)
+        digits = entity[2:].lstrip("0")  # more than eight are no character either
+        return html.unescape(entity) if len(digits) <= MOST_DIGITS else "\ufffd", len(entity)
     name = entity[1:]
     for length in range(len(name), 1, -1):
         if name[:length] in html5:

@@ -15,10 +15,18 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
+from operator import index
 from pathlib import Path
 from typing import Any, Final
 
-from parcast.errors import Argument, FileProblems, ParameterError, Problem, RunFailed
+from parcast.errors import (
+    Argument,
+    FileProblems,
+    ParameterError,
+    ParcastError,
+    Problem,
+    RunFailed,
+)
 from parcast.files.document import DRAFTS, write_document
 from parcast.pipeline.engine.coordinator import Held
 from parcast.pipeline.engine.job import Skipped
@@ -63,7 +71,7 @@ def _differences(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]
         texts = [_shown(value) for value in (was, is_now)]
         is_told = texts[0] != texts[1] and not str(is_now or was).startswith(DIGEST)
         how = f"{texts[0]} before, {texts[1]} now" if is_told else "changed"
-        said.append(f"{name}: {how}")
+        said.append(f"{shown(name)}: {how}")
     return said
 
 
@@ -151,12 +159,23 @@ class Checkpoint:
             document = json.loads(path.read_text(encoding="utf-8"))
         except FileNotFoundError:
             return None
-        except (OSError, ValueError) as failure:
+        except (OSError, ValueError, RecursionError) as failure:
             problem = Problem(message=f"cannot be read: {failure}. Start without --resume.")
             raise FileProblems(str(path), [problem]) from failure
-        if document.get("schema") != SCHEMA:
+        if not isinstance(document, dict) or document.get("schema") != SCHEMA:
             message = f'must have the schema "{SCHEMA}". Start without --resume.'
             raise FileProblems(str(path), [Problem(message=message, field="schema")])
+        try:
+            return self._earlier(document)
+        except ParcastError:
+            raise
+        except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as failure:
+            why = shown(f"{type(failure).__name__}: {failure}")
+            message = f"is damaged ({why}). Start without --resume."
+            raise FileProblems(str(path), [Problem(message=message)]) from failure
+
+    def _earlier(self, document: dict[str, Any]) -> Earlier:
+        """Take what a manifest tells, where what is missing or of another kind is no error yet."""
         if others := _differences(document["signature"], self._signature):
             raise ParameterError(
                 "checkpoint",
@@ -171,7 +190,7 @@ class Checkpoint:
         self.is_of_other_code = document["signature"].get(CODE) != self._signature.get(CODE)
         nodes = []
         for *numbers, file, size in document["nodes"]:
-            node = Node(*numbers)
+            node = Node(*map(index, numbers))
             self._files[node] = (file, size)
             nodes.append((node, self._folder / file if file else None, float(size)))
             if file and not (self._folder / file).is_file():
@@ -180,8 +199,8 @@ class Checkpoint:
         skipped = tuple(Skipped(**each) for each in document["skipped"])
         return Earlier(
             nodes=tuple(nodes),
-            delivered=document["delivered"],
-            fetched=document["items"],
+            delivered=index(document["delivered"]),
+            fetched=index(document["items"]),
             skipped=skipped,
         )
 

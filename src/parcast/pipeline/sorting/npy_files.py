@@ -6,12 +6,14 @@ Nothing is mapped into memory, so that the resident memory of a rank is what it 
 import errno
 import os
 from dataclasses import dataclass
+from math import prod
 from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
 
 from parcast.errors import FileProblems, Problem, RunFailed
+from parcast.files.npy_header import read_npy_header
 
 AT_ONCE: Final = 1 << 22  # bytes that are converted and written together
 NO_COPY: Final = {errno.EXDEV, errno.ENOSYS, errno.EINVAL, errno.EOPNOTSUPP, errno.EPERM}
@@ -54,11 +56,13 @@ def array_file(path: str | os.PathLike[str]) -> ArrayFile:
     """Look at a .npy file, and refuse what cannot be sorted."""
     place = Path(path).absolute()
     try:
+        with place.open("rb") as stream:
+            read_npy_header(stream)
         found = np.lib.format.open_memmap(place, mode="r")
     except OSError as failure:
         why = (failure.strerror or str(failure)).lower()
         raise FileProblems(str(path), [Problem(message=f"cannot be read: {why}.")]) from failure
-    except ValueError as failure:
+    except (ValueError, OverflowError) as failure:  # of elements beyond all memory
         raise FileProblems(str(path), [Problem(message=_remedy(place))]) from failure
     shape, dtype = found.shape, found.dtype
     offset = found.offset
@@ -80,11 +84,7 @@ def _remedy(path: Path) -> str:
             return f"must be a .npy file, got other bytes. {SAVE}"
         try:
             stream.seek(0)
-            version = np.lib.format.read_magic(stream)
-            header = {(1, 0): np.lib.format.read_array_header_1_0}.get(
-                version, np.lib.format.read_array_header_2_0
-            )
-            shape, _, dtype = header(stream)
+            shape, _, dtype = read_npy_header(stream)
         except ValueError:
             return f"must have a valid header. {SAVE}"
         if dtype.hasobject:
@@ -92,7 +92,7 @@ def _remedy(path: Path) -> str:
                 "must hold numbers, strings of fixed width or records, got Python objects. "
                 'Convert it: array.astype("U") or array.astype(float).'
             )
-        whole = stream.tell() + int(np.prod(shape)) * dtype.itemsize
+        whole = stream.tell() + prod(shape) * dtype.itemsize
         size = path.stat().st_size
         if size < whole:
             return f"is cut off: it must have {whole} bytes, got {size}. Copy it again."

@@ -1,0 +1,352 @@
+"""Every reader of parcast: the valid documents it reads, and how it is called with a file."""
+
+import io
+import json
+import shutil
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache, partial
+from importlib.util import find_spec
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+from hypothesis import HealthCheck, Phase, given, seed, settings
+from hypothesis import strategies as st
+from hypothesis.strategies import SearchStrategy
+
+import parcast
+from parcast.arrays.parameters import read_costs
+from parcast.arrays.store.reading import open_store
+from parcast.arrays.store.verify import verify
+from parcast.cli.commands.import_files import settings as axes_set
+from parcast.cli.kinds import kind_of
+from parcast.cli.options import counts, sizes, variations
+from parcast.cli.ranges import parse_range
+from parcast.errors import ParameterError
+from parcast.expressions import Expression
+from parcast.importers.darshan_io import read_job_io
+from parcast.importers.registry import FORMATS, import_machine, import_timings, recognised_format
+from parcast.pipeline.documents.reading import read_documents
+from parcast.pipeline.engine.checkpoint import MANIFEST as CHECKPOINT
+from parcast.pipeline.engine.checkpoint import Checkpoint
+from parcast.pipeline.sorting.npy_files import array_file
+from parcast.projection.read_counts import read_counts
+from parcast.simulation.distributions import distributions, law_of
+from parcast.units import EXPECTED, quantity, time_unit_factor
+from tests.arrays.store.made import write_store
+from tests.fuzzing import documents, short_texts, tool_documents
+
+ROWS, COLUMNS = 6, 4  # of the array in the store that is damaged
+ARRAY = np.arange(ROWS * COLUMNS, dtype="f8").reshape(ROWS, COLUMNS)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reader:
+    """One reader, with strategies for what it reads."""
+
+    name: str
+    documents: SearchStrategy[bytes]
+    read: Callable[[Path], Any]
+    file: str = "document"  # as the file is called, where its ending matters
+    library: str = ""  # without which there is nothing to read with
+    is_slow: bool = False  # more than some milliseconds a document
+
+    @property
+    def is_there(self) -> bool:
+        """Whether the library that reads is installed."""
+        return not self.library or find_spec(self.library) is not None
+
+    def drawn(self, number: int, *, start: int) -> list[bytes]:
+        """Some valid documents, always the same for the same number to start from."""
+        drawn: list[bytes] = []
+        plain = settings(
+            max_examples=number,
+            phases=[Phase.generate],
+            database=None,
+            deadline=None,
+            suppress_health_check=list(HealthCheck),
+        )
+
+        @seed(start)
+        @plain
+        @given(self.documents)
+        def draw(document: bytes) -> None:
+            drawn.append(document)
+
+        draw()
+        return drawn
+
+
+def _text(read: Callable[[str], Any]) -> Callable[[Path], Any]:
+    """Read what an option takes: a text, in which a byte may be none of UTF-8."""
+    return lambda path: read(path.read_bytes().decode("utf-8", "surrogateescape"))
+
+
+def _option(read: Callable[[str], Any], name: str) -> Callable[[Path], Any]:
+    """Read an option whose refusals are ValueErrors that begin with its name."""
+
+    def taken(text: str) -> Any:
+        try:
+            return read(text)
+        except ValueError as refusal:
+            if isinstance(refusal, ParameterError) or not str(refusal).startswith(name):
+                raise
+            raise ParameterError(str(refusal)) from None
+
+    return _text(taken)
+
+
+def _forecast(path: Path) -> None:
+    """Forecast what `parcast forecast FILE -p 64` would."""
+    kind_of(str(path))
+    parcast.forecast(path, p=[64])
+
+
+def _characterised(path: Path) -> None:
+    parcast.characterise(parcast.read_profiles(path).runs)
+
+
+def _evaluated(text: str) -> None:
+    Expression(text)(p=[1.0, 2.0, 64.0], d=1.0, n=[[10.0], [1e6]])
+
+
+def _quantities(text: str) -> None:
+    """Read a text as each dimension would, of which one is right."""
+    refusals = []
+    for dimension in EXPECTED:
+        try:
+            quantity(text, dimension, name="value")
+        except ParameterError as refusal:
+            refusals.append(refusal)
+    if len(refusals) == len(EXPECTED):
+        raise refusals[0]
+
+
+def _predicted(program: Path, machine: Path) -> None:
+    """Read a description and predict from it, without intervals, which take time."""
+    str(parcast.predict(program, machine, p=[1, 4], d=2, n=1000, interval=False))
+
+
+def _new_store(folder: Path) -> Path:
+    """Write a store of one array in several chunks."""
+    shape = {"chunk": (4, COLUMNS), "subchunk": (2, 2), "dimensions": ("y", "x")}
+    return Path(write_store(folder / "s.zarr", {"u": ARRAY}, **shape))
+
+
+def _store(path: Path, place: str) -> None:
+    """Put the file into a store, check the store, and read all of it."""
+    store = path.with_name("s.zarr")
+    if not store.exists():
+        _new_store(path.parent)
+    kept = (store / place).read_bytes()
+    shutil.copyfile(path, store / place)
+    try:
+        str(verify(store))
+        with open_store(store) as opened:
+            for array in opened.values():
+                array.read((0,) * len(array.shape), tuple(min(n, ROWS) for n in array.shape))
+    finally:
+        (store / place).write_bytes(kept)
+
+
+@cache
+def _stored(place: str) -> bytes:
+    """The valid content of a file of the store."""
+    with TemporaryDirectory() as folder:
+        return (_new_store(Path(folder)) / place).read_bytes()
+
+
+@st.composite
+def _npy(draw: Any) -> bytes:
+    """An array in NumPy's format."""
+    stream = io.BytesIO()
+    dtype = draw(st.sampled_from(("f8", "i4", "u1", "f4")))
+    shape = draw(st.sampled_from(((5,), (0,), (1000,))))
+    np.save(stream, np.zeros(shape, dtype))
+    return stream.getvalue()
+
+
+def _npy_read(path: Path) -> None:
+    verify(path)
+    array = array_file(path)
+    array.read(0, min(array.length, 5))
+
+
+@st.composite
+def _checkpoints(draw: Any) -> bytes:
+    """The list of a pipeline's checkpoint, without files of values."""
+    nodes = [[0, x, x + 1, None, 8.0] for x in range(draw(st.integers(0, 3)))]
+    signature = {"items": "a" * 8, "merge": "b" * 8}
+    document = {"schema": "parcast/pipeline-checkpoint/1", "signature": signature, "nodes": nodes}
+    document |= {"delivered": 0, "items": 4, "skipped": []}
+    return json.dumps(document).encode()
+
+
+def _checkpoint(path: Path) -> None:
+    shutil.copyfile(path, path.with_name(CHECKPOINT))
+    Checkpoint(path.parent, 60.0, {"items": "a" * 8, "merge": "b" * 8}).read()
+
+
+def _machine_of(path: Path, name: str) -> None:
+    import_machine([path], name).to_toml()
+
+
+PROGRAM = tool_documents.EXAMPLES / "btio" / "program.toml"
+MACHINE = tool_documents.EXAMPLES / "btio" / "sp2.toml"
+
+_READERS = [
+    Reader(name="csv", documents=documents.timings(), read=parcast.read_measurements),
+    Reader(
+        name="runs",
+        documents=documents.timings() | documents.timings("speedup"),
+        read=parcast.read_runs,
+    ),
+    Reader(
+        name="forecast",
+        documents=documents.timings() | tool_documents.extrap,
+        read=_forecast,
+        is_slow=True,
+    ),
+    Reader(
+        name="any-format",
+        documents=tool_documents.anything,
+        read=lambda path: recognised_format([path]),
+        is_slow=True,
+    ),
+    Reader(name="profile", documents=documents.profiles(), read=_characterised, is_slow=True),
+    Reader(name="counts-csv", documents=documents.counts(), read=read_counts),
+    Reader(
+        name="times",
+        documents=documents.distributions(),
+        read=lambda path: law_of(str(path)),
+    ),
+    Reader(
+        name="machine",
+        documents=documents.machines(),
+        read=parcast.read_machine,
+        file="machine.toml",
+    ),
+    Reader(
+        name="program",
+        documents=documents.programs(),
+        read=parcast.read_program,
+        file="program.toml",
+    ),
+    Reader(
+        name="predict-machine",
+        documents=documents.machines(),
+        read=partial(_predicted, PROGRAM),
+        file="machine.toml",
+        is_slow=True,
+    ),
+    Reader(
+        name="predict-program",
+        documents=documents.programs(),
+        read=lambda path: _predicted(path, MACHINE),
+        file="program.toml",
+        is_slow=True,
+    ),
+    Reader(name="costs", documents=documents.costs(), read=read_costs, file="costs.toml"),
+    Reader(
+        name="trace",
+        documents=documents.traces(),
+        read=lambda path: str(parcast.timeline_of(path)),
+        file="trace.jsonl",
+    ),
+    Reader(
+        name="documents",
+        documents=documents.documents(),
+        read=lambda path: list(read_documents(path)),
+    ),
+    Reader(name="checkpoint", documents=_checkpoints(), read=_checkpoint),
+    *(
+        Reader(
+            name=name,
+            documents=st.builds(partial(_stored, place)),
+            read=partial(_store, place=place),
+            is_slow=True,
+        )
+        for name, place in {
+            "zarr-group": "zarr.json",
+            "zarr-array": "u/zarr.json",
+            "zarr-chunk": "u/c.0.0",
+        }.items()
+    ),
+    Reader(name="npy", documents=_npy(), read=_npy_read, file="array.npy"),
+    *(
+        Reader(name=name, documents=written, read=partial(import_timings, format=name))
+        for name, written in {
+            "extrap": tool_documents.extrap,
+            "slurm": tool_documents.slurm,
+            "hyperfine": tool_documents.hyperfine(),
+            "google-benchmark": tool_documents.google_benchmarks(),
+            "caliper": tool_documents.caliper,
+            "hatchet": tool_documents.hatchet,
+            "darshan": tool_documents.darshan,
+        }.items()
+    ),
+    Reader(
+        name="cali",
+        documents=tool_documents.cali,
+        read=partial(import_timings, format="caliper"),
+        file="document.cali",
+        library="caliperreader",
+    ),
+    Reader(
+        name="cubex",
+        documents=tool_documents.cubex_archives(),
+        read=partial(import_timings, format="cubex"),
+        file="x.p4.r1/profile.cubex",
+        library="pycubexr",
+    ),
+    Reader(name="darshan-io", documents=tool_documents.darshan_io, read=read_job_io),
+    *(
+        Reader(
+            name=name,
+            documents=written,
+            read=partial(_machine_of, name=name),
+            file="document.n4.txt",
+        )
+        for name, written in {
+            "osu": tool_documents.osu,
+            "imb": tool_documents.imb,
+            "ior": tool_documents.ior,
+        }.items()
+    ),
+    Reader(name="expression", documents=short_texts.expressions, read=_text(_evaluated)),
+    Reader(name="quantity", documents=short_texts.quantities(), read=_text(_quantities)),
+    Reader(
+        name="unit",
+        documents=st.sampled_from((b"time_s", b"time_ms", b"elapsed_min")),
+        read=_text(time_unit_factor),
+    ),
+    Reader(
+        name="processors",
+        documents=short_texts.counts,
+        read=_option(lambda text: counts(text, "-p"), "-p"),
+    ),
+    Reader(
+        name="sizes",
+        documents=short_texts.sizes,
+        read=_option(lambda text: sizes(text, "-n"), "-n"),
+    ),
+    Reader(
+        name="range",
+        documents=short_texts.ranges(),
+        read=_option(lambda text: parse_range(text, "rate", name="--vary"), "--vary"),
+    ),
+    Reader(
+        name="pairs",
+        documents=short_texts.pairs,
+        read=_text(
+            lambda text: [
+                read([text], "--option") for read in (distributions, variations, axes_set)
+            ]
+        ),
+    ),
+]
+READERS = {reader.name: reader for reader in _READERS if reader.is_there}
+ABSENT = [reader.name for reader in _READERS if not reader.is_there]
+assert set(FORMATS) <= {reader.name for reader in _READERS}

@@ -1,0 +1,256 @@
+"""Valid documents of other tools, as strategies of Hypothesis: bytes that an importer reads.
+
+Forms that are easy to write are built here. Those that a tool prints with much around its numbers
+are samples of `tests/importers/data`, one of which is chosen.
+"""
+
+import io
+import json
+import tarfile
+import tempfile
+from pathlib import Path
+
+from hypothesis import strategies as st
+
+from tests.conftest import ROOT
+from tests.fuzzing.documents import PROCESSORS, cells, lines, names, seconds, several
+
+SAMPLES = ROOT / "tests" / "importers" / "data"
+EXAMPLES = ROOT / "examples"
+
+processors = several(PROCESSORS, least=2, most=4)
+
+
+def samples(*patterns, folder=SAMPLES):
+    """One of the files that patterns name."""
+    chosen = [path for pattern in patterns for path in sorted(folder.glob(pattern))]
+    assert chosen
+    return st.sampled_from([path.read_bytes() for path in chosen])
+
+
+@st.composite
+def extrap_texts(draw):
+    """Text of Extra-P: points, then a line of data for each, by metric and region."""
+    points = draw(processors)
+    text = [f"PARAMETER {draw(st.sampled_from(('p', 'p n')))}"]
+    has_two = text[0].endswith("n")
+    text += ["POINTS " + " ".join(f"( {p} 100 )" if has_two else str(p) for p in points), ""]
+    for metric in draw(several(("time", "visits"), least=1)):
+        text.append(f"METRIC {metric}")
+        for region in draw(several(("main", "main->solve"), least=1)):
+            text.append(f"REGION {region}")
+            text += [f"DATA {draw(seconds)} {draw(seconds)}" for _ in points]
+    return lines(text)
+
+
+@st.composite
+def extrap_newer(draw):
+    """The newer JSON of Extra-P: measurements by callpath and metric."""
+    measured = {
+        callpath: {
+            "time": [{"point": [p, 100], "values": [draw(seconds)]} for p in draw(processors)]
+        }
+        for callpath in draw(several(("main", "main->solve"), least=1))
+    }
+    return json.dumps({"parameters": ["p", "n"], "measurements": measured}).encode()
+
+
+@st.composite
+def extrap_older(draw):
+    """The older JSON of Extra-P: measurements that refer to numbered parts."""
+    points = list(enumerate(draw(processors), start=1))
+    document = {
+        "parameters": [{"id": 1, "name": "p"}],
+        "metrics": [{"id": 1, "name": "time"}],
+        "callpaths": [{"id": 1, "name": "main"}],
+        "coordinates": [
+            {"id": i, "parameter_value_pairs": [{"parameter_id": 1, "parameter_value": p}]}
+            for i, p in points
+        ],
+        "measurements": [
+            {"id": i, "coordinate_id": i, "callpath_id": 1, "metric_id": 1, "value": draw(seconds)}
+            for i, _ in points
+        ],
+    }
+    return json.dumps(document).encode()
+
+
+@st.composite
+def extrap_lines(draw):
+    """JSON Lines of Extra-P: one measurement a line."""
+    objects = (
+        {
+            "params": {"p": p, "n": 100},
+            "callpath": "main",
+            "metric": "time",
+            "value": draw(seconds),
+        }
+        for p in draw(processors)
+    )
+    return lines(map(json.dumps, objects))
+
+
+@st.composite
+def sacct_tables(draw):
+    """What `sacct -P` prints."""
+    rows = [["JobID", "JobName", "AllocCPUS", "NTasks", "Elapsed", "State"]]
+    for job, p in enumerate(draw(processors), start=11):
+        elapsed = draw(st.sampled_from(("00:01:40", "1-00:00:01", "00:00:52", "23:59:00")))
+        rows.append([job, "solve", p, "", elapsed, "COMPLETED"])
+        rows.append([f"{job}.0", "solve", p, p, elapsed, "COMPLETED"])
+    return cells(rows, "|")
+
+
+@st.composite
+def hyperfine(draw):
+    """What `hyperfine --export-json` writes."""
+    results = []
+    for p in draw(processors):
+        times = draw(st.lists(seconds, min_size=1, max_size=3))
+        results.append(
+            {
+                "command": f"solve --threads {p}",
+                "mean": times[0],
+                "times": times,
+                "exit_codes": [0] * len(times),
+                "parameters": {"p": str(p), "n": "100"},
+            }
+        )
+    return json.dumps({"results": results}).encode()
+
+
+@st.composite
+def google_benchmarks(draw):
+    """What Google Benchmark writes as JSON."""
+    runs = [
+        {
+            "name": f"BM_Solve/p:{p}/n:100/real_time",
+            "run_name": f"BM_Solve/p:{p}/n:100/real_time",
+            "run_type": "iteration",
+            "threads": 1,
+            "iterations": 10,
+            "real_time": draw(seconds),
+            "cpu_time": 7.5,
+            "time_unit": draw(st.sampled_from(("ns", "us", "ms", "s"))),
+        }
+        for p in draw(processors)
+    ]
+    context = {"date": "2026-03-01T10:00:00+00:00", "executable": "./bench", "num_cpus": 8}
+    return json.dumps({"context": context, "benchmarks": runs}).encode()
+
+
+@st.composite
+def caliper_tables(draw):
+    """What `cali-query` prints as json-split: rows, and a tree of regions."""
+    p = draw(st.integers(1, 3))
+    unit = draw(st.sampled_from(("sec", "usec")))
+    document = {
+        "data": [[rank, draw(seconds), node] for rank in range(p) for node in (None, 0, 1)],
+        "columns": ["mpi.rank", "time", "path"],
+        "column_metadata": [
+            {"is_value": True},
+            {"is_value": True, "attribute.alias": "time", "attribute.unit": unit},
+            {"is_value": False},
+        ],
+        "nodes": [
+            {"label": draw(names), "column": "path"},
+            {"label": "solve", "column": "path", "parent": 0},
+        ],
+        "mpi.world.size": str(p),
+        "problem_size": "30",
+    }
+    return json.dumps(document).encode()
+
+
+@st.composite
+def caliper_records(draw):
+    """What `cali-query` prints as json(object): records with their paths as text."""
+    p = draw(st.integers(1, 3))
+    records = [
+        {"path": path, "mpi.rank": rank, "sum#time.duration": draw(seconds)}
+        for rank in range(p)
+        for path in ("main", "main/solve")
+    ]
+    return json.dumps({"records": records, "globals": {"mpi.world.size": p}}).encode()
+
+
+@st.composite
+def hatchet_graphs(draw):
+    """A graph frame of Hatchet as JSON."""
+    p = draw(st.integers(1, 3))
+    kind = {"type": "function"}
+    graph = {
+        "0": {"data": {"name": "main"} | kind, "children": [1]},
+        "1": {"data": {"name": draw(names)} | kind, "children": []},
+    }
+    rows = [
+        {"node": node, "rank": rank, "time": draw(seconds), "nid": node, "name": "x"}
+        for node in (0, 1)
+        for rank in range(p)
+    ]
+    document = {
+        "graph": [graph],
+        "dataframe_indices": ["node", "rank"],
+        "dataframe": rows,
+        "inclusive_metrics": [],
+        "exclusive_metrics": ["nid", "time"],
+    }
+    return json.dumps(document).encode()
+
+
+@st.composite
+def cubex_archives(draw):
+    """A profile of Score-P: a tar archive of XML, indices and values."""
+    from tests.importers.test_cubex import write_cubex
+
+    p = draw(st.integers(1, 3))
+    paths = ("main", "main->solve")
+    times = {path: [draw(seconds)] * p for path in paths}
+    with tempfile.TemporaryDirectory() as folder:
+        return write_cubex(Path(folder) / "profile.cubex", times, processes=p).read_bytes()
+
+
+def members_of(archive):
+    """Members of a tar archive by their names."""
+    with tarfile.open(fileobj=io.BytesIO(archive)) as read:
+        return {x.name: read.extractfile(x).read() for x in read if x.isfile()}
+
+
+@st.composite
+def osu_tables(draw):
+    """Output of the OSU benchmarks for latency and a collective."""
+    text = ["# OSU MPI Latency Test v7.2", "# Size          Latency (us)"]
+    sizes = draw(several((0, 1, 8, 1024, 65536, 1048576), least=4, most=6))
+    text += [f"{size:<24}{2 + size / 5000:.2f}" for size in sizes]
+    if draw(st.booleans()):
+        text += ["# OSU MPI Latency Test v7.2", "# Size          Latency (us)"]
+        text += [f"{size:<24}{2.1 + size / 5000:.2f}" for size in sizes]
+    return lines(text)
+
+
+@st.composite
+def imb_sections(draw):
+    """Output of the Intel MPI Benchmarks."""
+    text = ["#    Intel(R) MPI Benchmarks 2021.3, MPI-1 part", "# Benchmarking PingPong"]
+    text += ["# #processes = 2", "       #bytes #repetitions      t[usec]   Mbytes/sec"]
+    for size in draw(several((0, 1, 8, 1024, 65536, 1048576), least=4, most=6)):
+        time = 2 + size / 5000
+        text.append(f"{size:13}{1000:13}{time:13.2f}{size / time:13.2f}")
+    return lines([*text, "", "# All processes entering MPI_Finalize"])
+
+
+extrap = extrap_texts() | extrap_newer() | extrap_older() | extrap_lines()
+slurm = sacct_tables() | samples("sacct*.json")
+caliper = caliper_tables() | caliper_records()
+cali = samples("*.cali")
+hatchet = hatchet_graphs() | samples("thicket.json")
+darshan = samples("darshan_parser.txt", "darshan_report.json", "darshan_*.csv", "darshan_old*")
+darshan_io = samples("darshan.txt", folder=EXAMPLES / "arrays")
+osu = (
+    osu_tables()
+    | samples("osu_full.n4.txt")
+    | samples("osu_*.txt", folder=EXAMPLES / "benchmarks")
+)
+imb = imb_sections() | samples("imb.txt", folder=EXAMPLES / "benchmarks")
+anything = extrap | slurm | hyperfine() | google_benchmarks() | caliper | hatchet | darshan
+ior = samples("ior*") | samples("ior.txt", folder=EXAMPLES / "benchmarks")
