@@ -20,7 +20,7 @@ from tests.arrays.measuring.made import CLIENTS, KNOWN, Machine, dry_of, measure
 LAYOUTS = [Layout(2, 1, False), Layout(4, 2, True), Layout(3, 2, False)]
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def measured():
     return measured_costs()
 
