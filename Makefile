@@ -9,9 +9,11 @@ BIN := .venv/bin
 demo: .venv/.demo  ## three forecasts beside the actual times
 	$(BIN)/python examples/nas_bt/demo.py
 
+# Compiled modules are kept while the tests run: hundreds of processes load them.
+test: export PYTHONDONTWRITEBYTECODE =
 test: lint types  ## everything CI checks
 	$(BIN)/coverage erase
-	$(BIN)/coverage run -m pytest --numprocesses 2 --dist loadfile
+	$(BIN)/coverage run -m pytest --numprocesses 2 --dist worksteal
 	$(BIN)/coverage combine --quiet
 	$(BIN)/coverage report
 
@@ -23,7 +25,7 @@ lint: .venv/.test
 	$(BIN)/ruff check
 
 types: .venv/.test
-	$(BIN)/mypy
+	MYPY_NUM_WORKERS=2 $(BIN)/mypy
 
 format: .venv/.test  ## rewrite the code as lint wants it
 	$(BIN)/ruff format
@@ -38,9 +40,9 @@ format: .venv/.test  ## rewrite the code as lint wants it
 	$(BIN)/python -m pip install --quiet --editable '.[plot]'
 	touch $@
 
-.venv/.test: .venv/.demo
-	$(BIN)/python -m pip install --quiet --editable '.[mpi,features,arrays]' --group test
-	touch $@
+.venv/.test: .venv/bin/python pyproject.toml
+	$(BIN)/python -m pip install --quiet --editable '.[plot,mpi,features,arrays]' --group test
+	touch .venv/.demo $@
 
 benchmark: .venv/.demo  ## beside Extra-P, SciPy and SimPy, in an environment of their own
 	test -x .venv-benchmark/bin/python || $(PYTHON) -m venv .venv-benchmark

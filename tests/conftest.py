@@ -16,6 +16,7 @@ from parcast.cli import cli
 from parcast.cli.failures import run as run_command
 from parcast.mpi.find import find_mpi
 from parcast.mpi.leftovers import TOKEN, kill_processes_of, processes_of
+from tests.measurement import PROGRAMS, Measurement
 
 # The same examples in each run, so that more of them take longer and find nothing new.
 settings.register_profile("reproducible", derandomize=True, deadline=None, max_examples=60)
@@ -38,14 +39,17 @@ def unmeasured():
 
 @pytest.fixture
 def uncovered():
-    """Run a test without the measurement of coverage, as it repeats what others cover many times.
+    """Do not measure what a test covers, as it repeats many times what others cover."""
 
-    Python code takes three times as long with it.
-    """
-    tracer = sys.gettrace()
-    sys.settrace(None)
-    yield
-    sys.settrace(tracer)
+
+def pytest_configure(config):
+    """Measure coverage where it tells something, if it is measured at all."""
+    if PROGRAMS not in os.environ:
+        return
+    if config.getoption("dist", "no") == "no":
+        config.pluginmanager.register(Measurement())
+    else:  # this process hands out the tests, and runs none
+        sys.settrace(None)
 
 
 def pytest_collection():

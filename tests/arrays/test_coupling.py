@@ -198,13 +198,14 @@ def test_a_fit_takes_the_costs_as_they_are_described():
     assert result.parameters[0].value == pytest.approx(11.0, rel=1e-6)
 
 
+@pytest.mark.usefixtures("uncovered")
 def test_a_fit_finds_the_rate_of_the_disks_if_it_is_named():
     io = io_of(arrays=64)
-    at = {"p": np.array([1.0, 2, 4, 8, 16, 32]), "io.costs.servers.write_rate": 1e6}
+    at = {"p": np.array([1.0, 4, 16]), "io.costs.servers.write_rate": 1e6}
     program = Program(phase=[{**ALONE, "io": io}])
     runs = Measurements(p=at["p"], time=program.times(MACHINE, at).time)
     name = "io.costs.servers.write_rate"
-    result = fit(program, runs, machine=MACHINE, free=[name])
+    result = fit(program, runs, machine=MACHINE, free=[name], starts=1, interval=False)
     assert result.parameters[0].value == pytest.approx(1e6, rel=1e-4)
 
 

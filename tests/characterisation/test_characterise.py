@@ -236,6 +236,7 @@ def test_runs_that_differ_widen_the_interval_and_are_told():
     assert any('region "sweep" is uncertain by' in x for x in told.warnings)
 
 
+@pytest.mark.usefixtures("uncovered")
 @pytest.mark.parametrize("sizes", [(402, 602, 802), (402, 402, 602, 602, 802, 802)])
 def test_nine_in_ten_further_runs_are_within_the_spread(sizes):
     held = []

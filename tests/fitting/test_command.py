@@ -67,6 +67,7 @@ def test_a_law_that_counts_needs_no_capacities_and_its_file_gets_them(parcast, f
     assert "capacities.network must be described, as it is not fitted." in fixed.err
 
 
+@pytest.mark.usefixtures("uncovered")
 def test_the_example_is_fitted_and_says_what_is_open(parcast, monkeypatch):
     monkeypatch.setenv("COLUMNS", "80")
     said = parcast("fit", QCRD / "program.toml", QCRD / "speedups.csv", "--json")

@@ -159,7 +159,7 @@ def test_intervals_hold_the_true_values_nine_times_in_ten():
     names = ["compute.parallel", "communication.transfer", "io.transfer"]
     chosen = (D <= 4) & (P <= 16)
     inside, count = 0, 0
-    for seed in range(60):
+    for seed in range(40):
         runs = times_of(qcrd_like(), P[chosen], D[chosen], noise=0.03, seed=seed)
         found = fit(qcrd_like(), runs, free=names, starts=1)
         inside += sum(x.lower <= 1.0 <= x.upper for x in found.parameters)
@@ -387,9 +387,11 @@ def test_services_that_are_not_exponential_are_fitted_by_differences():
 @pytest.mark.usefixtures("uncovered")
 def test_laws_that_do_not_know_their_slopes_are_fitted_by_differences(monkeypatch):
     monkeypatch.setattr(SpmdPhase, "slopes", Phase.slopes)
-    found = fit(qcrd_like(factors=GUESS), times_of(qcrd_like()), starts=1, interval=False)
-    for x, guess in zip(found.parameters, GUESS, strict=True):
-        assert x.factor == pytest.approx(1 / guess, rel=1e-5)
+    free = ["compute.parallel", "communication.contention", "io.transfer"]
+    guess = qcrd_like(factors=(1.5, 1, 1, 1, 1.5, 1, 1.5))
+    found = fit(guess, times_of(qcrd_like()), free=free, starts=1, interval=False)
+    for name in free:
+        assert found[name].value == pytest.approx(SEVEN[name], rel=1e-5)
 
 
 def fitted(described, **keys):

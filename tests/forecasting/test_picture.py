@@ -647,6 +647,7 @@ def test_a_very_long_name_keeps_its_beginning_and_its_end_intwo_lines():
     assert extents[0].x1 < extents[1].x0
 
 
+@pytest.mark.usefixtures("uncovered")
 @pytest.mark.parametrize("series", [1, 2, 5, 9])
 @pytest.mark.parametrize("furthest", [16, 4096, 10**6])
 @pytest.mark.parametrize("counts", [(1, 2, 4, 8), (24, 96, 640), (2, 47, 175, 649, 2410)])

@@ -6,8 +6,6 @@ import pytest
 
 from tests.frozen.record import EXPECTED, cases, differences
 
-pytestmark = pytest.mark.usefixtures("uncovered")
-
 
 @pytest.mark.parametrize("name", cases())
 def test_the_answer_is_what_it_was(name):

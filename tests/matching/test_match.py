@@ -199,6 +199,7 @@ def test_a_certainty_asks_for_more_room(runs, machines):
     assert {x.machine for x in sure.candidates if x.fits} == {"T3E", "O2000"}
 
 
+@pytest.mark.usefixtures("uncovered")
 @pytest.mark.parametrize("certainty", [None, 0.9])
 @pytest.mark.parametrize(
     ("within", "budget"), [(1.0, 100.0), (1.0, 2.0), (50.0, 1.0), (11.0, 2.5)]

@@ -102,6 +102,7 @@ def test_small_networks_agree_with_multiclass_mean_value_analysis(customers, del
     assert network.total_throughput == pytest.approx(exact.throughput.sum(), rel=1e-12)
 
 
+@pytest.mark.usefixtures("uncovered")
 @pytest.mark.parametrize(("d", "k"), [(5, 7), (512, 64), (1000, 3)])
 @pytest.mark.parametrize("load", [0.3, 1.0, 2.0])
 def test_large_networks_agree_with_quadrature_in_thirty_digits(d, k, load):

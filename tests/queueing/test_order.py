@@ -120,6 +120,7 @@ def largest_of_a_function_of_the_normal(time, c, top):
     return float(mp.quad(density, [-12, -5, -2, 0, 2, peak, peak + 3, peak + 8, top]))
 
 
+@pytest.mark.usefixtures("uncovered")
 @pytest.mark.parametrize("c", [1.5, 64, 1e4])
 @pytest.mark.parametrize("cv", [1e-3, 0.5, 20])
 def test_lognormal_agrees_with_twenty_digits(c, cv):
@@ -138,6 +139,7 @@ def test_normal_agrees_with_twenty_digits(c):
     assert value == pytest.approx(1 + 0.2 * wanted, rel=TOLERANCE)
 
 
+@pytest.mark.usefixtures("uncovered")
 @pytest.mark.parametrize(("c", "cv"), [(1.5, 0.3), (64, 0.03), (1e4, 0.75), (1.5, 3), (1e4, 3)])
 def test_gamma_agrees_with_fifteen_digits(c, cv):
     with mp.workdps(15):
@@ -152,6 +154,7 @@ def test_gamma_agrees_with_fifteen_digits(c, cv):
     assert expected_maximum(c, gamma_times(cv)) == pytest.approx(float(wanted), rel=TOLERANCE)
 
 
+@pytest.mark.usefixtures("uncovered")
 @pytest.mark.parametrize("cv", [1e-3, 2.9e-3, 3.1e-3, 0.02])
 @pytest.mark.parametrize("v", [1e-12, 1e-3, 0.7, 5, 20])
 def test_gamma_deviates_of_small_variation_have_their_probability(cv, v):

@@ -139,6 +139,7 @@ def constant(n, delay, x, y):
     return mpmath.quad(lambda r: density(r) * (delay + r) ** n, ends) / mpmath.gamma(n + 1)
 
 
+@pytest.mark.usefixtures("uncovered")
 @pytest.mark.parametrize("n", [1.01, 1.5, 2.5, 7.25, 60.5])
 @pytest.mark.parametrize(
     ("delay", "x", "y"),

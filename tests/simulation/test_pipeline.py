@@ -25,6 +25,7 @@ def simulate(of, p=(1, 4, 16), **keys):
     return parcast.simulate(of, MACHINE, p=p, **keys)
 
 
+@pytest.mark.usefixtures("uncovered")
 @pytest.mark.parametrize(
     ("keys", "wrong"),
     [

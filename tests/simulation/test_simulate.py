@@ -88,6 +88,7 @@ REFEREED = [
 ]
 
 
+@pytest.mark.usefixtures("uncovered")
 @pytest.mark.parametrize(("what", "of", "p", "wrong"), REFEREED, ids=[row[0] for row in REFEREED])
 def test_the_law_agrees_with_the_simulation(what, of, p, wrong):
     told = simulate(of, MACHINE, p=p, d=4 if "clustered" in what else 1, seed=11)
@@ -95,6 +96,7 @@ def test_the_law_agrees_with_the_simulation(what, of, p, wrong):
     assert (told.reached <= 0.01).all()
 
 
+@pytest.mark.usefixtures("uncovered")
 @pytest.mark.parametrize("variability", ["none", 0.3, "uniform", "exponential", 2])
 def test_one_queue_of_any_service_agrees(variability):
     network = {"startup": "0 s", "contention": 1, "variability": variability}

@@ -817,6 +817,7 @@ def test_one_size_has_no_half_size():
     assert {column.symbol for column in form.columns} == {"W", "B", "S0"}
 
 
+@pytest.mark.usefixtures("uncovered")
 def test_a_real_program_on_two_ranks():
     told = validate(
         "monte_carlo",

@@ -44,6 +44,17 @@ def old(folder):
             io.write(os.path.join(folder, name), held, subchunk=1 << 16)
 
 
+def written(io, action, path, rows):
+    """Write what is new, or append it."""
+    shape, mesh = (rows, COLUMNS), (1, len(io.clients))
+    own = block_of(shape, mesh, io.client)[1]
+    arrays = {"array": Block(np.ones(own), shape, mesh)}
+    if action == "append":
+        io.append(path, arrays)
+    else:
+        io.write(path, arrays, overwrite=action == "overwrite", subchunk=1 << 16)
+
+
 def main():
     if sys.argv[1] == "old":
         old(sys.argv[2])
@@ -53,13 +64,7 @@ def main():
         failing(fault[0], fault[1], int(fault[2]), int(fault[3]))
     with connect(servers=2, dedicated=kind == "dedicated") as io:
         if io.is_client:
-            shape, mesh = (int(rows), COLUMNS), (1, len(io.clients))
-            own = block_of(shape, mesh, io.client)[1]
-            arrays = {"array": Block(np.ones(own), shape, mesh)}
-            if action == "append":
-                io.append(path, arrays)
-            else:
-                io.write(path, arrays, overwrite=action == "overwrite", subchunk=1 << 16)
+            written(io, action, path, int(rows))
     sys.stdout.write("ended\n")
 
 

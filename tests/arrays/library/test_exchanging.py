@@ -74,7 +74,7 @@ def test_whichever_rank_is_killed_the_store_is_whole_and_no_process_is_left(
 ):
     chance = random.Random(servers)
     path = tmp_path / "u.zarr"
-    for _ in range(4):
+    for _ in range(2):  # test_dying kills every rank at every step
         process = started(REPLACING, servers, kind, path, ranks=3)
         assert process.stdout.readline() == "x\n"
         time.sleep(chance.random() * 0.3)

@@ -20,7 +20,7 @@ from tests.arrays.measuring.made import CLIENTS, KNOWN, Machine, dry_of, measure
 LAYOUTS = [Layout(2, 1, False), Layout(4, 2, True), Layout(3, 2, False)]
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def measured():
     return measured_costs()
 
@@ -59,7 +59,7 @@ def few_steps(monkeypatch):
     monkeypatch.setattr("parcast.arrays.measuring.fitting.STEPS", 2)
 
 
-@pytest.mark.usefixtures("few_steps")
+@pytest.mark.usefixtures("few_steps", "uncovered")
 def test_an_interval_holds_the_value_and_the_disk_is_tried_first(figures):
     machine = Machine(value=KNOWN | {"small.write_rate": 1e7}, scatter=0.1)
     for figure in figures(machine, rounds=4):
@@ -169,7 +169,7 @@ def test_computing_is_as_slow_as_among_all_ranks():
     assert float(costs.servers.open_file) == KNOWN["read.open_file"]
 
 
-@pytest.mark.usefixtures("few_steps")
+@pytest.mark.usefixtures("few_steps", "uncovered")  # what ranks do, test_real_runs covers
 def test_the_command_measures_on_ranks(parcast, tmp_path, monkeypatch):
     monkeypatch.setattr("parcast.arrays.measuring.references.LARGEST", SMALLEST)
     out = tmp_path / "costs.toml"

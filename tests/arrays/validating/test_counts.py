@@ -35,6 +35,7 @@ def by_library(asked):
     return Counted(messages, subchunks, size)
 
 
+@pytest.mark.usefixtures("uncovered")
 @pytest.mark.parametrize("asked", LISTED, ids=str)
 def test_the_law_counts_what_servers_do(asked):
     assert by_law(asked) == by_library(asked)

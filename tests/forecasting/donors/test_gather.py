@@ -388,7 +388,7 @@ def test_donors_that_cannot_be_matched_are_refused(here, donors, says):
     assert str(caught.value) == says
 
 
-MACHINES, PROGRAMS = 8, 80
+MACHINES, PROGRAMS = 8, 50
 
 
 def family(kind, draw):

@@ -203,6 +203,7 @@ def test_scripts_without_end_and_huge_attributes_are_no_text():
     assert huge[start:stop] == "b"
 
 
+@pytest.mark.usefixtures("uncovered")
 @pytest.mark.parametrize("bad", ["<a ", '<a x="', "<!--", "<!x[", "&#", "</", "<a b='>' "])
 def test_broken_markup_takes_no_more_than_linear_time(bad):
     raw = bad * 20_000  # far beyond a minute if every tag looked to the end

@@ -52,6 +52,7 @@ CONTENT = {
 }  # fmt: skip
 
 
+@pytest.mark.usefixtures("uncovered")
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "cp1252"])
 @pytest.mark.parametrize("name", CONTENT)
 @pytest.mark.parametrize("chunk", [1, 100, 5000, 10**9])

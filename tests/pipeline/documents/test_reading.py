@@ -423,6 +423,7 @@ def test_one_large_document_among_others_is_skipped(tmp_path):
     assert [(x.line, x.offset) for x in skipped] == [(2, 13)]
 
 
+@pytest.mark.usefixtures("uncovered")
 @pytest.mark.parametrize("packed", [False, True])
 def test_memory_does_not_grow_with_the_file(tmp_path, packed):
     document = json.dumps({"id": 1, "text": "word " * 2000}) + "\n"

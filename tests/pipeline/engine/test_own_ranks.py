@@ -4,11 +4,14 @@ import re
 import time
 from pathlib import Path
 
+import pytest
+
 HERE = Path(__file__).parent
 PROGRAM = HERE / "own_ranks.py"
 CASES = re.findall(r"^        (\w+),$", PROGRAM.read_text(encoding="utf-8"), re.MULTILINE)
 
 
+@pytest.mark.usefixtures("uncovered")  # runs of test_bursts start ranks likewise
 def test_a_script_starts_ranks_in_many_ways_and_leaves_nothing(started, gone, tmp_path):
     folder = tmp_path / ("long" * 30)  # a socket could have no name there
     folder.mkdir()

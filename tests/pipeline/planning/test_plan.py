@@ -49,6 +49,7 @@ def by_the_law(costs, schedule, shape):
     return float(phase.times(Machine(network=network), {"p": float(ranks)}).time)
 
 
+@pytest.mark.usefixtures("uncovered")
 @pytest.mark.parametrize("schedule", ["adaptive", "source"])
 @pytest.mark.parametrize("cores", [None, 5])
 @pytest.mark.parametrize("channel", [True, False])
