@@ -74,8 +74,8 @@ def main() -> int:
         if not errors:
             raise parcast.FitFailed(NOTHING)
     except parcast.ParcastError as failure:
-        message, status = meaning(failure)
-        print(message, file=sys.stderr)
+        lines, status = meaning(failure)
+        print(*lines, sep="\n", file=sys.stderr)
         return status
     heads = ("macro mean", "within 10%", "within 25%")
     print(f"{'method':28}", *(f"{head:>11}" for head in heads), "  cover  width", sep="")

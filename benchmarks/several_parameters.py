@@ -168,8 +168,8 @@ def main() -> int:
         if not scores["before" if asked.plan else "hits"]:
             raise parcast.FitFailed(NOTHING.format(asked.beyond))
     except parcast.ParcastError as failure:
-        message, status = meaning(failure)
-        print(message, file=sys.stderr)
+        lines, status = meaning(failure)
+        print(*lines, sep="\n", file=sys.stderr)
         return status
     if asked.plan:
         say_plan(scores)

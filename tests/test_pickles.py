@@ -33,7 +33,7 @@ def test_a_result_of_an_earlier_version_is_read(path):
     assert len(str(result)) > 0
     if getattr(result, "curve", None) is not None:
         again = result.curve.at(result.p).time  # by the method of this version
-        np.testing.assert_allclose(again.reshape(result.time.shape), result.time, rtol=0.1)
+        np.testing.assert_allclose(again.reshape(result.time.shape), result.time, rtol=0.25)
     if hasattr(result, "to_document"):
         assert result.to_document()["schema"].startswith("parcast/")
 

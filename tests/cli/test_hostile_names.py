@@ -113,6 +113,11 @@ def test_names_in_descriptions_that_are_used(parcast, tmp_path, kind, command):
     require_quiet(said)
 
 
+@pytest.mark.fault(
+    "Files that are read",
+    "Names with escape sequences, line ends or other control characters.",
+    promise="They reach a terminal as visible escapes.",
+)
 @pytest.mark.parametrize("kind", IN_LABELS)
 def test_names_in_a_table_that_is_used(parcast, kind):
     name = f"{NAME}{ESCAPES[kind]}"

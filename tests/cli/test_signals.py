@@ -42,6 +42,11 @@ def writing(started, times, tmp_path):
     return process
 
 
+@pytest.mark.fault(
+    "Signals",
+    "SIGTERM or SIGHUP while a file is written.",
+    promise="Status 143 or 129; what was there before stays; no draft is left.",
+)
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
 def test_a_signal_leaves_no_draft_of_an_output(writing, tmp_path, number):
     """SIGTERM and SIGHUP left a file `.parcast-*.tmp` beside each output."""
@@ -53,6 +58,11 @@ def test_a_signal_leaves_no_draft_of_an_output(writing, tmp_path, number):
     assert not (tmp_path / "answer.csv").exists()
 
 
+@pytest.mark.fault(
+    "Signals",
+    "SIGKILL while a file is written.",
+    promise="What was there before stays; the next command that writes there removes the draft.",
+)
 def test_the_draft_of_a_killed_command_is_removed_by_the_next_one(
     writing, parcast, times, tmp_path, monkeypatch
 ):
@@ -80,6 +90,11 @@ def at_work(process):
     return found
 
 
+@pytest.mark.fault(
+    "Signals",
+    "SIGTERM or SIGKILL during a simulation in several processes.",
+    promise="All of them end.",
+)
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
 def test_workers_end_with_the_command_that_started_them(started, gone, number):
     """Both workers of `--jobs 2` went on at full load."""

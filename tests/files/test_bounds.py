@@ -43,6 +43,11 @@ def fed(path, text):
 # kinds of files
 
 
+@pytest.mark.fault(
+    "Files that are read",
+    "A device without end.",
+    promise="Refused before anything is read.",
+)
 @pytest.mark.parametrize(
     ("device", "says"),
     [
@@ -93,6 +98,11 @@ def test_a_terminal_is_read():
         os.close(theirs)
 
 
+@pytest.mark.fault(
+    "Files that are read",
+    "Standard input is a device without end.",
+    promise="Status 3.",
+)
 def test_standard_input_that_is_an_endless_device_is_refused(process):
     with open("/dev/zero", "rb") as zeros:
         said = process("import", "caliper", "-", stdin=zeros)
@@ -103,6 +113,11 @@ def test_standard_input_that_is_an_endless_device_is_refused(process):
 # sizes
 
 
+@pytest.mark.fault(
+    "Files that are read",
+    "A file larger than its format may be.",
+    promise="Refused before it is read.",
+)
 def test_a_file_beyond_its_bound_is_refused_before_it_is_read(tmp_path):
     path = tmp_path / "large.csv"
     with path.open("wb") as file:
@@ -177,6 +192,11 @@ def test_a_pipe_is_imported_and_recognised_on_the_command_line(parcast, tmp_path
     assert "recognised as extrap" in said.err
 
 
+@pytest.mark.fault(
+    "Files that are read",
+    "A pipe without end.",
+    promise="Refused as soon as it goes on beyond the limit of a file.",
+)
 def test_what_is_longer_than_its_bound_is_not_copied_further():
     """`parcast import FORMAT -` filled the disk for everyone."""
     with pytest.raises(FileProblems) as caught, copied(BytesIO(b"x" * 100), "pipe", largest=99):
@@ -197,6 +217,11 @@ def test_a_copy_has_no_name_and_messages_call_it_by_what_it_is_of(tmp_path, monk
     assert not os.path.exists(path)
 
 
+@pytest.mark.fault(
+    "Files that are read",
+    "The disk is full while standard input is copied.",
+    promise="Refused; the folder and `TMPDIR` are named.",
+)
 def test_a_full_disk_is_named(monkeypatch):
     monkeypatch.setattr(tempfile, "tempdir", "/tmp")
 
@@ -240,6 +265,11 @@ def test_a_file_on_a_disk_is_not_copied(tmp_path):
             assert readable == same
 
 
+@pytest.mark.fault(
+    "Signals",
+    "SIGTERM, SIGHUP, SIGINT or SIGKILL while standard input is copied.",
+    promise="No copy is left.",
+)
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGKILL, signal.SIGINT])
 def test_no_copy_is_left_whatever_ends_the_process(number, tmp_path):
     """SIGKILL cannot be answered: the copy never had a name."""

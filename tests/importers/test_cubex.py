@@ -358,6 +358,11 @@ def bomb(_):
     return zlib.compress(bytes(32_000_000))
 
 
+@pytest.mark.fault(
+    "Files that are read",
+    "A `.cubex` file of some megabytes that unpacks to gigabytes.",
+    promise="Refused before it is unpacked.",
+)
 @pytest.mark.usefixtures("fake")
 def test_a_bomb_is_refused_before_it_is_unpacked(tmp_path):
     """3 MB of zlib took 4.1 GB."""

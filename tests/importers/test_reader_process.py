@@ -70,6 +70,11 @@ def test_one_process_answers_every_request_until_the_block_ends(reader):
     assert is_gone(first)
 
 
+@pytest.mark.fault(
+    "Files that are read",
+    "A library aborts, crashes or hangs on a file that it reads in a process of its own.",
+    promise="The file is refused, and others are read.",
+)
 @pytest.mark.parametrize(
     ("what", "says"),
     [
@@ -86,6 +91,11 @@ def test_a_process_that_ends_is_told_and_the_next_request_has_another(reader, wh
         assert asked(process, "answer")[-1] == ["end"]
 
 
+@pytest.mark.fault(
+    "Files that are read",
+    "A library takes more memory than its process may have.",
+    promise="The file is refused.",
+)
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="memory is limited on Linux")
 def test_memory_beyond_the_limit_is_refused_to_it(reader):
     """A zlib stream of some MB takes gigabytes."""
@@ -158,6 +168,11 @@ def test_a_daemon_process_and_a_thread_can_read(reader, tmp_path):
     assert got[-1] == ["end"]
 
 
+@pytest.mark.fault(
+    "Signals",
+    "SIGTERM or SIGKILL while a library reads a file in a process of its own.",
+    promise="That process ends.",
+)
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
 def test_it_ends_with_the_process_that_asks(reader, tmp_path, number):
     with asking(reader, tmp_path, "ask('hang')") as process:
