@@ -72,7 +72,7 @@ def test_one_process_answers_every_request_until_the_block_ends(reader):
 
 @pytest.mark.fault(
     "Files that are read",
-    "A library aborts, crashes or hangs on a file that it reads in a process of its own.",
+    "A library aborts, crashes or never returns when it reads a file in a process of its own.",
     promise="The file is refused, and others are read.",
 )
 @pytest.mark.parametrize(
