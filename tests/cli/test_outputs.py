@@ -124,6 +124,12 @@ def test_a_loop_of_links_is_refused_and_kept(parcast, times, tmp_path, ending):
     assert other.readlink() == one
 
 
+def test_a_name_that_is_too_long_is_not_called_a_loop(parcast, times):
+    said = parcast("forecast", times, "-p", "16", "-o", "a" * 300 + ".csv")
+    assert said.status == 2
+    assert "got file name too long. Choose another name." in said.err
+
+
 QUIET = {
     "an answer": ["forecast", "{times}", "-p", "16"],
     "many rows": ["forecast", "{times}", "-p", "1..4000", "--all"],

@@ -295,3 +295,10 @@ def has_copy(pid, folder):
     """Whether a process has a file open that is, or was, in a folder."""
     links = (os.readlink(x) for x in Path(f"/proc/{pid}/fd").iterdir() if x.is_symlink())
     return any(link.startswith(str(folder)) for link in links)
+
+
+def test_a_loop_of_links_beside_a_missing_file_is_no_fault_of_it(tmp_path):
+    """Guards: the search for similar names ended in an error about the link."""
+    (tmp_path / "l").symlink_to(tmp_path / "l")
+    with pytest.raises(FileProblems, match="must exist, but is not in"):
+        package.read_measurements(tmp_path / "none.csv")

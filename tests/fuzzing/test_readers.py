@@ -80,7 +80,7 @@ def test_a_changed_document_is_read_or_refused(drawn, name, tmp_path):
 @pytest.mark.fault(
     SUBJECT,
     "A document that hung, exhausted, killed or misled an earlier version.",
-    promise=f"As any other; {BOUNDS}.",
+    promise=f"It is read or refused; {BOUNDS}.",
 )
 @pytest.mark.parametrize("which", KNOWN)
 @pytest.mark.usefixtures("uncovered")

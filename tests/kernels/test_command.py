@@ -157,7 +157,7 @@ def test_what_had_ended_before_a_failure_is_shown_and_written(
 
 @pytest.mark.fault(
     "Output files",
-    "One of several outputs cannot be written.",
+    "One of several outputs cannot be written when the answer is there.",
     promise="Status 2; the answer is printed and the other outputs are written.",
 )
 @pytest.mark.usefixtures("asked")

@@ -194,7 +194,7 @@ def _faster(region: RegionRuns, clock: str) -> list[str]:
     times, iterations = region.of_ranks(clock), region.of_ranks("iterations")
     worst, place = 1.0, 0.0
     for p, time, count in zip(region.p, times, iterations, strict=True):
-        worked = (time > 0) & (count > 0)
+        worked = (time > 0) & (count >= 1)
         if worked.sum() > 1:
             one = time[worked] / count[worked]
             ratio = float(one.max() / one.mean())

@@ -114,6 +114,14 @@ def _open(path: Path, faults: Faults) -> BinaryIO:
         faults.refuse(f"must be readable, got: {getattr(error, 'strerror', None) or error}.")
 
 
+def _is_file(entry: "os.DirEntry[str]") -> bool:
+    """Tell a file; a link in a loop is none."""
+    try:
+        return entry.is_file()
+    except OSError:
+        return False
+
+
 def _not_there(path: Path) -> str:
     """Say that a file does not exist and which one may be meant."""
     if path.is_symlink():
@@ -122,7 +130,7 @@ def _not_there(path: Path) -> str:
     folder = path.absolute().parent
     if not folder.is_dir():
         return f"must exist, but there is no folder {folder}. Check the path."
-    files = [x for x in os.scandir(folder) if x.is_file()] if os.access(folder, os.R_OK) else []
+    files = [x for x in os.scandir(folder) if _is_file(x)] if os.access(folder, os.R_OK) else []
     stem_of = {x.name: Path(x.name).stem for x in sorted(files, key=lambda x: x.name)}
     stem = difflib.get_close_matches(path.stem, stem_of.values(), n=1, cutoff=CLOSE)
     names = [name for name in stem_of if stem_of[name] in stem]

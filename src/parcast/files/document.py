@@ -78,10 +78,12 @@ def check_place(
     """
     try:
         target = _target(path)
-    except OSError as loop:
+    except OSError as error:
+        is_loop = error.errno == errno.ELOOP
+        why = "a loop of links" if is_loop else (error.strerror or str(error)).lower()
         raise ParameterError(
-            str(path), must="lead to a file", got="a loop of links", hint="Choose another name."
-        ) from loop
+            str(path), must="lead to a file", got=why, hint="Choose another name."
+        ) from error
     if target.is_dir() or os.fspath(path).endswith(("/", os.sep)):
         raise ParameterError(
             str(path), must="be a file", got="a folder", hint="Name a file in it."

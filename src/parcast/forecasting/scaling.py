@@ -168,7 +168,8 @@ def size_of_runs(measurements: Measurements, by: Sequence[str]) -> Size:
         return ""
     if "n" in by or np.all(size == size[0]):
         return "fixed"
-    return "grows" if np.corrcoef(np.log(measurements.p), size)[0, 1] > 0 else ""
+    share = size / np.abs(size).max()  # of the largest, so that its square is a float
+    return "grows" if np.corrcoef(np.log(measurements.p), share)[0, 1] > 0 else ""
 
 
 def _longest_parts(series: Series) -> NDArray[np.intp]:

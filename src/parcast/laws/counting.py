@@ -192,7 +192,8 @@ class SteadyStatePhase(Phase):
         """Work of all cycles on one processor [s]."""
         alone = {**at, "p": np.ones(())}
         steps = self.counts(self.size(at), 1.0, alone).steps
-        return np.asarray(self.cycles(at) * steps / self.compute_rate(machine, alone))
+        with np.errstate(over="ignore"):  # what is infinite is refused where it is asked for
+            return np.asarray(self.cycles(at) * steps / self.compute_rate(machine, alone))
 
     def compute_rate(self, machine: Machine, at: Point) -> Array:
         """W: that of the phase, else the machine's. [flop/s]."""

@@ -50,11 +50,6 @@ class ChunkReader:
     def _read_index(self) -> "np.ndarray[Any, Any]":
         """Read and check the index."""
         layout = self._layout
-        length = layout.index_size
-        if self.size < length:
-            raise DamageError(
-                f"is cut off: its index alone takes {length} bytes, got {self.size} bytes"
-            )
         read = memoryview(self.encoded_index())
         body = read
         if layout.index_has_checksum:
@@ -97,7 +92,12 @@ class ChunkReader:
 
     def encoded_index(self) -> bytes:
         """The bytes of the index, with its checksum."""
-        return durable.read_at(self._file, self._layout.index_size, self.index_offset)
+        length = self._layout.index_size
+        if self.size < length:
+            raise DamageError(
+                f"is cut off: its index alone takes {length} bytes, got {self.size} bytes"
+            )
+        return durable.read_at(self._file, length, self.index_offset)
 
     def has(self, number: int) -> bool:
         """Tell whether a subchunk is there."""

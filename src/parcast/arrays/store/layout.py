@@ -8,6 +8,7 @@ import json
 from collections.abc import Mapping
 from copy import copy
 from dataclasses import dataclass, field
+from math import prod
 from typing import Any, Final, Literal
 
 import numpy as np
@@ -298,7 +299,7 @@ class Layout:
         """Length of the index of a shard. [B]."""
         if not self.is_sharded:
             return 0
-        count = int(np.prod(self.inner.cells, dtype=np.int64))
+        count = prod(self.inner.cells)
         return ENTRY * count + CHECKSUM * self.index_has_checksum
 
     def key(self, index: Index) -> str:
