@@ -20,6 +20,7 @@ from parcast.errors import ParameterError
 
 ABSENT: Final = 2**64 - 1  # offset and length of a subchunk that is not there
 AT_ONCE: Final = 1 << 24  # most that is read in one access unless a subchunk is larger [B]
+LARGEST_ASSUMED: Final = 1 << 24  # index made where it is lost, if the file is smaller [B]
 
 
 class ChunkReader:
@@ -78,6 +79,8 @@ class ChunkReader:
         layout = self._layout
         size = layout.chain.encoded_size(int(np.prod(layout.subchunk)))
         if not (layout.is_whole and layout.is_sharded and layout.chain.then) or size is None:
+            return False
+        if layout.index_size > max(LARGEST_ASSUMED, self.size):
             return False
         assumed = np.full((int(np.prod(layout.inner.cells)), 2), ABSENT, np.uint64)
         for place, (number, _) in enumerate(subchunks_of(layout, index, layout.grid.box(index))):
