@@ -64,6 +64,21 @@ def pytest_collection_finish():
     gc.enable()
 
 
+def shown_on(terminal):
+    """Read all that programs print on a terminal, until the last of them ends, and close it."""
+    seen = b""
+    while True:
+        try:
+            part = os.read(terminal, 65536)
+        except OSError:  # the other end is closed
+            break
+        if not part:
+            break
+        seen += part
+    os.close(terminal)
+    return seen
+
+
 @dataclass
 class Said:
     """What a command printed and how it ended."""

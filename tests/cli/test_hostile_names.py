@@ -14,7 +14,7 @@ import pytest
 from parcast.show.html import html_of
 from parcast.show.sheet import Column, Entry, Fact, Form, Sheet, Table
 from parcast.show.warning import Rank, RankedWarning
-from tests.conftest import COMMAND, ROOT
+from tests.conftest import COMMAND, ROOT, shown_on
 
 BTIO = ROOT / "examples" / "btio"
 ESCAPES = {
@@ -263,16 +263,7 @@ def test_a_terminal_gets_our_own_colours_and_no_others(tmp_path):
         command, stdin=subprocess.DEVNULL, stdout=theirs, stderr=theirs, env=dict(os.environ)
     )
     os.close(theirs)
-    seen = b""
-    while True:
-        try:
-            part = os.read(ours, 65536)
-        except OSError:  # the other end is closed
-            break
-        if not part:
-            break
-        seen += part
-    os.close(ours)
+    seen = shown_on(ours)
     assert running.wait() == 3
     lines = OURS.sub("", seen.decode().replace("\r\n", "\n")).split("\n")
     assert [line for line in lines if not line.isprintable()] == []

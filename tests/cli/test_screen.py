@@ -14,7 +14,7 @@ import pytest
 
 from parcast.cli import screen
 from parcast.cli.screen import Progress, page_of_stdout
-from tests.conftest import COMMAND, ROOT
+from tests.conftest import COMMAND, ROOT, shown_on
 
 ESCAPE = re.compile(r"\x1b\[[0-9;]*m")
 
@@ -32,16 +32,7 @@ def on_terminal(*args, width=80, env=None):
         env=surroundings | {"TERM": "xterm"} | (env or {}),
     )
     os.close(theirs)
-    seen = b""
-    while True:
-        try:
-            part = os.read(ours, 65536)
-        except OSError:  # the other end is closed
-            break
-        if not part:
-            break
-        seen += part
-    os.close(ours)
+    seen = shown_on(ours)
     assert running.wait() == 0
     return seen.decode().replace("\r\n", "\n")
 
