@@ -1,11 +1,16 @@
-"""Folders for the files of a run, removed when it ends; those of a killed one by the next."""
+"""Folders for the files of a run, removed when it ends; those of a killed one by the next.
 
+Ranks answer with files in them, which may end in half a line.
+"""
+
+import json
 import os
 import shutil
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 from parcast.errors import ParameterError, RunFailed
 from parcast.files.held import hold, host_mark, left_behind, let_go
@@ -61,3 +66,11 @@ def remove_abandoned(place: Path, prefix: str) -> None:
             began = min(path.stat().st_mtime for path in (folder, *folder.iterdir()))
             shutil.rmtree(folder, ignore_errors=True)
             remove_shared_memory(began)
+
+
+def documents_in(answer: Path) -> Iterator[Any]:
+    """Read what ranks have added to a file as lines of JSON, whole lines only."""
+    if answer.exists():
+        for line in answer.read_text(encoding="utf-8").splitlines(keepends=True):
+            if line.endswith("\n"):
+                yield json.loads(line)

@@ -7,12 +7,12 @@ import pytest
 from matplotlib.lines import Line2D
 
 from parcast.errors import FitFailed, ParameterError
+from parcast.mpi.folders import documents_in
 from parcast.pipeline.formulas import message_delay, pipeline_time, steps
 from parcast.pipeline.validating.observation import Layout, Observed, Point
 from parcast.pipeline.validating.picture import DISTURBED, LABELS, figure_of
 from parcast.pipeline.validating.validate import LAYOUTS, validate_pipeline
 from parcast.pipeline.validating.work import Work
-from parcast.pipeline.validating.worker import lines_of
 from tests.pipeline.validating.made import MESSAGE, PARTS, STARTUP, TASK, Engine, lawful
 
 CORES = 16  # one for each rank, so that the truth need not know of sharing
@@ -180,7 +180,10 @@ def test_an_observation_survives_its_document(tmp_path):
     for parts in (None, PARTS):
         run = Observed(point=point, launch=1, time=STARTUP, waiting=None, parts=parts)
         assert Observed.from_document(run.to_document()) == run
-    assert list(lines_of(tmp_path / "missing.jsonl")) == []
+    answer = tmp_path / "runs.jsonl"
+    assert list(documents_in(answer)) == []
+    answer.write_text('{"p": 1}\n{"p":', encoding="utf-8")  # the second line is being written
+    assert list(documents_in(answer)) == [{"p": 1}]
 
 
 @pytest.mark.parametrize("is_disturbed", [False, True])

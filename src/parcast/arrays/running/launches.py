@@ -9,8 +9,7 @@ import numpy as np
 
 from parcast.arrays.running.observation import Observed
 from parcast.arrays.running.request import ArrayRequest, Layout
-from parcast.arrays.running.worker import lines_of
-from parcast.mpi.folders import failing_for, folder_for
+from parcast.mpi.folders import documents_in, failing_for, folder_for
 from parcast.mpi.launcher import run_task
 
 WORKER: Final = "parcast.arrays.running.worker"
@@ -87,5 +86,5 @@ def run_launch(launch: Launch, *, folder: Path, report: Report) -> None:
                 called=CALLED,
             )
         finally:
-            for observed in lines_of(answer):
-                report(observed)
+            for document in documents_in(answer):
+                report(Observed.from_document(document))

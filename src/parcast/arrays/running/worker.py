@@ -13,7 +13,7 @@ import json
 import os
 import shutil
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter
@@ -178,14 +178,6 @@ def _check(found: dict[str, Array], values: Array, request: ArrayRequest) -> Non
     for name, own in zip(request.names, values, strict=True):
         if not np.array_equal(found[name].view(np.uint8), own.view(np.uint8)):
             raise RunFailed(f"{request}: what was read is not what was written. Report this.")
-
-
-def lines_of(answer: Path) -> Iterator[Observed]:
-    """Read the runs that have ended, whole lines only."""
-    if answer.exists():
-        for line in answer.read_text(encoding="utf-8").splitlines(keepends=True):
-            if line.endswith("\n"):
-                yield Observed.from_document(json.loads(line))
 
 
 if __name__ == "__main__":

@@ -4,11 +4,10 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Final, Protocol
 
-from parcast.mpi.folders import failing_for, folder_for
+from parcast.mpi.folders import documents_in, failing_for, folder_for
 from parcast.mpi.launcher import run_task
 from parcast.pipeline.validating.observation import Observed, Point
 from parcast.pipeline.validating.work import Job
-from parcast.pipeline.validating.worker import lines_of
 from parcast.testbed.testbed import testbed_here
 from parcast.timings.disturbed import WAITING
 
@@ -57,7 +56,7 @@ def launch(
             "trace": str(desk / "trace.jsonl") if is_traced else None,
         }
         run_task(WORKER, document, ranks=ranks, time_limit=time_limit, called="the pipeline")
-        return tuple(lines_of(answer))
+        return tuple(map(Observed.from_document, documents_in(answer)))
 
 
 def tolerated() -> float:

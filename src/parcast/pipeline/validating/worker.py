@@ -8,7 +8,7 @@ and opens the connections.
 import json
 import sys
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter, process_time
@@ -130,14 +130,6 @@ def _missing_share(result: PipelineResult, cap: float, hosts: int) -> float:
         if share.tasks + share.merges > 0 and beside[share.rank % hosts] == 1
     ]
     return max(1.0 - min(shares), 0.0) if shares else 0.0
-
-
-def lines_of(answer: Path) -> Iterator[Observed]:
-    """Read the runs that have ended, whole lines only."""
-    if answer.exists():
-        for line in answer.read_text(encoding="utf-8").splitlines(keepends=True):
-            if line.endswith("\n"):
-                yield Observed.from_document(json.loads(line))
 
 
 if __name__ == "__main__":
