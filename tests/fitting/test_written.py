@@ -5,8 +5,9 @@ import shutil
 import numpy as np
 import pytest
 
+from parcast.descriptions.breakdown import Breakdown
 from parcast.descriptions.description import DescriptionError
-from parcast.descriptions.fit_record import FitRecord, scatter_of
+from parcast.descriptions.fit_record import FitRecord, departing
 from parcast.descriptions.machine import Machine
 from parcast.descriptions.program import Program
 from parcast.descriptions.toml_files import moved, read_machine, read_program
@@ -187,9 +188,25 @@ def test_projections_and_plans_begin_with_what_is_to_be_doubted_of_a_fit(found):
 
 
 def test_the_scatter_grows_beyond_the_runs(found):
-    at = scatter_of([found.program.fit, None], [1, 4, 8, 64])
-    assert at[0] == at[1] < at[2] < at[3]
-    assert scatter_of([None], [4]).tolist() == [0]
+    at, parts = [1, 4, 8, 64], Breakdown(compute=np.ones(4))
+    time = departing(parts, [found.program.fit], at, (np.ones(()), np.ones(())))
+    assert 1 < time[0] == time[1] < time[2] < time[3]
+    assert departing(parts, [], at, (np.ones(()), np.ones(()))).tolist() == [1] * 4
+
+
+def test_growth_that_the_runs_do_not_show_is_uncertain_but_for_computing():
+    """Runs at one count above 1 tell what communicating costs, not how it grows."""
+    few, several = (
+        fit(program_of("5 s"), runs_of(program_of(), p), fixed=["compute.serial"]).program.fit
+        for p in ([1, 2], [1, 2, 4])
+    )
+    assert (few.unseen, several.unseen) == (0.7, 0)
+    parts = Breakdown(compute=np.ones(2), communication=np.ones(2))
+    lower, upper = (
+        departing(parts, [few], [2, 4], (np.zeros(()), np.full((), x))) for x in (-1.645, 1.645)
+    )
+    assert (lower[0], upper[0]) == (2, 2)
+    assert (lower[1], upper[1]) == pytest.approx((1.316, 4.163), rel=1e-3)
 
 
 @pytest.mark.parametrize("wrong", [[], "1", [1.0, 0.0], [True], [float("inf")]])

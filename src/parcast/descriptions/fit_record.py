@@ -16,6 +16,7 @@ from pydantic import BeforeValidator, Field
 
 from parcast.aliases import Array
 from parcast.descriptions.amount import NORMAL_90, Amount
+from parcast.descriptions.breakdown import Breakdown
 from parcast.descriptions.description import Description, tables
 from parcast.errors import ParameterError
 from parcast.show.warning import Rank, RankedWarning
@@ -64,6 +65,12 @@ class FitRecord(Description):
     growth: float = Field(
         ge=0, description="What the scatter gains with each doubling of processors beyond those."
     )
+    unseen: float = Field(
+        default=0.0,
+        ge=0,
+        description="Standard deviation of the logarithm of all but computing, for each doubling "
+        "of processors beyond the runs, where these do not show how it grows.",
+    )
     converged: bool = Field(default=True, description="Whether the fit has converged.")
     undetermined: Annotated[tuple[str, ...], BeforeValidator(tuple)] = Field(
         default=(), description="Constants that the runs do not determine."
@@ -111,15 +118,21 @@ def warnings_of_fits(records: Iterable[FitRecord | None]) -> Iterator[str]:
     yield from dict.fromkeys(text for x in records if x for text in x.warnings())
 
 
-def scatter_of(records: Sequence[FitRecord | None], p: ArrayLike) -> Array:
-    """Standard deviation of the logarithm of a run about its law, at each p. [1].
+def departing(
+    parts: Breakdown, records: Sequence[FitRecord], p: ArrayLike, normal: Sequence[Array]
+) -> Array:
+    """Times of runs about the law that was fitted, at each p [s].
 
-    None where nothing was fitted.
+    `normal` has two normal numbers for each run: for its scatter, and for how all but computing
+    grows beyond the fitted runs, where they do not show it.
     """
-    known = [x for x in records if x is not None]
-    deviation = np.zeros(np.shape(p))
-    for record in known:
+    scatter, unseen = np.zeros(np.shape(p)), np.zeros(np.shape(p))
+    for record in records:
         doublings = np.log2(np.maximum(np.asarray(p, dtype=np.float64) / record.largest, 1.0))
         own = np.hypot(np.log1p(record.scatter) / NORMAL_90, record.growth * doublings)
-        deviation = np.maximum(deviation, own)
-    return deviation
+        scatter = np.maximum(scatter, own)
+        unseen = np.maximum(unseen, record.unseen * doublings)
+    rest = parts.time - parts.compute
+    return np.asarray(
+        (parts.compute + rest * np.exp(normal[1] * unseen)) * np.exp(normal[0] * scatter)
+    )

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from parcast.aliases import Array
 from parcast.descriptions.amount import NORMAL_90, Amount
-from parcast.descriptions.fit_record import scatter_of
+from parcast.descriptions.fit_record import departing
 from parcast.descriptions.machine import Machine
 from parcast.descriptions.program import Program
 from parcast.errors import FitFailed
@@ -180,12 +180,10 @@ def _sampled(
         drawn = fit.factors(machine.parameters() | program.parameters(), SAMPLES, seed)
         factors |= {f"{name}*": x[:, None] for name, x in drawn.items()}
     grid = np.append(1.0, p)  # the first of them is what efficiency is over
-    sampled = program.times(machine, {**point, "p": grid, **factors}).time
-    sampled = np.broadcast_to(sampled, (SAMPLES if factors or fits else 1, len(grid)))
-    if fits:
-        scatter = np.append(0.0, scatter_of(fits, p))
-        sampled = sampled * np.exp(_normal(f"{own} scatter", seed)[:, None] * scatter)
-    return sampled
+    sampled = program.times(machine, {**point, "p": grid, **factors})
+    normal = [_normal(f"{own} {what}", seed)[:, None] for what in ("scatter", "growth") if fits]
+    times = departing(sampled, fits, grid, normal) if fits else sampled.time
+    return np.broadcast_to(times, (SAMPLES if factors or fits else 1, len(grid)))
 
 
 def measured(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 import numpy as np
@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from parcast.aliases import Array
 from parcast.descriptions.amount import NORMAL_90, Amount
 from parcast.descriptions.breakdown import Breakdown
-from parcast.descriptions.fit_record import scatter_of
+from parcast.descriptions.fit_record import FitRecord, departing
 from parcast.descriptions.machine import LEVEL, Machine
 from parcast.descriptions.program import Program
 from parcast.descriptions.toml_files import MachineLike, ProgramLike, as_machine, as_program
@@ -209,8 +209,8 @@ def _sampled(
     factors = lognormal_factors(uncertain, samples, seed)
     for fit in fits:
         factors |= fit.factors(_amounts(program, machine, grid.axes), samples, seed)
-    scatter = _scatter(scatter_of(fits, at["p"]), samples, seed)
-    return _interval(program, machine, at, time, factors=factors, scatter=scatter)
+    normal = _normal(samples, time.ndim, seed)
+    return _interval(program, machine, at, time, factors=factors, fits=fits, normal=normal)
 
 
 def _interval(
@@ -220,20 +220,22 @@ def _interval(
     time: Array,
     *,
     factors: Mapping[str, Array],
-    scatter: Array,
+    fits: Sequence[FitRecord],
+    normal: Sequence[Array],
 ) -> tuple[Array, Array]:
     """Times that 5 % and 95 % of the sets of parameters stay below, at every point.
 
-    `scatter` are logarithms by which a run differs from its law, (samples, ...).
+    `normal`, (samples, ...) each, tells how runs differ from a law that was fitted.
     """
-    samples = len(scatter)
+    samples = len(normal[0])
     times = np.empty((samples, *time.shape))
     at_once = max(1, POINTS_AT_ONCE // time.size)
     for start in range(0, samples, at_once):
         part = slice(start, start + at_once)
         column = (-1, *(1,) * time.ndim)
         some = {f"{name}*": np.reshape(x[part], column) for name, x in factors.items()}
-        times[part] = program.times(machine, {**at, **some}).time * np.exp(scatter[part])
+        parts = program.times(machine, {**at, **some})
+        times[part] = departing(parts, fits, at["p"], [x[part] for x in normal])
     tail = (1.0 - INTERVAL) / 2.0
     lower, upper = np.quantile(times, [tail, 1.0 - tail], axis=0)
     # The middle of the sampled times may lie beside the time of the middle parameters.
@@ -267,11 +269,11 @@ def _amounts(program: Program, machine: Machine, axes: Mapping[str, Array]) -> d
     return {name: x for name, x in known.items() if name not in axes}
 
 
-def _scatter(deviation: Array, samples: int, seed: int) -> Array:
-    """Logarithms by which runs differ from their law, (samples, ...): one a sample for all."""
+def _normal(samples: int, dimensions: int, seed: int) -> list[Array]:
+    """Two normal numbers of each sample, the same at all points: (samples, 1, ...) each."""
     random = np.random.default_rng([seed, samples])
-    normal = stratified_normal(random.permutation(samples))
-    return np.asarray(np.reshape(normal, (-1, *(1,) * deviation.ndim)) * deviation)
+    column = (-1, *(1,) * dimensions)
+    return [stratified_normal(random.permutation(samples)).reshape(column) for _ in range(2)]
 
 
 def _bound(
