@@ -144,7 +144,8 @@ def _warnings(
     curve, targets = estimate.curve, estimate.targets[:-1]
     widest = int(np.argmax(curve.half_width[i, :-1]))
     width = float(np.exp(2 * curve.half_width[i, widest]))
-    yield from warning_of_width(whole(float(targets[widest])), width, helped=helped)
+    may_add = estimate.donated is None
+    yield from warning_of_width(whole(float(targets[widest])), width, may_add_donors=may_add)
     other = curve.without_last[i, furthest]
     change = abs(other - curve.log_time[i, furthest])
     if targets[furthest] > last and change > np.log(DEPENDS):
@@ -177,11 +178,11 @@ def _warnings(
         yield warning_of_noise(noise)
 
 
-def warning_of_width(p: float, width: float, *, helped: bool = False) -> Iterator[str]:
+def warning_of_width(p: float, width: float, *, may_add_donors: bool = True) -> Iterator[str]:
     """Warn of an interval with so large a factor between its ends at a count."""
     if width <= WIDE:
         return
-    other = "" if helped else ", or add runs on other machines"
+    other = ", or add runs on other machines" if may_add_donors else ""
     yield RankedWarning(
         f"The 90 % interval at p = {p} spans a factor of {format_quantity(width, 'count', 2)}: "
         f"measure at a larger p{other}.",

@@ -75,13 +75,16 @@ def scaling_with_donors(
         why = AS_REQUESTED if scaling != "auto" else WITH_P
         strong[single] = scaling == "strong"
         return strong, [reason or why for reason in reasons]
-    why = "as on most of the other machines (a single count does not show it)"
     runs = elsewhere.runs
     alone = is_strong(runs.p, runs.time, runs.count)
     theirs = np.where(elsewhere.of >= 0, alone[elsewhere.of], False).sum(axis=1)
-    strong[single] = (2 * theirs >= (elsewhere.of >= 0).sum(axis=1))[single]
+    donors = (elsewhere.of >= 0).sum(axis=1)
+    strong[single] = (2 * theirs >= donors)[single]
     teller = _longest_parts(series)
     for i in np.flatnonzero(single).tolist():
+        alike = theirs[i] if strong[i] else donors[i] - theirs[i]
+        others = f"{alike} of {donors[i]} other machines" if donors[i] > 1 else "the other machine"
+        why = f"as on {others} (a single count does not show it)"
         reasons[i] = why if teller[i] == i else as_for(str(series.keys[teller[i]]["callpath"]))
     return strong[teller], reasons
 

@@ -66,9 +66,7 @@ def test_one_run_is_enough():
     )
     assert named(note) == ["A", "B", "C"]
     assert sum(donor.weight for donor in note.donors) == pytest.approx(1)
-    assert (
-        note.scaling_reason == "as on most of the other machines (a single count does not show it)"
-    )
+    assert note.scaling_reason == "as on 3 of 3 other machines (a single count does not show it)"
     assert note.backtest is None
 
 
@@ -152,6 +150,7 @@ def test_donors_that_all_contradict_leave_the_plain_forecast():
     assert told.time == pytest.approx(plain.time)
     assert told.lower == pytest.approx(plain.lower)
     warnings = only(told).warnings
+    assert not any("add runs on other machines" in x for x in warnings)
     start = "A, B, C were not used as donors: their times change"
     assert any(text.startswith(start) for text in warnings)
     assert "No other machine is left: the forecast is based on its own runs alone." in warnings
@@ -200,6 +199,37 @@ def test_a_machine_in_both_tables_is_no_donor_of_itself():
     assert named(other) == ["A", "B", "C"]
     alone = forecast(Measurements(p=4, time=20.0, machine="A"), 8, by=[], donors=DONORS)
     assert named(only(alone)) == ["B", "C"]
+
+
+def test_the_machine_itself_as_the_only_donor_is_the_reason_why_there_is_none():
+    here = Measurements(p=[2, 4], time=[40.0, 20.0], machine="A")
+    told = forecast(here, 8, donors=runs({"A": OTHERS["A"]}))
+    (said,) = [x for x in only(told).warnings if "donors" in x or "other machine" in x]
+    assert said == (
+        "A is among the donors as well, and no other machine is: its runs there were not used. "
+        "Put all runs on it into one table, or rename it."
+    )
+    assert said.rank is Rank.SERIOUS
+
+
+@pytest.mark.parametrize(
+    ("donors", "here", "says"),
+    [
+        (1001, 1, "donors must be at most 1,000 other machines for each series, got 1,001. "),
+        (
+            *(1000, 5001),
+            "donors must be at most 5,000,000 pairs of a series and another machine, got "
+            "5,001,000. ",
+        ),
+    ],
+)
+def test_donors_have_a_limit(donors, here, says):
+    there = Measurements(
+        p=[1, 2] * donors, time=1.0, machine=[f"M{i}" for i in range(donors) for _ in "12"]
+    )
+    known = Measurements(p=4, time=[1.0] * here, machine=[f"H{i}" for i in range(here)])
+    with pytest.raises(ParameterError, match=re.escape(says)):
+        forecast(known, 8, donors=there)
 
 
 def test_donors_have_the_same_callpath_and_axes():
@@ -290,6 +320,9 @@ def test_times_that_cannot_be_those_of_a_machine_are_told(scale, far):
     odd = {"A": OTHERS["A"], "B": lambda p: scale * (500.0 if scale > 1 else 2000.0) / (5 * p)}
     (warning,) = [x for x in forecast(ONE, 8, donors=runs(odd)).warnings if "unit of time" in x]
     assert warning.startswith(f"At p = 4 the time on B is {far}")
+    between = runs({"B": odd["B"]}, counts=(1, 16))
+    (warning,) = [x for x in forecast(ONE, 8, donors=between).warnings if "unit of time" in x]
+    assert warning.startswith(f"At p = 4 the time on B, interpolated between its runs, is {far}")
     all_odd = {name: (lambda p, t=time: 1000 * t(p)) for name, time in OTHERS.items()}
     said = " ".join(forecast(ONE, 8, donors=runs(all_odd)).warnings)
     assert "on B is 2350 times the time here (C, A: similar)" in said

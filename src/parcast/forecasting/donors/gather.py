@@ -17,7 +17,7 @@ References
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from parcast.descriptions.machine import Machine
 
 
+MOST_DONORS: Final = 1_000  # of one series
+MOST_PAIRS: Final = 5_000_000  # of a series and a donor of it
 APART = float(np.log(4.0))  # distance at which a donor weighs half [D]
 UNKNOWN = 0.5
 
@@ -52,6 +54,7 @@ def gather(
         grouped = donors.series(apart)
     useful = grouped.count >= 2
     serving, single = _by_kind(grouped, useful, matched)
+    _check_number(max(map(len, serving.values()), default=0), len(series))
     names = [_name(key, matched) for key in grouped.keys]
     number = np.cumsum(useful) - 1
 
@@ -164,6 +167,21 @@ def _check_callpaths(donors: Measurements, measurements: Measurements) -> None:
             got="none",
             hint="Name the callpath of every run in it, or select one of the measurements.",
         )
+
+
+def _check_number(most: int, series: int) -> None:
+    """Refuse more donors, at `most` so many for each of the series, than memory is there for."""
+    for bound, number, what in (
+        (MOST_DONORS, most, "other machines for each series"),
+        (MOST_PAIRS, most * series, "pairs of a series and another machine"),
+    ):
+        if number > bound:
+            raise ParameterError(
+                "donors",
+                must=f"be at most {bound:,} {what}",
+                got=f"{number:,}",
+                hint="Keep those that are most like the machine in question.",
+            )
 
 
 def _matched(

@@ -32,9 +32,14 @@ REPEATED = " Put all runs on it into one table, or rename it."
 def words_of_left_out(elsewhere: Elsewhere, i: int) -> Iterator[str]:
     """Give the warnings about donors that one series has before anything is computed."""
     left_out = elsewhere.left_out[i]
+    is_itself = left_out.is_alone and left_out.both is not None and not left_out.once
     if left_out.both is not None:
-        yield (
-            f"{left_out.both} is among the donors as well: its runs there were not used.{REPEATED}"
+        alone = ", and no other machine is" if is_itself else ""
+        yield RankedWarning(
+            f"{left_out.both} is among the donors as well{alone}: its runs there were not used."
+            f"{REPEATED}",
+            kind="donor is the machine itself",
+            rank=Rank.SERIOUS if is_itself else Rank.PLAIN,
         )
     if left_out.once:
         is_one = len(left_out.once) == 1
@@ -44,7 +49,7 @@ def words_of_left_out(elsewhere: Elsewhere, i: int) -> Iterator[str]:
             kind="donors with one count",
             rank=Rank.MINOR,
         )
-    if left_out.is_alone:
+    if left_out.is_alone and not is_itself:
         with_it = f" with {left_out.kind}" if left_out.kind else ""
         yield RankedWarning(
             "No other machine can be used for this forecast: none has runs at two processor "
@@ -168,15 +173,16 @@ def _odd_ones(series: Series, i: int, elsewhere: Elsewhere) -> Iterator[str]:
         if counts[0] <= p <= counts[-1]:
             times = float(np.exp(np.interp(np.log(p), np.log(counts), np.log(taken)))) / time
             if not 1 / ODD <= times <= ODD:
-                odd.append((elsewhere.names[j], times))
+                odd.append((elsewhere.names[j], times, p in counts))
     if odd:
         odd.sort(key=lambda x: abs(np.log(x[1])), reverse=True)  # whatever stands first
-        name, times = odd[0]
+        name, times, was_run = odd[0]
         factor = whole(float(f"{max(times, 1 / times):.3g}"))
         far = f"{factor} times" if times > 1 else f"1/{factor} of"
-        also = f" ({listed([x for x, _ in odd[1:]])}: similar)" if odd[1:] else ""
+        also = f" ({listed([x for x, *_ in odd[1:]])}: similar)" if odd[1:] else ""
+        between = "" if was_run else ", interpolated between its runs,"
         yield RankedWarning(
-            f"At p = {whole(p)} the time on {name} is {far} the time here{also}. "
+            f"At p = {whole(p)} the time on {name}{between} is {far} the time here{also}. "
             "Check that program, problem and unit of time are the same.",
             kind="odd donors",
             rank=Rank.UNUSABLE,
@@ -223,6 +229,7 @@ def _warnings(
             f"{'its' if is_one else 'their'} times change with p in another way than those of the "
             "runs here. Check that program and problem are the same.",
             kind="contrary donors",
+            rank=Rank.SERIOUS,
         )
         if len(contrary) == (elsewhere.of[i] >= 0).sum():
             yield RankedWarning(

@@ -109,7 +109,7 @@ def _of_values(
     half = answered.half_width[i, : len(p)]
     widest = int(np.argmax(half))
     width = float(np.exp(2 * half[widest]))
-    yield from warning_of_width(whole(float(p[widest])), width, helped=True)  # no donors here
+    yield from warning_of_width(whole(float(p[widest])), width, may_add_donors=False)
     kept = answered.runs.used
     for place, j in enumerate(kept):
         far = beyond[:, place]
