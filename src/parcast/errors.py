@@ -27,13 +27,19 @@ def one_line(text: str, *, limit: int = LONGEST_LINE) -> str:
     direction of what follows, and bytes that are not UTF-8. What is such a line stays as it is.
 
     >>> print(one_line("T3E\n\x1b[31m\u202e\udcff"))
-    T3E\n\x1b[31m\u202e\udcff
+    T3E\n\x1b[31m\u202e\xff
     """
     start = text[: limit + 1]
     if not start.isprintable():
-        pieces = (x if x.isprintable() else x.encode("unicode_escape").decode() for x in start)
-        start = "".join(pieces)
+        start = "".join(x if x.isprintable() else _escaped(x) for x in start)
     return start if len(start) <= limit else f"{start[:limit]}..."
+
+
+def _escaped(character: str) -> str:
+    """Write what does not print as a string of Python has it."""
+    if "\udc80" <= character <= "\udcff":  # how Python reads a byte that is not UTF-8
+        return f"\\x{ord(character) - 0xDC00:02x}"
+    return character.encode("unicode_escape").decode()
 
 
 @dataclass(frozen=True, slots=True)

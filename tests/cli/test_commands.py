@@ -367,13 +367,14 @@ def test_a_full_disk_is_told(process, times):
 @pytest.mark.fault(
     "Output files",
     "A standard stream is closed from the beginning.",
-    promise="The usual status; no traceback.",
+    promise="Status 2 where the answer cannot be printed; otherwise the usual one; no traceback.",
 )
 def test_closed_standard_streams_are_survived(times):
     parcast = shlex.join(COMMAND)
     file = shlex.quote(str(times))
     for command, status in (
-        (f"{parcast} forecast {file} -p 16 >&-", 0),
+        (f"{parcast} forecast {file} -p 16 >&-", 2),
+        (f"{parcast} forecast {file} -p 16 --json >&-", 2),
         (f"{parcast} forecast {file} -p banana 2>&-", 2),
         (f"{parcast} forecast - -p 16 <&-", 2),
     ):

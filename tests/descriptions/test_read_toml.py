@@ -54,6 +54,13 @@ bandwith = "3 MB/s"
     ]
 
 
+@pytest.mark.parametrize("number", ["1e400", "-1e400", "1e-400", "1_000.5e999"])
+def test_a_number_that_is_no_float_is_refused_as_it_is_written(number, tmp_path):
+    (problem,) = problems(read_machine, f'name = "x"\n[compute]\nrate = {number}\n', tmp_path)
+    says = f"must have numbers between 1e-308 and 1e308, got {number}. Correct it."
+    assert problem == (3, "", says)
+
+
 def test_faults_of_phases_have_their_lines(tmp_path):
     text = """\
 [[phase]]

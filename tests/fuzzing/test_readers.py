@@ -79,7 +79,7 @@ def test_a_changed_document_is_read_or_refused(drawn, name, tmp_path):
 
 @pytest.mark.fault(
     SUBJECT,
-    "A document that hung, exhausted, killed or misled an earlier version.",
+    "A file at which an earlier version hung, ran out of memory, crashed or gave a wrong reason.",
     promise=f"It is read or refused; {BOUNDS}.",
 )
 @pytest.mark.parametrize("which", KNOWN)

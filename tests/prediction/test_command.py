@@ -341,6 +341,10 @@ def refused(said, status):
             ("-p", "4", "-o", "-", "--json"),
             "-o - and --json cannot be combined: both print. Leave one out.\n",
         ),
+        (
+            ("-p", "4", "-o", "x.csv", "-o", "./x.csv"),
+            "-o must be different files, got x.csv and ./x.csv. Leave one out.\n",
+        ),
     ],
 )
 def test_wrong_use(parcast, options, says):

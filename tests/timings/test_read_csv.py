@@ -295,6 +295,16 @@ def test_a_folder_is_no_file(tmp_path):
     )
 
 
+def test_a_folder_that_may_not_be_entered_is_the_one_to_allow(tmp_path, monkeypatch):
+    def denied(*_):
+        raise PermissionError(13, "Permission denied")
+
+    closed = tmp_path / "closed"
+    monkeypatch.setattr(Path, "open", denied)
+    monkeypatch.setattr(os, "access", lambda path, _: not Path(path).is_relative_to(closed))
+    assert path_refusal(closed / "inner" / "timings.csv").endswith(f"Allow it: chmod u+x {closed}")
+
+
 def test_a_file_that_may_not_be_read_says_how_to_allow_it(tmp_path, monkeypatch):
     def denied(*_):
         raise PermissionError(13, "Permission denied")
@@ -513,8 +523,6 @@ def test_faults_of_the_header_and_of_the_rows_come_together():
         ("inf", "'inf'", "Leave out runs that failed."),
         ("-8", "'-8'", "Leave out runs that failed."),
         ("0", "'0'", "Leave out runs that failed."),
-        ("1e-400", "'1e-400'", "Leave out runs that failed."),
-        ("1e400", "'1e400'", "Leave out runs that failed."),
         ("", "nothing", "Leave out runs that failed."),
         ('"8,5"', "'8,5'", "Write decimals with a point."),
         ("8.5 s", "'8.5 s'", "Write the number alone; the header has its unit."),
@@ -527,7 +535,7 @@ def test_a_time_is_above_zero(cell, got, remedy):
     ]
 
 
-@pytest.mark.parametrize("cell", ["1e308", "2.8e26", "2.7e-34", "1e-320"])
+@pytest.mark.parametrize("cell", ["1e400", "1e308", "2.8e26", "2.7e-34", "1e-320", "1e-400"])
 def test_a_time_of_a_size_that_nobody_measures_is_refused(cell):
     assert refusal(f"p,time_h\n1,2.7e26\n2,{cell}\n3,2.8e-34\n") == [
         f"line 3  time_h  must lie between 1e-30 and 1e30 s, got '{cell}'. Check its unit."
@@ -579,7 +587,7 @@ def test_p_counts_processors(cell):
         (
             'p,machine,time_s\n1,"A,8\n2,B,4\n',
             "line 2  must close its quotation marks, got an open one. "
-            'Write a " inside quotes twice.',
+            'Close it on the same line. Write a " inside quotes twice.',
         ),
         (
             'p,machine,time_s\n1,"A"B,8\n',
@@ -630,7 +638,8 @@ def test_bytes_that_are_not_utf8_are_named_with_their_line():
 
 def test_a_value_in_quotes_does_not_go_on_in_the_next_line():
     assert refusal('p,machine,time_s\n1,"A\nB",8\n') == [
-        'line 2  must close its quotation marks, got an open one. Write a " inside quotes twice.',
+        "line 2  must close its quotation marks, got an open one. "
+        'Close it on the same line. Write a " inside quotes twice.',
         "line 3  must have 3 values as the header has, got 2. Fill in the others.",
     ]
 

@@ -1,6 +1,5 @@
 """Where an answer goes: to the screen, and to files by their endings, checked before computing."""
 
-import errno
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -12,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
 
-from parcast.cli.screen import show_sheet, tell
+from parcast.cli.screen import require_stdout, show_sheet, tell
 
 if TYPE_CHECKING:
     from parcast.show.result import Result
@@ -20,7 +19,6 @@ if TYPE_CHECKING:
 
 Answer = TypeVar("Answer", bound="Result")
 
-STDOUT: Final = "standard output"
 PICTURES: Final = ("svg", "png", "pdf")
 TABLES: Final = ("csv", "json")
 FIGURES: Final = (*TABLES, *PICTURES)
@@ -43,9 +41,16 @@ class Outputs:
             raise click.UsageError(
                 "-o - and --json cannot be combined: both print. Leave one out."
             )
-        for path in self.paths:
-            if path != "-":
-                self._check_file(path, sources)
+        named: dict[str, str] = {}  # outputs by the files they lead to
+        for path in filter(lambda path: path != "-", self.paths):
+            self._check_file(path, sources)
+            place = os.path.realpath(path)
+            if place in named:
+                both = f"{named[place]} and {path}"
+                raise click.ClickException(
+                    f"-o must be different files, got {both}. Leave one out."
+                )
+            named[place] = path
 
     def _check_file(self, path: str, sources: Sequence[str]) -> None:
         """Refuse a file that cannot be written."""
@@ -165,8 +170,7 @@ def write_all(text: str) -> None:
     """Write text to standard output, all of it: an unbuffered stream may take only a part."""
     from parcast.files.document import ESCAPING
 
-    if sys.stdout is None:  # it was closed before parcast began
-        raise OSError(errno.EBADF, "it is closed", STDOUT)
+    require_stdout()
     sys.stdout.flush()
     stream: Any = sys.stdout.buffer
     left = memoryview(text.encode("utf-8", errors=ESCAPING))

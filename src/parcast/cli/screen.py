@@ -1,5 +1,6 @@
 """What the person at the other end can see: how wide, in colour or not, and how far we are."""
 
+import errno
 import os
 import shutil
 import sys
@@ -47,10 +48,17 @@ def page_of_stdout() -> "Page":
 
 def show(lines: list[str]) -> None:
     """Print lines of the answer, as they are."""
-    if sys.stdout is not None and hasattr(sys.stdout, "reconfigure"):
+    require_stdout()
+    if hasattr(sys.stdout, "reconfigure"):
         sys.stdout.reconfigure(errors="backslashreplace")  # names in any script, anywhere
     for line in lines:  # one by one: an unbuffered stream may take only a part of a long text
         click.echo(line, color=True)
+
+
+def require_stdout() -> None:
+    """Refuse to print where standard output was closed before parcast began."""
+    if sys.stdout is None:
+        raise OSError(errno.EBADF, "it is closed", "standard output")
 
 
 def show_sheet(sheet: "Sheet") -> None:

@@ -22,7 +22,7 @@ from parcast.errors import ParameterError, as_list, require_kind
 from parcast.files.decoding import opened
 from parcast.files.document import write_document
 from parcast.files.faults import AnyPath, Faults
-from parcast.files.numbers import MOST_DIGITS
+from parcast.files.numbers import MOST_DIGITS, is_no_float
 from parcast.units import shown
 
 Described = TypeVar("Described", bound=Description)
@@ -167,7 +167,7 @@ def _decoded(content: bytes, faults: Faults) -> str:
 def _parsed(text: str, faults: Faults) -> dict[str, Any]:
     """Keys of a TOML text."""
     try:
-        keys = tomllib.loads(text)
+        keys = tomllib.loads(text, parse_float=_float)
     except tomllib.TOMLDecodeError as error:
         message = str(error)  # tomllib tells the line in its text alone
         place = _AT_LINE.search(message)
@@ -177,6 +177,11 @@ def _parsed(text: str, faults: Faults) -> dict[str, Any]:
             f'must be valid TOML, such as rate = "120 Mflop/s": {why[:1].lower()}{why[1:]}. '
             "Check this line and the one before.",
             line=line,
+        )
+    except _NoFloatError as number:
+        faults.refuse(
+            f"must have numbers between 1e-308 and 1e308, got {shown(str(number))}. Correct it.",
+            line=text.count("\n", 0, text.find(str(number))) + 1,
         )
     except ValueError:  # a whole number of more digits than Python reads
         _refuse_long_number(text, faults)
@@ -188,6 +193,18 @@ def _parsed(text: str, faults: Faults) -> dict[str, Any]:
         elif isinstance(value, int) and abs(value) >= 10**MOST_DIGITS:
             _refuse_long_number(text, faults)
     return keys
+
+
+class _NoFloatError(Exception):
+    """A number that is larger or smaller than any float."""
+
+
+def _float(text: str) -> float:
+    """Value of a number in TOML, which may be inf."""
+    value = float(text)
+    if is_no_float(text, value):
+        raise _NoFloatError(text)
+    return value
 
 
 def _refuse_long_number(text: str, faults: Faults) -> NoReturn:

@@ -108,10 +108,21 @@ def _open(path: Path, faults: Faults) -> BinaryIO:
     except FileNotFoundError:
         faults.refuse(_not_there(path))
     except PermissionError:
-        allow = f"chmod u+r {shlex.quote(str(path))}"
-        faults.refuse(f"must be readable, got permission denied. Allow it: {allow}")
+        faults.refuse(f"must be readable, got permission denied. Allow it: {_allow(path)}")
     except (OSError, ValueError) as error:  # ValueError: a NUL in the path
         faults.refuse(f"must be readable, got: {getattr(error, 'strerror', None) or error}.")
+
+
+def _allow(path: Path) -> str:
+    """Write the command that lets us read a file, or enter the first folder that is closed."""
+    closed = next(
+        (x for x in reversed(path.absolute().parents) if not os.access(x, os.X_OK)), None
+    )
+    return (
+        f"chmod u+r {shlex.quote(str(path))}"
+        if closed is None
+        else (f"chmod u+x {shlex.quote(str(closed))}")
+    )
 
 
 def _is_file(entry: "os.DirEntry[str]") -> bool:

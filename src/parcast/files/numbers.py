@@ -54,6 +54,16 @@ def finite(value: object) -> float | None:
     return read if read is not None and math.isfinite(read) else None
 
 
+def is_no_float(text: str, value: float) -> bool:
+    """Tell whether text of a number was read as infinite or 0, as no float is that large or small.
+
+    >>> [is_no_float(x, float(x)) for x in ("-1e400", "1e-400", "0e5", "inf", "1")]
+    [True, True, False, False, False]
+    """
+    digits = text.strip().lower().partition("e")[0].strip("+-0._")
+    return digits[:1].isdigit() and (math.isinf(value) or value == 0)
+
+
 def whole(value: object, *, least: int = 0, most: int = LARGEST_COUNT) -> int | None:
     """Value of a whole number, or of text that is one, from `least` to `most`; None for all else.
 

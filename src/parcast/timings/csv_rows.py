@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from parcast.errors import Text, spelled
 from parcast.files.bounds import require_at_most
 from parcast.files.faults import Faults
-from parcast.files.numbers import number
+from parcast.files.numbers import is_no_float, number
 from parcast.timings.columns import (
     AXIS,
     DOMAINS,
@@ -218,8 +218,11 @@ def _fields(text: str, count: int) -> tuple[list[str], str]:
         if "field limit" in str(error):  # csv tells its errors apart by their text alone
             most = csv.field_size_limit()
             return [], f"must have values of up to {most} characters, got more. Shorten them."
-        got = "an open one" if text.count('"') % 2 else f"text that cannot be split ({error})"
-        return [], f'must close its quotation marks, got {got}. Write a " inside quotes twice.'
+        is_open = text.count('"') % 2 == 1
+        got = "an open one" if is_open else f"text that cannot be split ({error})"
+        hint = "Close it on the same line. " if is_open else ""
+        hint += 'Write a " inside quotes twice.'
+        return [], f"must close its quotation marks, got {got}. {hint}"
     if len(fields) != count:
         hint = "Write decimals with a point, and text with commas in quotes."
         hint = hint if len(fields) > count else "Fill in the others."
@@ -301,14 +304,14 @@ def _cell_fault(column: Column, cell: str) -> tuple[str, str, Text]:
     got = repr(shown(cell)) if cell else "nothing"
     if column.is_text:
         return "be a name", got, "Fill it in, or remove the column."
-    domain = column.domain
-    if column.name in LIMITS and domain.ok(np.asarray(_number(cell))):
+    domain, value = column.domain, _number(cell)
+    if column.name in LIMITS and (domain.ok(np.asarray(value)) or is_no_float(cell, value)):
         domain = LIMITS[column.name]
     hint = _axis_hint(column.title) if domain is AXIS else domain.hint
     if re.fullmatch(r"[-+]?[0-9]+,[0-9]+", cell):
         hint = "Write decimals with a point."
     elif re.fullmatch(rf"{NUMBER}\s*[a-zA-Z%]+", cell):
         hint = "Write the number alone; the header has its unit."
-    elif column.name in DOMAINS and cell.lower() not in {"", "nan"} and np.isnan(_number(cell)):
+    elif column.name in DOMAINS and cell.lower() not in {"", "nan"} and np.isnan(value):
         hint = "Write it as a number."
     return domain.must, got, hint
