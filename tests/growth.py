@@ -34,15 +34,18 @@ def _time(work: Callable[[int], object], size: int) -> float:
     return thread_time() - begun
 
 
-def grows(work: Callable[[int], object], sizes: Sequence[int]) -> tuple[str, float]:
+def grows(
+    work: Callable[[int], object], sizes: Sequence[int], most: float = LINEAR
+) -> tuple[str, float]:
     """Say at which step of `sizes` the time of `work` grows too fast, "" if it never does.
 
-    Each size is up to four times that before it. Beside it stands the time of the largest [s].
+    Each size is up to four times that before it, and may take `most` times as long. Beside it
+    stands the time of the largest [s].
     """
     with _undisturbed():
         before = _time(work, sizes[0])
         for less, more in pairwise(sizes):
-            bound = LINEAR * more / (4 * less)
+            bound = most * more / (4 * less)
             taken = _time(work, more)
             for _ in range(TRIALS):
                 if taken < UNSURE or taken <= bound * before:

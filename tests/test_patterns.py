@@ -50,6 +50,7 @@ PUMPS = [*"9aA \n\t.,:;-_=+/\\|<>()[]{}\"'#%&!?~*^@x", "9.", "9e", "a ", "a=", "
 TAIL = "\n\0"  # what hardly any pattern can end with
 SMALL = (4, 8, 16, 64, 256, 1024, 4096)  # repetitions
 MOST_SMALL = 4096  # characters
+BOUNDED = 24  # times as long for four times as much of those: {0,256} is quadratic up to there
 LARGE = (6250, 25_000, 100_000)  # characters
 WORST = 1  # of the texts for a pattern, which is made large
 
@@ -234,7 +235,7 @@ def too_slow(pattern, how):
     for attack in attacks(pattern):
         sizes = [x for x in SMALL if x * len(attack[1]) <= MOST_SMALL]
         texts = texts_of(attack, sizes, is_text=is_text)
-        grown, taken = grows(lambda size, texts=texts: ask(texts[size]), sizes)
+        grown, taken = grows(lambda size, texts=texts: ask(texts[size]), sizes, most=BOUNDED)
         if grown:
             return f"{attack}: {grown}"
         times.append((taken, attack))
