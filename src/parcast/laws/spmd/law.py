@@ -93,8 +93,9 @@ class SpmdPhase(SpmdTables):
 
     def resource_slopes(self, machine: Machine, at: Point) -> Breakdown:
         """Derivatives of the time of all cycles by the service times of each resource [s]."""
-        demand = self.demands(machine, at)
-        by = demand_slopes(self, demand, self.run(demand, self.cycles(at)))
+        with np.errstate(over="ignore", invalid="ignore"):  # infinite, of times near 0
+            demand = self.demands(machine, at)
+            by = demand_slopes(self, demand, self.run(demand, self.cycles(at)))
         return Breakdown(
             compute=by["parallel"] + by["serial"],
             communication=by["startup"] + by["transfer"],
