@@ -159,7 +159,7 @@ def _sizes(region: RegionRuns) -> Array:
 def _calls(region: RegionRuns) -> CountFormula:
     """How often a loop is run, where all ranks run it as often and a formula says it; else 1."""
     entries = region.of_ranks("entries")
-    if all(x.min() == x.max() for x in entries):
+    if all(1 <= x.min() == x.max() for x in entries):
         formula = count_formula(region.most("entries"), region.p, region.n)
         if formula.is_exact:
             return formula
