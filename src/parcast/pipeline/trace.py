@@ -44,7 +44,7 @@ from parcast.errors import require_kind
 from parcast.files.decoding import opened
 from parcast.files.document import replacing
 from parcast.files.faults import Faults
-from parcast.files.numbers import finite, is_number, whole
+from parcast.files.numbers import is_number, whole
 from parcast.units import format_quantity, shown
 from parcast.words import did_you_mean, listed
 
@@ -78,6 +78,7 @@ GZIP: Final = b"\x1f\x8b"
 PIECE: Final = 2**22  # read at a time [B]
 LONGEST: Final = 2**26  # of a line: a header of a million ranks [B]
 HOPELESS: Final = 1_000  # faults after which no more lines are looked at
+LARGEST_TIME: Final = 1e30  # so that what follows is finite [s]
 LARGEST_WHOLE: Final = 10**15  # of items and ranks, which a float holds exactly
 GROWTH: Final = 1.25  # of an array that has no room for more events
 NANOSECONDS: Final = 9  # decimals of a time
@@ -411,8 +412,8 @@ class _Fields:
 
 
 def _is_number(value: Any) -> TypeGuard[float]:
-    """Tell a finite number from everything else."""
-    return is_number(value) and finite(value) is not None
+    """Tell a number that can be computed with from everything else."""
+    return is_number(value) and abs(value) <= LARGEST_TIME
 
 
 class _Reader:
@@ -573,7 +574,8 @@ def _limits(kind: str, events: Events, ranks: int) -> Iterator[tuple[str, NDArra
             yield name, wrong, f"a rank from 0 to {ranks - 1}"
     for name in ("start", "end", "sent", "received", "processor"):
         if name in names:
-            yield name, ~np.isfinite(events[name]), "a finite number of seconds"
+            is_time = np.abs(events[name]) <= LARGEST_TIME
+            yield name, ~is_time, f"a number of seconds up to {LARGEST_TIME:g}"
     if "end" in names:
         yield "end", events["end"] < events["start"], "a time not before start"
     for name, least in (("processor", 0), ("bytes", 0), ("items", 0), ("first", 0), ("inputs", 1)):

@@ -47,7 +47,7 @@ class _Keys:
         """Take a finite number of at least 0."""
         given = self._given(key)
         if is_number(given) and 0 <= given <= LARGEST:
-            return float(given)
+            return _measured(given)
         if key in self._document:
             self.fault(
                 key,
@@ -77,11 +77,16 @@ class _Keys:
         least = -LARGEST if may_be_negative else 0.0
         for name, value in given.items():
             if is_number(value) and least <= value <= LARGEST:
-                numbers[name] = float(value)
+                numbers[name] = _measured(value)
             else:
                 wrong = f"must be a number from {least:g} to {LARGEST:g}"
                 self.fault(f"{key}.{shown(name)}", f"{wrong}, got {shown(repr(value))}.")
         return numbers
+
+
+def _measured(number: float) -> float:
+    """Take a number; one too small to divide by is 0."""
+    return float(number) if abs(number) * LARGEST >= 1 else 0.0
 
 
 def record_of(document: Any, line: int, faults: Faults) -> RankRecord | None:
