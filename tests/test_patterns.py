@@ -52,7 +52,7 @@ SMALL = (4, 8, 16, 64, 256, 1024, 4096)  # repetitions
 MOST_SMALL = 4096  # characters
 BOUNDED = 24  # times as long for four times as much of those: {0,256} is quadratic up to there
 LARGE = (1562, 6250, 25_000, 100_000)  # characters
-WORST = 1  # of the texts for a pattern, which is made large
+WORST = 3  # of the texts for a pattern, which is made large
 
 
 def functions(tree, name=""):

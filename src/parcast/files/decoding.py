@@ -118,11 +118,8 @@ def _allow(path: Path) -> str:
     closed = next(
         (x for x in reversed(path.absolute().parents) if not os.access(x, os.X_OK)), None
     )
-    return (
-        f"chmod u+r {shlex.quote(str(path))}"
-        if closed is None
-        else (f"chmod u+x {shlex.quote(str(closed))}")
-    )
+    right, place = ("r", path) if closed is None else ("x", closed)
+    return f"chmod u+{right} {shlex.quote(str(place))}"
 
 
 def _is_file(entry: "os.DirEntry[str]") -> bool:
