@@ -56,6 +56,16 @@ def test_every_element_is_in_one_subchunk_of_one_server(case):
     assert all((each == 1).all() for each in seen)
 
 
+@given(st.integers(1, 10_000), st.integers(1, 64), st.integers(1, 8), st.integers(64, 10_000))
+def test_servers_have_equal_parts_of_a_large_array(rows, row, servers, limit):
+    (chunk, _), (inner, _) = layout_for((rows, row), 1, servers=servers, limit=limit)
+    share = -(-rows // (servers if rows * row > limit else 1))
+    assert inner * row <= limit
+    assert share <= chunk < share + chunk // inner  # less than a row for each subchunk
+    fewest = -(-share // (limit // row))
+    assert chunk // inner == fewest
+
+
 @given(requests())
 def test_subchunks_of_a_storage_chunk_come_together_and_in_row_major_order(case):
     schema, servers = case

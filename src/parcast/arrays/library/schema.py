@@ -192,10 +192,13 @@ def layout_for(
 
     It has one storage chunk for each position of the mesh, by default slabs of rows for as many
     servers, or one if it is not larger than a subchunk. Subchunks are slabs of whole rows of it;
-    where a row exceeds the limit it is cut too, unless rows have to stay whole.
+    where a row exceeds the limit it is cut too, unless rows have to stay whole. They are of equal
+    size, so that a storage chunk, which has whole ones, is hardly larger than a server's share.
 
     >>> layout_for((512, 512, 512), 8, servers=4)
     ((128, 512, 512), (2, 512, 512))
+    >>> layout_for((1100, 1000), 8, servers=2)  # 524 rows are 4 MiB: 550 are cut in two
+    ((550, 1000), (275, 1000))
     >>> layout_for((100, 100), 8, servers=4)
     ((100, 100), (100, 100))
     >>> layout_for((512, 512, 512), 8, mesh=(1, 2, 2))
@@ -214,5 +217,6 @@ def layout_for(
         mesh = (slabs, *(1,) * (len(extents) - 1))
     share = tuple(-(-n // m) for n, m in zip(extents, mesh, strict=True))
     most = max(limit, item * prod(share[1:])) if whole_rows else limit
-    inner = tuple(slab_extents(np.array([share]), item, most)[0].tolist())
-    return tuple(-(-n // i) * i for n, i in zip(share, inner, strict=True)), inner
+    parts = -(-np.array(share) // slab_extents(np.array([share]), item, most)[0])
+    inner = -(-np.array(share) // parts)
+    return tuple((parts * inner).tolist()), tuple(inner.tolist())
