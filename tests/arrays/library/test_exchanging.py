@@ -18,7 +18,8 @@ from parcast.errors import ParameterError, RunFailed
 from parcast.mpi.leftovers import processes_of
 
 HERE = Path(__file__).parent
-EXCHANGING, REPLACING = HERE / "exchanging.py", HERE / "replacing.py"
+ANSWERING, EXCHANGING = HERE / "answering.py", HERE / "exchanging.py"
+REPLACING = HERE / "replacing.py"
 REFUSED = {
     "append": "path must be that of a Zarr store, to append rows",
     "gap": "boxes must",
@@ -61,6 +62,13 @@ def test_arrays_are_read_as_they_were_written(ran, tmp_path, ranks, servers, kin
             texts = {(tmp_path / "refusals" / f"{name}-{i}").read_text() for i in range(clients)}
             assert len(texts) == 1
             assert words.format(clients - 1, clients) in texts.pop()
+
+
+@pytest.mark.parametrize("writer", ["sync", "write-behind", "double-buffer"])
+def test_a_rank_that_flushes_its_files_answers_other_servers(ran, tmp_path, writer):
+    status, out, err = ran(ANSWERING, writer, tmp_path, ranks=2)
+    assert (status, err) == (0, "")
+    assert out.split() == ["answered"] * 2
 
 
 @pytest.mark.fault(

@@ -55,8 +55,8 @@ class Direct:
 class Background:
     """Accesses are made by another thread; whoever waits for one is woken when it ends."""
 
-    def __init__(self, wake: Callable[[], None]) -> None:
-        self.units = AHEAD
+    def __init__(self, wake: Callable[[], None], *, units: int = AHEAD) -> None:
+        self.units = units
         self._wake = wake
         self._direct = Direct()
         self._pool = ThreadPoolExecutor(1, "parcast-array-writer")
@@ -96,6 +96,11 @@ class Background:
         self._pool.shutdown(wait=True, cancel_futures=True)
 
 
-def disk_for(writer: Writer, wake: Callable[[], None]) -> Disk:
-    """Give what writes in a mode."""
-    return Background(wake) if writer == "double-buffer" else Direct()
+def disk_for(writer: Writer, wake: Callable[[], None], *, others_ask: bool) -> Disk:
+    """Give what writes in a mode.
+
+    A client whom other servers ask answers them while its own file is written or flushed.
+    """
+    if writer == "double-buffer":
+        return Background(wake)
+    return Background(wake, units=1) if others_ask else Direct()

@@ -112,7 +112,8 @@ class Server:
 
     def _worked_off(self, request: Request) -> Waiting:
         """Do a request, and tell the server master."""
-        disk = disk_for(request.schema.writer, self._endpoint.wake)
+        others = len(self._servers) > 1 and self._servers[self._number] in self._clients
+        disk = disk_for(request.schema.writer, self._endpoint.wake, others_ask=others)
         try:
             if request.failure is not None:
                 raise request.failure  # noqa: TRY301 - ends it as all that fails does

@@ -1,0 +1,52 @@
+"""A parallel program whose rank 1, client and server, flushes until server 0 has written all.
+
+Arguments: a writer, a folder.
+"""
+
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+from mpi4py import MPI
+
+from parcast.arrays.geometry import block_of
+from parcast.arrays.library.distribution import Block
+from parcast.arrays.library.session import connect
+from parcast.arrays.store.chunk_file import ChunkWriter
+from parcast.arrays.store.writing import Writer
+
+SHAPE, MESH = (4, 4), (1, 2)
+LONGEST = 10.0  # [s]
+SLOW = 0.05  # a write of server 0, so that it is the last [s]
+
+
+def main():
+    writer, folder = sys.argv[1], Path(sys.argv[2])
+    written, is_first = folder / "written", MPI.COMM_WORLD.Get_rank() == 0
+    plain_write, plain_flush = ChunkWriter.write, Writer.flush
+
+    def write(self, *args, **keys):
+        time.sleep(SLOW)
+        plain_write(self, *args, **keys)
+
+    def flush(self):
+        if is_first:
+            written.touch()
+        end = time.monotonic() + LONGEST
+        while not written.exists() and time.monotonic() < end:
+            time.sleep(0.001)
+        sys.stdout.write("answered\n" if written.exists() else "blocked\n")
+        plain_flush(self)
+
+    Writer.flush = flush
+    if is_first:
+        ChunkWriter.write = write
+    with connect(servers=2) as io:
+        own = np.ones(block_of(SHAPE, MESH, io.client).count)
+        arrays = {f"u{i}": Block(own, SHAPE, MESH) for i in range(5)}
+        io.write(folder / "u.zarr", arrays, writer=writer, batch=False)
+
+
+if __name__ == "__main__":
+    main()
