@@ -1,5 +1,6 @@
 """Several processes write one store at once, and none holds more than its current subchunk."""
 
+import errno
 import json
 import multiprocessing
 import pickle
@@ -80,6 +81,45 @@ def test_many_files_are_flushed_and_few_stay_open(tmp_path, monkeypatch, as_a_wh
     append_rows(path, {"u": array})
     with open_store(path) as store:
         assert (store["u"].read() == np.concatenate([array, array])).all()
+
+
+@pytest.fixture
+def two_of_many(tmp_path):
+    """Two sets of more folders than are flushed one by one, of one process and file system."""
+    both = [durable.Unflushed(tmp_path) for _ in range(2)]
+    for each in both:
+        for i in range(durable.MANY + 1):
+            each.add_folder(tmp_path / str(i))
+    yield both
+    for each in both:
+        each.close()
+
+
+@pytest.mark.skipif(not durable.can_flush_all(), reason="no flush of a file system")
+def test_one_flush_of_the_file_system_does_for_all_that_was_written_before(
+    two_of_many, tmp_path, monkeypatch
+):
+    flushed = []
+    monkeypatch.setattr(durable, "flush_all", flushed.append)
+    first, second = two_of_many
+    second.flush()
+    first.flush()
+    assert flushed == [first._place]  # the oldest, which has seen all errors
+    for i in range(durable.MANY + 1):
+        second.add_folder(tmp_path / str(i))
+    second.flush()
+    assert len(flushed) == 2
+
+
+@pytest.mark.skipif(not durable.can_flush_all(), reason="no flush of a file system")
+def test_what_one_flush_could_not_write_is_reported_to_all(two_of_many, monkeypatch):
+    def full(_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(durable, "flush_all", full)
+    for each in two_of_many:
+        with pytest.raises(OSError, match="No space left"):
+            each.flush()
 
 
 MEMORY = """

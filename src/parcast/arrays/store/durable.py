@@ -8,10 +8,12 @@ import errno
 import os
 import platform
 import re
+import threading
 from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
-from typing import Any, Final
+from time import perf_counter
+from typing import Any, ClassVar, Final
 
 from parcast.arrays.store.freeing import wait_until_freed
 
@@ -149,8 +151,11 @@ class Unflushed:
     """Files and folders that were written below a folder and are not known to be on disk.
 
     A few files stay open until they are flushed, so that no error is missed; where there are many,
-    the file system is flushed as a whole.
+    the file system is flushed as a whole, once for all of a process that have written by then.
     """
+
+    _flushing: ClassVar = threading.Lock()
+    _open: ClassVar[dict[int, list["Unflushed"]]] = {}  # by file system, the oldest first
 
     def __init__(self, top: Path) -> None:
         """Begin before anything is written: what fails from now on is reported."""
@@ -159,9 +164,15 @@ class Unflushed:
         self._files: list[int] = []
         self._folders: set[Path] = {top}
         self._as_a_whole = False
+        self._changed = self._flushed = perf_counter()
+        self._failure: OSError | None = None
+        with self._flushing:
+            self._others = self._open.setdefault(os.fstat(self._place).st_dev, [])
+            self._others.append(self)
 
     def add_file(self, file: int) -> None:
         """Take over an open file that is complete."""
+        self._changed = perf_counter()
         if len(self._files) < MANY and not self._as_a_whole:
             self._files.append(file)
         elif can_flush_all():
@@ -176,6 +187,7 @@ class Unflushed:
 
     def add_folder(self, folder: Path) -> None:
         """Note a folder in which a file or folder was made, and those above it."""
+        self._changed = perf_counter()
         while folder not in self._folders:
             self._folders.add(folder)
             folder = folder.parent
@@ -183,7 +195,7 @@ class Unflushed:
     def flush(self) -> None:
         """Return when everything is on disk."""
         if self._as_a_whole or (len(self._folders) > MANY and can_flush_all()):
-            flush_all(self._place)
+            self._flush_all()
             self._close_files()
         else:
             while self._files:
@@ -194,6 +206,24 @@ class Unflushed:
         self._as_a_whole = False
         self._folders = {self._top}
 
+    def _flush_all(self) -> None:
+        """Flush the file system, unless that was done since anything was added.
+
+        The oldest folder reports what could not be written of any, as it was opened before all.
+        """
+        with self._flushing:
+            if self._flushed <= self._changed and self._failure is None:
+                begun = perf_counter()
+                try:
+                    flush_all(self._others[0]._place)
+                except OSError as failure:
+                    for each in self._others:
+                        each._failure = failure
+                for each in self._others:
+                    each._flushed = begun
+            if self._failure is not None:
+                raise OSError(self._failure.errno, self._failure.strerror)
+
     def _close_files(self) -> None:
         """Close the files without flushing each."""
         while self._files:
@@ -203,5 +233,7 @@ class Unflushed:
         """Let go of everything, flushed or not."""
         self._close_files()
         if self._place >= 0:
+            with self._flushing:
+                self._others.remove(self)
             os.close(self._place)
             self._place = -1
