@@ -4,7 +4,7 @@ MINUTES ?= 30  # of make fuzz
 SEED ?= 0
 BIN := .venv/bin
 
-.PHONY: demo test fuzz lint types format benchmark benchmark-solvers clean
+.PHONY: demo test coverage fuzz lint types format benchmark benchmark-solvers clean
 
 demo: .venv/.demo  ## three forecasts beside the actual times
 	$(BIN)/python examples/nas_bt/demo.py
@@ -12,6 +12,9 @@ demo: .venv/.demo  ## three forecasts beside the actual times
 # Compiled modules are kept while the tests run: hundreds of processes load them.
 test: export PYTHONDONTWRITEBYTECODE =
 test: lint types  ## everything CI checks
+	$(BIN)/python -m pytest --numprocesses 2 --dist worksteal
+
+coverage: .venv/.test  ## the tests again, and which lines they run: at least 95 %
 	$(BIN)/coverage erase
 	$(BIN)/coverage run -m pytest --numprocesses 2 --dist worksteal
 	$(BIN)/coverage combine --quiet
