@@ -13,8 +13,8 @@ import click
 import pytest
 
 from parcast.descriptions.toml_files import read_machine, read_program
-from parcast.simulation import command
 from parcast.simulation.simulate import simulate
+from parcast.simulation.workers import workers
 from tests.cli.test_golden import kept
 from tests.conftest import FOREGROUND, ROOT, until
 from tests.forecasting.test_command import document
@@ -168,12 +168,52 @@ main()"""
     assert err.decode().strip() == "parcast: interrupted."
 
 
+@pytest.mark.parametrize("target", ["os.getpid()", "made", "os.getpid(), made"])
+def test_an_interrupt_while_processes_are_started_is_as_quiet(target, interrupted_while_starting):
+    status, out, err = interrupted_while_starting(target)
+    assert (status, out, err.strip()) == (130, "", "parcast: interrupted.")
+
+
+@pytest.fixture
+def interrupted_while_starting():
+    """Simulate in two processes; the first begins to start when processes get the signal."""
+
+    def run(target):
+        code = f"""{FOREGROUND}
+import os
+from multiprocessing import util
+from parcast.cli import main
+
+def started(*args, plain=util.spawnv_passfds):
+    made = plain(*args)
+    util.spawnv_passfds = plain
+    for each in {{{target}, os.getpid()}}:
+        os.kill(each, signal.SIGINT)
+    return made
+
+from multiprocessing import popen_spawn_posix, resource_tracker
+resource_tracker.ensure_running()
+util.spawnv_passfds = started
+main()"""
+        asked = [*map(str, BOTH), "-p", "256", "--jobs", "2"]
+        done = subprocess.run(
+            [sys.executable, "-c", code, *asked],
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+        return done.returncode, done.stdout, done.stderr
+
+    return run
+
+
 def test_workers_are_ended_when_something_fails():
-    with pytest.raises(ValueError, match="invalid literal"), command.workers(2) as executor:
+    with pytest.raises(ValueError, match="invalid literal"), workers(2) as executor:
         executor.submit(int, "x").result()
     with (
         pytest.raises(click.ClickException, match="a process of --jobs ended early"),
-        command.workers(2),
+        workers(2),
     ):
         raise BrokenProcessPool
 

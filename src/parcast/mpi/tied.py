@@ -14,6 +14,9 @@ from collections.abc import Sequence
 from typing import Final
 
 PR_SET_PDEATHSIG: Final = 1  # of sys/prctl.h of Linux
+ENDING: Final = tuple(
+    getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)
+)
 TICK: Final = 0.5  # between looks at whether the parent is there, on other systems [s]
 
 
@@ -50,8 +53,13 @@ def _watch(parent: int, number: int) -> None:
 
 
 def begin_worker(parent: int) -> None:
-    """Let this process, one of a pool, end with its parent, and without a word on Ctrl-C."""
+    """Let this process, one of a pool, end with its parent, and without a word on Ctrl-C.
+
+    Signals that end it may have been blocked until now.
+    """
     signal.signal(signal.SIGINT, signal.SIG_DFL)
+    if os.name == "posix":
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, ENDING)
     end_with(parent, int(getattr(signal, "SIGKILL", signal.SIGTERM)))
 
 

@@ -1,8 +1,6 @@
 """`parcast simulate`: simulated times of a described program, as a check of its law."""
 
-import os
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -19,13 +17,10 @@ from parcast.cli.options import (
     time_limit,
 )
 from parcast.cli.outputs import TABLES, Outputs, with_inputs
-from parcast.mpi.tied import begin_worker
 from parcast.prediction.command import Configurations, configurations, read_configurations
 from parcast.simulation.distributions import distributions, law_of
 
 if TYPE_CHECKING:
-    from concurrent.futures import Executor
-
     from parcast.simulation.result import Simulation
 
 
@@ -122,6 +117,7 @@ def _simulated(question: Configurations, times: Mapping[str, str], **options: An
     """Read the files and simulate."""
     from parcast.cli.screen import Progress
     from parcast.simulation.simulate import simulate
+    from parcast.simulation.workers import workers
 
     given = {"times": dict(times)} if times else {}
     read = read_configurations(question, **options, **given)
@@ -144,36 +140,3 @@ def _simulated(question: Configurations, times: Mapping[str, str], **options: An
             progress=progress,
         )
     return with_inputs(simulation, **read.inputs)
-
-
-@contextmanager
-def workers(jobs: int) -> Iterator["Executor | None"]:
-    """Give so many processes, or None for this one; when interrupted, end them at once.
-
-    Ctrl-C in a terminal reaches them too: they end without a word. They end with this process,
-    however that ends.
-    """
-    if jobs == 1:
-        yield None
-        return
-    from concurrent.futures import ProcessPoolExecutor
-    from concurrent.futures.process import BrokenProcessPool
-    from multiprocessing import active_children, get_context
-
-    others = set(active_children())
-    executor = ProcessPoolExecutor(
-        jobs,
-        mp_context=get_context("spawn"),
-        initializer=begin_worker,
-        initargs=(os.getpid(),),
-    )
-    try:
-        yield executor
-    except BrokenProcessPool:
-        raise click.ClickException("a process of --jobs ended early. Use fewer.") from None
-    except BaseException:
-        for child in set(active_children()) - others:
-            child.terminate()
-        raise
-    finally:
-        executor.shutdown(cancel_futures=True)
