@@ -8,18 +8,23 @@ Functions and classes of a script or a notebook have no module that another proc
 them from: what pickle refuses is pickled by value, where cloudpickle is installed.
 """
 
+import io
 import os
 import pickle
 import sys
+from collections import ChainMap
 from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from enum import Enum
+from functools import cache
 from itertools import islice
 from pathlib import Path
+from types import CodeType
 from typing import IO, Any, Final, NamedTuple
 
 LEAST_BUFFER: Final = 1 << 16  # that travels by itself [B]
 SAMPLE: Final = 32  # members of a collection that are looked at for its size
+NO_FILE: Final = "<dynamic-code>"  # what cloudpickle calls the file of any function
 
 
 class Nothing(Enum):
@@ -74,11 +79,36 @@ def portable(value: Any) -> bytes:
 def _by_value(value: Any, keep: Callable[[pickle.PickleBuffer], Any] | None = None) -> bytes:
     """Pickle a value with the functions and classes that it refers to, or raise as pickle does."""
     try:
-        import cloudpickle
+        pickler_by_value()
     except ImportError:
         return pickle.dumps(value, protocol=5, buffer_callback=keep)
-    text: bytes = cloudpickle.dumps(value, protocol=5, buffer_callback=keep)
-    return text
+    return by_value(value, keep)
+
+
+def by_value(value: Any, keep: Callable[[pickle.PickleBuffer], Any] | None = None) -> bytes:
+    """Pickle a value by cloudpickle; an ImportError says that it cannot be loaded."""
+    stream = io.BytesIO()
+    pickler_by_value()(stream, protocol=5, buffer_callback=keep).dump(value)
+    return stream.getvalue()
+
+
+@cache
+def pickler_by_value() -> Any:
+    """Give the pickler of cloudpickle, made to keep the files of functions.
+
+    Since version 3.1.3 it leaves them out, and then tracebacks have no lines of the program.
+    """
+    import cloudpickle
+
+    tables = cloudpickle.CloudPickler.dispatch_table
+    plain = tables[CodeType]
+
+    def with_file(code: CodeType) -> tuple[Any, ...]:
+        make, arguments = plain(code)
+        return make, tuple(code.co_filename if x == NO_FILE else x for x in arguments)
+
+    reducers = {"dispatch_table": ChainMap({CodeType: with_file}, tables)}
+    return type("Pickler", (cloudpickle.CloudPickler,), reducers)
 
 
 def unpacked(head: bytes | bytearray, buffers: Sequence[Any]) -> Any:

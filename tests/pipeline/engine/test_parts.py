@@ -108,6 +108,7 @@ def test_what_has_no_module_travels_by_value():
     assert pickle.loads(portable([1, "a"])) == [1, "a"]
     assert pickle.loads(portable(lambda: scale))() == 3
     assert pickle.loads(portable("only the text __main__")) == "only the text __main__"
+    assert pickle.loads(portable(lambda: scale)).__code__.co_filename == __file__
     for refused in (threading.Lock(), (x for x in "a")):
         with pytest.raises(TypeError, match="cannot pickle"):
             packed(refused)

@@ -27,7 +27,7 @@ from parcast.mpi.find import INSTALL, available_cores
 from parcast.mpi.folders import failing_for, folder_for
 from parcast.mpi.launched import inside_run
 from parcast.mpi.launcher import Placement, Started, is_banner, reason_of, started_ranks
-from parcast.mpi.payload import portable
+from parcast.mpi.payload import by_value, pickler_by_value, portable
 from parcast.mpi.rank import PLACEMENT, REFUSAL
 from parcast.pipeline.engine.desk import ITEM, Ended, first_ended, places
 from parcast.pipeline.engine.interrupts import stopped_by_interrupt
@@ -113,11 +113,11 @@ def address(desk: Path) -> Iterator[str]:
 def _pickled(job: Job, total: int | None, has_server: bool) -> bytes:
     """Pickle a job with what the ranks need to read it; functions of a script or notebook too."""
     try:
-        import cloudpickle
+        pickler_by_value()
     except ImportError as missing:
         raise RunFailed(f"Starting ranks needs cloudpickle. {INSTALL}") from missing
     try:
-        return pickle.dumps((sys.path, total, has_server, cloudpickle.dumps(job)))
+        return pickle.dumps((sys.path, total, has_server, by_value(job)))
     except Exception as error:
         raise ParameterError(
             "task",
