@@ -10,7 +10,7 @@ demo: .venv/.demo  ## three forecasts beside the actual times
 	$(BIN)/python examples/nas_bt/demo.py
 
 # Compiled modules are kept while the tests run: hundreds of processes load them.
-test: export PYTHONDONTWRITEBYTECODE =
+test coverage: export PYTHONDONTWRITEBYTECODE =
 test: lint types  ## everything CI checks
 	$(BIN)/python -m pytest --numprocesses 2 --dist worksteal
 

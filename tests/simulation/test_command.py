@@ -168,27 +168,46 @@ main()"""
     assert err.decode().strip() == "parcast: interrupted."
 
 
-@pytest.mark.parametrize("target", ["os.getpid()", "made", "os.getpid(), made"])
-def test_an_interrupt_while_processes_are_started_is_as_quiet(target, interrupted_while_starting):
-    status, out, err = interrupted_while_starting(target)
+@pytest.mark.parametrize(
+    "targets", ["[os.getpid()]", "[made, os.getpid()]", "[os.getpid(), made]"]
+)
+def test_an_interrupt_while_processes_are_started_is_as_quiet(targets, interrupted_while_starting):
+    status, out, err = interrupted_while_starting(targets)
     assert (status, out, err.strip()) == (130, "", "parcast: interrupted.")
+
+
+def test_an_interrupt_counts_where_a_process_cannot_be_started(interrupted_while_starting):
+    status, out, err = interrupted_while_starting("[os.getpid()]", "None")
+    assert (status, out, err.strip()) == (130, "", "parcast: interrupted.")
+
+
+def test_what_is_ignored_under_nohup_is_ignored_by_processes_too():
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        with workers(2) as executor:
+            assert executor.submit(signal.getsignal, signal.SIGHUP).result() == signal.SIG_IGN
+        assert signal.getsignal(signal.SIGHUP) == signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGHUP, before)
 
 
 @pytest.fixture
 def interrupted_while_starting():
     """Simulate in two processes; the first begins to start when processes get the signal."""
 
-    def run(target):
+    def run(targets, start="plain(*args)"):
         code = f"""{FOREGROUND}
 import os
 from multiprocessing import util
 from parcast.cli import main
 
 def started(*args, plain=util.spawnv_passfds):
-    made = plain(*args)
+    made = {start}
     util.spawnv_passfds = plain
-    for each in {{{target}, os.getpid()}}:
+    for each in {targets}:
         os.kill(each, signal.SIGINT)
+    if made is None:
+        raise BlockingIOError(11, "no more processes")
     return made
 
 from multiprocessing import popen_spawn_posix, resource_tracker

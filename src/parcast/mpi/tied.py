@@ -55,9 +55,10 @@ def _watch(parent: int, number: int) -> None:
 def begin_worker(parent: int) -> None:
     """Let this process, one of a pool, end with its parent, and without a word on Ctrl-C.
 
-    Signals that end it may have been blocked until now.
+    Signals that end it may have been blocked until now; those that are ignored stay so.
     """
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
     if os.name == "posix":
         signal.pthread_sigmask(signal.SIG_UNBLOCK, ENDING)
     end_with(parent, int(getattr(signal, "SIGKILL", signal.SIGTERM)))

@@ -6,7 +6,7 @@ import threading
 from collections.abc import Iterator
 from concurrent.futures import Executor, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from multiprocessing import active_children
 from multiprocessing.context import SpawnContext, SpawnProcess
 
@@ -45,21 +45,25 @@ class _Worker(SpawnProcess):
     """A process that has all it needs when a signal ends it: before, it would complain."""
 
     def start(self) -> None:
-        """Start it; signals wait until it is started, and in it until `begin_worker`."""
+        """Start it; signals wait until it is started, and in it until `begin_worker`.
+
+        They are neither lost nor left without their handlers if it cannot be started. Those that
+        are ignored, as under `nohup`, stay so: a handler would not let the process inherit that.
+        """
         if threading.current_thread() is not threading.main_thread() or os.name != "posix":
             super().start()
             return
         waiting = list[int]()
-        former = {each: signal.signal(each, lambda n, _: waiting.append(n)) for each in ENDING}
-        mask = signal.pthread_sigmask(signal.SIG_BLOCK, ENDING)
-        try:
+        with ExitStack() as last:
+            last.callback(lambda: [signal.raise_signal(number) for number in waiting])
+            for number in ENDING:
+                handler = signal.getsignal(number)
+                if handler not in (signal.SIG_IGN, None):
+                    last.callback(signal.signal, number, handler)
+                    signal.signal(number, lambda n, _: waiting.append(n))
+            mask = signal.pthread_sigmask(signal.SIG_BLOCK, ENDING)
+            last.callback(signal.pthread_sigmask, signal.SIG_SETMASK, mask)
             super().start()
-        finally:
-            signal.pthread_sigmask(signal.SIG_SETMASK, mask)
-            for number, handler in former.items():
-                signal.signal(number, signal.SIG_DFL if handler is None else handler)
-        for number in waiting:
-            signal.raise_signal(number)
 
 
 class _Context(SpawnContext):
