@@ -10,11 +10,12 @@ import sys
 import numpy as np
 import pytest
 
+from parcast.arrays.store import nodes
 from parcast.arrays.store import place as places
 from parcast.arrays.store.place import Lock, Place, journal_of, settle, writer_at
 from parcast.arrays.store.reading import open_store
 from parcast.errors import RunFailed
-from tests.arrays.store.made import write_store
+from tests.arrays.store.made import append_rows, write_store
 
 pytest.importorskip("google_crc32c", reason="the extra arrays is not installed")
 
@@ -99,3 +100,18 @@ def test_a_journal_counts_as_done_for_readers_and_is_completed_by_the_next_write
         assert store["u"].shape == store["v"].shape == (5,)
     assert settle(place) == ["an interrupted append was completed"]
     assert json.loads((path / "v" / "zarr.json").read_text())["shape"] == [5]
+
+
+def test_an_append_that_ends_while_metadata_are_read_is_seen_whole(tmp_path, monkeypatch):
+    path = write_store(tmp_path / "s.zarr", {"u": np.ones(2), "v": np.ones(2)})
+    plain, rows = nodes._content, {"u": np.ones(3), "v": np.ones(3)}
+
+    def content(file, *others):
+        read = plain(file, *others)
+        if rows and file.parent.name == "u":
+            append_rows(path, {name: rows.pop(name) for name in "uv"})
+        return read
+
+    monkeypatch.setattr(nodes, "_content", content)
+    with open_store(path) as store:
+        assert [store[name].shape for name in "uv"] == [(5,), (5,)]

@@ -66,8 +66,11 @@ from parcast.errors import ParameterError, RunFailed, as_whole
 class Draft:
     """A store, or rows of one, in the making; the process that leads the others holds it."""
 
-    def __init__(self, place: Place, lock: Lock, folder: Path) -> None:
+    def __init__(
+        self, place: Place, lock: Lock, folder: Path, *, may_replace: bool = False
+    ) -> None:
         """Use `create` or `append`."""
+        self._may_replace = may_replace
         self._place, self._lock, self._folder = place, lock, folder
         self._written: list[Path] = []  # metadata
         self._appended: dict[str, Node] = {}
@@ -97,7 +100,7 @@ class Draft:
         place = Place.of(path)
         with _begun(place) as lock:
             _check_target(place, overwrite)
-            draft = cls(place, lock, place.new_draft())
+            draft = cls(place, lock, place.new_draft(), may_replace=overwrite)
             with draft._or_abandoned():
                 draft._write_metadata(specs, attributes or {})
                 draft._write_coordinates({spec.name: values for spec, values in along})
@@ -232,13 +235,14 @@ class Draft:
         """Put the draft in place; every writer must have flushed what it wrote."""
         if not self._is_open:
             raise ParameterError("draft", must="not be committed twice", hint="Make a new one.")
-        self._check_complete()
         with failing("The store", self._place.target, self._is_in_place):
             try:
+                self._check_complete()
                 self._unflushed.flush()
                 if self._appended:
                     self._merge()
                 else:
+                    _check_target(self._place, self._may_replace)  # it may be there by now
                     publish(self._place, self._folder)
             finally:
                 self.abandon()  # after a commit nothing is left but the lock

@@ -17,6 +17,7 @@ from parcast.errors import FileProblems
 MANIFEST: Final = "parcast"  # attribute of the root of a store that parcast wrote
 OLDER: Final = (".zgroup", ".zarray", ".zattrs")  # of Zarr 2
 DEEPEST: Final = 32  # groups in groups
+TRIES: Final = 3  # of reading all metadata at one time
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -77,7 +78,29 @@ def is_store(path: Path) -> bool:
 
 
 def read_nodes(root: Path, place: Place) -> Nodes:
-    """Read the metadata of a store; what an append has completed counts as done."""
+    """Read the metadata of a store; what an append has completed counts as done.
+
+    They are read again if an append has put its journal beside the store, or removed it,
+    meanwhile: otherwise some arrays might have its rows, and others not.
+    """
+    for _ in range(TRIES - 1):
+        before = _last_change(place.target.parent)
+        nodes = _nodes(root, place)
+        if _last_change(place.target.parent) == before:
+            return nodes
+    return _nodes(root, place)
+
+
+def _last_change(folder: Path) -> int:
+    """Time at which a name was last made or removed in a folder. [ns]; 0 if there is none."""
+    try:
+        return os.stat(folder).st_mtime_ns
+    except OSError:
+        return 0
+
+
+def _nodes(root: Path, place: Place) -> Nodes:
+    """Read the metadata of a store once."""
     pending = pending_metadata(place)
     top = _content(root / METADATA, pending, root)
     document = _document(root / METADATA, top)

@@ -111,8 +111,9 @@ class NpyWriter:
 class NpyDraft:
     """A .npy file in the making; the process that leads the others holds it."""
 
-    def __init__(self, place: Place, lock: Lock, part: NpyPart) -> None:
+    def __init__(self, place: Place, lock: Lock, part: NpyPart, *, may_replace: bool) -> None:
         """Use `create`."""
+        self._may_replace = may_replace
         self._place, self._lock, self.part = place, lock, part
         self._is_open = True
         self._inode = part.file.stat().st_ino
@@ -160,7 +161,7 @@ class NpyDraft:
             dtype=spec.dtype,
             offset=len(header),
         )
-        return cls(place, lock, part)
+        return cls(place, lock, part, may_replace=overwrite)
 
     @property
     def cleared(self) -> tuple[Leftover, ...]:
@@ -179,10 +180,11 @@ class NpyDraft:
         """Put the file in place; every writer must have flushed what it wrote."""
         if not self._is_open:
             raise ParameterError("draft", must="not be committed twice", hint="Make a new one.")
-        with NpyWriter(self.part) as writer:
-            writer.flush()
         with failing("The array", self._place.target, self._is_in_place):
             try:
+                with NpyWriter(self.part) as writer:
+                    writer.flush()
+                _check_target(self._place, self._may_replace)  # it may be there by now
                 publish(self._place, self.part.file)
             finally:
                 self.abandon()
