@@ -66,7 +66,7 @@ class Channel(Protocol):
 
     rank: int
     size: int
-    may_use_threads: bool  # two of them, in turn
+    may_use_threads: bool  # two of them in turn, while the program may use MPI in another
     room: Room  # for what arrives
 
     @property
@@ -149,7 +149,7 @@ class MpiChannel:
         self._heads: dict[int, deque[Arriving]] = {}  # of each rank, in the order they were sent
         self._bodies: list[Arriving] = []
         self._status = MPI.Status()
-        self.may_use_threads = bool(MPI.Query_thread() >= MPI.THREAD_SERIALIZED)
+        self.may_use_threads = bool(MPI.Query_thread() >= MPI.THREAD_MULTIPLE)
 
     @property
     def leaving(self) -> int:

@@ -107,6 +107,18 @@ def _whole_numbers(name: str, given: Any, example: str) -> list[int]:
         ) from None
 
 
+def check_stack(name: Any, arrays: Any) -> None:
+    """Refuse the name of a stack that no array may have, or that one of its arrays has."""
+    check_name(name)
+    if isinstance(arrays, Mapping) and name in arrays:
+        raise ParameterError(
+            "stack",
+            must="be another name than those of the arrays in it",
+            got=f"{name!r:.80}",
+            hint='Example: "all".',
+        )
+
+
 def check_storage(storage: Mapping[str, Any]) -> None:
     """Refuse options of the store that are no mappings."""
     for name in ("attributes", "coordinates", "dimensions"):

@@ -130,8 +130,10 @@ class Client:
     def _send(
         self, server: int, number: int, unit: int, arrays: Sequence[int], boxes: Sequence[Any]
     ) -> None:
-        """Send the overlaps that a server wants."""
-        job = self.jobs[number]
+        """Send the overlaps that a server wants, unless the request has failed meanwhile."""
+        job = self.jobs.get(number)
+        if job is None:
+            return
         try:
             views = [
                 _box(job.held[array].parts[part], start, count)
@@ -147,8 +149,10 @@ class Client:
     def _place(
         self, number: int, arrays: Sequence[int], boxes: Sequence[Any], value: Array
     ) -> None:
-        """Put elements that a server has read where they belong."""
-        job = self.jobs[number]
+        """Put elements that a server has read where they belong; a failed request wants none."""
+        job = self.jobs.get(number)
+        if job is None:
+            return
         begin = 0
         for array in arrays:
             for part, start, count in boxes:

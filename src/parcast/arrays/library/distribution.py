@@ -1,6 +1,6 @@
 """How an array lies on clients: a block of a mesh on each, or boxes that each of them names."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, TypeAlias
@@ -109,20 +109,22 @@ class Boxes:
     shape: Sequence[int]
     dtype: Any = None
 
+    def __post_init__(self) -> None:
+        """Keep boxes that can be gone through once only."""
+        if isinstance(self.boxes, Iterator):
+            object.__setattr__(self, "boxes", tuple(self.boxes))
+
     def held(self, client: int, clients: int) -> Held:  # noqa: ARG002 - that of a block needs it
         """Give what a client holds; ParameterError if a box lies outside the array."""
         shape = as_shape(self.shape)
-        parts = []
-        for start, values in self.boxes:
-            part = Part(tuple(map(int, start)), np.asarray(values))
+        parts = [Part(tuple(map(int, start)), np.asarray(own)) for start, own in self.boxes]
+        for part in parts:
             require_inside(part.box, shape)
-            if part.values.size:
-                parts.append(part)
         types = {part.values.dtype for part in parts} or {np.dtype(self.dtype or float)}
         if len(types) > 1:
             named = ", ".join(sorted(map(str, types)))
             raise ParameterError("boxes", must="have one dtype", got=named, hint="Convert them.")
-        return Held(shape, types.pop(), tuple(parts))
+        return Held(shape, types.pop(), tuple(part for part in parts if part.values.size))
 
 
 def checked_block(

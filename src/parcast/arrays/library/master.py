@@ -220,15 +220,24 @@ def _grown(described: Described) -> list[Stored]:
     """Tell how the arrays of a store will be that rows are appended to."""
     if is_npy(described.path):
         raise no_zarr(described.path, "append rows")
+    rows = {name: shape[0] for name, shape, *_ in described.arrays}
+    most, least = max(rows, key=rows.__getitem__), min(rows, key=rows.__getitem__)
+    if rows[most] != rows[least]:
+        raise RunFailed(
+            f"{described.path}: all arrays must get the same number of rows: {most} gets "
+            f"{rows[most]}, {least} {rows[least]}. Append to each in a call of its own."
+        )
     stored = []
-    there = catalogue(described.path, [name for name, *_ in described.arrays])
+    there = catalogue(described.path, [*rows])
     for old, (name, shape, dtype, _) in zip(there, described.arrays, strict=True):
-        if old.shape[1:] != shape[1:] or np.dtype(old.dtype) != np.dtype(dtype):
+        is_same = np.dtype(old.dtype) == np.dtype(dtype).newbyteorder("=")
+        if old.shape[1:] != shape[1:] or not is_same:
             raise RunFailed(
                 f"{described.path}: rows of shape {shape[1:]} and type {dtype} cannot be appended "
                 f"to {name}, whose rows have {old.shape[1:]} and {old.dtype}. Write another store."
             )
-        stored.append(old._replace(shape=(old.shape[0] + shape[0], *shape[1:])))
+        grown = (old.shape[0] + shape[0], *shape[1:])
+        stored.append(old._replace(shape=grown, dtype=dtype))
     return stored
 
 

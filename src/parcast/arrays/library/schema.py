@@ -159,6 +159,9 @@ class Schema:
             share = shares[key]
             if not share.size:
                 continue
+            if self.stack and batches.keys() - {key}:  # those before lie before it on disk
+                yield from (Unit(tuple(own), tuple(shares[k])) for k, own in batches.items())
+                batches.clear()
             if not self.is_batched or share.size > self.limit:
                 for subchunk in share:
                     yield Unit((number,), (subchunk,))

@@ -4,7 +4,8 @@ import math
 import os
 import sys
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
+from copy import deepcopy
 from dataclasses import dataclass
 from time import perf_counter
 from types import TracebackType
@@ -17,6 +18,7 @@ from parcast.arrays.library.checking import (
     check_box,
     check_names,
     check_path,
+    check_stack,
     check_storage,
     checked_subchunk,
     held_of,
@@ -40,7 +42,6 @@ from parcast.arrays.library.room import box_in, copied, room_for
 from parcast.arrays.library.schema import LIMIT, Operation, Stored
 from parcast.arrays.library.server import Server
 from parcast.arrays.store.interrupted import InterruptedWriteWarning
-from parcast.arrays.store.layout import check_name
 from parcast.errors import ParameterError, RunFailed
 from parcast.mpi.launched import world
 from parcast.mpi.messages import Alone, Channel, MpiChannel
@@ -327,26 +328,28 @@ class Session:
         client = self._require_client()
         held: list[Held] = []
         options: dict[str, Any] = {"servers": len(self.servers)}
+        kept: dict[str, Any] = dict(storage)
 
         def check() -> None:
             check_path(path)
             check_storage(storage)
             if asked.stack:
-                check_name(asked.stack)
+                check_stack(asked.stack, arrays)
             subchunk = checked_subchunk(asked.subchunk)
             own = asked._replace(subchunk=subchunk, batch=bool(asked.batch))
             options.update(own.options(self._costs))
             held.extend(held_of(arrays, client.number, len(self.clients)))
+            if not wait:  # the program may change all that it has given
+                held[:] = [copied(each) for each in held]
+                kept.update(deepcopy(kept))
 
         refusal = refusal_of(check)
-        if not wait:
-            held = [copied(each) for each in held]
         named = tuple(
             (name, each.shape, each.dtype.str, boxes_of(each))
             for name, each in zip(arrays if held else (), held, strict=False)
         )
         described = Described(
-            operation, path_text(path), options, named, refusal, storage, meshes_of(arrays)
+            operation, path_text(path), options, named, refusal, kept, meshes_of(arrays)
         )
         handle = Handle(self, client.submit(described, held))
         if wait:
@@ -416,7 +419,9 @@ class Session:
 
         refusal = refusal_of(check)
         same = {"mesh": mesh, "box": box, "halo": halo, "policy": policy, "lost": lost}
-        listed = None if names is None or refusal is not None else tuple(names)
+        listed = None
+        if names is not None and refusal is None:  # sets have another order on each rank
+            listed = tuple(sorted(names) if isinstance(names, Set) else names)
         options: dict[str, Any] = {"names": listed, "limit": LIMIT}
         options |= {name: repr(_plain(value)) for name, value in same.items()}
         described = Described("read", path_text(path), options, (), refusal, {"lost": lost})

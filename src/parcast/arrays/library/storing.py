@@ -12,7 +12,7 @@ from parcast.arrays.store.chunk_file import ChunkWriter
 from parcast.arrays.store.draft import Draft
 from parcast.arrays.store.layout import ArraySpec, stacked
 from parcast.arrays.store.npy import NpyArray, NpyDraft, NpyPart, NpyWriter, open_npy
-from parcast.arrays.store.reading import open_store
+from parcast.arrays.store.reading import StoredArray, open_store
 from parcast.arrays.store.writing import Part, Writer
 from parcast.errors import ParameterError
 from parcast.words import did_you_mean
@@ -35,7 +35,8 @@ def catalogue(path: str, names: Sequence[str] | None) -> list[Stored]:
             item = array.dtype.itemsize
             slabs = layout_for(array.shape, item, servers=1, whole_rows=True)
             (name,) = ("array",) if names is None else names
-            return [Stored(name, array.shape, array.dtype.str, slabs[1], slabs[1])]
+            dtype = array.dtype.newbyteorder("=").str  # as it is read
+            return [Stored(name, array.shape, dtype, slabs[1], slabs[1])]
     with open_store(path) as store:
         arrays = [(name, store[name]) for name in (store if names is None else names)]
         return [Stored(name, x.shape, x.dtype.str, x.chunk, x.subchunk) for name, x in arrays]
@@ -109,6 +110,13 @@ def _zarr_draft(schema: Schema) -> Draft:
             )
         return draft
     _require_known(schema, WRITE_OPTIONS)
+    if schema.stack and (hidden := {*(coordinates or {})} & {x.name for x in schema.arrays}):
+        raise ParameterError(
+            "coordinates",
+            must="have other names than the arrays of a stack",
+            got=min(hidden),
+            hint="Rename the array, or write arrays of their own.",
+        )
     return Draft.create(
         schema.path,
         specs_of(schema),
@@ -132,7 +140,7 @@ def _require_known(schema: Schema, known: frozenset[str]) -> None:
 
 def specs_of(schema: Schema) -> list[ArraySpec]:
     """Specify the arrays of a store that is written."""
-    dimensions = schema.storage.get("dimensions", {})
+    dimensions = schema.storage.get("dimensions") or {}
     specs, known = [], dict[tuple[int, tuple[str, ...]], ArraySpec]()
     for array in schema.arrays:
         kind, names = schema.kinds[array.kind], tuple(dimensions.get(array.name, ()))
@@ -179,6 +187,9 @@ class WritingFiles:
             self._target = self._open.enter_context(self._writer.chunk(name, index))
             self._chunk = name, index
         assert self._target is not None
+        assert self._target.expected is not None
+        place = (array, *subchunk.start) if self._schema.stack else subchunk.start
+        assert self._target.expected.start == place
         is_sync = self._schema.writer == "sync"
         self._target.write(values, more=more and not is_sync)
         if is_sync:
@@ -216,6 +227,7 @@ class ReadingFiles:
     def __init__(self, schema: Schema) -> None:
         self._schema = schema
         self._open = open_npy(schema.path) if is_npy(schema.path) else open_store(schema.path)
+        self._last: StoredArray | None = None  # the only one that has open files
 
     def read(self, array: int, subchunk: Subchunk) -> Array:
         """Read a subchunk."""
@@ -225,6 +237,9 @@ class ReadingFiles:
         box = subchunk.start, subchunk.count
         if isinstance(stored, NpyArray):  # which has no checksums
             return stored.read(*box)
+        if self._last is not None and self._last is not stored:
+            self._last.close()
+        self._last = stored
         return stored.read(*box, lost=self._schema.storage.get("lost"))
 
     def close(self) -> None:
