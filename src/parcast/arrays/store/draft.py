@@ -19,6 +19,7 @@ import os
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -30,6 +31,7 @@ from parcast.arrays.store.interrupted import Leftover
 from parcast.arrays.store.layout import (
     METADATA,
     ArraySpec,
+    Layout,
     check_json,
     coordinate,
     label_of,
@@ -72,7 +74,6 @@ class Draft:
         """Use `create` or `append`."""
         self._may_replace = may_replace
         self._place, self._lock, self._folder = place, lock, folder
-        self._written: list[Path] = []  # metadata
         self._appended: dict[str, Node] = {}
         self._is_open = True
         self.part: Part
@@ -171,22 +172,25 @@ class Draft:
             raise
 
     def _write_metadata(self, specs: Sequence[ArraySpec], attributes: Mapping[str, Any]) -> None:
-        """Write the metadata of a new store to the draft."""
+        """Write the metadata of a new store to the draft; thousands of arrays may be equal."""
         names = [spec.name for spec in specs]
-        documents = {spec.name: spec.document() for spec in specs}
-        if "" in documents:
-            only = documents[""]
-            only["attributes"] = {**only["attributes"], **attributes, **manifest(names)}
-        else:
-            root = {"zarr_format": 3, "node_type": "group"}
-            documents[""] = {**root, "attributes": {**attributes, **manifest(names)}}
-        for name, document in documents.items():
-            self._write_small(name, encoded(document))
-        self.part = Part(
-            folder=self._folder,
-            target=self._place.target,
-            layouts={name: layout_of(name, documents[name], is_whole=True) for name in names},
-        )
+        of_root = {**attributes, **manifest(names)}
+        if "" not in names:
+            root = {"zarr_format": 3, "node_type": "group", "attributes": of_root}
+            self._write_small("", encoded(root))
+        known: dict[tuple[int, ...], tuple[bytes, Layout]] = {}
+        layouts = {}
+        for spec in specs:
+            if spec.kind not in known:
+                document = spec.document()
+                if not spec.name:
+                    document["attributes"] |= of_root
+                layout = layout_of(spec.name, document, is_whole=True)
+                known[spec.kind] = encoded(document), layout
+            content, layout = known[spec.kind]
+            self._write_small(spec.name, content)
+            layouts[spec.name] = replace(layout, name=spec.name)
+        self.part = Part(folder=self._folder, target=self._place.target, layouts=layouts)
 
     def _begin_append(self, grown: Mapping[str, Node], rows: int) -> None:
         """Write the metadata that the arrays will have to the draft."""
@@ -212,16 +216,16 @@ class Draft:
 
     def _write_small(self, name: str, content: bytes) -> None:
         """Write the metadata of a node to the draft."""
-        path = self._folder / name / METADATA
-        durable.make_folders(path.parent, self._folder)
-        file = os.open(path, FLAGS, 0o666)
+        folder = self._folder / name if name else self._folder
+        durable.make_folders(folder, self._folder)
+        file = os.open(os.path.join(folder, METADATA), FLAGS, 0o666)
         try:
             durable.write_all(file, [content], 0)
         except BaseException:
             os.close(file)
             raise
         self._unflushed.add_file(file)
-        self._unflushed.add_folder(path.parent)
+        self._unflushed.add_folder(folder)
 
     def _write_coordinates(self, values: Mapping[str, Any]) -> None:
         """Write the values of coordinates, which are few."""

@@ -163,6 +163,7 @@ class Unflushed:
         self._place = os.open(top, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         self._files: list[int] = []
         self._folders: set[Path] = {top}
+        self._can_flush_all = can_flush_all()
         self._as_a_whole = False
         self._changed = self._flushed = perf_counter()
         self._failure: OSError | None = None
@@ -175,7 +176,7 @@ class Unflushed:
         self._changed = perf_counter()
         if len(self._files) < MANY and not self._as_a_whole:
             self._files.append(file)
-        elif can_flush_all():
+        elif self._can_flush_all:
             self._as_a_whole = True
             os.close(file)
             self._close_files()
@@ -194,7 +195,7 @@ class Unflushed:
 
     def flush(self) -> None:
         """Return when everything is on disk."""
-        if self._as_a_whole or (len(self._folders) > MANY and can_flush_all()):
+        if self._as_a_whole or (len(self._folders) > MANY and self._can_flush_all):
             self._flush_all()
             self._close_files()
         else:

@@ -133,6 +133,11 @@ class ArraySpec:
         object.__setattr__(other, "name", name)
         return other
 
+    @property
+    def kind(self) -> tuple[int, ...]:
+        """What those that were renamed from one share, as they hold the same objects."""
+        return tuple(id(getattr(self, each)) for each in self.__slots__ if each != "name")
+
     def document(self) -> dict[str, Any]:
         """Its `zarr.json`."""
         rank = len(self.shape)
