@@ -671,3 +671,31 @@ def test_a_server_that_asks_ahead_waits_for_its_first_subchunk_alone():
     in_turn = request_time(table, with_servers(slow, asks_ahead=True), Options(writer="sync"))
     assert waits.delay[0] == pytest.approx(4 * ahead.delay[0])
     assert in_turn.delay[0] == waits.delay[0]
+
+
+def test_each_server_waits_for_its_first_subchunk_however_many_arrays_follow():
+    slow = with_servers(SP2, through_cache=True, write_rate=1e9, cache_rate=1e9, asks_ahead=True)
+    slow = replace(slow, clients=replace(slow.clients, decode=1e-2))
+    chunks = mesh_chunks((8, 8), (1, 1))
+    own = [
+        overlaps(chunks, storage_subchunks((8, 8), (8, 8), servers=2, itemsize=8, first=i))
+        for i in (0, 1)
+    ]
+    one = request_time(own[0], slow, DOUBLE).delay[0]
+    assert one > 1e-2
+    for number in (1, 2, 7):
+        groups = [EqualArrays(table, number) for table in own]
+        assert request_time(groups, slow, DOUBLE).delay.tolist() == pytest.approx([one, one])
+
+
+def test_arrays_that_lie_in_one_have_its_metadata_and_its_files():
+    costs = with_servers(SP2, metadata=0.25, open_file=0.5)
+    table = EqualArrays(table_of((8, 8), (2, 1), (1, 1)), 8)
+    before = request_time(table, SP2)
+    for options, metadata, files in (
+        (Options(), 8, 8),
+        (Options(on_disk=1, arrays_a_file=4), 1, 2),
+    ):
+        time = request_time(table, costs, options)
+        assert time.startup[0] - before.startup[0] == pytest.approx(metadata * 0.25)
+        assert time.file_system[0] - before.file_system[0] == pytest.approx(files * 0.5)

@@ -39,7 +39,7 @@ References
    :doi:`10.1109/SUPERC.1996.183547`. (The equations in prose; see the reference page.)
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final, Literal
@@ -60,7 +60,7 @@ from parcast.arrays.file_system import (
     synchronous_through_cache,
     written_behind,
 )
-from parcast.arrays.geometry import Ints
+from parcast.arrays.geometry import Bools, Ints
 from parcast.arrays.messages import Protocol
 from parcast.arrays.overlaps import Overlaps
 from parcast.arrays.subchunks import MOST
@@ -90,6 +90,8 @@ class Options:
     contention: bool = False  # whether clients, and what ranks share, bound the time from below
     placement: Placement | None = None  # by default every rank has cores and a link of its own
     infinite: Infinite = "none"  # what is infinitely fast
+    on_disk: int | None = None  # arrays that have metadata; None: each by itself [1] [D]
+    arrays_a_file: int = 1  # that lie one after the other in each file [1] [D]
 
     def __post_init__(self) -> None:
         """Refuse what is not among the choices."""
@@ -100,6 +102,9 @@ class Options:
                 raise ParameterError(name, must=must, got=shown(repr(value)), hint="Choose one.")
         as_whole("batch", self.batch, least=0, hint="Give the arrays of a message, or True.")
         as_whole("buffer", self.buffer, least=1, hint="Give it in bytes; 1 MiB is usual.")
+        for name in ("on_disk", "arrays_a_file"):
+            if getattr(self, name) is not None:
+                as_whole(name, getattr(self, name), least=1, hint="Count arrays from 1.")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -211,7 +216,9 @@ def request_times(
     first = groups[0].overlaps
     clients, servers = first.chunks.clients, first.subchunks.servers
     needed = [_needed(group, options) for group in groups]
-    split = [*batches(needed, batch=options.batch, buffer=options.buffer, servers=servers)]
+    split = _with_starts(
+        batches(needed, batch=options.batch, buffer=options.buffer, servers=servers), servers
+    )
     exchange = gathered if options.operation == "write" else scattered
     times: dict[Infinite, RequestTime] = {}
     by_network: dict[bool, tuple[Costs, list[tuple[Batch, Exchange]], _Totals]] = {}
@@ -224,12 +231,15 @@ def request_times(
             used = (costs.with_free_network() if is_free else costs).for_nodes(clients, servers)
             by_batch = partial(exchange, overlap_rendezvous=options.overlap_rendezvous)
             exchanges = [
-                (batch, by_batch(batch, used, between=_between(batch, used, options, i)))
-                for i, batch in enumerate(split)
+                (batch, by_batch(batch, used, between=_between(batch, used, options, is_first)))
+                for batch, is_first in split
             ]
             by_network[is_free] = used, exchanges, _Totals(clients, servers, exchanges)
         own = replace(options, infinite=mode)
-        times[mode] = _time(*by_network[is_free], own, sum(group.number for group in groups))
+        if is_free and own.placement is not None:
+            own = replace(own, placement=replace(own.placement, link=np.inf))
+        on_disk = options.on_disk or sum(group.number for group in groups)
+        times[mode] = _time(*by_network[is_free], own, on_disk)
     return times
 
 
@@ -347,6 +357,26 @@ def _needed(group: EqualArrays, options: Options) -> EqualArrays:
     return EqualArrays(group.overlaps.needed(), group.number)
 
 
+def _with_starts(found: Iterable[Batch], servers: int) -> list[tuple[Batch, Bools]]:
+    """Tell with which subchunks servers begin, as clients have waited for long until then.
+
+    The first of equal batches with which one begins is a batch by itself.
+    """
+    split: list[tuple[Batch, Bools]] = []
+    have_begun = np.zeros(servers, dtype=bool)
+    for batch in found:
+        is_first = np.zeros(len(batch.server), dtype=bool)
+        is_first[np.unique(batch.server, return_index=True)[1]] = True
+        is_first &= ~have_begun[batch.server]
+        have_begun[batch.server] = True
+        if batch.number == 1 or not is_first.any():
+            split.append((batch, is_first))
+        else:
+            split.append((replace(batch, number=1), is_first))
+            split.append((replace(batch, number=batch.number - 1), np.zeros_like(is_first)))
+    return split
+
+
 def _sequences(batch: Batch, exchange: Exchange, costs: Costs, options: Options) -> Sequences:
     """What each server does for one batch, subchunk by subchunk."""
     servers, server = costs.servers, batch.server
@@ -366,7 +396,7 @@ def _sequences(batch: Batch, exchange: Exchange, costs: Costs, options: Options)
         number=batch.number,
         busy=table_of(exchange.assembly),
         stored=table_of(stored).astype(np.int64),
-        opening=table_of(batch.files * servers.open_file[server]),
+        opening=table_of(batch.files * servers.open_file[server] / options.arrays_a_file),
         packing=table_of(batch.stored / packing[server]),
     )
 
@@ -395,7 +425,7 @@ def _file_system_time(
     return time if is_read or is_free else time + servers.synchronise
 
 
-def _between(batch: Batch, costs: Costs, options: Options, place: int) -> Between:
+def _between(batch: Batch, costs: Costs, options: Options, is_first: Bools) -> Between:
     """What each server does between the exchanges of two subchunks, where the disk is as fast."""
     servers, server = costs.servers, batch.server
     stored = np.ceil(batch.stored * servers.compression[server])
@@ -410,8 +440,6 @@ def _between(batch: Batch, costs: Costs, options: Options, place: int) -> Betwee
         time = time + stored / servers.cache_rate[server]
     else:
         time = time + stored / servers.write_rate[server]
-    is_first = np.zeros(len(server), dtype=bool)
-    is_first[np.unique(server, return_index=True)[1]] = place == 0 and batch.number == 1
     return Between(
         time=time,
         is_overlapped=options.writer == "double-buffer",

@@ -19,6 +19,7 @@ from parcast.arrays.library.planned import (
     by_plan,
     counts_of,
     in_rows,
+    plan_for,
     plan_write,
     spread,
 )
@@ -105,6 +106,35 @@ def test_subchunks_and_writers_are_those_of_the_least_time_unless_they_are_given
     # On a disk this slow, all of them take as long.
     plan = plan_write(schema, with_rates([1e4, 1e4]), AUTO, servers=2)
     assert (plan.subchunk, plan.writer) == (LIMIT, "double-buffer")
+
+
+@pytest.mark.parametrize(("stack", "on_disk", "files"), [("", 30, 30), ("all", 1, 1)])
+def test_each_array_on_disk_has_its_metadata_and_files_once(stack, on_disk, files):
+    # Servers have 7, 7, 7, 7 and 4 rows, so that each of them is priced by itself.
+    schema = schema_for((32, 16, 16), (2, 1, 1), number=30, stack=stack)
+    rows = in_rows(schema, 5, subchunk=LIMIT, writer="write-behind", mesh=(5, 1, 1))
+    planned = by_plan(schema, rows, servers=5)
+    costs = replace(SP2, servers=replace(SP2.servers, metadata=np.array(2.0)))
+    times = [
+        request_time(arrays_of(planned, 5), x, options_of(planned)).startup[0]
+        for x in (costs, SP2)
+    ]
+    assert times[0] - times[1] == pytest.approx(on_disk * 2.0)
+    opened = replace(SP2, servers=replace(SP2.servers, open_file=np.array(3.0)))
+    waits = [
+        request_time(arrays_of(planned, 5), x, options_of(planned)).file_system.max()
+        for x in (opened, SP2)
+    ]
+    assert waits[0] - waits[1] == pytest.approx(files * 3.0)
+
+
+@pytest.mark.parametrize(("rows", "is_known"), [(12, False), (16, True)])
+def test_a_given_plan_has_a_time_only_where_servers_get_what_was_priced(rows, is_known):
+    # Of 12 rows each server should have 3, but storage chunks of subchunks of 2 have 4.
+    schema = schema_for((rows,), (4,))
+    plan = plan_io(f"{rows}", "4", servers=[4], subchunk=16, costs=COSTS)
+    wanted = Wanted.of(plan, None, None, None)
+    assert (plan_for(schema, wanted, None, servers=4).time is not None) is is_known
 
 
 def test_a_slow_disk_is_left_out():

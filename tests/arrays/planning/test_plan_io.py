@@ -10,6 +10,7 @@ import parcast
 from parcast.arrays.chunks import mesh_chunks
 from parcast.arrays.law import Options
 from parcast.arrays.parameters import ILLUSTRATIVE, read_costs, read_parameters
+from parcast.arrays.planning.given import given_setting
 from parcast.arrays.planning.picture import figure_of
 from parcast.arrays.planning.plan import plan_request
 from parcast.arrays.planning.plan_io import TYPES
@@ -154,6 +155,16 @@ def test_settings_are_the_servers_and_the_buffer():
         "ufs": {"write_groups": 1, "write_tasks_per_group": 6},
         "xios": {"servers": 6},
     }
+
+
+def test_aggregators_are_ranks_of_the_program():
+    values = {name: each.values for name, each in settings_of(8, 4, 1 << 20).items()}
+    assert values["romio"]["cb_nodes"] == values["pnetcdf"]["striping_factor"] == 4
+    assert values["adios2"]["NumAggregators"] == values["pio"]["num_iotasks"] == 4
+    assert (values["ufs"]["write_tasks_per_group"], values["xios"]["servers"]) == (8, 8)
+    for setting in ("cb_nodes=64", "NumAggregators=64", "num_iotasks=64"):
+        assert given_setting(setting, 4).servers == 4
+    assert given_setting("write_tasks_per_group: 64", 4).servers == 64
 
 
 def test_lines_have_the_form_that_each_tool_reads():

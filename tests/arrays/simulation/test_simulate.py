@@ -1,13 +1,16 @@
 """What limits a request, by how much, and which servers are out of balance; how it is shown."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from parcast.arrays.batches import EqualArrays
 from parcast.arrays.chunks import mesh_chunks
+from parcast.arrays.contention import Placement
 from parcast.arrays.law import Options
+from parcast.arrays.messages import Protocol
 from parcast.arrays.overlaps import overlaps
 from parcast.arrays.simulation.simulate import simulate_request
 from parcast.arrays.subchunks import schema_subchunks
@@ -100,6 +103,22 @@ def test_a_client_that_is_needed_by_many_servers_is_warned_of():
     counted = Options(contention=True, overlap_rendezvous=True)
     assert simulate_request(table, fast, counted).warnings == ()
     assert simulate_request(table, fast, Options(operation="read", contention=True)).warnings == ()
+
+
+def test_an_infinite_network_has_no_slow_links():
+    table = table_of((64, 64, 64), (2, 2, 1), (1, 1, 1))
+    slow = Placement(clients=[0, 0, 1, 1], servers=[2], link=1e4)
+    fast = with_servers(SP2, write_rate=1e9)
+    result = simulate_request(table, fast, Options(contention=True, placement=slow))
+    assert result.limited_by == "communication"
+    assert result.shares["communication"] > 0.9
+
+
+def test_a_transfer_that_counts_once_is_not_warned_of():
+    table = table_of((64, 64, 64), (2, 1, 1), (2, 1, 1))
+    assert "counts both" in str(simulate_request(table, SP2))
+    nonblocking = replace(SP2, protocol=Protocol(nonblocking=True))
+    assert "counts both" not in str(simulate_request(table, nonblocking))
 
 
 def test_the_document_has_every_server():

@@ -131,7 +131,18 @@ def plan_for(schema: Schema, wanted: Wanted, costs: Any, *, servers: int) -> Wri
     chosen = in_rows(
         schema, count, subchunk=wanted.subchunks[0], writer=wanted.writers[0], mesh=mesh
     )
-    return replace(chosen, time=time)
+    return replace(chosen, time=time if _is_as_priced(schema, chosen, mesh) else None)
+
+
+def _is_as_priced(schema: Schema, plan: WritePlan, mesh: Point) -> bool:
+    """Tell whether servers have the parts that a plan gives them: storage chunks are equal."""
+    if not mesh or schema.stack or is_npy(schema.path):
+        return False
+    return all(
+        tuple(c * m for c, m in zip(chunk, mesh, strict=True)) == kind.shape
+        for kind in schema.kinds
+        for chunk, _ in [layout_for(kind.shape, kind.item, mesh=mesh, limit=plan.subchunk)]
+    )
 
 
 def _known(given: Any, servers: int) -> Costs:

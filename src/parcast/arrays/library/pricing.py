@@ -49,6 +49,8 @@ def options_of(schema: Schema) -> Options:
         batch=schema.is_batched,
         buffer=schema.limit,
         overlap_rendezvous=True,
+        on_disk=1 if schema.stack else len(schema.arrays),
+        arrays_a_file=schema.arrays_a_chunk,
     )
 
 

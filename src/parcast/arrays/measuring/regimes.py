@@ -176,6 +176,6 @@ def _files(request: Request, value: Mapping[str, float]) -> dict[str, Any]:
         kind = "small" if files == 1 else number
         found |= {"write_rate": value[f"{kind}.write_rate"], "cache_rate": inf, "partition": NEVER}
     return found | {
-        "open_file": value[opening] / request.arrays_a_file,
-        "metadata": value["servers.metadata"] * request.arrays_on_disk / request.number,
+        "open_file": value[opening],
+        "metadata": value["servers.metadata"],
     }

@@ -30,7 +30,8 @@ SETTING: Final = re.compile(
     rf"(?<!\w)({'|'.join(NAMES)})[\"']?(?:[\s:=,]|value)+[\"']?(-?[0-9]+(?:x[0-9]+)*)",
     re.IGNORECASE,
 )
-PIO: Final = ("num_iotasks", "pio_numiotasks", "pio_numtasks")  # some of the clients
+PIO: Final = ("num_iotasks", "pio_numiotasks", "pio_numtasks")
+AMONG_CLIENTS: Final = (*PIO, "cb_nodes", "numaggregators")  # which these libraries limit them to
 DEFAULT_TASKS: Final = 4  # where CESM finds both the number of tasks and the stride below 0 [S]
 LARGEST: Final = 1 << 20  # of a file with settings [B]
 LARGEST_NUMBER: Final = 10**15  # of bytes or servers
@@ -96,7 +97,7 @@ def given_setting(text: str | os.PathLike[str], clients: int) -> Given:
             hint=EXAMPLE,
         )
     [(key, servers), *_] = counts.items()
-    if key.casefold() in PIO:
+    if key.casefold() in AMONG_CLIENTS:
         servers = min(servers, clients)
     return Given(
         text=", ".join(f"{written[name]} {value}" for name, value in found.items()),

@@ -31,13 +31,13 @@ class Settings:
 
 def settings_of(servers: int, clients: int, buffer: int) -> dict[str, Settings]:
     """Settings for so many I/O servers of a program, which write `buffer` bytes at a time [B]."""
-    hints = mpi_io_hints(servers, buffer)
-    tasks = min(servers, clients)  # those of PIO are some of the clients
+    tasks = min(servers, clients)  # of libraries whose aggregators are some of the clients
+    hints = mpi_io_hints(tasks, buffer)
     pio = {"num_iotasks": tasks, "stride": max(clients // tasks, 1), "base": 0}
     return {
         "romio": Settings(values=hints, lines=_romio(hints)),
         "pio": Settings(values=pio, lines=_pio(pio)),
-        "adios2": Settings(values={"NumAggregators": servers}, lines=_adios2(servers)),
+        "adios2": Settings(values={"NumAggregators": tasks}, lines=_adios2(tasks)),
         "pnetcdf": Settings(values=hints, lines=_pnetcdf(hints)),
         "ufs": Settings(
             values={"write_groups": 1, "write_tasks_per_group": servers},

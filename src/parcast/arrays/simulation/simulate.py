@@ -88,7 +88,7 @@ def _warnings(
             "time is too low. Count it with contention=True (--contention)."
         )
     protocol = costs.protocol
-    if options.operation == "read" or options.overlap_rendezvous:
+    if options.operation == "read" or options.overlap_rendezvous or protocol.nonblocking:
         return
     for table in tables_of(arrays):
         requests = table.requests()
