@@ -1,5 +1,6 @@
 """`parcast.importers.slurm`: what `sacct` prints, as a table and as JSON of several schemas."""
 
+import json
 from functools import partial
 from pathlib import Path
 
@@ -80,6 +81,67 @@ def test_several_names_of_jobs_are_callpaths_and_several_clusters_machines(file)
     assert told.notes == (
         "p is the number of processors allocated to each job, as the number of tasks is not "
         "given.",
+    )
+
+
+def test_steps_in_which_mpirun_starts_ranks_elsewhere_are_not_the_program(file):
+    rows = """4711|weather|48||00:16:52|COMPLETED
+4711.batch|batch|48|1|00:16:52|COMPLETED
+4712|weather|96||00:09:38|COMPLETED
+4712.0|orted|96|1|00:09:35|COMPLETED
+4713|weather|192||00:06:05|COMPLETED
+4713.0|hydra_bstrap_proxy|192|4|00:06:01|COMPLETED
+"""
+    assert read([file(HEADER + rows)]).measurements.axes["p"].tolist() == [48, 96, 192]
+    step = {"step": {"name": "prted"}, "tasks": {"count": 1}, "state": ["COMPLETED"]}
+    assert read([file(account([step]))]).measurements.axes["p"].tolist() == [8]
+
+
+def account(steps, **keys):
+    """An account of one job, as JSON."""
+    job = {"name": "a", "state": ["COMPLETED"], "time": {"elapsed": 5}, "required": {"CPUs": 8}}
+    return json.dumps({"jobs": [{**job, "steps": steps, **keys}]})
+
+
+def test_a_job_whose_program_failed_is_no_run_though_its_script_went_on(file):
+    rows = """4711|weather|16||00:05:00|COMPLETED
+4711.0|check|16|1|00:00:01|FAILED
+4711.1|weather|16|16|00:04:58|COMPLETED
+4712|weather|32||00:00:07|COMPLETED
+4712.0|weather|32|32|00:00:04|FAILED
+4713|weather|64||00:01:20|COMPLETED
+4713.0|weather|64|64|00:00:04|NODE_FAIL
+4713.1|weather|64|64|00:01:10|COMPLETED
+"""
+    told = read([file(HEADER + rows)])
+    assert told.measurements == Measurements(p=[16, 64], time=[300, 80])
+    assert told.notes[0] == ("1 job is left out: COMPLETED, but the step with most tasks failed.")
+    step = {"step": {"name": "a"}, "tasks": {"count": 8}, "state": ["OUT_OF_MEMORY"]}
+    assert "COMPLETED, got only OUT_OF_MEMORY" in refusal(file(account([step])))
+
+
+def test_components_of_a_heterogeneous_job_are_one_run(file):
+    rows = """4711+0|climate|128||00:10:00|COMPLETED
+4711+0.0|climate|128|128|00:09:58|COMPLETED
+4711+1|climate|16||00:10:01|COMPLETED
+4711+1.0|climate|16|16|00:09:58|COMPLETED
+4712+0|climate|64||00:10:00|COMPLETED
+4712+1|climate|16||00:10:00|FAILED
+"""
+    told = read([file(HEADER + rows)])
+    assert told.measurements == Measurements(p=[144], time=[601])
+    assert told.notes[0] == "1 job is left out: not COMPLETED."
+    one = json.loads(account([], het={"job_id": {"set": True, "number": 4711}}))["jobs"]
+    told = read([file(json.dumps({"jobs": one * 2}))])
+    assert told.measurements == Measurements(p=[16], time=[5])
+
+
+def test_jobs_of_two_clusters_may_have_the_same_number(file):
+    header = "JobID|Cluster|AllocCPUS|Elapsed|State\n"
+    rows = "4711|alpha|16|00:10:00|COMPLETED\n4711|beta|64|00:02:00|COMPLETED\n"
+    told = read([file(header + rows)])
+    assert told.measurements == Measurements(
+        p=[16, 64], time=[600, 120], machine=["alpha", "beta"]
     )
 
 

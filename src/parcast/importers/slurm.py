@@ -1,7 +1,8 @@
 """Jobs that Slurm accounted for: `sacct -P` and `sacct --json`.
 
-A job is one run; its steps are parts of it and tell only how many tasks it had. Its wall time is
-what elapsed from its start to its end, in whole seconds, whatever it did besides computing.
+A job is one run; its steps are parts of it and tell only how many tasks it had, and whether its
+program failed while the script went on. Its wall time is what elapsed from its start to its end,
+in whole seconds, whatever it did besides computing. Components of a heterogeneous job are one run.
 
 The table is a header, then jobs and their steps, with bars between. The JSON is read in the
 schemas from Slurm 21.08 on: newer ones wrap numbers ({"set": true, "number": 5}) and list the
@@ -14,7 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from sys import intern
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from parcast.files.bounds import require_at_most
 from parcast.files.faults import Faults
@@ -26,6 +27,12 @@ from parcast.units import shown
 
 ASK: Final = "sacct -P -o JobID,JobName,AllocCPUS,NTasks,Elapsed,State"  # prints all that is read
 PARTS: Final = frozenset({"batch", "extern", "interactive"})  # steps that Slurm adds to a job
+HELPERS: Final = frozenset(  # steps in which mpirun and mpiexec start ranks on other nodes
+    {"orted", "prted", "hydra_bstrap_proxy", "hydra_pmi_proxy", "pmi_proxy"}
+)
+FAILED: Final = frozenset(
+    {"FAILED", "OUT_OF_MEMORY", "TIMEOUT", "NODE_FAIL", "BOOT_FAIL", "DEADLINE"}
+)
 JOBS = re.compile(rb'"jobs"\s*:\s*\[')
 KEYS = (b'"allocation_nodes"', b'"derived_exit_code"', b'"association"')
 
@@ -42,6 +49,42 @@ class Job:
     processors: int | None  # allocated to it [1]
     line: int | None = None  # its place in the file
     field: str = ""
+    failed: str = ""  # state of its largest step, where it was not COMPLETED but the job was
+
+    @property
+    def is_run(self) -> bool:
+        """Whether it ran its program to the end."""
+        return self.state == "COMPLETED" and not self.failed
+
+
+@dataclass(slots=True)
+class Steps:
+    """What the steps of a job tell: those with most tasks ran its program."""
+
+    tasks: int = 0
+    failed: str = ""  # "" where one of the largest did not fail
+
+    def add(self, tasks: int, state: str) -> None:
+        """Take in a step that the job itself started."""
+        failed = state if state in FAILED else ""
+        if tasks > self.tasks:
+            self.tasks, self.failed = tasks, failed
+        elif tasks == self.tasks:
+            self.failed = self.failed and failed
+
+
+def joined(parts: Sequence[Job]) -> Job:
+    """Make one run of the components of a heterogeneous job."""
+    if len(parts) == 1:
+        return parts[0]
+    elapsed = [x.elapsed for x in parts]
+    tasks, processors = [x.tasks for x in parts], [x.processors for x in parts]
+    return replace(
+        next((x for x in parts if not x.is_run), parts[0]),
+        elapsed=None if None in elapsed else max(x for x in elapsed if x is not None),
+        tasks=sum(x or 0 for x in tasks) if all(tasks) else None,
+        processors=sum(x or 0 for x in processors) if all(processors) else None,
+    )
 
 
 def recognises(head: bytes, _: Path) -> bool:
@@ -60,9 +103,9 @@ def read(runs: Runs, metric: str | None) -> Imported:
     they are given, else its processors.
     """
     jobs = [(job, faults) for path, faults in runs.files() for job in _jobs(path, faults)]
-    done = [(job, faults) for job, faults in jobs if job.state == "COMPLETED"]
+    done = [(job, faults) for job, faults in jobs if job.is_run]
     if not done:
-        states = sorted({job.state for job, _ in jobs})
+        states = sorted({job.failed or job.state for job, _ in jobs})
         got = f"only {shown(', '.join(states))}" if states else "no job"
         runs.faults.refuse(f"must have jobs that are COMPLETED, got {got}. Select other jobs.")
     timed = [job for job, _ in done if job.elapsed != 0]
@@ -79,7 +122,8 @@ def read(runs: Runs, metric: str | None) -> Imported:
             line=job.line,
             field=job.field,
         )
-    return runs.imported(metric=metric, notes=_notes(timed, len(jobs) - len(done)))
+    failed = sum(bool(job.failed) for job, _ in jobs)
+    return runs.imported(metric=metric, notes=_notes(timed, len(jobs) - len(done), failed))
 
 
 def _jobs(path: Path, faults: Faults) -> list[Job]:
@@ -113,12 +157,16 @@ def _elapsed(job: Job, faults: Faults) -> float:
     return job.elapsed
 
 
-def _notes(timed: Sequence[Job], others: int) -> list[str]:
-    """Say what was left out, and what p is."""
+def _notes(timed: Sequence[Job], others: int, failed: int) -> list[str]:
+    """Say what was left out, of that how many as their largest step failed, and what p is."""
     notes = []
-    if others:
-        are = "job is" if others == 1 else "jobs are"
-        notes.append(f"{others} {are} left out: not COMPLETED.")
+    for count, why in (
+        (others - failed, "not COMPLETED"),
+        (failed, "COMPLETED, but the step with most tasks failed"),
+    ):
+        if count:
+            are = "job is" if count == 1 else "jobs are"
+            notes.append(f"{count} {are} left out: {why}.")
     by_tasks = sum(bool(job.tasks) for job in timed)
     if by_tasks == len(timed):
         notes.append("p is the number of tasks of each job.")
@@ -138,7 +186,7 @@ def _notes(timed: Sequence[Job], others: int) -> list[str]:
 KEPT = {  # keys
     *("jobs", "name", "cluster", "state", "current", "time", "elapsed", "steps", "step", "id"),
     *("step_id", "tasks", "count", "tres", "allocated", "type", "required", "CPUs"),
-    *("set", "number"),
+    *("set", "number", "het", "job_id"),
 }
 
 
@@ -148,13 +196,15 @@ def jobs_of_json(path: str | os.PathLike[str], faults: Faults) -> list[Job]:
     jobs = document.get("jobs") if isinstance(document, dict) else None
     if not isinstance(jobs, list):
         faults.refuse("must be a list, got none. Print it with: sacct --json", field="jobs")
-    read = []
+    read: dict[object, list[Job]] = {}
     for i, job in enumerate(jobs):
         if not isinstance(job, dict):
             got = shown(repr(job), limit=30)
             faults.refuse(f"must be an object, got {got}. Print it again.", field=f"jobs[{i}]")
-        read.append(_job(job, i, faults))
-    return read
+        group = _count(_inside(job, "het", "job_id"))
+        key = (str(job.get("cluster")), group) if group else i
+        read.setdefault(key, []).append(_job(job, i, faults))
+    return [joined(parts) for parts in read.values()]
 
 
 def _kept(keys: dict[str, Any]) -> dict[str, Any]:
@@ -170,12 +220,14 @@ def _job(job: dict[str, Any], i: int, faults: Faults) -> Job:
             f"must be a time above 0, got {elapsed}. Leave the job out.",
             field=f"jobs[{i}].time.elapsed",
         )
+    steps, state = _steps(job), _state(job.get("state"))
     return Job(
         name=str(job.get("name") or ""),
         cluster=str(job.get("cluster") or ""),
-        state=_state(job.get("state")),
+        state=state,
         elapsed=elapsed,
-        tasks=_tasks(job),
+        tasks=steps.tasks or None,
+        failed=steps.failed if state == "COMPLETED" else "",
         processors=_allocated(job) or _count(_inside(job, "required", "CPUs")),
         field=f"jobs[{i}]",
     )
@@ -189,17 +241,16 @@ def _state(state: Any) -> str:
     return str(current or "UNKNOWN").split(" ")[0]
 
 
-def _tasks(job: dict[str, Any]) -> int | None:
-    """Give the tasks of the largest step that the job itself started."""
-    steps = job.get("steps")
-    counts = []
-    for step in steps if isinstance(steps, list) else []:
-        name = _inside(step, "step", "id")
-        name = name.get("step_id") if isinstance(name, dict) else name
-        if str(name).rpartition(".")[2] in PARTS or str(_inside(step, "step", "name")) in PARTS:
-            continue
-        counts.append(_count(_inside(step, "tasks", "count")) or 0)
-    return max(counts, default=0) or None
+def _steps(job: dict[str, Any]) -> Steps:
+    """Look through the steps that the job itself started."""
+    steps, listed = Steps(), job.get("steps")
+    for step in listed if isinstance(listed, list) else []:
+        number, name = _inside(step, "step", "id"), str(_inside(step, "step", "name"))
+        number = number.get("step_id") if isinstance(number, dict) else number
+        if str(number).rpartition(".")[2] not in PARTS and name not in PARTS | HELPERS:
+            state = _state(step.get("state") if isinstance(step, dict) else None)
+            steps.add(_count(_inside(step, "tasks", "count")) or 0, state)
+    return steps
 
 
 def _allocated(job: dict[str, Any]) -> int | None:
@@ -233,14 +284,15 @@ def _count(value: Any) -> int | None:
 DURATION = re.compile(r"(?:([0-9]+)-)?(?:([0-9]+):)?([0-9]+):([0-9]+(?:\.[0-9]+)?)")
 WANTED = ("jobid", "jobname", "cluster", "state", "elapsed", "ntasks", "alloccpus")
 ANOTHER_MARK = "Print it with another delimiter (sacct -P --delimiter), or leave JobName out."
+Key: TypeAlias = tuple[str, str, str]  # cluster, number, and component of a heterogeneous job
 SAME = {"jobidraw": "jobid", "ncpus": "alloccpus"}  # told where the other is not
 
 
 def jobs_of_table(path: str | os.PathLike[str], faults: Faults) -> list[Job]:
     """Read the jobs of a table, each with the tasks of its largest step."""
     columns: list[str] | None = None
-    jobs: dict[str, Job] = {}
-    tasks: dict[str, int] = {}
+    jobs: dict[Key, Job] = {}
+    steps: dict[Key, Steps] = {}
     for line, text in text_lines(path, faults):
         cells = text.split("|")
         if columns is None:
@@ -254,13 +306,26 @@ def jobs_of_table(path: str | os.PathLike[str], faults: Faults) -> list[Job]:
                 line=line,
             )
         row = {x: y.strip() for x, y in zip(columns, cells, strict=True) if x in WANTED}
-        job, dot, step = row["jobid"].partition(".")
+        identity, dot, step = row["jobid"].partition(".")
+        number, _, component = identity.partition("+")
+        key = row.get("cluster", ""), number, component
         if not dot:
-            jobs[job] = _job_of_row(row, line, faults)
-        if step not in PARTS and (count := _count_in_cell(row.get("ntasks"), line, faults)):
-            tasks[job] = max(tasks.get(job, 0), count)
-        require_at_most(MOST_JOBS, max(len(jobs), len(tasks)), "jobs", faults, line=line)
-    return [replace(job, tasks=tasks[x]) if x in tasks else job for x, job in jobs.items()]
+            jobs[key] = _job_of_row(row, line, faults)
+        count = None if step in PARTS else _count_in_cell(row.get("ntasks"), line, faults)
+        if count and row.get("jobname") not in HELPERS:
+            steps.setdefault(key, Steps()).add(count, _word(row["state"]) if dot else "")
+        require_at_most(MOST_JOBS, max(len(jobs), len(steps)), "jobs", faults, line=line)
+    runs: dict[tuple[str, str], list[Job]] = {}
+    for key, job in jobs.items():
+        own = steps.get(key, Steps())
+        failed = own.failed if job.state == "COMPLETED" else ""
+        runs.setdefault(key[:2], []).append(replace(job, tasks=own.tasks or None, failed=failed))
+    return [joined(parts) for parts in runs.values()]
+
+
+def _word(state: str) -> str:
+    """Give a state without what follows it: "CANCELLED by 1000"."""
+    return state.partition(" ")[0]
 
 
 def _columns(titles: list[str], faults: Faults, line: int) -> list[str]:
@@ -284,7 +349,7 @@ def _columns(titles: list[str], faults: Faults, line: int) -> list[str]:
 
 def _job_of_row(cells: dict[str, str], line: int, faults: Faults) -> Job:
     """Give what the line of a job tells."""
-    state = cells["state"].split(" ")[0]  # "CANCELLED by 1000"
+    state = _word(cells["state"])
     return Job(
         name=intern(cells.get("jobname", "")),
         cluster=intern(cells.get("cluster", "")),
