@@ -190,6 +190,28 @@ def test_sums_over_the_ranks_become_means(tmp_path):
     assert "The times are sums over the ranks, divided by p: the mean of the ranks." in found.notes
 
 
+def test_inclusive_times_of_a_file_of_sums_are_sums_too(tmp_path):
+    path = tmp_path / "profile.json"
+    times = {"sum#sum#time.duration": 8.0, "inclusive#sum#time.duration": 40.0}
+    record = {"path": "main", **times}
+    path.write_text(json.dumps({"records": [record], "globals": {"mpi.world.size": 4}}))
+    assert rows(import_timings([path], "caliper", metric="inclusive")) == {(4, "main"): 10.0}
+    assert rows(import_timings([path], "caliper")) == {(4, "main"): 2.0}
+    path.write_text(json.dumps([{"path": "main", "sum#sum#time.duration": 40.0}]))
+    assert rows(import_timings([path], "caliper", constants={"p": 4})) == {(4, "main"): 10.0}
+    del record["sum#sum#time.duration"]  # of one rank, as nothing says otherwise
+    path.write_text(json.dumps({"records": [record], "globals": {"mpi.world.size": 4}}))
+    assert rows(import_timings([path], "caliper")) == {(4, "main"): 40.0}
+
+
+def test_a_file_of_one_of_several_ranks_is_told(tmp_path):
+    path = tmp_path / "report-0.json"
+    record = {"path": "main", "mpi.rank": 0, "sum#time.duration": 10.0}
+    path.write_text(json.dumps({"records": [record], "globals": {"mpi.world.size": 2}}))
+    notes = import_timings([path], "caliper").notes
+    assert "report-0.json has times of 1 of its 2 ranks." in notes
+
+
 def test_p_that_a_file_does_not_tell_can_be_given(tmp_path):
     path = tmp_path / "profile.json"
     path.write_text(json.dumps([{"path": "main", "time.duration": 8.0}]))
@@ -366,6 +388,44 @@ def test_a_graph_of_hatchet_has_the_exclusive_times_of_the_slowest_rank():
     )
     inclusive = import_timings([GRAPH], "hatchet", metric="inclusive")
     assert rows(inclusive)[2, "main"] == 7.5
+
+
+def graph_of(name, rows, indices):
+    """A graph of one region."""
+    node = {"data": {"name": name, "type": "function"}, "children": []}
+    return {
+        "graph": [{"0": node}],
+        "dataframe_indices": ["node", *indices],
+        "dataframe": [{"node": 0, "name": name, **row} for row in rows],
+        "inclusive_metrics": ["time (inc)"],
+        "exclusive_metrics": ["time"],
+    }
+
+
+def test_threads_of_a_rank_are_not_added_up(tmp_path):
+    path = tmp_path / "threads.json"
+    times = {(0, 0): 10.0, (0, 1): 9.0, (1, 0): 8.0, (1, 1): 9.0}
+    each = [
+        {"rank": rank, "thread": thread, "time": time, "time (inc)": time}
+        for (rank, thread), time in times.items()
+    ]
+    path.write_text(json.dumps(graph_of("main", each, ["rank", "thread"])))
+    found = import_timings([path], "hatchet")
+    assert rows(found) == {(2, "main"): 10.0}
+    assert "Each thread counts as a rank does, but not in p." in found.notes
+    assert rows(import_timings([path], "hatchet", metric="mean")) == {(2, "main"): 9.0}
+
+
+def test_times_of_tau_are_microseconds(tmp_path):
+    path = tmp_path / "tau.json"
+    each = [
+        {"rank": 0, "time": 272.0, "time (inc)": 15755429.0},
+        {"rank": 1, "time": 280.0, "time (inc)": 15755100.0},
+    ]
+    path.write_text(json.dumps(graph_of(".TAU application", each, ["rank"])))
+    found = import_timings([path], "hatchet", metric="inclusive")
+    assert rows(found)[2, ".TAU application"] == pytest.approx(15.755429)
+    assert "Times are read as microseconds, as TAU writes them." in found.notes
 
 
 def test_a_thicket_has_its_runs_and_their_metadata():

@@ -82,6 +82,21 @@ def test_a_metric_that_is_not_there_is_refused_with_those_that_are():
     )
 
 
+def test_a_minimum_beside_a_maximum_is_no_time_in_minutes(file):
+    lines = [
+        json.dumps({"params": {"p": p}, "callpath": "main", "metric": metric, "value": value})
+        for p, least in ((4, 8.1), (8, 4.2))
+        for metric, value in (("time_min", least), ("time_max", least + 0.5))
+    ]
+    path = file("\n".join(lines), "profile.jsonl")
+    says = refusal(path)
+    assert "must have one metric that is the time, got time_min, time_max." in says
+    assert says.endswith("--metric time_max")
+    told = read([path], metric="time_min")
+    assert told.measurements.time.tolist() == [8.1, 4.2]
+    assert told.notes == ("The metric time_min is read as wall time in seconds.",)
+
+
 def test_a_bad_value_of_a_metric_counts_only_where_the_metric_is_chosen():
     assert "line 24  visits  must be a time above 0, got -1.0." in refusal(
         DATA / "extrap.txt", metric="visits"

@@ -90,7 +90,7 @@ def test_of_aggregates_alone_one_is_taken_and_told(written, kinds, time):
         )
         told = read([path])
         assert told.measurements == Measurements(p=2, time=time)
-        assert told.notes[0].startswith("The file has only aggregates: the me")
+        assert told.notes[0].startswith("1 benchmark has only aggregates: the me")
 
 
 @pytest.mark.parametrize(
@@ -133,4 +133,21 @@ def test_a_file_that_cannot_be_used_is_refused_with_its_place(written, text, say
 def test_a_metric_must_be_one_of_the_two():
     assert "must have the metric 'bytes', got real_time, cpu_time." in (
         refusal(SAMPLE, metric="bytes")
+    )
+
+
+def test_a_benchmark_with_aggregates_only_stands_beside_one_with_single_runs(written):
+    median = {"run_type": "aggregate", "aggregate_name": "median"}
+    path = written(
+        run("BM_Old/p:1", 80),
+        run("BM_New/p:1_median", 60, run_name="BM_New/p:1", **median),
+        run("BM_Both/p:1", 50),
+        run("BM_Both/p:1_median", 51, run_name="BM_Both/p:1", **median),
+    )
+    told = read([path])
+    assert told.measurements == Measurements(
+        p=[1, 1, 1], time=[80, 60, 50], callpath=["BM_Old", "BM_New", "BM_Both"]
+    )
+    assert told.notes == (
+        "1 benchmark has only aggregates: the median of the repetitions is used.",
     )

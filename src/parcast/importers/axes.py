@@ -19,6 +19,8 @@ ABBREVIATED = re.compile(
 )
 _UNITS = r"s|secs?|seconds?|ms|us|ns|min|h"
 UNIT_AT_END = re.compile(rf"[_ ]?[\[(]\s*({_UNITS})\s*[\])]$|[_ ]({_UNITS})$", re.IGNORECASE)
+MINIMUM = re.compile(r"[_ ]min$", re.IGNORECASE)
+STATISTIC = re.compile(r"[_ ](max|avg|average|mean|median|std|stddev|sum|total)$", re.IGNORECASE)
 WORD_FOR_TIME = re.compile(
     r"((wall|run|elapsed|execution|exec|total|real)[ _-]*)?(time|clock)|elapsed|duration|seconds?",
     re.IGNORECASE,
@@ -138,20 +140,24 @@ def chosen_metric(
                 f"must have the metric {shown(repr(wanted))}, got {there}.{near} Choose one of "
                 "them: --metric NAME"
             )
+        if _is_minimum(wanted, metrics):
+            return wanted, 1.0, [f"The metric {shown(wanted)} is read as wall time in seconds."]
         _refuse_other_units(wanted, faults)
         return wanted, seconds_in(wanted), _doubt(wanted)
     if len(metrics) == 1:
         _refuse_other_units(metrics[0], faults)
         return metrics[0], seconds_in(metrics[0]), _doubt(metrics[0])
-    times = [name for name in metrics if is_time(name)]
+    others = [name for name in metrics if not _is_minimum(name, metrics)]
+    times = [name for name in others if is_time(name)]
     if len(times) != 1:
+        likely = next(iter([*times, *others]), metrics[0])
         faults.refuse(
             f"must have one metric that is the time, got {there}. Choose it: --metric "
-            f"{shown(times[0] if times else metrics[0])}"
+            f"{shown(likely)}"
         )
     _refuse_other_units(times[0], faults)
-    others = ", ".join(shown(name) for name in metrics if name != times[0])
-    note = f"Metrics other than {times[0]} are ignored: {shown(others, limit=200)}."
+    rest = ", ".join(shown(name) for name in metrics if name != times[0])
+    note = f"Metrics other than {times[0]} are ignored: {shown(rest, limit=200)}."
     return times[0], seconds_in(times[0]), [note]
 
 
@@ -165,6 +171,15 @@ def _refuse_other_units(metric: str, faults: Faults) -> None:
             f"must have times in one of {', '.join(TIME_UNITS)}, got {shown(repr(unit))} in "
             f"the name of the metric {shown(repr(metric))}. Write one of these in its place."
         )
+
+
+def _is_minimum(metric: str, metrics: Sequence[str]) -> bool:
+    """Tell whether a name ends with min for the minimum, as another has the maximum, and so on."""
+    stem = MINIMUM.sub("", metric).casefold()
+    return bool(MINIMUM.search(metric)) and any(
+        STATISTIC.search(other) and STATISTIC.sub("", other).casefold() == stem
+        for other in metrics
+    )
 
 
 def is_time(metric: str) -> bool:

@@ -182,8 +182,13 @@ class Records:
             times=self.columns[column],
             ranks=len(self._ranks) or None,
             metadata=self.metadata,
-            divide=column.across == "sum",
+            divide=column.across == "sum" or self._is_summed(column),
         )
+
+    def _is_summed(self, column: TimeColumn) -> bool:
+        """Tell whether an inclusive time is that of all ranks, as the others of its file are."""
+        is_inclusive = column.kind == INCLUSIVE and column.across == ""
+        return is_inclusive and not self._ranks and any(x.across == "sum" for x in self.columns)
 
     def _refuse(self, message: str, line: int | None, field: str) -> NoReturn:
         """Refuse the file with a fault at some place."""

@@ -115,6 +115,7 @@ class CallProfile:
     ranks: int | None = None  # those that the times tell apart
     metadata: Mapping[str, Any] = field(default_factory=dict)
     divide: bool = False  # the times are sums over the ranks
+    places: int | None = None  # ranks and their threads, where the times tell these apart too
 
     @property
     def p(self) -> int | None:
@@ -157,7 +158,7 @@ def add_profiles(profiles: Sequence[CallProfile], runs: Runs, *, mean: bool = Fa
             )
         point: dict[str, float | None] = {} if p is None else {"p": p}
         point |= {name: finite(profile.metadata[name]) for name in axes}
-        for path, time in _over_ranks(profile, p, mean=mean):
+        for path, time in _over_ranks(profile, p or runs.constant_p, mean=mean):
             callpath = JOIN.join(" ".join(name.split()) or "unnamed" for name in path)
             runs.add(
                 point, [time], profile.faults, metric="time_s", callpath=callpath, field=callpath
@@ -172,7 +173,7 @@ def _over_ranks(
     if not mean and not profile.divide:
         yield from profile.times.slowest()
         return
-    ranks = (p if profile.divide else profile.ranks) or 1
+    ranks = (p if profile.divide else profile.places or profile.ranks) or 1
     for path, total in profile.times.total():  # a rank that never came there spent no time there
         yield path, total / ranks
 
@@ -212,6 +213,8 @@ def _notes(
         notes.append(
             "The time of a region is that of its slowest rank (--metric mean for the mean)."
         )
+    if any(profile.places for profile in profiles):
+        notes.append("Each thread counts as a rank does, but not in p.")
     by_name = next((name for name in RANKS if name in profiles[0].metadata), None)
     if profiles[0].p is not None:
         source = f"{by_name} of each file" if by_name else "the number of ranks in each file"
@@ -225,7 +228,7 @@ def _notes(
             "Metadata that vary but are not parameters are left out: "
             f"{listed(map(shown, passed_over), MOST_NAMED)}."
         )
-    odd = [x for x in profiles if x.ranks is not None and x.p is not None and 1 < x.ranks < x.p]
+    odd = [x for x in profiles if x.ranks is not None and x.p is not None and x.ranks < x.p]
     if odd:
         first, name = odd[0], os.path.basename(odd[0].faults.path)
         notes.append(f"{shown(name)} has times of {first.ranks} of its {first.p} ranks.")

@@ -25,6 +25,7 @@ OWN = {"repeats", "iterations", "min_time", "min_warmup_time", "threads"}  # wor
 HOW = {"real_time", "process_time", "manual_time"}
 AGGREGATE = re.compile(r"_(mean|median|stddev|cv|min|max|BigO|RMS)$")
 METRICS = ("real_time", "cpu_time")
+KEPT_KINDS = ("", "median", "mean")  # single runs, and aggregates in place of them
 
 
 def recognises(head: bytes, _: Path) -> bool:
@@ -99,17 +100,16 @@ def _kept(entry: dict[str, Any]) -> dict[str, Any]:
 def _singles(
     entries: list[tuple[Faults, int, dict[str, Any]]], notes: list[str]
 ) -> list[tuple[Faults, int, dict[str, Any]]]:
-    """Keep single runs; of files that have none, the medians, or else the means."""
-    kinds = [_aggregate(one) for _, _, one in entries]
-    for kind in ("", "median", "mean"):
-        kept = [x for x, y in zip(entries, kinds, strict=True) if y == kind]
-        if kept:
-            if kind:
-                notes.append(
-                    f"The file has only aggregates: the {kind} of the repetitions is used."
-                )
-            return kept
-    return []
+    """Keep single runs; of benchmarks that have none, the medians, or else the means."""
+    kinds: dict[tuple[int, str], set[str]] = {}  # of each benchmark of each file
+    for faults, _, one in entries:
+        kinds.setdefault((id(faults), _run_name(one)), set()).add(_aggregate(one))
+    best = {x: next((y for y in KEPT_KINDS if y in own), None) for x, own in kinds.items()}
+    for kind in KEPT_KINDS[1:]:
+        if count := sum(x == kind for x in best.values()):
+            has = "benchmark has" if count == 1 else "benchmarks have"
+            notes.append(f"{count} {has} only aggregates: the {kind} of the repetitions is used.")
+    return [x for x in entries if _aggregate(x[2]) == best[id(x[0]), _run_name(x[2])]]
 
 
 def _aggregate(one: dict[str, Any]) -> str:
@@ -120,12 +120,15 @@ def _aggregate(one: dict[str, Any]) -> str:
     return str(one.get("aggregate_name") or (ending[1] if ending else ""))
 
 
+def _run_name(one: dict[str, Any]) -> str:
+    """Give the name of the benchmark of an entry, which may be an aggregate."""
+    name = one.get("run_name")
+    return name if isinstance(name, str) else AGGREGATE.sub("", one["name"])
+
+
 def _parts(one: dict[str, Any]) -> tuple[str, dict[str, float]]:
     """Split the name of a benchmark into its function and its arguments."""
-    name = one.get("run_name", one["name"])
-    name = name if isinstance(name, str) else one["name"]
-    if "run_name" not in one:
-        name = AGGREGATE.sub("", name)
+    name = _run_name(one)
     function: list[str] = []
     arguments: dict[str, float] = {}
     for i, part in enumerate(name.split("/")):

@@ -55,6 +55,7 @@ CallPath = tuple[str, ...]
 Found = tuple[list[CallProfile], TimeColumn]  # the runs, and what their time is
 GRAPH = re.compile(rb'\s*\{\s*"graph"\s*:\s*\[\s*\{\s*"\d+"\s*:\s*\{\s*"data"\s*:')
 LITERAL = re.compile(rb'\s*\[\s*\{[^\[\]]*"frame"\s*:\s*\{')
+TAU = ".TAU application"  # its root, of whose times Hatchet leaves the unit, a microsecond
 PICKLE, HDF5 = b"\x80", b"\x89HDF"
 
 
@@ -80,7 +81,8 @@ def read(runs: Runs, metric: str | None) -> Imported:
         of_file, column = read_profiles(document, wanted, faults)
         profiles += of_file
         chosen.append(column)
-    notes = [*notes_on(chosen), "Times are read as seconds."]
+    units = {"microseconds, as TAU writes them" if x.scale == 1e-6 else "seconds" for x in chosen}
+    notes = [*notes_on(chosen), f"Times are read as {' and '.join(sorted(units))}."]
     notes += add_profiles(profiles, runs, mean=mean)
     return runs.imported(notes=notes)
 
@@ -118,9 +120,13 @@ def profiles_of_graph(document: Any, wanted: str | None, faults: Faults) -> Foun
         wanted,
         faults,
     )
+    if any(path[0] == TAU for path in paths.values()):
+        column = replace(column, scale=1e-6)
     index = str(document.get("profile_idx_name", PROFILE))
     times: dict[str, RegionTimes] = {}
     ranks: dict[Any, set[int]] = {}
+    places: dict[str, dict[tuple[int, int], int]] = {}  # of ranks and their threads
+    has_threads = any("thread" in row for row in document["dataframe"] if isinstance(row, dict))
     for i, row in enumerate(document["dataframe"]):
         field = f"dataframe[{i}]"
         if not isinstance(row, dict) or str(row.get("node")) not in paths:
@@ -129,17 +135,15 @@ def profiles_of_graph(document: Any, wanted: str | None, faults: Faults) -> Foun
         if value is None:
             continue  # a region that this run or rank never came to
         profile = str(row.get(index, ""))
-        rank = whole(row.get("rank", 0))
-        if rank is None:
-            faults.refuse(
-                f"must have a rank, got {shown(repr(row.get('rank')))}. {ASK}", field=field
-            )
+        rank, thread = (_number(row, name, field, faults) for name in ("rank", "thread"))
         if "rank" in row:
             ranks.setdefault(profile, set()).add(rank)
         path = paths[str(row["node"])]
         if profile not in times:
             times[profile] = RegionTimes()
-        times[profile].add(path, rank, _time(value, column, field, faults))
+        known = places.setdefault(profile, {})
+        place = known.setdefault((rank, thread), len(known)) if has_threads else rank
+        times[profile].add(path, place, _time(value, column, field, faults))
     metadata = _metadata(document, index, faults)
     if not times:
         faults.refuse(
@@ -152,6 +156,7 @@ def profiles_of_graph(document: Any, wanted: str | None, faults: Faults) -> Foun
             ranks=len(ranks.get(profile, ())) or None,
             metadata=metadata.get(profile, {}),
             divide=column.across == "sum",
+            places=len(places[profile]) if has_threads else None,
         )
         for profile, of_profile in times.items()
     ]
@@ -259,6 +264,15 @@ def _metadata(document: dict[str, Any], index: str, faults: Faults) -> dict[str,
             "must be objects, one per profile. Write Thicket.to_json().", field="metadata"
         )
     return {str(x.get(index, "")): {y: z for y, z in x.items() if y != index} for x in metadata}
+
+
+def _number(row: dict[str, Any], name: str, field: str, faults: Faults) -> int:
+    """Give the number of a rank or thread, 0 where a profile does not tell them apart."""
+    number = whole(row.get(name, 0))
+    if number is None:
+        got = shown(repr(row.get(name)))
+        faults.refuse(f"must have a {name}, got {got}. {ASK}", field=field)
+    return number
 
 
 def _time(value: Any, column: TimeColumn, field: str, faults: Faults) -> float:

@@ -79,6 +79,12 @@ class Runs:
         self._bad: dict[str, list[Faults]] = {}  # for each metric, of each file
         self._zeros: dict[str, int] = {}
 
+    @property
+    def constant_p(self) -> int | None:
+        """Processors that are given for all runs; None: the files tell them. [1]."""
+        given = self._constants.get("p")
+        return None if given is None else int(given)
+
     def files(self) -> Iterator[tuple[Path, Faults]]:
         """Go through the files, each with where to note what is wrong with it."""
         for path in self._paths:
