@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from collections import Counter
 from functools import reduce
 from pathlib import Path
 
@@ -11,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import parcast
-from parcast.errors import ParameterError
+from parcast.errors import ParameterError, RunFailed
 from parcast.pipeline.merges import (
     known_merge,
     shard_of,
@@ -105,3 +106,33 @@ def test_a_merge_that_is_not_known_is_refused(name):
 def test_a_name_that_is_nearly_right_is_suggested():
     with pytest.raises(ParameterError, match="Did you mean sorted"):
         known_merge("sortd")
+
+
+def test_counts_that_a_task_holds_are_not_changed():
+    items, table = [Counter(x=1), Counter(x=1)], {"x": 1}
+    for _ in range(2):
+        result = parcast.run_pipeline(items, lambda counts: counts, "counts").value
+        assert (result, type(result)) == ({"x": 2}, Counter)
+    assert parcast.run_pipeline(range(4), lambda _: table, "counts").value == {"x": 4}
+    assert (items, table) == ([{"x": 1}, {"x": 1}], {"x": 1})
+
+
+@pytest.mark.parametrize(
+    "equal",
+    [
+        (1, 1.0, True, np.int64(1), np.float32(1)),
+        ("a", np.str_("a")),
+        (frozenset([0, 8]), frozenset([8, 0])),
+        ((1, "a"), (1.0, np.str_("a"))),
+        (float("nan"), float("nan")),
+    ],
+)
+def test_equal_keys_are_in_one_shard(equal):
+    assert len({shard_of(key, 10**6) for key in equal}) == 1
+
+
+def test_keys_that_are_written_by_their_address_have_no_shard():
+    with pytest.raises(
+        RunFailed, match="keys of type object have no text that is always the same"
+    ):
+        split_counts({object(): 1}, 2)

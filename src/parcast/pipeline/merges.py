@@ -8,8 +8,10 @@ argument.
 import heapq
 import zlib
 from collections.abc import Callable, Hashable, Mapping, Sequence
+from copy import copy
 from functools import partial
 from itertools import chain
+from numbers import Number
 from types import NoneType
 from typing import Any, Final, NamedTuple
 
@@ -39,17 +41,18 @@ def add(a: Any, b: Any) -> Any:
 
 
 def add_counts(a: Any, b: Any) -> Any:
-    """Counts of both, by key: adds the second mapping to the first.
+    """Counts of both, by key, of the type of the first; tasks may have returned what they hold.
 
     >>> add_counts({"a": 1, "b": 2}, {"b": 3})
     {'a': 1, 'b': 5}
     """
+    total = copy(a)
     try:
         for key, count in b.items():
-            a[key] = a.get(key, 0) + count
+            total[key] = total.get(key, 0) + count
     except UNFIT as error:
         raise _unfit("counts", "mappings of numbers", [a, b], error) from error
-    return a
+    return total
 
 
 def merge_sorted(a: Any, b: Any) -> Any:
@@ -122,7 +125,23 @@ def shard_of(key: Hashable, shards: int) -> int:
     >>> [shard_of(key, 4) for key in ("a", "b", 17, ("x", 1))]
     [2, 1, 2, 0]
     """
-    return zlib.crc32(repr(key).encode("utf-8", "surrogatepass")) % shards
+    return zlib.crc32(_text_of(key).encode("utf-8", "surrogatepass")) % shards
+
+
+def _text_of(key: Any) -> str:
+    """Write a key so that equal ones have the same text in every process."""
+    if isinstance(key, str):
+        return repr(str(key))
+    if isinstance(key, Number):
+        return str(hash(key)) if key == key else "nan"  # noqa: PLR0124 - NaN has many hashes
+    if isinstance(key, tuple):
+        return f"({', '.join(map(_text_of, key))}{',' * (len(key) == 1)})"
+    if isinstance(key, frozenset):
+        return f"{{{', '.join(sorted(map(_text_of, key)))}}}"
+    with_address: Any = object.__repr__
+    if type(key).__repr__ is with_address:
+        raise TypeError(f"keys of type {type(key).__name__} have no text that is always the same")
+    return repr(key)
 
 
 def split_counts(counts: Mapping[Any, Any], shards: int) -> list[dict[Any, Any]]:

@@ -7,14 +7,17 @@ Numbers may differ in their last digits, as sums of floats do.
 import cmath
 import copy
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from itertools import repeat
+from math import isfinite
 from typing import Any, Final
 
 from parcast.errors import RunFailed
 from parcast.units import shown
 
 TRIPLES: Final = 8  # of a rank that are all checked, then one in as many [1]
-ROUNDING: Final = 1e-9  # relative difference of numbers that are the same
+ROUNDING: Final = 1e-9  # difference of numbers that are the same, relative to what was merged
+EPSILONS: Final = 16  # the same of short types, in units of their rounding [1]
 
 
 class Checked:
@@ -46,7 +49,7 @@ class Checked:
             if self._last[-1][0] - self._last[0][0] == 2:
                 raise
             return
-        if not same(left, right):
+        if not same(left, right, [value for _, value in self._last]):
             items = ", ".join(str(index) for index, _ in self._last)
             raise RunFailed(
                 f"The merge is not associative: of items {items}, merge(merge(a, b), c) is "
@@ -56,24 +59,35 @@ class Checked:
             )
 
 
-def same(a: Any, b: Any) -> bool:
-    """Tell whether two results are the same but for rounding."""
+def same(a: Any, b: Any, merged: Sequence[Any] = ()) -> bool:
+    """Tell whether two results are the same but for rounding of what was `merged` to them.
+
+    >>> same(5.6e-17, 2.8e-17), same(5.6e-17, 2.8e-17, [0.1, 0.2, -0.3])
+    (False, True)
+    """
     if isinstance(a, Mapping) and isinstance(b, Mapping):
-        return a.keys() == b.keys() and all(same(a[key], b[key]) for key in a)
+        of = [x for x in merged if isinstance(x, Mapping)]
+        return a.keys() == b.keys() and all(
+            same(a[key], b[key], [x[key] for x in of if key in x]) for key in a
+        )
     if isinstance(a, list | tuple) and isinstance(b, list | tuple):
-        return len(a) == len(b) and all(map(same, a, b))
+        alike = [x for x in merged if isinstance(x, list | tuple) and len(x) == len(a)]
+        each = zip(*alike, strict=True) if alike else repeat(())
+        return len(a) == len(b) and all(map(same, a, b, each))
     if hasattr(a, "dtype") and hasattr(b, "dtype"):
-        return _same_arrays(a, b)
+        return _same_arrays(a, b, merged)
     if isinstance(a, float | complex) and isinstance(b, float | complex | int):
         is_nan = cmath.isnan(a) and cmath.isnan(b)
-        return is_nan or cmath.isclose(a, b, rel_tol=ROUNDING)
+        most = max((abs(x) for x in merged if isinstance(x, int | float | complex)), default=0.0)
+        most = most if isfinite(most) else 0.0
+        return is_nan or cmath.isclose(a, b, rel_tol=ROUNDING, abs_tol=ROUNDING * most)
     equality: Any = type(a).__eq__
     if type(a) is type(b) and equality is object.__eq__ and hasattr(a, "__dict__"):
-        return same(vars(a), vars(b))
+        return same(vars(a), vars(b), [vars(x) for x in merged if type(x) is type(a)])
     return bool(a == b)
 
 
-def _same_arrays(a: Any, b: Any) -> bool:
+def _same_arrays(a: Any, b: Any, merged: Sequence[Any]) -> bool:
     """Tell whether two arrays are, element by element, the same but for rounding."""
     import numpy as np
 
@@ -81,5 +95,8 @@ def _same_arrays(a: Any, b: Any) -> bool:
         return False
     if not np.issubdtype(a.dtype, np.inexact):
         return bool(np.array_equal(a, b))
-    scale = float(np.max(np.abs(a), initial=0.0, where=np.isfinite(a)))
-    return bool(np.allclose(a, b, rtol=0.0, atol=ROUNDING * scale, equal_nan=True))
+    of = [np.asarray(x) for x in (a, *(x for x in merged if hasattr(x, "dtype")))]
+    each = (np.max(np.abs(x), initial=0.0, where=np.isfinite(x)) for x in of)
+    rounding = max(ROUNDING, EPSILONS * float(np.finfo(a.dtype).eps))
+    atol = rounding * float(max(each))
+    return bool(np.allclose(a, b, rtol=0.0, atol=atol, equal_nan=True))
