@@ -739,3 +739,14 @@ def test_a_full_disk_that_standard_output_leads_to_is_named():
     assert said.stderr.startswith(
         "parcast: the output cannot be written: no space left on device."
     )
+
+
+def test_a_job_is_the_same_module_on_ranks_though_another_has_its_name(folder):
+    (folder / "exp").mkdir()
+    for place, value in ((folder, 1), (folder / "exp", 2)):
+        text = f"items = [1, 2]\n\n\ndef task(i):\n    return {value}\n"
+        (place / "same_job_of_test.py").write_text(text)
+    command = ["pipeline", "exp/same_job_of_test.py", "-np", "2", "-o", "out.json"]
+    code = "from parcast.cli import main; main()"
+    subprocess.run([sys.executable, "-c", code, "run", *command], timeout=60, check=True)
+    assert json.loads((folder / "out.json").read_text()) == 4

@@ -3,6 +3,7 @@
 import asyncio
 import json
 import pickle
+import signal
 import subprocess
 import sys
 import threading
@@ -15,6 +16,7 @@ import pytest
 import parcast
 from parcast.errors import FileProblems, ParameterError, RunFailed
 from parcast.mpi.launched import VARIABLES, is_rank, require_one_world
+from parcast.signals import Terminated, as_terminations
 
 
 @pytest.fixture(autouse=True)
@@ -115,6 +117,30 @@ def test_finish_gets_the_completed_reduction_and_its_shard():
     )
     assert [shard for shard, _ in shards.value] == [0, 1]
     assert shards.value[0][1] | shards.value[1][1] == {"a": 4, "b": 2}
+
+
+def test_finish_of_several_reductions_that_are_merged_later_is_refused():
+    with pytest.raises(ParameterError, match="finish must be left out with schedule='source' and"):
+        parcast.run_pipeline([1.0, 4.0], float, "sum", finish=str, schedule="source")
+    served = []
+    keys = {"finish": str, "schedule": "source", "server": lambda x: served.append(x.value)}
+    parcast.run_pipeline([1.0, 4.0], float, "sum", **keys)
+    assert served == ["1.0", "4.0"]
+
+
+@pytest.mark.parametrize("keys", [{"on_error": "skip"}, {"retries": 3}, {}])
+def test_a_signal_that_ends_the_program_is_no_failure_of_an_item(keys):
+    ran = []
+
+    def task(i):
+        ran.append(i)
+        if i == 1:
+            signal.raise_signal(signal.SIGTERM)
+        return i
+
+    with pytest.raises(Terminated), as_terminations():
+        parcast.run_pipeline(range(3), task, **keys)
+    assert ran == [0, 1]
 
 
 def test_items_that_fail_are_listed_or_end_the_run():

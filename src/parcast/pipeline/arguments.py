@@ -23,6 +23,10 @@ def job_of(given: Mapping[str, Any]) -> Job:
     if every is not None and server is None and finish is None:
         hint = "It gets the reductions, of which none is kept. Name for example a .jsonl file."
         raise ParameterError("server", must=("be given with ", Argument("every")), hint=hint)
+    if given["schedule"] == "source" and finish is not None and server is None:
+        hint = "The ranks make several reductions. Finish what run_pipeline returns."
+        must = "be left out with ", Argument("schedule", "source"), " and no server"
+        raise ParameterError("finish", must=must, hint=hint)
     folders = {name: given[name] for name in ("directory", "checkpoint")}
     return Job(
         task=_function(given, "task", is_needed=True),

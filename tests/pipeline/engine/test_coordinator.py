@@ -11,6 +11,7 @@ from parcast.mpi.payload import EMPTY
 from parcast.pipeline.engine.coordinator import (
     LONG,
     MOST_GRANTED,
+    UNSERVED,
     WINDOW,
     WINDOW_OF_REDUCTIONS,
     Coordinator,
@@ -309,3 +310,36 @@ def test_a_merge_is_made_where_most_of_its_inputs_lie():
     assert merge.rank == grants[1].rank
     assert [each.first for each in merge.inputs] == [0, 1]
     assert merge.node == Node(0, 1, 0)
+
+
+def test_reductions_at_the_end_of_another_run_are_as_short_as_they_were():
+    coordinator = Coordinator([0], every=3, items=5)
+    coordinator.resume([], delivered=2, end=5)
+    list(coordinator.orders())
+    coordinator.fetched(5, ended=True)
+    assert list(coordinator.orders()) == []
+    assert (coordinator.items_done, coordinator.is_over) == (5, True)
+    short = Node(0, 3, 2)  # of items 16 to 20
+    coordinator = Coordinator([0], batch=1)
+    coordinator.resume([(short, Held(0, short, 1.0))], delivered=0, end=21)
+    assert [coordinator.is_needed(item) for item in (15, 16, 20, 21)] == [True, False, False, True]
+
+
+@pytest.mark.parametrize("is_told", [True, False])
+def test_a_slow_server_stage_bounds_the_reductions_that_wait_for_it(is_told):
+    coordinator, delivered = Coordinator([0, 1], every=1, batch=1), 0
+    coordinator.fetched(2000)
+    if is_told:
+        coordinator.served(0)
+    for _ in range(2000):
+        for order in coordinator.orders():
+            if isinstance(order, Grant):
+                coordinator.done(order.rank, order.block, [1.0], 1e-3)
+            else:
+                delivered += 1
+    assert (delivered < 2 * UNSERVED) is is_told
+    before = delivered
+    if is_told:
+        coordinator.served(delivered)
+        assert any(isinstance(order, Grant) for order in coordinator.orders())
+    assert before == delivered

@@ -22,12 +22,13 @@ from parcast.pipeline.engine import rank as engine_rank
 from parcast.pipeline.engine import store
 from parcast.pipeline.engine.associativity import Checked, same
 from parcast.pipeline.engine.checkpoint import Checkpoint, has_manifest
-from parcast.pipeline.engine.coordinator import Held
+from parcast.pipeline.engine.coordinator import Block, Held, Input
 from parcast.pipeline.engine.desk import watched
 from parcast.pipeline.engine.interrupts import stopped_by_interrupt
 from parcast.pipeline.engine.items import SLOW, Items
 from parcast.pipeline.engine.job import Job, Skipped
 from parcast.pipeline.engine.limits import Alarm, Limit, Turn
+from parcast.pipeline.engine.root import Root
 from parcast.pipeline.engine.starting import LONGEST_ADDRESS, _last_said, address
 from parcast.pipeline.engine.store import Store
 from parcast.pipeline.engine.tree import Combiner, Merge, Node, aligned_level, root_level
@@ -306,6 +307,9 @@ def test_a_merge_that_rounds_or_changes_its_arguments_passes_the_check():
     merges = [
         (lambda a, b: a + b, lambda i: 0.1 * i),
         (lambda a, b: a + b, lambda i: np.full(3, 0.1 * i)),
+        (lambda a, b: a + b, lambda i: np.full(3, 0.1 * i, "f4")),
+        (lambda a, b: a + b, lambda i: (0.1, 0.2, -0.3)[i % 3]),
+        (add, lambda i: {"x": (0.1, 0.2, -0.3)[i % 3]}),
         (add, lambda i: {"x": [i]}),
         (lambda a, b: Total(a.total + b.total), lambda i: Total(0.1 * i)),
     ]
@@ -487,3 +491,56 @@ def test_one_thread_at_a_time_uses_mpi_also_at_the_end(monkeypatch):
     with pytest.raises(RunFailed, match="the run has failed"), engine_rank.Attendant(failed):
         failed.run()
     assert channel.most == 1
+
+
+def test_a_merge_of_short_numbers_that_is_not_associative_is_found():
+    def mean(a, b):
+        return (a + b) / 2
+
+    def both(a, b):
+        return {"large": a["large"] + b["large"], "x": mean(a["x"], b["x"])}
+
+    for merge, values in (
+        (mean, [np.full(3, 0.1 * i, "f4") for i in range(3)]),
+        (both, [{"large": 1e12, "x": 1e-3 * i} for i in range(3)]),
+    ):
+        checked = Checked(merge)
+        checked.see(0, values[0])
+        checked.see(1, values[1])
+        with pytest.raises(RunFailed, match="not associative"):
+            checked.see(2, values[2])
+
+
+def test_steps_are_done_in_their_order_though_a_short_message_overtakes_a_long_one():
+    class Two(Alone):
+        size = 2
+
+    channel, own, other = Two(), Node(0, 0, 1), Node(0, 0, 0)
+    merged = Node(0, 1, 1)
+    channel._own = [
+        Message(0, ("combine", merged, (Input(own, 0, 0, 1), Input(other, 0, 1, 2)))),
+        Message(0, ("value", other, 0.0, 1, 2), 5),
+        Message(0, ("work", Block(own, 0, 1), (0,)), [-4]),
+    ]
+    job = Job(task=abs, merge=Merge(lambda a, b: a + b), schedule="source")
+    rank = engine_rank.Rank(job, channel, Store(None, None))
+    rank.pump()
+    while rank._step():
+        pass
+    assert rank._store.take(merged) == 9
+
+
+@pytest.mark.parametrize(
+    ("items", "fetched", "says"), [(4, 9, "are 4"), (6, 9, "are 6"), (9, 6, "are at least 6")]
+)
+def test_another_number_of_items_than_an_interrupted_run_had_is_refused(
+    tmp_path, items, fetched, says
+):
+    before = checkpoint_of(tmp_path)
+    assert list(before.due([])) == []
+    before.write(0, 5, [], end=5)
+    source = Items(iter(range(items)))
+    root = Root(Job(task=abs, merge=PAIR, resumes=True), source, 1, checkpoint_of(tmp_path))
+    source.fetch(fetched, patience=1.0)
+    with pytest.raises(RunFailed, match=f"There {says} items, and the interrupted run had 5"):
+        list(root.orders())

@@ -53,6 +53,7 @@ class Earlier:
     nodes: tuple[tuple[Node, Path | None, float], ...]  # with file, None: no item; and size [B]
     delivered: int  # reductions
     fetched: int  # items that there were at least
+    end: int | None  # their number, if they had ended
     skipped: tuple[Skipped, ...]
 
 
@@ -148,7 +149,8 @@ class Checkpoint:
         self._last = time.monotonic()
         self._expected = 0  # ranks that have not answered
         self._is_due = False
-        self._written: tuple[int, AbstractSet[Node]] = (0, set())  # delivered, nodes
+        # What the manifest has: reductions delivered, the number of items, nodes.
+        self._written: tuple[int, int | None, AbstractSet[Node]] = (0, None, set())
         self._files: dict[Node, tuple[str | None, float]] = {}
         self.is_of_other_code = False  # what was read
 
@@ -201,6 +203,7 @@ class Checkpoint:
             nodes=tuple(nodes),
             delivered=index(document["delivered"]),
             fetched=index(document["items"]),
+            end=None if document.get("end") is None else index(document["end"]),
             skipped=skipped,
         )
 
@@ -260,10 +263,20 @@ class Checkpoint:
             self._files[node] = (file, size)
         self._expected -= 1
 
-    def write(self, delivered: int, fetched: int, skipped: Sequence[Skipped]) -> None:
-        """Write the manifest of the nodes that no other contains, and remove other files."""
+    def write(
+        self,
+        delivered: int,
+        fetched: int,
+        skipped: Sequence[Skipped],
+        *,
+        end: int | None = None,
+    ) -> None:
+        """Write the manifest of the nodes that no other contains, and remove other files.
+
+        `end` is the number of all items, None: they go on.
+        """
         self._is_due = False
-        if self._written == (delivered, self._files.keys()):
+        if self._written == (delivered, end, self._files.keys()):
             return
         kept = {
             node: file
@@ -275,6 +288,7 @@ class Checkpoint:
             "signature": self._signature,
             "delivered": delivered,
             "items": fetched,
+            "end": end,
             "nodes": [[*node, *file] for node, file in sorted(kept.items())],
             "skipped": [asdict(each) for each in skipped],
         }
@@ -285,7 +299,7 @@ class Checkpoint:
                 f"The checkpoint cannot be written to {self._folder}: {failure.strerror}. "
                 "Choose another folder."
             ) from failure
-        self._written = (delivered, set(kept))
+        self._written = (delivered, end, set(kept))
         for node in self._files.keys() - kept.keys():
             file, _ = self._files.pop(node)
             if file:

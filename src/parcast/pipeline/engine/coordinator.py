@@ -32,6 +32,7 @@ PARTS: Final = 3  # blocks that a rank gets at least, where the number of items 
 # for their turn to be delivered. [1]
 WINDOW: Final = 1024
 WINDOW_OF_REDUCTIONS: Final = 64
+UNSERVED: Final = 16  # completed reductions that wait for a slow server stage [1]
 GRANTED_TIME: Final = 0.05  # of blocks that a rank has, so that none waits for rank 0 [s]
 MOST_GRANTED: Final = 8  # blocks that a rank has [1]
 AHEAD: Final = 2  # blocks for each rank whose items are fetched before they are asked for [1]
@@ -165,6 +166,7 @@ class Coordinator:
         self._done = 0
         self._reductions: dict[int, Reduction] = {}
         self._delivered = 0  # reductions that were ordered to be delivered
+        self._served: int | None = None  # that the server stage has taken; None: nobody tells
         self._seconds = 0.0  # of an item, estimated; 0: nothing is known [s]
         self._size = 1.0  # of an item [B]
         self._orders: deque[Order] = deque()
@@ -224,14 +226,21 @@ class Coordinator:
         pending = [span.first for span in self._spans if span.first < span.stop]
         return min((*self._firsts[:1], *pending), default=self._front)
 
-    def resume(self, held: Iterable[tuple[Node, Held]], *, delivered: int) -> None:
-        """Begin where another run ended: with nodes that are there, and reductions delivered."""
+    def resume(
+        self, held: Iterable[tuple[Node, Held]], *, delivered: int, end: int | None = None
+    ) -> None:
+        """Begin where another run ended: with nodes that are there, and reductions delivered.
+
+        `end` is the number of all items, if it knew it: nodes and reductions at the end are short.
+        """
         self._delivered = delivered
+        most = inf if end is None else end
         for covered in self._covered:
             if delivered and self.every:
-                covered.append((0, delivered * self.every))
+                covered.append((0, int(min(delivered * self.every, most))))
         for node, value in held:
-            insort(self._covered[node.shard], self._items_of(node))
+            first, stop = self._items_of(node)
+            insort(self._covered[node.shard], (first, int(min(stop, most))))
             self._hold(node, value)
 
     def is_covered(self, item: int, shard: int) -> bool:
@@ -283,6 +292,10 @@ class Coordinator:
         """Hear that a rank has merged values into a node."""
         self.loads[rank].merges -= 1
         self._hold(node, Held(rank, node, size))
+
+    def served(self, reductions: int) -> None:
+        """Hear how many reductions the server stage has taken since the beginning."""
+        self._served = reductions
 
     def orders(self, *, partial: bool = False, first_waits: bool = False) -> Iterator[Order]:
         """Give what is to be done now; with `partial`, blocks smaller than a batch as well.
@@ -432,7 +445,7 @@ class Coordinator:
                 return
             level = min(level, level_of(there, self.fan_in))
         block = self._block(span.first, level)
-        if block.stop > self._oldest + self._room:
+        if block.stop > self._oldest + self._room or self._is_server_late:
             return
         span.first = block.stop
         load.blocks += 1
@@ -494,6 +507,13 @@ class Coordinator:
             return max(self._window, size)
         blocks = WINDOW if self.every is None else WINDOW_OF_REDUCTIONS
         return max(blocks * len(self.loads) * size, 2 * sum(map(self._span_size, self._spans)))
+
+    @property
+    def _is_server_late(self) -> bool:
+        """Whether completed reductions wait for the server stage, as many as may be in memory."""
+        if self._served is None:
+            return False
+        return self._delivered - self._served >= max(UNSERVED, 2 * len(self.loads))
 
     def _block(self, first: int, level: int) -> Block:
         """Block at an item."""

@@ -1,7 +1,8 @@
 """Interrupts: Ctrl-C, and what else ends a function of the user that has not failed.
 
 The first Ctrl-C ends the items of a run, a second one the run. A task may raise KeyboardInterrupt
-by itself, as it may raise anything, and has failed then.
+by itself, as it may raise anything, and has failed then. Where signals that end a program raise
+Terminated, as on the command line, they end the run.
 """
 
 import os
@@ -12,6 +13,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from types import FrameType
 from typing import Any, Final
+
+from parcast.signals import Terminated
 
 STOPPING: Final = (
     "parcast: interrupted: no further items are taken, and those taken are finished. "
@@ -32,7 +35,7 @@ class _State:
 def is_interruption(error: BaseException) -> bool:
     """Tell whether a function was ended by the engine or Ctrl-C, and has not failed by itself."""
     is_ctrl_c = isinstance(error, KeyboardInterrupt) and _State.is_interrupted
-    return is_ctrl_c or isinstance(error, Interruption)
+    return is_ctrl_c or isinstance(error, Interruption | Terminated)
 
 
 @contextmanager

@@ -9,11 +9,13 @@ nobody up, and MPI is used by one thread at a time.
 import sys
 import threading
 import time
+from bisect import insort
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from math import inf
+from operator import itemgetter
 from pathlib import Path
 from typing import Any, Final
 
@@ -64,8 +66,8 @@ class Waiting:
     merges: deque[Merging] = field(default_factory=deque)
     deliveries: deque[tuple[Any, ...]] = field(default_factory=deque)
     reductions: deque[Reduction] = field(default_factory=deque)
-    # Of the static schedule, in its order: what must be here, and what is done then.
-    steps: deque[tuple[tuple[Node, ...], Callable[[], None]]] = field(default_factory=deque)
+    # Of the static schedule: the step, what must be here, and what is done then.
+    steps: deque[tuple[float, tuple[Node, ...], Callable[[], None]]] = field(default_factory=deque)
 
 
 @dataclass(slots=True)
@@ -293,7 +295,7 @@ class Rank:
         self._is_granted = False
         if self._is_static:
             step = partial(self._run_block, block, shards, message.value)
-            self._waiting.steps.append(((), step))
+            self._in_order(block.node.level, (), step)
         else:
             self._waiting.blocks.append((block, shards, message.value))
 
@@ -301,16 +303,20 @@ class Rank:
         merging = Merging(node, inputs)
         if self._is_static:
             names = tuple(x.name for x in inputs)
-            self._waiting.steps.append((names, partial(self._merge, merging)))
+            self._in_order(node.level, names, partial(self._merge, merging))
         else:
             self._incomplete[node] = merging
             self._ready()
 
     def _on_deliver(self, _: Message, *facts: Any) -> None:
         if self._is_static:
-            self._waiting.steps.append(((facts[0],), partial(self._deliver, *facts)))
+            self._in_order(facts[0].level + 0.5, (facts[0],), partial(self._deliver, *facts))
         else:
             self._waiting.deliveries.append(facts)
+
+    def _in_order(self, step: float, names: tuple[Node, ...], run: Callable[[], None]) -> None:
+        """Note what a step of the static schedule does; a short message may overtake others."""
+        insort(self._waiting.steps, (step, names, run), key=itemgetter(0))
 
     def _on_value(self, message: Message, name: Node, sent: float, first: int, stop: int) -> None:
         self.notes.message(message.source, sent, message.size, first, stop)
@@ -417,7 +423,7 @@ class Rank:
         place = one_line(str(self._place)) or "a task"
         print(  # noqa: T201 - nothing can be raised: the main thread is busy
             f"parcast: rank {self._channel.rank} was stopped while it worked on {place}: "
-            f"{self._failure}",
+            f"{self._failure or self.crash}",
             file=sys.stderr,
             flush=True,
         )
@@ -429,9 +435,8 @@ class Rank:
     def _step(self) -> bool:
         """Do one piece of work; tell whether there was one."""
         waiting = self._waiting
-        if waiting.steps and all(name in self._store for name in waiting.steps[0][0]):
-            _, run = waiting.steps.popleft()
-            run()
+        if waiting.steps and all(name in self._store for name in waiting.steps[0][1]):
+            waiting.steps.popleft()[2]()
         elif waiting.deliveries:  # before merges, as they free memory
             self._deliver(*waiting.deliveries.popleft())
         elif waiting.merges:

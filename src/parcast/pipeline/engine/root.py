@@ -53,7 +53,9 @@ class Root:
         self._ordered = 0  # to be delivered
         self._is_over = False
         self._least = 0  # items, as far as an interrupted run has taken them
+        self._exactly: int | None = None  # their number, if it knew it
         self._begun = list(self._resumed()) if checkpoint is not None else []
+        self.coordinator.served(self.reductions)
         self._measured = Remaining(
             self.coordinator.loads, fan_in=job.fan_in, shards=job.shards, every=job.every
         )
@@ -107,8 +109,8 @@ class Root:
             if path is not None:
                 files.setdefault(rank, []).append((node, path, size))
         self._ordered = self.reductions = earlier.delivered
-        self._least = earlier.fetched
-        self.coordinator.resume(held, delivered=earlier.delivered)
+        self._least, self._exactly = earlier.fetched, earlier.end
+        self.coordinator.resume(held, delivered=earlier.delivered, end=earlier.end)
         needed = self.coordinator.is_needed
         self.skipped += [each for each in earlier.skipped if not needed(each.index)]
         for rank, own in files.items():
@@ -134,6 +136,7 @@ class Root:
             self.coordinator.merged(source, node, size)
         elif kind == "delivered":
             self.reductions += 1
+            self.coordinator.served(self.reductions)
         elif kind == "saved":
             assert self.checkpoint is not None
             self.checkpoint.saved(facts[0])
@@ -147,11 +150,7 @@ class Root:
         yield from self._begun
         self._begun.clear()
         ended = self.items.has_ended  # first: the number may grow until then
-        if ended and self.items.fetched < self._least and not self.items.was_stopped:
-            raise RunFailed(
-                f"There are {self.items.fetched} items, and the interrupted run had taken "
-                f"{self._least}. Give the same items, or start anew without resuming."
-            )
+        self._require_same_items(ended)
         self.coordinator.fetched(self.items.fetched, ended=ended, size=self.items.size)
         slow, awaited = self.items.is_slow, self.items.is_waited_for
         for order in self.coordinator.orders(partial=slow, first_waits=awaited):
@@ -161,7 +160,9 @@ class Root:
             for rank, names in self.checkpoint.due(self.coordinator.held()):
                 yield rank, ("save", names), EMPTY
             if self.checkpoint.is_complete:
-                self.checkpoint.write(self.reductions, self.items.fetched, self.skipped)
+                end = self.coordinator.end
+                fetched = self.items.fetched
+                self.checkpoint.write(self.reductions, fetched, self.skipped, end=end)
         if self._progress is not None and time.monotonic() - self._told > OFTEN:
             self._told = time.monotonic()
             self._progress(self)
@@ -172,6 +173,20 @@ class Root:
             self._is_over = True
             for rank in range(self._ranks):
                 yield rank, ("end",), EMPTY
+
+    def _require_same_items(self, ended: bool) -> None:
+        """Refuse fewer items than an interrupted run had, or more than it knew there were."""
+        fetched, had = self.items.fetched, f"had taken {self._least}"
+        is_other = ended and fetched < self._least
+        if self._exactly is not None:
+            had = f"had {self._exactly}"
+            is_other = fetched > self._exactly or (ended and fetched < self._exactly)
+        if is_other and not self.items.was_stopped:
+            there = f"are {'' if ended else 'at least '}{fetched}"
+            raise RunFailed(
+                f"There {there} items, and the interrupted run {had}. Give the same items, or "
+                "start anew without resuming."
+            )
 
     def _posted(self, order: Order) -> Iterator[Posted]:
         """Give the messages of an order."""

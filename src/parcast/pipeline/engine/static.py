@@ -100,6 +100,9 @@ class StaticCoordinator:
         self.items_done += block.stop - block.first
         self._done[rank] += 1
 
+    def served(self, reductions: int) -> None:
+        """Hear how many reductions the server stage has taken: all ranks wait for each other."""
+
     def merged(self, rank: int, _: Node, __: float) -> None:
         """Hear that a rank has merged."""
         self._done[rank] += 1

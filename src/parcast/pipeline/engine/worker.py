@@ -180,7 +180,8 @@ def main(arguments: Sequence[str]) -> None:
     is_root = comm.Get_rank() == 0
     pickled = comm.bcast((desk / JOB).read_bytes() if is_root else None)
     path, total, has_server, functions = pickle.loads(pickled)
-    sys.path += [folder for folder in path if folder not in sys.path]
+    # In the order of the process that has started all, so that names mean the same modules.
+    sys.path[:] = [*path, *(folder for folder in sys.path if folder not in path)]
     job: Job = pickle.loads(functions)
     if is_root:
         _run_root(job, desk, place, comm, total, has_server=has_server)
