@@ -6,7 +6,7 @@ allots memory and blocks of the disk, and writes what is read later.
 
 Before a run the system is asked to write all it has to disk, and the caches of the processor are
 filled with something else, as by a program that computes. Files that are read are taken out of the
-cache of the system, so that they come from the disk.
+cache of the system, so that they come from the disk. A limited disk then rests.
 """
 
 import json
@@ -16,7 +16,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from time import perf_counter
+from time import perf_counter, sleep
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -64,6 +64,7 @@ class _Runs:
     launch: int
     requests: dict[int, ArrayRequest]
     rounds: Sequence[Sequence[int]]  # of places of requests; the first does not count
+    rest: float  # before each run [s]
     memory: Array
     other: Array  # what the caches are filled with
 
@@ -88,6 +89,7 @@ class _Runs:
             launch=task["launch"],
             requests=requests,
             rounds=task["rounds"],
+            rest=task["rest"],
             memory=memory,
             other=np.zeros(CACHES // len(io.clients), np.uint8),
         )
@@ -118,6 +120,7 @@ class _Runs:
             os.sync()
             if is_read:
                 _forget(path)
+        sleep(self.rest)
         np.add(self.other, 1, out=self.other)
         self.clients.Barrier()
         users = Users.now(self.processes) if self.is_first else None
