@@ -55,7 +55,7 @@ class _Worker(SpawnProcess):
             return
         waiting = list[int]()
         with ExitStack() as last:
-            last.callback(lambda: [signal.raise_signal(number) for number in waiting])
+            last.callback(_raise_again, waiting)
             for number in ENDING:
                 handler = signal.getsignal(number)
                 if handler not in (signal.SIG_IGN, None):
@@ -64,6 +64,12 @@ class _Worker(SpawnProcess):
             mask = signal.pthread_sigmask(signal.SIG_BLOCK, ENDING)
             last.callback(signal.pthread_sigmask, signal.SIG_SETMASK, mask)
             super().start()
+
+
+def _raise_again(numbers: list[int]) -> None:
+    """Have signals handled that have waited."""
+    for number in numbers:
+        signal.raise_signal(number)
 
 
 class _Context(SpawnContext):
