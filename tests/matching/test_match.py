@@ -434,3 +434,26 @@ def test_a_machine_that_may_miss_the_limits_is_told(runs):
     assert "meets the limits with a probability of" in str(told)
     sure = match(runs, goal="cost", within=2.5, prices=price, certainty=0.9)
     assert not [x for x in sure.warnings if "meets the limits" in x]
+
+
+def test_a_machine_that_does_not_get_faster_is_not_the_most_efficient():
+    runs = Measurements(
+        p=[1, 2, 4, 8] * 2,
+        time=[100, 55, 32, 20, 100, 92, 88, 86],
+        machine=["A"] * 4 + ["B"] * 4,
+    )
+    found = {x.machine: x for x in match(runs, goal="efficiency", within="95 s").candidates}
+    assert (found["A"].best_p, found["B"].best_p) == (2, 2)
+    for name, time in (("A", 55), ("B", 92)):
+        x = found[name]
+        assert x.efficiency[x.chosen] == pytest.approx(100 / (2 * time), rel=0.02)
+    assert match(runs, goal="efficiency", within="95 s").best.machine == "A"
+
+
+def test_efficiencies_relative_to_different_counts_are_warned_of():
+    runs = Measurements(
+        p=[1, 2, 4, 16, 32], time=[100, 55, 32, 9, 6], machine=["A"] * 3 + ["B"] * 2
+    )
+    says = "relative to the smallest measured p of a machine, and these differ (1 on A, 16 on B)"
+    assert any(says in text for text in match(runs, goal="efficiency").warnings)
+    assert not any(says in text for text in match(runs).warnings)

@@ -9,7 +9,7 @@ are based on: measured, forecast from which runs, projected.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Final, Literal
 
@@ -32,6 +32,7 @@ from parcast.matching.outcomes import (
     drawn_together,
     measured,
     projected,
+    scaling_of,
 )
 from parcast.matching.question import (
     constraints_of,
@@ -48,7 +49,7 @@ from parcast.matching.result import Candidate, Match
 from parcast.matching.verdict import HAIR, Constraints, verdict_of
 from parcast.show.warning import Rank, RankedWarning, ranked
 from parcast.timings.measurements import Measurements, MeasurementsLike
-from parcast.units import percent
+from parcast.units import percent, shown
 from parcast.words import listed, whole
 
 Goal = Literal["time", "cost", "efficiency"]
@@ -166,6 +167,8 @@ def match(
     currencies = {x.price.currency for x in named if x.price.currency}
     sizes = {x.name: x.processors for x in named}
     warnings = _warnings(candidates, outcomes, goal, constraints, sizes)
+    if goal == "efficiency" and isinstance(what, Measurements):
+        warnings = [*_different_bases(what, outcomes), *warnings]
     has_fit = candidates[0].fits
     return Match(
         candidates=candidates,
@@ -197,6 +200,7 @@ def _outlooks(
     """What is known of each machine; which have no answer, and why; which counts are none."""
     outlooks, left_out, notes = [], {}, []
     named = machines_in(what) if isinstance(what, Measurements) else []
+    scaling = scaling_of(what, named) if isinstance(what, Measurements) else "auto"
     for machine in machines:
         most = machine.processors or np.inf
         here = counts[counts <= most]
@@ -210,7 +214,7 @@ def _outlooks(
             if isinstance(what, Program):
                 outlooks.append(described(what, machine, at, here, seed, law_error=law_error))
             elif machine.name in named:
-                outlooks.append(measured(what, machine, here, seed, donors))
+                outlooks.append(measured(what, machine, here, seed, donors, scaling=scaling))
             else:
                 known = [x for x in machines if x.name in named]
                 outlooks.append(projected(what, machine, known, here, seed))
@@ -224,6 +228,18 @@ def _outlooks(
                 f"{machine.name} has {most:.0f} processors: p = {listed} is not considered on it."
             )
     return outlooks, left_out, notes
+
+
+def _different_bases(runs: Measurements, outcomes: Sequence[Outcomes]) -> Iterator[str]:
+    """Say where efficiencies are relative to different counts: the smallest of each machine."""
+    named = sorted(x.base or x.machine for x in outcomes)
+    first = {name: float(runs.select(machine=name).p.min()) for name in dict.fromkeys(named)}
+    if len({*first.values()}) > 1:
+        each = listed([f"{whole(p)} on {shown(name)}" for name, p in first.items()], 6)
+        yield (
+            "Efficiencies are relative to the smallest measured p of a machine, and these differ "
+            f"({each}). Measure all of them at one small p."
+        )
 
 
 def _candidate(outcomes: Outcomes, goal: Goal, constraints: Constraints) -> Candidate:

@@ -29,6 +29,7 @@ from parcast.errors import FitFailed
 from parcast.forecasting.donors.tables import donors_of, without
 from parcast.forecasting.forecast import forecast
 from parcast.forecasting.result import Forecast
+from parcast.forecasting.scaling import Scaling, scaling_of_runs, size_of_runs
 from parcast.laws.allowances import LawError, law_errors, law_half_width
 from parcast.numerics import stratified_normal
 from parcast.prediction.predict import predict
@@ -186,15 +187,36 @@ def _sampled(
     return np.broadcast_to(times, (SAMPLES if factors or fits else 1, len(grid)))
 
 
+def scaling_of(runs: Measurements, machines: Sequence[str]) -> Scaling:
+    """Strong scaling where the times on any machine fall: all ran one program and problem.
+
+    Otherwise a machine that does not get faster would be more efficient than one that does.
+    """
+    for name in machines:
+        here = runs.select(machine=name)
+        series = here.series(())
+        if (series.count > 1).all():
+            strong, _ = scaling_of_runs(series, "auto", size=size_of_runs(here, ()))
+            if strong.all():
+                return "strong"
+    return "auto"
+
+
 def measured(
-    runs: Measurements, machine: Machine, p: Array, seed: int, donors: Measurements | None = None
+    runs: Measurements,
+    machine: Machine,
+    p: Array,
+    seed: int,
+    donors: Measurements | None = None,
+    *,
+    scaling: Scaling = "auto",
 ) -> Outlook:
     """Outlook on a machine that was run on, forecast from its runs and those on the others."""
     here = runs.select(machine=machine.name)
     elsewhere = donors_of(machine.name, runs, donors)
 
     def forecast_at(counts: Any) -> Any:
-        return forecast(here, counts, donors=elsewhere, by=())
+        return forecast(here, counts, donors=elsewhere, by=(), scaling=scaling)
 
     predicted = forecast_at(p)
     return Outlook(
