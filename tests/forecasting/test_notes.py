@@ -208,6 +208,16 @@ def test_a_wide_interval_is_warned_of_where_it_is_widest(factor, says):
     assert (found.rank, found.size) == (Rank.SERIOUS, pytest.approx(factor))
 
 
+@pytest.mark.parametrize(
+    ("p", "remedy"),
+    [(1, "measure at a smaller p"), (6, "measure nearer to p = 6"), (64, "measure at a larger p")],
+)
+def test_the_remedy_of_a_wide_interval_is_on_the_side_of_the_count(p, remedy):
+    warnings = note(p=[2, 4, 8, 16], asked=(p,), half_width=2.0).warnings
+    (found,) = (text for text in warnings if "spans a factor" in text)
+    assert f": {remedy}, or add runs" in found
+
+
 @pytest.mark.parametrize("side", [1, -1])
 def test_a_forecast_that_depends_on_the_last_count_says_so(side):
     edge = side * np.log(DEPENDS)

@@ -144,8 +144,13 @@ def _warnings(
     curve, targets = estimate.curve, estimate.targets[:-1]
     widest = int(np.argmax(curve.half_width[i, :-1]))
     width = float(np.exp(2 * curve.half_width[i, widest]))
-    may_add = estimate.donated is None
-    yield from warning_of_width(whole(float(targets[widest])), width, may_add_donors=may_add)
+    far = float(targets[widest])
+    remedy = f"measure nearer to p = {whole(far)}"
+    if not first <= far <= last:
+        remedy = f"measure at a {'larger' if far > last else 'smaller'} p"
+    if estimate.donated is None:
+        remedy += ", or add runs on other machines"
+    yield from warning_of_width(whole(far), width, remedy)
     other = curve.without_last[i, furthest]
     change = abs(other - curve.log_time[i, furthest])
     if targets[furthest] > last and change > np.log(DEPENDS):
@@ -178,14 +183,13 @@ def _warnings(
         yield warning_of_noise(noise)
 
 
-def warning_of_width(p: float, width: float, *, may_add_donors: bool = True) -> Iterator[str]:
+def warning_of_width(p: float, width: float, remedy: str) -> Iterator[str]:
     """Warn of an interval with so large a factor between its ends at a count."""
     if width <= WIDE:
         return
-    other = ", or add runs on other machines" if may_add_donors else ""
     yield RankedWarning(
         f"The 90 % interval at p = {p} spans a factor of {format_quantity(width, 'count', 2)}: "
-        f"measure at a larger p{other}.",
+        f"{remedy}.",
         kind="wide interval",
         rank=Rank.SERIOUS,
         size=width,

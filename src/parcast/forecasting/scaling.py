@@ -90,11 +90,12 @@ def scaling_with_donors(
 
 
 def scaling_at_values(
-    levels: Array, time: Array, scaling: Scaling
+    levels: Array, time: Array, scaling: Scaling, *, names: Sequence[str]
 ) -> tuple[NDArray[np.bool_], Sequence[str]]:
     """Tell strong from weak scaling for values of other axes, and say why.
 
-    By the `time` forecast for each of them, (values, levels) [s], at measured counts, (levels,).
+    By the `time` forecast for each of them, (values, levels) [s], at measured counts, (levels,);
+    `names` are those of the axes: for a value of n the problem is the same at every count.
     """
     values = len(time)
     if scaling != "auto":
@@ -102,6 +103,8 @@ def scaling_at_values(
     if len(levels) < 2:
         return np.zeros(values, dtype=bool), ["measured at one count only"] * values
     strong = is_strong(np.tile(levels, (values, 1)), time, np.full(values, len(levels)))
+    if "n" in names and not strong.all():
+        return np.ones_like(strong), [FIXED] * values
     first, last = (whole(float(x)) for x in levels[[0, -1]])
     ends = [[format_quantity(x, "time") for x in pair] for pair in time[:, [0, -1]].tolist()]
     return strong, [

@@ -289,3 +289,27 @@ def test_a_forecast_over_several_axes_is_drawn_through_the_counts_asked_for():
     assert drawn
     assert all(set(x.get_xdata()) == {32, 64} for x in drawn)
     assert [text.get_text() for text in ax.texts] == ["n = 100", "n = 800"]
+
+
+def test_the_size_of_a_problem_that_is_given_is_the_same_at_every_count():
+    sizes = {1: 100, 2: 100, 4: 100, 8: 100}
+    table = {
+        "p": [*sizes, *sizes],
+        "n": [*sizes.values(), *[1000] * 4],
+        "time": [1.0, 1.05, 1.2, 1.5, 80, 41, 21.5, 11.5],
+    }
+    found = forecast(table, p=[8], n=100)
+    assert found.notes[0].scaling.startswith("strong")
+    assert found.efficiency[0] < 0.2
+
+
+def test_doubling_the_processors_has_its_sign_at_one_processor_too():
+    p = [1.0, 2, 4, 8]
+    table = {
+        "p": p * 2,
+        "n": [100] * 4 + [200] * 4,
+        "time": [100 / x for x in p] + [200 / x for x in p],
+    }
+    for at in ([1], [8]):
+        limit = forecast(table, p=at, n=100).notes[0].limited_by
+        assert "p by -" in limit, limit

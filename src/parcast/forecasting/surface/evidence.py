@@ -67,7 +67,7 @@ class SurfaceCurves:
             self.evidence.combinations,
             p=p,
             furthest=furthest,
-            slopes=_slopes(self.answered, furthest),
+            slopes=_slopes(self.answered, furthest, float(p.max())),
             strong=self.strong,
             reasons=self.reasons,
             left_out=self.evidence.left_out,
@@ -126,7 +126,9 @@ class SurfaceEvidence:
         beside = _stepped(runs, p.max(), self.combinations)
         answered = answered_at(runs, points, self.combinations, beside)
         time, factor = np.exp(answered.log_time), np.exp(answered.half_width)
-        strong, reasons = scaling_at_values(levels, time[:, len(p) :], self.scaling)
+        strong, reasons = scaling_at_values(
+            levels, time[:, len(p) :], self.scaling, names=self.names
+        )
         speedup, efficiency = speedup_and_efficiency(
             p=points,
             time=time,
@@ -209,12 +211,18 @@ def _stepped(runs: Runs, p: float, combinations: Array) -> Array:
     return points.reshape(-1, here.shape[1])
 
 
-def _slopes(answered: Answered, furthest: int) -> Array:
-    """Slope of log time in the logarithm of each axis, shape (combinations, axes)."""
+def _slopes(answered: Answered, furthest: int, p: float) -> Array:
+    """Slope of log time in the logarithm of each axis, shape (combinations, axes).
+
+    The points beside those at `p` lie below them, but for p where it would be below 1.
+    """
     axes = answered.runs.axes.shape[1]
     here = answered.log_time[:, furthest, None]
     there = answered.estimate.log_time[answered.log_time.size :].reshape(-1, axes)
-    return np.asarray((here - there) / np.log(STEP))
+    steps = np.full(axes, np.log(STEP))
+    if p < STEP:
+        steps[0] = -steps[0]
+    return np.asarray((here - there) / steps)
 
 
 def _measured(runs: Runs, combinations: Array) -> Series:

@@ -109,8 +109,14 @@ def _of_values(
     half = answered.half_width[i, : len(p)]
     widest = int(np.argmax(half))
     width = float(np.exp(2 * half[widest]))
-    yield from warning_of_width(whole(float(p[widest])), width, may_add_donors=False)
     kept = answered.runs.used
+    remedy = "measure nearer to these values"
+    if beyond[widest].max(initial=0.0) > 0:
+        j = kept[int(np.argmax(beyond[widest]))]
+        value = float(p[widest]) if j == 0 else values[j - 1]
+        side = "larger" if value > answered.runs.axes[:, j].max() else "smaller"
+        remedy = f"measure at a {side} {answered.runs.names[j]}"
+    yield from warning_of_width(whole(float(p[widest])), width, remedy)
     for place, j in enumerate(kept):
         far = beyond[:, place]
         at = int(np.argmax(far))
