@@ -370,3 +370,14 @@ def test_a_processor_that_is_as_fast_at_all_sizes_is_not_doubted():
     true = phase_of("merge_sort", capacities={"compute": "5 Mflop/s", "disk": "3.5 MB/s"})
     found = capacities(law, runs_of(true, 1, [1e4, 1e6]))
     assert not any(text.startswith("W is between") for text in found.warnings)
+
+
+@pytest.mark.parametrize(
+    "keys", [{"free": ["capacities.compute"]}, {"fixed": ["capacities.disk"]}]
+)
+def test_a_disk_that_keeps_its_rate_is_not_replaced_by_that_of_a_column(keys):
+    program = Program(phase=[phase_of(capacities=OWN).model_dump(exclude_none=True)])
+    before = program.parameters()["capacities.disk"]
+    runs = runs_of(phase_of(capacities=OWN), [1, 2, 5], 40_000, disk_s=0.1)
+    found = fit(program, runs, interval=False, **keys)
+    assert found.program.parameters()["capacities.disk"] == before

@@ -167,3 +167,9 @@ def test_extrapolated_counts_widen_the_interval_by_how_far_they_are_and_by_what_
         [0.03, np.hypot(0.03, 0.1), np.hypot(0.03, 0.2)]
     )
     assert [(x.law, x.platform) for x in told.law_errors] == [("counted", "")]
+
+
+def test_a_network_of_formulas_that_a_lone_processor_has_not_is_of_some_kind():
+    machine = Machine(network={"bandwidth": "1 GB/s", "saturation": "1 GB/s * floor(p/2)"})
+    found = platform_of(machine, {"p": np.array([1.0, 2.0, 16.0])})
+    assert [KINDS[i] for i in found] == [BUS, BUS, SWITCH]

@@ -210,3 +210,9 @@ def test_without_a_latency_messages_cost_their_bytes_alone():
     costs = phase(ONE, FOUR).costs(machine, {"p": np.array([4.0])})
     assert costs.startups.tolist() == [0.0]
     assert costs.pairs > 0
+
+
+def test_a_formula_is_that_of_the_processors_of_its_count():
+    four = {"p": 4, "compute": "8 s", "messages": "1000*p"}
+    found = time(phase(ONE, four), Machine(network={"latency": "1 ms"}), [1, 4])
+    assert found.time == pytest.approx([8.0, 2.0 + 1.0])

@@ -87,3 +87,14 @@ def test_what_makes_no_sense_is_refused(region, at, says):
     with pytest.raises(ParameterError) as caught:
         times(NETWORK, at=at, **region)
     assert says in str(caught.value)
+
+
+def test_a_bus_is_the_same_by_its_rate_and_by_its_level():
+    rate = {"bandwidth": "1 GB/s", "latency": "0 s"}
+    buses = [
+        Machine(network=rate | shared) for shared in ({"saturation": "1 GB/s"}, {"contention": 1})
+    ]
+    one, other = (times(bus, kind="halo", volume="1 MB").communication for bus in buses)
+    assert one == pytest.approx(other)
+    alone = times(Machine(network=rate | {"contention": 0}), kind="halo", volume="1 MB")
+    assert np.all(alone.communication[1:] < one[1:])

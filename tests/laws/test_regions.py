@@ -138,3 +138,11 @@ def test_a_loop_that_is_run_again_leaves_the_rest_over_each_time(kind):
     loop = phase({"kind": kind, "iterations": 10, "iteration": "1 s", "calls": 7})
     told = loop.times(NETWORK, {"p": [1.0, 4.0]})
     assert np.all(told.compute == ([70.0, 21.0] if kind == "loop" else 70.0))
+
+
+def test_work_is_that_of_a_lone_processor_whose_rate_may_be_higher():
+    loop = {"kind": "loop", "iterations": 1024, "iteration": "1 Mflop"}
+    machine = Machine(compute={"rate": "1 Gflop/s / (1 + (p-1)/16)"})
+    found = predict(Program(phase=[{"law": "regions", "region": [loop]}]), machine, p=[1, 16])
+    assert found.time == pytest.approx([1.024, 64e6 * 1.9375 / 1e9])
+    assert found.efficiency == pytest.approx([1.0, 1.024 / 0.124 / 16])

@@ -298,6 +298,17 @@ class Machine(Description):
         known = network.saturation is not None or "network.saturation" in at
         return known and network.contention is None
 
+    def all_pairs_rate(self, at: Point, *, why: str) -> NDArray[np.float64]:
+        """Rate of all pairs together; infinite where they do not meet. [B/s]."""
+        if LEVEL not in at and self.saturates(at):
+            return self.need("network.saturation", at, why=why)
+        level = self.contention(at)
+        if not np.any(level > 0):
+            return np.full((), np.inf)
+        pair = self.need("network.bandwidth", at, why=why)
+        with np.errstate(divide="ignore"):
+            return np.asarray(pair / level)
+
     def pair_rate(self, at: Point, *, why: str) -> NDArray[np.float64]:
         """Rate of one pair, which is never more than that of all together. [B/s]."""
         pair = self.need("network.bandwidth", at, why=why)

@@ -32,6 +32,7 @@ from parcast.laws.counting import SteadyStatePhase
 from parcast.show.warning import Rank, RankedWarning
 from parcast.timings.measurements import Measurements, MeasurementsLike
 
+DISK_KEY: Final = "capacities.disk"  # of a counting phase
 UNKNOWN: Final = "5%"  # of a rate of the disk that was found without repetitions [D]
 
 
@@ -198,17 +199,20 @@ def _inverse(name: str, cost: float, lower: float, upper: float) -> Capacity:
     )
 
 
-def with_disk_seconds(program: Program, runs: Measurements) -> tuple[Program, Measurements]:
+def with_disk_seconds(
+    program: Program, runs: Measurements, *, is_free: bool = True
+) -> tuple[Program, Measurements]:
     """Program whose disk has the rate that a column `disk_s` gives, and runs without the column.
 
-    Without repetitions the rate is good to 5 %. Programs of other than one counting phase stay.
+    Without repetitions the rate is good to 5 %. Programs of other than one counting phase stay,
+    and so does a rate that is not to be fitted.
     """
     phase = program.phase[0]
     if len(program.phase) > 1 or not isinstance(phase, SteadyStatePhase) or DISK not in runs.axes:
         return program, runs
     disk_bytes = counts_of_runs(phase, timed_runs(runs))[:, NAMES.index("disk")]
     rest = Measurements(**{name: x for name, x in runs.columns.items() if name != DISK})
-    if not (disk_bytes > 0).any():
+    if not (is_free and (disk_bytes > 0).any()):
         return program, rest
     if phase.capacities.disk is None:
         raise ParameterError(

@@ -34,7 +34,7 @@ from parcast.descriptions.machine import Machine
 from parcast.descriptions.program import Program
 from parcast.descriptions.toml_files import MachineLike, ProgramLike, as_machine, as_program
 from parcast.errors import FitFailed, ParameterError
-from parcast.fitting.capacities import bounds_in_words, with_disk_seconds
+from parcast.fitting.capacities import DISK_KEY, bounds_in_words, with_disk_seconds
 from parcast.fitting.findings import findings
 from parcast.fitting.guesses import guesses_in_words, with_guesses
 from parcast.fitting.model import Model, Parameter, parameters_of
@@ -129,7 +129,8 @@ def fit(
     guessed = free if quantity == "time" else []  # speedups do not tell rates
     program, guesses = with_guesses(program, machine, measurements, free=guessed, fixed=fixed)
     if quantity == "time":
-        program, measurements = with_disk_seconds(program, measurements)
+        is_free = DISK_KEY not in fixed and (free is None or DISK_KEY in free)
+        program, measurements = with_disk_seconds(program, measurements, is_free=is_free)
     task = _task(program, machine, measurements, free=free, fixed=fixed, quantity=quantity)
     solved, noise, best, reached = _solve(task, _starts(task.model.parameters, starts, seed))
     coordinates = solved.coordinates[best]

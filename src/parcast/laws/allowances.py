@@ -98,6 +98,7 @@ def platform_of(machine: Machine, at: Point) -> Array:
         is_bus = np.asarray(network.saturation is not None)  # one rate for all
     else:
         said = {key: value for key, value in at.items() if key != LEVEL}
+        said["p"] = np.maximum(said["p"], 2)  # formulas of a network need not hold for a lone one
         is_bus = machine.contention(said) >= IS_BUS
     return np.where(is_bus, KINDS.index(BUS), KINDS.index(SWITCH))
 

@@ -48,7 +48,7 @@ from parcast.aliases import Array
 from parcast.descriptions.amount import Amount, Point
 from parcast.descriptions.breakdown import Breakdown
 from parcast.descriptions.description import Description, DescriptionError, Of, parameter, tables
-from parcast.descriptions.machine import LEVEL, PRIMITIVES, Machine
+from parcast.descriptions.machine import PRIMITIVES, Machine
 from parcast.descriptions.program import LAW_KEY, Phase
 from parcast.errors import ParameterError, Problem, require
 from parcast.files.numbers import LARGEST_COUNT
@@ -273,7 +273,11 @@ class CountedPhase(Phase):
             volume = work.volumes.get(name, np.full(p.shape, _unknown_volume(name, machine)))
             each = primitive_time(name, machine, at, volume)
             if name == "alltoall" and figures_of(machine, name) is None:
-                least = volume * (p - 1) * p / _together(machine, at) if np.any(volume) else 0.0
+                least = (
+                    volume * (p - 1) * p / machine.all_pairs_rate(at, why="a counted phase")
+                    if np.any(volume)
+                    else 0.0
+                )
                 each = np.maximum(each, least)
             collectives = collectives + calls / p * each
         alone = p <= 1  # nobody to send to, whatever was counted
@@ -285,7 +289,9 @@ class CountedPhase(Phase):
             pair = machine.pair_rate(at, why="a message of a counted phase")
             each = work.volume / np.maximum(work.messages, TINY)
             pairs = np.where(alone, 0.0, work.in_turn * each / pair)
-            busy = np.where(alone, 0.0, work.volume / _together(machine, at))
+            busy = np.where(
+                alone, 0.0, work.volume / machine.all_pairs_rate(at, why="a counted phase")
+            )
             shared = np.maximum(busy - startups - pairs, 0.0)
         mean = pace * work.compute / p
         return CountedCosts(
@@ -363,12 +369,16 @@ def work_of(counts: Sequence[Count]) -> CountedWork:
             )
         by_name.append({call.kind: call for call in count.call})
     kinds = [name for name in COLLECTIVES if any(name in calls for calls in by_name)]
-    at = {"p": 1.0}
+    points = [{"p": float(x)} for x in p]
+
+    def values(amounts: Sequence[Amount | None], otherwise: float = 0.0) -> Array:
+        """Evaluate an amount of each count at its own p."""
+        each = zip(amounts, points, strict=True)
+        return np.array([otherwise if x is None else float(x(at)) for x, at in each])
 
     def column(name: str, key: str) -> Array:
         """One number of a collective for each p: 0 where it is not called, or gives none."""
-        amounts = [getattr(calls.get(name), key, None) for calls in by_name]
-        return np.array([0.0 if x is None else float(x(at)) for x in amounts])
+        return values([getattr(calls.get(name), key, None) for calls in by_name])
 
     sized = [x for x in kinds if any(c[x].volume is not None for c in by_name if x in c)]
     calls = {name: column(name, "calls") for name in kinds}
@@ -381,13 +391,13 @@ def work_of(counts: Sequence[Count]) -> CountedWork:
                     got=f"none at p = {count.p}",
                     hint="Add it there.",
                 )
-    compute = np.array([float(count.compute(at)) for count in counts])
+    compute = values([count.compute for count in counts])
     at_p = np.array(p, dtype=np.float64)
     mean = compute / at_p
-    messages = np.array([float(count.messages(at)) for count in counts])
-    in_turn = [float(c.in_turn(at)) if c.in_turn is not None else np.nan for c in counts]
-    busiest = [float(c.busiest(at)) if c.busiest is not None else np.nan for c in counts]
-    volume = np.array([float(count.volume(at)) for count in counts])
+    messages = values([count.messages for count in counts])
+    in_turn = values([count.in_turn for count in counts], np.nan)
+    busiest = values([count.busiest for count in counts], np.nan)
+    volume = values([count.volume for count in counts])
     lost = (volume > 0) & (messages <= 0)
     require("volume", volume, ~lost, must="be 0 without messages", hint="Give messages as well.")
     return CountedWork(
@@ -427,15 +437,3 @@ def _unknown_volume(name: str, machine: Machine) -> float:
     known = figures_of(machine, name)
     has_none = name == "barrier" or (known is not None and known.bandwidth is None)
     return 0.0 if has_none else SHORT
-
-
-def _together(machine: Machine, at: Point) -> Array:
-    """Rate of all pairs together; infinite where they do not meet. [B/s]."""
-    if LEVEL not in at and machine.saturates(at):
-        return machine.need("network.saturation", at, why="a counted phase")
-    level = machine.contention(at)
-    if not np.any(level > 0):
-        return np.full((), np.inf)
-    pair = machine.need("network.bandwidth", at, why="a counted phase")
-    with np.errstate(divide="ignore"):
-        return np.asarray(pair / level)

@@ -114,13 +114,18 @@ class Region(Description):
             return "compute"
         return "io" if self.kind in FILES else "communication"
 
-    def work(self, machine: Machine, at: Point) -> Array:
-        """Time of all its iterations on one processor; 0 of what is no loop. [s]."""
+    def work(self, machine: Machine, at: Point, *, is_alone: bool = False) -> Array:
+        """Time of all its iterations on one processor; 0 of what is no loop. [s].
+
+        `is_alone`: of a lone processor, whose rate may be another.
+        """
         if self.iteration is None:
             return np.zeros(())
         one = self.iteration(at)
         if self.iteration.dimension == "operations":
-            one = one / machine.need("compute.rate", at, why=self.iteration.name)
+            alone = {**at, "p": np.ones_like(np.asarray(at["p"], dtype=np.float64))}
+            rate_at = alone if is_alone else at
+            one = one / machine.need("compute.rate", rate_at, why=self.iteration.name)
         return np.asarray(one * self.iterations(at) * self.calls(at))
 
     def time(self, machine: Machine, at: Point) -> Array:
@@ -228,7 +233,7 @@ class RegionsPhase(Phase):
     def work(self, machine: Machine, at: Point) -> Array:
         """Work of all cycles that processors share, on one of them [s]."""
         shared = [
-            region.work(machine, self._at_region(i, at))
+            region.work(machine, self._at_region(i, at), is_alone=True)
             for i, region in enumerate(self.region)
             if region.kind == "loop"
         ]
@@ -264,8 +269,8 @@ def halo_time(machine: Machine, at: Point, volume: Array, neighbours: Array) -> 
     p = np.asarray(at["p"], dtype=np.float64)
     there = np.minimum(neighbours, p - 1)
     time = there * primitive_time("send", machine, at, volume)
-    if np.any(volume > 0) and machine.saturates(at):
-        together = machine.need("network.saturation", at, why="a region of kind halo")
+    if np.any(volume > 0):
+        together = machine.all_pairs_rate(at, why="a region of kind halo")
         time = np.maximum(time, p * there * volume / together)
     return np.asarray(time)
 

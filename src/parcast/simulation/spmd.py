@@ -10,7 +10,7 @@ import numpy as np
 from parcast.aliases import Array
 from parcast.descriptions.machine import Machine
 from parcast.errors import ParameterError
-from parcast.laws.spmd.demands import Demands
+from parcast.laws.spmd.demands import Demands, with_servers
 from parcast.laws.spmd.law import SpmdPhase
 from parcast.laws.spmd.tables import Variability
 from parcast.prediction.grid import Grid
@@ -85,7 +85,7 @@ class SpmdSimulator(Simulator):
         """Tasks of a phase at every point."""
         demands = phase.demands(machine, at)
         io = np.broadcast_to(phase.io_service(demands), shape)
-        cycles = np.broadcast_to(phase.cycles(at), shape)
+        cycles = np.broadcast_to(phase.cycles(with_servers(machine, at)), shape)
         demands = Demands(
             **{x.name: np.broadcast_to(getattr(demands, x.name), shape) for x in fields(demands)}
         )

@@ -118,7 +118,7 @@ class SpmdPhase(SpmdTables):
         if isinstance(self.io, IoLaw):
             yield from self.io.warnings_at(with_servers(machine, at))
         if ends_apart(self):
-            yield from self._few_cycles(at)
+            yield from self._few_cycles(with_servers(machine, at))
 
     def _few_cycles(self, at: Point) -> Iterator[str]:
         """Say where start and end of a run are much of it."""
