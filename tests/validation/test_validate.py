@@ -59,6 +59,14 @@ def test_a_law_without_noise_is_recovered_exactly():
     assert all(x.agrees and x.least == pytest.approx(1, rel=1e-4) for x in told.programs[0].counts)
 
 
+def test_programs_without_answer_leave_the_whole_open():
+    told = asked(p=[1, 2, 3, 4])
+    assert replace(told, failures={"gauss": "it failed"}).holds is None
+    assert replace(told, left_out=("gauss",)).holds is None
+    wrong = asked(FakeRunner(time=lambda n, p: lawful(n, p) * n**0.2))
+    assert replace(wrong, left_out=("gauss",)).holds is wrong.holds is False
+
+
 def test_sizes_are_four_to_ten_times_those_calibrated():
     told = asked()
     factors = sorted({round(x.factor, 1) for x in told.compared})

@@ -245,8 +245,13 @@ class Validation(Result):
 
     @property
     def holds(self) -> bool | None:
-        """Whether every law agrees; None where some are inconclusive and none disagrees."""
+        """Whether every law agrees; None where some are inconclusive and none disagrees.
+
+        Those of programs that failed or were not reached are inconclusive.
+        """
         verdicts = {x.holds for x in self.programs}
+        if self.failures or self.left_out:
+            verdicts.add(None)
         return None if None in verdicts and False not in verdicts else False not in verdicts
 
     def comparisons(self) -> Iterator[dict[str, Any]]:
