@@ -9,6 +9,7 @@ import pytest
 
 from parcast.calibration.benchmarks.machine_figures import Figure, MachineFigures
 from parcast.calibration.machine_file import calibration_document, machine_figures, machine_keys
+from parcast.calibration.notes import _pair
 from parcast.calibration.primitives_file import line_words, primitive_words, with_spread
 from parcast.calibration.result import Segment
 from parcast.descriptions.machine import PRIMITIVES
@@ -56,6 +57,22 @@ def test_every_key_is_one_of_the_description_and_in_its_order():
     assert "primitives.barrier.startup" in keys
     assert "primitives.barrier.bandwidth" not in keys
     assert keys.index("network.saturation") < keys.index("storage.bandwidth")
+
+
+def test_ranks_that_may_be_on_other_hosts_leave_the_processors_open(machine):
+    free = replace(WHOLE, host=replace(HOST, placement={8: "free"}))
+    assert machine(machine_figures(free)).processors is None
+
+
+@pytest.mark.parametrize(
+    ("cores", "placement", "why"),
+    [(2, "own", "as no more had a core each"), (64, "own", "(-np)"), (2, "free", "(-np)")],
+)
+def test_a_saturation_of_one_pair_says_why_there_was_one(cores, placement, why):
+    saturation = replace(VALUES[0], key="network.saturation", ranks=2)
+    host = replace(HOST, cores=cores, placement={2: placement})
+    (said,) = _pair([saturation], host)
+    assert why in said
 
 
 def test_the_values_come_back_with_their_spread(machine):

@@ -290,6 +290,9 @@ def test_open_mpi_may_start_as_root_and_crowd_the_cores():
     assert of.environment(crowded=True)["OMPI_ALLOW_RUN_AS_ROOT"] == "1"
     assert of.environment(crowded=True)["OMPI_MCA_mpi_yield_when_idle"] == "1"
     assert of.environment(crowded=False)["OMPI_MCA_mpi_yield_when_idle"] == "0"
+    assert of.environment(crowded=False)["OMPI_MCA_btl"] == "self,sm,tcp"
+    on_several = of.environment(crowded=False, one_host=False)
+    assert not {"OMPI_MCA_pml", "OMPI_MCA_btl", "OMPI_MCA_osc"} & on_several.keys()
 
 
 def test_mpich_gives_up_its_core_only_where_it_must_share_it():

@@ -94,7 +94,8 @@ def _values(calibration: Calibration) -> Iterator[Figure]:
     host = calibration.host
     processors = "hosts" if host.hosts else "cores"
     source = f"usable {processors} of {host.name}"
-    yield Figure(key="processors", text=str(host.hosts or host.cores), source=source)
+    if host.hosts or "free" not in host.placement.values():  # else ranks were on other hosts too
+        yield Figure(key="processors", text=str(host.hosts or host.cores), source=source)
     known = set(machine_keys())
     stored = [x for x in calibration.measured if x.key.startswith("storage.") and x.key in known]
     if stored:

@@ -61,7 +61,7 @@ def notes_of(
     yield from _unsettled_tables(tables, target)
     yield from _outliers(tables)
     yield from _bent(tables)
-    yield from _pair(measured)
+    yield from _pair(measured, host)
 
 
 def _lost(jobs: Sequence[Job]) -> Iterator[str]:
@@ -186,13 +186,15 @@ def _bent(tables: Sequence[Table]) -> Iterator[str]:
                 yield f"Ping-pong: {bend_words(curve, curve.bend)}"
 
 
-def _pair(measured: Sequence[Measured]) -> Iterator[str]:
-    """Say where the saturation is that of a single pair."""
+def _pair(measured: Sequence[Measured], host: Host) -> Iterator[str]:
+    """Say where the saturation is that of a single pair, and why."""
     for value in measured:
         if value.key == "network.saturation" and value.ranks == 2:
+            few = (host.hosts or host.cores) < 4 and "free" not in host.placement.values()
+            why = "as no more had a core each" if few else "as no more were started (-np)"
             yield (
-                "network.saturation was measured with one pair of ranks, as no more had a core "
-                "each. The network may reach more."
+                f"network.saturation was measured with one pair of ranks, {why}. The network may "
+                "reach more."
             )
 
 

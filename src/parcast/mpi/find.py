@@ -28,6 +28,11 @@ _VENDORS: Final = {
 
 _THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 ONE_THREAD: Final = dict.fromkeys(_THREADS, "1")  # a rank is one processor
+ON_ONE_HOST: Final = {  # opening UCX and OFI takes a second a process, and one host needs neither
+    "OMPI_MCA_pml": "ob1",
+    "OMPI_MCA_btl": "self,sm,tcp",
+    "OMPI_MCA_osc": "^ucx",
+}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -38,20 +43,23 @@ class Mpi:
     version: str  # "" if it does not say
     mpiexec: str  # path
 
-    def environment(self, *, crowded: bool) -> dict[str, str]:
-        """Variables that its ranks need; if crowded, they give their core up while they wait."""
+    def environment(self, *, crowded: bool, one_host: bool = True) -> dict[str, str]:
+        """Variables that its ranks need; if crowded, they give their core up while they wait.
+
+        Ranks that are not all on this host use whatever network there is between hosts.
+        """
         if self.vendor == "Open MPI":
-            return ONE_THREAD | {
-                "OMPI_ALLOW_RUN_AS_ROOT": "1",
-                "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
-                "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe",
-                "PRTE_MCA_hwloc_default_binding_policy": "none",  # ranks pin themselves
-                # Opening UCX and OFI takes a second a process, and one node needs neither.
-                "OMPI_MCA_pml": "ob1",
-                "OMPI_MCA_btl": "self,sm,tcp",
-                "OMPI_MCA_osc": "^ucx",
-                "OMPI_MCA_mpi_yield_when_idle": str(int(crowded)),
-            }
+            return (
+                ONE_THREAD
+                | (ON_ONE_HOST if one_host else {})
+                | {
+                    "OMPI_ALLOW_RUN_AS_ROOT": "1",
+                    "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+                    "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe",
+                    "PRTE_MCA_hwloc_default_binding_policy": "none",  # ranks pin themselves
+                    "OMPI_MCA_mpi_yield_when_idle": str(int(crowded)),
+                }
+            )
         if self.vendor == "MPICH" and crowded:
             return ONE_THREAD | {"MPIR_CVAR_ENABLE_HEAVY_YIELD": "1"}
         return dict(ONE_THREAD)

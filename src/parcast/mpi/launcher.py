@@ -181,7 +181,7 @@ def started_ranks(
     crowded = placement == "one" or (placement != "free" and ranks > len(available_cores()))
     command = [chosen.mpiexec, "-n", str(ranks), sys.executable, "-m", "parcast.mpi.rank"]
     variables = {
-        **chosen.environment(crowded=crowded),
+        **chosen.environment(crowded=crowded, one_host=placement != "free"),
         **os.environ,
         **(environment or {}),
         PLACEMENT: placement,
