@@ -80,7 +80,8 @@ PARTS: Final = {  # commands of their own below `validate`, by place
     "--calibrate-with",
     "SIZES",
     sizes,
-    "Problem sizes to calibrate with. By default at most a quarter of those to predict.",
+    "Problem sizes to calibrate with. By default at most a quarter of those to predict, unless "
+    "these would be too short to be timed.",
 )
 @click.option(
     "--repetitions",

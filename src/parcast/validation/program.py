@@ -274,8 +274,10 @@ def _sizes(task: Task, subject: Subject, each: float) -> Sizes:
         waiting = waiting_in(subject, each, n=n, p=p, runner=task.runner, seed=task.seed)
         chosen = choose(waiting=waiting)
     if task.sizes is not None:
-        below = [n for n in chosen.calibrated if n <= min(task.sizes)]
-        chosen = replace(chosen, calibrated=tuple(below) if len(below) > 1 else chosen.calibrated)
+        for most in (min(task.sizes) / LEAST, min(task.sizes)):
+            below = tuple(n for n in chosen.calibrated if n <= most)
+            if len(below) > 1:
+                return Sizes(calibrated=below, predicted=task.sizes)
         return replace(chosen, predicted=task.sizes)
     if task.calibrate_with is not None:
         largest = task.calibrate_with[-1]
