@@ -167,9 +167,7 @@ def match(
     currencies = {x.price.currency for x in named if x.price.currency}
     sizes = {x.name: x.processors for x in named}
     warnings = _warnings(candidates, outcomes, goal, constraints, sizes)
-    if goal == "efficiency" and isinstance(what, Measurements):
-        warnings = [*_different_bases(what, outcomes), *warnings]
-    has_fit = candidates[0].fits
+    warnings += _different_bases(what, outcomes) if goal == "efficiency" else ()
     return Match(
         candidates=candidates,
         goal=goal,
@@ -178,7 +176,7 @@ def match(
         certainty=constraints.certainty,
         currency=next(iter(currencies), ""),
         left_out=left_out | not_ranked,
-        verdict=() if has_fit else verdict_of(outcomes, constraints),
+        verdict=() if candidates[0].fits else verdict_of(outcomes, constraints),
         warnings=tuple(dict.fromkeys([*notes, *remarks, *unrepeated(what), *warnings])),
         program=what.name if isinstance(what, Program) else "",
         law=law_of(what, outcomes),
@@ -230,8 +228,10 @@ def _outlooks(
     return outlooks, left_out, notes
 
 
-def _different_bases(runs: Measurements, outcomes: Sequence[Outcomes]) -> Iterator[str]:
+def _different_bases(runs: Program | Measurements, outcomes: Sequence[Outcomes]) -> Iterator[str]:
     """Say where efficiencies are relative to different counts: the smallest of each machine."""
+    if isinstance(runs, Program):
+        return
     named = sorted(x.base or x.machine for x in outcomes)
     first = {name: float(runs.select(machine=name).p.min()) for name in dict.fromkeys(named)}
     if len({*first.values()}) > 1:
