@@ -96,7 +96,9 @@ def test_a_process_that_ends_is_told_and_the_next_request_has_another(reader, wh
     "A library takes more memory than its process may have.",
     promise="The file is refused.",
 )
-@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="memory is limited on Linux")
+@pytest.mark.skipif(
+    not sys.platform.startswith("linux"), reason="only on Linux is the memory of a reader limited"
+)
 def test_memory_beyond_the_limit_is_refused_to_it(reader):
     """A zlib stream of some MB takes gigabytes."""
     with reader() as process:

@@ -95,7 +95,9 @@ def two_of_many(tmp_path):
         each.close()
 
 
-@pytest.mark.skipif(not durable.can_flush_all(), reason="no flush of a file system")
+@pytest.mark.skipif(
+    not durable.can_flush_all(), reason="this system cannot flush a file system in one call"
+)
 def test_one_flush_of_the_file_system_does_for_all_that_was_written_before(
     two_of_many, tmp_path, monkeypatch
 ):
@@ -111,7 +113,9 @@ def test_one_flush_of_the_file_system_does_for_all_that_was_written_before(
     assert len(flushed) == 2
 
 
-@pytest.mark.skipif(not durable.can_flush_all(), reason="no flush of a file system")
+@pytest.mark.skipif(
+    not durable.can_flush_all(), reason="this system cannot flush a file system in one call"
+)
 def test_what_one_flush_could_not_write_is_reported_to_all(two_of_many, monkeypatch):
     def full(_):
         raise OSError(errno.ENOSPC, "No space left on device")

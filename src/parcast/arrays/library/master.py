@@ -225,7 +225,7 @@ def _grown(described: Described) -> list[Stored]:
     if rows[most] != rows[least]:
         raise RunFailed(
             f"{described.path}: all arrays must get the same number of rows: {most} gets "
-            f"{rows[most]}, {least} {rows[least]}. Append to each in a call of its own."
+            f"{rows[most]}, {least} {rows[least]}. Give as many for each."
         )
     stored = []
     there = catalogue(described.path, [*rows])
