@@ -1,6 +1,7 @@
 """A machine of known costs, which runs reference requests in the times of the law."""
 
 from dataclasses import dataclass, field
+from math import inf
 
 import numpy as np
 
@@ -33,6 +34,7 @@ def dry_of(request):
         copy_rate=4e9,
         place_rate=8e9,
         encode_rate=2e10,
+        touch_rate=inf,
         schema_length=900.0,
         request_length=60.0,
         quit_length=150.0,

@@ -7,7 +7,7 @@ import pytest
 
 from parcast.arrays.costs import ClientCosts, Costs, ServerCosts
 from parcast.arrays.law import request_time
-from parcast.arrays.measuring.dry_run import Rehearsal, dry_run
+from parcast.arrays.measuring.dry_run import Rehearsal, Stage, dry_run
 from parcast.arrays.measuring.null_file import NullFiles
 from parcast.arrays.measuring.request import Request
 from parcast.errors import ParameterError
@@ -112,6 +112,21 @@ def test_times_scale_with_the_clock():
     for name in ("construct_schema", "parse_schema", "find", "boundary", "decode"):
         assert getattr(ten, name) == pytest.approx(10 * getattr(one, name))
     assert one.place_rate == pytest.approx(10 * ten.place_rate)
+
+
+def test_memory_that_is_new_to_a_read_takes_longer_once(monkeypatch):
+    clock, seen, moved = Ticks(0.0), set(), Stage.moved
+
+    def slow_at_first(stage, source, sent):
+        views = moved(stage, source, sent)
+        [place] = [np.asarray(view).__array_interface__["data"][0] for view in views]
+        clock.now += 1e-9 * sent.buffers[0].nbytes * (1 if place in seen else 5)
+        seen.add(place)
+        return views
+
+    monkeypatch.setattr(Stage, "moved", slow_at_first)
+    request = Request(shape=(512, 64), mesh=(2, 1), operation="read")
+    assert Rehearsal(request, clock).made().rate("touch") == pytest.approx(1e9 / 4)
 
 
 def test_it_leaves_no_file_open_and_writes_none(tmp_path, monkeypatch):

@@ -2,6 +2,7 @@
 
 import json
 import tomllib
+from dataclasses import replace
 from math import inf, prod
 
 import pytest
@@ -168,6 +169,10 @@ def test_computing_is_as_slow_as_among_all_ranks():
     costs = costs_of(reading, dry_of(reading), KNOWN)
     assert float(costs.clients.copy_rate) == float(costs.servers.place_rate) == inf
     assert float(costs.servers.open_file) == KNOWN["read.open_file"]
+    assert float(costs.clients.bandwidth) == pytest.approx(KNOWN["messages.bandwidth"])
+    new = replace(dry_of(reading), touch_rate=KNOWN["messages.bandwidth"])
+    slow = float(costs_of(reading, new, KNOWN | {"computing.bytes": 2.0}).servers.bandwidth)
+    assert slow == pytest.approx(KNOWN["messages.bandwidth"] / 3)
 
 
 @pytest.mark.usefixtures("few_steps", "uncovered")  # what ranks do, test_real_runs covers

@@ -15,8 +15,10 @@ What the law calls by a name is here [D]:
     t_ext    the rest of what it does for a request, o/R_copy; t_run,c is 0
     t_asm    a server reads what a client sent and puts it into its place, o/R_place; t_run is 0
 
-For a read, t_ext is that of a server and 1/R_place that of a client. Encoding (checksums and
-compression) is the compression_rate. All are those of this very request.
+For a read, t_ext is that of a server and 1/R_place that of a client. What is received into memory
+that the system has yet to provide takes longer, by 1/touch_rate for a byte.
+
+Encoding (checksums and compression) is the compression_rate. All are those of this very request.
 """
 
 from collections import defaultdict
@@ -65,6 +67,7 @@ class DryRun:
     copy_rate: float  # of packing: by clients of a write, by the server of a read [B/s]
     place_rate: float  # of putting what has arrived into its place, by the others [B/s]
     encode_rate: float  # of checksums and compression [B/s]
+    touch_rate: float  # of what a message takes longer that is received into new memory [B/s]
     schema_length: float  # of messages [B]
     request_length: float
     quit_length: float
@@ -103,6 +106,7 @@ def dry_run(request: Request, *, clock: Clock = perf_counter) -> DryRun:
         copy_rate=rate("pack"),
         place_rate=rate("place"),
         encode_rate=rate("encode"),
+        touch_rate=rate("touch"),
         schema_length=length("schema length"),
         request_length=length("request length"),
         quit_length=length("quit length"),
@@ -184,8 +188,7 @@ class Blocks(Sequence[Held]):
         """Give what it holds of an array."""
         if index not in self._held:
             dtype = np.dtype(self._request.dtype)
-            is_read = self._request.operation == "read"
-            values = (np.zeros if is_read else np.empty)(self.box.count, dtype)
+            values = np.empty(self.box.count, dtype)
             self._held[index] = Held(self._request.shape, dtype, (Part(self.box.start, values),))
         return self._held[index]
 
@@ -381,7 +384,11 @@ class Rehearsal:
         sums.add("pack", packing, 0 if is_alone else size)
         for give in gives:
             client, stage = clients[give.target]
-            moved = stage.moved(self._clients, give)
+            times = [self._clock()]
+            for _ in range(2):  # the memory of the client is new the first time
+                moved = stage.moved(self._clients, give)
+                times.append(self._clock())
+            sums.add("touch", 2 * times[1] - times[0] - times[2], _length(give))
             began = self._clock()
             (kind, *facts), inside, _ = as_received(give.head)
             client.hear(self._clients, kind, tuple(facts), unpacked(inside or b"", moved))

@@ -97,10 +97,11 @@ def costs_of(request: Request, dry: DryRun, value: Mapping[str, float]) -> Costs
     """Costs of a request: `value` has those of `COSTS`, by key, `dry` what computing takes."""
     is_write = request.operation == "write"
     startup, slower = value["messages.startup"], value["computing.time"]
+    touching = value["computing.bytes"] / dry.touch_rate  # where a read fills new memory [s/B]
     side: dict[str, Any] = {
         "send_startup": startup,
         "receive_startup": startup,
-        "bandwidth": value["messages.bandwidth"],
+        "bandwidth": 1 / (1 / value["messages.bandwidth"] + touching),
     }
     copying = dry.copy_rate / value["computing.bytes"]
     placing = dry.place_rate / value["computing.bytes"]
