@@ -197,12 +197,17 @@ class Model:
             is_speedup=self.is_speedup,
         )
 
-    def logs(self, coordinates: Array) -> tuple[Array, Array]:
-        """Logarithms of what was measured, (sets, runs), and their Jacobian."""
+    def logs(
+        self, coordinates: Array, alone: tuple[Array, Array] | None = None
+    ) -> tuple[Array, Array]:
+        """Logarithms of what was measured, (sets, runs), and their Jacobian.
+
+        `alone` is what `logs_alone` gives, where that is known.
+        """
         logs, jacobian = self._log_times(coordinates, self.points)
         if self.is_speedup:
-            alone, slopes = self.logs_alone(coordinates)
-            logs, jacobian = logs - alone, jacobian - slopes
+            base, slopes = self.logs_alone(coordinates) if alone is None else alone
+            logs, jacobian = logs - base, jacobian - slopes
         return logs, jacobian
 
     def logs_alone(self, coordinates: Array) -> tuple[Array, Array]:

@@ -79,12 +79,12 @@ class Task:
 
     def residuals(self, level: float, coordinates: Array) -> tuple[Array, Array]:
         """Residuals over their standard deviations, and their Jacobian."""
-        logs, jacobian = self.model.logs(coordinates)
+        alone = None if self.scale is None else self.model.logs_alone(coordinates)
+        logs, jacobian = self.model.logs(coordinates, alone)
         values, slopes = [(logs - self.measured) / level], [jacobian / level]
-        if self.scale is not None:
-            alone, slope = self.model.logs_alone(coordinates)
-            values.append((alone[:, :1] - self.scale) / level / HOLD)
-            slopes.append(slope[:, :1] / level / HOLD)
+        if alone is not None:
+            values.append((alone[0][:, :1] - self.scale) / level / HOLD)
+            slopes.append(alone[1][:, :1] / level / HOLD)
         # Logarithms of a rate and of its inverse differ in sign alone.
         values.append(np.log(coordinates) / self.deviations)
         slopes.append((1.0 / coordinates / self.deviations)[..., None] * np.eye(len(self.lower)))

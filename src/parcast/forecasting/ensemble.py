@@ -15,6 +15,7 @@ This is parcast's own method [D]. The study that chose it, with what else was tr
 ``docs/explanation/forecasting.md``.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -84,18 +85,22 @@ def extrapolate(p: Array, time: Array, valid: NDArray[np.bool_], targets: Array)
     where not `valid`, as at least the last two columns are.
     """
     weight = valid.astype(np.float64)
-    members = _members(p, time, weight, targets)
-    trust = _trust(p, time, weight)
+    earlier, testable = _without_last(weight)
+    before, was_testable = _without_last(earlier)
+    now, then, once = _fitted(p, time, (weight, earlier, before))
+    members = now.log_times(targets)
+    held_back = then.log_times(np.concatenate([now.last, targets], axis=1))
+    trust = _trust(held_back[:, 0], now.last_time, testable)
     median = weighted_median(members, trust)
-    backtest, without_last = _without_the_last(p, time, weight, targets)
-    disagreement = np.einsum("spm,sm->sp", np.abs(members - median[..., None]), trust)
+    earlier_trust = _trust(once.log_times(then.last)[:, 0], then.last_time, was_testable)
+    without_last = np.where(testable[:, None], weighted_median(held_back, earlier_trust), np.nan)
     return Extrapolation(
         log_time=median,
         members=members,
         weights=trust,
-        disagreement=disagreement,
-        backtest=backtest,
-        without_last=without_last,
+        disagreement=np.einsum("spm,sm->sp", np.abs(members - median[..., None]), trust),
+        backtest=np.log(now.last_time)[:, 0] - without_last[:, 0],
+        without_last=without_last[:, 1:],
     )
 
 
@@ -116,42 +121,56 @@ def weighted_median(values: Array, weights: Array) -> Array:
     return np.asarray((covered * ordered).sum(axis=-1) / covered.sum(axis=-1))
 
 
-def _members(p: Array, time: Array, weight: Array, targets: Array) -> Array:
-    """Logarithm of the time each member forecasts, shape (series, points, members)."""
-    reach = np.abs(np.log(targets / _last(p, weight)[:, None]))
-    least = np.where(weight > 0, time, np.inf).min(axis=1, keepdims=True)
-    lowest = least * np.exp(-1.0 - STEEPEST * reach)
-    of_last_two = weight * (np.cumsum(weight[:, ::-1], axis=1)[:, ::-1] <= 2)
-    columns = [
-        np.log(np.maximum(law.time(targets, law.fit(p, time, own)), lowest))
-        for law in LAWS.values()
-        for own in (weight, of_last_two)
+@dataclass(frozen=True, slots=True)
+class _Fitted:
+    """All members, fitted to some of the counts of each series."""
+
+    last: Array  # count of them, (series, 1) [1]
+    last_time: Array  # (series, 1) [s]
+    least: Array  # time of any of them, (series, 1) [s]
+    coefficients: tuple[Array, ...]  # of each member
+
+    def log_times(self, targets: Array) -> Array:
+        """Logarithm of the time each member forecasts, shape (series, points, members)."""
+        lowest = self.least * np.exp(-1.0 - STEEPEST * np.abs(np.log(targets / self.last)))
+        laws = [LAWS[name] for name, _ in MEMBERS]
+        times = [law.time(targets, x) for law, x in zip(laws, self.coefficients, strict=True)]
+        return np.log(np.maximum(np.stack(times, axis=-1), lowest[..., None]))
+
+
+def _fitted(p: Array, time: Array, weights: Sequence[Array]) -> list[_Fitted]:
+    """Fit all members with some weights of the counts, each law at once: arrays are small."""
+    own = np.concatenate([x for weight in weights for x in (weight, _of_last_two(weight))])
+    copies = (len(own) // len(p), 1)
+    many = np.tile(p, copies), np.tile(time, copies), own
+    by_law = [np.split(law.fit(*many), copies[0]) for law in LAWS.values()]
+    return [
+        _Fitted(
+            last=_last(p, weight),
+            last_time=_last(time, weight),
+            least=np.where(weight > 0, time, np.inf).min(axis=1, keepdims=True),
+            coefficients=tuple(x for law in by_law for x in law[2 * i : 2 * i + 2]),
+        )
+        for i, weight in enumerate(weights)
     ]
-    return np.stack(columns, axis=-1)
+
+
+def _of_last_two(weight: Array) -> Array:
+    """Weights of the last two counts alone."""
+    return weight * (np.cumsum(weight[:, ::-1], axis=1)[:, ::-1] <= 2)
 
 
 def _last(values: Array, weight: Array) -> Array:
-    """Pick the last entry of each row that has a weight, shape (series,)."""
+    """Pick the last entry of each row that has a weight, shape (series, 1)."""
     at = weight.shape[1] - 1 - np.argmax(weight[:, ::-1] > 0, axis=1)
-    return np.asarray(np.take_along_axis(values, at[:, None], axis=1)[:, 0])
+    return np.take_along_axis(values, at[:, None], axis=1)
 
 
-def _trust(p: Array, time: Array, weight: Array) -> Array:
-    """Weights of the members by their error at the last count, shape (series, members)."""
-    earlier, testable = _without_last(weight)
-    forecast = _members(p, time, earlier, _last(p, weight)[:, None])[:, 0, :]
-    error = np.abs(forecast - np.log(_last(time, weight))[:, None])
+def _trust(forecast: Array, time: Array, testable: NDArray[np.bool_]) -> Array:
+    """Weights of the members by their errors at a count, both (series, members)."""
+    error = np.abs(forecast - np.log(time))
     trust = np.where(testable[:, None], 1.0 / (error + TRUST), 1.0)
     return np.asarray(trust / trust.sum(axis=1, keepdims=True))
-
-
-def _without_the_last(p: Array, time: Array, weight: Array, targets: Array) -> tuple[Array, Array]:
-    """Log error of the whole method at the last count, and its forecasts, from those before it."""
-    earlier, testable = _without_last(weight)
-    at = np.concatenate([_last(p, weight)[:, None], targets], axis=1)
-    median = weighted_median(_members(p, time, earlier, at), _trust(p, time, earlier))
-    forecast = np.where(testable[:, None], median, np.nan)
-    return np.log(_last(time, weight)) - forecast[:, 0], forecast[:, 1:]
 
 
 def _without_last(weight: Array) -> tuple[Array, NDArray[np.bool_]]:

@@ -232,16 +232,17 @@ def _non_negative(gram: Array, target: Array, points: NDArray[np.int_]) -> Array
     best = np.full(series, np.inf)
     solution = np.zeros((series, terms))
     for size in range(1, terms + 1):
-        for subset in combinations(range(terms), size):
-            chosen = list(subset)
-            g = gram[:, chosen][:, :, chosen]
-            h = target[:, chosen]
-            # at least 1: a term that is 0 wherever there is a weight (log2 p at p = 1) gets 0
-            ridge = RIDGE * np.maximum(g.max(axis=(1, 2)), 1.0)[:, None, None] * np.eye(size)
-            x = np.linalg.solve(g + ridge, h[..., None])[..., 0]
-            residual = np.einsum("si,sij,sj->s", x, g, x) - 2 * (x * h).sum(axis=1)
-            better = (x >= 0).all(axis=1) & (points >= size) & (residual < best - TIE)
-            best[better] = residual[better]
+        subsets = np.array(list(combinations(range(terms), size)))
+        g = gram[:, subsets[:, :, None], subsets[:, None, :]]
+        h = target[:, subsets]
+        # at least 1: a term that is 0 wherever there is a weight (log2 p at p = 1) gets 0
+        ridge = RIDGE * np.maximum(g.max(axis=(2, 3)), 1.0)[..., None, None] * np.eye(size)
+        x = np.linalg.solve(g + ridge, h[..., None])[..., 0]
+        residual = np.einsum("sci,scij,scj->sc", x, g, x) - 2 * (x * h).sum(axis=2)
+        possible = (x >= 0).all(axis=2) & (points >= size)[:, None]
+        for i, chosen in enumerate(subsets):
+            better = np.flatnonzero(possible[:, i] & (residual[:, i] < best - TIE))
+            best[better] = residual[better, i]
             solution[better] = 0.0
-            solution[np.ix_(better, chosen)] = x[better]
+            solution[better[:, None], chosen] = x[better, i]
     return solution

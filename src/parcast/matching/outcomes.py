@@ -218,7 +218,7 @@ def measured(
     def forecast_at(counts: Any) -> Any:
         return forecast(here, counts, donors=elsewhere, by=(), scaling=scaling)
 
-    predicted = forecast_at(p)
+    predicted, known = forecast_at(p), np.isin(p, here.p)
     return Outlook(
         machine=machine,
         p=p,
@@ -226,8 +226,8 @@ def measured(
         efficiency=predicted.efficiency,
         draw=partial(_disturbed, predicted, slice(None), predicted.efficiency, seed),
         doubts=lambda count: forecast_at([count]).warnings,
-        known=np.isin(p, here.p),
-        donors=_used_donors(predicted, p),
+        known=known,
+        donors=() if known.all() else _used_donors(predicted, p),
     )
 
 

@@ -77,12 +77,13 @@ def deviation_of_maximum(c: ArrayLike, law: TimeLaw) -> Array:
 
 
 def _by_quadrature(c: Array, cv: Array, law: TimeLaw) -> Array:
-    """The integral, as a deviation from the mean, in blocks of points."""
+    """The integral, as a deviation from the mean, in blocks of points; equal ones once."""
     answer = np.empty(c.size)
     rows = BLOCK // NODES.size
     for start in range(0, c.size, rows):
         part = slice(start, start + rows)
-        deviate = law.deviate(NODES / c[part, None], cv[part, None])
+        sizes, place = np.unique(np.stack([c[part], cv[part]]), axis=1, return_inverse=True)
+        deviate = law.deviate(NODES / sizes[0][:, None], sizes[1][:, None])[place.ravel()]
         answer[part] = 1.0 + cv[part] * (deviate @ WEIGHTS)
     return answer
 
