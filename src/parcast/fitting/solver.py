@@ -82,7 +82,7 @@ class Task:
         alone = None if self.scale is None else self.model.logs_alone(coordinates)
         logs, jacobian = self.model.logs(coordinates, alone)
         values, slopes = [(logs - self.measured) / level], [jacobian / level]
-        if alone is not None:
+        if alone is not None and self.scale is not None:
             values.append((alone[0][:, :1] - self.scale) / level / HOLD)
             slopes.append(alone[1][:, :1] / level / HOLD)
         # Logarithms of a rate and of its inverse differ in sign alone.

@@ -226,17 +226,6 @@ def _storage_time(io: InputOutput, machine: Machine, at: Point) -> Array:
     return _amount(volume, at) / machine.need("storage.bandwidth", at, why=volume.name)
 
 
-@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
-class Cycle:
-    """One cycle: where its time goes, and how it follows what it asks for."""
-
-    breakdown: Breakdown  # [s]
-    by_computing: Array  # derivative of the time by u [1]
-    by_delay: Array  # by f [1]
-    by_queue: Array  # by x [1]
-    by_io: Array  # by y [1]
-
-
 def io_service(phase: SpmdTables, demand: Demands) -> Array:
     """Service time of one I/O request, y, equation (14) [s]."""
     share = demand.d
@@ -254,6 +243,18 @@ class Burst:
     slowest: Array  # h(c) [1]
     delay: Array  # z [s]
     cv: Array  # of what the slowest computes [1]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class Cycle:
+    """One cycle: where its time goes, and how it follows what it asks for."""
+
+    breakdown: Breakdown  # [s]
+    burst: Burst
+    by_computing: Array  # derivative of the time by u [1]
+    by_delay: Array  # by f [1]
+    by_queue: Array  # by x [1]
+    by_io: Array  # by y [1]
 
 
 def burst_of(phase: SpmdTables, demand: Demands) -> Burst:

@@ -95,6 +95,7 @@ def _synchronous(phase: SpmdTables, demand: Demands) -> Cycle:
     )
     return Cycle(
         breakdown=breakdown,
+        burst=burst,
         by_computing=by_computing,
         by_delay=by_delay,
         by_queue=by_queue,
@@ -204,6 +205,7 @@ def _asynchronous(
     )
     return Cycle(
         breakdown=breakdown,
+        burst=burst,
         by_computing=by_computing,
         by_delay=cycled.by_delay,
         by_queue=cycled.by_queue,

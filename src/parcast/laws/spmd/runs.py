@@ -12,7 +12,7 @@ from dataclasses import replace
 import numpy as np
 
 from parcast.aliases import Array
-from parcast.laws.spmd.demands import Cycle, Demands, burst_of, io_service
+from parcast.laws.spmd.demands import Cycle, Demands, io_service
 from parcast.laws.spmd.tables import SpmdTables
 from parcast.queueing.clusters import deal
 from parcast.queueing.makespan import Circulation, makespan_excess
@@ -27,7 +27,8 @@ def ends_apart(phase: SpmdTables) -> bool:
 
 def run_of(phase: SpmdTables, demand: Demands, solved: Cycle, cycles: Array) -> Cycle:
     """So many cycles, each as `solved` in the long run, from their start to the last one's end."""
-    run = Cycle(
+    run = replace(
+        solved,
         breakdown=solved.breakdown * cycles,
         by_computing=solved.by_computing * cycles,
         by_delay=solved.by_delay * cycles,
@@ -36,12 +37,12 @@ def run_of(phase: SpmdTables, demand: Demands, solved: Cycle, cycles: Array) -> 
     )
     if not ends_apart(phase):
         return run
-    slowest = burst_of(phase, demand).slowest
     excess = _excess(phase, demand, solved, cycles)
     waiting = run.breakdown.synchronisation + excess[0]
-    return Cycle(
+    return replace(
+        run,
         breakdown=replace(run.breakdown, synchronisation=waiting),
-        by_computing=run.by_computing + slowest * excess[1],
+        by_computing=run.by_computing + solved.burst.slowest * excess[1],
         by_delay=run.by_delay + excess[2],
         by_queue=run.by_queue + excess[3],
         by_io=run.by_io + excess[4],
@@ -50,7 +51,7 @@ def run_of(phase: SpmdTables, demand: Demands, solved: Cycle, cycles: Array) -> 
 
 def _excess(phase: SpmdTables, demand: Demands, solved: Cycle, cycles: Array) -> Array:
     """What start and end add, (5, points): its value, and its slopes by h u, f, x and y."""
-    burst = burst_of(phase, demand)
+    burst = solved.burst
     sharing, queues = _at_one_disk(phase, demand)
     columns = np.broadcast_arrays(
         demand.groups,
