@@ -48,12 +48,6 @@ def test_a_name_that_is_not_there_is_said_to_be_missing():
     assert not hasattr(parcast, "_HOMES")
 
 
-def test_all_public_names_come_with_a_star():
-    assert fresh("from parcast import *; print(*sorted(n for n in dir() if n[0] != '_'))") == (
-        parcast.__all__
-    )
-
-
 def test_the_version_is_a_version():
     assert parcast.__version__.split(".")[0].isdigit()
 

@@ -249,6 +249,8 @@ def require(name: str, value: object, ok: object, *, must: str, hint: str) -> No
 
     >>> require("p", 4, True, must="be at least 1", hint="Count processors from 1.")
     """
+    if ok is True:
+        return
     import numpy as np  # late: the command line names these errors before it needs arrays
 
     accepted = np.asarray(ok, dtype=bool)

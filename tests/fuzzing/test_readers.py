@@ -17,7 +17,7 @@ from tests.fuzzing.mutations import mutated
 from tests.fuzzing.readers import READERS
 
 DOCUMENTS = 8  # of each reader
-MUTANTS = {False: 25, True: 5}  # of each document of a fast reader, and of a slow one
+MUTANTS = {False: 12, True: 3}  # of each document of a fast reader, and of a slow one
 LARGEST = 10_000  # bytes of a changed document
 SUBJECT = "Files that are read"
 BOUNDS = f"at most {SECONDS:.0f} s, and {MEMORY // 10**9} GB beyond the size of the file"

@@ -26,14 +26,14 @@ def test_a_process_of_ones_own_is_no_other(started):
     before = Users.now([os.getpid()])
     if before.every is None or before.own is None:
         return
-    compute(0.5)
+    compute(0.3)
     quiet = before.others()
     other = started(BUSY)
     before = Users.now([os.getpid()])
-    compute(1.0)
+    compute(0.5)
     disturbed = before.others()
     own = Users.now([os.getpid(), other.pid])
-    compute(1.0)
+    compute(0.5)
     both = own.others()
     other.kill()
     # Others may compute too, so that only the difference is known: a good part of a core.

@@ -120,7 +120,7 @@ def test_after_a_rank_was_killed_others_go_on_from_its_checkpoint_to_the_same_bi
     steps = step + 9
     alone(steps=steps, checkpoint=tmp_path / "undisturbed.zarr")
     expected = plate(tmp_path / "undisturbed.zarr")
-    for count, mesh in ((3, "1x3"), (3, "3x1"), (2, "1x2"), (4, "2x2")):
+    for count, mesh in ((3, "1x3"), (4, "2x2")):
         end = tmp_path / f"{count}-{mesh}.zarr"
         status, out, err = ran(
             *(RANKS, *arguments, "--steps", steps, "--mesh", mesh, "--restart", path),
@@ -139,14 +139,22 @@ def is_rank(pid):
     return b"program.py" in Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")[1]
 
 
-@pytest.mark.parametrize("n", [4, 190])  # a rank without points; tall tiles
-def test_a_mesh_of_columns_computes_the_same_bits(ran, tmp_path, n):
-    path = tmp_path / "u.zarr"
-    arguments = ("stencil", "-n", n, "--mesh", "1x4", "--steps", 5, "--check")
-    status, _, err = ran(RANKS, *arguments, "--checkpoint", path, ranks=4)
+BOTH = """
+import sys
+from parcast.kernels.__main__ import main
+
+for n in ("4", "190"):  # a rank without points; tall tiles
+    if status := main([*sys.argv[1:], "-n", n, "--checkpoint", f"{n}.zarr"]):
+        sys.exit(status)
+"""
+
+
+def test_a_mesh_of_columns_computes_the_same_bits(ran, tmp_path):
+    status, _, err = ran(BOTH, "stencil", "--mesh", "1x4", "--steps", 5, "--check", ranks=4)
     assert status == 0, err
-    alone(n=n, seed=0, steps=5, checkpoint=tmp_path / "one.zarr")
-    assert plate(path).tobytes() == plate(tmp_path / "one.zarr").tobytes()
+    for n in (4, 190):
+        alone(n=n, seed=0, steps=5, checkpoint=tmp_path / "one.zarr")
+        assert plate(tmp_path / f"{n}.zarr").tobytes() == plate(tmp_path / "one.zarr").tobytes()
 
 
 def test_the_command_shows_the_time_in_checkpoints(parcast, tmp_path):

@@ -117,14 +117,14 @@ def test_a_rank_that_is_killed_ends_the_run(ranks_that, tmp_path):
 )
 def test_a_run_over_its_time_is_killed_with_all_its_ranks_and_shared_memory(ranks_that, tmp_path):
     before = set(os.listdir("/dev/shm"))
-    with pytest.raises(RunFailed, match=r"did not end within 3 s and was killed\. Allow more"):
-        ranks_that("hang", time_limit=3.0)
+    with pytest.raises(RunFailed, match=r"did not end within 1.5 s and was killed\. Allow"):
+        ranks_that("hang", time_limit=1.5)
     assert not any_alive(told_by(tmp_path)[0])
 
     def left():
         """Segments that are new and of no run beside this one, which may be about to end."""
         now = [name for name in os.listdir("/dev/shm") if name.startswith("mpich")]
-        others = leftovers._mapped()
+        others = leftovers._used()
         return [name for name in now if name not in before and name not in others]
 
     until(lambda: not left(), 5.0)
@@ -328,20 +328,40 @@ def test_shared_memory_that_is_old_or_in_use_is_left(tmp_path, monkeypatch):
     for name in ("mpich_old", "mpich_used", "mpich_left", "sm_segment.left", "other"):
         (tmp_path / name).touch()
     os.utime(tmp_path / "mpich_old", (1.0, 1.0))
-    monkeypatch.setattr(leftovers, "_mapped", lambda: "7f00 rw-s /dev/shm/mpich_used")
+    monkeypatch.setattr(leftovers, "_used", lambda: "7f00 rw-s /dev/shm/mpich_used")
     leftovers.remove_shared_memory(since=1000.0)
     assert {path.name for path in tmp_path.iterdir()} == {"mpich_old", "mpich_used", "other"}
 
 
-def test_a_segment_that_another_run_has_just_made_is_left(tmp_path, monkeypatch):
-    """It is made a moment before it is mapped."""
+USING = """
+import ctypes, sys
+with open(sys.argv[1], "r+b") as file:
+    if sys.argv[2] == "mapped":
+        size, nothing = ctypes.c_size_t(4096), ctypes.c_long(0)
+        ctypes.CDLL(None).mmap(None, size, 1, 1, file.fileno(), nothing)
+        file.close()
+    print("begun", flush=True)
+    sys.stdin.read()
+"""
+
+
+@pytest.mark.parametrize("how", ["open", "mapped"])
+def test_a_segment_that_another_run_has_made_is_left(tmp_path, monkeypatch, how):
+    """It is open a moment before it is mapped."""
     monkeypatch.setattr(leftovers, "SHARED_MEMORY", tmp_path)
     for name in ("mpich_shm_new", "mpich_shm_left"):
-        (tmp_path / name).touch()
-    looks = iter(["", "7f00-7f01 rw-s 00000000 00:1 7 /dev/shm/mpich_shm_new"])
-    monkeypatch.setattr(leftovers, "_mapped", lambda: next(looks))
+        (tmp_path / name).write_bytes(bytes(4096))
+    with subprocess.Popen(
+        [sys.executable, "-c", USING, str(tmp_path / "mpich_shm_new"), how],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    ) as other:
+        assert other.stdout.readline() == b"begun\n"
+        leftovers.remove_shared_memory(since=0.0)
+        assert [path.name for path in tmp_path.iterdir()] == ["mpich_shm_new"]
+        other.stdin.close()
     leftovers.remove_shared_memory(since=0.0)
-    assert [path.name for path in tmp_path.iterdir()] == ["mpich_shm_new"]
+    assert not list(tmp_path.iterdir())
 
 
 def test_where_there_is_no_shared_memory_or_process_folder_nothing_is_done(tmp_path, monkeypatch):

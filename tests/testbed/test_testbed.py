@@ -387,7 +387,7 @@ def test_a_transfer_is_no_faster_than_the_link(tmp_path, bus):
 SPIN = """
 import time
 start, used = time.monotonic(), time.process_time()
-while time.monotonic() < start + 1:
+while time.monotonic() < start + 0.5:
     pass
 print((time.process_time() - used) / (time.monotonic() - start))
 """
@@ -402,14 +402,14 @@ def test_a_host_gets_no_more_of_a_core_than_its_cap(tmp_path):
     assert 0 < float(ended.stdout) < 0.3  # the kernel keeps to it on average over ticks
 
 
-# Two seconds of writing: the kernel lets what fits into the first 0.1 s through at once.
+# 0.8 s of writing: the kernel lets what fits into the first 0.1 s through at once.
 WRITE = """
 import os, sys, time
 with open(sys.argv[1], "wb", buffering=0) as file:
     start = time.monotonic()
-    file.write(bytes(20_000_000))
+    file.write(bytes(8_000_000))
     os.fsync(file.fileno())
-    print(20_000_000 / (time.monotonic() - start))
+    print(8_000_000 / (time.monotonic() - start))
 """
 
 
@@ -420,7 +420,7 @@ def test_a_file_is_written_no_faster_than_the_disk():
         script = f"$HYDRA_LAUNCHER_EXEC 10.9.0.1 {sys.executable} {place}/write.py {place}/file"
         testbed = Testbed(hosts=2, cpu=None, disk=1e7)
         ended = testbed.run(["sh", "-c", script], time_limit=LIMIT)
-    assert float(ended.stdout) < 1.1e7, ended.stderr
+    assert float(ended.stdout) < 1.3e7, ended.stderr
 
 
 RANKS = """

@@ -18,7 +18,6 @@ TOKEN: Final = "PARCAST_RUN"
 PROCESSES: Final = Path("/proc")
 SHARED_MEMORY: Final = Path("/dev/shm")  # where MPI keeps segments, on Linux
 PATTERNS: Final = ("mpich_*", "mpich-*", "sm_segment.*", "psm*", "vader_segment.*")
-SETTLING: Final = 0.3  # from one look at segments to the next [s]
 PATIENCE: Final = 5.0  # until a process that was killed is gone [s]
 
 
@@ -49,26 +48,18 @@ def kill_processes_of(token: str) -> int:
 def remove_shared_memory(since: float) -> None:
     """Remove segments of MPI that are ours, newer than a `time.time`, and used by no process.
 
-    Another run makes a segment a moment before it maps it, and would wait for ever without it:
-    only what is unused twice is removed.
+    Another run would wait for ever without the segment that it has just made.
     """
-    unused = _unused(since)
-    if unused:
-        time.sleep(SETTLING)
-        for path in unused & _unused(since):
-            path.unlink(missing_ok=True)
-
-
-def _unused(since: float) -> set[Path]:
-    """Segments that are ours, newer than a time, and mapped by no process."""
     ours = set()
     for path in (path for pattern in PATTERNS for path in SHARED_MEMORY.glob(pattern)):
         with suppress(OSError):  # it was removed meanwhile
             known = path.stat()
             if path.is_file() and known.st_uid == os.getuid() and known.st_mtime >= since:
                 ours.add(path)
-    used = _mapped() if ours else ""
-    return {path for path in ours if path.name not in used}
+    used = _used() if ours else ""
+    for path in ours:
+        if path.name not in used:
+            path.unlink(missing_ok=True)
 
 
 def remove_session(mpiexec: int) -> None:
@@ -85,10 +76,18 @@ def _processes() -> Iterator[tuple[int, Path]]:
             yield int(folder.name), folder
 
 
-def _mapped() -> str:
-    """Give what all processes have mapped of the shared memory, as text."""
+def _used() -> str:
+    """Give what all processes have open or mapped of the shared memory, as text.
+
+    MPI opens a segment, maps it, and closes it only then if at all: who looks at the descriptors
+    first and at the maps after them sees it at every moment.
+    """
     texts = []
     for _, folder in _processes():
         with suppress(OSError):
-            texts.append((folder / "maps").read_text(errors="replace"))
-    return "\n".join(line for text in texts for line in text.splitlines() if "/dev/shm" in line)
+            for link in (folder / "fd").iterdir():
+                with suppress(OSError):  # it was closed meanwhile
+                    texts.append(os.readlink(link))
+        with suppress(OSError):
+            texts += (folder / "maps").read_text(errors="replace").splitlines()
+    return "\n".join(text for text in texts if str(SHARED_MEMORY) in text)

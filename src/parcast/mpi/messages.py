@@ -13,8 +13,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, TypeAlias
 
-import numpy as np
-
 from parcast.errors import RunFailed
 from parcast.mpi.payload import EMPTY, packed, unpacked
 
@@ -59,6 +57,13 @@ def as_received(head: bytes | bytearray) -> tuple[tuple[Any, ...], bytes | None,
     """Read a head: what it says, the pickled value, and the lengths of the buffers [B]."""
     content, inside, sizes = pickle.loads(head)
     return content, inside, sizes
+
+
+def _unset(size: int) -> memoryview:
+    """Give memory that is not set to zero first, as that of a bytearray is."""
+    import numpy as np  # late: many ranks receive nothing large
+
+    return np.empty(size, np.uint8).data
 
 
 class Channel(Protocol):
@@ -215,8 +220,7 @@ class MpiChannel:
         arriving.content, arriving.pickled, sizes = as_received(arriving.head)
         room = self.room(arriving.source, arriving.content, *sizes) if len(sizes) == 1 else None
         for size in sizes:
-            # Memory that is not set to zero first, as that of a bytearray is.
-            view = room if room is not None else np.empty(size, np.uint8).data
+            view = room if room is not None else _unset(size)
             arriving.buffers.append(view)
             for begin in range(0, size, LARGEST):
                 part = view[begin : begin + LARGEST]

@@ -21,12 +21,14 @@ samples at the end the drift is taken to be zero.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-import numpy as np
-from numpy.typing import ArrayLike
-
-from parcast.aliases import Array
 from parcast.errors import require
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from parcast.aliases import Array
 
 Sample = tuple[float, float, float]  # t0, there, t1 [s]
 
@@ -40,8 +42,10 @@ class Clock:
     at: float = 0.0  # on the clock of rank 0 [s]
     residual: float = 0.0  # how far aligned times may be off [s]
 
-    def aligned(self, there: ArrayLike) -> Array:
+    def aligned(self, there: "ArrayLike") -> "Array":
         """Times of this clock on the clock of rank 0. [s]."""
+        import numpy as np  # late: ranks have clocks, and most of them compute no times
+
         ahead = np.asarray(there, dtype=np.float64) - self.at - self.offset
         return self.at + ahead / (1.0 + self.drift)
 
@@ -52,6 +56,8 @@ def clock_from(start: Sequence[Sample], end: Sequence[Sample] = ()) -> Clock:
     >>> clock_from([(0.0, 5.0, 0.25), (0.5, 5.75, 1.0)], [(16.0, 22.0, 16.25)])
     Clock(offset=4.875, drift=0.0625, at=0.125, residual=0.11764705882352941)
     """
+    import numpy as np
+
     samples = np.array([*start, *end], dtype=np.float64).reshape(-1, 3)
     hint = "Send a message there and back before the run."
     require("start", len(start), len(start) > 0, must="have a sample", hint=hint)

@@ -2,13 +2,15 @@
 
 from collections.abc import Iterator, Mapping
 from datetime import datetime
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from parcast.pipeline.engine.job import Job
 from parcast.pipeline.engine.session import Outcome
 from parcast.pipeline.result import PipelineResult, RankShare
-from parcast.pipeline.trace import TraceHeader
 from parcast.version import __version__
+
+if TYPE_CHECKING:
+    from parcast.pipeline.trace import TraceHeader
 
 EMPTY_INPUT: Final = "the value is that of an empty input (zero)."
 
@@ -62,8 +64,10 @@ def _warnings(outcome: Outcome) -> Iterator[str]:
 
 def traced(
     job: Job, outcome: Outcome, started: datetime
-) -> tuple[TraceHeader, Iterator[Mapping[str, Any]]]:
+) -> tuple["TraceHeader", Iterator[Mapping[str, Any]]]:
     """Make the header of a trace, and its events on the clock of rank 0."""
+    from parcast.pipeline.trace import TraceHeader
+
     header = TraceHeader(
         program=job.name,
         schedule=job.schedule,

@@ -26,7 +26,6 @@ from parcast.pipeline.engine.session import Outcome, agreed, run_here
 from parcast.pipeline.engine.tree import Merge
 from parcast.pipeline.outcome import result_of, traced
 from parcast.pipeline.result import PipelineResult
-from parcast.pipeline.trace import write_trace
 
 if TYPE_CHECKING:
     from mpi4py import MPI
@@ -216,6 +215,8 @@ def run_pipeline(
         raise RunFailed(failure.text, below=(*failure.below, hint)) from failure
     result = result_of(job, outcome, is_root=is_root)
     if trace is not None and is_root:
+        from parcast.pipeline.trace import write_trace
+
         try:
             write_trace(trace, *traced(job, outcome, started))
         except OSError as failure:  # the value, which took the time of the run, is not lost

@@ -10,8 +10,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from parcast.errors import ParameterError
 from parcast.places import load
-from parcast.show.html import html_of
-from parcast.show.terminal import text_of
 from parcast.units import shown
 
 if TYPE_CHECKING:
@@ -144,10 +142,14 @@ class Result(ABC):
 
     def __str__(self) -> str:
         """Write what the command line prints, without an edge."""
+        from parcast.show.terminal import text_of
+
         return text_of(self.to_sheet())
 
     def _repr_html_(self) -> str:
         """Show tables, facts and warnings in a notebook."""
+        from parcast.show.html import html_of
+
         return html_of(self.to_sheet())
 
 

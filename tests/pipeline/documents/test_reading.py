@@ -1,7 +1,6 @@
 """Files of every format become documents; what cannot be read says where and what to do."""
 
 import gzip
-import json
 import os
 import pickle
 import sys
@@ -421,24 +420,6 @@ def test_one_large_document_among_others_is_skipped(tmp_path):
     found = list(read_documents(path, Reading(largest=1000), skipped=skipped.append))
     assert [x.fields[0].text for x in found] == ["a", "c"]
     assert [(x.line, x.offset) for x in skipped] == [(2, 13)]
-
-
-@pytest.mark.usefixtures("uncovered")
-@pytest.mark.parametrize("packed", [False, True])
-def test_memory_does_not_grow_with_the_file(tmp_path, packed):
-    document = json.dumps({"id": 1, "text": "word " * 2000}) + "\n"
-    path = tmp_path / ("a.jsonl.gz" if packed else "a.jsonl")
-    with gzip.open(path, "wb", 1) if packed else path.open("wb") as stream:
-        for _ in range(5000):
-            stream.write(document.encode())  # 50 MB
-    list(zip(range(3), read_documents(path), strict=False))
-    tracemalloc.start()
-    reading = Reading(encoding="utf-8")
-    count = sum(1 for _ in read_documents(path, reading))
-    peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
-    assert count == 5000
-    assert peak < 45e6  # most of it the 16 MiB that the encoding is found in
 
 
 def test_zstandard_is_named_where_it_is_missing(tmp_path, monkeypatch):

@@ -14,11 +14,10 @@ import time
 from pathlib import Path
 from types import SimpleNamespace
 
-import numpy as np
-
 import parcast
 from parcast.mpi import payload
 from parcast.mpi.launched import is_rank
+from parcast.pipeline.engine import rank
 
 
 class Odd:
@@ -83,6 +82,7 @@ def runs_out_of_memory(i):
 
 
 def raises_while_another_works(i):
+    rank.GRACE = 0.5  # read when the run fails
     if i == 0:
         time.sleep(60)
     if i > 3:
@@ -161,6 +161,18 @@ def fill_disk():
     payload.pickle = SimpleNamespace(**vars(pickle) | {"dump": refuse})
 
 
+def ones(*_):
+    import numpy as np
+
+    return np.ones(10_000)
+
+
+def concatenated(a, b):
+    import numpy as np
+
+    return np.concatenate([a, b])
+
+
 def either(a, _):
     return a
 
@@ -209,7 +221,7 @@ RUNS = {
     "no place": FIFTY | {"trace": "missing/trace.jsonl"},
     "checkpoint": FIFTY | {"checkpoint": "file/below"},
     "disk": FIFTY
-    | {"task": lambda *_: np.ones(10_000), "merge": lambda a, b: np.concatenate([a, b])}
+    | {"task": ones, "merge": concatenated}
     | {"memory": 1000.0, "directory": "small", "setup": fill_disk},
     "disk of checkpoint": FIFTY
     | {"checkpoint": "small", "checkpoint_every": 0.0, "setup": fill_disk}

@@ -1,7 +1,8 @@
 """A program for the tests: a run with a checkpoint, one rank of which may be killed.
 
 ``python resuming.py CASE OUTPUT RANK SECONDS`` kills a rank so long after the run began; a
-negative time kills none. The value and what was skipped are written to the output.
+negative time kills none. The value and what was skipped are written to the output. CASE may be
+"all": each is then run in a folder of its name.
 """
 
 import json
@@ -11,8 +12,6 @@ import sys
 import threading
 import time
 from pathlib import Path
-
-import numpy as np
 
 import parcast
 
@@ -39,6 +38,8 @@ def sometimes(i):
 
 
 def array(i):
+    import numpy as np
+
     return np.full(2000, 0.1 * slow(i))
 
 
@@ -60,9 +61,20 @@ def main(case, output, rank, seconds):
         kill = threading.Timer(float(seconds), os.kill, (os.getpid(), signal.SIGKILL))
         kill.daemon = True
         kill.start()
+    if case != "all":
+        run(case, output, MPI.COMM_WORLD.rank)
+        return
+    for each in CASES:
+        Path(each).mkdir(exist_ok=True)
+        os.chdir(each)
+        run(each, output, MPI.COMM_WORLD.rank)
+        os.chdir("..")
+
+
+def run(case, output, own):
     keys = {"checkpoint": "kept", "checkpoint_every": 0.01, "resume": True}
     result = parcast.run_pipeline(range(N), **(keys | CASES[case]))
-    if MPI.COMM_WORLD.rank == 0:
+    if own == 0:
         value = result.value.tolist() if hasattr(result.value, "tolist") else result.value
         skipped = [x.index for x in result.skipped]
         document = [value, result.items, result.reductions, skipped]

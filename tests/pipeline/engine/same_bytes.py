@@ -47,7 +47,7 @@ def fails_sometimes(i):
 
 
 def uneven(i):
-    time.sleep(0.0005 * (i * 7919 % 11))
+    time.sleep(0.0002 * (i * 7919 % 11))
     return f"{i},"
 
 

@@ -81,17 +81,7 @@ def test_every_rank_is_told_what_failed_and_another_run_may_follow(ran, tmp_path
 
 
 def test_a_process_that_started_ranks_is_told_what_failed_and_may_start_others(ran, tmp_path):
-    kinds = [
-        "task",
-        "interrupt",
-        "own",
-        "server",
-        "items",
-        "lock as item",
-        "skipped locks",
-        "mean",
-        "disk",
-    ]
+    kinds = ["task", "server", "items", "lock as item", "skipped locks", "disk"]
     (tmp_path / "temporary").mkdir()
     status, out, _ = ran(FAILING, *kinds, TMPDIR=str(tmp_path / "temporary"))
     assert status == 1
@@ -194,7 +184,7 @@ def setup():
     from mpi4py import MPI
     pid = os.getpid()
     if MPI.COMM_WORLD.rank == 1 and not os.fork():
-        time.sleep(1.0)
+        time.sleep(0.5)
         os.kill(pid, signal.SIGKILL)
         os._exit(0)
 
@@ -234,7 +224,7 @@ def test_a_rank_that_is_killed_is_told_while_the_next_item_is_waited_for(started
         "    for i in range(6):\n        time.sleep(0.05)\n        yield i\n"
         "    time.sleep(600)\n"
         "def task(i):\n"
-        "    if i == 3:\n        time.sleep(1)\n        os.kill(os.getpid(), 9)\n"
+        "    if i == 3:\n        time.sleep(0.4)\n        os.kill(os.getpid(), 9)\n"
         "    return i\n"
         "parcast.run_pipeline(items(), task, ranks=2, batch=1)\n"
     )

@@ -30,8 +30,10 @@ parcast.run_pipeline(range(4), task, checkpoint="kept", batch=1, ranks=int(sys.a
 
 
 def refusal(folder):
-    with pytest.raises(ParameterError) as refused:
-        parcast.run_pipeline(range(4), abs, checkpoint=folder)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "PATIENCE", 0.3)
+        with pytest.raises(ParameterError) as refused:
+            parcast.run_pipeline(range(4), abs, checkpoint=folder)
     return str(refused.value)
 
 

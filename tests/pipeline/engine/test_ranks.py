@@ -20,7 +20,7 @@ def serial():
         sys.path.remove(str(HERE))
 
 
-@pytest.mark.parametrize("ranks", [1, 2, 3, 5])
+@pytest.mark.parametrize("ranks", [2, 5])
 def test_runs_on_any_number_of_ranks_give_the_same_bytes(ran, serial, tmp_path, ranks):
     status, out, err = ran(HERE / "same_bytes.py", tmp_path / "out.json", ranks=ranks)
     assert (status, out, err) == (0, "", "")
@@ -74,8 +74,14 @@ COMMAND = """
 import sys
 from parcast.cli import main
 
-sys.argv = ["parcast", "run", "pipeline", "job.py", "1", "2", *sys.argv[1:]]
-main()
+status = 0
+for more in CALLS:
+    sys.argv = ["parcast", "run", "pipeline", "job.py", "1", "2", *more]
+    try:
+        main()
+    except SystemExit as ended:
+        status = max(status, ended.code)
+sys.exit(status)
 """
 
 
@@ -83,13 +89,12 @@ def test_a_command_refuses_another_number_of_ranks_than_there_are(ran, tmp_path)
     (tmp_path / "job.py").write_text(
         "task = abs\ndef items(*texts):\n    return map(int, texts)\n"
     )
-    status, _, err = ran(COMMAND, "-np", 2, ranks=3)
+    status, _, err = ran(COMMAND.replace("CALLS", "[['-np', '2']]"), ranks=3)
     assert status == 2
     assert err.count("-np must be 3, the ranks that mpiexec or srun has started, got 2.") == 1
-    for arguments in ((), ("-np", 3)):
-        status, out, err = ran(COMMAND, *arguments, ranks=3)
-        assert (status, err) == (0, "")
-        assert out.count("job: 2 items on 3 ranks") == 1
+    status, out, err = ran(COMMAND.replace("CALLS", "[[], ['-np', '3']]"), ranks=3)
+    assert (status, err) == (0, "")
+    assert out.count("job: 2 items on 3 ranks") == 2
 
 
 STARVING = """
@@ -119,7 +124,7 @@ def items():
 
 how, ranks = sys.argv[1], int(sys.argv[2])
 folder = str(Path("done").absolute())
-source = {"list": list(range(N)), "range": range(N), "generator": items()}[how]
+source = {"range": range(N), "generator": items()}[how]
 keys = {"ranks": ranks} if ranks else {}
 result = parcast.run_pipeline(source, task, batch=1, **keys)
 if result.is_root:
@@ -128,9 +133,7 @@ if result.is_root:
 """
 
 
-@pytest.mark.parametrize(
-    ("how", "own"), [("range", 0), ("list", 0), ("range", 3), ("generator", 3)]
-)
+@pytest.mark.parametrize(("how", "own"), [("range", 0), ("generator", 3)])
 def test_a_task_of_rank_0_that_ends_last_leaves_no_rank_without_items(ran, tmp_path, how, own):
     (tmp_path / "done").mkdir()
     assert ran(STARVING, how, own, ranks=None if own else 3) == (0, "", "")
@@ -165,7 +168,7 @@ facts["peak"] = peak()
 
 def first_is_long(i):
     if i == 0:
-        time.sleep(1.5)
+        time.sleep(0.7)
     time.sleep(0.002)
     return np.ones(1000)
 
@@ -175,7 +178,7 @@ facts["straggler"] = [x.items for x in result.ranks]
 
 
 def large(i):
-    time.sleep(0.15)
+    time.sleep(0.05)
     return [np.full(2_000_000, i)]
 
 
@@ -186,7 +189,7 @@ if comm.rank == 0:
 
 # Rank 0 is in long tasks; the others go on meanwhile, and get the blocks they ask for.
 def long_on_first(i):
-    time.sleep(0.6 if comm.rank == 0 else 0.01)
+    time.sleep(0.3 if comm.rank == 0 else 0.005)
     return 1
 
 

@@ -36,14 +36,14 @@ def test_the_document_has_every_event(parcast):
 
 
 def test_files_are_written_in_every_format(parcast, tmp_path):
-    paths = [tmp_path / f"schedule.{x}" for x in ("csv", "json", "svg", "png", "pdf")]
+    paths = [tmp_path / f"schedule.{x}" for x in ("csv", "json", "svg")]
     outputs = [word for path in paths for word in ("-o", path)]
     said = parcast("explain", "pipeline", "-np", "2", *outputs)
     assert (said.status, said.err) == (0, "")
     rows = list(csv.DictReader(paths[0].read_text().splitlines()))
     assert [row["event"] for row in rows[:3]] == ["task", "task", "message"]
     assert json.loads(paths[1].read_text())["ranks"] == 2
-    assert all(path.stat().st_size > 1000 for path in paths[2:])
+    assert paths[2].stat().st_size > 1000
 
 
 def test_a_trace_is_explained_and_drawn(parcast, tmp_path):

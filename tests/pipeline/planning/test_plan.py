@@ -59,7 +59,9 @@ def test_the_grid_is_the_law_at_every_plan(schedule, cores, channel):
     figures = figures_of(costs, shapes, schedule)
     kept = shapes.batch <= 256
     columns = (shapes.ranks, shapes.pipelines, shapes.fan_in, shapes.batch, figures.time)
-    rows = zip(*(x[kept] for x in columns), strict=True)
+    rows = list(zip(*(x[kept] for x in columns), strict=True))
+    if schedule == "adaptive":  # some of the many, and others for each cores and channel
+        rows = rows[2 * (cores is None) + channel :: 3]
     several = 0
     for ranks, pipelines, fan_in, batch, time in rows:
         if schedule == "adaptive" or ranks > 1:
@@ -82,10 +84,10 @@ def test_items_that_are_fetched_ahead_begin_a_batch_later():
 @pytest.mark.parametrize("schedule", ["adaptive", "source"])
 def test_the_chosen_plan_is_the_best_of_all_one_by_one(schedule):
     costs = Costs.of(**REDUCTION, shares_channel=True)
-    plan = plan_pipeline(**REDUCTION, ranks=24, schedule=schedule)
+    plan = plan_pipeline(**REDUCTION, ranks=12, schedule=schedule)
     best = {}
-    for ranks in range(2, 25):
-        for pipelines, fan_in, power in product(range(1, 13), FAN_INS, range(12)):
+    for ranks in range(2, 13):
+        for pipelines, fan_in, power in product(range(1, 7), FAN_INS, range(12)):
             batch = fan_in**power
             own = Shapes(
                 ranks=np.array([ranks]),

@@ -12,6 +12,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
@@ -171,6 +172,11 @@ class _Said:
         """Pass on what was held back."""
         _print(*self._held[0], *self._held[1])
 
+    def await_end(self, end: float) -> None:
+        """Wait until all was said, at the end of mpiexec, or until a time of the clock."""
+        for thread in self._threads:
+            thread.join(max(end - time.monotonic(), 0.0))
+
     def all(self) -> tuple[str, str]:
         """Give what was said on standard output and on standard error."""
         for thread in self._threads:
@@ -308,9 +314,10 @@ class _Host:
 
     def _await_end(self) -> None:
         """Give the ranks some time to end, and pass on all that they said."""
+        end = time.monotonic() + LAST
+        self._said.await_end(end)  # first: Popen.wait sleeps between its looks
         with suppress(subprocess.TimeoutExpired):
-            self._started.process.wait(LAST)
-            self._said.all()
+            self._started.process.wait(max(end - time.monotonic(), 0.0))
 
     def _failure(self) -> ParcastError:
         """Say why the ranks ended early."""
