@@ -16,7 +16,7 @@ test: lint types  ## everything CI checks
 
 coverage: .venv/.test  ## the tests again, and which lines they run: at least 95 %
 	$(BIN)/coverage erase
-	$(BIN)/coverage run -m pytest --numprocesses 2 --dist worksteal
+	$(BIN)/coverage run -m pytest --numprocesses 2 --dist worksteal --hypothesis-profile thorough
 	$(BIN)/coverage combine --quiet
 	$(BIN)/coverage report
 

@@ -18,8 +18,10 @@ from parcast.mpi.find import find_mpi
 from parcast.mpi.leftovers import TOKEN, kill_processes_of, processes_of
 from tests.measurement import PROGRAMS, Measurement
 
-# The same examples in each run, so that more of them take longer and find nothing new.
-settings.register_profile("reproducible", derandomize=True, deadline=None, max_examples=60)
+# The same examples in each run, so that more of them take longer and find nothing new. `make
+# coverage` has more, with `--hypothesis-profile thorough`.
+settings.register_profile("reproducible", derandomize=True, deadline=None, max_examples=20)
+settings.register_profile("thorough", derandomize=True, deadline=None, max_examples=100)
 settings.load_profile("reproducible")
 
 ROOT = Path(__file__).parents[1]

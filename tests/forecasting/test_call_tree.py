@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from parcast.forecasting.call_paths import CallTree, reconciled
 
-quick = settings(max_examples=60, deadline=None, derandomize=True)
+quick = settings(deadline=None, derandomize=True)
 logs = st.floats(-10, 10)
 widths = st.floats(0.01, 5)
 

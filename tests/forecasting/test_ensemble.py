@@ -4,7 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from parcast.forecasting import ensemble
@@ -188,7 +188,6 @@ def plausible_timings(draw):
     return p, 10 * p**slope * np.array(wobble)
 
 
-@settings(max_examples=50)
 @given(table=plausible_timings(), reach=st.sampled_from([1.5, 2, 4, 16]))
 def test_the_forecast_is_what_a_plain_loop_over_the_members_says(table, reach):
     p, time = table
@@ -201,7 +200,6 @@ def test_the_forecast_is_what_a_plain_loop_over_the_members_says(table, reach):
     assert said.disagreement[0, 0] == pytest.approx(disagreement, abs=1e-5)
 
 
-@settings(max_examples=50)
 @given(table=plausible_timings().filter(lambda table: len(table[0]) > 2))
 def test_the_backtest_is_the_same_method_told_all_counts_but_the_last(table):
     p, time = table
@@ -215,7 +213,6 @@ def test_the_backtest_is_the_same_method_told_all_counts_but_the_last(table):
 # Its laws.
 
 
-@settings(max_examples=50)
 @given(table=timings(p=doublings, time=plausible), scale=st.sampled_from([2.0**-20, 3.7, 1e6]))
 def test_times_in_another_unit_give_the_same_forecast_in_that_unit(table, scale):
     p, time = table
@@ -226,7 +223,6 @@ def test_times_in_another_unit_give_the_same_forecast_in_that_unit(table, scale)
     np.testing.assert_allclose(scaled.backtest, said.backtest, atol=1e-6)
 
 
-@settings(max_examples=50)
 @given(table=timings(), padding=st.integers(1, 4), filler=st.floats(1, 1e6))
 def test_padding_on_the_left_changes_nothing(table, padding, filler):
     p, time = table
@@ -243,7 +239,6 @@ def test_padding_on_the_left_changes_nothing(table, padding, filler):
         np.testing.assert_allclose(getattr(padded, name), getattr(alone, name), atol=1e-9)
 
 
-@settings(max_examples=50)
 @given(tables=st.lists(timings(), min_size=1, max_size=4), reach=st.floats(1, 100))
 def test_a_series_in_a_batch_is_answered_as_it_is_alone(tables, reach):
     width = max(len(p) for p, _ in tables)

@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from parcast.errors import FitFailed, ParameterError
@@ -432,7 +432,6 @@ def test_a_million_processors_are_answered_and_marked(time):
     assert any("to 62500x the largest" in text or "6.25e+04" in text for text in told.warnings)
 
 
-@settings(max_examples=50)
 @given(table=plausible_times, unit=st.sampled_from([1e-3, 3600.0]))
 def test_times_in_another_unit_are_forecast_in_that_unit(table, unit):
     _, p, time = zip(*table, strict=True)

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from parcast.errors import FitFailed, ParameterError
@@ -193,7 +193,6 @@ def test_the_ends_of_the_interval_are_the_knees_of_the_ends_of_the_times():
     assert found.lower < found.p < found.upper
 
 
-@settings(max_examples=60)
 @given(
     data=st.data(),
     min_efficiency=st.floats(0.01, 1),
@@ -221,7 +220,6 @@ def test_the_knee_lies_in_its_interval_and_in_the_range_looked_at(data, min_effi
         assert found.p == found.fastest
 
 
-@settings(max_examples=30)
 @given(serial=st.floats(0.01, 0.3), low=st.floats(0.1, 0.5), more=st.floats(0.05, 0.4))
 def test_a_stricter_threshold_never_moves_the_knee_up(serial, low, more):
     runs = amdahl_runs(serial)
@@ -229,7 +227,6 @@ def test_a_stricter_threshold_never_moves_the_knee_up(serial, low, more):
     assert strict.p <= lax.p
 
 
-@settings(max_examples=30)
 @given(serial=st.floats(0.02, 0.3), upto=st.integers(40, 4000))
 def test_the_knee_does_not_depend_on_how_far_one_looks_beyond_it(serial, upto):
     runs = amdahl_runs(serial)

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from parcast.forecasting import measured as doubt
@@ -132,7 +132,6 @@ def test_just_beyond_the_last_count_a_forecast_joins_what_was_measured_there(tab
     assert said.log_time[0, 1] == pytest.approx(said.log_time[0, 0], abs=1e-6)
 
 
-@settings(max_examples=50)
 @given(table=plausible(), reach=st.floats(1.01, 100))
 def test_beyond_the_largest_count_the_doubt_is_that_of_the_extrapolation(table, reach):
     p, time = table
@@ -144,7 +143,6 @@ def test_beyond_the_largest_count_the_doubt_is_that_of_the_extrapolation(table, 
     assert said.reach[0, 1] == pytest.approx(reach)
 
 
-@settings(max_examples=50)
 @given(table=plausible(smallest=4), reach=st.floats(1.01, 16))
 def test_below_the_smallest_count_it_is_the_same_with_the_counts_turned_round(table, reach):
     p, time = table
@@ -182,7 +180,6 @@ def test_the_interval_widens_with_the_reach(grows):
     assert np.all(np.diff(said.half_width[0]) > 0)
 
 
-@settings(max_examples=50)
 @given(table=plausible(), noise=st.floats(0.001, 0.5), more=st.floats(0, 0.5))
 def test_noisier_runs_never_narrow_an_interval(table, noise, more):
     p, time = table
@@ -195,7 +192,6 @@ def test_noisier_runs_never_narrow_an_interval(table, noise, more):
 # Whatever is given.
 
 
-@settings(max_examples=50)
 @given(table=timings(), targets=st.lists(st.integers(1, 10**6), min_size=1, max_size=6))
 def test_times_and_intervals_are_numbers_however_wild_the_times(table, targets):
     p, time = table
@@ -208,7 +204,6 @@ def test_times_and_intervals_are_numbers_however_wild_the_times(table, targets):
     np.testing.assert_allclose(said.reach[0], expected)
 
 
-@settings(max_examples=50)
 @given(tables=st.lists(plausible(), min_size=1, max_size=4))
 def test_a_series_padded_in_a_batch_is_answered_as_it_is_alone(tables):
     width = max(len(p) for p, _ in tables)

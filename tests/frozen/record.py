@@ -37,6 +37,7 @@ PARCAST_FROZEN=exact or PARCAST_FROZEN=near chooses one of the two.
 
 import argparse
 import ast
+import atexit
 import contextlib
 import difflib
 import gzip
@@ -64,6 +65,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
+from typing import NamedTuple
 from unittest import mock
 
 import numpy as np
@@ -125,11 +127,12 @@ def answer(case: Case) -> Answer:
     """Run a case in a new folder, and tell what it printed and wrote."""
     with tempfile.TemporaryDirectory(prefix="frozen") as made:
         place = Path(made).resolve()
-        shutil.copytree(EXAMPLES, place / "examples", ignore=shutil.ignore_patterns("__pycache__"))
-        shutil.copytree(FORMATS, place / "formats")
-        for name, text in case.files.items():
-            (place / name).write_bytes(text.encode("utf-8"))
-        before = _files(place)
+        template = _template()
+        shutil.copytree(template.place, place, copy_function=os.link, dirs_exist_ok=True)
+        before = template.files | {name: text.encode() for name, text in case.files.items()}
+        for name in case.files:
+            (place / name).write_bytes(before[name])
+        written = _stamps(place)
         lines: list[str] = []
         with _surroundings(place):
             if case.python:
@@ -138,7 +141,12 @@ def answer(case: Case) -> Answer:
                 with mock.patch.dict(os.environ, {"COLUMNS": str(columns)} if columns else {}):
                     screen = f"COLUMNS={columns} " if columns else ""
                     lines += [f"$ {screen}{line}\n", *_command(case, line)]
-        after = _files(place)
+        stamps = _stamps(place)
+        after = {
+            name: before[name] if written.get(name) == stamp else (place / name).read_bytes()
+            for name, stamp in stamps.items()
+        }
+        assert _stamps(template.place) == template.stamps, f"{case.name} changed what others find"
         pictures = {}
         for name in sorted(after):
             if after[name] == before.get(name):
@@ -155,12 +163,31 @@ def answer(case: Case) -> Answer:
         return Answer(_the_same_anywhere("".join(lines), place), pictures)
 
 
-def _files(place: Path) -> dict[str, bytes]:
-    return {
-        str(path.relative_to(place)): path.read_bytes()
-        for path in place.rglob("*")
-        if path.is_file()
+class Template(NamedTuple):
+    """What every case finds, as links to files that none may write into."""
+
+    place: Path
+    files: dict[str, bytes]
+    stamps: dict[str, tuple[int, int]]
+
+
+@cache
+def _template() -> Template:
+    """Make it, once in a process."""
+    place = Path(tempfile.mkdtemp(prefix="frozen"))
+    atexit.register(shutil.rmtree, place, ignore_errors=True)
+    shutil.copytree(EXAMPLES, place / "examples", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(FORMATS, place / "formats")
+    stamps = _stamps(place)
+    return Template(place, {name: (place / name).read_bytes() for name in stamps}, stamps)
+
+
+def _stamps(place: Path) -> dict[str, tuple[int, int]]:
+    """Give which file stands where below a folder, and when it was last written."""
+    found = {
+        str(path.relative_to(place)): path.stat() for path in place.rglob("*") if path.is_file()
     }
+    return {name: (status.st_ino, status.st_mtime_ns) for name, status in found.items()}
 
 
 @contextlib.contextmanager
