@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from parcast.arrays.batches import EqualArrays, batch_of, batches
@@ -24,7 +24,6 @@ from tests.conftest import ROOT
 SP2 = read_costs(ROOT / "examples" / "arrays" / "sp2_like.toml")
 WRITERS = ("sync", "write-behind", "double-buffer")
 DOUBLE = Options(writer="double-buffer")
-few = settings(max_examples=40)  # each builds several tables
 
 
 def table_of(shape, clients, servers, *, itemsize=8, most=2**20):
@@ -179,7 +178,6 @@ def requests(draw):
     return groups, arrays, itemsize, draw(costs_for(*count)), count
 
 
-@few
 @given(requests(), st.sampled_from(WRITERS), st.booleans())
 def test_writes_take_as_long_as_the_equations_say(drawn, writer, rendezvous):
     groups, arrays, itemsize, costs, (clients, servers) = drawn
@@ -193,7 +191,6 @@ def test_writes_take_as_long_as_the_equations_say(drawn, writer, rendezvous):
     assert result.time == pytest.approx(law.total(expected), rel=1e-9)
 
 
-@few
 @given(requests(), st.sampled_from(["sync", "double-buffer"]), st.booleans())
 def test_reads_take_as_long_as_the_equations_say(drawn, writer, rendezvous):
     groups, arrays, itemsize, costs, (clients, servers) = drawn
@@ -205,7 +202,6 @@ def test_reads_take_as_long_as_the_equations_say(drawn, writer, rendezvous):
     assert result.time == pytest.approx(law.total(expected), rel=1e-9)
 
 
-@few
 @given(requests())
 def test_each_delay_is_that_of_the_recursion(drawn):
     groups, arrays, itemsize, costs, (clients, servers) = drawn
@@ -219,7 +215,6 @@ def test_each_delay_is_that_of_the_recursion(drawn):
     assert each.delay == pytest.approx(expected, rel=1e-9, abs=1e-15)
 
 
-@few
 @given(requests(), st.integers(2, 3))
 def test_batches_are_arrays_in_one_message(drawn, size):
     groups, arrays, itemsize, costs, (clients, servers) = drawn
@@ -306,7 +301,6 @@ def test_with_an_infinite_network_messages_take_no_time():
     assert result.assembly == pytest.approx(np.full(8, 0.2e-3 + 4 * (0.39e-3 + 80e-6) + late))
 
 
-@few
 @given(requests(), st.sampled_from(WRITERS))
 def test_faster_disks_and_networks_never_take_longer(drawn, writer):
     groups, _, _, costs, _ = drawn
@@ -316,7 +310,6 @@ def test_faster_disks_and_networks_never_take_longer(drawn, writer):
     assert times[1] >= times[2] * (1 - 1e-12)
 
 
-@few
 @given(requests())
 def test_writers_are_in_order_of_what_they_overlap(drawn):
     groups, _, _, costs, _ = drawn
@@ -415,7 +408,6 @@ def test_a_rank_that_is_server_and_client_does_both():
     assert both.time == pytest.approx(alone.intermediate[1] + client)
 
 
-@few
 @given(requests(), st.sampled_from(["write", "read"]))
 def test_contention_only_adds_time(drawn, operation):
     groups, _, _, costs, _ = drawn
@@ -627,6 +619,10 @@ def test_nonblocking_messages_are_the_time_of_the_receiver():
     table = overlaps(chunks, schema_subchunks((64, 64), (1, 1), itemsize=8))
     read = [request_time(table, x, Options(operation="read")) for x in (costs, SP2)]
     assert read[1].assembly[0] - read[0].assembly[0] == pytest.approx(4 * o / 40e6)
+    slow = replace(costs, clients=replace(costs.clients, bandwidth=1e6))
+    waits = request_time(table, slow, Options(operation="read"))
+    assert o / 1e6 < waits.assembly[0] < 1.1 * o / 1e6  # all four receive at a time
+    assert waits.delay[0] == pytest.approx(waits.assembly[0] - read[0].assembly[0])
 
 
 def test_what_a_rank_exchanges_with_itself_passes_no_link():

@@ -29,7 +29,8 @@ A server that asks for the next subchunks before the last has arrived, with `dou
 for the first one alone: the delays of all others are 0 [D].
 
 With nonblocking messages n/r is spent by the receiver alone: not in h_i, and not by a server that
-reads; an overlap of one run is sent from where it lies, t_ext = 0 [D].
+reads; an overlap of one run is sent from where it lies, t_ext = 0 [D]. A server that reads keeps
+two subchunks at most: it goes on when the clients of one have it [D].
 
 Reading is the mirror image [R]: the server packs and sends one overlap after the other,
 
@@ -206,6 +207,7 @@ def scattered(
     sending = np.zeros_like(in_call) if costs.protocol.nonblocking else in_call
     is_late = costs.protocol.nonblocking or not overlap_rendezvous
     arrival = sides.on_wire + (in_call if is_late else 0.0)
+    client_time = sides.client_software + in_call + unpack
     count = len(batch.server)
     find = costs.servers.find[batch.server]
     last = np.zeros(count)
@@ -214,11 +216,15 @@ def scattered(
     if between is not None:
         waited = between.cycle(find + busy) / len(costs.servers.find)
         last += costs.protocol.rest_time(waited)
+    receiving = np.zeros(count)
+    if costs.protocol.nonblocking:
+        np.maximum.at(receiving, requests.subchunk, client_time)
+    sent = busy + np.bincount(requests.subchunk, sending, count)
     return Exchange(
-        assembly=find + busy + np.bincount(requests.subchunk, sending, count),
-        delay=np.zeros(count),
+        assembly=find + np.maximum(sent, receiving),
+        delay=np.maximum(receiving - sent, 0.0),
         last=last,
-        client_time=sides.client_software + in_call + unpack,
+        client_time=client_time,
         client_work=sides.client_software + unpack,
         server_work=find + busy,
     )

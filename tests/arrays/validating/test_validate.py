@@ -8,7 +8,7 @@ import pytest
 from matplotlib.lines import Line2D
 
 from parcast.arrays.measuring.by_law import placement_of
-from parcast.arrays.running.observation import Components
+from parcast.arrays.running.observation import Components, Control
 from parcast.arrays.running.request import Layout
 from parcast.arrays.validating.picture import DISTURBED, STYLES, figure_of
 from parcast.arrays.validating.predicting import SCHEMA, Measured, predicted
@@ -80,6 +80,24 @@ def test_other_counts_than_those_of_the_law_are_told(validated):
     assert len(result.miscounted) == 5
     assert "its counts are not those of the library" in str(result)
     assert "the law counts 2 messages, 1 subchunks and 1024 bytes, the servers 3, 1" in str(result)
+
+
+@pytest.mark.parametrize(("attempts", "is_disturbed"), [(1, False), (2, False), (3, True)])
+def test_a_layout_is_done_again_where_reference_requests_take_longer(
+    validated, tmp_path, attempts, is_disturbed
+):
+    asked, place = request(arrays=4), tmp_path / "predictions.json"
+    costs = KnownCosts([Control(asked, run_of(0, asked).time)])
+    changed = attempts if is_disturbed else attempts - 1  # of the attempts
+    machine = Machine(factor=lambda *_: 1.5 if len(costs.layouts) <= changed else 1.0)
+    result = validated(machine, requests=[request()], costs=costs, save_predictions=place)
+    assert len(costs.layouts) == attempts
+    assert len(json.loads(place.read_text())["predictions"]) == attempts
+    [row] = result.compared
+    assert (len(row.runs), len(row.others)) == (5, 5 * (attempts - 1))
+    assert row.is_disturbed is is_disturbed
+    assert result.holds is (None if is_disturbed else True)
+    assert machine.made[1] == machine.made[0]
 
 
 def test_predictions_are_saved_before_the_first_run_of_each(validated, tmp_path):
@@ -154,7 +172,7 @@ def test_runs_that_are_always_disturbed_decide_nothing_if_they_are_far(validated
     result = validated(far)
     assert result.holds is None
     assert all(row.is_disturbed for row in result.compared)
-    assert "most were disturbed by other processes" in str(result)
+    assert "most were disturbed, or the machine changed" in str(result)
     assert validated(Machine(others=lambda *_: 100.0)).holds is True
 
 

@@ -42,6 +42,7 @@ from parcast.arrays.library.schema import Schema
 from parcast.arrays.library.server import Server
 from parcast.arrays.measuring.null_file import NullFiles
 from parcast.arrays.measuring.request import PATH, Request
+from parcast.instrument.memory import provide
 from parcast.mpi.messages import Message, Room, anywhere, as_received, as_sent
 from parcast.mpi.payload import EMPTY, unpacked
 
@@ -234,6 +235,7 @@ class Rehearsal:
         sums = Sums()
         np.add(_COLD, 1, out=_COLD)  # fills the caches of the processor, as a program does
         if self._request.operation == "read":
+            provide(self._request.size)
             self._held = [Blocks(self._request, client) for client in range(self._clients)]
         schema = self._described(sums)
         self._served(schema, sums)

@@ -17,10 +17,17 @@ from parcast.arrays.measuring.computing import computing_figures
 from parcast.arrays.measuring.dry_run import dry_run
 from parcast.arrays.measuring.figure import Figure
 from parcast.arrays.measuring.fitting import Reference, fitted
-from parcast.arrays.measuring.references import MEDIUM, large_size, references, trials
+from parcast.arrays.measuring.references import (
+    CONTROLS,
+    LONGEST_CONTROL,
+    MEDIUM,
+    large_size,
+    references,
+    trials,
+)
 from parcast.arrays.measuring.result import MeasuredCosts
 from parcast.arrays.running.launches import Launch, Runner, random_rounds, run_launch, shares
-from parcast.arrays.running.observation import Observed, median_components
+from parcast.arrays.running.observation import Control, Observed, median_components
 from parcast.arrays.running.request import ArrayRequest, Layout
 from parcast.errors import as_whole
 from parcast.mpi.clock import system_load
@@ -43,6 +50,7 @@ class Measuring:
     runner: Runner = run_launch
     bed: Testbed | None = field(default_factory=testbed_here)
     rates: dict[int, float] = field(default_factory=dict)  # of the disk, by servers [B/s]
+    controls: dict[Layout, list[Control]] = field(default_factory=dict)  # of what was measured
 
     def figures(self, layout: Layout) -> list[Figure]:
         """Run reference requests on the ranks of a layout, and give the costs."""
@@ -56,6 +64,11 @@ class Measuring:
         known = [
             _reference(ByLaw(request, place), runs)
             for request, runs in zip(asked.values(), self._run(asked, rounds), strict=True)
+        ]
+        self.controls[layout] = [
+            Control(each.law.asked, each.time)
+            for name, each in zip(asked, known, strict=True)
+            if name in CONTROLS and each.time < LONGEST_CONTROL
         ]
         return fitted(known, rate)
 

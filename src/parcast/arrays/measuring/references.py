@@ -24,6 +24,19 @@ LIMIT: Final = f"{TINY} B"  # subchunk of requests that are bound by messages
 NARROW, WIDE, WIDEST, PLANE = (8, 24), (24, 40), (48, 80), (96, 160)
 
 
+# Of every kind: they are run again beside the requests that are predicted.
+CONTROLS: Final = (
+    "tiny",
+    "medium",
+    "half, double-buffer",
+    "columns",
+    "few arrays",
+    "units, columns",
+    "half, read",
+)
+LONGEST_CONTROL: Final = 0.3  # that is run again [s]
+
+
 def trials(layout: Layout) -> dict[str, ArrayRequest]:
     """Requests that tell how fast the disk is."""
     return {

@@ -5,6 +5,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, Final, NamedTuple, Self
 
 from parcast.arrays.library.client import Spent
+from parcast.arrays.running.request import ArrayRequest
 
 COMPONENTS: Final = ("startup", "assembly", "file_system", "closing")
 
@@ -89,6 +90,13 @@ class Observed:
         """Make it again from what `to_document` gave."""
         servers = tuple(ServerRun(**each) for each in document["servers"])
         return cls(**{**document, "servers": servers})
+
+
+class Control(NamedTuple):
+    """A reference request, which is run again beside others to see whether the machine changed."""
+
+    request: ArrayRequest
+    time: float  # that it took when costs were measured [s]
 
 
 def median_components(runs: Sequence[Observed]) -> Components:

@@ -6,9 +6,8 @@ allots memory and blocks of the disk, and writes what is read later.
 
 Before a run the system is asked to write all it has to disk, and the caches of the processor are
 filled with something else, as by a program that computes. Files that are read are taken out of the
-cache of the system, so that they come from the disk. A limited disk then rests. Free memory is
-touched, as much as the run is going to use: hypervisors take back what is free for seconds, and
-then a run waits for memory longer than for its files.
+cache of the system, so that they come from the disk. A limited disk then rests. As much
+memory as the run is going to use is had at hand: it may wait for that longer than for its files.
 """
 
 import json
@@ -17,7 +16,6 @@ import shutil
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
-from mmap import PAGESIZE
 from pathlib import Path
 from time import perf_counter, sleep
 from typing import TYPE_CHECKING, Any, Final
@@ -32,6 +30,7 @@ from parcast.arrays.running.request import ArrayRequest, Layout
 from parcast.arrays.store.layout import METADATA
 from parcast.errors import RunFailed
 from parcast.instrument.accounts import Users
+from parcast.instrument.memory import provide
 
 if TYPE_CHECKING:
     from mpi4py import MPI
@@ -124,7 +123,7 @@ class _Runs:
             if is_read:
                 _forget(path)
         sleep(self.rest)
-        _touch((2 if is_read else 1) * request.size // len(self.io.clients))
+        provide((2 if is_read else 1) * request.size // len(self.io.clients))
         np.add(self.other, 1, out=self.other)
         self.clients.Barrier()
         users = Users.now(self.processes) if self.is_first else None
@@ -178,12 +177,6 @@ def _forget(path: Path) -> None:
                 os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
             finally:
                 os.close(descriptor)
-
-
-def _touch(size: int) -> None:
-    """Use so much free memory, but at most half of it, and free it again. [B]."""
-    free = os.sysconf("SC_AVPHYS_PAGES") if "SC_AVPHYS_PAGES" in os.sysconf_names else 0
-    np.empty(min(size, free * PAGESIZE // 2), np.uint8)[::PAGESIZE] = 0
 
 
 def _check(found: dict[str, Array], values: Array, request: ArrayRequest) -> None:

@@ -9,6 +9,7 @@ from parcast.arrays.measuring.dry_run import dry_run
 from parcast.arrays.measuring.figure import Figure
 from parcast.arrays.measuring.measure import Measuring
 from parcast.arrays.measuring.regimes import costs_of
+from parcast.arrays.running.observation import Control
 from parcast.arrays.running.request import ArrayRequest, Layout
 from parcast.arrays.validating.predicting import Measured
 
@@ -28,6 +29,10 @@ class OfLayouts:
         if self.measuring is None:
             self.measuring = Measuring(folder=folder, rounds=self.rounds)
         self.figures[layout] = self.measuring.figures(layout)
+
+    def controls(self, layout: Layout) -> list[Control]:
+        """Give reference requests of a layout, and how long they took."""
+        return [] if self.measuring is None else self.measuring.controls[layout]
 
     def costs(self, requests: Mapping[int, ArrayRequest], layout: Layout) -> dict[int, Measured]:
         """Give the costs of requests of a layout that was measured, by their places."""

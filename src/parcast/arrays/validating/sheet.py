@@ -225,7 +225,7 @@ def _verdict(result: ArrayIoValidation) -> str:
         return f"{text}; its counts are not those of the library"
     if result.holds is None:
         few = accuracy.requests < len(result.compared)
-        why = "too few were measured" if few else "most were disturbed by other processes"
+        why = "too few were measured" if few else "most were disturbed, or the machine changed"
         return f"{text}, but {why}. Repeat on an idle machine"
     return text
 

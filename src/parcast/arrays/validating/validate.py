@@ -6,7 +6,8 @@ Layout by layout, as what a machine can do changes from minute to minute:
    requests is run for it.
 2. The requests are predicted, and the predictions are saved.
 3. They are run in two launches, round by round in random order; the first round of each does not
-   count.
+   count. Some reference requests are run again among them: if they take 10 % more or less than
+   before, the machine has changed, and the layout is done again.
 
 At last those that others disturbed are run again for a while, and count only where too few others
 are there.
@@ -18,7 +19,9 @@ import os
 import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from math import log
 from pathlib import Path
+from statistics import median
 from typing import Final
 
 import numpy as np
@@ -62,6 +65,8 @@ MANY: Final = 0.15  # of the cores, that other programs may use without disturbi
 ENOUGH: Final = 3  # undisturbed runs of a request, as far as so many are asked for [1]
 ROUNDS: Final = 2  # of repeating disturbed runs, at most [1]
 PATIENCE: Final = 0.3  # for them, of the time that all took until then [1]
+CHANGE: Final = 0.1  # of the times of reference requests, above which costs are outdated [1] [D]
+ATTEMPTS: Final = 3  # of a layout, of which the last counts [1]
 ROUNDS_OF_COSTS: Final = 6  # of each reference request, but at most 2 for each repetition [1]
 START: Final = 3.0  # of ranks, expected [s]
 BETWEEN: Final = 0.3  # runs, to remove files and empty caches, expected [s]
@@ -237,6 +242,9 @@ class _Validation:
     random: np.random.Generator
     predictions: dict[int, Predicted] = field(default_factory=dict)  # by place
     runs: list[Observed] = field(default_factory=list)
+    outdated: list[Observed] = field(default_factory=list)  # runs of a machine that has changed
+    unsteady: set[Layout] = field(default_factory=set)  # of which no attempt was without change
+    controls: list[Observed] = field(default_factory=list)  # runs of reference requests
 
     def predict_and_run(self) -> None:
         """Measure, predict and run layout by layout, and run again what was disturbed."""
@@ -245,13 +253,7 @@ class _Validation:
         clock.total = 2 * COSTS * len(layouts)  # how long runs take is not known yet
         parts = shares(study.repetitions)
         for layout, requests in order:
-            if clock.ended_by:
-                return
-            self.predict(layout, requests)
-            clock.advance(COSTS)
-            for number, rounds in enumerate(parts, 1):
-                if not clock.ended_by:
-                    self.run(layout, requests, number, rounds)
+            self.attempt(layout, requests, parts)
         end = clock.seconds * (1.0 + PATIENCE)
         for number in range(len(parts) + 1, len(parts) + 1 + study.rounds):
             few = {i for i in self.predictions if not self.is_enough(i)}
@@ -261,6 +263,37 @@ class _Validation:
                     return
                 if own:
                     self.run(layout, own, number, study.repetitions)
+
+    def attempt(
+        self, layout: Layout, requests: Mapping[int, ArrayRequest], parts: Sequence[int]
+    ) -> None:
+        """Predict and run the requests of a layout, again where the machine has changed."""
+        clock = self.clock
+        for _ in range(ATTEMPTS):
+            if clock.ended_by:
+                return
+            self.predict(layout, requests)
+            clock.advance(COSTS)
+            self.outdated += [run for run in self.runs if run.request in requests]
+            self.runs = [run for run in self.runs if run.request not in requests]
+            self.controls.clear()
+            for number, rounds in enumerate(parts, 1):
+                if not clock.ended_by:
+                    self.run(layout, requests, number, rounds)
+            self.unsteady.discard(layout)
+            if not self.has_changed(layout):
+                return
+            self.unsteady.add(layout)
+
+    def has_changed(self, layout: Layout) -> bool:
+        """Whether reference requests took longer or less long than when costs were measured."""
+        ratios = []
+        for place, control in enumerate(
+            self.study.costs.controls(layout), len(self.study.requests)
+        ):
+            if own := [run.time for run in self.controls if run.request == place]:
+                ratios.append(median(own) / control.time)
+        return bool(ratios) and abs(log(median(ratios))) > log(1 + CHANGE)
 
     def predict(self, layout: Layout, requests: Mapping[int, ArrayRequest]) -> None:
         """Measure the costs of a layout, and predict and save its requests."""
@@ -277,15 +310,22 @@ class _Validation:
     ) -> None:
         """Run requests of a layout in one launch, in so many rounds that count."""
         each = sum(self.predictions[place].time + BETWEEN for place in requests)
+        controls = self.study.costs.controls(layout)
+        each += sum(control.time + BETWEEN for control in controls)
+        among = dict(enumerate((x.request for x in controls), len(self.study.requests)))
         launch = Launch(
             number=number,
             layout=layout,
-            requests=requests,
-            rounds=random_rounds(list(requests), rounds, self.random),
+            requests={**requests, **among},
+            rounds=random_rounds([*requests, *among], rounds, self.random),
             expected=START + (1 + rounds) * each,
         )
+
+        def report(run: Observed) -> None:
+            (self.controls if run.request in among else self.runs).append(run)
+
         self.clock.total += launch.expected
-        self.study.runner(launch, folder=self.study.folder, report=self.runs.append)
+        self.study.runner(launch, folder=self.study.folder, report=report)
         self.clock.advance(launch.expected)
 
     def quiet(self, place: int) -> list[Observed]:
@@ -301,14 +341,16 @@ class _Validation:
     def compared(self, place: int) -> Compared:
         """Add the runs of a request: the undisturbed ones count, or all if they are too few."""
         own = [run for run in self.runs if run.request == place]
+        outdated = [run for run in self.outdated if run.request == place]
         quiet, is_enough = self.quiet(place), self.is_enough(place)
+        is_steady = self.study.requests[place].layout not in self.unsteady
         return Compared(
             number=place + 1,
             request=self.study.requests[place],
             predicted=self.predictions[place],
             runs=tuple(quiet if is_enough else own),
-            others=tuple(run for run in own if is_enough and run not in quiet),
-            is_disturbed=bool(own) and not is_enough,
+            others=(*outdated, *(run for run in own if is_enough and run not in quiet)),
+            is_disturbed=bool(own) and not (is_enough and is_steady),
         )
 
 
