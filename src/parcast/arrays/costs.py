@@ -4,9 +4,10 @@ Every time and rate is a number, or an array with one for each client or server.
 """
 
 from collections.abc import Sequence
+from copy import copy
 from dataclasses import dataclass, field, fields, replace
 from functools import partial
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import numpy as np
 
@@ -59,7 +60,7 @@ class ClientCosts:
 
     def each(self, count: int) -> "ClientCosts":
         """Give arrays of one number for each of `count` clients."""
-        return replace(self, **_each(self, count, "clients"))
+        return _each(self, count, "clients")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -123,7 +124,7 @@ class ServerCosts:
 
     def each(self, count: int) -> "ServerCosts":
         """Give arrays of one number for each of `count` servers."""
-        return replace(self, **_each(self, count, "servers"))
+        return _each(self, count, "servers")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -164,6 +165,9 @@ class Costs:
         )
 
 
+_Costs = TypeVar("_Costs", ClientCosts, ServerCosts)
+
+
 def _numeric(costs: ClientCosts | ServerCosts) -> list[str]:
     return [each.name for each in fields(costs) if each.name not in SINGLE]
 
@@ -190,9 +194,9 @@ def _keep_numbers(costs: ClientCosts | ServerCosts, whose: str) -> None:
         object.__setattr__(costs, key, given)
 
 
-def _each(costs: ClientCosts | ServerCosts, count: int, whose: str) -> dict[str, Any]:
-    """Spread every number over the nodes."""
-    spread: dict[str, Any] = {}
+def _each(costs: _Costs, count: int, whose: str) -> _Costs:
+    """Spread every number over the nodes; all of them are known to lie in their domains."""
+    spread = copy(costs)
     for key in _numeric(costs):
         given: Array = getattr(costs, key)
         if given.ndim and len(given) != count:
@@ -202,5 +206,5 @@ def _each(costs: ClientCosts | ServerCosts, count: int, whose: str) -> dict[str,
                 got=str(len(given)),
                 hint="Give as many as there are.",
             )
-        spread[key] = np.broadcast_to(given, (count,))
+        object.__setattr__(spread, key, np.broadcast_to(given, (count,)))
     return spread

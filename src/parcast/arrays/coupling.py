@@ -53,6 +53,7 @@ from parcast.units import shown
 
 CUBIC: Final = "cubic"
 KNOWN: Final = 1 << 16  # points whose requests are kept
+HELD: Final = 100_000  # overlaps that are kept, of all geometries together
 SCHEMA_KEYS: Final = ("server_schema", "server_mesh", "subchunk")
 
 Counts: TypeAlias = tuple[Amount, ...]
@@ -446,8 +447,19 @@ class _Layout(NamedTuple):
     most: int
 
 
-@lru_cache(2)  # points with the same geometry and other costs follow each other
+_tables: dict[_Layout, Overlaps] = {}  # of geometries whose costs may vary, the last one last
+
+
 def _table(layout: _Layout) -> Overlaps:
+    """Overlaps of an array; those of the last two geometries are kept, or `HELD` of more."""
+    table = _tables.pop(layout, None)
+    _tables[layout] = table = _overlaps(layout) if table is None else table
+    while len(_tables) > 2 and sum(len(each.subchunk) for each in _tables.values()) > HELD:
+        del _tables[next(iter(_tables))]
+    return table
+
+
+def _overlaps(layout: _Layout) -> Overlaps:
     """Overlaps of an array."""
     chunks = mesh_chunks(layout.shape, layout.client_mesh, policy=layout.policy)
     if layout.server_mesh:

@@ -201,11 +201,7 @@ def calibrated(forms: Sequence[Form], cells: Cells, *, seed: int) -> Calibration
     chosen = int(np.argmax(errors <= limit))
     terms, mixture = of_forms[chosen], mixtures[chosen]
     costs = _solved(terms, mixture, middle)
-    random = np.random.default_rng([seed, len(cells)])
-    drawn = [
-        np.array([_median_of_drawn(*x, random) for x in zip(measured, middle, strict=True)])
-        for _ in range(RESAMPLES)
-    ]
+    drawn = _medians_of_drawn(measured, middle, np.random.default_rng([seed, len(cells)]))
     return Calibration(
         form=forms[chosen],
         costs=costs,
@@ -255,18 +251,23 @@ def _wall_of_a_processor_second(cells: list[tuple[int, int]], measured: list[Arr
     return max(float(np.median(ratios)), 1.0) if ratios else 1.0
 
 
-def _median_of_drawn(times: Array, middle: Array, random: np.random.Generator) -> Array:
-    """Medians of as many launches drawn with replacement, spread as those of new ones would be.
+def _medians_of_drawn(measured: list[Array], middle: Array, random: np.random.Generator) -> Array:
+    """Medians of launches drawn with replacement, spread as new ones; (resamples, cells, kinds).
 
     Few launches drawn again spread less than new ones, by sqrt((k - 1)/k). `middle`
     are the medians of all.
     """
-    k = len(times)
-    if k == 1:
-        return np.asarray(times[0])
-    drawn = np.median(times[random.integers(0, k, k)], axis=0)
-    wide = middle * (drawn / np.where(middle > 0, middle, 1.0)) ** np.sqrt(k / (k - 1))
-    return np.asarray(np.where(middle > 0, wide, drawn))
+    launches = np.array([len(times) for times in measured])
+    most = np.repeat(launches, launches)
+    drawn = np.split(
+        random.integers(0, most, (RESAMPLES, len(most))), np.cumsum(launches)[:-1], axis=1
+    )
+    medians = np.stack(
+        [np.median(times[x], axis=1) for times, x in zip(measured, drawn, strict=True)], axis=1
+    )
+    power = np.sqrt(launches / np.maximum(launches - 1, 1))[:, None]
+    wide = middle * (medians / np.where(middle > 0, middle, 1.0)) ** power
+    return np.where(middle > 0, wide, medians)
 
 
 def _solved(terms: Terms, mixture: Array, measured: Array) -> Array:

@@ -108,13 +108,15 @@ def steps_of(subject: Subject, n: int) -> float:
 
 def size_with(subject: Subject, steps: float) -> int:
     """Largest size that takes no more than so many steps on one processor, at least 1."""
-    low, high = 1, 2
-    while steps_of(subject, high) <= steps and high < 2**40:
-        low, high = high, 2 * high
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (middle, high) if steps_of(subject, middle) <= steps else (low, middle)
-    return low
+    sizes = 2.0 ** np.arange(41)  # then whole numbers between two that are left
+    while True:
+        with np.errstate(over="ignore"):  # far beyond the size that is looked for
+            fits = subject.counted(sizes[1:-1], 1.0).steps <= steps
+        first = int(np.argmin([*fits, False]))
+        low, high = sizes[first : first + 2]
+        if high - low == 1:
+            return int(low)
+        sizes = np.unique(np.floor(np.linspace(low, high, 66)))
 
 
 def chosen_sizes(

@@ -6,8 +6,9 @@ within `OF_TIME` and errors of the parts within `OF_PART` of the time count as m
 is its `spread` off what is typical. Large errors count less (soft L1).
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final
 
 import numpy as np
@@ -17,7 +18,7 @@ from parcast.aliases import Array
 from parcast.arrays.measuring.by_law import ByLaw, components_of
 from parcast.arrays.measuring.dry_run import DryRun
 from parcast.arrays.measuring.figure import Figure
-from parcast.arrays.measuring.regimes import COSTS, costs_of
+from parcast.arrays.measuring.regimes import COSTS, costs_of, keys_of
 from parcast.arrays.running.observation import Components
 
 OF_TIME: Final = 0.05  # [1]
@@ -26,6 +27,7 @@ STEPS: Final = 15  # evaluations of all derivatives, at most
 TOLERANCE: Final = 1e-3  # of the sum of squares
 SMALL: Final = 2.0  # error up to which squares count [1]
 FARTHEST: Final = 4.0  # from what is typical, in spreads [1]
+KEPT: Final = 2 * len(COSTS)  # errors of a request: more than all derivatives need
 WIDTH: Final = 1.645  # standard deviations of a 90 % interval
 
 
@@ -43,10 +45,11 @@ def fitted(references: Sequence[Reference], disk: float) -> list[Figure]:
     """Give every cost of `COSTS` with its interval, for a disk of about this rate [B/s]."""
     typical = np.log([cost.typical * (disk if cost.is_of_disk else 1.0) for cost in COSTS])
     loose = np.array([cost.spread for cost in COSTS])
+    errors_of = [_remembered(each) for each in references]
 
     def errors(logs: Array) -> Array:
         value = _values(logs)
-        found = [error for each in references for error in _errors(each, value)]
+        found = [error for each in errors_of for error in each(value)]
         return np.array([*found, *((logs - typical) / loose)])
 
     best = optimize.least_squares(
@@ -78,6 +81,17 @@ def fitted(references: Sequence[Reference], disk: float) -> list[Figure]:
 def _values(logs: Array) -> dict[str, float]:
     """Costs by their keys."""
     return {cost.key: float(x) for cost, x in zip(COSTS, np.exp(logs), strict=True)}
+
+
+def _remembered(reference: Reference) -> Callable[[Mapping[str, float]], list[float]]:
+    """Give errors of the law for a request, which is priced again only if its own costs change."""
+    keys = keys_of(reference.law.known, reference.dry)
+
+    @lru_cache(KEPT)
+    def errors(own: tuple[float, ...]) -> list[float]:
+        return _errors(reference, dict(zip(keys, own, strict=True)))
+
+    return lambda value: errors(tuple(value[key] for key in keys))
 
 
 def _errors(reference: Reference, value: Mapping[str, float]) -> list[float]:

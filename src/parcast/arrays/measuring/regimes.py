@@ -9,6 +9,7 @@ writer sync                     each subchunk is flushed: 1/R contains the copy,
                                 first flush of a new file
 """
 
+from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
 from math import inf
@@ -93,8 +94,18 @@ COSTS: Final = (
 )
 
 
+def keys_of(request: Request, dry: DryRun) -> tuple[str, ...]:
+    """Keys of the costs that matter to a request: those that `costs_of` looks up."""
+    looked_up: defaultdict[str, float] = defaultdict(lambda: 1.0)
+    costs_of(request, dry, looked_up)
+    return tuple(looked_up)
+
+
 def costs_of(request: Request, dry: DryRun, value: Mapping[str, float]) -> Costs:
-    """Costs of a request: `value` has those of `COSTS`, by key, `dry` what computing takes."""
+    """Costs of a request: `value` has those of `COSTS`, by key, `dry` what computing takes.
+
+    It looks up no more than matters to the request, whatever the values are.
+    """
     is_write = request.operation == "write"
     startup, slower = value["messages.startup"], value["computing.time"]
     touching = value["computing.bytes"] / dry.touch_rate  # where a read fills new memory [s/B]
@@ -120,11 +131,6 @@ def costs_of(request: Request, dry: DryRun, value: Mapping[str, float]) -> Costs
         "copy_rate": inf if is_write else copying,
         "place_rate": placing if is_write else inf,
         "compression_rate": dry.encode_rate / value["computing.bytes"],
-        "synchronise": value["servers.synchronise"]
-        + _memory(request) / value["write.memory_rate"],
-        "flush": value["servers.flush"],
-        "interference": value["servers.interference"],
-        "read_rate": value["servers.read_rate"],
         "through_cache": True,
         "asks_ahead": True,
     }
@@ -145,9 +151,7 @@ def costs_of(request: Request, dry: DryRun, value: Mapping[str, float]) -> Costs
 
 
 def _memory(request: Request) -> float:
-    """Memory that a server fills for the first time, which takes longer than later. [B]."""
-    if request.operation == "read":
-        return 0.0
+    """Memory that a server of a write fills for the first time, which takes longer. [B]."""
     units = AHEAD if request.writer == "double-buffer" else 1
     return min(request.size / request.servers, units * request.subchunk)
 
@@ -157,26 +161,29 @@ def _files(request: Request, value: Mapping[str, float]) -> dict[str, Any]:
     if request.operation == "read":
         return {
             "write_rate": value["servers.write_rate"],
+            "read_rate": value["servers.read_rate"],
             "open_file": value["read.open_file"],
             "metadata": value["read.metadata"],
         }
     files = int(request.files.max())
     folders = min(files, request.arrays_on_disk) + 1  # each is flushed as well
     is_few = max(files, folders) <= MANY
-    number = "few" if is_few else "many"
-    opening = "few.open_file" if is_few else "servers.open_file"
-    found: dict[str, Any] = {
-        "write_rate": value["servers.write_rate"],
-        "cache_rate": value["servers.cache_rate"],
-        "partition": WRITE_OUT,
-    }
+    opening, rate = "few.open_file" if is_few else "servers.open_file", "servers.write_rate"
+    found: dict[str, Any] = {"partition": WRITE_OUT}
+    if request.writer == "double-buffer":
+        found["interference"] = value["servers.interference"]
     if request.writer == "sync":
-        opening = "sync.open_file"
-        found |= {"write_rate": value["sync.write_rate"], "cache_rate": inf}
+        opening, rate = "sync.open_file", "sync.write_rate"
+        found["flush"] = value["servers.flush"]
     elif request.file_size() < WRITE_OUT:
-        kind = "small" if files == 1 else number
-        found |= {"write_rate": value[f"{kind}.write_rate"], "cache_rate": inf, "partition": NEVER}
+        kind = "small" if files == 1 else "few" if is_few else "many"
+        rate, found["partition"] = f"{kind}.write_rate", NEVER
+    else:
+        found["cache_rate"] = value["servers.cache_rate"]
+    filling = _memory(request) / value["write.memory_rate"]
     return found | {
+        "write_rate": value[rate],
         "open_file": value[opening],
         "metadata": value["servers.metadata"],
+        "synchronise": value["servers.synchronise"] + filling,
     }

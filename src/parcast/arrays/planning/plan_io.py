@@ -176,8 +176,8 @@ def plan_io(
         ),
     )
     within = WITHIN if within is None else within
-    planned = request(servers=servers, objective=objective, within=within)
     compared = None if compare is None else _compared(compare, chunks.clients, request)
+    planned = request(servers=servers, objective=objective, within=within)
     notes = (*notes, *_notes_of(job, planned, has_shape=shape is not None))
     return replace(planned, machine=machine, notes=notes, now=job, compared=compared)
 
