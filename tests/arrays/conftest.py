@@ -9,6 +9,10 @@ import pytest
 
 MEMORY = Path("/dev/shm")
 LEAST = 1 << 29  # of free space [B]
+KINDS = (  # of reference requests: one of every writer, of reads, and of many files
+    *("tiny", "tiny, double-buffer", "large, double-buffer", "units, sync", "columns"),
+    *("many arrays", "medium, read", "columns, read"),
+)
 
 
 @pytest.fixture
@@ -19,3 +23,17 @@ def tmp_path(tmp_path):
         return
     with tempfile.TemporaryDirectory(dir=MEMORY, ignore_cleanup_errors=True) as folder:
         yield Path(folder)
+
+
+@pytest.fixture
+def few_references(monkeypatch):
+    """Measure with some small reference requests, and end fits early: costs are not asked for."""
+    from parcast.arrays.measuring.references import SMALLEST, references
+
+    def some(*arguments):
+        found = references(*arguments)
+        return {kind: found[kind] for kind in KINDS}
+
+    monkeypatch.setattr("parcast.arrays.measuring.measure.references", some)
+    monkeypatch.setattr("parcast.arrays.measuring.references.LARGEST", SMALLEST)
+    monkeypatch.setattr("parcast.arrays.measuring.fitting.STEPS", 2)

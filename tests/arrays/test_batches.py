@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from parcast.arrays.batches import EqualArrays, batches
 from parcast.arrays.law import Options, request_time
-from tests.arrays.test_law import SP2, few, requests, table_of
+from tests.arrays.test_law import SP2, requests, table_of
 
 
 def split(groups, **options):
@@ -36,7 +36,6 @@ def small_arrays(draw):
     ]
 
 
-@few
 @given(small_arrays(), st.integers(1, 60) | st.none(), st.integers(1, 5))
 def test_batches_have_all_bytes_and_fit_the_buffer(groups, buffer, count):
     options = {"batch": True, "buffer": buffer} if buffer else {"batch": count}
@@ -87,7 +86,6 @@ def test_full_batches_come_before_the_rest():
     assert [(batch.number, int(batch.files.max())) for batch in made] == [(1, 3), (2, 4), (1, 2)]
 
 
-@few
 @given(requests())
 def test_equal_arrays_are_batched_equally_in_one_group_or_in_several(drawn):
     [group, *_], _, _, costs, _ = drawn

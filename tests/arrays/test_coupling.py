@@ -145,6 +145,25 @@ def test_each_different_request_is_evaluated_once(monkeypatch):
     assert len(calls) == 3  # d is not that of the request
 
 
+def test_each_geometry_is_computed_once_for_all_costs(monkeypatch):
+    calls = []
+
+    def counted(*arguments):
+        calls.append(arguments)
+        return overlaps(*arguments)
+
+    monkeypatch.setattr(coupling, "overlaps", counted)
+    at = {"p": np.array([1.0, 4, 16]), "d": 2.0}
+    for held, times in ((10**6, 3), (0, 6)):
+        monkeypatch.setattr(coupling, "_tables", {})
+        monkeypatch.setattr(coupling, "HELD", held)
+        calls.clear()
+        for rate in (1e6, 2e6):
+            priced(at | {"io.costs.servers.write_rate": rate})
+        assert len(calls) == times
+        assert len(coupling._tables) == (3 if held else 2)
+
+
 # Meshes
 
 
@@ -199,13 +218,14 @@ def test_a_fit_takes_the_costs_as_they_are_described():
 
 
 @pytest.mark.usefixtures("uncovered")
-def test_a_fit_finds_the_rate_of_the_disks_if_it_is_named():
+def test_a_fit_finds_the_rate_of_the_disks_if_it_is_named(monkeypatch):
+    monkeypatch.setattr("parcast.fitting.sets.SETS", 10)  # how well it is known is not asked
     io = io_of(arrays=64)
-    at = {"p": np.array([1.0, 4, 16]), "io.costs.servers.write_rate": 1e6}
-    program = Program(phase=[{**ALONE, "io": io}])
-    runs = Measurements(p=at["p"], time=program.times(MACHINE, at).time)
+    at = {"p": np.array([1.0, 4]), "io.costs.servers.write_rate": 1e6}
+    program, machine = Program(phase=[{**ALONE, "io": io}]), Machine(storage={"servers": 2})
+    runs = Measurements(p=at["p"], time=program.times(machine, at).time)
     name = "io.costs.servers.write_rate"
-    result = fit(program, runs, machine=MACHINE, free=[name], starts=1, interval=False)
+    result = fit(program, runs, machine=machine, free=[name], starts=1, interval=False)
     assert result.parameters[0].value == pytest.approx(1e6, rel=1e-4)
 
 

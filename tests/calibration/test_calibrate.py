@@ -168,10 +168,11 @@ def test_the_document_is_json_and_tells_everything(tmp_path):
     assert repr(found).startswith("Calibration(here: ")
 
 
-def test_what_does_not_settle_is_launched_again_and_told(fake, tmp_path):
+def test_what_does_not_settle_is_launched_again_and_told(fake, tmp_path, monkeypatch):
+    monkeypatch.setattr(verb, "MOST_LAUNCHES", 8)
     fake.noise = 0.3
     found = calibrate(only=("storage",), directory=tmp_path, launches=4)
-    assert found["storage.bandwidth"].launches == verb.MOST_LAUNCHES
+    assert found["storage.bandwidth"].launches == 8
     assert "storage.bandwidth" in found.unsettled
     told = "\n".join(found.warnings)
     assert "90 % intervals wider than +-5%: storage.bandwidth +-" in told

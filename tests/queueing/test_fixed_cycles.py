@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from parcast.errors import ParameterError
@@ -16,7 +16,6 @@ from parcast.queueing.time_laws import gamma_times
 DATA = Path(__file__).parent / "data" / "fixed_cycles.csv"
 EXACT = 1e-10  # relative, in the limits
 
-quick = settings(max_examples=60, deadline=None, derandomize=True)
 counts = st.floats(0, 6).map(lambda e: float(int(10.0**e)))
 numbers_of_cycles = st.floats(0, 4).map(lambda e: 10.0**e)
 loads = st.floats(-4, 6).map(lambda e: 10.0**e)
@@ -47,7 +46,6 @@ def test_times_agree_with_simulations():
     assert error.max() <= 0.055  # the promise: 0.10
 
 
-@quick
 @given(numbers_of_cycles, loads, variations, unit)
 def test_one_job_waits_for_nobody(n, x, c, s):
     alone = fixed_cycles_time(1, cycles=n, delay=2.0, service=x, delay_cv=c, service_cv=s)
@@ -57,7 +55,6 @@ def test_one_job_waits_for_nobody(n, x, c, s):
     assert alone.by_delay_cv == 0
 
 
-@quick
 @given(counts, numbers_of_cycles, variations, unit)
 def test_without_service_the_longest_of_all_sums_of_delays_counts(k, n, c, s):
     end = fixed_cycles_time(k, cycles=n, delay=3.0, service=0.0, delay_cv=c, service_cv=s)
@@ -66,7 +63,6 @@ def test_without_service_the_longest_of_all_sums_of_delays_counts(k, n, c, s):
     assert end.by_delay == pytest.approx(longest / 3.0, rel=EXACT)
 
 
-@quick
 @given(counts, numbers_of_cycles, variations, unit)
 def test_without_delay_the_queue_serves_one_after_another(k, n, c, s):
     end = fixed_cycles_time(k, cycles=n, delay=0.0, service=0.5, delay_cv=c, service_cv=s)
@@ -75,7 +71,6 @@ def test_without_delay_the_queue_serves_one_after_another(k, n, c, s):
     assert end.by_delay_cv == 0
 
 
-@quick
 @given(counts, numbers_of_cycles, loads)
 def test_without_variation_it_is_arithmetic(k, n, load):
     x = load / k
@@ -83,7 +78,6 @@ def test_without_variation_it_is_arithmetic(k, n, load):
     assert end.value == pytest.approx(1 + load + (n - 1) * max(1 + x, load), rel=EXACT)
 
 
-@quick
 @given(counts, unit)
 def test_one_cycle_of_one_length_is_one_queue(k, s):
     end = fixed_cycles_time(k, cycles=1, delay=1.0, service=0.1, delay_cv=0.0, service_cv=s)
@@ -96,7 +90,6 @@ def test_no_time_at_all():
     assert end.by_delay == pytest.approx(3 * expected_maximum(4, gamma_times(0.5, bursts=3)))
 
 
-@quick
 @given(counts, numbers_of_cycles, loads, st.tuples(st.floats(0, 1), unit), st.floats(1.0001, 3))
 def test_more_of_anything_takes_longer(k, n, load, variation, more):
     c, s = variation
@@ -109,7 +102,6 @@ def test_more_of_anything_takes_longer(k, n, load, variation, more):
         assert then >= now * (1 - 1e-10), name
 
 
-@quick
 @given(counts, numbers_of_cycles, loads, variations, unit)
 def test_neither_the_work_nor_the_delays_can_be_avoided(k, n, load, c, s):
     end = fixed_cycles_time(k, cycles=n, delay=1.0, service=load / k, delay_cv=c, service_cv=s)
@@ -117,7 +109,6 @@ def test_neither_the_work_nor_the_delays_can_be_avoided(k, n, load, c, s):
     assert end.value >= n * (1 + load / k) * (1 - 1e-12)
 
 
-@quick
 @given(
     st.integers(1, 3000),
     st.floats(1, 200),
@@ -138,7 +129,6 @@ def test_slopes_agree_with_differences(k, n, load, c, s):
         assert slope == pytest.approx(difference, rel=1e-5, abs=2e-8 * end.value / at[name])
 
 
-@quick
 @given(counts, numbers_of_cycles, loads, variations, unit)
 def test_it_does_not_depend_on_the_unit_of_time(k, n, load, c, s):
     x = load / k
@@ -168,7 +158,6 @@ def test_nothing_asked_nothing_answered():
     assert end.value.shape == end.by_delay_cv.shape == (0,)
 
 
-@quick
 @given(counts, numbers_of_cycles, st.floats(0.001, 3))
 def test_largest_sum_is_that_of_order_statistics(k, n, c):
     excess = largest_sum_excess(np.array([k]), np.array([[n]]), np.array([c])).value[0, 0]

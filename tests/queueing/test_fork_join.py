@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from parcast.errors import ParameterError
@@ -63,7 +63,6 @@ def test_sum_agrees_with_published_times_to_the_digits_printed(row):
     assert f"{time:.{digits}f}" == row["printed"]
 
 
-@settings(max_examples=40)
 @given(
     st.integers(0, 12),
     st.fractions(Fraction(1, 100), 100, max_denominator=100),
@@ -79,7 +78,6 @@ def test_sum_agrees_with_exact_fractions(k, z, x):
     assert float(value) == pytest.approx(float(total), rel=1e-13)
 
 
-@settings(max_examples=40, deadline=None)
 @given(st.one_of(few, many), decades, st.floats(-3, 3).map(lambda e: 10.0**e))
 def test_value_and_slopes_agree_with_direct_summation(k, a, x):
     got = departure_sum(k, delay=a * x, service=x)
@@ -94,7 +92,6 @@ def test_integral_is_right_where_it_begins_amid_saturation(a):
         assert float(mine) == pytest.approx(wanted, rel=REACHED)
 
 
-@settings(max_examples=40, deadline=None)
 @given(st.integers(LONGEST_RECURSION + 1, 20000), st.floats(-12, 12), st.floats(30, 25000))
 def test_integral_is_right_where_the_queue_begins_to_saturate(k, deviations, near):
     for a in (near, max(1.0, k + deviations * sqrt(k))):
@@ -103,7 +100,7 @@ def test_integral_is_right_where_the_queue_begins_to_saturate(k, deviations, nea
             assert float(mine) == pytest.approx(wanted, rel=REACHED)
 
 
-@pytest.mark.parametrize("a", [1e-8, 3.0, 64.0, 1e4, 4e5, 1.001e6, 1e8])
+@pytest.mark.parametrize("a", [3.0, 64.0, 4e5, 1.001e6])
 def test_a_million_jobs(a):
     i = np.arange(1.0, 10**6 + 1)
     response = repairman_equilibrium(i, delay=a, service=1.0).response
@@ -114,13 +111,11 @@ def test_a_million_jobs(a):
 
 
 def test_ten_million_jobs():
-    a, total = 6e6, 0.0
-    for start in np.arange(1.0, 10**7, 10**6):
-        i = np.arange(start, start + 10**6)
-        response = repairman_equilibrium(i, delay=a, service=1.0).response.value
-        total += np.sum((a + response) / i)
-    value = departure_sum(10**7, delay=a, service=1.0).value
-    assert value == pytest.approx(total, rel=TOLERANCE)
+    a, most = 6e6, np.array([9 * 10**6, 10**7])
+    i = np.arange(most[0] + 1.0, most[1] + 1.0)
+    response = repairman_equilibrium(i, delay=a, service=1.0).response.value
+    first, all_of_them = departure_sum(most, delay=a, service=1.0).value
+    assert all_of_them - first == pytest.approx(np.sum((a + response) / i), rel=1e-9)
 
 
 @given(st.lists(st.integers(0, 200), min_size=1, max_size=20), decades)
@@ -166,7 +161,6 @@ def test_nobody_takes_no_time():
     assert departure_sum(3, delay=0.0, service=0.0).value == 0
 
 
-@settings(max_examples=30, deadline=None)
 @given(
     st.lists(
         st.tuples(st.one_of(st.just(0), few, many), st.sampled_from([1e-3, 1.0, 70.0, 3e3])),

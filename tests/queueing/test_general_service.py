@@ -82,7 +82,6 @@ def phases_chain(n, z, starts, leave, follow):
     return (n - mean) / z, mean
 
 
-@settings(max_examples=40, deadline=None)
 @given(small, st.floats(0.1, 10))
 def test_equal_and_uniform_services_agree_with_the_chain_of_departures(n, load):
     equal = one_general_queue(n, delay=2.0, service=2.0 / load, law=deterministic_service())
@@ -95,7 +94,6 @@ def test_equal_and_uniform_services_agree_with_the_chain_of_departures(n, load):
     assert uniform.throughput == pytest.approx(wanted, rel=1e-9)
 
 
-@settings(max_examples=40, deadline=None)
 @given(st.integers(1, 8), st.floats(0.1, 10), st.integers(1, 5))
 def test_erlang_service_agrees_with_its_markov_chain(n, load, stages):
     last = [1.0] * (stages - 1) + [0.0]
@@ -106,7 +104,6 @@ def test_erlang_service_agrees_with_its_markov_chain(n, load, stages):
     assert got.length == pytest.approx(mean, rel=1e-8, abs=1e-10)
 
 
-@settings(max_examples=40, deadline=None)
 @given(st.integers(1, 8), st.floats(0.1, 10), st.floats(1, 4))
 def test_hyperexponential_service_agrees_with_its_markov_chain(n, load, cv):
     p = 0.5 * (1 + np.sqrt((cv**2 - 1) / (cv**2 + 1)))
@@ -117,7 +114,6 @@ def test_hyperexponential_service_agrees_with_its_markov_chain(n, load, cv):
     assert got.length == pytest.approx(mean, rel=1e-8, abs=1e-10)
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.integers(1, 2000), decades)
 def test_exponential_service_is_the_machine_repairman(n, a):
     wanted = repairman_equilibrium(n, delay=a, service=1.0)
@@ -127,7 +123,6 @@ def test_exponential_service_is_the_machine_repairman(n, a):
             assert getattr(got, name) == pytest.approx(getattr(wanted, name).value, rel=2e-11)
 
 
-@settings(max_examples=100, deadline=None)
 @given(decades, st.floats(0, 5), st.floats(1, 20))
 def test_odds_agree_with_fifty_digits(s, cv, wide):
     with mp.workdps(50 + int(min(s, 1e3))):
@@ -216,7 +211,6 @@ def test_long_sums_go_in_blocks():
 # Two queues
 
 
-@settings(max_examples=30, deadline=None)
 @given(st.integers(1, 60), loads, laws, laws)
 def test_a_queue_without_service_leaves_the_other_exact(n, a, law, other):
     wanted = one_general_queue(n, delay=a, service=1.0, law=law)
@@ -227,7 +221,6 @@ def test_a_queue_without_service_leaves_the_other_exact(n, a, law, other):
     assert free.response == free_too.response == 0
 
 
-@settings(max_examples=30, deadline=None)
 @given(loads, loads, laws, laws)
 def test_one_customer_meets_nobody(a, y, law, other):
     first, second = two_general_queues(1, delay=a, services=(1.0, y), laws=(law, other))
@@ -235,7 +228,6 @@ def test_one_customer_meets_nobody(a, y, law, other):
     assert first.throughput == second.throughput == pytest.approx(1 / (a + 1 + y))
 
 
-@settings(max_examples=30, deadline=None)
 @given(st.integers(1, 60), loads, loads, laws, laws)
 def test_responses_agree_with_each_other_and_exchange_with_the_queues(n, a, y, law, other):
     first, second = two_general_queues(n, delay=a, services=(1.0, y), laws=(law, other))
@@ -249,7 +241,6 @@ def test_responses_agree_with_each_other_and_exchange_with_the_queues(n, a, y, l
     assert first_too.throughput == pytest.approx(first.throughput, rel=1e-11)
 
 
-@settings(max_examples=30, deadline=None)
 @given(st.integers(1, 60), loads, loads, laws, laws)
 def test_bounds_of_two_queues_hold(n, a, y, law, other):
     first, second = two_general_queues(n, delay=a, services=(1.0, y), laws=(law, other))

@@ -5,7 +5,7 @@ from dataclasses import fields
 import mpmath as mp
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from parcast.queueing import general_service
@@ -59,7 +59,6 @@ def off(got, wanted):
 # Laws
 
 
-@settings(max_examples=60)
 @given(st.one_of(decades, everywhere), laws)
 def test_slopes_and_bends_of_laws_agree_with_many_digits(s, law):
     with mp.workdps(700):  # cv^2 s may be 1e-300 beside 1
@@ -108,7 +107,6 @@ def test_ratios_of_terms_fall_where_services_vary_much(cv, s):
 # One queue
 
 
-@settings(max_examples=60)
 @given(st.integers(1, 60), decades, laws)
 def test_slopes_of_one_queue_agree_with_sixty_digits(n, load, law):
     got = one_general_queue(n, delay=1.0, service=load, law=law)
@@ -138,7 +136,6 @@ def test_slopes_of_one_queue_agree_with_sixty_digits(n, load, law):
             assert off(getattr(got, name), value) <= 2e-13 * n * abs(value) + 1e-290, name
 
 
-@settings(max_examples=60)
 @given(st.integers(1, 3000), decades)
 def test_slopes_for_exponential_service_are_the_repairmans(n, a):
     wanted = repairman_equilibrium(n, delay=a, service=1.0)
@@ -151,7 +148,6 @@ def test_slopes_for_exponential_service_are_the_repairmans(n, a):
                 assert mine == pytest.approx(value, rel=1e-10, abs=1e-290), (name, by)
 
 
-@settings(max_examples=60)
 @given(st.integers(1, 300), decades, decades, laws)
 def test_slopes_of_one_queue_are_those_of_its_values(n, z, load, law):
     b = z * load
@@ -181,7 +177,6 @@ def test_slopes_are_homogeneous_and_bounded(n, z, b, law):
     assert got.length_by_delay <= 0 <= got.length_by_service
 
 
-@settings(max_examples=40)
 @given(st.integers(2, 2000), st.floats(-2, 1), laws)
 def test_terms_that_are_left_out_do_not_count(n, decade, law):
     service = 10.0**decade / n
@@ -241,7 +236,6 @@ def both(n, z, x, y, pair):
     return two_general_queues(n, delay=z, services=(x, y), laws=pair)
 
 
-@settings(max_examples=60)
 @given(st.integers(1, 60), loads, loads, laws, laws)
 def test_slopes_of_two_queues_are_those_of_their_values(n, z, y, law, other):
     pair = law, other
@@ -266,7 +260,6 @@ def test_slopes_of_two_queues_are_those_of_their_values(n, z, y, law, other):
                 assert (up - down) / (2 * step) == pytest.approx(elasticity, abs=size), (by, name)
 
 
-@settings(max_examples=100)
 @given(st.integers(1, 300), loads, loads, laws, laws)
 def test_slopes_of_two_queues_are_homogeneous_and_signed(n, z, y, law, other):
     first, second = both(n, z, 1.0, y, (law, other))
@@ -290,7 +283,6 @@ def test_slopes_of_two_queues_are_homogeneous_and_signed(n, z, y, law, other):
         assert abs(got - wanted) < 1e-12 * size * first.throughput**2 / n, by
 
 
-@settings(max_examples=40)
 @given(st.integers(1, 60), loads, laws, laws)
 def test_slopes_beside_a_queue_without_service_are_those_of_one(n, a, law, other):
     wanted = one_general_queue(n, delay=a, service=1.0, law=law)
@@ -317,7 +309,6 @@ def test_one_customer_adds_up_its_times(a, y, law, other):
         assert getattr(first, f"throughput_{by}") == pytest.approx(-1 / (a + 1 + y) ** 2)
 
 
-@settings(max_examples=40)
 @given(st.integers(1, 60), loads, loads, laws, laws)
 def test_slopes_exchange_with_the_queues(n, a, y, law, other):
     first, second = both(n, a, 1.0, y, (law, other))

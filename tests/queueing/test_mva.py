@@ -112,7 +112,6 @@ def networks(draw, *, most=40):
 # values
 
 
-@settings(max_examples=60, deadline=None)
 @given(classed_networks(most=2))
 def test_multiclass_means_agree_with_the_sum_over_all_states(network):
     customers, demands, delays = network

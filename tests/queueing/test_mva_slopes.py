@@ -84,7 +84,6 @@ def assert_near(slopes, expected, value, tolerance):
 # differences
 
 
-@settings(max_examples=60, deadline=None)
 @given(networks())
 def test_slopes_of_one_class_are_what_small_changes_do(network):
     means = exact_mva(*network, slopes=True)
@@ -97,7 +96,6 @@ def test_slopes_of_one_class_are_what_small_changes_do(network):
     ("solve", "tolerance"),
     [(exact_multiclass_mva, 1e-8), (schweitzer_mva, 1e-7), (linearizer_mva, 1e-7)],
 )
-@settings(max_examples=40, deadline=None)
 @given(network=classed_networks())
 def test_slopes_of_classes_are_what_small_changes_do(solve, tolerance, network):
     means = solve(*network, slopes=True)
@@ -107,7 +105,6 @@ def test_slopes_of_classes_are_what_small_changes_do(solve, tolerance, network):
 
 
 @pytest.mark.parametrize("solve", BOUNDS)
-@settings(max_examples=60, deadline=None)
 @given(network=networks())
 def test_slopes_of_bounds_are_what_small_changes_do_away_from_kinks(solve, network):
     customers, demands, delay = network
@@ -215,7 +212,6 @@ def test_euler_holds_for_bounds_and_at_their_kinks(solve, network, alike):
         assert_near(scaled(*slopes, demands, delay).sum(axis=-1), -value, value, 1e-14)
 
 
-@settings(max_examples=40, deadline=None)
 @given(network=classed_networks())
 def test_classes_delay_each_other_alike(network):
     """With a product form dX_c/dZ_i = X_c (X_i(N - e_c) - X_i), which is symmetric."""

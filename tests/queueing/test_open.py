@@ -145,7 +145,6 @@ def wait(rate, service, servers, cv2):
     return all_busy / (mp.fsum(terms) + all_busy) * service / left
 
 
-@settings(max_examples=60)
 @given(st.floats(1e-6, 0.999), services, st.integers(1, 40), variations)
 def test_slopes_are_those_of_fifty_digits(u, service, m, cv2):
     rate = m * u / service

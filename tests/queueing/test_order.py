@@ -234,7 +234,6 @@ def test_averages_over_bursts_vary_less():
     assert (np.diff(expected_maximum(8, bursts)) < 0).all()
 
 
-@settings(deadline=None, max_examples=30)
 @given(
     st.lists(st.tuples(counts, st.floats(0, 20)), min_size=1, max_size=9),
     st.sampled_from([gamma_times, lognormal_times, weibull_times]),
@@ -315,7 +314,6 @@ def test_spacings_of_weibull_times_agree_with_their_alternating_sum(c, cv):
     assert spacings(c, weibull_times(cv)) == pytest.approx(wanted, rel=TOLERANCE, abs=TOLERANCE)
 
 
-@settings(deadline=None, max_examples=40)
 @given(st.integers(1, 300), laws)
 def test_spacings_add_up_to_the_maximum_and_to_all_work(c, law):
     spacing = spacings(c, law)
@@ -324,7 +322,6 @@ def test_spacings_add_up_to_the_maximum_and_to_all_work(c, law):
     assert spacing @ np.arange(1, c + 1) == pytest.approx(c, rel=TOLERANCE)
 
 
-@settings(deadline=None, max_examples=40)
 @given(st.integers(1, 300), laws)
 def test_leaving_one_out_at_random_joins_spacings(c, law):
     i = np.arange(1.0, c + 1)

@@ -87,7 +87,6 @@ def _110_digits():
         yield
 
 
-@settings(max_examples=200, deadline=None)
 @given(networks())
 def test_kernel_agrees_with_110_digits(network):
     n, a = network
@@ -122,7 +121,6 @@ def test_a_small_chance_of_an_empty_queue_keeps_its_digits_in_light_load(deviati
     assert abs(state(n, a).log_empty + mp.log(inverse_erlang_b(n, a))) < 1e-14
 
 
-@settings(max_examples=120, deadline=None)
 @given(networks(), services)
 def test_equilibrium_and_slopes_agree_with_110_digits(network, x):
     n, a = network
@@ -145,7 +143,6 @@ def test_equilibrium_and_slopes_agree_with_110_digits(network, x):
                 assert abs(slope * at) <= 2 * RESOLVED * wanted, name
 
 
-@settings(max_examples=80, deadline=None)
 @given(st.floats(1e-9, 1, exclude_max=True), decades, services)
 def test_less_than_one_customer_is_continued_smoothly(n, a, x):
     z = a * x
@@ -160,7 +157,6 @@ def test_less_than_one_customer_is_continued_smoothly(n, a, x):
     assert abs(got.response.by_delay - slope) < TOLERANCE * max(1, abs(slope))
 
 
-@settings(max_examples=60, deadline=None)
 @given(
     st.integers(1, 12),
     st.fractions(Fraction(1, 100), 100, max_denominator=100),

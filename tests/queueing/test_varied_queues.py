@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from parcast.errors import ParameterError
@@ -13,12 +13,12 @@ from parcast.queueing.clusters import clusters
 from parcast.queueing.service_laws import deterministic_service, exponential_service, gamma_service
 from parcast.queueing.two_queues import two_queues
 from parcast.queueing.varied_queues import two_varied_queues
+from tests.queueing.reference.differences import STEP, nearby
 from tests.queueing.reference.general_queues import one_general_queue
 
 DATA = Path(__file__).parent / "data" / "varied_queues.csv"
 EXPONENTIAL = exponential_service(), exponential_service()
 
-quick = settings(max_examples=60, deadline=None, derandomize=True)
 counts = st.floats(0, 3).map(lambda e: int(10.0**e))
 seconds = st.floats(-3, 2).map(lambda e: 10.0**e)
 variations = st.one_of(st.just(0.0), st.just(1.0), st.floats(0.05, 2))
@@ -35,34 +35,29 @@ def exact(k, d, n, x, y):
 def test_cycles_agree_with_simulations():
     errors = []
     with DATA.open(encoding="utf-8") as lines:
-        for row in csv.DictReader(line for line in lines if not line.startswith("#")):
-            of = {name: float(value) for name, value in row.items()}
-            k, each, n = of["jobs"], of["sharing"], of["visits"]
-            found, exponential = (
-                two_varied_queues(
-                    k,
-                    each,
-                    visits=n,
-                    delay=1.0,
-                    first=of["first"],
-                    second=of["second"],
-                    delay_cv=of["delay_cv"],
-                    laws=laws,
-                    geometric=bool(of["geometric"]),
-                ).time
-                for laws in (
-                    (gamma_service(of["first_cv"]), gamma_service(of["second_cv"])),
-                    EXPONENTIAL,
-                )
+        rows = list(csv.DictReader(line for line in lines if not line.startswith("#")))
+    for geometric in ("0", "1"):
+        some = [row for row in rows if row["geometric"] == geometric]
+        of = {name: np.array([float(row[name]) for row in some]) for name in rows[0]}
+        k, each, n, x, y = (of[key] for key in ("jobs", "sharing", "visits", "first", "second"))
+        keys = {"visits": n, "delay": 1.0, "delay_cv": of["delay_cv"], "first": x, "second": y}
+        found, exponential = (
+            two_varied_queues(k, each, **keys, laws=laws, geometric=geometric == "1").time
+            for laws in (
+                (gamma_service(of["first_cv"]), gamma_service(of["second_cv"])),
+                EXPONENTIAL,
             )
-            time = exact(int(k), int(k / each), n, of["first"], of["second"]) * found / exponential
-            errors.append(abs(time / of["time"] - 1))
-    assert len(errors) >= 100
+        )
+        product_form = [
+            exact(int(k), int(k / each), *rest)
+            for k, each, *rest in zip(k, each, n, x, y, strict=True)
+        ]
+        errors += [*np.abs(np.array(product_form) * found / exponential / of["time"] - 1)]
+    assert len(errors) == len(rows) >= 100
     assert np.mean(errors) <= 0.010
     assert max(errors) <= 0.10
 
 
-@quick
 @given(seconds, seconds, st.floats(1, 20), variations, variations)
 def test_one_job_waits_for_nobody(x, y, n, c, s):
     law = gamma_service(s)
@@ -75,7 +70,6 @@ def test_one_job_waits_for_nobody(x, y, n, c, s):
     assert alone.by_second == pytest.approx(1.0, rel=1e-9)
 
 
-@quick
 @given(counts, seconds, variations)
 def test_one_queue_of_exponential_delays_is_exact(k, y, s):
     laws = exponential_service(), gamma_service(s)
@@ -87,7 +81,6 @@ def test_one_queue_of_exponential_delays_is_exact(k, y, s):
     assert found.by_second == pytest.approx(float(queue.response_by_service), rel=1e-6)
 
 
-@quick
 @given(counts, st.floats(1, 20), seconds, seconds, variations)
 def test_exponential_services_do_not_feel_the_law_of_the_delay(k, n, x, y, c):
     at = {"visits": n, "delay": 1.0, "first": x, "second": y, "laws": EXPONENTIAL}
@@ -98,7 +91,6 @@ def test_exponential_services_do_not_feel_the_law_of_the_delay(k, n, x, y, c):
     assert varied == pytest.approx(float(exact(k, 1, n, x, y)), rel=0.1)
 
 
-@quick
 @given(
     st.tuples(counts, st.integers(1, 8)),
     st.floats(1, 50),
@@ -111,26 +103,17 @@ def test_slopes_agree_with_differences(jobs, n, services, cvs, geometric):
     at = {"delay": 1.0, "steady": 0.3, "first": services[0] / k, "second": services[1] / k}
     laws = gamma_service(cvs[1]), gamma_service(cvs[2])
 
-    def cycle(**changes):
-        return two_varied_queues(
-            k * d,
-            k,
-            visits=n,
-            delay_cv=cvs[0],
-            laws=laws,
-            geometric=geometric,
-            **(at | changes),
-        )
+    def cycle(**times):
+        keys = {"visits": n, "delay_cv": cvs[0], "laws": laws, "geometric": geometric}
+        return two_varied_queues(k * d, k, **keys, **times)
 
-    found = cycle()
+    found = cycle(**at)
     slopes = found.by_delay, found.by_steady, found.by_first, found.by_second
     assert found.time >= k * max(n * d * at["first"], at["second"]) * (1 - 1e-9)
-    for (name, value), slope in zip(at.items(), slopes, strict=True):
-        step = 1e-5 * value
-        difference = cycle(**{name: value + step}).time - cycle(**{name: value - step}).time
-        assert slope == pytest.approx(
-            difference / (2 * step), rel=1e-4, abs=1e-5 * found.time / value
-        )
+    times = cycle(**nearby(at)).time
+    for i, (value, slope) in enumerate(zip(at.values(), slopes, strict=True)):
+        difference = (times[i, 0] - times[i, 1]) / (2 * STEP * value)
+        assert slope == pytest.approx(difference, rel=1e-4, abs=1e-5 * found.time / value)
     euler = sum(value * slope for value, slope in zip(at.values(), slopes, strict=True))
     assert euler == pytest.approx(found.time, rel=1e-8)
 

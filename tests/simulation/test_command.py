@@ -89,10 +89,9 @@ def test_many_points_are_told_on_stderr(parcast):
 
 
 @pytest.mark.usefixtures("uncovered")
-def test_processes_share_the_work_and_give_the_same_times(process):
-    alone, shared = (
-        process(*QUESTION, "--precision", "3%", "--json", "--jobs", jobs) for jobs in (1, 2)
-    )
+def test_processes_share_the_work_and_give_the_same_times(parcast, process):
+    asked = (*QUESTION, "--precision", "10%", "--json", "--jobs")
+    alone, shared = parcast(*asked, 1), process(*asked, 2)
     assert (shared.status, shared.err) == (0, "")
     assert json.loads(alone.out)["rows"] == json.loads(shared.out)["rows"]
 

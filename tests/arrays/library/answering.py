@@ -1,6 +1,6 @@
 """A parallel program whose rank 1, client and server, flushes until server 0 has written all.
 
-Arguments: a writer, a folder.
+Arguments: a folder. It does so with each writer.
 """
 
 import sys
@@ -22,8 +22,7 @@ SLOW = 0.05  # a write of server 0, so that it is the last [s]
 
 
 def main():
-    writer, folder = sys.argv[1], Path(sys.argv[2])
-    written, is_first = folder / "written", MPI.COMM_WORLD.Get_rank() == 0
+    folder, is_first = Path(sys.argv[1]), MPI.COMM_WORLD.Get_rank() == 0
     plain_write, plain_flush = ChunkWriter.write, Writer.flush
 
     def write(self, *args, **keys):
@@ -31,12 +30,13 @@ def main():
         plain_write(self, *args, **keys)
 
     def flush(self):
+        written = folder / writer
         if is_first:
             written.touch()
         end = time.monotonic() + LONGEST
         while not written.exists() and time.monotonic() < end:
             time.sleep(0.001)
-        sys.stdout.write("answered\n" if written.exists() else "blocked\n")
+        sys.stdout.write(f"{'answered' if written.exists() else 'blocked'} {writer}\n")
         plain_flush(self)
 
     Writer.flush = flush
@@ -45,7 +45,8 @@ def main():
     with connect(servers=2) as io:
         own = np.ones(block_of(SHAPE, MESH, io.client).count)
         arrays = {f"u{i}": Block(own, SHAPE, MESH) for i in range(5)}
-        io.write(folder / "u.zarr", arrays, writer=writer, batch=False)
+        for writer in ("sync", "write-behind", "double-buffer"):
+            io.write(folder / f"{writer}.zarr", arrays, writer=writer, batch=False)
 
 
 if __name__ == "__main__":

@@ -1,13 +1,14 @@
 """Requests of which a rank is killed at one step, on ranks that are forked; run as a process.
 
-    python dying.py FOLDER ACTION VICTIM STRIDE dedicated|shared
+    python dying.py FOLDER ACTION,... VICTIM STRIDE dedicated|shared
 
-For k = 1, 1 + STRIDE, ... four fresh ranks do the action, and the victim dies by SIGKILL before
-its k-th step: a message that it sends or has received, or a call that changes files. Messages go
-over sockets instead of MPI, as starting mpiexec for every step would take minutes; the rest is
-what a program on ranks does. As mpiexec does, the parent kills the other ranks then: of every
-second step at once, of the others when they have had time to go on. It checks what is there, and
-what verify and the next write say, and prints one line of JSON.
+For each action and k = 1, 1 + STRIDE, ... four fresh ranks do the action, and the victim dies by
+SIGKILL before its k-th step: a message that it sends or has received, or a call that changes
+files. Messages go over sockets instead of MPI, as starting mpiexec for every step would take
+minutes; the rest is what a program on ranks does. As mpiexec does, the parent kills the other
+ranks then: of every second step at once, of the others when they have had time to go on. It checks
+what is there, and what verify and the next write say, and prints one line of JSON: what was found
+of each action.
 """
 
 import json
@@ -293,8 +294,14 @@ def counted(channel, steps):
 
 
 def main():
-    folder, action, victim = Path(sys.argv[1]), sys.argv[2], VICTIMS[sys.argv[3]]
+    folder, actions, victim = Path(sys.argv[1]), sys.argv[2].split(","), VICTIMS[sys.argv[3]]
     stride, clients = int(sys.argv[4]), CLIENTS[sys.argv[5]]
+    found = {action: found_of(folder, action, victim, stride, clients) for action in actions}
+    sys.stdout.write(json.dumps(found))
+
+
+def found_of(folder, action, victim, stride, clients):
+    """Kill a rank at the steps of an action, and give what was found."""
     path = prepared(folder / "here", action)
     request = Request(path, action, clients)
     status, steps = on_ranks(request, victim, 0)
@@ -312,8 +319,7 @@ def main():
         drafts += has_draft
         told += was_told
         cases += 1
-    found = {"steps": steps, "cases": cases, "states": states, "drafts": drafts, "told": told}
-    sys.stdout.write(json.dumps(found))
+    return {"steps": steps, "cases": cases, "states": states, "drafts": drafts, "told": told}
 
 
 if __name__ == "__main__":

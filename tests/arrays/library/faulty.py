@@ -1,6 +1,5 @@
 """A parallel program whose disk fails: by itself, or by a call that fails on one rank.
 
-    python faulty.py old FOLDER  # the stores before
     python faulty.py ACTION PATH ROWS KIND [CALL CODE RANK FROM]
 
 ACTION is write, overwrite or append; KIND shared or dedicated.
@@ -56,9 +55,6 @@ def written(io, action, path, rows):
 
 
 def main():
-    if sys.argv[1] == "old":
-        old(sys.argv[2])
-        return
     action, path, rows, kind, *fault = sys.argv[1:]
     if fault:
         failing(fault[0], fault[1], int(fault[2]), int(fault[3]))

@@ -43,10 +43,9 @@ REFUSED = {
     ("ranks", "servers", "kind"),
     [
         (None, 1, "shared"),
-        (2, 1, "dedicated"),
+        (2, 2, "shared"),
         (3, 2, "shared"),
         (4, 2, "dedicated"),
-        (4, 4, "shared"),
     ],
 )
 def test_arrays_are_read_as_they_were_written(ran, tmp_path, ranks, servers, kind):
@@ -64,11 +63,11 @@ def test_arrays_are_read_as_they_were_written(ran, tmp_path, ranks, servers, kin
             assert words.format(clients - 1, clients) in texts.pop()
 
 
-@pytest.mark.parametrize("writer", ["sync", "write-behind", "double-buffer"])
-def test_a_rank_that_flushes_its_files_answers_other_servers(ran, tmp_path, writer):
-    status, out, err = ran(ANSWERING, writer, tmp_path, ranks=2)
+def test_a_rank_that_flushes_its_files_answers_other_servers(ran, tmp_path):
+    status, out, err = ran(ANSWERING, tmp_path, ranks=2)
     assert (status, err) == (0, "")
-    assert out.split() == ["answered"] * 2
+    writers = ("sync", "write-behind", "double-buffer")
+    assert sorted(out.splitlines()) == sorted(2 * [f"answered {writer}" for writer in writers])
 
 
 @pytest.mark.fault(
@@ -82,19 +81,18 @@ def test_whichever_rank_is_killed_the_store_is_whole_and_no_process_is_left(
 ):
     chance = random.Random(servers)
     path = tmp_path / "u.zarr"
-    for _ in range(2):  # test_dying kills every rank at every step
-        process = started(REPLACING, servers, kind, path, ranks=3)
-        assert process.stdout.readline() == "x\n"
-        time.sleep(chance.random() * 0.3)
-        ranks = [pid for pid in processes_of(process.token) if _is_rank(pid)]
-        os.kill(chance.choice(sorted(ranks)), signal.SIGKILL)
-        process.communicate(timeout=20)
-        assert process.returncode != 0
-        assert gone(process)
-        with open_store(path) as store:
-            values = store["u"].read()
-        assert values.shape == (64, 4096)
-        assert len(np.unique(values)) == 1
+    process = started(REPLACING, servers, kind, path, ranks=3)
+    assert process.stdout.readline() == "x\n"
+    time.sleep(chance.random() * 0.3)
+    ranks = [pid for pid in processes_of(process.token) if _is_rank(pid)]
+    os.kill(chance.choice(sorted(ranks)), signal.SIGKILL)  # test_dying kills each of them
+    process.communicate(timeout=20)
+    assert process.returncode != 0
+    assert gone(process)
+    with open_store(path) as store:
+        values = store["u"].read()
+    assert values.shape == (64, 4096)
+    assert len(np.unique(values)) == 1
 
 
 def _is_rank(pid):

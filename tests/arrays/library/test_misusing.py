@@ -216,7 +216,7 @@ import sys, time
 import numpy as np
 from parcast.arrays import Block, connect
 from parcast.arrays.library import session
-session.PATIENCE = 1.0
+session.PATIENCE = 0.3
 with connect() as io:
     held = {"u": Block(np.ones(2), (6,), (3,))}
     io.write("first.zarr", held)

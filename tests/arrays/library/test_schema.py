@@ -4,7 +4,7 @@ from dataclasses import replace
 from math import prod
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from parcast.arrays.chunks import mesh_chunks
@@ -83,7 +83,6 @@ def test_subchunks_of_a_storage_chunk_come_together_and_in_row_major_order(case)
         assert all(c % i == 0 for c, i in zip(kind.chunk, kind.inner, strict=True))
 
 
-@settings(max_examples=40)
 @given(requests(), st.randoms())
 def test_overlaps_put_together_give_the_array_back_whatever_comes_first(case, random):
     schema, servers = case

@@ -7,10 +7,10 @@ from math import inf, prod
 
 import pytest
 
-from parcast.arrays.measuring.by_law import ByLaw, placement_of
+from parcast.arrays.measuring.by_law import ByLaw, components_of, placement_of
 from parcast.arrays.measuring.measure import Measuring
 from parcast.arrays.measuring.references import LARGEST, SMALLEST, large_size, references, trials
-from parcast.arrays.measuring.regimes import COSTS, NEVER, costs_of
+from parcast.arrays.measuring.regimes import COSTS, NEVER, costs_of, keys_of
 from parcast.arrays.measuring.request import Request
 from parcast.arrays.parameters import read_parameters
 from parcast.arrays.running.request import Layout, read_requests
@@ -69,6 +69,22 @@ def test_an_interval_holds_the_value_and_the_disk_is_tried_first(figures):
     assert (len(trial.requests), len(trial.rounds)) == (2, 1 + 1)
     assert (len(asked.requests), len(asked.rounds)) == (30, 1 + 3)  # of a slow disk
     assert max(x.size for x in asked.requests.values()) == pytest.approx(SMALLEST, rel=0.01)
+
+
+@pytest.mark.parametrize("layout", LAYOUTS, ids=str)
+def test_no_other_costs_matter_to_a_request_than_those_that_are_looked_up(layout):
+    place = placement_of(layout, None)
+    matter = set()
+    for request in references(layout, SMALLEST).values():
+        law = ByLaw(request, place)
+        dry = dry_of(law.known)
+        keys = keys_of(law.known, dry)
+        others = {key: 3 * x for key, x in KNOWN.items() if key not in keys}
+        first, second = (law.time(costs_of(law.known, dry, x)) for x in (KNOWN, KNOWN | others))
+        assert (first.time, components_of(first)) == (second.time, components_of(second))
+        assert {key.partition(".")[0] for key in keys} & {"read", "write"} == {request.operation}
+        matter |= {*keys}
+    assert matter == KNOWN.keys()
 
 
 @pytest.mark.parametrize("rate", [1e7, 1e9])
@@ -175,9 +191,8 @@ def test_computing_is_as_slow_as_among_all_ranks():
     assert slow == pytest.approx(KNOWN["messages.bandwidth"] / 3)
 
 
-@pytest.mark.usefixtures("few_steps", "uncovered")  # what ranks do, test_real_runs covers
-def test_the_command_measures_on_ranks(parcast, tmp_path, monkeypatch):
-    monkeypatch.setattr("parcast.arrays.measuring.references.LARGEST", SMALLEST)
+@pytest.mark.usefixtures("few_references", "uncovered")  # what ranks do, test_real_runs covers
+def test_the_command_measures_on_ranks(parcast, tmp_path):
     out = tmp_path / "costs.toml"
     said = parcast(
         "calibrate", "array-io", tmp_path, "-np", 1, "--servers", 1, "--quick", "-o", out, "--json"

@@ -1,10 +1,10 @@
 """Writes that are killed, or fail, at every system call; run in a process of its own.
 
-    python interruptions.py FOLDER ACTION kill|ENOSPC|EDQUOT|EIO|log [fallback]
+    python interruptions.py FOLDER ACTION kill|ENOSPC|EDQUOT|EIO|log STRIDE [fallback]
 
-For k = 1, 2, ... a fresh child does the action, and its k-th system call that changes something
-fails: it dies by SIGKILL before the call, or after half of its bytes are written, or the call
-gives an error. The parent then looks at what is there. With "fallback", names cannot be
+For k = 1, 1 + STRIDE, ... a fresh child does the action, and its k-th system call that changes
+something fails: it dies by SIGKILL before the call, or after half of its bytes are written, or the
+call gives an error. The parent then looks at what is there. With "fallback", names cannot be
 exchanged. It prints one line of JSON: how many steps there were, every state found, and what was
 said; with "log", the calls of an undisturbed action and the paths that they change.
 """
@@ -16,6 +16,7 @@ import shutil
 import signal
 import sys
 from collections import Counter
+from itertools import count
 from pathlib import Path
 
 import numpy as np
@@ -218,7 +219,7 @@ def check_message(said, state, action, path, at):
 
 
 def main():
-    folder, action, fault, *fallback = Path(sys.argv[1]), *sys.argv[2:]
+    folder, action, fault, stride, *fallback = Path(sys.argv[1]), *sys.argv[2:]
     if fallback:
         durable.exchange = lambda *_: False
     if fault == "log":
@@ -228,10 +229,8 @@ def main():
         ACTIONS[action][1](path)
         sys.stdout.write(json.dumps([str(path), steps.log]))
         return
-    states, verdicts, at = Counter(), Counter(), 0
-    messages = Counter()
-    while True:
-        at += 1
+    states, verdicts, messages = Counter(), Counter(), Counter()
+    for at in count(1, int(stride)):
         path = prepared(folder / "here", action)
         status, said = in_child(path, action, at, fault)
         if status == 0:
@@ -258,7 +257,12 @@ def main():
             ACTIONS[action][1](path)
         assert state_of(path) == ACTIONS[action][2][1], at
         assert verify(path).status == "whole", (at, verify(path).to_document())
-    found = {"steps": at - 1, "states": states, "verdicts": verdicts, "messages": messages}
+    found = {
+        "steps": at - int(stride),
+        "states": states,
+        "verdicts": verdicts,
+        "messages": messages,
+    }
     sys.stdout.write(json.dumps(found))
 
 

@@ -24,7 +24,6 @@ pytest.importorskip("google_crc32c", reason="the extra arrays is not installed")
 zarr = pytest.importorskip("zarr", reason="zarr-python is not installed")
 
 often = settings(
-    max_examples=40,
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )

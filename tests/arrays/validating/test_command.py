@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from parcast.arrays.measuring.references import SMALLEST
 from parcast.arrays.validating.validate import validate_array_io
 from parcast.timings.csv_files import read_measurements
 from tests.arrays.validating.made import KnownCosts, Machine, noisy
@@ -179,10 +178,9 @@ def test_an_interruption_leaves_nothing(started, gone, requests, tmp_path):
     assert gone(process)
 
 
+@pytest.mark.usefixtures("few_references")
 def test_real_runs_on_two_ranks(parcast, requests, tmp_path, monkeypatch):
-    # how accurate does not matter
-    monkeypatch.setattr("parcast.arrays.measuring.fitting.STEPS", 2)
-    monkeypatch.setattr("parcast.arrays.measuring.references.LARGEST", SMALLEST)
+    monkeypatch.setattr("parcast.arrays.validating.validate.ATTEMPTS", 1)
     said = parcast(
         "validate", "array-io", requests, "--folder", tmp_path, "--repetitions", "1", "--json"
     )

@@ -4,7 +4,7 @@ import json
 from math import prod
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from parcast.arrays.running.request import read_requests
@@ -12,7 +12,11 @@ from parcast.arrays.validating.predicting import Counted, Measured, predicted
 from parcast.arrays.validating.validate import FAST, SLOW
 from tests.arrays.validating.made import COSTS, request
 
-LISTED = [*read_requests(FAST), *read_requests(SLOW)]
+FEW = 200  # arrays that are counted, where a request has more
+LISTED = {  # neither its writer nor --quick matters to what is counted
+    repr(each.to_document() | {"writer": "", "quick": False}): each
+    for each in (*read_requests(FAST), *read_requests(SLOW))
+}
 
 
 def by_law(asked):
@@ -36,8 +40,9 @@ def by_library(asked):
 
 
 @pytest.mark.usefixtures("uncovered")
-@pytest.mark.parametrize("asked", LISTED, ids=str)
+@pytest.mark.parametrize("asked", LISTED.values(), ids=str)
 def test_the_law_counts_what_servers_do(asked):
+    asked = asked.model_copy(update={"arrays": min(asked.arrays, FEW)})
     assert by_law(asked) == by_library(asked)
     assert by_law(asked).size == asked.size
 
@@ -45,7 +50,6 @@ def test_the_law_counts_what_servers_do(asked):
 shapes = st.lists(st.integers(1, 40), min_size=1, max_size=3)
 
 
-@settings(max_examples=60, deadline=None)
 @given(data=st.data(), shape=shapes, arrays=st.integers(1, 9), limit=st.integers(8, 4096))
 def test_it_does_so_for_any_request(data, shape, arrays, limit):
     mesh = [data.draw(st.integers(1, 3)) for _ in shape]

@@ -356,7 +356,7 @@ def test_no_part_of_a_file_ends_in_anything_but_figures_or_a_refusal(file, path)
 
 
 def test_a_table_of_many_sizes_is_read(file):
-    told = read([file(latency_table({size: 5 + size / 1000 for size in range(20_000)}))])
+    told = read([file(latency_table({size: 5 + size / 1000 for size in range(0, 20_000, 4)}))])
     assert texts(told) == {"network.latency": "5 us", "network.bandwidth": "1 GB/s"}
 
 

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from parcast.calibration.primitives import ONE_LAUNCH, half_width, primitive_formulas
@@ -193,7 +193,6 @@ def test_a_formula_of_many_counts_has_at_least_half_the_shortest_message():
         min_size=1,
     )
 )
-@settings(max_examples=60, deadline=None)
 def test_no_startup_is_less_than_half_the_shortest_message(times):
     fit = measured_primitive(times)
     largest = max(times)

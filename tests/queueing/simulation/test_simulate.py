@@ -38,10 +38,10 @@ def uniform(rng, size):
 
 def test_many_geometric_bursts_agree_with_the_departure_sum():
     cycle = Cycle(jobs=8, bursts=100, burst_count="geometric", cpu=1.0, service=0.1)
-    simulated = simulate_joined(cycle, replications=30_000)
+    simulated = simulate_joined(cycle, replications=10_000)
     exact = 100 * departure_sum(8, delay=1.0, service=0.1).value
-    assert simulated.cycle.value == pytest.approx(float(exact), rel=6e-3)
-    assert simulated.cycle.half_width < 6e-3 * exact
+    assert simulated.cycle.value == pytest.approx(float(exact), rel=1e-2)
+    assert simulated.cycle.half_width < 1e-2 * exact
 
 
 @pytest.mark.parametrize(
@@ -261,13 +261,12 @@ def test_a_time_that_is_long_enough_changes_nothing():
 def test_intervals_cover_the_truth_at_their_stated_rate():
     exact = float(8 / two_queues(8, delay=1.0, x=0.1, y=0.1).throughput)
     joined = Cycle(jobs=4, cpu=1.0)
-    hits = np.zeros(2)
-    for seed in range(60):
+    hits, seeds = np.zeros(2), 30
+    for seed in range(seeds):
         steady = simulate_steady(STRIPED, cycles=30, replications=20, seed=seed).cycle
         once = simulate_joined(joined, replications=200, seed=seed).cycle
         hits += [steady.low <= exact <= steady.high, once.low <= 25 / 12 <= once.high]
-    assert (hits >= 0.8 * 60).all()
-    assert (hits <= 60).all()
+    assert (hits >= 0.8 * seeds).all()
 
 
 # ---------------------------------------------------------------- its parts
