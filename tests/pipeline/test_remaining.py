@@ -6,7 +6,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from parcast.pipeline.adaptive import adaptive_time
@@ -28,7 +28,6 @@ PLACES = (0.1, 0.5, 0.9)  # of a run
     spread=st.floats(0.0, 0.8),
     fan_in=st.integers(2, 4),
 )
-@settings(max_examples=100)
 def test_between_two_rounds_it_is_the_law_of_the_items_that_are_left(
     *, ranks, done, left, batch, merge, spread, fan_in
 ):

@@ -6,7 +6,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from parcast.errors import ParameterError
@@ -59,7 +59,6 @@ def test_four_items_on_two_ranks_end_as_by_hand(keys, ends):
     fan_in=st.integers(2, 4),
     task=st.floats(1e-3, 10),
 )
-@settings(max_examples=40)
 def test_without_merges_and_messages_it_is_the_work_shared_evenly(p, items, fan_in, task):
     for overlap in ({}, {"cores": float(p)}):
         found = run(p, items, task, fan_in=fan_in, **overlap)
@@ -68,7 +67,6 @@ def test_without_merges_and_messages_it_is_the_work_shared_evenly(p, items, fan_
 
 
 @given(items=st.integers(1, 200), fan_in=st.integers(2, 5), batch=st.integers(1, 20))
-@settings(max_examples=40)
 def test_one_rank_takes_the_sequential_time_and_sends_nothing(items, fan_in, batch):
     keys = {"merge": 0.25, "fetch": 0.125, "service": 3.0, "overhead": 1.0}
     expected = float(sequential_time(items, task=1.0, merge=0.25, fetch=0.125))
@@ -87,7 +85,6 @@ def test_one_rank_takes_the_sequential_time_and_sends_nothing(items, fan_in, bat
     overhead=st.floats(0, 0.1),
     seed=st.integers(0, 99),
 )
-@settings(max_examples=40)
 def test_everything_is_merged_and_no_rank_does_two_things_at_once(
     p, items, merge, *, service, overhead, seed
 ):
@@ -161,7 +158,6 @@ def by_recurrence(p, items, task, merge, latency, *, waits):
     latency=st.floats(0, 5),
     waits=st.booleans(),
 )
-@settings(max_examples=80)
 def test_the_published_schedule_obeys_its_recurrence(p, items, task, *, merge, latency, waits):
     keys = {"merge": merge, "latency": latency, "waits": waits}
     found = run(p, items, task, schedule="source", **keys)

@@ -4,7 +4,7 @@ import random
 from dataclasses import dataclass, field
 
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from parcast.mpi.payload import EMPTY
@@ -114,7 +114,6 @@ def expected(items, fan_in, every, shards, skipped):
     return found
 
 
-@settings(max_examples=150)
 @given(
     items=st.integers(0, 120),
     ranks=st.integers(1, 9),
@@ -151,7 +150,6 @@ def test_the_merge_tree_is_that_of_the_items_whatever_the_schedule(
     assert coordinator.items_done == items
 
 
-@settings(max_examples=100)
 @given(
     items=st.integers(1, 90),
     ranks=st.integers(1, 5),

@@ -63,9 +63,7 @@ def files(draw):
 
 
 @pytest.mark.usefixtures("uncovered")
-@settings(
-    max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None
-)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(files(), st.integers(1, 200))
 def test_the_original_at_each_place_is_the_phrase(tmp_path, file, chunk):
     name, encoding, raw, content = file

@@ -129,9 +129,7 @@ def test_skewed_arrays_are_sorted_in_shards_of_nearly_equal_length(tmp_path, nam
     assert result.longest <= SPREAD * max(len(array) / result.shards, 1)
 
 
-@settings(
-    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(values=st.lists(st.sampled_from([0.0, -0.0, 1.5, -2.0, np.nan, -np.nan, np.inf])))
 @pytest.mark.usefixtures("small_pieces")
 def test_ties_stay_in_their_order(tmp_path, values):
