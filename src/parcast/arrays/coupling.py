@@ -22,6 +22,7 @@ import os
 from collections.abc import Iterator, Mapping
 from functools import cached_property, lru_cache, partial
 from math import prod
+from threading import Lock
 from typing import Annotated, Any, ClassVar, Final, Literal, NamedTuple, TypeAlias
 
 import numpy as np
@@ -53,7 +54,8 @@ from parcast.units import shown
 
 CUBIC: Final = "cubic"
 KNOWN: Final = 1 << 16  # points whose requests are kept
-HELD: Final = 100_000  # overlaps that are kept, of all geometries together
+KEPT: Final = 16  # geometries whose overlaps are kept
+HELD: Final = 100_000  # overlaps of all of them, above which two are kept
 SCHEMA_KEYS: Final = ("server_schema", "server_mesh", "subchunk")
 
 Counts: TypeAlias = tuple[Amount, ...]
@@ -448,15 +450,25 @@ class _Layout(NamedTuple):
 
 
 _tables: dict[_Layout, Overlaps] = {}  # of geometries whose costs may vary, the last one last
+_changing = Lock()  # of the tables
 
 
 def _table(layout: _Layout) -> Overlaps:
-    """Overlaps of an array; those of the last two geometries are kept, or `HELD` of more."""
-    table = _tables.pop(layout, None)
-    _tables[layout] = table = _overlaps(layout) if table is None else table
-    while len(_tables) > 2 and sum(len(each.subchunk) for each in _tables.values()) > HELD:
-        del _tables[next(iter(_tables))]
+    """Overlaps of an array; those of the last `KEPT` geometries are kept, of large ones two."""
+    with _changing:
+        table = _tables.pop(layout, None)
+    if table is None:
+        table = _overlaps(layout)
+    with _changing:
+        _tables[layout] = table
+        while len(_tables) > KEPT or (len(_tables) > 2 and _held() > HELD):
+            del _tables[next(iter(_tables))]
     return table
+
+
+def _held() -> int:
+    """Overlaps of all tables that are kept."""
+    return sum(len(each.subchunk) for each in _tables.values())
 
 
 def _overlaps(layout: _Layout) -> Overlaps:

@@ -29,8 +29,8 @@ A server that asks for the next subchunks before the last has arrived, with `dou
 for the first one alone: the delays of all others are 0 [D].
 
 With nonblocking messages n/r is spent by the receiver alone: not in h_i, and not by a server that
-reads; an overlap of one run is sent from where it lies, t_ext = 0 [D]. A server that reads keeps
-two subchunks at most: it goes on when the clients of one have it [D].
+reads; an overlap of one run is sent from where it lies, t_ext = 0 [D]. A server that reads
+begins to send a subchunk when the clients have the one before it [D].
 
 Reading is the mirror image [R]: the server packs and sends one overlap after the other,
 
@@ -220,10 +220,12 @@ def scattered(
     if costs.protocol.nonblocking:
         np.maximum.at(receiving, requests.subchunk, client_time)
     sent = busy + np.bincount(requests.subchunk, sending, count)
+    meanwhile = 0.0 if between is None or between.is_overlapped else between.time
+    delay = np.maximum(receiving - sent - meanwhile, 0.0)  # the next is read while they receive
     return Exchange(
-        assembly=find + np.maximum(sent, receiving),
-        delay=np.maximum(receiving - sent, 0.0),
-        last=last,
+        assembly=find + sent + delay,
+        delay=delay,
+        last=np.maximum(last - delay, 0.0),  # nothing is sent after it
         client_time=client_time,
         client_work=sides.client_software + unpack,
         server_work=find + busy,

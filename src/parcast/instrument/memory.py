@@ -1,16 +1,40 @@
 """Memory at hand: hypervisors take back what a virtual machine has not used for some seconds."""
 
 import os
+from collections.abc import Iterator
+from contextlib import suppress
 from mmap import PAGESIZE
+from pathlib import Path
+from typing import Final
 
 import numpy as np
 
+GROUP: Final = Path("/proc/self/cgroup")
+GROUPS: Final = Path("/sys/fs/cgroup")
 
-def provide(size: int) -> None:
-    """Use so much free memory, but at most half of it, and free it again. [B].
+
+def provide(size: int, *, sharers: int = 1) -> None:
+    """Use so much free memory, and free it again. [B].
 
     What uses it next does not wait until the hypervisor gives it back, which takes up to 20 times
-    as long as filling it.
+    as long as filling it. Processes that do so at a time use half of what is free at most.
     """
+    most = free_memory() // (2 * sharers)
+    np.empty(min(size, most), np.uint8)[::PAGESIZE] = 0
+
+
+def free_memory() -> int:
+    """Memory that is free, and that no limit of a container or job withholds. [B]."""
     pages = os.sysconf("SC_AVPHYS_PAGES") if "SC_AVPHYS_PAGES" in os.sysconf_names else 0
-    np.empty(min(size, pages * PAGESIZE // 2), np.uint8)[::PAGESIZE] = 0
+    return max(min([pages * PAGESIZE, *_below_limits()]), 0)
+
+
+def _below_limits() -> Iterator[int]:
+    """What the control groups of this process have left, where they have limits. [B]."""
+    with suppress(OSError):
+        inside = GROUP.read_text(encoding="utf-8").rpartition("::")[2].strip()
+        folder = GROUPS / inside.lstrip("/")
+        for each in (folder, *folder.parents):
+            with suppress(OSError, ValueError):  # there is none, or it is "max"
+                limit = int((each / "memory.max").read_text())
+                yield limit - int((each / "memory.current").read_text())

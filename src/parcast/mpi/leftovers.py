@@ -36,13 +36,24 @@ def kill_processes_of(token: str) -> int:
     """Kill every process of a run and wait until they are gone; return how many there were."""
     killed: set[int] = set()
     end = time.monotonic() + PATIENCE
-    while (alive := processes_of(token)) and time.monotonic() < end:
+    while time.monotonic() < end:
+        alive = processes_of(token)
+        if not alive and not any(map(_has_files, killed)):
+            break
         for number in alive:
             with suppress(OSError):
                 os.kill(number, signal.SIGKILL)
         killed |= set(alive)
         time.sleep(0.02)
     return len(killed)
+
+
+def _has_files(number: int) -> bool:
+    """Whether a process that was killed may have files open: it lets go of its memory first."""
+    with suppress(OSError):
+        state = (PROCESSES / str(number) / "stat").read_text(errors="replace").rpartition(")")[2]
+        return state.split()[0] not in "ZX"
+    return False
 
 
 def remove_shared_memory(since: float) -> None:

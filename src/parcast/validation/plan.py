@@ -25,6 +25,7 @@ from typing import Final
 import numpy as np
 from scipy.optimize import nnls  # type: ignore[import-untyped]  # SciPy ships no types
 
+from parcast.aliases import Array
 from parcast.errors import ParameterError
 from parcast.validation.runs import LIMIT, Runner, require_runs
 from parcast.validation.subject import Subject
@@ -37,6 +38,8 @@ TRIAL: Final = 0.02  # time of a trial that is long enough to go by [s]
 MOST_TRIALS: Final = 5
 REPEATED: Final = 5  # runs of a trial [1]
 SMALLEST: Final = 16  # n [1]
+LARGEST_SIZE: Final = 2.0**40  # n, which none reaches [1]
+AT_ONCE: Final = 8  # doublings of n that are tried
 WAITING: Final = 2 / 3  # share of a calibrated run that may be no computing [1] [D]
 WAITING_AT_MOST: Final = 0.8  # share from which the factor may be `LOWEST` [1] [D]
 LOWEST: Final = 2.5  # factor on hosts, where the calibrated runs do little but wait [1] [D]
@@ -108,15 +111,24 @@ def steps_of(subject: Subject, n: int) -> float:
 
 def size_with(subject: Subject, steps: float) -> int:
     """Largest size that takes no more than so many steps on one processor, at least 1."""
-    sizes = 2.0 ** np.arange(41)  # then whole numbers between two that are left
-    while True:
-        with np.errstate(over="ignore"):  # far beyond the size that is looked for
-            fits = subject.counted(sizes[1:-1], 1.0).steps <= steps
-        first = int(np.argmin([*fits, False]))
-        low, high = sizes[first : first + 2]
-        if high - low == 1:
-            return int(low)
-        sizes = np.unique(np.floor(np.linspace(low, high, 66)))
+
+    def last_that_fits(sizes: Array) -> int:
+        with np.errstate(over="ignore", invalid="ignore"):  # beyond the size that is looked for
+            fits = subject.counted(sizes[1:], 1.0).steps <= steps
+        return int(np.argmin([*fits, False]))
+
+    powers: Array = np.ones(1)  # in blocks: a formula need not be good far beyond the size
+    last = AT_ONCE
+    while last == AT_ONCE and powers[-1] < LARGEST_SIZE:
+        powers = np.array([float(powers[-1]) * 2.0**i for i in range(AT_ONCE + 1)])
+        last = last_that_fits(powers)
+    low = powers[min(last, AT_ONCE - 1)]
+    high = 2 * low
+    while high - low > 1:
+        sizes: Array = np.unique(np.floor(np.linspace(low, high, 65)))
+        last = last_that_fits(sizes[:-1])
+        low, high = sizes[last : last + 2]
+    return int(low)
 
 
 def chosen_sizes(

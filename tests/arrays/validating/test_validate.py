@@ -100,6 +100,16 @@ def test_a_layout_is_done_again_where_reference_requests_take_longer(
     assert machine.made[1] == machine.made[0]
 
 
+def test_an_attempt_that_is_cut_off_leaves_what_was_measured_before(validated):
+    asked = request(arrays=4)
+    costs = KnownCosts([Control(asked, run_of(0, asked).time)])
+    machine = Machine(factor=lambda *_: 1.5, fails_after=2)  # in the second attempt
+    result = validated(machine, requests=[request()], costs=costs)
+    assert len(costs.layouts) == 2
+    [row] = result.compared
+    assert (len(row.runs), row.others, row.is_disturbed) == (5, (), True)
+
+
 def test_predictions_are_saved_before_the_first_run_of_each(validated, tmp_path):
     place = tmp_path / "predictions.json"
 

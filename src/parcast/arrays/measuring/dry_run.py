@@ -235,7 +235,7 @@ class Rehearsal:
         sums = Sums()
         np.add(_COLD, 1, out=_COLD)  # fills the caches of the processor, as a program does
         if self._request.operation == "read":
-            provide(self._request.size)
+            provide(min(self._request.size, 2 * SAMPLE))
             self._held = [Blocks(self._request, client) for client in range(self._clients)]
         schema = self._described(sums)
         self._served(schema, sums)

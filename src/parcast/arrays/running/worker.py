@@ -123,7 +123,8 @@ class _Runs:
             if is_read:
                 _forget(path)
         sleep(self.rest)
-        provide((2 if is_read else 1) * request.size // len(self.io.clients))
+        clients = len(self.io.clients)
+        provide((2 if is_read else 1) * request.size // clients, sharers=clients)
         np.add(self.other, 1, out=self.other)
         self.clients.Barrier()
         users = Users.now(self.processes) if self.is_first else None

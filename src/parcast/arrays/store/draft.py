@@ -181,13 +181,14 @@ class Draft:
         known: dict[tuple[int, ...], tuple[bytes, Layout]] = {}
         layouts = {}
         for spec in specs:
-            if spec.kind not in known:
+            kind = spec.kind
+            if kind not in known:
                 document = spec.document()
                 if not spec.name:
                     document["attributes"] |= of_root
                 layout = layout_of(spec.name, document, is_whole=True)
-                known[spec.kind] = encoded(document), layout
-            content, layout = known[spec.kind]
+                known[kind] = encoded(document), layout
+            content, layout = known[kind]
             self._write_small(spec.name, content)
             layouts[spec.name] = replace(layout, name=spec.name)
         self.part = Part(folder=self._folder, target=self._place.target, layouts=layouts)

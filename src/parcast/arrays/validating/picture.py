@@ -30,7 +30,7 @@ STYLES: Final[dict[str, tuple[str, str, str]]] = {  # colour, marker and label o
 }
 FAINT: Final = 0.35  # of points where disturbed runs count
 MOST_TICKS: Final = 5  # of an axis, from which 3 is too near to 2
-DISTURBED: Final = "pale: disturbed runs"
+DISTURBED: Final = "pale: disturbed, or the machine changed"
 
 
 def figure_of(result: ArrayIoValidation, ax: "Axes | None" = None) -> "Figure":

@@ -13,7 +13,7 @@ from parcast.arrays.validating.result import (
 from parcast.show.sheet import Column, Entry, Fact, Form, Sheet, Table
 from parcast.show.warning import Rank, RankedWarning
 from parcast.units import TIME_UNITS, format_quantity, percent
-from parcast.words import MARK, OTHERS, common_unit, counted, rounded, signed_percent
+from parcast.words import MARK, common_unit, counted, rounded, signed_percent
 
 TITLES: Final = {  # of the parts of a time
     "startup": "start",
@@ -134,7 +134,7 @@ def _requests(rows: Sequence[Compared]) -> Table:
         "of the whole time"
     )
     if any(row.is_disturbed for row in rows):
-        legend += f"; {MARK}: runs {OTHERS}"
+        legend += f"; {MARK}: disturbed runs, or the machine changed"
     return Table(
         title="Requests",
         forms=(
@@ -183,7 +183,7 @@ def _facts(result: ArrayIoValidation) -> Iterator[Fact]:
     more = f" ({counted(result.left_out, 'other request')} left out by --quick)"
     yield Fact("requests", result.source + (more if result.left_out else ""))
     file = f", in {result.saved.path}" if result.saved.path else ""
-    yield Fact("predicted", f"{result.saved.at} and later, each before its first run{file}")
+    yield Fact("predicted", f"{result.saved.at} and later, each before its runs{file}")
     place = result.place
     yield Fact("machine", place.testbed.rstrip(".") or f"this machine, {place.cores} cores")
     yield Fact(

@@ -6,8 +6,8 @@ Layout by layout, as what a machine can do changes from minute to minute:
    requests is run for it.
 2. The requests are predicted, and the predictions are saved.
 3. They are run in two launches, round by round in random order; the first round of each does not
-   count. Some reference requests are run again among them: if they take 10 % more or less than
-   before, the machine has changed, and the layout is done again.
+   count. Some reference requests are run again among them: if they take over 10 % longer or
+   shorter than before, the machine has changed, and the layout is done again.
 
 At last those that others disturbed are run again for a while, and count only where too few others
 are there.
@@ -17,7 +17,8 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import log
 from pathlib import Path
@@ -35,7 +36,7 @@ from parcast.arrays.running.launches import (
     shares,
     space_of,
 )
-from parcast.arrays.running.observation import Observed
+from parcast.arrays.running.observation import Control, Observed
 from parcast.arrays.running.request import ArrayRequest, Layout, read_requests
 from parcast.arrays.validating.measured import OfLayouts
 from parcast.arrays.validating.predicting import CostSource, Predicted, Saving, predicted
@@ -96,6 +97,11 @@ class Study:
         for place, request in enumerate(self.requests):
             found.setdefault(request.layout, {})[place] = request
         return found
+
+    def controls(self, layout: Layout) -> dict[int, Control]:
+        """Reference requests of a layout that was measured, by places after the requests."""
+        given = getattr(self.costs, "controls", None)  # a source need not have any
+        return dict(enumerate(given(layout) if given else (), len(self.requests)))
 
 
 def validate_array_io(
@@ -210,7 +216,8 @@ def _validated(study: Study, clock: Clock, path: str | None) -> ArrayIoValidatio
     after = system_load()
     compared = [done.compared(place) for place in sorted(done.predictions)]
     not_reached = len(study.requests) - len(compared)
-    is_cut = not_reached or any(len(x.runs) + len(x.others) < study.repetitions for x in compared)
+    made = Counter(run.request for run in done.runs)
+    is_cut = not_reached or any(made[x.number - 1] < study.repetitions for x in compared)
     return ArrayIoValidation(
         compared=tuple(compared),
         source=study.source,
@@ -243,7 +250,7 @@ class _Validation:
     predictions: dict[int, Predicted] = field(default_factory=dict)  # by place
     runs: list[Observed] = field(default_factory=list)
     outdated: list[Observed] = field(default_factory=list)  # runs of a machine that has changed
-    unsteady: set[Layout] = field(default_factory=set)  # of which no attempt was without change
+    unsteady: set[int] = field(default_factory=set)  # requests of which no attempt was steady
     controls: list[Observed] = field(default_factory=list)  # runs of reference requests
 
     def predict_and_run(self) -> None:
@@ -262,35 +269,66 @@ class _Validation:
                 if clock.ended_by or clock.seconds > end:
                     return
                 if own:
-                    self.run(layout, own, number, study.repetitions)
+                    self.repeat(layout, own, number)
+
+    def repeat(self, layout: Layout, requests: Mapping[int, ArrayRequest], number: int) -> None:
+        """Run requests again, for which the machine must be as it was."""
+        made = len(self.runs)
+        self.controls.clear()
+        self.run(layout, requests, number, self.study.repetitions)
+        if self.has_changed(layout):
+            self.outdated += self.runs[made:]
+            del self.runs[made:]
 
     def attempt(
         self, layout: Layout, requests: Mapping[int, ArrayRequest], parts: Sequence[int]
     ) -> None:
         """Predict and run the requests of a layout, again where the machine has changed."""
-        clock = self.clock
         for _ in range(ATTEMPTS):
-            if clock.ended_by:
+            if self.clock.ended_by:
                 return
+            before = {i: self.predictions[i] for i in requests if i in self.predictions}
             self.predict(layout, requests)
-            clock.advance(COSTS)
-            self.outdated += [run for run in self.runs if run.request in requests]
-            self.runs = [run for run in self.runs if run.request not in requests]
+            self.clock.advance(COSTS)
+            earlier = self.taken(requests)
             self.controls.clear()
-            for number, rounds in enumerate(parts, 1):
-                if not clock.ended_by:
-                    self.run(layout, requests, number, rounds)
-            self.unsteady.discard(layout)
-            if not self.has_changed(layout):
+            try:
+                for number, rounds in enumerate(parts, 1):
+                    if not self.clock.ended_by:
+                        self.run(layout, requests, number, rounds)
+            finally:
+                self.settle(layout, requests, before, earlier)
+            if self.unsteady.isdisjoint(requests):
                 return
-            self.unsteady.add(layout)
+
+    def settle(
+        self,
+        layout: Layout,
+        requests: Iterable[int],
+        before: Mapping[int, Predicted],
+        earlier: Sequence[Observed],
+    ) -> None:
+        """Have the runs of an attempt count, or those before it where it was cut off."""
+        made, has_changed = {run.request for run in self.runs}, self.has_changed(layout)
+        for place in requests:
+            own = [run for run in earlier if run.request == place]
+            if place in made:
+                (self.unsteady.add if has_changed else self.unsteady.discard)(place)
+                self.outdated += own
+            elif place in before:
+                self.predictions[place] = before[place]
+                self.runs += own
+
+    def taken(self, requests: Container[int]) -> list[Observed]:
+        """Take the runs of some requests out of those that count."""
+        taken = [run for run in self.runs if run.request in requests]
+        self.runs = [run for run in self.runs if run.request not in requests]
+        return taken
 
     def has_changed(self, layout: Layout) -> bool:
         """Whether reference requests took longer or less long than when costs were measured."""
         ratios = []
-        for place, control in enumerate(
-            self.study.costs.controls(layout), len(self.study.requests)
-        ):
+        for place, control in self.study.controls(layout).items():
             if own := [run.time for run in self.controls if run.request == place]:
                 ratios.append(median(own) / control.time)
         return bool(ratios) and abs(log(median(ratios))) > log(1 + CHANGE)
@@ -310,9 +348,9 @@ class _Validation:
     ) -> None:
         """Run requests of a layout in one launch, in so many rounds that count."""
         each = sum(self.predictions[place].time + BETWEEN for place in requests)
-        controls = self.study.costs.controls(layout)
-        each += sum(control.time + BETWEEN for control in controls)
-        among = dict(enumerate((x.request for x in controls), len(self.study.requests)))
+        controls = self.study.controls(layout)
+        each += sum(control.time + BETWEEN for control in controls.values())
+        among = {place: control.request for place, control in controls.items()}
         launch = Launch(
             number=number,
             layout=layout,
@@ -343,14 +381,13 @@ class _Validation:
         own = [run for run in self.runs if run.request == place]
         outdated = [run for run in self.outdated if run.request == place]
         quiet, is_enough = self.quiet(place), self.is_enough(place)
-        is_steady = self.study.requests[place].layout not in self.unsteady
         return Compared(
             number=place + 1,
             request=self.study.requests[place],
             predicted=self.predictions[place],
             runs=tuple(quiet if is_enough else own),
             others=(*outdated, *(run for run in own if is_enough and run not in quiet)),
-            is_disturbed=bool(own) and not (is_enough and is_steady),
+            is_disturbed=bool(own) and (not is_enough or place in self.unsteady),
         )
 
 
