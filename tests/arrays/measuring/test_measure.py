@@ -146,10 +146,11 @@ def test_document_and_rows_have_the_same_figures(measured, tmp_path):
         ({"shape": (8, 8), "number": 32}, "few.write_rate", "few.open_file"),
         ({"shape": (8, 8), "number": 63}, "few.write_rate", "few.open_file"),
         ({"shape": (8, 8), "number": 64}, "many.write_rate", "servers.open_file"),
+        ({"shape": (1024, 1024)}, "small.write_rate", "few.open_file"),
         ({"shape": (2048, 1024)}, "servers.write_rate", "few.open_file"),
         ({"shape": (8, 8), "number": 32, "writer": "sync"}, "sync.write_rate", "sync.open_file"),
     ],
-    ids=["one", "few", "all but one of 64", "64", "large", "sync"],
+    ids=["one", "few", "all but one of 64", "64", "8 MiB", "large", "sync"],
 )
 def test_the_law_of_a_request_has_the_costs_of_its_files(measured, keys, rate, opening):
     costs = measured.costs_for(Request(mesh=(2, 2), batch=False, **keys)).servers

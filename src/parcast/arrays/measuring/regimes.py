@@ -1,6 +1,6 @@
 """Which of the measured costs hold for a request, by how servers write its files.
 
-one file of less than 8 MiB     its bytes leave the file cache when it is flushed: 1/R contains
+one file of at most 8 MiB       its bytes leave the file cache when it is flushed: 1/R contains
                                 the copy into the cache
 several such files of a server  the same, with a rate for at most 64, which are flushed one by
                                 one, and one for more, which the flush of the file system takes
@@ -175,7 +175,7 @@ def _files(request: Request, value: Mapping[str, float]) -> dict[str, Any]:
     if request.writer == "sync":
         opening, rate = "sync.open_file", "sync.write_rate"
         found["flush"] = value["servers.flush"]
-    elif request.file_size() < WRITE_OUT:
+    elif request.file_size() <= WRITE_OUT:  # written out as it is flushed, if at all
         kind = "small" if files == 1 else "few" if is_few else "many"
         rate, found["partition"] = f"{kind}.write_rate", NEVER
     else:
