@@ -28,7 +28,7 @@ saved, and then they are run. Prints how far predictions are from the measured t
 agrees if at least 90 % of the requests were predicted within 20 %.
 
 REQUESTS.toml is a list of your own. On a testbed with slow disks a list of smaller requests is
-used. Takes about ten minutes, with --quick less.
+used. Takes 15 to 30 minutes, with --quick less.
 
 \b
 Exit status: 0    answered: the law agrees
