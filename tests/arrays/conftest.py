@@ -26,6 +26,24 @@ def tmp_path(tmp_path):
 
 
 @pytest.fixture
+def left(gone):
+    """End a program that was stopped while it replaced a store; give the number it left there."""
+    from parcast.arrays.store.reading import open_store
+
+    def of(process, path):
+        process.communicate(timeout=20)
+        assert process.returncode != 0
+        assert gone(process)
+        with open_store(path) as store:
+            values = store["u"].read()
+        assert values.shape == (64, 4096)
+        assert values.min() == values.max()  # all of one write
+        return values[0, 0]
+
+    return of
+
+
+@pytest.fixture
 def few_references(monkeypatch):
     """Measure with some small reference requests, and end fits early: costs are not asked for."""
     from parcast.arrays.measuring.references import SMALLEST, references

@@ -198,7 +198,7 @@ def _facts(result: ArrayIoValidation) -> Iterator[Fact]:
     made = sum(len(x.runs) + len(x.others) for x in result.compared)
     if disturbed:
         used = sum(x.is_disturbed for x in result.compared)
-        text = f"{disturbed} of {made} runs"
+        text = f"{disturbed} of {made} runs, by other programs or as the machine changed"
         yield Fact(
             "disturbed",
             text + (f", used for {counted(used, 'request')} for lack of others" if used else ""),
