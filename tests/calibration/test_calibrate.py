@@ -509,7 +509,7 @@ def test_clocks_that_disagree_are_told():
 
 def test_what_the_system_does_not_tell_is_left_out(monkeypatch, tmp_path):
     missing = tmp_path / "missing"
-    for name in ("CPUINFO", "MEMINFO", "GOVERNOR", "LIMIT"):
+    for name in ("CPUINFO", "MEMINFO", "GOVERNOR"):
         monkeypatch.setattr(calibrate_host, name, missing)
     assert calibrate_host.page_cache() is None
     monkeypatch.setattr("os.getloadavg", lambda: (_ for _ in ()).throw(OSError))
@@ -523,12 +523,9 @@ def test_what_the_system_does_not_tell_is_left_out(monkeypatch, tmp_path):
 def test_the_cache_is_the_memory_that_is_left_or_allowed(monkeypatch, tmp_path):
     (tmp_path / "meminfo").write_text("MemTotal: 9 kB\nMemAvailable:   1000 kB\n")
     monkeypatch.setattr(calibrate_host, "MEMINFO", tmp_path / "meminfo")
-    monkeypatch.setattr(calibrate_host, "LIMIT", tmp_path / "max")
-    assert calibrate_host.page_cache().value == 1024_000
-    (tmp_path / "max").write_text("5000\n")
-    assert calibrate_host.page_cache().value == 5000
-    (tmp_path / "max").write_text("max\n")
-    assert calibrate_host.page_cache().value == 1024_000
+    for limit, value in [(None, 1024_000), (5000, 5000), (2**40, 1024_000)]:
+        monkeypatch.setattr(calibrate_host, "memory_limit", lambda limit=limit: limit)
+        assert calibrate_host.page_cache().value == value
 
 
 def launched(**more):

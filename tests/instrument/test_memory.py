@@ -34,6 +34,13 @@ def test_the_limit_of_a_job_above_the_step_counts(group):
     assert memory.free_memory() == 0
 
 
+def test_the_least_limit_counts_however_much_is_used(group):
+    assert memory.memory_limit() is None
+    limited(group / "step", 3_000_000, 10)
+    limited(group, 1_000_000, 1_200_000)
+    assert memory.memory_limit() == 1_000_000
+
+
 def test_at_most_half_is_used_by_all_who_share_it(group, monkeypatch):
     limited(group, 1_000_000, 0)
     asked = []

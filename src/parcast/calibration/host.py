@@ -12,6 +12,7 @@ from typing import Final
 import numpy as np
 
 from parcast.calibration.result import Host, Measured
+from parcast.instrument.memory import memory_limit
 from parcast.mpi.find import Mpi, available_cores
 from parcast.show.warning import Rank, RankedWarning
 from parcast.testbed.testbed import Testbed, short_name
@@ -19,7 +20,6 @@ from parcast.testbed.testbed import Testbed, short_name
 CPUINFO: Final = Path("/proc/cpuinfo")
 MEMINFO: Final = Path("/proc/meminfo")
 GOVERNOR: Final = Path("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")
-LIMIT: Final = Path("/sys/fs/cgroup/memory.max")
 APART: Final = 0.01  # of the time that passed, by which clocks may differ
 LEAST_APART: Final = 0.05  # [s]
 
@@ -105,9 +105,9 @@ def page_cache() -> Measured | None:
     if len(words) != 2 or not words[0].isdigit():
         return None
     available = float(words[0]) * 1024
-    limit = _text(LIMIT).strip()
+    limit = memory_limit()
     method = "memory available to the page cache according to /proc/meminfo, not measured"
-    if limit.isdigit() and float(limit) < available:
+    if limit is not None and limit < available:
         available = float(limit)
         method = "memory limit of the control group, not measured"
     return Measured(

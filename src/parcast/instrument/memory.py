@@ -26,15 +26,20 @@ def provide(size: int, *, sharers: int = 1) -> None:
 def free_memory() -> int:
     """Memory that is free, and that no limit of a container or job withholds. [B]."""
     pages = os.sysconf("SC_AVPHYS_PAGES") if "SC_AVPHYS_PAGES" in os.sysconf_names else 0
-    return max(min([pages * PAGESIZE, *_below_limits()]), 0)
+    return max(min([pages * PAGESIZE, *(limit - used for limit, used in _limits())]), 0)
 
 
-def _below_limits() -> Iterator[int]:
-    """What the control groups of this process have left, where they have limits. [B]."""
+def memory_limit() -> int | None:
+    """Least limit of the control groups of this process; None where they have none. [B]."""
+    return min((limit for limit, _ in _limits()), default=None)
+
+
+def _limits() -> Iterator[tuple[int, int]]:
+    """Limits of the control groups of this process, and what is used of each. [B]."""
     with suppress(OSError):
         inside = GROUP.read_text(encoding="utf-8").rpartition("::")[2].strip()
         folder = GROUPS / inside.lstrip("/")
         for each in (folder, *folder.parents):
             with suppress(OSError, ValueError):  # there is none, or it is "max"
                 limit = int((each / "memory.max").read_text())
-                yield limit - int((each / "memory.current").read_text())
+                yield limit, int((each / "memory.current").read_text())
