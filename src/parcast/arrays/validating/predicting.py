@@ -1,6 +1,6 @@
 """Times of requests by the law, with costs that were measured without running any of them."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from datetime import UTC, datetime
 from pathlib import Path
@@ -12,7 +12,7 @@ from parcast.arrays.contention import Placement
 from parcast.arrays.costs import Costs
 from parcast.arrays.library.pricing import subchunks_of
 from parcast.arrays.measuring.by_law import ByLaw, components_of
-from parcast.arrays.running.observation import Components
+from parcast.arrays.running.observation import Components, Control
 from parcast.arrays.running.request import ArrayRequest, Layout
 from parcast.files.document import json_pieces, write_document
 
@@ -35,13 +35,13 @@ class Measured(NamedTuple):
 
 
 class CostSource(Protocol):
-    """What measures the costs of requests; `OfLayouts` does.
-
-    It may have ``controls(layout)`` too, some `Control`: they show whether the machine changes.
-    """
+    """What measures the costs of requests; `OfLayouts` does."""
 
     def measure(self, layout: Layout, folder: Path) -> None:
         """Measure on the ranks of a layout, and the files of a folder."""
+
+    def controls(self, layout: Layout) -> Sequence[Control]:
+        """Give requests of a layout that was measured, whose times show whether it changes."""
 
     def costs(
         self, requests: Mapping[int, ArrayRequest], layout: Layout

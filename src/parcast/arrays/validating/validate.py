@@ -100,8 +100,7 @@ class Study:
 
     def controls(self, layout: Layout) -> dict[int, Control]:
         """Reference requests of a layout that was measured, by places after the requests."""
-        given = getattr(self.costs, "controls", None)  # a source need not have any
-        return dict(enumerate(given(layout) if given else (), len(self.requests)))
+        return dict(enumerate(self.costs.controls(layout), len(self.requests)))
 
 
 def validate_array_io(
