@@ -17,7 +17,9 @@ barrier on; the start of processes is not in them. The first round is discarded.
 - zarr-python: the same with a Zarr store, uncompressed, in chunks of 64 MiB, each flushed
 
 `--small` writes 2,048 arrays of 64 KiB, batched, not batched, and with one call each (128 of them,
-scaled); as a store of 2,048 arrays and as one that is stacked.
+scaled); as a store of 2,048 arrays and as one that is stacked. These stores are removed at the end
+only (some 4 GB): ext4 passes over every inode that was freed in the last minutes before it takes a
+new one, which can take longer than all the rest (`recently_deleted` in fs/ext4/ialloc.c).
 """
 
 import argparse
@@ -195,8 +197,8 @@ def small_write(comm, path, layout, call):
             return 0.0
         mesh = (len(io.clients), 1)
         values = filled(box_of(shape, mesh, io.client)[1], io.client)
-        io.write(f"{path}-small", {"u": Block(values, shape, mesh)})
         held = {f"u{i:04}": Block(values.copy(), shape, mesh) for i in range(count)}
+        io.write(f"{path}-small", {"u": held["u0000"]})  # for what is imported, and as a barrier
         keys = {"batch": call == "batched", "stack": "u" if layout == "stacked" else ""}
         begun = perf_counter()
         if call == "one by one":
@@ -231,11 +233,11 @@ def one(way, path, shape, mesh):
         print(json.dumps(longest))
 
 
-def timed(way, folder, given):
+def timed(way, path, given):
     """Run one way in processes of its own and give its wall time, None if it is not there."""
     from parcast.mpi.find import available_cores, find_mpi
 
-    clients, path = prod(given.mesh), Path(folder) / "written"
+    clients = prod(given.mesh)
     dedicated = way.endswith("dedicated") or way.partition(": ")[0] in LAYOUTS
     ranks = 1 if way == "plain" else clients + dedicated
     python = given.h5py if way == "h5py" else sys.executable
@@ -251,13 +253,19 @@ def timed(way, folder, given):
         check=False,
         env=environment,
     )
-    for each in Path(folder).iterdir():
-        shutil.rmtree(each) if each.is_dir() else each.unlink(missing_ok=True)
+    if not given.small:
+        removed(path.parent)
     if said.returncode:
         print(f"{way}: {said.stderr.strip()[-400:]}", file=sys.stderr)
         return None
     sys.stderr.write(said.stderr)
     return json.loads(said.stdout.splitlines()[-1])
+
+
+def removed(folder):
+    """Remove what a run has written."""
+    for each in folder.iterdir():
+        shutil.rmtree(each) if each.is_dir() else each.unlink(missing_ok=True)
 
 
 def ready():
@@ -274,7 +282,8 @@ def measured(ways, given):
     with tempfile.TemporaryDirectory(dir=given.folder) as folder:
         for turn in range(given.rounds + 1):
             for way in random.Random(turn).sample(ways, len(ways)):
-                seconds = timed(way, folder, given)
+                path = Path(folder) / f"written-{turn}-{ways.index(way)}"
+                seconds = timed(way, path, given)
                 if turn:
                     times[way].append(seconds)
     return times
