@@ -52,8 +52,8 @@ def interrupted(folder, action, fault, *fallback, stride=1):
     ("action", "least", "before", "after"),
     [
         ("create", 60, "absent", "new"),
-        ("replace", 80, "old", "new"),
-        ("append", 90, "old", "appended"),
+        ("replace", 70, "old", "new"),
+        ("append", 80, "old", "appended"),
         ("npy", 8, "old", "new"),
     ],
 )

@@ -30,7 +30,7 @@ def changed(path, value):
 
 
 def test_the_metadata_of_an_array_are_read_as_they_were_specified():
-    layout = layout_of("u", DOCUMENT)
+    layout = layout_of(DOCUMENT)
     assert (layout.shape, layout.chunk, layout.subchunk) == ((8, 6), (4, 6), (2, 3))
     assert layout.index_size == 4 * 16 + 4
     assert layout.key((1, 0)) == "c.1.0"
@@ -68,12 +68,12 @@ def test_the_metadata_of_an_array_are_read_as_they_were_specified():
 )
 def test_what_is_not_read_is_refused_by_name(path, value, says):
     with pytest.raises(UnsupportedError) as caught:
-        layout_of("u", changed(path, value))
+        layout_of(changed(path, value))
     assert says in str(caught.value)
 
 
 def test_a_member_that_need_not_be_understood_is_ignored():
-    layout_of("u", changed(["extra"], {"must_understand": False}))
+    layout_of(changed(["extra"], {"must_understand": False}))
 
 
 @pytest.mark.parametrize(

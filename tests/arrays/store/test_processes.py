@@ -89,7 +89,7 @@ def two_of_many(tmp_path):
     both = [durable.Unflushed(tmp_path) for _ in range(2)]
     for each in both:
         for i in range(durable.MANY + 1):
-            each.add_folder(tmp_path / str(i))
+            each.add_folder(f"{tmp_path}/{i}")
     yield both
     for each in both:
         each.close()
@@ -108,7 +108,7 @@ def test_one_flush_of_the_file_system_does_for_all_that_was_written_before(
     first.flush()
     assert flushed == [first._place]  # the oldest, which has seen all errors
     for i in range(durable.MANY + 1):
-        second.add_folder(tmp_path / str(i))
+        second.add_folder(f"{tmp_path}/{i}")
     second.flush()
     assert len(flushed) == 2
 

@@ -30,7 +30,7 @@ class NullFiles:
             # Arrays of a kind are laid out in the same way, stacked or not.
             each = schema.arrays if schema.stack else schema.arrays[:1]
             [spec] = specs_of(replace(schema, arrays=each))
-            self._layout = layout_of(spec.name, spec.document(), is_whole=True)
+            self._layout = layout_of(spec.document(), is_whole=True)
 
     def write(self, array: int, subchunk: Subchunk, values: Array, *, more: bool = False) -> None:
         """Encode a subchunk."""

@@ -5,8 +5,9 @@ subchunks that a box needs, neighbours in one access.
 """
 
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, nullcontext
+from math import prod
 from typing import Any, Final
 
 import numpy as np
@@ -14,11 +15,12 @@ import numpy as np
 from parcast.arrays.geometry import Box
 from parcast.arrays.store import durable
 from parcast.arrays.store.codecs import CHECKSUM, DamageError, crc32c
-from parcast.arrays.store.grid import Grid, Index, position
+from parcast.arrays.store.grid import Index, position
 from parcast.arrays.store.layout import Layout
 from parcast.errors import ParameterError
 
 ABSENT: Final = 2**64 - 1  # offset and length of a subchunk that is not there
+NOT_REPORTED: Final = nullcontext()
 AT_ONCE: Final = 1 << 24  # most that is read in one access unless a subchunk is larger [B]
 LARGEST_ASSUMED: Final = 1 << 24  # index made where it is lost, if the file is smaller [B]
 
@@ -77,12 +79,12 @@ class ChunkReader:
         Subchunks lie in a row then, and the checksum of each tells whether it is there.
         """
         layout = self._layout
-        size = layout.chain.encoded_size(int(np.prod(layout.subchunk)))
+        size = layout.chain.encoded_size(prod(layout.subchunk))
         if not (layout.is_whole and layout.is_sharded and layout.chain.then) or size is None:
             return False
         if layout.index_size > max(LARGEST_ASSUMED, self.size):
             return False
-        assumed = np.full((int(np.prod(layout.inner.cells)), 2), ABSENT, np.uint64)
+        assumed = np.full((prod(layout.inner.cells), 2), ABSENT, np.uint64)
         for place, (number, _) in enumerate(subchunks_of(layout, index, layout.grid.box(index))):
             assumed[number] = place * size, size
         self._index = assumed
@@ -166,21 +168,24 @@ class ChunkWriter:
         old: ChunkReader | None = None,
         base: int = 0,
         write_out: int = 0,
-        reporting: Callable[[], AbstractContextManager[None]] = nullcontext,
+        reporting: AbstractContextManager[None] = NOT_REPORTED,
     ) -> None:
         """Write to an open file; rows before `base` are those of the `old` file of the chunk.
 
         Whenever `write_out` bytes are there, the system begins to write them to disk. What fails
-        in `write` is reported by the context that `reporting` gives.
+        in `write` is reported by the context `reporting`, which is entered again and again.
         """
         self._layout, self._index, self._file = layout, index, file
         self._old, self._base = old, base
         self._write_out, self._begun = write_out, 0
         self._reporting = reporting
         self._whole = layout.grid.whole(index)
-        self._is_inside = base <= self._whole.start[0] and layout.grid.box(index) == self._whole
+        self._is_inside = base <= self._whole.start[0] and all(
+            stop <= n for stop, n in zip(self._whole.stop, layout.shape, strict=True)
+        )
         self._inner = layout.inner
-        self._entries = np.full((int(np.prod(self._inner.cells)), 2), ABSENT, layout.index_type)
+        self._entries = np.empty((prod(self._inner.cells), 2), layout.index_type)
+        self._entries[...] = ABSENT
         self._offset = 0
         self._parts: list[Any] = []  # encoded subchunks that are written with the next
         self._kept = 0  # length of these [B]
@@ -242,7 +247,7 @@ class ChunkWriter:
         given = np.asarray(block)
         self._check(given, box)
         number = position(cell, self._inner.cells)
-        with self._reporting():
+        with self._reporting:
             if box.count != self._layout.subchunk:
                 given = self._filled_up(given, cell, box, number)
             self._put(number, self._layout.chain.encode(given), more=more)
@@ -257,12 +262,13 @@ class ChunkWriter:
                 got=str(block.shape),
                 hint="Write the boxes in their order.",
             )
-        if block.dtype.newbyteorder("=") != self._layout.dtype.newbyteorder("="):
+        dtype = self._layout.dtype
+        if dtype not in (block.dtype, block.dtype.newbyteorder()):
             raise ParameterError(
                 "block",
-                must=f"have elements of {self._layout.dtype.name}",
+                must=f"have elements of {dtype.name}",
                 got=str(block.dtype),
-                hint=f'Convert it: block.astype("{self._layout.dtype.name}").',
+                hint=f'Convert it: block.astype("{dtype.name}").',
             )
 
     def _filled_up(
@@ -316,17 +322,17 @@ class ChunkWriter:
                 got=f"no elements of {self._next[1]}",
                 hint="Write every box of chunk.boxes.",
             )
-        self._write_kept()
         body = self._entries.reshape(-1).view(np.uint8).data
         checksum = [crc32c([body])] if self._layout.index_has_checksum else []
-        durable.write_all(self._file, [body, *checksum], self._offset)
+        durable.write_all(self._file, [*self._parts, body, *checksum], self._offset)
+        self._parts, self._kept = [], 0
         self.is_complete = True
 
 
 def subchunks_of(layout: Layout, index: Index, box: Box) -> Iterator[tuple[int, Box]]:
     """Number and box of each subchunk of a chunk that a box touches, in indices of the array."""
     whole = layout.grid.whole(index)
-    inner = Grid(layout.chunk, layout.subchunk)
+    inner = layout.inner
     part = box & whole
     local = Box(tuple(a - b for a, b in zip(part.start, whole.start, strict=True)), part.count)
     for cell in inner.touching(local):

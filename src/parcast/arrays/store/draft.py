@@ -19,7 +19,6 @@ import os
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -53,15 +52,15 @@ from parcast.arrays.store.nodes import (
 )
 from parcast.arrays.store.place import (
     APPEND,
+    Failing,
     Lock,
     Place,
     check_surroundings,
-    failing,
     journal_of,
     publish,
     settle,
 )
-from parcast.arrays.store.writing import FLAGS, Part, Writer, dotted
+from parcast.arrays.store.writing import Part, Writer, dotted
 from parcast.errors import ParameterError, RunFailed, as_whole
 
 
@@ -178,19 +177,17 @@ class Draft:
         if "" not in names:
             root = {"zarr_format": 3, "node_type": "group", "attributes": of_root}
             self._write_small("", encoded(root))
-        known: dict[tuple[int, ...], tuple[bytes, Layout]] = {}
+        known: dict[int, tuple[bytes, Layout]] = {}  # by the one that others are like
         layouts = {}
         for spec in specs:
-            kind = spec.kind
+            kind = id(spec.like or spec)
             if kind not in known:
                 document = spec.document()
                 if not spec.name:
                     document["attributes"] |= of_root
-                layout = layout_of(spec.name, document, is_whole=True)
-                known[kind] = encoded(document), layout
-            content, layout = known[kind]
+                known[kind] = encoded(document), layout_of(document, is_whole=True)
+            content, layouts[spec.name] = known[kind]
             self._write_small(spec.name, content)
-            layouts[spec.name] = replace(layout, name=spec.name)
         self.part = Part(folder=self._folder, target=self._place.target, layouts=layouts)
 
     def _begin_append(self, grown: Mapping[str, Node], rows: int) -> None:
@@ -200,7 +197,7 @@ class Draft:
             layout = readable(node, name)
             document = node.changed(shape=[layout.shape[0] + rows, *layout.shape[1:]])
             self._write_small(name, encoded(document))
-            layouts[name] = layout_of(name, document, is_whole=layout.is_whole)
+            layouts[name] = layout_of(document, is_whole=layout.is_whole)
             bases[name] = layout.shape[0]
         self._appended = dict(grown)
         self.part = Part(
@@ -217,9 +214,10 @@ class Draft:
 
     def _write_small(self, name: str, content: bytes) -> None:
         """Write the metadata of a node to the draft."""
-        folder = self._folder / name if name else self._folder
-        durable.make_folders(folder, self._folder)
-        file = os.open(os.path.join(folder, METADATA), FLAGS, 0o666)
+        top = os.fspath(self._folder)
+        folder = f"{top}/{name}" if name else top
+        durable.make_folders(folder, top)
+        file = os.open(f"{folder}/{METADATA}", durable.NEW, 0o666)
         try:
             durable.write_all(file, [content], 0)
         except BaseException:
@@ -240,7 +238,7 @@ class Draft:
         """Put the draft in place; every writer must have flushed what it wrote."""
         if not self._is_open:
             raise ParameterError("draft", must="not be committed twice", hint="Make a new one.")
-        with failing("The store", self._place.target, self._is_in_place):
+        with Failing("The store", self._place.target, self._is_in_place):
             try:
                 self._check_complete()
                 self._unflushed.flush()
@@ -256,7 +254,7 @@ class Draft:
         """Refuse to commit while a chunk is missing."""
         for name, layout in self.part.layouts.items():
             for index in self.part.chunks(name):
-                if not os.path.exists(self._folder / name / layout.key(index)):
+                if not os.path.exists(f"{self._folder}/{name}/{layout.key(index)}"):
                     raise RunFailed(
                         f"{self._place.target} cannot be completed: {label_of(name)}, chunk "
                         f"{dotted(index)} was not written. Write every chunk of part.chunks()."
@@ -269,7 +267,7 @@ class Draft:
             for index in self.part.chunks(name):
                 key = layout.key(index)
                 path = target / name / key
-                durable.make_folders(path.parent, target)
+                durable.make_folders(os.fspath(path.parent), os.fspath(target))
                 os.replace(self._folder / name / key, path)
                 folders |= {path.parent, *path.parents} - {target, *target.parents}
         for folder in sorted(folders, reverse=True):
@@ -319,7 +317,7 @@ class Draft:
 def _begun(place: Place) -> Iterator[Lock]:
     """Take the right to write, clear up after others, and give it back if the beginning fails."""
     check_surroundings(place)
-    with failing("The store", place.target):
+    with Failing("The store", place.target):
         lock = Lock.take(place)
         try:
             lock.clear()

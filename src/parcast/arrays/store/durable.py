@@ -21,6 +21,7 @@ EXCHANGE: Final = 2  # RENAME_EXCHANGE
 AT_FDCWD: Final = -100
 WRITE: Final = 2  # SYNC_FILE_RANGE_WRITE
 NOT_HERE: Final = {errno.ENOSYS, errno.EINVAL, errno.EOPNOTSUPP, errno.EPERM}
+NEW: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
 MANY: Final = 64  # files from which on one flush of the file system takes less than one of each
 MOST_PARTS: Final = 1024  # of one write, on Linux and elsewhere
 REPORTS_SINCE: Final = (5, 8)  # Linux, from which on syncfs reports what could not be written
@@ -86,7 +87,7 @@ def flush_folder(folder: str | os.PathLike[str]) -> None:
         os.close(place)
 
 
-def make_folders(folder: Path, top: Path) -> None:
+def make_folders(folder: str, top: str) -> None:
     """Make a folder and those between it and `top`, which must be there."""
     if folder == top:
         return
@@ -95,10 +96,20 @@ def make_folders(folder: Path, top: Path) -> None:
     except FileExistsError:
         return
     except FileNotFoundError:
-        if folder.parent == top:
+        above = os.path.dirname(folder)
+        if above == top:
             raise
-        make_folders(folder.parent, top)
+        make_folders(above, top)
         make_folders(folder, top)
+
+
+def create_file(path: str, top: str) -> int:
+    """Make a new file and open it to be written; folders between it and `top` as needed."""
+    try:
+        return os.open(path, NEW, 0o666)
+    except FileNotFoundError:
+        make_folders(os.path.dirname(path), top)
+        return os.open(path, NEW, 0o666)
 
 
 def write_all(file: int, parts: Iterable[bytes | memoryview], offset: int) -> int:
@@ -157,12 +168,12 @@ class Unflushed:
     _flushing: ClassVar = threading.Lock()
     _open: ClassVar[dict[int, list["Unflushed"]]] = {}  # by file system, the oldest first
 
-    def __init__(self, top: Path) -> None:
+    def __init__(self, top: str | os.PathLike[str]) -> None:
         """Begin before anything is written: what fails from now on is reported."""
-        self._top = top
+        self._top = os.fspath(top)
         self._place = os.open(top, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         self._files: list[int] = []
-        self._folders: set[Path] = {top}
+        self._folders = {self._top}
         self._can_flush_all = can_flush_all()
         self._as_a_whole = False
         self._changed = self._flushed = perf_counter()
@@ -186,12 +197,12 @@ class Unflushed:
             finally:
                 os.close(file)
 
-    def add_folder(self, folder: Path) -> None:
+    def add_folder(self, folder: str) -> None:
         """Note a folder in which a file or folder was made, and those above it."""
         self._changed = perf_counter()
         while folder not in self._folders:
             self._folders.add(folder)
-            folder = folder.parent
+            folder = folder.rpartition("/")[0]
 
     def flush(self) -> None:
         """Return when everything is on disk."""

@@ -1,7 +1,7 @@
 """The regular grid of storage chunks and subchunks that an array is cut into."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import product
 from typing import Final, TypeAlias
 
@@ -18,11 +18,12 @@ class Grid:
 
     shape: Index  # of the array
     cell: Index
+    cells: Index = field(init=False)  # number of them in each dimension
 
-    @property
-    def cells(self) -> Index:
-        """Number of cells in each dimension."""
-        return tuple(-(-n // c) for n, c in zip(self.shape, self.cell, strict=True))
+    def __post_init__(self) -> None:
+        """Count the cells."""
+        cells = tuple(-(-n // c) for n, c in zip(self.shape, self.cell, strict=True))
+        object.__setattr__(self, "cells", cells)
 
     def indices(self) -> Iterator[Index]:
         """Indices of all cells, in row-major order."""

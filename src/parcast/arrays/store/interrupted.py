@@ -165,7 +165,7 @@ def _layouts_of(draft: Path) -> Iterator[tuple[str, Layout]]:
         document = _document(path)
         if document is not None and document.get("node_type") == "array":
             try:
-                yield name, layout_of(name, document)
+                yield name, layout_of(document)
             except UnsupportedError:
                 continue
 

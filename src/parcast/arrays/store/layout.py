@@ -6,7 +6,6 @@ it. Chunks that were written without shards are storage chunks of one subchunk.
 
 import json
 from collections.abc import Mapping
-from copy import copy
 from dataclasses import dataclass, field
 from math import prod
 from typing import Any, Final, Literal
@@ -56,6 +55,7 @@ class ArraySpec:
     fill: Any = 0  # what lies outside of the array
     dimensions: tuple[str, ...] = ()
     attributes: Mapping[str, Any] = field(default_factory=dict)
+    like: "ArraySpec | None" = field(default=None, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         """Refuse what cannot be stored."""
@@ -129,14 +129,12 @@ class ArraySpec:
     def renamed(self, name: str) -> "ArraySpec":
         """Specify an array that is equal but for its name: there may be thousands."""
         check_name(name)
-        other = copy(self)
+        other = object.__new__(ArraySpec)
+        for each in self.__slots__:
+            object.__setattr__(other, each, getattr(self, each))
         object.__setattr__(other, "name", name)
+        object.__setattr__(other, "like", self.like or self)
         return other
-
-    @property
-    def kind(self) -> tuple[int, ...]:
-        """What those that were renamed from one share, as they hold the same objects."""
-        return tuple(id(getattr(self, each)) for each in self.__slots__ if each != "name")
 
     def document(self) -> dict[str, Any]:
         """Its `zarr.json`."""
@@ -270,9 +268,8 @@ def check_fill(name: str, value: Any, dtype: "np.dtype[Any]") -> None:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Layout:
-    """How an array lies on disk, by its metadata."""
+    """How an array lies on disk, by its metadata; that of equal arrays is one."""
 
-    name: str
     shape: Index
     dtype: "np.dtype[Any]"  # of its elements in memory
     chunk: Index  # shape of a storage chunk
@@ -288,16 +285,13 @@ class Layout:
     dimensions: tuple[str | None, ...]
     attributes: Mapping[str, Any]
     is_whole: bool = False  # every chunk in the array must have its file
+    grid: Grid = field(init=False)  # of storage chunks in the array
+    inner: Grid = field(init=False)  # of subchunks in a storage chunk
 
-    @property
-    def grid(self) -> Grid:
-        """The storage chunks of the array."""
-        return Grid(self.shape, self.chunk)
-
-    @property
-    def inner(self) -> Grid:
-        """The subchunks of a storage chunk."""
-        return Grid(self.chunk, self.subchunk)
+    def __post_init__(self) -> None:
+        """Find both grids once."""
+        object.__setattr__(self, "grid", Grid(self.shape, self.chunk))
+        object.__setattr__(self, "inner", Grid(self.chunk, self.subchunk))
 
     @property
     def index_size(self) -> int:
@@ -315,10 +309,10 @@ class Layout:
         return self.separator.join(numbers) or "0"
 
 
-def layout_of(name: str, document: Mapping[str, Any], *, is_whole: bool = False) -> Layout:
+def layout_of(document: Mapping[str, Any], *, is_whole: bool = False) -> Layout:
     """Read the `zarr.json` of an array; UnsupportedError with a whole message if it cannot be."""
     try:
-        return _layout_of(name, document, is_whole)
+        return _layout_of(document, is_whole)
     except (LookupError, TypeError, ValueError, AttributeError, OverflowError) as failure:
         why = shown(f"{type(failure).__name__}: {failure}")
         raise UnsupportedError(
@@ -326,7 +320,7 @@ def layout_of(name: str, document: Mapping[str, Any], *, is_whole: bool = False)
         ) from failure
 
 
-def _layout_of(name: str, document: Mapping[str, Any], is_whole: bool) -> Layout:
+def _layout_of(document: Mapping[str, Any], is_whole: bool) -> Layout:
     """Read the metadata, where what is missing is a KeyError."""
     shape = tuple(map(int, document["shape"]))
     dtype = _type_of(document["data_type"])
@@ -352,7 +346,6 @@ def _layout_of(name: str, document: Mapping[str, Any], is_whole: bool) -> Layout
         raise UnsupportedError(_unread("codec of the index", index.then[0].name))
     prefix, separator = _keys(document["chunk_key_encoding"])
     return Layout(
-        name=name,
         shape=shape,
         dtype=dtype,
         chunk=chunk,

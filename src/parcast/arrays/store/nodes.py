@@ -106,7 +106,7 @@ def _nodes(root: Path, place: Place) -> Nodes:
     document = _document(root / METADATA, top)
     attributes = document.get("attributes") or {}
     if document.get("node_type") == "array":
-        node = _node("", root / METADATA, top, is_whole=is_ours(attributes))
+        node = _node(root / METADATA, top, is_whole=is_ours(attributes))
         return Nodes(root=node, arrays={"": node}, attributes=attributes)
     root_node = Node(path=root / METADATA, content=top, layout=None)
     expected = _expected(attributes, root) if is_ours(attributes) else set()
@@ -144,16 +144,22 @@ def _arrays_in(
             )
             continue
         if document.get("node_type") == "array":
-            arrays[name] = _node(name, path, content, is_whole=name in expected)
+            arrays[name] = _node(path, content, is_whole=name in expected)
         elif depth < DEEPEST:
             arrays |= _arrays_in(root, name, pending, expected, depth + 1)
     return arrays
 
 
-def _node(name: str, path: Path, content: bytes, *, is_whole: bool) -> Node:
+@lru_cache(maxsize=4)
+def _layout(content: bytes, is_whole: bool) -> Layout:
+    """Read the metadata of an array, which others may have too: then they have one layout."""
+    return layout_of(json.loads(content), is_whole=is_whole)
+
+
+def _node(path: Path, content: bytes, *, is_whole: bool) -> Node:
     """Read one array, or why it cannot be read."""
     try:
-        layout = layout_of(name, json.loads(content), is_whole=is_whole)
+        layout = _layout(content, is_whole)
     except UnsupportedError as failure:
         return Node(path=path, content=content, layout=None, refusal=str(failure))
     return Node(path=path, content=content, layout=layout)

@@ -26,17 +26,16 @@ from parcast.arrays.store.messages import (
     problem,
 )
 from parcast.arrays.store.place import (
+    Failing,
     Lock,
     Place,
     check_surroundings,
-    failing,
     publish,
     settle,
 )
 from parcast.errors import ParameterError
 from parcast.files.npy_header import read_npy_header
 
-FLAGS: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
 LONGEST_RUN: Final = 1 << 24  # most that is read in one access unless a row is longer [B]
 
 
@@ -62,7 +61,7 @@ class NpyWriter:
     def __init__(self, part: NpyPart) -> None:
         """Open the draft."""
         self._part = part
-        with failing("The array", part.target):
+        with Failing("The array", part.target):
             self._file = os.open(part.file, os.O_WRONLY | os.O_CLOEXEC)
 
     def __enter__(self) -> Self:
@@ -98,13 +97,13 @@ class NpyWriter:
                 hint=f'Convert it: block.astype("{part.dtype.name}").',
             )
         laid = np.ascontiguousarray(given, part.dtype)
-        with failing("The array", part.target):
+        with Failing("The array", part.target):
             content = laid.reshape(-1).view(np.uint8).data
             durable.write_all(self._file, [content], part.offset + row * part.row_size)
 
     def flush(self) -> None:
         """Return when everything that was written is on disk."""
-        with failing("The array", self._part.target):
+        with Failing("The array", self._part.target):
             os.fsync(self._file)
 
 
@@ -135,14 +134,14 @@ class NpyDraft:
         spec = ArraySpec(name="", shape=shape, dtype=dtype)
         place = Place.of(path)
         check_surroundings(place)
-        with failing("The array", place.target):
+        with Failing("The array", place.target):
             lock = Lock.take(place)
             try:
                 lock.clear()
                 _check_target(place, overwrite)
                 draft = place.new_draft()
                 header = _header(spec.shape, spec.dtype)
-                file = os.open(draft, FLAGS, 0o666)
+                file = os.open(draft, durable.NEW, 0o666)
                 try:
                     durable.write_all(file, [header], 0)
                     os.ftruncate(file, len(header) + prod(spec.shape) * spec.dtype.itemsize)
@@ -180,7 +179,7 @@ class NpyDraft:
         """Put the file in place; every writer must have flushed what it wrote."""
         if not self._is_open:
             raise ParameterError("draft", must="not be committed twice", hint="Make a new one.")
-        with failing("The array", self._place.target, self._is_in_place):
+        with Failing("The array", self._place.target, self._is_in_place):
             try:
                 with NpyWriter(self.part) as writer:
                     writer.flush()

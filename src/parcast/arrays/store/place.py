@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from types import TracebackType
 from typing import ClassVar, Final
 
 from parcast.arrays.store import durable
@@ -324,7 +325,7 @@ def _remove_unreached(place: Place, draft: Path) -> None:
         name = "/".join(path.parent.relative_to(draft).parts)
         try:
             current = json.loads((place.target / name / METADATA).read_bytes())
-            now, later = layout_of(name, current), layout_of(name, json.loads(path.read_bytes()))
+            now, later = layout_of(current), layout_of(json.loads(path.read_bytes()))
         except (OSError, ValueError, UnsupportedError):
             continue  # nothing was put there: metadata are written before chunks are moved
         for index in later.grid.indices():
@@ -387,19 +388,40 @@ def publish(place: Place, draft: Path) -> None:
         remove(old)
 
 
-@contextmanager
-def failing(what: str, target: Path, is_new: Callable[[], bool] = lambda: False) -> Iterator[None]:
-    """Say what cannot be written, and whether the old or the new is at the target now."""
-    try:
-        yield
-    except OSError as failure:
-        if is_new():
-            state = f"{target} is complete and new, but may be lost if the machine fails now."
-        elif target.exists():
-            state = f"{target} is as it was before."
+class Failing:
+    """A block that says what cannot be written, and what is at the target now."""
+
+    def __init__(
+        self, what: str, target: Path, is_new: Callable[[], bool] = lambda: False
+    ) -> None:
+        """Name what is written; `is_new` tells whether the new is in place of the old."""
+        self._what, self._target, self._is_new = what, target, is_new
+
+    def _named(self) -> str:
+        """What messages call what is written."""
+        return self._what
+
+    def __enter__(self) -> None:
+        """Begin; a block may be entered again."""
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        failure: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Say what the system refused."""
+        if not isinstance(failure, OSError):
+            return
+        if self._is_new():
+            state = (
+                f"{self._target} is complete and new, but may be lost if the machine fails now."
+            )
+        elif self._target.exists():
+            state = f"{self._target} is as it was before."
         else:
             state = "Nothing was put there."
-        raise not_written(what, str(target), failure, state) from failure
+        raise not_written(self._named(), str(self._target), failure, state) from failure
 
 
 def journal_of(changed: dict[str, tuple[bytes, bytes]]) -> bytes:

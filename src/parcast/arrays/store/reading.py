@@ -59,15 +59,13 @@ class _Root:
 class StoredArray:
     """An array of a store: boxes of it can be read."""
 
-    def __init__(self, layout: Layout, root: "_Root", *, along: int | None = None) -> None:
+    def __init__(
+        self, name: str, layout: Layout, root: "_Root", *, along: int | None = None
+    ) -> None:
         """Read an array of an open store; `along`: only this index of axis 0."""
+        self.name = name  # in the store, "" where it is the store
         self._layout, self._root, self._along = layout, root, along
         self._open: OrderedDict[Index, ChunkReader | None] = OrderedDict()
-
-    @property
-    def name(self) -> str:
-        """Its name in the store, "" where it is the store."""
-        return self._layout.name
 
     @property
     def shape(self) -> Index:
@@ -291,7 +289,7 @@ class Store(Mapping[str, StoredArray]):
                     hint=f"It has {_listed(self._nodes.arrays)}.{did_you_mean(str(name), self)}",
                 )
             layout = readable(self._nodes.arrays[place], place)
-            self._arrays[name] = StoredArray(layout, self._root, along=along)
+            self._arrays[name] = StoredArray(place, layout, self._root, along=along)
         return self._arrays[name]
 
     def __iter__(self) -> Iterator[str]:

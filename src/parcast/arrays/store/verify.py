@@ -46,29 +46,12 @@ class _Check:
 
     def array(self, name: str, node: Node) -> None:
         """Check one array."""
-        if node.layout is None:
-            if node.is_damaged:
-                self.add("damaged metadata", node.path, node.refusal, name)
-            else:
-                self.unchecked.append(f"{label_of(name)} {node.refusal}")
-            return
-        layout = node.layout
-        if not any(codec.name == "crc32c" for codec in layout.chain.then):
-            self.unchecked.append(f"bytes of {label_of(name)}: it was written without checksums")
-        files = (x for x in _files_in(self.root / name) if x != METADATA)
-        there = {index for x in files if (index := self._file(layout, x)) is not None}
-        missing = prod(layout.grid.cells) - len(there)
-        if not layout.is_whole:
-            self.filled += missing
-        is_listed = layout.is_whole and missing <= MOST_MISSING
-        if layout.is_whole and not is_listed:
-            message = (
-                f"has {len(there):,} of {missing + len(there):,} chunks. Restore its metadata or "
-                "its chunks from a copy."
-            )
-            self.add("missing chunks", node.path, message, name)
-        for index in layout.grid.indices() if is_listed else sorted(there):
-            self._chunk(layout, index)
+        if node.layout is not None:
+            _ArrayCheck(self, name, node.layout).run(node)
+        elif node.is_damaged:
+            self.add("damaged metadata", node.path, node.refusal, name)
+        else:
+            self.unchecked.append(f"{label_of(name)} {node.refusal}")
 
     def named(self, path: Path) -> str:
         """Name a file in or beside the store as its user does."""
@@ -81,39 +64,74 @@ class _Check:
         file = self.named(path)
         self.faults.append(StoreFault(kind=kind, array=array, file=file, message=message))
 
-    def _chunk(self, layout: Layout, index: Index) -> None:
+    def leftovers(self) -> None:
+        """Note what interrupted writes have left beside the store."""
+        self.left = leftovers_of(self.place, last_owner(self.place))
+        for each in self.left:
+            self.add(each.kind, each.path, each.message)
+
+
+class _ArrayCheck:
+    """The files of one array, which are checked for `found`."""
+
+    def __init__(self, found: _Check, name: str, layout: Layout) -> None:
+        self._found, self._name, self._layout = found, name, layout
+        self._folder = found.root / name
+
+    def run(self, node: Node) -> None:
+        """Check all of its files."""
+        layout, found = self._layout, self._found
+        if not any(codec.name == "crc32c" for codec in layout.chain.then):
+            whose = label_of(self._name)
+            found.unchecked.append(f"bytes of {whose}: it was written without checksums")
+        files = (x for x in _files_in(self._folder) if x != METADATA)
+        there = {index for x in files if (index := self._index(x)) is not None}
+        missing = prod(layout.grid.cells) - len(there)
+        if not layout.is_whole:
+            found.filled += missing
+        is_listed = layout.is_whole and missing <= MOST_MISSING
+        if layout.is_whole and not is_listed:
+            message = (
+                f"has {len(there):,} of {missing + len(there):,} chunks. Restore its metadata or "
+                "its chunks from a copy."
+            )
+            found.add("missing chunks", node.path, message, self._name)
+        for index in layout.grid.indices() if is_listed else sorted(there):
+            self._chunk(index)
+
+    def _chunk(self, index: Index) -> None:
         """Check the file of one storage chunk."""
-        path, whole = self.root / layout.name / layout.key(index), layout.grid.box(index)
+        layout, found = self._layout, self._found
+        path, whole = self._folder / layout.key(index), layout.grid.box(index)
         try:
             reader = ChunkReader(layout, os.open(path, os.O_RDONLY | os.O_CLOEXEC))
         except FileNotFoundError:
-            self._fault("missing chunk", layout, index, "is missing", lost=whole)
+            self._fault("missing chunk", index, "is missing", lost=whole)
             return
         except OSError as failure:
             why = f"cannot be read: {failure.strerror}"
-            self._fault("unreadable chunk", layout, index, why, lost=whole)
+            self._fault("unreadable chunk", index, why, lost=whole)
             return
-        self.chunks += 1
-        self.size += reader.size
+        found.chunks += 1
+        found.size += reader.size
         try:
             reader.index()
             if layout.is_whole and reader.size != length_expected(reader, layout):
                 wanted = length_expected(reader, layout)
                 message = f"must have {wanted} bytes, got {reader.size}"
-                self._fault("wrong length", layout, index, message, lost=None)
-            self._subchunks(reader, layout, index)
+                self._fault("wrong length", index, message, lost=None)
+            self._subchunks(reader, index)
         except DamageError as failure:
-            self._without_index(reader, layout, index, str(failure))
+            self._without_index(reader, index, str(failure))
         except OSError as failure:
             why = f"cannot be read: {failure.strerror}"
-            self._fault("unreadable chunk", layout, index, why, lost=whole)
+            self._fault("unreadable chunk", index, why, lost=whole)
         finally:
             reader.close()
 
-    def _without_index(
-        self, reader: ChunkReader, layout: Layout, index: Index, failure: str
-    ) -> None:
+    def _without_index(self, reader: ChunkReader, index: Index, failure: str) -> None:
         """Note that the index of a storage chunk is damaged, and what else of it is."""
+        layout = self._layout
         span = _span(reader, layout) if layout.is_sharded else None
         kind, wanted = "damaged chunk", _least_size(layout, index)
         if wanted is not None and reader.size < wanted:
@@ -121,22 +139,23 @@ class _Check:
             failure = f"is cut off: it must have at least {wanted} bytes, got {reader.size}"
         lost: Box | None = layout.grid.box(index)
         if reader.assume_index(index):
-            lost = _around(self._lost_of(reader, layout, index))
-        self._fault(kind, layout, index, failure, lost=lost, span=span)
+            lost = _around(self._lost_of(reader, index))
+        self._fault(kind, index, failure, lost=lost, span=span)
 
-    def _lost_of(self, reader: ChunkReader, layout: Layout, index: Index) -> Iterator[Box]:
+    def _lost_of(self, reader: ChunkReader, index: Index) -> Iterator[Box]:
         """Give the boxes of the subchunks of a storage chunk that cannot be read."""
-        whole = layout.grid.box(index)
-        for number, box in subchunks_of(layout, index, whole):
+        whole = self._layout.grid.box(index)
+        for number, box in subchunks_of(self._layout, index, whole):
             try:
                 reader.decoded(number)
             except DamageError:
                 yield box & whole
             else:
-                self.subchunks += 1
+                self._found.subchunks += 1
 
-    def _subchunks(self, reader: ChunkReader, layout: Layout, index: Index) -> None:
+    def _subchunks(self, reader: ChunkReader, index: Index) -> None:
         """Check the subchunks of one storage chunk."""
+        layout = self._layout
         whole = layout.grid.box(index)
         cells = [*layout.inner.indices()]
         for number, box in subchunks_of(layout, index, whole):
@@ -144,19 +163,18 @@ class _Check:
             if not reader.has(number):
                 if layout.is_whole:
                     message = "has no entry for it in its index"
-                    self._fault("missing subchunk", layout, index, message, **at)
+                    self._fault("missing subchunk", index, message, **at)
                 continue
-            self.subchunks += 1
+            self._found.subchunks += 1
             try:
                 reader.decoded(number)
             except DamageError as failure:
                 span = _span(reader, layout, number)
-                self._fault("damaged subchunk", layout, index, str(failure), span=span, **at)
+                self._fault("damaged subchunk", index, str(failure), span=span, **at)
 
     def _fault(
         self,
         kind: str,
-        layout: Layout,
         index: Index,
         message: str,
         *,
@@ -166,40 +184,34 @@ class _Check:
     ) -> None:
         """Note a fault of a storage chunk, or of one of its subchunks."""
         where = f" ({span})" if span is not None else ""
-        self.faults.append(
+        self._found.faults.append(
             StoreFault(
                 kind=kind,
-                array=layout.name,
+                array=self._name,
                 chunk=index,
-                subchunk=cell if layout.is_sharded else None,
-                file=self.named(self.root / layout.name / layout.key(index)),
+                subchunk=cell if self._layout.is_sharded else None,
+                file=self._found.named(self._folder / self._layout.key(index)),
                 message=f"{message}{where}.",
                 lost=lost,
                 span=span,
             )
         )
 
-    def _file(self, layout: Layout, found: str) -> Index | None:
-        """Give the storage chunk of a file below an array; note a file that belongs to none."""
-        index = _index_of(layout, found)
-        cells = layout.grid.cells
+    def _index(self, file: str) -> Index | None:
+        """Give the storage chunk of a file below the array; note a file that belongs to none."""
+        index = _index_of(self._layout, file)
+        cells = self._layout.grid.cells
         beyond = [i >= n for i, n in zip(index or (), cells, strict=index is not None)]
         if index is not None and not any(beyond):
             return index
-        path = self.root / layout.name / found
         if beyond and not any(beyond[1:]):
+            kind = "interrupted append"
             message = "lies beyond the array; no reader reads it. Append again, or delete it."
-            self.add("interrupted append", path, message, layout.name)
         else:
+            kind = "unexpected file"
             message = "belongs to no chunk of the array. Delete it if it is not needed."
-            self.add("unexpected file", path, message, layout.name)
+        self._found.add(kind, self._folder / file, message, self._name)
         return None
-
-    def leftovers(self) -> None:
-        """Note what interrupted writes have left beside the store."""
-        self.left = leftovers_of(self.place, last_owner(self.place))
-        for each in self.left:
-            self.add(each.kind, each.path, each.message)
 
 
 def _span(reader: ChunkReader, layout: Layout, number: int | None = None) -> Span | None:

@@ -2,10 +2,10 @@
 
 import os
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import closing, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
+from types import TracebackType
 from typing import Any, Final, Self
 
 import numpy as np
@@ -17,11 +17,10 @@ from parcast.arrays.store.codecs import DamageError
 from parcast.arrays.store.grid import Index
 from parcast.arrays.store.layout import Layout, label_of
 from parcast.arrays.store.messages import problem
-from parcast.arrays.store.place import failing
+from parcast.arrays.store.place import Failing
 from parcast.errors import ParameterError, RunFailed
 
 WRITE_OUT: Final = 8 << 20  # large enough for a long sequential access, small beside a chunk
-FLAGS: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -61,9 +60,11 @@ class Writer:
         disk; 0: when it likes.
         """
         self._part, self._write_out = part, write_out
+        self._folder = os.fspath(part.folder)
         self._unfinished: set[tuple[str, Index]] = set()
-        with self._failing("The store"):
-            self._unflushed = durable.Unflushed(part.folder)
+        self._reporting = Failing("The store", part.target)
+        with self._reporting:
+            self._unflushed = durable.Unflushed(self._folder)
 
     def __enter__(self) -> Self:
         """Write within a block."""
@@ -82,20 +83,17 @@ class Writer:
         """Write one storage chunk; its index is written when the block ends without error."""
         layout = self._part.layout(name)
         index = self._checked(name, index)
-        what = f"{label_of(name)[0].upper()}{label_of(name)[1:]}, chunk {dotted(index)},"
-        reporting = partial(self._failing, what)  # of our own calls, not of those in the block
+        reporting = _Reporting(name, index, self._part.target)  # of our own calls alone
         self._unfinished.add((name, index))
-        path = self._part.folder / name / layout.key(index)
-        with reporting(), ExitStack() as held:
-            durable.make_folders(path.parent, self._part.folder)
-            old = self._old(layout, index)
-            if old is not None:
-                held.callback(old.close)
-            file = os.open(path, FLAGS, 0o666)
-            until_it_ends = held.pop_all()
-        with until_it_ends:
+        folder = f"{self._folder}/{name}" if name else self._folder
+        path = f"{folder}/{layout.key(index)}"
+        with reporting:
+            old = self._old(name, layout, index)
+        with nullcontext() if old is None else closing(old):
+            with reporting:
+                file = durable.create_file(path, self._folder)
             try:
-                with reporting():
+                with reporting:
                     writer = ChunkWriter(
                         layout,
                         index,
@@ -106,16 +104,16 @@ class Writer:
                         reporting=reporting,
                     )
                 yield writer
-                with reporting():
+                with reporting:
                     writer.finish()
             except BaseException:
                 os.close(file)
                 with suppress(OSError):
-                    path.unlink()  # so that it is not committed
+                    os.unlink(path)  # so that it is not committed
                 raise
-            with reporting():
-                self._unflushed.add_file(file)
-            self._unflushed.add_folder(path.parent)
+        with reporting:
+            self._unflushed.add_file(file)
+        self._unflushed.add_folder(path.rpartition("/")[0])
         self._unfinished.discard((name, index))
 
     def _checked(self, name: str, index: Index) -> Index:
@@ -139,11 +137,11 @@ class Writer:
         base = self._part.bases.get(name, 0)
         return base if index[0] * self._part.layouts[name].chunk[0] < base else 0
 
-    def _old(self, layout: Layout, index: Index) -> ChunkReader | None:
+    def _old(self, name: str, layout: Layout, index: Index) -> ChunkReader | None:
         """Open the file of a chunk that an append completes."""
-        if not self._base(layout.name, index):
+        if not self._base(name, index):
             return None
-        path = self._part.target / layout.name / layout.key(index)
+        path = self._part.target / name / layout.key(index)
         try:
             reader = ChunkReader(layout, os.open(path, os.O_RDONLY | os.O_CLOEXEC))
         except FileNotFoundError:
@@ -180,18 +178,33 @@ class Writer:
                 f"{label_of(name)}, chunk {dotted(index)} was not written to its end. "
                 "Abandon the draft, and write it again."
             )
-        with self._failing("The store"):
+        with self._reporting:
             self._unflushed.flush()
 
-    @contextmanager
-    def _failing(self, what: str) -> Iterator[None]:
-        """Say what could not be written, and that nothing has changed."""
-        target = self._part.target
-        try:
-            with failing(what, target):
-                yield
-        except DamageError as failure:
-            raise problem(target, _cannot_append(f"{what} {failure}")) from failure
+
+class _Reporting(Failing):
+    """A block that says which storage chunk cannot be written."""
+
+    def __init__(self, name: str, index: Index, target: Path) -> None:
+        super().__init__("", target)
+        self._name, self._index = name, index
+
+    def _named(self) -> str:
+        """What messages call the chunk: most are never named."""
+        label = label_of(self._name)
+        return f"{label[0].upper()}{label[1:]}, chunk {dotted(self._index)},"
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        failure: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Say what the system refused, or what an append finds damaged."""
+        if isinstance(failure, DamageError):
+            message = _cannot_append(f"{self._named()} {failure}")
+            raise problem(self._target, message) from failure
+        super().__exit__(kind, failure, trace)
 
 
 def _cannot_append(fault: str) -> str:
