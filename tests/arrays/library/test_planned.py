@@ -10,7 +10,7 @@ import pytest
 
 from parcast.arrays.geometry import block_of
 from parcast.arrays.law import request_time
-from parcast.arrays.library.client import Described
+from parcast.arrays.library.client import Described, Own
 from parcast.arrays.library.distribution import Block
 from parcast.arrays.library.master import laid_out, schema_of
 from parcast.arrays.library.planned import (
@@ -47,7 +47,7 @@ def schema_for(shape, mesh, *, number=1, stack=""):
             "write",
             "x.zarr",
             options,
-            tuple((name, shape, "<f8", (block_of(shape, mesh, i),)) for name in names),
+            tuple((name, Own(shape, "<f8", (block_of(shape, mesh, i),))) for name in names),
         )
         for i in range(np.prod(mesh))
     ]

@@ -5,7 +5,6 @@ from collections.abc import Callable, Mapping, Sequence
 from operator import index
 from typing import TYPE_CHECKING, Any, Final
 
-from parcast.arrays.geometry import as_shape
 from parcast.arrays.library.distribution import Block, Boxes, Held
 from parcast.arrays.store.data_types import stored_type
 from parcast.arrays.store.layout import check_name, label_of
@@ -59,52 +58,19 @@ def held_of(arrays: Any, client: int, clients: int) -> list[Held]:
             got="an empty one" if isinstance(arrays, Mapping) else type(arrays).__name__,
             hint=HOLD,
         )
-    held = []
+    held, types = [], set()
     for name, each in arrays.items():
         check_name(name)
         if not isinstance(each, Block | Boxes):
             raise ParameterError(
                 label_of(name), must="be a Block or Boxes", got=type(each).__name__, hint=HOLD
             )
-        _check_numbers(each)
         held.append(each.held(client, clients))
-        stored_type(held[-1].dtype, name=f"dtype of {label_of(name)}")
+        dtype = held[-1].dtype
+        if dtype not in types:
+            stored_type(dtype, name=f"dtype of {label_of(name)}")
+            types.add(dtype)
     return held
-
-
-def _check_numbers(held: Block | Boxes) -> None:
-    """Refuse halos and boxes that are no whole numbers, or too few of them."""
-    rank = len(as_shape(held.shape))
-    if isinstance(held, Block):
-        halo = held.halo if hasattr(held.halo, "__iter__") else (held.halo,) * rank
-        numbers = _whole_numbers("halo", halo, "1 or (1, 0)")
-        if len(numbers) != rank or min(numbers, default=0) < 0:
-            raise ParameterError(
-                "halo",
-                must=f"be a number of at least 0, or {rank} of them",
-                got=f"{held.halo!r:.60}",
-                hint="Give one for each dimension.",
-            )
-        return
-    for box in held.boxes if hasattr(held.boxes, "__iter__") else (held.boxes,):
-        if not isinstance(box, Sequence) or len(box) != 2:
-            raise ParameterError(
-                "boxes",
-                must="be pairs of a start and values",
-                got=f"{box!r:.60}",
-                hint="Example: [((0, 0), values)].",
-            )
-        _whole_numbers("start of a box", box[0], "(0, 0)")
-
-
-def _whole_numbers(name: str, given: Any, example: str) -> list[int]:
-    """Give whole numbers; refuse text, fractions and a number alone."""
-    try:
-        return [index(n) for n in given]
-    except TypeError:
-        raise ParameterError(
-            name, must="be whole numbers", got=f"{given!r:.60}", hint=f"Example: {example}."
-        ) from None
 
 
 def check_stack(name: Any, arrays: Any) -> None:
@@ -127,17 +93,6 @@ def check_storage(storage: Mapping[str, Any]) -> None:
             raise ParameterError(
                 name, must="be a dict", got=type(given).__name__, hint=MAPPINGS[name]
             )
-
-
-def meshes_of(arrays: Any) -> tuple[tuple[int, ...], ...]:
-    """Mesh of each array that is given as a block; () where it is not, or no mesh."""
-    meshes: list[tuple[int, ...]] = []
-    for each in arrays.values() if isinstance(arrays, Mapping) else ():
-        try:
-            meshes.append(tuple(map(int, each.mesh)) if isinstance(each, Block) else ())
-        except (TypeError, ValueError):
-            meshes.append(())
-    return tuple(meshes)
 
 
 def checked_subchunk(subchunk: Any) -> int | None:

@@ -1,9 +1,9 @@
 """A client: it describes what it holds, and answers what servers ask of it."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import prod
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -17,7 +17,14 @@ from parcast.errors import ParcastError, RunFailed
 if TYPE_CHECKING:
     from parcast.arrays.library.planned import WritePlan
 
-Boxes: TypeAlias = tuple[Box, ...]
+
+class Own(NamedTuple):
+    """What a client says that it holds of an array, or wants."""
+
+    shape: Point  # of the array
+    dtype: str
+    boxes: tuple[Box, ...]
+    mesh: Point = ()  # of its blocks; () where it is given in boxes
 
 
 @dataclass(frozen=True)
@@ -27,10 +34,9 @@ class Described:
     operation: Operation
     path: str
     options: Mapping[str, Any]  # the same on all clients
-    arrays: tuple[tuple[str, Point, str, Boxes], ...] = ()  # name, shape, dtype, and what it holds
+    arrays: tuple[tuple[str, Own], ...] = ()
     refusal: ParcastError | None = None  # of this client
     storage: Mapping[str, Any] = field(default_factory=dict)  # of client 0: for the files alone
-    meshes: tuple[Point, ...] = ()  # of each array; () where it is given in boxes
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,10 +194,7 @@ class Client:
         except Exception as error:
             refusal = RunFailed(f"Making room for the arrays: {type(error).__name__}: {error}")
         job.expected = sum(part.box.size for held in job.held for part in held.parts)
-        wanted = tuple(
-            (each.name, each.shape, each.dtype, boxes_of(held))
-            for each, held in zip(stored, job.held, strict=False)
-        )
+        wanted = owned((each.name for each in stored), job.held)
         described = Described("read", "", {}, wanted, refusal)
         self.endpoint.send(self.master, "describe", number, self.number, described)
 
@@ -223,11 +226,19 @@ class Client:
             self._end(job.number, failure or RunFailed("The servers have left."), ())
 
 
-def boxes_of(held: Held) -> Boxes:
-    """Boxes of what a client holds of an array."""
-    return tuple(part.box for part in held.parts)
+def owned(names: Iterable[str], held: Iterable[Held]) -> tuple[tuple[str, Own], ...]:
+    """Say what a client holds of each array; of equal ones it is the same, and is sent once."""
+    known: dict[Own, Own] = {}
+    said = []
+    for name, each in zip(names, held, strict=False):
+        boxes = tuple(part.box for part in each.parts)
+        own = Own(each.shape, each.dtype.str, boxes, each.mesh)
+        said.append((name, known.setdefault(own, own)))
+    return tuple(said)
 
 
 def _box(part: Part, start: Point, count: Point) -> Array:
     """View of a box of the array in what a client holds."""
+    if start == part.start and count == part.values.shape:
+        return part.values
     return inside(part.values, part.start, start, count)

@@ -3,7 +3,8 @@
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, TypeAlias
+from operator import index
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -36,6 +37,7 @@ class Held:
     shape: Point  # of the whole array
     dtype: np.dtype[Any]
     parts: tuple[Part, ...]
+    mesh: Point = ()  # of its blocks; () where it is given in boxes
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,23 +74,24 @@ class Block:
     def held(self, client: int, clients: int) -> Held:
         """Give what a client holds; ParameterError if it does not fit."""
         values = np.asarray(self.values)
-        given = self.shape, self.mesh
-        if all(type(each) is tuple and {*map(type, each)} == {int} for each in given):
-            shape, (start, count) = _known(*given, client, clients, self.policy)
-        else:
-            shape, (start, count) = _own(*given, client, clients, self.policy)
-        halo = np.broadcast_to(self.halo, len(shape))
-        full = tuple(int(n + 2 * h) for n, h in zip(count, halo, strict=True))
-        if values.shape != full:
+        given = self.shape, self.mesh, self.halo
+        is_plain = all(map(_is_plain, given))
+        place = (_known if is_plain else _place)(
+            *given, policy=self.policy, client=client, clients=clients
+        )
+        if values.shape != place.full:
+            wanted = f"{_text(place.full)}, that of block {client} of the mesh"
+            halo = f" with a halo of {_text(place.halo)}" if any(place.halo) else ""
             raise ParameterError(
                 "values",
-                must=f"have the shape {_text(full)}, that of block {client} of the mesh"
-                + (f" with a halo of {_text(halo)}" if halo.any() else ""),
+                must=f"have the shape {wanted}{halo}",
                 got=_text(values.shape),
-                hint=f"The array has {_text(shape)} elements on a mesh of {_text(self.mesh)}.",
+                hint=f"The array has {_text(place.shape)} elements on a mesh of "
+                f"{_text(place.mesh)}.",
             )
-        inner = tuple(slice(int(h), int(h) + n) for h, n in zip(halo, count, strict=True))
-        return Held(shape, values.dtype, (Part(start, values[inner]),))
+        return Held(
+            place.shape, values.dtype, (Part(place.start, values[place.inner]),), place.mesh
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,6 +120,7 @@ class Boxes:
     def held(self, client: int, clients: int) -> Held:  # noqa: ARG002 - that of a block needs it
         """Give what a client holds; ParameterError if a box lies outside the array."""
         shape = as_shape(self.shape)
+        _require_pairs(self.boxes)
         parts = [Part(tuple(map(int, start)), np.asarray(own)) for start, own in self.boxes]
         for part in parts:
             require_inside(part.box, shape)
@@ -136,15 +140,78 @@ def checked_block(
     return block_of(shape, mesh, client, policy)
 
 
-def _own(
-    shape: Sequence[int], mesh: Sequence[int], client: int, clients: int, policy: Policy
-) -> tuple[Point, Box]:
-    """Shape of an array, and the block of a client."""
+class _Place(NamedTuple):
+    """Where the block of a client lies in an array, and in what it gives."""
+
+    shape: Point  # of the array
+    mesh: Point
+    start: Point
+    halo: Point
+    full: Point  # shape of the block with its halo
+    inner: tuple[slice, ...]  # the block without it
+
+
+def _place(
+    shape: Sequence[int],
+    mesh: Sequence[int],
+    halo: int | Sequence[int],
+    *,
+    policy: Policy,
+    client: int,
+    clients: int,
+) -> _Place:
+    """Place the block of a client; ParameterError if shape, mesh and halo do not fit."""
     whole = as_shape(shape)
-    return whole, checked_block(whole, mesh, client, clients, policy)
+    around = _halo(halo, len(whole))
+    start, count = checked_block(whole, mesh, client, clients, policy)
+    full = tuple(n + 2 * h for n, h in zip(count, around, strict=True))
+    inner = tuple(slice(h, h + n) for h, n in zip(around, count, strict=True))
+    return _Place(whole, tuple(map(int, mesh)), start, around, full, inner)
 
 
-_known = lru_cache(maxsize=256)(_own)  # a request may have thousands of equal arrays
+_known = lru_cache(maxsize=256)(_place)  # a request may have thousands of equal arrays
+
+
+def _is_plain(numbers: object) -> bool:
+    """Tell whether something is an int or a tuple of them, which can be compared with others."""
+    return type(numbers) is int or (type(numbers) is tuple and {*map(type, numbers)} == {int})
+
+
+def _halo(halo: int | Sequence[int], rank: int) -> Point:
+    """Elements around a block in each dimension."""
+    each = halo if isinstance(halo, Iterable) else (halo,) * rank
+    numbers = _whole_numbers("halo", each, "1 or (1, 0)")
+    if len(numbers) != rank or min(numbers, default=0) < 0:
+        raise ParameterError(
+            "halo",
+            must=f"be a number of at least 0, or {rank} of them",
+            got=f"{halo!r:.60}",
+            hint="Give one for each dimension.",
+        )
+    return numbers
+
+
+def _require_pairs(boxes: Iterable[object]) -> None:
+    """Refuse boxes that are no pairs of a start and values."""
+    for box in boxes if isinstance(boxes, Iterable) else (boxes,):
+        if not isinstance(box, Sequence) or len(box) != 2:
+            raise ParameterError(
+                "boxes",
+                must="be pairs of a start and values",
+                got=f"{box!r:.60}",
+                hint="Example: [((0, 0), values)].",
+            )
+        _whole_numbers("start of a box", box[0], "(0, 0)")
+
+
+def _whole_numbers(name: str, given: Any, example: str) -> Point:
+    """Give whole numbers; refuse text, fractions and a number alone."""
+    try:
+        return tuple(index(n) for n in given)
+    except TypeError:
+        raise ParameterError(
+            name, must="be whole numbers", got=f"{given!r:.60}", hint=f"Example: {example}."
+        ) from None
 
 
 def require_inside(box: Box, shape: Point) -> None:

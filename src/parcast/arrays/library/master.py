@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from parcast.arrays.chunks import listed_chunks
-from parcast.arrays.library.client import Described, Spent
+from parcast.arrays.geometry import Point
+from parcast.arrays.library.client import Described, Own, Spent
 from parcast.arrays.library.endpoint import Endpoint
 from parcast.arrays.library.schema import Kind, Named, Schema, Stored, layout_for
 from parcast.arrays.library.storing import catalogue, is_npy, no_zarr
@@ -152,9 +153,9 @@ def require_agreement(described: Sequence[Described]) -> None:
     asked: dict[str, Callable[[Described], Hashable]] = {
         "the same call": lambda x: x.operation,
         "the same path": lambda x: x.path,
-        "the same names of arrays": lambda x: tuple(name for name, *_ in x.arrays),
-        "the same shapes": lambda x: tuple(shape for _, shape, *_ in x.arrays),
-        "the same dtypes": lambda x: tuple(dtype for _, _, dtype, _ in x.arrays),
+        "the same names of arrays": lambda x: tuple(name for name, _ in x.arrays),
+        "the same shapes": lambda x: tuple(own.shape for _, own in x.arrays),
+        "the same dtypes": lambda x: tuple(own.dtype for _, own in x.arrays),
     }
     for what, of in asked.items():
         _require_same(what, {client: of(each) for client, each in enumerate(described)})
@@ -165,12 +166,11 @@ def require_agreement(described: Sequence[Described]) -> None:
 
 def _require_same_meshes(described: Sequence[Described]) -> None:
     """Refuse blocks of different meshes; clients may give boxes instead."""
-    for number, (name, *_) in enumerate(described[0].arrays):
-        meshes = {
-            client: each.meshes[number]
-            for client, each in enumerate(described)
-            if number < len(each.meshes) and each.meshes[number]
-        }
+    given: dict[tuple[Point, ...], str] = {}
+    for columns in zip(*(each.arrays for each in described), strict=False):
+        given.setdefault(tuple(own.mesh for _, own in columns), columns[0][0])
+    for each, name in given.items():
+        meshes = {client: mesh for client, mesh in enumerate(each) if mesh}
         if meshes:
             _require_same(f"the same mesh of {name or 'the array'}", meshes)
 
@@ -207,12 +207,16 @@ def _shown(value: Any) -> str:
 def laid_out(described: Described, *, servers: int) -> list[Stored]:
     """Choose how arrays are cut on disk."""
     limit, stored = described.options["limit"], []
-    for name, shape, dtype, _ in described.arrays:
-        item, rows = np.dtype(dtype).itemsize, is_npy(described.path)
-        chunk, inner = layout_for(shape, item, servers=servers, limit=limit, whole_rows=rows)
-        if described.options["stack"]:
-            chunk = tuple(-(-n // i) * i for n, i in zip(shape, inner, strict=True))
-        stored.append(Stored(name, shape, dtype, chunk, inner))
+    known: dict[Own, tuple[Point, Point]] = {}
+    for name, own in described.arrays:
+        shape, rows = own.shape, is_npy(described.path)
+        if own not in known:
+            item = np.dtype(own.dtype).itemsize
+            chunk, inner = layout_for(shape, item, servers=servers, limit=limit, whole_rows=rows)
+            if described.options["stack"]:
+                chunk = tuple(-(-n // i) * i for n, i in zip(shape, inner, strict=True))
+            known[own] = chunk, inner
+        stored.append(Stored(name, shape, own.dtype, *known[own]))
     return stored
 
 
@@ -220,7 +224,7 @@ def _grown(described: Described) -> list[Stored]:
     """Tell how the arrays of a store will be that rows are appended to."""
     if is_npy(described.path):
         raise no_zarr(described.path, "append rows")
-    rows = {name: shape[0] for name, shape, *_ in described.arrays}
+    rows = {name: own.shape[0] for name, own in described.arrays}
     most, least = max(rows, key=rows.__getitem__), min(rows, key=rows.__getitem__)
     if rows[most] != rows[least]:
         raise RunFailed(
@@ -229,7 +233,8 @@ def _grown(described: Described) -> list[Stored]:
         )
     stored = []
     there = catalogue(described.path, [*rows])
-    for old, (name, shape, dtype, _) in zip(there, described.arrays, strict=True):
+    for old, (name, own) in zip(there, described.arrays, strict=True):
+        shape, dtype = own.shape, own.dtype
         is_same = np.dtype(old.dtype) == np.dtype(dtype).newbyteorder("=")
         if old.shape[1:] != shape[1:] or not is_same:
             raise RunFailed(
@@ -247,15 +252,18 @@ def schema_of(described: Sequence[Described], told: Described, stored: Sequence[
     kinds: dict[Any, int] = {}
     held: list[Kind] = []
     named, is_read = [], told.operation == "read"
-    for i, (name, shape, dtype, chunk, inner) in enumerate(stored):
-        own = described[0].arrays[i][1]  # without the rows before those of this request
-        boxes = tuple(each.arrays[i][3] for each in described)
-        key = shape, dtype, chunk, inner, own, boxes
+    columns = zip(*(each.arrays for each in described), strict=True)
+    for each, column in zip(stored, columns, strict=True):
+        owns = tuple(own for _, own in column)
+        key = each[1:], owns
         if key not in kinds:
             kinds[key] = len(kinds)
-            chunks, base = listed_chunks(own, boxes, is_partial=is_read), shape[0] - own[0]
-            held.append(Kind(shape, dtype, chunk, inner, chunks.after(base), base))
-        named.append(Named(name, kinds[key]))
+            rows = owns[0].shape  # without those before the ones of this request
+            chunks = listed_chunks(rows, [own.boxes for own in owns], is_partial=is_read)
+            base = each.shape[0] - rows[0]
+            laid = each.shape, each.dtype, each.chunk, each.inner
+            held.append(Kind(*laid, chunks.after(base), base))
+        named.append(Named(each.name, kinds[key]))
     stack = options.get("stack", "")
     servers = options.get("servers", 1)
     return Schema(

@@ -1,6 +1,7 @@
 """Memory of a client: for what it reads, and copies of what it writes meanwhile."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -13,7 +14,7 @@ from parcast.arrays.library.schema import Stored
 def copied(held: Held) -> Held:
     """Give what a client holds in memory of its own, so that it may change the original."""
     parts = tuple(Part(part.start, part.values.copy()) for part in held.parts)
-    return Held(held.shape, held.dtype, parts)
+    return replace(held, parts=parts)
 
 
 class Room(NamedTuple):

@@ -22,12 +22,11 @@ from parcast.arrays.library.checking import (
     check_storage,
     checked_subchunk,
     held_of,
-    meshes_of,
     path_text,
     refusal_of,
     servers_agreed,
 )
-from parcast.arrays.library.client import Client, Described, Job, Spent, boxes_of
+from parcast.arrays.library.client import Client, Described, Job, Spent, owned
 from parcast.arrays.library.director import Director
 from parcast.arrays.library.distribution import (
     Array,
@@ -344,13 +343,8 @@ class Session:
                 kept.update(deepcopy(kept))
 
         refusal = refusal_of(check)
-        named = tuple(
-            (name, each.shape, each.dtype.str, boxes_of(each))
-            for name, each in zip(arrays if held else (), held, strict=False)
-        )
-        described = Described(
-            operation, path_text(path), options, named, refusal, kept, meshes_of(arrays)
-        )
+        said = owned(arrays if held else (), held)
+        described = Described(operation, path_text(path), options, said, refusal, kept)
         handle = Handle(self, client.submit(described, held))
         if wait:
             return handle.wait()

@@ -12,7 +12,7 @@ from parcast.arrays.batches import EqualArrays
 from parcast.arrays.choices import Operation, Writer
 from parcast.arrays.geometry import Ints, Point, as_mesh, as_shape, block_of
 from parcast.arrays.law import Options
-from parcast.arrays.library.client import Described, boxes_of
+from parcast.arrays.library.client import Described, owned
 from parcast.arrays.library.distribution import Block
 from parcast.arrays.library.master import schema_of
 from parcast.arrays.library.pricing import arrays_of, options_of
@@ -65,10 +65,7 @@ class Request:
         count = block_of(self.shape, self.mesh, client).count
         block = Block(np.broadcast_to(np.zeros((), self.dtype), count), self.shape, self.mesh)
         held = [block.held(client, self.clients) for _ in range(self.number)]
-        named = tuple(
-            (name, each.shape, each.dtype.str, boxes_of(each))
-            for name, each in zip(self.names(), held, strict=True)
-        )
+        named = owned(self.names(), held)
         if self.operation == "read":
             return Described("read", "", {}, named)
         options = {
