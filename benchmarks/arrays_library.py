@@ -18,8 +18,9 @@ barrier on; the start of processes is not in them. The first round is discarded.
 
 `--small` writes 2,048 arrays of 64 KiB, batched, not batched, and with one call each (128 of them,
 scaled); as a store of 2,048 arrays and as one that is stacked. These stores are removed at the end
-only (some 4 GB): ext4 passes over every inode that was freed in the last minutes before it takes a
-new one, which can take longer than all the rest (`recently_deleted` in fs/ext4/ialloc.c).
+only (3.4 GB with 5 rounds): ext4 passes over every inode that was freed in the last minutes before
+it takes a new one, which can take longer than all the rest (`recently_deleted` in
+fs/ext4/ialloc.c).
 """
 
 import argparse
@@ -276,16 +277,15 @@ def ready():
     time.sleep(0.2)
 
 
-def measured(ways, given):
+def measured(ways, folder, given):
     """Times of each way, one of each round after the first."""
     times = {way: [] for way in ways}
-    with tempfile.TemporaryDirectory(dir=given.folder) as folder:
-        for turn in range(given.rounds + 1):
-            for way in random.Random(turn).sample(ways, len(ways)):
-                path = Path(folder) / f"written-{turn}-{ways.index(way)}"
-                seconds = timed(way, path, given)
-                if turn:
-                    times[way].append(seconds)
+    for turn in range(given.rounds + 1):
+        for way in random.Random(turn).sample(ways, len(ways)):
+            path = Path(folder) / f"written-{turn}-{way.replace(': ', '-')}"
+            seconds = timed(way, path, given)
+            if turn:
+                times[way].append(seconds)
     return times
 
 
@@ -330,15 +330,17 @@ def main():
     clients = prod(given.mesh)
     if given.small:
         print(f"{SMALL[0]:,} arrays of 64 KiB, {clients} clients, one server")
-        for layout in LAYOUTS:
-            calls = CALLS[: 3 if layout == "arrays" else 2]
-            ways = [f"{layout}: {call}" for call in calls if not chosen or call in chosen]
-            table(measured(ways, given), ways[0])
+        with tempfile.TemporaryDirectory(dir=given.folder) as folder:
+            for layout in LAYOUTS:
+                calls = CALLS[: 3 if layout == "arrays" else 2]
+                ways = [f"{layout}: {call}" for call in calls if not chosen or call in chosen]
+                table(measured(ways, folder, given), ways[0])
         return
     shape, mesh = ("x".join(map(str, each)) for each in (given.shape, given.mesh))
     print(f"{shape} float64 ({given.size}), {clients} clients in {mesh} blocks, one server")
     ways = [way for way in LARGE if not chosen or way in chosen or way == "plain"]
-    table(measured(ways, given), "plain")
+    with tempfile.TemporaryDirectory(dir=given.folder) as folder:
+        table(measured(ways, folder, given), "plain")
 
 
 if __name__ == "__main__":
