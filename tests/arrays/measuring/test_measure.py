@@ -18,6 +18,7 @@ from parcast.arrays.store.writing import WRITE_OUT
 from parcast.arrays.validating.validate import FAST, SLOW
 from tests.arrays.measuring.made import CLIENTS, KNOWN, Machine, dry_of, measured_costs
 
+LAYOUT = Layout(CLIENTS, 1, True)
 LAYOUTS = [Layout(2, 1, False), Layout(4, 2, True), Layout(3, 2, False)]
 
 
@@ -27,15 +28,18 @@ def measured():
 
 
 @pytest.fixture
-def figures(tmp_path, monkeypatch):
-    """Measure the costs of a machine."""
+def measuring(tmp_path, monkeypatch):
+    """Prepare to measure the costs of a machine."""
     monkeypatch.setattr("parcast.arrays.measuring.measure.dry_run", dry_of)
+    return lambda machine, *, rounds=2: Measuring(
+        folder=tmp_path, rounds=rounds, runner=machine, bed=None
+    )
 
-    def measure(machine, *, rounds=2):
-        measuring = Measuring(folder=tmp_path, rounds=rounds, runner=machine, bed=None)
-        return measuring.figures(Layout(CLIENTS, 1, True))
 
-    return measure
+@pytest.fixture
+def figures(measuring):
+    """Measure the costs of a machine."""
+    return lambda machine, **options: measuring(machine, **options).figures(LAYOUT)
 
 
 @pytest.mark.usefixtures("uncovered")
@@ -69,6 +73,16 @@ def test_an_interval_holds_the_value_and_the_disk_is_tried_first(figures):
     assert (len(trial.requests), len(trial.rounds)) == (2, 1 + 1)
     assert (len(asked.requests), len(asked.rounds)) == (30, 1 + 3)  # of a slow disk
     assert max(x.size for x in asked.requests.values()) == pytest.approx(SMALLEST, rel=0.01)
+
+
+@pytest.mark.usefixtures("few_steps", "uncovered")
+@pytest.mark.parametrize(("rate", "some"), [(1e7, False), (1e9, True)])
+def test_only_a_fast_disk_shows_by_short_requests_whether_the_machine_changes(
+    measuring, rate, some
+):
+    of = measuring(Machine(value=KNOWN | {"small.write_rate": rate}))
+    of.figures(LAYOUT)
+    assert bool(of.controls[LAYOUT]) is some
 
 
 @pytest.mark.parametrize("layout", LAYOUTS, ids=str)

@@ -68,8 +68,8 @@ class Measuring:
         self.controls[layout] = [
             Control(each.law.asked, each.time)
             for name, each in zip(asked, known, strict=True)
-            if name in CONTROLS and each.time < LONGEST_CONTROL
-        ]
+            if rate > SLOW and name in CONTROLS and each.time < LONGEST_CONTROL
+        ]  # a slow disk takes its time whatever the processor does, and short requests scatter
         return fitted(known, rate)
 
     def _run(self, asked: Mapping[str, ArrayRequest], rounds: int) -> list[list[Observed]]:
