@@ -26,20 +26,24 @@ def provide(size: int, *, sharers: int = 1) -> None:
 def free_memory() -> int:
     """Memory that is free, and that no limit of a container or job withholds. [B]."""
     pages = os.sysconf("SC_AVPHYS_PAGES") if "SC_AVPHYS_PAGES" in os.sysconf_names else 0
-    return max(min([pages * PAGESIZE, *(limit - used for limit, used in _limits())]), 0)
+    left = [pages * PAGESIZE]
+    for folder, limit in _limits():
+        with suppress(OSError, ValueError):
+            left.append(limit - int((folder / "memory.current").read_text()))
+    return max(min(left), 0)
 
 
 def memory_limit() -> int | None:
     """Least limit of the control groups of this process; None where they have none. [B]."""
-    return min((limit for limit, _ in _limits()), default=None)
+    return min((limit for _, limit in _limits()), default=None)
 
 
-def _limits() -> Iterator[tuple[int, int]]:
-    """Limits of the control groups of this process, and what is used of each. [B]."""
+def _limits() -> Iterator[tuple[Path, int]]:
+    """Control groups of this process that have limits, and these. [B]."""
+    inside = ""
     with suppress(OSError):
         inside = GROUP.read_text(encoding="utf-8").rpartition("::")[2].strip()
-        folder = GROUPS / inside.lstrip("/")
-        for each in (folder, *folder.parents):
-            with suppress(OSError, ValueError):  # there is none, or it is "max"
-                limit = int((each / "memory.max").read_text())
-                yield limit, int((each / "memory.current").read_text())
+    folder = GROUPS / inside.lstrip("/")
+    for each in (folder, *folder.parents):
+        with suppress(OSError, ValueError):  # there is none, or it is "max"
+            yield each, int((each / "memory.max").read_text())
