@@ -88,6 +88,29 @@ def test_what_is_not_waited_for_is_copied_with_its_coordinates(io, tmp_path):
         assert store.attributes["title"] == ["run 7"]
 
 
+@pytest.mark.parametrize(
+    ("halo", "words"),
+    [
+        (1.5, "halo must be whole numbers"),
+        (-1, "halo must be a number of at least 0, or 2 of them, got -1"),
+        ((1, 1, 1), "halo must be a number of at least 0, or 2 of them"),
+    ],
+)
+def test_a_halo_that_cannot_be_is_refused_in_writes_and_reads(io, tmp_path, halo, words):
+    path, values = tmp_path / "s.zarr", np.ones((4, 3))
+    with pytest.raises(ParcastError, match=words):
+        io.write(path, {"u": arrays.Block(values, (4, 3), (1, 1), halo=halo)})
+    io.write(path, {"u": block(values)})
+    with pytest.raises(ParcastError, match=words):
+        io.read(path, halo=halo)
+
+
+def test_arrays_that_are_held_in_the_same_boxes_are_of_one_kind(io, tmp_path):
+    mixed = {"u": block(np.ones((2, 2))), "v": arrays.Boxes([((0, 0), np.ones((2, 2)))], (2, 2))}
+    written = io.write(tmp_path / "s.zarr", mixed)
+    assert [spent.messages for spent in written.servers] == [1]
+
+
 @pytest.mark.parametrize("late", ["want", "give"])
 def test_messages_of_a_request_that_has_failed_are_dropped(late):
     client = Client(Endpoint(Alone()), master=0, number=0)

@@ -227,7 +227,7 @@ class Client:
 
 
 def owned(names: Iterable[str], held: Iterable[Held]) -> tuple[tuple[str, Own], ...]:
-    """Say what a client holds of each array; of equal ones it is the same, and is sent once."""
+    """Say what a client holds of each array; equal ones share one object, pickled once."""
     known: dict[Own, Own] = {}
     said = []
     for name, each in zip(names, held, strict=False):

@@ -75,7 +75,7 @@ class Block:
         """Give what a client holds; ParameterError if it does not fit."""
         values = np.asarray(self.values)
         given = self.shape, self.mesh, self.halo
-        is_plain = all(map(_is_plain, given))
+        is_plain = isinstance(self.policy, str) and all(map(_is_plain, given))
         place = (_known if is_plain else _place)(
             *given, policy=self.policy, client=client, clients=clients
         )
@@ -162,22 +162,23 @@ def _place(
 ) -> _Place:
     """Place the block of a client; ParameterError if shape, mesh and halo do not fit."""
     whole = as_shape(shape)
-    around = _halo(halo, len(whole))
-    start, count = checked_block(whole, mesh, client, clients, policy)
+    around = checked_halo(halo, len(whole))
+    positions = as_mesh(mesh, len(whole))
+    start, count = checked_block(whole, positions, client, clients, policy)
     full = tuple(n + 2 * h for n, h in zip(count, around, strict=True))
     inner = tuple(slice(h, h + n) for h, n in zip(around, count, strict=True))
-    return _Place(whole, tuple(map(int, mesh)), start, around, full, inner)
+    return _Place(whole, positions, start, around, full, inner)
 
 
 _known = lru_cache(maxsize=256)(_place)  # a request may have thousands of equal arrays
 
 
 def _is_plain(numbers: object) -> bool:
-    """Tell whether something is an int or a tuple of them, which can be compared with others."""
+    """Tell whether something is an int or a tuple of them, which a cache can tell apart."""
     return type(numbers) is int or (type(numbers) is tuple and {*map(type, numbers)} == {int})
 
 
-def _halo(halo: int | Sequence[int], rank: int) -> Point:
+def checked_halo(halo: int | Sequence[int], rank: int) -> Point:
     """Elements around a block in each dimension."""
     each = halo if isinstance(halo, Iterable) else (halo,) * rank
     numbers = _whole_numbers("halo", each, "1 or (1, 0)")

@@ -9,7 +9,7 @@ import numpy as np
 
 from parcast.arrays.chunks import listed_chunks
 from parcast.arrays.geometry import Point
-from parcast.arrays.library.client import Described, Own, Spent
+from parcast.arrays.library.client import Described, Spent
 from parcast.arrays.library.endpoint import Endpoint
 from parcast.arrays.library.schema import Kind, Named, Schema, Stored, layout_for
 from parcast.arrays.library.storing import catalogue, is_npy, no_zarr
@@ -207,16 +207,13 @@ def _shown(value: Any) -> str:
 def laid_out(described: Described, *, servers: int) -> list[Stored]:
     """Choose how arrays are cut on disk."""
     limit, stored = described.options["limit"], []
-    known: dict[Own, tuple[Point, Point]] = {}
-    for name, own in described.arrays:
-        shape, rows = own.shape, is_npy(described.path)
-        if own not in known:
-            item = np.dtype(own.dtype).itemsize
-            chunk, inner = layout_for(shape, item, servers=servers, limit=limit, whole_rows=rows)
-            if described.options["stack"]:
-                chunk = tuple(-(-n // i) * i for n, i in zip(shape, inner, strict=True))
-            known[own] = chunk, inner
-        stored.append(Stored(name, shape, own.dtype, *known[own]))
+    rows, is_stacked = is_npy(described.path), described.options["stack"]
+    for name, (shape, dtype, *_) in described.arrays:
+        item = np.dtype(dtype).itemsize
+        chunk, inner = layout_for(shape, item, servers=servers, limit=limit, whole_rows=rows)
+        if is_stacked:
+            chunk = tuple(-(-n // i) * i for n, i in zip(shape, inner, strict=True))
+        stored.append(Stored(name, shape, dtype, chunk, inner))
     return stored
 
 
@@ -254,12 +251,12 @@ def schema_of(described: Sequence[Described], told: Described, stored: Sequence[
     named, is_read = [], told.operation == "read"
     columns = zip(*(each.arrays for each in described), strict=True)
     for each, column in zip(stored, columns, strict=True):
-        owns = tuple(own for _, own in column)
-        key = each[1:], owns
+        rows = column[0][1].shape  # without those before the ones of this request
+        boxes = tuple(own.boxes for _, own in column)
+        key = each[1:], rows, boxes
         if key not in kinds:
             kinds[key] = len(kinds)
-            rows = owns[0].shape  # without those before the ones of this request
-            chunks = listed_chunks(rows, [own.boxes for own in owns], is_partial=is_read)
+            chunks = listed_chunks(rows, boxes, is_partial=is_read)
             base = each.shape[0] - rows[0]
             laid = each.shape, each.dtype, each.chunk, each.inner
             held.append(Kind(*laid, chunks.after(base), base))

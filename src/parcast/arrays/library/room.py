@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from parcast.arrays.geometry import Box, Point
-from parcast.arrays.library.distribution import Array, Held, Part, require_inside
+from parcast.arrays.library.distribution import Array, Held, Part, checked_halo, require_inside
 from parcast.arrays.library.schema import Stored
 
 
@@ -26,7 +26,7 @@ class Room(NamedTuple):
 
 def room_for(stored: Stored, region: Box, own: Box, halo: int | Sequence[int]) -> Room:
     """Make room for a block of a box of an array; its halo is read too, zero outside the box."""
-    around = tuple(map(int, np.broadcast_to(halo, len(own.count))))
+    around = checked_halo(halo, len(own.count))
     full = Box(
         tuple(a - h for a, h in zip(own.start, around, strict=True)),
         tuple(n + 2 * h for n, h in zip(own.count, around, strict=True)),
