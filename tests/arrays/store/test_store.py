@@ -113,6 +113,37 @@ def test_arrays_coordinates_and_attributes_come_back(tmp_path):
         assert (store["u"].shape, store["u"].dtype) == ((4, 3), np.dtype("f4"))
 
 
+@pytest.mark.parametrize("more", [False, True])
+def test_a_large_chunk_is_on_its_way_to_disk_before_it_is_flushed(tmp_path, monkeypatch, more):
+    begun = []
+    monkeypatch.setattr(durable, "start_writing", lambda *given: begun.append(given[1:]))
+    spec = ArraySpec(name="u", shape=(8,), dtype="f8", subchunk=(4,))
+    with (
+        Draft.create(tmp_path / "s.zarr", [spec]) as draft,
+        Writer(draft.part, write_out=60) as writer,
+    ):
+        with writer.chunk("u", (0,)) as chunk:
+            for _ in chunk.boxes:
+                chunk.write(np.ones(4), more=more)
+        begins, lengths = zip(*begun, strict=True)
+    assert begins[0] == 0
+    assert sum(lengths) >= 64
+
+
+def test_what_a_program_does_to_the_attributes_of_an_array_stays_there(tmp_path):
+    spec = ArraySpec(name="u", shape=(2,), dtype="f4", attributes={"levels": [1]})
+    with Draft.create(tmp_path / "s.zarr", [spec, spec.renamed("v")]) as draft:
+        with Writer(draft.part) as writer:
+            for name in "uv":
+                writer.write(name, np.ones(2, "f4"))
+            writer.flush()
+        draft.commit()
+    for _ in range(2):
+        with open_store(tmp_path / "s.zarr") as store:
+            assert store["v"].attributes["levels"] == [1]
+            store["u"].attributes["levels"].append(2)
+
+
 def test_one_array_without_a_name_is_the_root_of_its_store(tmp_path):
     array = np.arange(6.0).reshape(2, 3)
     path = write_store(tmp_path / "s.zarr", {"": array}, attributes={"units": "m"})

@@ -324,8 +324,8 @@ class ChunkWriter:
             )
         body = self._entries.reshape(-1).view(np.uint8).data
         checksum = [crc32c([body])] if self._layout.index_has_checksum else []
-        durable.write_all(self._file, [*self._parts, body, *checksum], self._offset)
-        self._parts, self._kept = [], 0
+        self._parts += [body, *checksum]
+        self._write_kept()
         self.is_complete = True
 
 

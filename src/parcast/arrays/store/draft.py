@@ -34,7 +34,6 @@ from parcast.arrays.store.layout import (
     check_json,
     coordinate,
     label_of,
-    layout_of,
 )
 from parcast.arrays.store.messages import (
     exists,
@@ -46,6 +45,7 @@ from parcast.arrays.store.nodes import (
     Node,
     encoded,
     is_store,
+    layout_in,
     manifest,
     read_nodes,
     readable,
@@ -185,7 +185,8 @@ class Draft:
                 document = spec.document()
                 if not spec.name:
                     document["attributes"] |= of_root
-                known[kind] = encoded(document), layout_of(document, is_whole=True)
+                content = encoded(document)
+                known[kind] = content, layout_in(content, is_whole=True)
             content, layouts[spec.name] = known[kind]
             self._write_small(spec.name, content)
         self.part = Part(folder=self._folder, target=self._place.target, layouts=layouts)
@@ -196,8 +197,9 @@ class Draft:
         for name, node in grown.items():
             layout = readable(node, name)
             document = node.changed(shape=[layout.shape[0] + rows, *layout.shape[1:]])
-            self._write_small(name, encoded(document))
-            layouts[name] = layout_of(document, is_whole=layout.is_whole)
+            content = encoded(document)
+            self._write_small(name, content)
+            layouts[name] = layout_in(content, is_whole=layout.is_whole)
             bases[name] = layout.shape[0]
         self._appended = dict(grown)
         self.part = Part(
@@ -215,7 +217,7 @@ class Draft:
     def _write_small(self, name: str, content: bytes) -> None:
         """Write the metadata of a node to the draft."""
         top = os.fspath(self._folder)
-        folder = f"{top}/{name}" if name else top
+        folder = durable.path_in(top, name)
         durable.make_folders(folder, top)
         file = os.open(f"{folder}/{METADATA}", durable.NEW, 0o666)
         try:
@@ -252,9 +254,10 @@ class Draft:
 
     def _check_complete(self) -> None:
         """Refuse to commit while a chunk is missing."""
+        top = os.fspath(self._folder)
         for name, layout in self.part.layouts.items():
             for index in self.part.chunks(name):
-                if not os.path.exists(f"{self._folder}/{name}/{layout.key(index)}"):
+                if not os.path.exists(durable.path_in(top, name, layout.key(index))):
                     raise RunFailed(
                         f"{self._place.target} cannot be completed: {label_of(name)}, chunk "
                         f"{dotted(index)} was not written. Write every chunk of part.chunks()."
@@ -267,7 +270,7 @@ class Draft:
             for index in self.part.chunks(name):
                 key = layout.key(index)
                 path = target / name / key
-                durable.make_folders(os.fspath(path.parent), os.fspath(target))
+                durable.make_folders(str(path.parent), str(target))
                 os.replace(self._folder / name / key, path)
                 folders |= {path.parent, *path.parents} - {target, *target.parents}
         for folder in sorted(folders, reverse=True):

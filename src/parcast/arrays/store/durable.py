@@ -87,6 +87,11 @@ def flush_folder(folder: str | os.PathLike[str]) -> None:
         os.close(place)
 
 
+def path_in(top: str, *names: str) -> str:
+    """Path below a folder; names may be empty, as that of the only array of a store is."""
+    return "/".join([top, *filter(None, names)])
+
+
 def make_folders(folder: str, top: str) -> None:
     """Make a folder and those between it and `top`, which must be there."""
     if folder == top:
@@ -202,7 +207,7 @@ class Unflushed:
         self._changed = perf_counter()
         while folder not in self._folders:
             self._folders.add(folder)
-            folder = folder.rpartition("/")[0]
+            folder = os.path.dirname(folder)
 
     def flush(self) -> None:
         """Return when everything is on disk."""

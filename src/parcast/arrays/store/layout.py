@@ -55,6 +55,7 @@ class ArraySpec:
     fill: Any = 0  # what lies outside of the array
     dimensions: tuple[str, ...] = ()
     attributes: Mapping[str, Any] = field(default_factory=dict)
+    # The one that this was renamed from.
     like: "ArraySpec | None" = field(default=None, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -268,7 +269,7 @@ def check_fill(name: str, value: Any, dtype: "np.dtype[Any]") -> None:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Layout:
-    """How an array lies on disk, by its metadata; that of equal arrays is one."""
+    """How an array lies on disk, by its metadata; equal arrays may share one."""
 
     shape: Index
     dtype: "np.dtype[Any]"  # of its elements in memory

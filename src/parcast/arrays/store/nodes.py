@@ -150,16 +150,16 @@ def _arrays_in(
     return arrays
 
 
-@lru_cache(maxsize=4)
-def _layout(content: bytes, is_whole: bool) -> Layout:
-    """Read the metadata of an array, which others may have too: then they have one layout."""
+@lru_cache(maxsize=64)
+def layout_in(content: bytes, *, is_whole: bool) -> Layout:
+    """Read the `zarr.json` of an array; arrays with the same one share the layout."""
     return layout_of(json.loads(content), is_whole=is_whole)
 
 
 def _node(path: Path, content: bytes, *, is_whole: bool) -> Node:
     """Read one array, or why it cannot be read."""
     try:
-        layout = _layout(content, is_whole)
+        layout = layout_in(content, is_whole=is_whole)
     except UnsupportedError as failure:
         return Node(path=path, content=content, layout=None, refusal=str(failure))
     return Node(path=path, content=content, layout=layout)

@@ -398,7 +398,7 @@ class Failing:
         self._what, self._target, self._is_new = what, target, is_new
 
     def _named(self) -> str:
-        """What messages call what is written."""
+        """Name what is written, as messages do."""
         return self._what
 
     def __enter__(self) -> None:

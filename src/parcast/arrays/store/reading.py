@@ -12,6 +12,7 @@ import weakref
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
+from copy import deepcopy
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
@@ -63,9 +64,13 @@ class StoredArray:
         self, name: str, layout: Layout, root: "_Root", *, along: int | None = None
     ) -> None:
         """Read an array of an open store; `along`: only this index of axis 0."""
-        self.name = name  # in the store, "" where it is the store
-        self._layout, self._root, self._along = layout, root, along
+        self._name, self._layout, self._root, self._along = name, layout, root, along
         self._open: OrderedDict[Index, ChunkReader | None] = OrderedDict()
+
+    @property
+    def name(self) -> str:
+        """Its name in the store, "" where it is the store."""
+        return self._name
 
     @property
     def shape(self) -> Index:
@@ -96,8 +101,9 @@ class StoredArray:
     @property
     def attributes(self) -> Mapping[str, Any]:
         """Its attributes, without what parcast keeps there."""
-        held = self._layout.attributes.items()
-        return MappingProxyType({key: value for key, value in held if key != MANIFEST})
+        held = deepcopy(dict(self._layout.attributes))  # equal arrays share a layout
+        held.pop(MANIFEST, None)
+        return MappingProxyType(held)
 
     def read(
         self,

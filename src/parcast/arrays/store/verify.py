@@ -72,7 +72,7 @@ class _Check:
 
 
 class _ArrayCheck:
-    """The files of one array, which are checked for `found`."""
+    """Checks the files of one array, and adds what it finds to `found`."""
 
     def __init__(self, found: _Check, name: str, layout: Layout) -> None:
         self._found, self._name, self._layout = found, name, layout

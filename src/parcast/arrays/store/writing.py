@@ -83,10 +83,10 @@ class Writer:
         """Write one storage chunk; its index is written when the block ends without error."""
         layout = self._part.layout(name)
         index = self._checked(name, index)
-        reporting = _Reporting(name, index, self._part.target)  # of our own calls alone
+        # Of our own calls, not of those in the block.
+        reporting = _Reporting(name, index, self._part.target)
         self._unfinished.add((name, index))
-        folder = f"{self._folder}/{name}" if name else self._folder
-        path = f"{folder}/{layout.key(index)}"
+        path = durable.path_in(self._folder, name, layout.key(index))
         with reporting:
             old = self._old(name, layout, index)
         with nullcontext() if old is None else closing(old):
@@ -111,9 +111,9 @@ class Writer:
                 with suppress(OSError):
                     os.unlink(path)  # so that it is not committed
                 raise
-        with reporting:
-            self._unflushed.add_file(file)
-        self._unflushed.add_folder(path.rpartition("/")[0])
+            with reporting:
+                self._unflushed.add_file(file)
+        self._unflushed.add_folder(os.path.dirname(path))
         self._unfinished.discard((name, index))
 
     def _checked(self, name: str, index: Index) -> Index:
@@ -153,6 +153,9 @@ class Writer:
         except DamageError as failure:
             reader.close()
             raise problem(path, _cannot_append(str(failure))) from failure
+        except BaseException:
+            reader.close()
+            raise
         return reader
 
     def write(self, name: str, array: Any) -> None:
@@ -190,7 +193,7 @@ class _Reporting(Failing):
         self._name, self._index = name, index
 
     def _named(self) -> str:
-        """What messages call the chunk: most are never named."""
+        """Name the chunk, which is done only where a message needs it."""
         label = label_of(self._name)
         return f"{label[0].upper()}{label[1:]}, chunk {dotted(self._index)},"
 

@@ -41,7 +41,7 @@ class CostSource(Protocol):
         """Measure on the ranks of a layout, and the files of a folder."""
 
     def controls(self, layout: Layout) -> Sequence[Control]:
-        """Give requests of a layout that was measured, whose times show whether it changes."""
+        """Give requests of a measured layout whose times show whether the machine changes."""
 
     def costs(
         self, requests: Mapping[int, ArrayRequest], layout: Layout
