@@ -364,6 +364,16 @@ def test_a_segment_that_another_run_has_made_is_left(tmp_path, monkeypatch, how)
     assert not list(tmp_path.iterdir())
 
 
+def test_a_segment_that_is_about_to_be_mapped_is_left(tmp_path, monkeypatch):
+    monkeypatch.setattr(leftovers, "SHARED_MEMORY", tmp_path)
+    looks = iter(["", "7f00 rw-s /dev/shm/mpich_shm_new"])
+    monkeypatch.setattr(leftovers, "_used", lambda: next(looks))
+    (tmp_path / "mpich_shm_new").touch()
+    leftovers.remove_shared_memory(since=0.0)
+    assert (tmp_path / "mpich_shm_new").exists()
+    assert not list(looks)
+
+
 def test_where_there_is_no_shared_memory_or_process_folder_nothing_is_done(tmp_path, monkeypatch):
     monkeypatch.setattr(leftovers, "SHARED_MEMORY", tmp_path / "no")
     monkeypatch.setattr(leftovers, "PROCESSES", tmp_path / "no")

@@ -19,6 +19,7 @@ PROCESSES: Final = Path("/proc")
 SHARED_MEMORY: Final = Path("/dev/shm")  # where MPI keeps segments, on Linux
 PATTERNS: Final = ("mpich_*", "mpich-*", "sm_segment.*", "psm*", "vader_segment.*")
 PATIENCE: Final = 5.0  # until a process that was killed is gone [s]
+APART: Final = 0.2  # two looks at what uses a segment: a rank makes, closes and maps it [s] [D]
 
 
 def processes_of(token: str) -> list[int]:
@@ -59,8 +60,18 @@ def _has_files(number: int) -> bool:
 def remove_shared_memory(since: float) -> None:
     """Remove segments of MPI that are ours, newer than a `time.time`, and used by no process.
 
-    Another run would wait for ever without the segment that it has just made.
+    Another run would wait for ever without the segment that it has just made, and may be about to
+    map: what is unused has to be so twice, some time apart.
     """
+    unused = _unused(since)
+    if unused:
+        time.sleep(APART)
+        for path in unused & _unused(since):
+            path.unlink(missing_ok=True)
+
+
+def _unused(since: float) -> set[Path]:
+    """Give segments that are ours, newer than a time, and that no process has open or mapped."""
     ours = set()
     for path in (path for pattern in PATTERNS for path in SHARED_MEMORY.glob(pattern)):
         with suppress(OSError):  # it was removed meanwhile
@@ -68,9 +79,7 @@ def remove_shared_memory(since: float) -> None:
             if path.is_file() and known.st_uid == os.getuid() and known.st_mtime >= since:
                 ours.add(path)
     used = _used() if ours else ""
-    for path in ours:
-        if path.name not in used:
-            path.unlink(missing_ok=True)
+    return {path for path in ours if path.name not in used}
 
 
 def remove_session(mpiexec: int) -> None:
@@ -90,8 +99,7 @@ def _processes() -> Iterator[tuple[int, Path]]:
 def _used() -> str:
     """Give what all processes have open or mapped of the shared memory, as text.
 
-    MPI opens a segment, maps it, and closes it only then if at all: who looks at the descriptors
-    first and at the maps after them sees it at every moment.
+    MPI opens a segment and maps it: descriptors are looked at first, and then the maps.
     """
     texts = []
     for _, folder in _processes():
