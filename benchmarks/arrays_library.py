@@ -18,9 +18,8 @@ barrier on; the start of processes is not in them. The first round is discarded.
 
 `--small` writes 2,048 arrays of 64 KiB, batched, not batched, and with one call each (128 of them,
 scaled); as a store of 2,048 arrays and as one that is stacked. These stores are removed at the end
-only (3.4 GB with 5 rounds): ext4 passes over every inode that was freed in the last minutes before
-it takes a new one, which can take longer than all the rest (`recently_deleted` in
-fs/ext4/ialloc.c).
+only (3.4 GB with 5 rounds): where thousands of files were deleted just before, the begin of a
+store took 0.9 to 3.2 s on the ext4 of a disk, otherwise 0.16 s.
 """
 
 import argparse

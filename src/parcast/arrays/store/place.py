@@ -33,6 +33,7 @@ from parcast.arrays.store.messages import (
     not_written,
     within_store,
 )
+from parcast.errors import ParcastError
 
 NO_LOCKS: Final = {errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOSYS, errno.EINVAL}
 DRAFT: Final = "draft"  # of a whole store or file
@@ -392,14 +393,13 @@ class Failing:
     """A block that says what cannot be written, and what is at the target now."""
 
     def __init__(
-        self, what: str, target: Path, is_new: Callable[[], bool] = lambda: False
+        self,
+        what: str | Callable[[], str],
+        target: Path,
+        is_new: Callable[[], bool] = lambda: False,
     ) -> None:
         """Name what is written; `is_new` tells whether the new is in place of the old."""
         self._what, self._target, self._is_new = what, target, is_new
-
-    def _named(self) -> str:
-        """Name what is written, as messages do."""
-        return self._what
 
     def __enter__(self) -> None:
         """Begin; a block may be entered again."""
@@ -410,18 +410,24 @@ class Failing:
         failure: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        """Say what the system refused."""
+        """Say what has failed, in place of it."""
+        said = None if failure is None else self.said_of(failure)
+        if said is not None:
+            raise said from failure
+
+    def said_of(self, failure: BaseException) -> ParcastError | None:
+        """Say what the system refused; None where something else has failed."""
         if not isinstance(failure, OSError):
-            return
+            return None
+        target = self._target
         if self._is_new():
-            state = (
-                f"{self._target} is complete and new, but may be lost if the machine fails now."
-            )
-        elif self._target.exists():
-            state = f"{self._target} is as it was before."
+            state = f"{target} is complete and new, but may be lost if the machine fails now."
+        elif target.exists():
+            state = f"{target} is as it was before."
         else:
             state = "Nothing was put there."
-        raise not_written(self._named(), str(self._target), failure, state) from failure
+        what = self._what if isinstance(self._what, str) else self._what()
+        return not_written(what, str(target), failure, state)
 
 
 def journal_of(changed: dict[str, tuple[bytes, bytes]]) -> bytes:

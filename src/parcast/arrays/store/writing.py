@@ -4,8 +4,8 @@ import os
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Final, Self
 
 import numpy as np
@@ -18,7 +18,7 @@ from parcast.arrays.store.grid import Index
 from parcast.arrays.store.layout import Layout, label_of
 from parcast.arrays.store.messages import problem
 from parcast.arrays.store.place import Failing
-from parcast.errors import ParameterError, RunFailed
+from parcast.errors import ParameterError, ParcastError, RunFailed
 
 WRITE_OUT: Final = 8 << 20  # large enough for a long sequential access, small beside a chunk
 
@@ -189,25 +189,20 @@ class _Reporting(Failing):
     """A block that says which storage chunk cannot be written."""
 
     def __init__(self, name: str, index: Index, target: Path) -> None:
-        super().__init__("", target)
-        self._name, self._index = name, index
+        self._called = partial(_called, name, index)
+        super().__init__(self._called, target)
 
-    def _named(self) -> str:
-        """Name the chunk, which is done only where a message needs it."""
-        label = label_of(self._name)
-        return f"{label[0].upper()}{label[1:]}, chunk {dotted(self._index)},"
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        failure: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def said_of(self, failure: BaseException) -> ParcastError | None:
         """Say what the system refused, or what an append finds damaged."""
         if isinstance(failure, DamageError):
-            message = _cannot_append(f"{self._named()} {failure}")
-            raise problem(self._target, message) from failure
-        super().__exit__(kind, failure, trace)
+            return problem(self._target, _cannot_append(f"{self._called()} {failure}"))
+        return super().said_of(failure)
+
+
+def _called(name: str, index: Index) -> str:
+    """Name a storage chunk, which is done only where a message needs it."""
+    label = label_of(name)
+    return f"{label[0].upper()}{label[1:]}, chunk {dotted(index)},"
 
 
 def _cannot_append(fault: str) -> str:
