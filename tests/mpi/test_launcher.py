@@ -364,14 +364,18 @@ def test_a_segment_that_another_run_has_made_is_left(tmp_path, monkeypatch, how)
     assert not list(tmp_path.iterdir())
 
 
-def test_a_segment_that_is_about_to_be_mapped_is_left(tmp_path, monkeypatch):
-    monkeypatch.setattr(leftovers, "SHARED_MEMORY", tmp_path)
-    looks = iter(["", "7f00 rw-s /dev/shm/mpich_shm_new"])
-    monkeypatch.setattr(leftovers, "_used", lambda: next(looks))
-    (tmp_path / "mpich_shm_new").touch()
-    leftovers.remove_shared_memory(since=0.0)
-    assert (tmp_path / "mpich_shm_new").exists()
-    assert not list(looks)
+def test_a_run_in_a_user_namespace_leaves_the_segments_of_others():
+    """It cannot look at their processes, though they are of the same user."""
+    if subprocess.run(["unshare", "-rm", "true"], capture_output=True, check=False).returncode:
+        pytest.skip("unshare -rm is not permitted here, so there is no user namespace")
+    name = f"mpich_test_{os.getpid()}"
+    removing = "from parcast.mpi.leftovers import remove_shared_memory as r; r(0.0)"
+    with open(f"/dev/shm/{name}", "xb"):  # by this process, outside the namespace
+        try:
+            subprocess.run(["unshare", "-rm", sys.executable, "-c", removing], check=True)
+            assert name in os.listdir("/dev/shm")
+        finally:
+            os.unlink(f"/dev/shm/{name}")
 
 
 def test_where_there_is_no_shared_memory_or_process_folder_nothing_is_done(tmp_path, monkeypatch):

@@ -19,7 +19,6 @@ PROCESSES: Final = Path("/proc")
 SHARED_MEMORY: Final = Path("/dev/shm")  # where MPI keeps segments, on Linux
 PATTERNS: Final = ("mpich_*", "mpich-*", "sm_segment.*", "psm*", "vader_segment.*")
 PATIENCE: Final = 5.0  # until a process that was killed is gone [s]
-APART: Final = 0.2  # two looks at what uses a segment: a rank makes, closes and maps it [s] [D]
 
 
 def processes_of(token: str) -> list[int]:
@@ -60,18 +59,10 @@ def _has_files(number: int) -> bool:
 def remove_shared_memory(since: float) -> None:
     """Remove segments of MPI that are ours, newer than a `time.time`, and used by no process.
 
-    Another run would wait for ever without the segment that it has just made, and may be about to
-    map: what is unused has to be so twice, some time apart.
+    Other runs keep theirs open or mapped while they need them, and would wait for ever without.
+    Nothing is removed where a process of this user cannot be looked at, as from a user namespace,
+    which containers without root have: it may be a rank of such a run.
     """
-    unused = _unused(since)
-    if unused:
-        time.sleep(APART)
-        for path in unused & _unused(since):
-            path.unlink(missing_ok=True)
-
-
-def _unused(since: float) -> set[Path]:
-    """Give segments that are ours, newer than a time, and that no process has open or mapped."""
     ours = set()
     for path in (path for pattern in PATTERNS for path in SHARED_MEMORY.glob(pattern)):
         with suppress(OSError):  # it was removed meanwhile
@@ -79,7 +70,9 @@ def _unused(since: float) -> set[Path]:
             if path.is_file() and known.st_uid == os.getuid() and known.st_mtime >= since:
                 ours.add(path)
     used = _used() if ours else ""
-    return {path for path in ours if path.name not in used}
+    for path in ours:
+        if used is not None and path.name not in used:
+            path.unlink(missing_ok=True)
 
 
 def remove_session(mpiexec: int) -> None:
@@ -96,17 +89,29 @@ def _processes() -> Iterator[tuple[int, Path]]:
             yield int(folder.name), folder
 
 
-def _used() -> str:
+def _used() -> str | None:
     """Give what all processes have open or mapped of the shared memory, as text.
 
-    MPI opens a segment and maps it: descriptors are looked at first, and then the maps.
+    MPI opens a segment and maps it: descriptors are looked at first, and then the maps. None if a
+    process that may be a rank of this user cannot be looked at.
     """
     texts = []
     for _, folder in _processes():
-        with suppress(OSError):
+        try:
             for link in (folder / "fd").iterdir():
-                with suppress(OSError):  # it was closed meanwhile
+                with suppress(FileNotFoundError):  # it was closed meanwhile
                     texts.append(os.readlink(link))
-        with suppress(OSError):
             texts += (folder / "maps").read_text(errors="replace").splitlines()
+        except PermissionError:
+            if _may_be_rank(folder):
+                return None
+        except OSError:  # it ended meanwhile
+            continue
     return "\n".join(text for text in texts if str(SHARED_MEMORY) in text)
+
+
+def _may_be_rank(folder: Path) -> bool:
+    """Whether a process may be a rank of our user; the first process of a system is none."""
+    with suppress(OSError):
+        return folder.name != "1" and folder.stat().st_uid == os.getuid()
+    return False
