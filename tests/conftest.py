@@ -15,7 +15,12 @@ from hypothesis import settings
 from parcast.cli import cli
 from parcast.cli.failures import run as run_command
 from parcast.mpi.find import find_mpi
-from parcast.mpi.leftovers import TOKEN, kill_processes_of, processes_of
+from parcast.mpi.leftovers import (
+    TOKEN,
+    kill_processes_of,
+    processes_of,
+    remove_shared_memory,
+)
 from tests.measurement import PROGRAMS, Measurement
 
 # The same examples in each run, so that more of them take longer and find nothing new. `make
@@ -170,7 +175,7 @@ def process():
 @pytest.fixture
 def started(tmp_path):
     """Start a program, on ranks if they are counted; nothing of it is left at the end."""
-    token = f"test-{os.urandom(8).hex()}"
+    token, began = f"test-{os.urandom(8).hex()}", time.time()
     processes = []
 
     def start(program, *arguments, ranks=None, **variables):
@@ -203,6 +208,7 @@ def started(tmp_path):
     kill_processes_of(token)  # before its output ends, which they may hold open
     for process in processes:
         process.communicate()
+    remove_shared_memory(began)
 
 
 @pytest.fixture

@@ -124,7 +124,7 @@ def test_a_run_over_its_time_is_killed_with_all_its_ranks_and_shared_memory(rank
     def left():
         """Segments that are new and of no run beside this one, which may be about to end."""
         now = [name for name in os.listdir("/dev/shm") if name.startswith("mpich")]
-        others = leftovers._used()
+        others = leftovers._used() or ""
         return [name for name in now if name not in before and name not in others]
 
     until(lambda: not left(), 5.0)

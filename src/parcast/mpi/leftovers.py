@@ -18,6 +18,7 @@ TOKEN: Final = "PARCAST_RUN"
 PROCESSES: Final = Path("/proc")
 SHARED_MEMORY: Final = Path("/dev/shm")  # where MPI keeps segments, on Linux
 PATTERNS: Final = ("mpich_*", "mpich-*", "sm_segment.*", "psm*", "vader_segment.*")
+ALL_USERS: Final = ["0", "0", "4294967295"]  # map of the first user namespace
 PATIENCE: Final = 5.0  # until a process that was killed is gone [s]
 
 
@@ -60,8 +61,9 @@ def remove_shared_memory(since: float) -> None:
     """Remove segments of MPI that are ours, newer than a `time.time`, and used by no process.
 
     Other runs keep theirs open or mapped while they need them, and would wait for ever without.
-    Nothing is removed where a process of this user cannot be looked at, as from a user namespace,
-    which containers without root have: it may be a rank of such a run.
+    In a user namespace, which containers without root have, nothing is removed where a process of
+    this user cannot be looked at: it may be a rank outside. What ranks use that cannot be seen at
+    all, as from a container that shares /dev/shm with the host but not processes, is removed.
     """
     ours = set()
     for path in (path for pattern in PATTERNS for path in SHARED_MEMORY.glob(pattern)):
@@ -93,25 +95,34 @@ def _used() -> str | None:
     """Give what all processes have open or mapped of the shared memory, as text.
 
     MPI opens a segment and maps it: descriptors are looked at first, and then the maps. None if a
-    process that may be a rank of this user cannot be looked at.
+    process that may be a rank outside a user namespace cannot be looked at.
     """
     texts = []
-    for _, folder in _processes():
+    if _in_user_namespace() and not (PROCESSES / "1").exists():
+        return None  # processes of others are hidden
+    for number, folder in _processes():
         try:
             for link in (folder / "fd").iterdir():
                 with suppress(FileNotFoundError):  # it was closed meanwhile
                     texts.append(os.readlink(link))
             texts += (folder / "maps").read_text(errors="replace").splitlines()
         except PermissionError:
-            if _may_be_rank(folder):
+            if _in_user_namespace() and _has_files(number) and _is_ours(folder):
                 return None
         except OSError:  # it ended meanwhile
             continue
     return "\n".join(text for text in texts if str(SHARED_MEMORY) in text)
 
 
-def _may_be_rank(folder: Path) -> bool:
-    """Whether a process may be a rank of our user; the first process of a system is none."""
+def _in_user_namespace() -> bool:
+    """Whether this is not the user namespace of the system; there, a rank can be looked at."""
     with suppress(OSError):
-        return folder.name != "1" and folder.stat().st_uid == os.getuid()
+        return (PROCESSES / "self" / "uid_map").read_text().split() != ALL_USERS
+    return False
+
+
+def _is_ours(folder: Path) -> bool:
+    """Whether a process is of this user."""
+    with suppress(OSError):
+        return folder.stat().st_uid == os.getuid()
     return False
