@@ -45,7 +45,7 @@ def died(folder, actions, victim, *, stride=1 if EVERY else FEW, kind="dedicated
     cases=len(STATES),
 )
 def test_a_server_master_killed_at_any_step_leaves_the_old_store_or_the_new(tmp_path):
-    least = {"write": 60, "overwrite": 70, "append": 60, "npy": 10}
+    least = {"write": 55, "overwrite": 65, "append": 55, "npy": 10}
     for action, found in died(tmp_path, STATES, "server-master").items():
         before, after = STATES[action]
         assert found["steps"] >= least[action]

@@ -53,7 +53,7 @@ def interrupted(folder, action, fault, *fallback, stride=1):
     [
         ("create", 60, "absent", "new"),
         ("replace", 70, "old", "new"),
-        ("append", 80, "old", "appended"),
+        ("append", 76, "old", "appended"),
         ("npy", 8, "old", "new"),
     ],
 )

@@ -191,7 +191,7 @@ class ChunkWriter:
         self._kept = 0  # length of these [B]
         self._cells = self._inner.indices()
         self._next: tuple[Index, Box] | None = None
-        self.is_complete = False
+        self._has_ended = False
         self._advance()
 
     @property
@@ -234,12 +234,15 @@ class ChunkWriter:
             number = position(cell, self._inner.cells)
             if self._in_array(cell).size and self._old is not None and self._old.has(number):
                 self._put(number, [self._old.encoded(number)])
+                if self._kept >= AT_ONCE:
+                    self._write_kept()
         self._next = None
 
     def write(self, block: Any, *, more: bool = False) -> None:
         """Write the elements of the box that is expected.
 
-        With `more` they are written together with those of the next call, and stay until then.
+        With `more` they are written together with those of the next call, and stay until then;
+        the last ones are written at once. What a call that fails was given is written by the next.
         """
         if self._next is None:
             raise ParameterError("block", must="be one of the boxes", got="one after the last")
@@ -250,8 +253,12 @@ class ChunkWriter:
         with self._reporting:
             if box.count != self._layout.subchunk:
                 given = self._filled_up(given, cell, box, number)
-            self._put(number, self._layout.chain.encode(given), more=more)
+            self._put(number, self._layout.chain.encode(given))
             self._advance()
+            if self._next is None:
+                self._end()
+            if not more or self._has_ended:
+                self._write_kept()
 
     def _check(self, block: "np.ndarray[Any, Any]", box: Box) -> None:
         """Refuse elements of another shape or type."""
@@ -289,17 +296,22 @@ class ChunkWriter:
         whole[box.within(outer)] = block
         return whole
 
-    def _put(self, number: int, parts: "list[Any]", *, more: bool = False) -> None:
-        """Append an encoded subchunk to the file, and those before it that were kept."""
+    def _put(self, number: int, parts: "list[Any]") -> None:
+        """Keep an encoded subchunk, to be written with others."""
         length = sum(map(len, parts))
         self._entries[number] = self._offset + self._kept, length
         self._parts += parts
         self._kept += length
-        if not more:
-            self._write_kept()
+
+    def _end(self) -> None:
+        """Keep the index, which is written with the last subchunk."""
+        body = self._entries.reshape(-1).view(np.uint8).data
+        checksum = [crc32c([body])] if self._layout.index_has_checksum else []
+        self._parts += [body, *checksum]
+        self._has_ended = True
 
     def _write_kept(self) -> None:
-        """Write the subchunks that were kept, in one access."""
+        """Write what was kept, in one access."""
         if not self._parts:
             return
         self._offset += durable.write_all(self._file, self._parts, self._offset)
@@ -314,7 +326,7 @@ class ChunkWriter:
         os.fsync(self._file)
 
     def finish(self) -> None:
-        """Write the index after the last subchunk."""
+        """See that all is written."""
         if self._next is not None:
             raise ParameterError(
                 "chunk",
@@ -322,11 +334,9 @@ class ChunkWriter:
                 got=f"no elements of {self._next[1]}",
                 hint="Write every box of chunk.boxes.",
             )
-        body = self._entries.reshape(-1).view(np.uint8).data
-        checksum = [crc32c([body])] if self._layout.index_has_checksum else []
-        self._parts += [body, *checksum]
+        if not self._has_ended:  # nothing of it was to be written
+            self._end()
         self._write_kept()
-        self.is_complete = True
 
 
 def subchunks_of(layout: Layout, index: Index, box: Box) -> Iterator[tuple[int, Box]]:
