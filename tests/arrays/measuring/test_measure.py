@@ -19,7 +19,7 @@ from parcast.arrays.validating.validate import FAST, SLOW
 from tests.arrays.measuring.made import CLIENTS, KNOWN, Machine, dry_of, measured_costs
 
 LAYOUT = Layout(CLIENTS, 1, True)
-LAYOUTS = [Layout(2, 1, False), Layout(4, 2, True), Layout(3, 2, False)]
+LAYOUTS = [Layout(2, 1, False), Layout(4, 2, True), Layout(3, 2, False), Layout(16, 8, False)]
 
 
 @pytest.fixture(scope="module")
@@ -71,7 +71,7 @@ def test_an_interval_holds_the_value_and_the_disk_is_tried_first(figures):
         assert 0 < figure.lower < figure.value < figure.upper
     trial, asked = machine.launches
     assert (len(trial.requests), len(trial.rounds)) == (2, 1 + 1)
-    assert (len(asked.requests), len(asked.rounds)) == (30, 1 + 3)  # of a slow disk
+    assert (len(asked.requests), len(asked.rounds)) == (32, 1 + 3)  # of a slow disk
     assert max(x.size for x in asked.requests.values()) == pytest.approx(SMALLEST, rel=0.01)
 
 
@@ -109,7 +109,7 @@ def test_reference_requests_are_of_their_layout_and_none_is_predicted(layout, ra
     for name, request in asked.items():
         assert request.layout == layout
         assert request.shape[1:] not in listed
-        assert request.shape[0] % (layout.clients * layout.servers) == 0
+        assert request.shape[0] % layout.clients == 0
         assert request.is_aligned != ("columns" in name)
         assert request.size <= 1.01 * (192 << 20)
     assert WRITE_OUT < asked["half"].for_costs().file_size() < inf
@@ -170,6 +170,9 @@ def test_the_law_of_a_request_has_the_costs_of_its_files(measured, keys, rate, o
     costs = measured.costs_for(Request(mesh=(2, 2), batch=False, **keys)).servers
     assert float(costs.write_rate) == measured.value(rate)
     assert float(costs.open_file) == measured.value(opening)
+    flush = "many" if opening == "servers.open_file" else "servers"
+    filled = float(costs.synchronise) - measured.value(f"{flush}.synchronise")
+    assert 0 < filled * measured.value("write.memory_rate") < 1.01 * (3 * 4 << 20)
     is_large = prod(keys["shape"]) * 8 > WRITE_OUT
     assert (costs.partition == NEVER) == (rate not in ("servers.write_rate", "sync.write_rate"))
     assert float(costs.cache_rate) == (measured.value("servers.cache_rate") if is_large else inf)

@@ -12,16 +12,17 @@ from parcast.arrays.running.request import ArrayRequest, Layout
 
 KIB, MIB = 1 << 10, 1 << 20
 TINY: Final = 16 * KIB  # of a server [B]
-MEDIUM: Final = 4 * MIB  # less than what is written out before the flush [B]
+MEDIUM: Final = 4 * MIB  # not written out before the flush; of one server, where several [B]
 SMALLEST: Final = 18 * MIB  # large array, of a server: half of it is written out meanwhile [B]
 LARGEST: Final = 128 * MIB  # [B]
 LARGEST_OF_ALL: Final = 192 * MIB  # of all servers [B]
 LONGEST: Final = 1.5  # for a large array, where that is possible [s]
 LIMIT: Final = f"{TINY} B"  # subchunk of requests that are bound by messages
 
-# Rows of an array of float64: 1.5, 7.5 and 30 KiB, and 120 KiB in dimensions that can be divided;
-# no request of the lists that are validated has such extents.
-NARROW, WIDE, WIDEST, PLANE = (8, 24), (24, 40), (48, 80), (96, 160)
+# Rows of an array of float64: 0.375, 1.5, 7.5 and 30 KiB, and 3 and 120 KiB in dimensions that can
+# be divided; no request of the lists that are validated has such extents.
+THIN, NARROW, WIDE, WIDEST = (2, 24), (8, 24), (24, 40), (48, 80)
+COLUMN, PLANE = (32, 12), (96, 160)
 
 
 # Of every kind: they are run again beside the requests that are predicted.
@@ -52,9 +53,16 @@ def large_size(layout: Layout, rate: float) -> int:
 
 
 def references(layout: Layout, large: int) -> dict[str, ArrayRequest]:
-    """Give the requests of a layout, `large` being `large_size` [B]."""
+    """Give the requests of a layout, `large` being `large_size` [B].
+
+    Of the many arrays each server has more files than it flushes one by one. A request has 1 MiB
+    or more of a server, or so little that its bytes hardly matter: a limited disk of 10 MB/s takes
+    less than that at once.
+    """
     columns: dict[str, Any] = {"mesh": _columns(layout.clients)}
     half, wide, plane = large // 2, WIDE, PLANE
+    many, long, most = 96 * layout.servers, 80 * layout.servers, 320 + 160 * layout.servers
+    all_halves = half * layout.servers
     behind, sync = {"writer": "write-behind"}, {"writer": "sync"}
     read: Mapping[str, Any] = {"operation": "read"}
     sizes: dict[str, tuple[int, tuple[int, int], dict[str, Any]]] = {
@@ -68,26 +76,28 @@ def references(layout: Layout, large: int) -> dict[str, ArrayRequest]:
         "large": (large, WIDEST, behind),
         "half, double-buffer": (half, WIDEST, {}),
         "large, double-buffer": (large, WIDEST, {}),
+        "medium, sync": (MEDIUM, wide, sync),
         "large, sync": (half, WIDEST, sync),
-        "units, sync": (16 * TINY, NARROW, sync | {"subchunk": LIMIT}),
+        "units, sync": (64 * TINY, NARROW, sync | {"subchunk": LIMIT}),
         "units": (64 * TINY, NARROW, behind | {"subchunk": LIMIT}),
         "units, columns": (64 * TINY, NARROW, behind | columns | {"subchunk": LIMIT}),
         "columns": (half, plane, behind | columns),
         "columns, double-buffer": (half, plane, columns),
-        "few arrays": (TINY, NARROW, {"arrays": 32}),
-        "many arrays": (TINY, NARROW, {"arrays": 192}),
-        "many arrays, sync": (TINY, NARROW, sync | {"arrays": 96}),
-        "many arrays, columns": (4 * TINY, (16, 48), behind | columns | {"arrays": 96}),
-        "few long arrays": (half // 32, wide, behind | {"arrays": 32}),
-        "many long arrays": (half // 128, wide, behind | {"arrays": 128}),
-        "long arrays, columns": (half // 32, wide, columns | {"arrays": 32}),
+        "few arrays": (TINY // 4, THIN, {"arrays": 32}),
+        "many arrays": (TINY, NARROW, {"arrays": many}),
+        "most arrays": (TINY // 4, THIN, behind | {"arrays": most}),
+        "many arrays, sync": (TINY // 4, THIN, sync | {"arrays": many}),
+        "many arrays, columns": (4 * TINY, COLUMN, behind | columns | {"arrays": many}),
+        "few long arrays": (all_halves // 32, wide, behind | {"arrays": 32}),
+        "many long arrays": (all_halves // long, NARROW, behind | {"arrays": long}),
+        "long arrays, columns": (all_halves // 32, wide, columns | {"arrays": 32}),
         "tiny, read": (TINY, NARROW, {**read}),
         "medium, read": (MEDIUM // 2, wide, {**read}),
         "half, read": (half, WIDEST, {**read}),
         "large, read": (large, WIDEST, {**read}),
         "columns, read": (half, plane, {**read, **columns}),
-        "many arrays, read": (TINY, NARROW, {**read, "arrays": 192}),
-        "long arrays, columns, read": (half // 32, wide, {**read, **columns, "arrays": 32}),
+        "many arrays, read": (TINY, NARROW, {**read, "arrays": many}),
+        "long arrays, columns, read": (all_halves // 32, wide, {**read, **columns, "arrays": 32}),
     }
     return {name: _request(layout, *each, **keys) for name, (*each, keys) in sizes.items()}  # type: ignore[arg-type]  # a size and a row
 
@@ -95,9 +105,14 @@ def references(layout: Layout, large: int) -> dict[str, ArrayRequest]:
 def _request(
     layout: Layout, size: int, row: tuple[int, int], *, mesh: tuple[int, ...] = (), **keys: Any
 ) -> ArrayRequest:
-    """Make a request of about so many bytes of each server, in rows by default. [B]."""
-    each = layout.clients * layout.servers  # rows that all divide evenly
-    rows = each * max(round(layout.servers * size / (8 * prod(row) * each)), 1)
+    """Make a request of about so many bytes of each server, or of each of many arrays. [B].
+
+    Clients have equal numbers of rows by default, and servers as well, where they share an array.
+    """
+    is_one = keys.get("arrays", 1) == 1
+    size *= layout.servers if is_one else 1
+    each = layout.clients * (layout.servers if is_one or size > MEDIUM else 1)
+    rows = each * max(round(size / (8 * prod(row) * each)), 1)
     return ArrayRequest(
         shape=(rows, *row),
         client_mesh=mesh or (layout.clients, 1, 1),

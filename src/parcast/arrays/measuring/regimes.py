@@ -3,7 +3,8 @@
 one file of at most 8 MiB       its bytes leave the file cache when it is flushed: 1/R contains
                                 the copy into the cache
 several such files of a server  the same, with a rate for at most 64, which are flushed one by
-                                one, and one for more, which the flush of the file system takes
+                                one; for more, which the flush of the file system takes, t_sync
+                                is another as well
 larger files                    the system writes them out meanwhile, in partitions of 8 MiB
 writer sync                     each subchunk is flushed: 1/R contains the copy, and t_file the
                                 first flush of a new file
@@ -68,6 +69,7 @@ COSTS: Final = (
     ),
     Cost(key="write.begin", typical=1e-3, dimension="time", what="one small array"),
     Cost(key="servers.synchronise", typical=2e-3, dimension="time", what="one small array"),
+    Cost(key="many.synchronise", typical=1e-2, dimension="time", what="many small arrays"),
     Cost(key="write.memory_rate", typical=4e9, dimension="rate", what="arrays of 2 to 4 MiB"),
     Cost(key="servers.metadata", typical=1e-4, dimension="time", what="many small arrays"),
     Cost(key="servers.open_file", typical=2e-4, dimension="time", what="many small arrays"),
@@ -83,9 +85,9 @@ COSTS: Final = (
     ),
     Cost(key="small.write_rate", typical=1.0, dimension="rate", what="an array of 4 MiB"),
     Cost(key="few.write_rate", typical=1.0, dimension="rate", what="32 arrays"),
-    Cost(key="many.write_rate", typical=1.0, dimension="rate", what="128 arrays"),
+    Cost(key="many.write_rate", typical=1.0, dimension="rate", what="many long arrays"),
     Cost(key="sync.write_rate", typical=1.0, dimension="rate", what="writer sync"),
-    Cost(key="sync.open_file", typical=5e-4, dimension="time", what="writer sync, 96 arrays"),
+    Cost(key="sync.open_file", typical=5e-4, dimension="time", what="writer sync, many arrays"),
     Cost(key="servers.flush", typical=2e-4, dimension="time", what="writer sync, 16 KiB"),
     Cost(key="read.begin", typical=1e-3, dimension="time", what="a read of a small array"),
     Cost(key="servers.read_rate", typical=1.5, dimension="rate", what="a read of a large array"),
@@ -181,9 +183,10 @@ def _files(request: Request, value: Mapping[str, float]) -> dict[str, Any]:
     else:
         found["cache_rate"] = value["servers.cache_rate"]
     filling = _memory(request) / value["write.memory_rate"]
+    flush = "servers.synchronise" if is_few else "many.synchronise"
     return found | {
         "write_rate": value[rate],
         "open_file": value[opening],
         "metadata": value["servers.metadata"],
-        "synchronise": value["servers.synchronise"] + filling,
+        "synchronise": value[flush] + filling,
     }
