@@ -43,7 +43,7 @@ from parcast.arrays.law import Options, request_time
 from parcast.arrays.overlaps import Overlaps, overlaps
 from parcast.arrays.parameters import ArrayParameters
 from parcast.arrays.planning.plan import meshes
-from parcast.arrays.subchunks import schema_subchunks, storage_subchunks
+from parcast.arrays.subchunks import first_servers, schema_subchunks, storage_subchunks
 from parcast.descriptions.amount import Amount, Point
 from parcast.descriptions.description import Description, DescriptionError, Of, parameter
 from parcast.descriptions.toml_files import path_beside, read_description
@@ -407,8 +407,7 @@ class ArrayIO(IoLaw):
         )
         arrays = _whole(self.arrays, at)
         try:
-            equal = EqualArrays(_table(layout), arrays)
-            result = request_time(equal, self.costs.costs(at), options)
+            result = request_time(_arrays(layout, arrays), self.costs.costs(at), options)
         except ParameterError as refusal:
             where = ", ".join(f"{axis} = {at[axis]:g}" for axis in ("p", "d") if axis in at)
             raise refusal.named(f"io at {where}: {refusal.name}") from None
@@ -447,6 +446,15 @@ class _Layout(NamedTuple):
     itemsize: int
     policy: Policy
     most: int
+    first: int = 0  # server, of an array that has fewer storage chunks than there are servers
+
+
+def _arrays(layout: _Layout, number: int) -> list[EqualArrays]:
+    """Equal arrays of a request."""
+    own = [(0, number)]
+    if layout.storage:
+        own = first_servers(layout.shape, layout.storage, servers=layout.servers, arrays=number)
+    return [EqualArrays(_table(layout._replace(first=first)), arrays) for first, arrays in own]
 
 
 _tables: dict[_Layout, Overlaps] = {}  # of geometries whose costs may vary, the last one last
@@ -489,6 +497,7 @@ def _overlaps(layout: _Layout) -> Overlaps:
             servers=layout.servers,
             itemsize=layout.itemsize,
             inner=layout.inner or None,
+            first=layout.first,
         )
     return overlaps(chunks, subchunks)
 

@@ -161,6 +161,24 @@ class StorageGrid:
         return boxes.at(is_new), numbers[of][is_new]
 
 
+def first_servers(
+    shape: Sequence[int], storage: Sequence[int], *, servers: int, arrays: int
+) -> list[tuple[int, int]]:
+    """First servers of equal arrays in storage chunks, and how many arrays begin at each.
+
+    Arrays that have fewer storage chunks than there are servers are dealt out in turn, as the
+    library does.
+
+    >>> first_servers((8, 8), (8, 8), servers=3, arrays=8)
+    [(0, 3), (1, 3), (2, 2)]
+    """
+    shape = as_shape(shape)
+    storage = as_extents(storage, len(shape), name="storage chunk")
+    if prod(-(-n // part) for n, part in zip(shape, storage, strict=True)) >= servers:
+        return [(0, arrays)]
+    return [(i, len(range(i, arrays, servers))) for i in range(min(servers, arrays))]
+
+
 def storage_subchunks(
     shape: Sequence[int],
     storage: Sequence[int],

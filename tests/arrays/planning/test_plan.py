@@ -162,6 +162,19 @@ def test_storage_chunks_have_one_plan_for_each_number_of_servers():
     assert str(result).startswith(title)
 
 
+def test_small_arrays_in_one_storage_chunk_each_are_dealt_out_to_the_servers():
+    result = plan_request(
+        mesh_chunks((64, 64), (2, 2)),
+        SP2,
+        itemsize=8,
+        number=10,
+        servers=[1, 4],
+        storage=StorageChunks((64, 64), (64, 64)),
+    )
+    assert [x.servers for x in result.plans] == [4, 1]
+    assert result.simulation.normal.subchunks.tolist() == [3, 3, 2, 2]
+
+
 def test_reads_of_listed_boxes_are_planned():
     chunks = listed_chunks((64, 64), [((0, 0), (40, 64)), ((40, 0), (24, 64))])
     options = Options(operation="read", writer="double-buffer")

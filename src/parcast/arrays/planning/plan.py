@@ -26,7 +26,13 @@ from parcast.arrays.planning.reasons import reasons_of
 from parcast.arrays.planning.result import Plan, RequestPlan
 from parcast.arrays.simulation.result import RequestSimulation
 from parcast.arrays.simulation.simulate import simulate_request
-from parcast.arrays.subchunks import MOST, Subchunks, schema_subchunks, storage_subchunks
+from parcast.arrays.subchunks import (
+    MOST,
+    Subchunks,
+    first_servers,
+    schema_subchunks,
+    storage_subchunks,
+)
 from parcast.errors import ParameterError, as_list, as_number, as_whole, require
 from parcast.units import shown
 
@@ -107,16 +113,13 @@ def plan_request(
     for count in sorted(set(counts)):
         for mesh in fitting_meshes(count, chunks.shape) if storage is None else ((),):
             layout: dict[str, Any] = {"itemsize": itemsize, "servers": count}
-            subchunks = (
-                schema_subchunks(chunks.shape, mesh, policy=policy, most=most, **layout)
-                if storage is None
-                else storage_subchunks(
-                    chunks.shape, storage.storage, inner=storage.inner, **layout
-                )
-            )
-            arrays = EqualArrays(overlaps(chunks, subchunks), number)
+            if storage is None:
+                own = schema_subchunks(chunks.shape, mesh, policy=policy, most=most, **layout)
+                arrays = [EqualArrays(overlaps(chunks, own), number)]
+            else:
+                arrays = _in_storage_chunks(chunks, storage, number, **layout)
             simulation = simulate_request(arrays, costs.with_servers(count), options)
-            evaluated.append((_plan(arrays, mesh, simulation), simulation))
+            evaluated.append((_plan(arrays[0], mesh, simulation), simulation))
     plans = ranked([plan for plan, _ in evaluated], objective, within)
     return RequestPlan(
         shape=chunks.shape,
@@ -132,6 +135,21 @@ def plan_request(
         storage=None if storage is None else tuple(storage.storage),
         buffer=most if storage is None else prod(storage.inner or storage.storage) * itemsize,
     )
+
+
+def _in_storage_chunks(
+    chunks: Chunks, storage: StorageChunks, number: int, *, servers: int, itemsize: int
+) -> list[EqualArrays]:
+    """Arrays of which servers have whole storage chunks."""
+    layout: dict[str, Any] = {"servers": servers, "itemsize": itemsize, "inner": storage.inner}
+    firsts = first_servers(chunks.shape, storage.storage, servers=servers, arrays=number)
+    return [
+        EqualArrays(
+            overlaps(chunks, storage_subchunks(chunks.shape, storage.storage, first=i, **layout)),
+            arrays,
+        )
+        for i, arrays in firsts
+    ]
 
 
 def meshes(count: int, dimensions: int) -> Iterator[tuple[int, ...]]:
