@@ -86,12 +86,12 @@ def mesh_chunks(
 
 
 def listed_chunks(
-    shape: Sequence[int], boxes: Sequence[Any], *, is_partial: bool = False
+    shape: Sequence[int], boxes: Sequence[Any], *, is_partial: bool = False, who: str = "rank"
 ) -> Chunks:
     """Distribute an array as each rank lists it: boxes as `(start, count)`, one or a list of them.
 
     They must cover the array and not overlap, unless it `is_partial`: where parts are read, and
-    halos with them.
+    halos with them. `who` is what messages call a rank.
 
     >>> halves = [((0, 0), (4, 8)), [((4, 0), (4, 4)), ((4, 4), (4, 4))]]
     >>> listed_chunks((8, 8), halves).client
@@ -100,16 +100,16 @@ def listed_chunks(
     shape = as_shape(shape)
     ranks = as_list("boxes", boxes, hint=HINT)
     as_whole("clients", len(ranks), least=1, hint="Give the boxes of at least one rank.")
-    given = [_of_rank(i, each, len(shape)) for i, each in enumerate(ranks)]
+    given = [_of_rank(f"{who} {i}", each, len(shape)) for i, each in enumerate(ranks)]
     client = np.repeat(np.arange(len(given)), [len(each) for each in given])
     start, count = np.concatenate(given).transpose(1, 0, 2)
     chunks = Chunks(
         shape=shape, boxes=Boxes(start, start + count), client=client, clients=len(given)
     )
-    _require_inside(chunks)
+    _require_inside(chunks, who)
     if not is_partial:
-        _require_disjoint(chunks)
-        _require_complete(chunks)
+        _require_disjoint(chunks, who)
+        _require_complete(chunks, who)
     return chunks
 
 
@@ -127,10 +127,10 @@ def require_nodes(mesh: Sequence[int], nodes: int | None, name: str) -> int:
     return count
 
 
-def _of_rank(rank: int, given: object, dimensions: int) -> Ints:
+def _of_rank(rank: str, given: object, dimensions: int) -> Ints:
     """Boxes of a rank, of shape (boxes, 2, dimensions)."""
     problem = ParameterError(
-        f"boxes of rank {rank}",
+        f"boxes of {rank}",
         must=f"be (start, count) with {dimensions} whole numbers each, or a list of such pairs",
         got=f"{given!r:.60}",
         hint=HINT,
@@ -149,44 +149,44 @@ def _of_rank(rank: int, given: object, dimensions: int) -> Ints:
     return numbers.astype(np.int64)
 
 
-def _require_inside(chunks: Chunks) -> None:
+def _require_inside(chunks: Chunks, who: str) -> None:
     boxes = chunks.boxes
     is_outside = (boxes.start < 0) | (boxes.stop > chunks.shape) | (boxes.stop < boxes.start)
     for i in np.flatnonzero(is_outside.any(axis=1))[:1]:
         start, count = boxes.start[i].tolist(), (boxes.stop - boxes.start)[i].tolist()
         raise ParameterError(
-            f"boxes of rank {chunks.client[i]}",
+            f"boxes of {who} {chunks.client[i]}",
             must=f"lie inside the array of {'x'.join(map(str, chunks.shape))}",
             got=f"start {tuple(start)}, count {tuple(count)}",
             hint="Count from 0; count is the length, not the end.",
         )
 
 
-def _require_disjoint(chunks: Chunks) -> None:
+def _require_disjoint(chunks: Chunks, who: str) -> None:
     boxes = chunks.boxes
     first, second = intersecting(boxes, boxes)
     for i in np.flatnonzero(first < second)[:1]:
         both = np.array([first[i], second[i]])
         [shared] = (boxes.at(both[:1]) & boxes.at(both[1:])).each()
-        ranks = chunks.client[both]
-        where = f"rank {ranks[0]} twice" if ranks[0] == ranks[1] else "both rank {} and rank {}"
+        one, other = (f"{who} {i}" for i in chunks.client[both])
+        where = f"{one} twice" if one == other else f"both {one} and {other}"
         raise ParameterError(
             "boxes",
             must="not overlap",
-            got=f"{shared} in {where.format(*ranks)}",
-            hint="Give each element to one rank; leave out halos.",
+            got=f"{shared} in {where}",
+            hint=f"Give each element to one {who}; leave out halos.",
         )
 
 
-def _require_complete(chunks: Chunks) -> None:
+def _require_complete(chunks: Chunks, who: str) -> None:
     gap = first_gap(chunks.boxes, whole(chunks.shape))
     if gap is None:
         return
     beside, _ = intersecting(chunks.boxes, Boxes(gap.start - 1, gap.stop + 1))
-    ranks = listed(f"rank {i}" for i in np.unique(chunks.client[beside]))
+    ranks = listed(f"{who} {i}" for i in np.unique(chunks.client[beside]))
     raise ParameterError(
         "boxes",
         must="cover the array",
         got=f"a gap at {gap.each()[0]}" + (f" beside {ranks}" * bool(ranks)),
-        hint="Check the boxes of these ranks, or whether the list of one is missing.",
+        hint=f"Check the boxes of these {who}s, or whether the list of one is missing.",
     )

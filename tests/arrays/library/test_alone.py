@@ -1,5 +1,6 @@
 """What a program may hand to the library, in one process: it arrives as it was at the call."""
 
+import json
 import resource
 
 import numpy as np
@@ -8,6 +9,8 @@ import pytest
 from parcast import arrays
 from parcast.arrays.library.client import Client, Described
 from parcast.arrays.library.endpoint import Endpoint
+from parcast.arrays.library.schema import Schema
+from parcast.arrays.library.storing import ReadingFiles, catalogue
 from parcast.errors import ParcastError, RunFailed
 from parcast.mpi.messages import Alone
 
@@ -161,3 +164,107 @@ def test_boxes_may_be_drawn_once_and_names_have_no_order(io, tmp_path):
     assert io.read(tmp_path / "s.zarr", {"u", "v"})["u"][:, 0].tolist() == [1, 1, 2, 2]
     empty = arrays.Boxes([((0, 0), np.empty((0, 3), "f4"))], (4, 3)).held(0, 2)
     assert (empty.dtype, empty.parts) == (np.float32, ())
+
+
+def test_arrays_and_coordinates_have_attributes_of_their_own(io, tmp_path):
+    path, held = tmp_path / "s.zarr", {"u": block(np.zeros((2, 3))), "v": block(np.ones((2, 3)))}
+    seconds = {"units": "seconds since 1970-01-01"}
+    io.write(
+        path,
+        held,
+        dimensions={"u": ("time", "x")},
+        coordinates={"time": [0, 60]},
+        array_attributes={"u": {"units": "K"}, "time": seconds},
+    )
+    said = {
+        name: json.loads((path / name / "zarr.json").read_text())["attributes"]
+        for name in ("u", "v", "time")
+    }
+    assert said == {"u": {"units": "K"}, "v": {}, "time": seconds}
+    io.write(path, held, stack="all", array_attributes={"all": {"units": "m"}}, overwrite=True)
+    whole = json.loads((path / "all" / "zarr.json").read_text())["attributes"]
+    assert whole == {"units": "m", "names": ["u", "v"]}
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"w": {"units": "K"}}, "array_attributes must have a dict for names of arrays on disk"),
+        ({"u": "K"}, "array_attributes must have a dict for names of .*, got 'K'"),
+        ("K", "array_attributes must be a dict, got str"),
+    ],
+)
+def test_attributes_of_what_is_no_array_are_refused(io, tmp_path, given, words):
+    with pytest.raises(ParcastError, match=words):
+        io.write(tmp_path / "s.zarr", {"u": block(np.zeros(3))}, array_attributes=given)
+    assert not (tmp_path / "s.zarr").exists()
+
+
+def test_rows_are_not_appended_to_a_stack(io, tmp_path):
+    held = {"u": block(np.zeros((2, 2))), "v": block(np.ones((2, 2)))}
+    io.write(tmp_path / "s.zarr", held, stack="all")
+    with pytest.raises(ParcastError, match="got u, which is in the stack all"):
+        io.append(tmp_path / "s.zarr", held)
+    assert np.array_equal(io.read(tmp_path / "s.zarr", ["v"])["v"], np.ones((2, 2)))
+
+
+def test_an_array_that_does_not_fit_a_mesh_is_named(io, tmp_path):
+    along = {"dimensions": {"u": ("time", "x")}, "coordinates": {"time": [0, 60]}}
+    io.write(tmp_path / "s.zarr", {"u": block(np.zeros((2, 3)))}, **along)
+    with pytest.raises(ParcastError, match="mesh of array time must have one number for each of"):
+        io.read(tmp_path / "s.zarr", mesh=(1, 1))
+
+
+@pytest.mark.parametrize(
+    ("names", "keys", "words"),
+    [
+        (["u", "v"], {}, "names must be one name for the one array of .*u.npy, or be left out"),
+        ([], {}, "names must be one name .*, got 0 names"),
+        (None, {"lost": 0.0}, "lost must be left out for a .npy file, which has no checksums"),
+    ],
+)
+def test_what_a_npy_file_has_not_is_refused(io, tmp_path, names, keys, words):
+    np.save(tmp_path / "u.npy", np.arange(6.0))
+    with pytest.raises(ParcastError, match=words):
+        io.read(tmp_path / "u.npy", names, **keys)
+
+
+def test_a_failed_write_that_nobody_waits_for_is_told_at_the_end(tmp_path):
+    held = {"u": block(np.zeros(3))}
+    (tmp_path / "there").mkdir()
+    with (
+        pytest.raises(ParcastError, match=r"got .*there, which is something else"),
+        arrays.connect() as io,
+    ):
+        io.write(tmp_path / "there", held, wait=False)
+    with arrays.connect() as io:
+        handle = io.write(tmp_path / "there", held, wait=False)
+        with pytest.raises(ParcastError, match="which is something else"):
+            handle.wait()  # and not again at the end
+
+
+def test_a_read_sees_what_was_written_before_it(io, tmp_path):
+    for step in range(5):
+        values = np.full((64, 64), step, "f8")
+        io.write(tmp_path / "s.zarr", {"u": block(values)}, wait=False, overwrite=True)
+        assert np.array_equal(io.read(tmp_path / "s.zarr")["u"], values)
+
+
+@pytest.mark.parametrize("name", ["s.zarr", "s.npy"])
+def test_a_store_that_is_replaced_before_a_server_opens_it_is_refused(io, tmp_path, name):
+    path = str(tmp_path / name)
+    io.write(path, {"u": block(np.zeros(3))})
+    there = catalogue(path, None)
+    read = Schema("read", path, (), (), stamp=there.stamp)
+    ReadingFiles(read).close()
+    io.write(path, {"u": block(np.ones(3))}, overwrite=True)
+    with pytest.raises(ParcastError, match="was replaced while it was read"):
+        ReadingFiles(read)
+
+
+def test_rows_that_are_appended_before_a_server_opens_a_store_do_not_matter(io, tmp_path):
+    path = str(tmp_path / "s.zarr")
+    io.write(path, {"": block(np.zeros(3))})  # its metadata are written again
+    there = catalogue(path, None)
+    io.append(path, {"": block(np.ones(3))})
+    ReadingFiles(Schema("read", path, (), (), stamp=there.stamp)).close()

@@ -22,7 +22,7 @@ REPLACING = HERE / "replacing.py"
 REFUSED = {
     "append": "path must be that of a Zarr store, to append rows",
     "gap": "boxes must",
-    "overlap": "boxes must not overlap, got [1:4, 0:4] in both rank 0 and rank 1.",
+    "overlap": "boxes must not overlap, got [1:4, 0:4] in both client 0 and client 1.",
     "option": "got an option of another name. Did you mean attributes?",
     "call": "All clients must give the same call: client {0} gives read, client 0 write.",
     "dtype": "All clients must give the same dtypes: client {0} gives <f4, client 0 <f8.",

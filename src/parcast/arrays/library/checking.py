@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 HOLD: Final = 'Example: {"u": parcast.arrays.Block(values, shape=(512, 512), mesh=(4, 2))}.'
 MAPPINGS: Final = {
+    "array_attributes": 'Example: {"u": {"units": "K"}}.',
     "attributes": 'Example: {"title": "run 7"}.',
     "coordinates": 'Example: {"time": [0.0, 0.5]}.',
     "dimensions": 'Example: {"u": ("time", "y", "x")}.',
@@ -87,7 +88,7 @@ def check_stack(name: Any, arrays: Any) -> None:
 
 def check_storage(storage: Mapping[str, Any]) -> None:
     """Refuse options of the store that are no mappings."""
-    for name in ("attributes", "coordinates", "dimensions"):
+    for name in MAPPINGS:
         given = storage.get(name)
         if given is not None and not isinstance(given, Mapping):
             raise ParameterError(

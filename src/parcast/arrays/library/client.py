@@ -83,6 +83,7 @@ class Client:
     jobs: dict[int, Job] = field(default_factory=dict)
     has_quit: bool = False
     failure: ParcastError | None = None  # that ended all requests
+    unheard: dict[int, ParcastError] = field(default_factory=dict)  # of requests not waited for
     _count: int = 0
 
     @property
@@ -211,6 +212,8 @@ class Client:
             return  # this client takes no part in it
         job.has_ended, job.failure, job.spent = True, failure, spent
         job.cleared, job.plan = cleared, plan
+        if failure is not None:
+            self.unheard[number] = failure
         self._forget(job)
 
     def _forget(self, job: Job) -> None:

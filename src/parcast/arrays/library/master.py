@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -12,7 +12,7 @@ from parcast.arrays.geometry import Point
 from parcast.arrays.library.client import Described, Spent
 from parcast.arrays.library.endpoint import Endpoint
 from parcast.arrays.library.schema import Kind, Named, Schema, Stored, layout_for
-from parcast.arrays.library.storing import catalogue, is_npy, no_zarr
+from parcast.arrays.library.storing import Catalogue, catalogue, is_npy, no_zarr
 from parcast.errors import ParcastError, RunFailed
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ class Master:
     clients: Sequence[int]  # rank of each client
     servers: Sequence[int]  # rank of each server
     described: dict[int, dict[int, Described]] = field(default_factory=dict)
-    opened: dict[int, tuple[Described, list[Stored]]] = field(default_factory=dict)  # reads
+    opened: dict[int, tuple[Described, Catalogue]] = field(default_factory=dict)  # reads
     leaving: set[str] = field(default_factory=set)  # clients that have closed
     has_ended: bool = False  # all were let go
     costs: Any = None  # of the machine, for plans: what `connect` was given
@@ -78,17 +78,19 @@ class Master:
         require_agreement(described)
         first = described[0]
         if first.operation == "read" and number not in self.opened:
-            stored = catalogue(first.path, first.options["names"])
-            self.opened[number] = first, stored
+            there = catalogue(first.path, first.options["names"])
+            self.opened[number] = first, there
             for rank in self.clients:
-                self.endpoint.send(rank, "opened", number, stored)
+                self.endpoint.send(rank, "opened", number, there.arrays)
             return
-        told, stored = self.opened.pop(number, (first, []))
+        told, stamp = first, None
         if first.operation == "append":
             stored = _grown(first)
         elif first.operation == "write":
             stored = laid_out(first, servers=len(self.servers))
-        schema = schema_of(described, told, stored)
+        else:
+            told, (stored, stamp) = self.opened.pop(number)
+        schema = replace(schema_of(described, told, stored), stamp=stamp)
         if told.options.get("plan") is not None:
             schema = self._planned(number, schema, told.options["plan"])
         self.endpoint.send(self.servers[0], "schema", number, schema)
@@ -229,7 +231,7 @@ def _grown(described: Described) -> list[Stored]:
             f"{rows[most]}, {least} {rows[least]}. Give as many for each."
         )
     stored = []
-    there = catalogue(described.path, [*rows])
+    there = catalogue(described.path, [*rows]).arrays
     for old, (name, own) in zip(there, described.arrays, strict=True):
         shape, dtype = own.shape, own.dtype
         is_same = np.dtype(old.dtype) == np.dtype(dtype).newbyteorder("=")
@@ -256,7 +258,7 @@ def schema_of(described: Sequence[Described], told: Described, stored: Sequence[
         key = each[1:], rows, boxes
         if key not in kinds:
             kinds[key] = len(kinds)
-            chunks = listed_chunks(rows, boxes, is_partial=is_read)
+            chunks = listed_chunks(rows, boxes, is_partial=is_read, who="client")
             base = each.shape[0] - rows[0]
             laid = each.shape, each.dtype, each.chunk, each.inner
             held.append(Kind(*laid, chunks.after(base), base))

@@ -6,9 +6,19 @@ from typing import NamedTuple
 
 import numpy as np
 
+from parcast.arrays.choices import Policy
 from parcast.arrays.geometry import Box, Point
-from parcast.arrays.library.distribution import Array, Held, Part, checked_halo, require_inside
+from parcast.arrays.library.distribution import (
+    Array,
+    Held,
+    Part,
+    checked_block,
+    checked_halo,
+    require_inside,
+)
 from parcast.arrays.library.schema import Stored
+from parcast.arrays.store.layout import label_of
+from parcast.errors import ParameterError
 
 
 def copied(held: Held) -> Held:
@@ -24,8 +34,27 @@ class Room(NamedTuple):
     held: Held  # what is read into: all of it that lies inside the box
 
 
-def room_for(stored: Stored, region: Box, own: Box, halo: int | Sequence[int]) -> Room:
-    """Make room for a block of a box of an array; its halo is read too, zero outside the box."""
+def room_for(
+    stored: Stored,
+    client: int,
+    clients: int,
+    *,
+    mesh: Sequence[int] | None = None,
+    box: tuple[Sequence[int], Sequence[int]] | None = None,
+    halo: int | Sequence[int] = 0,
+    policy: Policy = "balanced",
+) -> Room:
+    """Make room for a client's block of an array, or of a box of it.
+
+    Its halo is read too, zero outside the box. Errors of box and mesh name the array: others fit.
+    """
+    shape = stored.shape
+    try:
+        region = _box_in(box or ((0,) * len(shape), shape), shape)
+        over = mesh or (clients, *(1,) * (len(shape) - 1))
+        own = checked_block(region.count, over, client, clients, policy)
+    except ParameterError as refusal:
+        raise refusal.named(f"{refusal.name} of {label_of(stored.name)}") from None
     around = checked_halo(halo, len(own.count))
     full = Box(
         tuple(a - h for a, h in zip(own.start, around, strict=True)),
@@ -37,10 +66,10 @@ def room_for(stored: Stored, region: Box, own: Box, halo: int | Sequence[int]) -
     values = whole[inner.within(full)]
     origin = tuple(a + b for a, b in zip(region.start, inner.start, strict=True))
     parts = (Part(origin, values),) if inner.size and own.size else ()
-    return Room(whole, Held(stored.shape, whole.dtype, parts))
+    return Room(whole, Held(shape, whole.dtype, parts))
 
 
-def box_in(box: tuple[Sequence[int], Sequence[int]], shape: Point) -> Box:
+def _box_in(box: tuple[Sequence[int], Sequence[int]], shape: Point) -> Box:
     """Give a box of an array; ParameterError if it lies outside."""
     start, count = (tuple(map(int, x)) for x in box)
     require_inside(Box(start, count), shape)

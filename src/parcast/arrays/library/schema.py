@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from itertools import chain
 from math import prod
-from typing import Any, Final, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -20,6 +20,9 @@ from parcast.arrays.geometry import Point
 from parcast.arrays.intersections import intersecting
 from parcast.arrays.subchunks import StorageGrid, slab_extents
 from parcast.errors import ParameterError
+
+if TYPE_CHECKING:
+    from parcast.arrays.store.place import Stamp
 
 Operation: TypeAlias = Literal["write", "append", "read"]
 
@@ -133,6 +136,7 @@ class Schema:
     arrays_a_chunk: int = 1  # of that array [1]
     storage: Mapping[str, Any] = field(default_factory=dict)  # what only the files have to do with
     servers: tuple[int, ...] = ()  # that take part, by their numbers; (): all
+    stamp: "Stamp | None" = None  # of the store that is read
 
     def shares(self, servers: int) -> list[tuple[int, int]]:
         """Kind of each array, and the server of its first storage chunk if not all have one."""

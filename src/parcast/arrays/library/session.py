@@ -33,11 +33,10 @@ from parcast.arrays.library.distribution import (
     Block,
     Boxes,
     Held,
-    checked_block,
 )
 from parcast.arrays.library.endpoint import Endpoint
 from parcast.arrays.library.master import Master
-from parcast.arrays.library.room import box_in, copied, room_for
+from parcast.arrays.library.room import copied, room_for
 from parcast.arrays.library.schema import LIMIT, Operation, Stored
 from parcast.arrays.library.server import Server
 from parcast.arrays.store.interrupted import InterruptedWriteWarning
@@ -119,6 +118,7 @@ class Handle:
             for text in self._job.cleared if self._session.client == 0 else ():
                 warnings.warn(text, InterruptedWriteWarning, stacklevel=3)
         if self._job.failure is not None:
+            self._session.hear_of(self._job)
             raise self._job.failure
         spent, cleared = self._job.spent, self._job.cleared
         size = sum(each.size for each in spent)
@@ -239,6 +239,7 @@ class Session:
             What this client holds of each array, by name.
         wait : bool, default True
             False: return when the elements have been copied, and write while the program goes on.
+            An error is raised by `wait` of the handle, and by `close` where that was not called.
         writer : {"double-buffer", "write-behind", "sync"}, optional
             What a server does while a subchunk is written: gather the next one, while another
             thread writes (the default); or nothing. "write-behind" leaves it to the cache of the
@@ -259,8 +260,9 @@ class Session:
             default all servers take part, with slabs of rows.
         **storage
             For the store: `dimensions` (names of the dimensions of each array), `coordinates`
-            (values for names of dimensions), `attributes`, `fill`, `zstd` (level of compression)
-            and `overwrite`; those of client 0 count.
+            (values for names of dimensions), `attributes`, `array_attributes` (a dict for names of
+            arrays and coordinates, such as their units), `fill`, `zstd` (level of compression) and
+            `overwrite`; those of client 0 count.
 
         Returns
         -------
@@ -394,17 +396,15 @@ class Session:
             On every client, if the store is missing or damaged, or the mesh does not fit.
         """
         client = self._require_client()
+        self.endpoint.turn_until(lambda: not client.jobs)  # what it began to write may be read
         targets: dict[str, Array] = {}
 
         def laid_out(stored: Sequence[Stored]) -> list[Held]:
-            held = []
-            for each in stored:
-                region = box_in(box or ((0,) * len(each.shape), each.shape), each.shape)
-                over = mesh or (len(self.clients), *(1,) * (len(each.shape) - 1))
-                own = checked_block(region.count, over, client.number, len(self.clients), policy)
-                held.append(room_for(each, region, own, halo))
-                targets[each.name] = held[-1].whole
-            return [each.held for each in held]
+            who = client.number, len(self.clients)
+            keys: dict[str, Any] = {"mesh": mesh, "box": box, "halo": halo, "policy": policy}
+            rooms = [room_for(each, *who, **keys) for each in stored]
+            targets.update((x.name, room.whole) for x, room in zip(stored, rooms, strict=True))
+            return [room.held for room in rooms]
 
         def check() -> None:
             check_path(path)
@@ -435,7 +435,7 @@ class Session:
         """End: clients wait for each other, servers serve until then.
 
         Where a rank has failed, all others raise a RunFailed that names it; ranks that do not come
-        within some seconds are ended.
+        within some seconds are ended. Errors of requests are raised where `wait` was not called.
         """
         if self._is_closed:
             return
@@ -450,6 +450,12 @@ class Session:
             raise
         if failure is None and self.endpoint.failure is not None:
             raise self.endpoint.failure
+        if failure is None and self._client is not None and self._client.unheard:
+            raise next(iter(self._client.unheard.values()))
+
+    def hear_of(self, job: Job) -> None:
+        """Note that the program knows of a failed request: `close` does not raise it."""
+        self._require_client().unheard.pop(job.number, None)
 
     def _leave(self, failure: BaseException | None) -> None:
         """Leave together with all other ranks."""

@@ -1,9 +1,9 @@
 """The files of a request: a draft of a Zarr store that servers fill, or a store that is read."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, field, replace
-from typing import Final, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from parcast.arrays.geometry import Point
 from parcast.arrays.library.distribution import Array
@@ -11,7 +11,9 @@ from parcast.arrays.library.schema import Schema, Stored, Subchunk, layout_for
 from parcast.arrays.store.chunk_file import ChunkWriter
 from parcast.arrays.store.draft import Draft
 from parcast.arrays.store.layout import ArraySpec, stacked
+from parcast.arrays.store.messages import problem
 from parcast.arrays.store.npy import NpyArray, NpyDraft, NpyPart, NpyWriter, open_npy
+from parcast.arrays.store.place import Stamp
 from parcast.arrays.store.reading import StoredArray, open_store
 from parcast.arrays.store.writing import Part, Writer
 from parcast.errors import ParameterError
@@ -19,7 +21,9 @@ from parcast.words import did_you_mean
 
 NPY_OPTIONS: Final = frozenset({"overwrite"})
 APPEND_OPTIONS: Final = frozenset({"coordinates", "dimension"})
-WRITE_OPTIONS: Final = NPY_OPTIONS | {"attributes", "coordinates", "dimensions", "fill", "zstd"}
+WRITE_OPTIONS: Final = NPY_OPTIONS | {
+    *("array_attributes", "attributes", "coordinates", "dimensions", "fill", "zstd")
+}
 
 
 def is_npy(path: str) -> bool:
@@ -27,19 +31,42 @@ def is_npy(path: str) -> bool:
     return path.endswith(".npy")
 
 
-def catalogue(path: str, names: Sequence[str] | None) -> list[Stored]:
+class Catalogue(NamedTuple):
+    """What a store has that is going to be read."""
+
+    arrays: list[Stored]
+    stamp: Stamp | None = None  # that servers must find as well
+
+
+def catalogue(path: str, names: Sequence[str] | None) -> Catalogue:
     """Tell which arrays a store has, of some names or all."""
     if is_npy(path):
         array = open_npy(path)
         with closing(array):
             item = array.dtype.itemsize
             slabs = layout_for(array.shape, item, servers=1, whole_rows=True)
-            (name,) = ("array",) if names is None else names
             dtype = array.dtype.newbyteorder("=").str  # as it is read
-            return [Stored(name, array.shape, dtype, slabs[1], slabs[1])]
+            name = _only_name(path, names)
+            stored = [Stored(name, array.shape, dtype, slabs[1], slabs[1])]
+            return Catalogue(stored, array.stamp)
     with open_store(path) as store:
         arrays = [(name, store[name]) for name in (store if names is None else names)]
-        return [Stored(name, x.shape, x.dtype.str, x.chunk, x.subchunk) for name, x in arrays]
+        stored = [Stored(name, x.shape, x.dtype.str, x.chunk, x.subchunk) for name, x in arrays]
+        return Catalogue(stored, store.stamp)
+
+
+def _only_name(path: str, names: Sequence[str] | None) -> str:
+    """Name the array of a .npy file as it is asked for."""
+    if names is None:
+        return "array"
+    if len(names) != 1:
+        raise ParameterError(
+            "names",
+            must=f"be one name for the one array of {path}, or be left out",
+            got=f"{len(names)} names",
+            hint='Example: ["u"].',
+        )
+    return names[0]
 
 
 @dataclass
@@ -98,6 +125,7 @@ def _zarr_draft(schema: Schema) -> Draft:
         _require_known(schema, APPEND_OPTIONS)
         rows = schema.kinds[0].shape[0] - schema.kinds[0].base
         dimension = storage.get("dimension", "")
+        _refuse_stacks(schema)
         draft = Draft.append(schema.path, rows, dimension=dimension, coordinates=coordinates)
         named = {array.name for array in schema.arrays}
         if missing := draft.part.layouts.keys() - named - {*(coordinates or {})}:
@@ -121,9 +149,39 @@ def _zarr_draft(schema: Schema) -> Draft:
         schema.path,
         specs_of(schema),
         coordinates=coordinates,
+        coordinate_attributes=_attributes(schema),
         attributes=storage.get("attributes"),
         overwrite=bool(storage.get("overwrite")),
     )
+
+
+def _refuse_stacks(schema: Schema) -> None:
+    """Refuse to append to arrays of a stack, whose first dimension is not theirs."""
+    with open_store(schema.path) as store:
+        for array in schema.arrays:
+            if stack := store.stack_of(array.name):
+                raise ParameterError(
+                    "arrays",
+                    must=f"be arrays of their own in {schema.path}, to get more rows",
+                    got=f"{array.name}, which is in the stack {stack}",
+                    hint="Write arrays that will grow without stack=.",
+                )
+
+
+def _attributes(schema: Schema) -> Mapping[str, Mapping[str, Any]]:
+    """Attributes of arrays and coordinates by their names; refuse those of others."""
+    given: Mapping[str, Mapping[str, Any]] = schema.storage.get("array_attributes") or {}
+    arrays = [schema.stack] if schema.stack else [array.name for array in schema.arrays]
+    known = {*arrays, *(schema.storage.get("coordinates") or {})}
+    for name, attributes in given.items():
+        if name not in known or not isinstance(attributes, Mapping):
+            raise ParameterError(
+                "array_attributes",
+                must="have a dict for names of arrays on disk, or of coordinates",
+                got=f"{name!r:.60}" if name not in known else f"{attributes!r:.60}",
+                hint=did_you_mean(str(name), known).strip() or 'Example: {"u": {"units": "K"}}.',
+            )
+    return given
 
 
 def _require_known(schema: Schema, known: frozenset[str]) -> None:
@@ -140,7 +198,7 @@ def _require_known(schema: Schema, known: frozenset[str]) -> None:
 
 def specs_of(schema: Schema) -> list[ArraySpec]:
     """Specify the arrays of a store that is written."""
-    dimensions = schema.storage.get("dimensions") or {}
+    dimensions, attributes = schema.storage.get("dimensions") or {}, _attributes(schema)
     specs, known = [], dict[tuple[int, tuple[str, ...]], ArraySpec]()
     for array in schema.arrays:
         kind, names = schema.kinds[array.kind], tuple(dimensions.get(array.name, ()))
@@ -156,11 +214,15 @@ def specs_of(schema: Schema) -> list[ArraySpec]:
                 fill=schema.storage.get("fill", 0),
                 dimensions=names,
             )
-        specs.append(equal.renamed(array.name))
+        own = attributes.get(array.name)
+        renamed = equal.renamed(array.name)
+        specs.append(replace(renamed, attributes=own) if own else renamed)
     if not schema.stack:
         return specs
     whole = stacked(specs, name=schema.stack)
-    return [replace(whole, chunk=(schema.arrays_a_chunk, *whole.chunk[1:]))]
+    all_of_it = {**attributes.get(schema.stack, {}), **whole.attributes}
+    chunk = (schema.arrays_a_chunk, *whole.chunk[1:])
+    return [replace(whole, chunk=chunk, attributes=all_of_it)]
 
 
 class WritingFiles:
@@ -226,7 +288,17 @@ class ReadingFiles:
 
     def __init__(self, schema: Schema) -> None:
         self._schema = schema
+        if is_npy(schema.path) and schema.storage.get("lost") is not None:
+            raise ParameterError(
+                "lost",
+                must="be left out for a .npy file, which has no checksums",
+                got=f"a value for {schema.path}",
+                hint="Write a Zarr store to find damage.",
+            )
         self._open = open_npy(schema.path) if is_npy(schema.path) else open_store(schema.path)
+        if schema.stamp is not None and schema.stamp.is_of_other(self._open.stamp):
+            self._open.close()
+            raise problem(schema.path, "was replaced while it was read. Read it again.")
         self._last: StoredArray | None = None  # the only one that has open files
 
     def read(self, array: int, subchunk: Subchunk) -> Array:

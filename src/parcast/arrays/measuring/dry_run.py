@@ -40,6 +40,7 @@ from parcast.arrays.library.gathering import inside as box_inside
 from parcast.arrays.library.master import Master
 from parcast.arrays.library.schema import Schema
 from parcast.arrays.library.server import Server
+from parcast.arrays.library.storing import Catalogue
 from parcast.arrays.measuring.null_file import NullFiles
 from parcast.arrays.measuring.request import PATH, Request
 from parcast.instrument.memory import provide
@@ -249,7 +250,7 @@ class Rehearsal:
         ranks = range(self._clients + self._servers)
         master = Master(endpoint, ranks[: self._clients], ranks[self._clients :])
         if request.operation == "read":
-            master.opened[0] = request.told, request.stored()
+            master.opened[0] = request.told, Catalogue(request.stored())
         for client in range(self._clients):
             began = self._clock()
             endpoint.send(0, "describe", 0, client, request.described(client))

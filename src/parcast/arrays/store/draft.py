@@ -87,14 +87,20 @@ class Draft:
         arrays: Sequence[ArraySpec],
         *,
         coordinates: Mapping[str, Any] | None = None,
+        coordinate_attributes: Mapping[str, Mapping[str, Any]] | None = None,
         attributes: Mapping[str, Any] | None = None,
         overwrite: bool = False,
     ) -> "Draft":
         """Begin a new store with some arrays, or one array without a name.
 
-        `coordinates` are values for names of dimensions, which are written at once.
+        `coordinates` are values for names of dimensions, which are written at once, some with
+        attributes; `attributes` are those of the store.
         """
-        along = [coordinate(name, values) for name, values in (coordinates or {}).items()]
+        own = coordinate_attributes or {}
+        along = [
+            coordinate(name, values, own.get(name, {}))
+            for name, values in (coordinates or {}).items()
+        ]
         specs = [*arrays, *(spec for spec, _ in along)]
         _check_together(specs, attributes or {})
         place = Place.of(path)

@@ -169,7 +169,9 @@ class ArraySpec:
         return document
 
 
-def coordinate(name: str, values: Any) -> tuple[ArraySpec, "np.ndarray[Any, Any]"]:
+def coordinate(
+    name: str, values: Any, attributes: Mapping[str, Any]
+) -> tuple[ArraySpec, "np.ndarray[Any, Any]"]:
     """Specify the coordinate of a dimension: an array of one dimension and its values."""
     array = np.asarray(values)
     if array.ndim != 1:
@@ -181,7 +183,14 @@ def coordinate(name: str, values: Any) -> tuple[ArraySpec, "np.ndarray[Any, Any]
         )
     dtype = stored_type(array.dtype, name=f"coordinates {name}")
     chunk = max(len(array), COORDINATE_CHUNK)
-    spec = ArraySpec(name=name, shape=array.shape, dtype=dtype, chunk=(chunk,), dimensions=(name,))
+    spec = ArraySpec(
+        name=name,
+        shape=array.shape,
+        dtype=dtype,
+        chunk=(chunk,),
+        dimensions=(name,),
+        attributes=attributes,
+    )
     return spec, array
 
 

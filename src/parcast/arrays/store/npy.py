@@ -29,6 +29,7 @@ from parcast.arrays.store.place import (
     Failing,
     Lock,
     Place,
+    Stamp,
     check_surroundings,
     publish,
     settle,
@@ -231,6 +232,12 @@ class NpyArray:
         """Use `open_npy`."""
         self._path, self._file, self._offset = path, file, offset
         self.shape, self._is_fortran, self.dtype = header
+
+    @property
+    def stamp(self) -> Stamp:
+        """What tells it from another file that takes its place."""
+        known = os.fstat(self._file)
+        return Stamp(known.st_ino, known.st_mtime_ns)
 
     @property
     def order(self) -> Literal["C", "F"]:

@@ -19,7 +19,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import ClassVar, Final
+from typing import ClassVar, Final, NamedTuple
 
 from parcast.arrays.store import durable
 from parcast.arrays.store.codecs import UnsupportedError
@@ -220,6 +220,17 @@ def _is_locked(file: int) -> bool:
     except OSError:
         return _may_live(file)
     return False
+
+
+class Stamp(NamedTuple):
+    """What tells a store from another one that takes its place, on every host."""
+
+    inode: int  # of the folder or file; some network file systems number it on each host
+    changed: int  # time at which its metadata were written [ns]; an append may write them again
+
+    def is_of_other(self, stamp: "Stamp") -> bool:
+        """Tell whether the other one is of another store."""
+        return self.inode != stamp.inode and self.changed != stamp.changed
 
 
 def leftovers_of(place: Place, owner: Owner | None) -> list[Leftover]:

@@ -24,10 +24,10 @@ from parcast.arrays.geometry import Box
 from parcast.arrays.store.chunk_file import ChunkReader, subchunks_of
 from parcast.arrays.store.codecs import DamageError
 from parcast.arrays.store.grid import Index
-from parcast.arrays.store.layout import Layout, check_fill, label_of
+from parcast.arrays.store.layout import METADATA, Layout, check_fill, label_of
 from parcast.arrays.store.messages import not_readable, problem
 from parcast.arrays.store.nodes import MANIFEST, Nodes, read_nodes, readable
-from parcast.arrays.store.place import Lock, Place, settle
+from parcast.arrays.store.place import Lock, Place, Stamp, settle
 from parcast.errors import FileProblems, ParameterError, RunFailed, as_whole
 from parcast.words import did_you_mean
 
@@ -275,6 +275,12 @@ class Store(Mapping[str, StoredArray]):
         }
 
     @property
+    def stamp(self) -> Stamp:
+        """What tells it from another store that takes its place."""
+        metadata = os.stat(METADATA, dir_fd=self._root.folder)
+        return Stamp(os.fstat(self._root.folder).st_ino, metadata.st_mtime_ns)
+
+    @property
     def attributes(self) -> Mapping[str, Any]:
         """Attributes of its root, without what parcast keeps there."""
         held = self._nodes.attributes.items()
@@ -297,6 +303,10 @@ class Store(Mapping[str, StoredArray]):
             layout = readable(self._nodes.arrays[place], place)
             self._arrays[name] = StoredArray(place, layout, self._root, along=along)
         return self._arrays[name]
+
+    def stack_of(self, name: str) -> str:
+        """Name the array that holds another one as part of a stack; "" where it is none."""
+        return self._stacked[name][0] if name in self._stacked else ""
 
     def __iter__(self) -> Iterator[str]:
         """Names of the arrays."""
