@@ -378,6 +378,47 @@ def test_a_run_in_a_user_namespace_leaves_the_segments_of_others():
             os.unlink(f"/dev/shm/{name}")
 
 
+@pytest.mark.parametrize(
+    ("users", "owner", "is_left"),
+    [
+        ((1000, "0 0 4294967295"), 1000, True),  # a rank of this user with more rights
+        ((1000, "0 0 4294967295"), 0, False),  # an agent of this user, which hides
+        ((0, "0 0 4294967295"), 0, False),  # of the system
+        ((0, "0 1000 1"), 0, True),  # outside of this user namespace
+    ],
+)
+def test_segments_are_left_where_a_rank_may_not_be_looked_at(
+    tmp_path, monkeypatch, users, owner, is_left
+):
+    user, namespace = users
+    segments, processes = tmp_path / "shm", tmp_path / "proc"
+    for folder in (segments, processes / "7" / "fd", processes / "self", processes / "1" / "fd"):
+        folder.mkdir(parents=True)
+    (processes / "self" / "uid_map").write_text(namespace)
+    (processes / "1" / "maps").touch()
+    (segments / "mpich_shm_new").touch()
+
+    def refuse(folder):
+        if folder == processes / "7" / "fd":
+            raise PermissionError
+        return iterate(folder)
+
+    def known(path, **keys):
+        found = look(path, **keys)
+        of = owner if path.name == "fd" else user
+        return os.stat_result((*found[:4], of, *found[5:10])) if path != processes else found
+
+    iterate, look = Path.iterdir, Path.stat
+    monkeypatch.setattr(Path, "iterdir", refuse)
+    monkeypatch.setattr(Path, "stat", known)
+    monkeypatch.setattr(leftovers.os, "getuid", lambda: user)
+    monkeypatch.setattr(leftovers, "SHARED_MEMORY", segments)
+    monkeypatch.setattr(leftovers, "PROCESSES", processes)
+    leftovers.remove_shared_memory(since=0.0)
+    monkeypatch.undo()
+    assert (segments / "mpich_shm_new").exists() == is_left
+
+
 def test_where_there_is_no_shared_memory_or_process_folder_nothing_is_done(tmp_path, monkeypatch):
     monkeypatch.setattr(leftovers, "SHARED_MEMORY", tmp_path / "no")
     monkeypatch.setattr(leftovers, "PROCESSES", tmp_path / "no")

@@ -446,60 +446,63 @@ class _Layout(NamedTuple):
     itemsize: int
     policy: Policy
     most: int
-    first: int = 0  # server, of an array that has fewer storage chunks than there are servers
 
 
 def _arrays(layout: _Layout, number: int) -> list[EqualArrays]:
-    """Equal arrays of a request."""
-    own = [(0, number)]
+    """Equal arrays of a request, which have as few storage chunks as servers are dealt out."""
+    counts = [number]
     if layout.storage:
-        own = first_servers(layout.shape, layout.storage, servers=layout.servers, arrays=number)
-    return [EqualArrays(_table(layout._replace(first=first)), arrays) for first, arrays in own]
+        where = {"servers": layout.servers, "arrays": number}
+        counts = [n for _, n in first_servers(layout.shape, layout.storage, **where)]
+    return [EqualArrays(*each) for each in zip(_tables_of(layout), counts, strict=False)]
 
 
-_tables: dict[_Layout, Overlaps] = {}  # of geometries whose costs may vary, the last one last
+_tables: dict[
+    _Layout, list[Overlaps]
+] = {}  # of geometries whose costs may vary, the last one last
 _changing = Lock()  # of the tables
 
 
-def _table(layout: _Layout) -> Overlaps:
-    """Overlaps of an array; those of the last `KEPT` geometries are kept, of large ones two."""
+def _tables_of(layout: _Layout) -> list[Overlaps]:
+    """Overlaps of an array, for each server that it may begin at.
+
+    Those of the last `KEPT` geometries are kept, of large ones two.
+    """
     with _changing:
-        table = _tables.pop(layout, None)
-    if table is None:
-        table = _overlaps(layout)
+        tables = _tables.pop(layout, None)
+    if tables is None:
+        tables = _overlaps(layout)
     with _changing:
-        _tables[layout] = table
+        _tables[layout] = tables
         while len(_tables) > KEPT or (len(_tables) > 2 and _held() > HELD):
             del _tables[next(iter(_tables))]
-    return table
+    return tables
 
 
 def _held() -> int:
     """Overlaps of all tables that are kept."""
-    return sum(len(each.subchunk) for each in _tables.values())
+    return sum(len(each.subchunk) for tables in _tables.values() for each in tables)
 
 
-def _overlaps(layout: _Layout) -> Overlaps:
-    """Overlaps of an array."""
+def _overlaps(layout: _Layout) -> list[Overlaps]:
+    """Overlaps of an array, for each server that it may begin at."""
     chunks = mesh_chunks(layout.shape, layout.client_mesh, policy=layout.policy)
     if layout.server_mesh:
-        subchunks = schema_subchunks(
+        cut = schema_subchunks(
             layout.shape,
             layout.server_mesh,
             itemsize=layout.itemsize,
             policy=layout.policy,
             most=layout.most,
         )
-    else:
-        subchunks = storage_subchunks(
-            layout.shape,
-            layout.storage,
-            servers=layout.servers,
-            itemsize=layout.itemsize,
-            inner=layout.inner or None,
-            first=layout.first,
-        )
-    return overlaps(chunks, subchunks)
+        return [overlaps(chunks, cut)]
+    place: dict[str, Any] = {"servers": layout.servers}
+    firsts = first_servers(layout.shape, layout.storage, arrays=layout.servers, **place)
+    place |= {"itemsize": layout.itemsize, "inner": layout.inner or None}
+    return [
+        overlaps(chunks, storage_subchunks(layout.shape, layout.storage, first=first, **place))
+        for first, _ in firsts
+    ]
 
 
 @lru_cache(KNOWN)

@@ -174,6 +174,7 @@ def first_servers(
     """
     shape = as_shape(shape)
     storage = as_extents(storage, len(shape), name="storage chunk")
+    arrays = as_whole("number of arrays", arrays, least=1, hint="Count equal arrays from 1.")
     if prod(-(-n // part) for n, part in zip(shape, storage, strict=True)) >= servers:
         return [(0, arrays)]
     return [(i, len(range(i, arrays, servers))) for i in range(min(servers, arrays))]

@@ -61,9 +61,9 @@ def remove_shared_memory(since: float) -> None:
     """Remove segments of MPI that are ours, newer than a `time.time`, and used by no process.
 
     Other runs keep theirs open or mapped while they need them, and would wait for ever without.
-    In a user namespace, which containers without root have, nothing is removed where a process of
-    this user cannot be looked at: it may be a rank outside. What ranks use that cannot be seen at
-    all, as from a container that shares /dev/shm with the host but not processes, is removed.
+    Nothing is removed where a process of this user cannot be looked at, as one outside a user
+    namespace: it may be a rank. What ranks use that cannot be seen at all is removed, as from a
+    container that shares /dev/shm with the host but not processes.
     """
     ours = set()
     for path in (path for pattern in PATTERNS for path in SHARED_MEMORY.glob(pattern)):
@@ -95,34 +95,40 @@ def _used() -> str | None:
     """Give what all processes have open or mapped of the shared memory, as text.
 
     MPI opens a segment and maps it: descriptors are looked at first, and then the maps. None if a
-    process that may be a rank outside a user namespace cannot be looked at.
+    process that may be a rank cannot be looked at.
     """
     texts = []
     if _in_user_namespace() and not (PROCESSES / "1").exists():
         return None  # processes of others are hidden
-    for number, folder in _processes():
+    for _, folder in _processes():
         try:
             for link in (folder / "fd").iterdir():
                 with suppress(FileNotFoundError):  # it was closed meanwhile
                     texts.append(os.readlink(link))
             texts += (folder / "maps").read_text(errors="replace").splitlines()
         except PermissionError:
-            if _in_user_namespace() and _has_files(number) and _is_ours(folder):
+            if _may_be_rank(folder):
                 return None
         except OSError:  # it ended meanwhile
             continue
     return "\n".join(text for text in texts if str(SHARED_MEMORY) in text)
 
 
-def _in_user_namespace() -> bool:
-    """Whether this is not the user namespace of the system; there, a rank can be looked at."""
+def _may_be_rank(folder: Path) -> bool:
+    """Whether a process that cannot be looked at may be a rank of this user.
+
+    Not one that has ended, or hides what it does, as agents do: the descriptors of such a process
+    belong to root. Root itself may look at all, unless it is root of a user namespace only.
+    """
+    if os.getuid() == 0 and not _in_user_namespace():
+        return False
     with suppress(OSError):
-        return (PROCESSES / "self" / "uid_map").read_text().split() != ALL_USERS
+        return (folder / "fd").stat().st_uid == os.getuid()
     return False
 
 
-def _is_ours(folder: Path) -> bool:
-    """Whether a process is of this user."""
+def _in_user_namespace() -> bool:
+    """Whether this is not the user namespace of the system."""
     with suppress(OSError):
-        return folder.stat().st_uid == os.getuid()
+        return (PROCESSES / "self" / "uid_map").read_text().split() != ALL_USERS
     return False

@@ -2,6 +2,8 @@
 
 import json
 import resource
+import time
+from types import MappingProxyType
 
 import numpy as np
 import pytest
@@ -11,6 +13,7 @@ from parcast.arrays.library.client import Client, Described
 from parcast.arrays.library.endpoint import Endpoint
 from parcast.arrays.library.schema import Schema
 from parcast.arrays.library.storing import ReadingFiles, catalogue
+from parcast.arrays.store.reading import open_store
 from parcast.errors import ParcastError, RunFailed
 from parcast.mpi.messages import Alone
 
@@ -192,6 +195,7 @@ def test_arrays_and_coordinates_have_attributes_of_their_own(io, tmp_path):
         ({"w": {"units": "K"}}, "array_attributes must have a dict for names of arrays on disk"),
         ({"u": "K"}, "array_attributes must have a dict for names of .*, got 'K'"),
         ("K", "array_attributes must be a dict, got str"),
+        ({"u": {"parcast": 1}}, 'array_attributes must leave the name "parcast" of u free'),
     ],
 )
 def test_attributes_of_what_is_no_array_are_refused(io, tmp_path, given, words):
@@ -205,6 +209,8 @@ def test_rows_are_not_appended_to_a_stack(io, tmp_path):
     io.write(tmp_path / "s.zarr", held, stack="all")
     with pytest.raises(ParcastError, match="got u, which is in the stack all"):
         io.append(tmp_path / "s.zarr", held)
+    with pytest.raises(ParcastError, match="got the stack all"):
+        io.append(tmp_path / "s.zarr", {"all": block(np.zeros((1, 2, 2)))})
     assert np.array_equal(io.read(tmp_path / "s.zarr", ["v"])["v"], np.ones((2, 2)))
 
 
@@ -250,6 +256,33 @@ def test_a_read_sees_what_was_written_before_it(io, tmp_path):
         assert np.array_equal(io.read(tmp_path / "s.zarr")["u"], values)
 
 
+def test_a_read_of_what_could_not_be_written_is_refused(tmp_path):
+    path, held = tmp_path / "s.zarr", {"u": block(np.zeros(3))}
+    with arrays.connect() as io:
+        io.write(path, held)
+        io.write(path, held, wait=False)
+        with pytest.raises(ParcastError, match="which exists"):
+            io.read(path)  # instead of the old store
+        assert io.read(path)["u"].tolist() == [0, 0, 0]
+
+
+def test_rows_are_appended_to_what_was_written_before(io, tmp_path):
+    held = {"u": block(np.zeros((2, 3)))}
+    io.write(tmp_path / "s.zarr", held, wait=False)
+    for _ in range(3):
+        io.append(tmp_path / "s.zarr", held, wait=False)
+    assert io.read(tmp_path / "s.zarr")["u"].shape == (8, 3)
+
+
+def test_attributes_of_another_store_are_written(io, tmp_path):
+    path, held = tmp_path / "s.zarr", {"u": block(np.zeros(3))}
+    io.write(path, held, attributes=MappingProxyType({"a": 1}), wait=False)
+    assert io.read(path)["u"].tolist() == [0, 0, 0]
+    with open_store(path) as store:
+        io.write(tmp_path / "t.zarr", held, array_attributes={"u": store.attributes}, wait=False)
+    assert io.read(tmp_path / "t.zarr")["u"].tolist() == [0, 0, 0]
+
+
 @pytest.mark.parametrize("name", ["s.zarr", "s.npy"])
 def test_a_store_that_is_replaced_before_a_server_opens_it_is_refused(io, tmp_path, name):
     path = str(tmp_path / name)
@@ -257,6 +290,7 @@ def test_a_store_that_is_replaced_before_a_server_opens_it_is_refused(io, tmp_pa
     there = catalogue(path, None)
     read = Schema("read", path, (), (), stamp=there.stamp)
     ReadingFiles(read).close()
+    time.sleep(0.02)  # clocks of file systems tick
     io.write(path, {"u": block(np.ones(3))}, overwrite=True)
     with pytest.raises(ParcastError, match="was replaced while it was read"):
         ReadingFiles(read)

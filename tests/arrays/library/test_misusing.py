@@ -7,14 +7,18 @@ from time import perf_counter
 import numpy as np
 import pytest
 
+from parcast.arrays.geometry import Box
+from parcast.arrays.library.client import Described, Own
 from parcast.arrays.library.distribution import Block
 from parcast.arrays.library.endpoint import Endpoint
 from parcast.arrays.library.master import Master
 from parcast.arrays.library.session import connect
+from parcast.arrays.library.storing import catalogue
 from parcast.arrays.measuring.dry_run import Stage
 from parcast.arrays.measuring.request import Request
 from parcast.arrays.store.chunk_file import ChunkWriter
 from parcast.errors import RunFailed
+from parcast.mpi.messages import as_received
 from tests.arrays.store.test_verify import killed
 from tests.conftest import LIMIT
 
@@ -187,6 +191,48 @@ def test_servers_begin_nothing_after_all_were_let_go():
     assert master.hear(2, "close", ("Server 0", RunFailed("It failed.")), None)
     assert master.hear(1, "describe", (0, 1, asked.described(1)), None)  # on its way meanwhile
     assert {(each.kind, each.target) for each in sent.taken()} == {("quit", i) for i in range(3)}
+
+
+LOST = """
+import sys
+import numpy as np
+from mpi4py import MPI
+from parcast.arrays import Block, connect
+from parcast.errors import ParcastError
+try:
+    with connect(servers=[2], dedicated=True) as io:
+        if io.is_client:
+            held = {"u": Block(np.ones(2), (4,), (2,))}
+            handle = io.write("there", held, wait=False)
+            if io.client == 1 and sys.argv[1] == "one waits":
+                try:
+                    handle.wait()
+                except ParcastError:
+                    pass
+except ParcastError as failure:
+    sys.stdout.write(f"{failure}\\n")
+MPI.COMM_WORLD.Barrier()
+"""
+
+
+@pytest.mark.parametrize("who", ["one waits", "nobody waits"])
+def test_a_failed_write_that_is_not_waited_for_is_raised_on_all_ranks(ran, tmp_path, who):
+    (tmp_path / "there").mkdir()
+    status, out, err = ran(LOST, who, ranks=3)
+    assert (status, err) == (0, "")
+    assert out.count("there, which is something else") == 3
+
+
+def test_servers_are_sent_the_stamp_of_the_store_that_clients_lay_out(tmp_path):
+    path = str(tmp_path / "u.npy")
+    np.save(path, np.zeros((8, 4)))
+    sent = Stage(perf_counter)
+    master = Master(Endpoint(sent), [0], [1])
+    options = {"names": None, "limit": 1 << 20}
+    for own in ((), (("array", Own((8, 4), "<f8", (Box((0, 0), (8, 4)),), (1, 1))),)):
+        assert master.hear(0, "describe", (0, 0, Described("read", path, options, own)), None)
+    (schema,) = (as_received(x.head)[0][2] for x in sent.taken() if x.kind == "schema")
+    assert schema.stamp == catalogue(path, None).stamp
 
 
 FEWER = """

@@ -86,14 +86,19 @@ def check_stack(name: Any, arrays: Any) -> None:
         )
 
 
-def check_storage(storage: Mapping[str, Any]) -> None:
-    """Refuse options of the store that are no mappings."""
-    for name in MAPPINGS:
-        given = storage.get(name)
-        if given is not None and not isinstance(given, Mapping):
-            raise ParameterError(
-                name, must="be a dict", got=type(given).__name__, hint=MAPPINGS[name]
-            )
+def checked_storage(storage: Mapping[str, Any]) -> dict[str, Any]:
+    """Give options of the store with plain dicts, which can be sent; refuse what is no mapping."""
+    given = dict(storage)
+    for name, hint in MAPPINGS.items():
+        value = given.get(name)
+        if value is None:
+            continue
+        if not isinstance(value, Mapping):
+            raise ParameterError(name, must="be a dict", got=type(value).__name__, hint=hint)
+        given[name] = {
+            key: dict(each) if isinstance(each, Mapping) else each for key, each in value.items()
+        }
+    return given
 
 
 def checked_subchunk(subchunk: Any) -> int | None:

@@ -1,8 +1,9 @@
 """A client: it describes what it holds, and answers what servers ask of it."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import prod
+from traceback import clear_frames
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -59,6 +60,7 @@ class Job:
 
     number: int
     held: Sequence[Held]  # of each array; of a read, where its elements go
+    path: str = ""
     expected: int = 0  # elements that have not arrived, of a read
     targets: "Callable[[Sequence[Stored]], Sequence[Held]] | None" = None
     has_ended: bool = False
@@ -83,7 +85,7 @@ class Client:
     jobs: dict[int, Job] = field(default_factory=dict)
     has_quit: bool = False
     failure: ParcastError | None = None  # that ended all requests
-    unheard: dict[int, ParcastError] = field(default_factory=dict)  # of requests not waited for
+    unheard: dict[int, Job] = field(default_factory=dict)  # that have failed, without a wait
     _count: int = 0
 
     @property
@@ -98,7 +100,7 @@ class Client:
     def submit(self, described: Described, job_held: Sequence[Held], targets: Any = None) -> Job:
         """Begin a request, which every client submits in the same order."""
         with self.endpoint.lock:
-            job = Job(self._count, job_held, targets=targets)
+            job = Job(self._count, job_held, described.path, targets=targets)
             self._count += 1
             if self.has_quit:
                 job.has_ended = True
@@ -107,8 +109,17 @@ class Client:
                 )
                 return job
             self.jobs[job.number] = job
-            self.endpoint.send(self.master, "describe", job.number, self.number, described)
+            try:
+                self.endpoint.send(self.master, "describe", job.number, self.number, described)
+            except BaseException:  # it cannot be pickled
+                del self.jobs[job.number]
+                raise
             return job
+
+    def unheard_of(self, path: str = "") -> ParcastError | None:
+        """Take out the first failure of a request without a `wait`, of a path or of all."""
+        number = next((i for i, job in self.unheard.items() if path in ("", job.path)), None)
+        return None if number is None else self.unheard.pop(number).failure
 
     def hear(self, source: int, kind: str, facts: tuple[Any, ...], value: Any) -> bool:
         """Take a message; tell whether it was for a client."""
@@ -213,7 +224,8 @@ class Client:
         job.has_ended, job.failure, job.spent = True, failure, spent
         job.cleared, job.plan = cleared, plan
         if failure is not None:
-            self.unheard[number] = failure
+            clear_frames(failure.__traceback__)  # they may hold subchunks
+            self.unheard[number] = replace(job, held=(), targets=None)
         self._forget(job)
 
     def _forget(self, job: Job) -> None:

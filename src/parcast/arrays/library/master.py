@@ -31,6 +31,7 @@ class Master:
     described: dict[int, dict[int, Described]] = field(default_factory=dict)
     opened: dict[int, tuple[Described, Catalogue]] = field(default_factory=dict)  # reads
     leaving: set[str] = field(default_factory=set)  # clients that have closed
+    lost: ParcastError | None = None  # of a request that a client has not waited for
     has_ended: bool = False  # all were let go
     costs: Any = None  # of the machine, for plans: what `connect` was given
     plans: dict[int, "WritePlan"] = field(default_factory=dict)  # of requests under way
@@ -119,15 +120,18 @@ class Master:
         for rank in self.clients:
             self.endpoint.send(rank, "end", number, failure, spent, cleared, plan)
 
-    def _close(self, who: str, failure: ParcastError | None) -> None:
+    def _close(
+        self, who: str, failure: ParcastError | None, lost: ParcastError | None = None
+    ) -> None:
         """Let all leave when every client wants to, or a rank has failed."""
         self.leaving.add(who)
+        self.lost = self.lost or lost
         if failure is None and len(self.leaving) < len(self.clients):
             self._refuse_incomplete()
             return
         self.has_ended = True
         for rank in dict.fromkeys([*self.servers, *self.clients]):
-            self.endpoint.send(rank, "quit", failure)
+            self.endpoint.send(rank, "quit", failure or self.lost)
 
     def _refuse_incomplete(self) -> None:
         """Refuse requests in which a client takes no part, as it has left."""
@@ -231,7 +235,7 @@ def _grown(described: Described) -> list[Stored]:
             f"{rows[most]}, {least} {rows[least]}. Give as many for each."
         )
     stored = []
-    there = catalogue(described.path, [*rows]).arrays
+    there = catalogue(described.path, [*rows], grows=True).arrays
     for old, (name, own) in zip(there, described.arrays, strict=True):
         shape, dtype = own.shape, own.dtype
         is_same = np.dtype(old.dtype) == np.dtype(dtype).newbyteorder("=")

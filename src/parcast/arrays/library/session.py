@@ -19,7 +19,7 @@ from parcast.arrays.library.checking import (
     check_names,
     check_path,
     check_stack,
-    check_storage,
+    checked_storage,
     checked_subchunk,
     held_of,
     path_text,
@@ -327,13 +327,15 @@ class Session:
     ) -> Written | Handle:
         """Describe what this client holds, and begin a request."""
         client = self._require_client()
+        if operation == "append":
+            self.endpoint.turn_until(lambda: not client.jobs)  # to what it began to write
         held: list[Held] = []
         options: dict[str, Any] = {"servers": len(self.servers)}
-        kept: dict[str, Any] = dict(storage)
+        kept: dict[str, Any] = {}
 
         def check() -> None:
             check_path(path)
-            check_storage(storage)
+            kept.update(checked_storage(storage))
             if asked.stack:
                 check_stack(asked.stack, arrays)
             subchunk = checked_subchunk(asked.subchunk)
@@ -411,7 +413,7 @@ class Session:
             check_names(names)
             check_box(box)
 
-        refusal = refusal_of(check)
+        refusal = client.unheard_of(path_text(path)) or refusal_of(check)
         same = {"mesh": mesh, "box": box, "halo": halo, "policy": policy, "lost": lost}
         listed = None
         if names is not None and refusal is None:  # sets have another order on each rank
@@ -450,8 +452,6 @@ class Session:
             raise
         if failure is None and self.endpoint.failure is not None:
             raise self.endpoint.failure
-        if failure is None and self._client is not None and self._client.unheard:
-            raise next(iter(self._client.unheard.values()))
 
     def hear_of(self, job: Job) -> None:
         """Note that the program knows of a failed request: `close` does not raise it."""
@@ -459,11 +459,12 @@ class Session:
 
     def _leave(self, failure: BaseException | None) -> None:
         """Leave together with all other ranks."""
-        endpoint, client = self.endpoint, self._client
+        endpoint, client, lost = self.endpoint, self._client, None
         if failure is None and client is not None:
             endpoint.turn_until(lambda: not client.jobs)
+            lost = client.unheard_of()
         if not endpoint.has_quit and (client is not None or failure is not None):
-            endpoint.send(self.clients[0], "close", self._name, self._told(failure))
+            endpoint.send(self.clients[0], "close", self._name, self._told(failure), lost)
         limit = math.inf if failure is None else PATIENCE
         have_come = endpoint.turn_until(lambda: endpoint.has_quit, limit)
         endpoint.end_thread()

@@ -12,6 +12,7 @@ from parcast.arrays.store.chunk_file import ChunkWriter
 from parcast.arrays.store.draft import Draft
 from parcast.arrays.store.layout import ArraySpec, stacked
 from parcast.arrays.store.messages import problem
+from parcast.arrays.store.nodes import MANIFEST
 from parcast.arrays.store.npy import NpyArray, NpyDraft, NpyPart, NpyWriter, open_npy
 from parcast.arrays.store.place import Stamp
 from parcast.arrays.store.reading import StoredArray, open_store
@@ -38,8 +39,8 @@ class Catalogue(NamedTuple):
     stamp: Stamp | None = None  # that servers must find as well
 
 
-def catalogue(path: str, names: Sequence[str] | None) -> Catalogue:
-    """Tell which arrays a store has, of some names or all."""
+def catalogue(path: str, names: Sequence[str] | None, *, grows: bool = False) -> Catalogue:
+    """Tell which arrays a store has, of some names or all; refuse stacks if it `grows`."""
     if is_npy(path):
         array = open_npy(path)
         with closing(array):
@@ -50,9 +51,22 @@ def catalogue(path: str, names: Sequence[str] | None) -> Catalogue:
             stored = [Stored(name, array.shape, dtype, slabs[1], slabs[1])]
             return Catalogue(stored, array.stamp)
     with open_store(path) as store:
+        for name in names or () if grows else ():
+            if stack := store.stack_of(name):
+                raise _of_stack(path, name, stack)
         arrays = [(name, store[name]) for name in (store if names is None else names)]
         stored = [Stored(name, x.shape, x.dtype.str, x.chunk, x.subchunk) for name, x in arrays]
         return Catalogue(stored, store.stamp)
+
+
+def _of_stack(path: str, name: str, stack: str) -> ParameterError:
+    """Refuse to append to arrays of a stack, whose first dimension is not theirs."""
+    return ParameterError(
+        "arrays",
+        must=f"be arrays of their own in {path}, to get more rows",
+        got=f"the stack {name}" if name == stack else f"{name}, which is in the stack {stack}",
+        hint="Write arrays that will grow without stack=.",
+    )
 
 
 def _only_name(path: str, names: Sequence[str] | None) -> str:
@@ -125,7 +139,6 @@ def _zarr_draft(schema: Schema) -> Draft:
         _require_known(schema, APPEND_OPTIONS)
         rows = schema.kinds[0].shape[0] - schema.kinds[0].base
         dimension = storage.get("dimension", "")
-        _refuse_stacks(schema)
         draft = Draft.append(schema.path, rows, dimension=dimension, coordinates=coordinates)
         named = {array.name for array in schema.arrays}
         if missing := draft.part.layouts.keys() - named - {*(coordinates or {})}:
@@ -155,19 +168,6 @@ def _zarr_draft(schema: Schema) -> Draft:
     )
 
 
-def _refuse_stacks(schema: Schema) -> None:
-    """Refuse to append to arrays of a stack, whose first dimension is not theirs."""
-    with open_store(schema.path) as store:
-        for array in schema.arrays:
-            if stack := store.stack_of(array.name):
-                raise ParameterError(
-                    "arrays",
-                    must=f"be arrays of their own in {schema.path}, to get more rows",
-                    got=f"{array.name}, which is in the stack {stack}",
-                    hint="Write arrays that will grow without stack=.",
-                )
-
-
 def _attributes(schema: Schema) -> Mapping[str, Mapping[str, Any]]:
     """Attributes of arrays and coordinates by their names; refuse those of others."""
     given: Mapping[str, Mapping[str, Any]] = schema.storage.get("array_attributes") or {}
@@ -180,6 +180,12 @@ def _attributes(schema: Schema) -> Mapping[str, Mapping[str, Any]]:
                 must="have a dict for names of arrays on disk, or of coordinates",
                 got=f"{name!r:.60}" if name not in known else f"{attributes!r:.60}",
                 hint=did_you_mean(str(name), known).strip() or 'Example: {"u": {"units": "K"}}.',
+            )
+        if taken := {MANIFEST, *(["names"] if name == schema.stack else [])} & attributes.keys():
+            raise ParameterError(
+                "array_attributes",
+                must=f'leave the name "{min(taken)}" of {name} free',
+                hint="Choose another name.",
             )
     return given
 

@@ -225,12 +225,13 @@ def _is_locked(file: int) -> bool:
 class Stamp(NamedTuple):
     """What tells a store from another one that takes its place, on every host."""
 
-    inode: int  # of the folder or file; some network file systems number it on each host
     changed: int  # time at which its metadata were written [ns]; an append may write them again
+    inode: int = 0  # of the folder, 0 of a file; some network file systems number it on each host
 
     def is_of_other(self, stamp: "Stamp") -> bool:
-        """Tell whether the other one is of another store."""
-        return self.inode != stamp.inode and self.changed != stamp.changed
+        """Tell whether the other one is of another store: all that is known of it differs."""
+        is_same = self.inode == stamp.inode != 0
+        return self.changed != stamp.changed and not is_same
 
 
 def leftovers_of(place: Place, owner: Owner | None) -> list[Leftover]:

@@ -261,8 +261,9 @@ class StoredArray:
 class Store(Mapping[str, StoredArray]):
     """The arrays of an open store by their names."""
 
-    def __init__(self, root: "_Root", nodes: Nodes) -> None:
-        """Use `open_store`."""
+    def __init__(self, root: "_Root", nodes: Nodes, stamp: Stamp) -> None:
+        """Use `open_store`; `stamp` tells it from another store that takes its place."""
+        self.stamp = stamp
         self.path, self._nodes, self._root = root.path, nodes, root
         self._arrays: dict[str, StoredArray] = {}
         self._end = weakref.finalize(root, os.close, root.folder)  # arrays may outlive the store
@@ -273,12 +274,6 @@ class Store(Mapping[str, StoredArray]):
             for i, name in enumerate(_names_in(node.layout))
             if name not in nodes.arrays
         }
-
-    @property
-    def stamp(self) -> Stamp:
-        """What tells it from another store that takes its place."""
-        metadata = os.stat(METADATA, dir_fd=self._root.folder)
-        return Stamp(os.fstat(self._root.folder).st_ino, metadata.st_mtime_ns)
 
     @property
     def attributes(self) -> Mapping[str, Any]:
@@ -305,8 +300,9 @@ class Store(Mapping[str, StoredArray]):
         return self._arrays[name]
 
     def stack_of(self, name: str) -> str:
-        """Name the array that holds another one as part of a stack; "" where it is none."""
-        return self._stacked[name][0] if name in self._stacked else ""
+        """Name the stack that an array is in, or is; "" where there is none."""
+        stacks = {stack for stack, _ in self._stacked.values()}
+        return self._stacked[name][0] if name in self._stacked else name if name in stacks else ""
 
     def __iter__(self) -> Iterator[str]:
         """Names of the arrays."""
@@ -367,11 +363,12 @@ def open_store(path: str | os.PathLike[str]) -> Store:
     try:
         nodes = read_nodes(root, place)
         opened = _Root(os.fspath(path), root, folder)
+        changed = os.stat(root / METADATA).st_mtime_ns
         opened.check_same()
     except BaseException:
         os.close(folder)
         raise
-    return Store(opened, nodes)
+    return Store(opened, nodes, Stamp(changed, os.fstat(folder).st_ino))
 
 
 def _put_back(place: Place) -> Path:
