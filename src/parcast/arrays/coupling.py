@@ -457,9 +457,8 @@ def _arrays(layout: _Layout, number: int) -> list[EqualArrays]:
     return [EqualArrays(*each) for each in zip(_tables_of(layout), counts, strict=False)]
 
 
-_tables: dict[
-    _Layout, list[Overlaps]
-] = {}  # of geometries whose costs may vary, the last one last
+# Of geometries whose costs may vary, the last one last.
+_tables: dict[_Layout, list[Overlaps]] = {}
 _changing = Lock()  # of the tables
 
 

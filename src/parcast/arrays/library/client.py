@@ -116,9 +116,9 @@ class Client:
                 raise
             return job
 
-    def unheard_of(self, path: str = "") -> ParcastError | None:
+    def unheard_of(self, path: str | None = None) -> ParcastError | None:
         """Take out the first failure of a request without a `wait`, of a path or of all."""
-        number = next((i for i, job in self.unheard.items() if path in ("", job.path)), None)
+        number = next((i for i, job in self.unheard.items() if path in (None, job.path)), None)
         return None if number is None else self.unheard.pop(number).failure
 
     def hear(self, source: int, kind: str, facts: tuple[Any, ...], value: Any) -> bool:
