@@ -7,12 +7,15 @@ request. An array of which a server has several subchunks is a batch of its own.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 
+from parcast.arrays.chunks import Chunks
 from parcast.arrays.geometry import Ints
-from parcast.arrays.overlaps import Overlaps, Requests
+from parcast.arrays.overlaps import Overlaps, Requests, overlaps
+from parcast.arrays.subchunks import first_servers, storage_subchunks
 
 
 class EqualArrays(NamedTuple):
@@ -20,6 +23,23 @@ class EqualArrays(NamedTuple):
 
     overlaps: Overlaps
     number: int
+
+
+def dealt_out(
+    chunks: Chunks,
+    storage: Sequence[int],
+    inner: Sequence[int] | None = None,
+    *,
+    number: int,
+    servers: int,
+    itemsize: int,
+) -> list[EqualArrays]:
+    """Equal arrays of which servers have whole storage chunks, by the server they begin at."""
+    firsts = first_servers(chunks.shape, storage, servers=servers, arrays=number)
+    cut = partial(
+        storage_subchunks, chunks.shape, storage, servers=servers, itemsize=itemsize, inner=inner
+    )
+    return [EqualArrays(overlaps(chunks, cut(first=i)), count) for i, count in firsts]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -70,13 +90,11 @@ def _arrays_in(table: Overlaps, batch: bool | int, buffer: int, servers: int) ->
 def batch_of(table: Overlaps, *, arrays: int = 1, number: int = 1) -> Batch:
     """Batches of so many equal arrays each."""
     subchunks = table.subchunks
-    is_first = np.ones(len(subchunks.server), dtype=bool)  # of its storage chunk
-    is_first[1:] = subchunks.storage_chunk[1:] != subchunks.storage_chunk[:-1]
     return Batch(
         requests=_scaled(table.requests(), arrays),
         server=subchunks.server,
         stored=subchunks.stored * arrays,
-        files=is_first * arrays,
+        files=subchunks.opens * arrays,
         number=number,
     )
 

@@ -11,3 +11,6 @@ POLICIES: Final[tuple[Policy, ...]] = get_args(Policy)
 WRITERS: Final[tuple[Writer, ...]] = get_args(Writer)
 OPERATIONS: Final[tuple[Operation, ...]] = get_args(Operation)
 OBJECTIVES: Final[tuple[Objective, ...]] = get_args(Objective)
+
+MANY: Final = 64  # files, from which on one flush of the file system takes less than one of each
+AHEAD: Final = 3  # units that a server of the library has in memory, where a thread writes

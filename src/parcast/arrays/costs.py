@@ -3,7 +3,7 @@
 Every time and rate is a number, or an array with one for each client or server.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field, fields, replace
 from functools import partial
@@ -12,8 +12,10 @@ from typing import Any, Final, TypeVar
 import numpy as np
 
 from parcast.aliases import Array
+from parcast.arrays.files import OTHERS, Files
 from parcast.arrays.messages import Protocol
 from parcast.errors import ParameterError, require
+from parcast.words import did_you_mean
 
 PARTITION: Final = 16384  # that is written behind as a whole [B] [S]
 RATES: Final = (
@@ -25,9 +27,15 @@ RATES: Final = (
     "cache_rate",
     "compression_rate",
     "decompression_rate",
+    "memory_rate",
 )
 DISKS: Final = ("write_rate", "read_rate")
 SINGLE: Final = ("partition", "through_cache", "asks_ahead")  # one value for all nodes
+OF_SMALL_FILES: Final[dict[str, Any]] = {  # written to disk when they are flushed: all is in 1/R
+    "partition": 1 << 62,  # more than any file has
+    "cache": np.inf,
+    "cache_rate": np.inf,
+}
 
 
 _zero, _one, _unlimited = (partial(np.asarray, default) for default in (0.0, 1.0, np.inf))
@@ -93,6 +101,7 @@ class ServerCosts:
     synchronise: Array = field(
         default_factory=_zero
     )  # flush once for each request, t_sync [s] [D]
+    begin: Array = field(default_factory=_zero)  # of server 0, before its files, t_begin [s] [D]
     flush: Array = field(default_factory=_zero)  # each subchunk, where `sync`, t_flush [s] [D]
     metadata: Array = field(
         default_factory=_zero
@@ -104,6 +113,9 @@ class ServerCosts:
     decompression_rate: Array = field(
         default_factory=_unlimited
     )  # of bytes of the array [B/s] [D]
+    memory_rate: Array = field(
+        default_factory=_unlimited
+    )  # of filling memory for the first time, where arrays are written, R_new [B/s] [D]
     partition: int = PARTITION  # that the file system writes behind as a whole [B]
     interference: Array = field(
         default_factory=_zero
@@ -135,6 +147,29 @@ class Costs:
     servers: ServerCosts
     protocol: Protocol = field(default_factory=Protocol)
     serving: tuple[int, ...] = ()  # client that each server also is, -1 for none [D]
+    files: Mapping[str, float] = field(default_factory=dict)  # of other files than few large ones
+
+    def __post_init__(self) -> None:
+        """Refuse costs of files that do not exist, or lie outside their domains."""
+        for key, value in self.files.items():
+            if key not in OTHERS:
+                meant = did_you_mean(key, OTHERS).strip()
+                must = f"be one of {', '.join(OTHERS)}"
+                raise ParameterError("costs of files", must=must, got=key, hint=meant)
+            ok = np.isfinite(value) and (value > 0 if key.endswith("rate") else value >= 0)
+            hint = "Give seconds, or bytes per second."
+            must = "be above 0 and finite" if key.endswith("rate") else "be at least 0 and finite"
+            require(f"{key} of files", value, ok, must=must, hint=hint)
+
+    def for_files(self, files: Files) -> "Costs":
+        """Give servers the costs of some files, as far as they are known."""
+        others = files.others(self.servers.partition)
+        own: dict[str, Any] = {
+            name: self.files[key] for name, key in others.items() if key in self.files
+        }
+        if "write_rate" in own and files.are_small(self.servers.partition):
+            own |= OF_SMALL_FILES
+        return replace(self, servers=replace(self.servers, **own)) if own else self
 
     def for_nodes(self, clients: int, servers: int) -> "Costs":
         """Give one number for each of so many clients and servers."""

@@ -35,7 +35,7 @@ from pydantic import (
     model_validator,
 )
 
-from parcast.arrays.batches import EqualArrays
+from parcast.arrays.batches import EqualArrays, dealt_out
 from parcast.arrays.choices import Operation, Policy, Writer
 from parcast.arrays.chunks import mesh_chunks
 from parcast.arrays.geometry import BLOCK, MOST_DIMENSIONS, WHOLE, as_schema
@@ -43,7 +43,7 @@ from parcast.arrays.law import Options, request_time
 from parcast.arrays.overlaps import Overlaps, overlaps
 from parcast.arrays.parameters import ArrayParameters
 from parcast.arrays.planning.plan import meshes
-from parcast.arrays.subchunks import first_servers, schema_subchunks, storage_subchunks
+from parcast.arrays.subchunks import first_servers, schema_subchunks
 from parcast.descriptions.amount import Amount, Point
 from parcast.descriptions.description import Description, DescriptionError, Of, parameter
 from parcast.descriptions.toml_files import path_beside, read_description
@@ -162,7 +162,7 @@ def _costs(given: object) -> object:
     elif isinstance(given, str | os.PathLike) and os.fspath(given):
         try:
             costs = read_description(
-                path_beside(given), ArrayParameters, "[clients], [servers] and [messages]"
+                path_beside(given), ArrayParameters, "[clients], [servers], [files] and [messages]"
             )
         except FileProblems as refusal:
             raise DescriptionError(
@@ -281,7 +281,7 @@ class ArrayIO(IoLaw):
     )
     costs: Annotated[ArrayParameters, BeforeValidator(_costs)] = Field(
         description="Costs of clients, servers and messages: the path of a file, from the folder "
-        "of this one, or its tables [phase.io.costs.clients], .servers and .messages."
+        "of this one, or its tables [phase.io.costs.clients], .servers, .files and .messages."
     )
 
     @classmethod
@@ -495,13 +495,9 @@ def _overlaps(layout: _Layout) -> list[Overlaps]:
             most=layout.most,
         )
         return [overlaps(chunks, cut)]
-    place: dict[str, Any] = {"servers": layout.servers}
-    firsts = first_servers(layout.shape, layout.storage, arrays=layout.servers, **place)
-    place |= {"itemsize": layout.itemsize, "inner": layout.inner or None}
-    return [
-        overlaps(chunks, storage_subchunks(layout.shape, layout.storage, first=first, **place))
-        for first, _ in firsts
-    ]
+    each = {"number": layout.servers, "servers": layout.servers, "itemsize": layout.itemsize}
+    dealt = dealt_out(chunks, layout.storage, layout.inner or None, **each)
+    return [table for table, _ in dealt]
 
 
 @lru_cache(KNOWN)

@@ -122,18 +122,15 @@ def written_behind(parts: Sequence[Sequences], costs: ServerCosts) -> Array:
     ok = costs.cache >= costs.partition
     hint = 'Use writer = "sync" for a file system without a cache.'
     require("cache of servers", costs.cache, ok, must="be at least a partition", hint=hint)
+    rate, size = costs.write_rate, np.sum([part.number * part.counts for part in parts], axis=0)
+    time = synchronous(parts, costs.cache_rate)
+    if (size <= costs.partition).all():  # nothing is scheduled before the end
+        return np.asarray(time + size / rate)
     # One that holds all bytes never fills, and its maps have finite ends.
-    enough = np.sum([part.number * part.counts for part in parts], axis=0) + costs.partition
+    enough = size + costs.partition
     costs = replace(costs, cache=np.where(np.isinf(costs.cache), enough, costs.cache))
-    rate = costs.write_rate
     dirty, waited, offset = np.zeros(len(rate)), np.zeros(len(rate)), np.zeros(len(rate), np.int64)
-    time = np.zeros(len(rate))
     for part in parts:
-        time += part.number * (
-            (part.stored / costs.cache_rate[:, None]).sum(axis=1)
-            + part.opening.sum(axis=1)
-            + part.packing.sum(axis=1)
-        )
         if part.stored.shape[1]:
             dirty, lost = _through_cache(part, costs, offset).applied(dirty)
             waited += lost

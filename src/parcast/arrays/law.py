@@ -48,7 +48,7 @@ import numpy as np
 
 from parcast.aliases import Array
 from parcast.arrays.batches import Batch, EqualArrays, batches
-from parcast.arrays.choices import OPERATIONS, WRITERS, Operation, Writer
+from parcast.arrays.choices import AHEAD, OPERATIONS, WRITERS, Operation, Writer
 from parcast.arrays.contention import Bound, Load, Placement, lower_bound
 from parcast.arrays.costs import ClientCosts, Costs, ServerCosts
 from parcast.arrays.exchange import Between, Exchange, gathered, scattered
@@ -60,6 +60,7 @@ from parcast.arrays.file_system import (
     synchronous_through_cache,
     written_behind,
 )
+from parcast.arrays.files import files_of
 from parcast.arrays.geometry import Bools, Ints
 from parcast.arrays.messages import Protocol
 from parcast.arrays.overlaps import Overlaps
@@ -225,6 +226,16 @@ def request_times(
     if options.placement is not None:
         options.placement.require_counts(clients, servers)
         costs = replace(costs, serving=tuple(options.placement.serving))
+    on_disk = options.on_disk or sum(group.number for group in groups)
+    if costs.files:
+        files = files_of(
+            groups,
+            operation=options.operation,
+            writer=options.writer,
+            arrays=on_disk,
+            arrays_a_file=options.arrays_a_file,
+        )
+        costs = costs.for_files(files)
     for mode in modes:
         is_free = mode == "disks and network"
         if is_free not in by_network:
@@ -238,7 +249,6 @@ def request_times(
         own = replace(options, infinite=mode)
         if is_free and own.placement is not None:
             own = replace(own, placement=replace(own.placement, link=np.inf))
-        on_disk = options.on_disk or sum(group.number for group in groups)
         times[mode] = _time(*by_network[is_free], own, on_disk)
     return times
 
@@ -252,11 +262,11 @@ def _time(
 ) -> RequestTime:
     """Time of a request whose messages are exchanged so."""
     sequences = [_sequences(batch, each, costs, options) for batch, each in exchanges]
-    intermediate = totals.assembly + _file_system_time(sequences, totals.assembly, costs, options)
+    intermediate = totals.assembly + _file_system_time(sequences, totals, costs, options)
     intermediate += totals.last
     disk = costs.servers.write_rate if options.operation == "write" else costs.servers.read_rate
     return RequestTime(
-        startup=_startup(costs, arrays if options.infinite == "none" else 0),
+        startup=_startup(costs, None if options.infinite != "none" else arrays),
         intermediate=intermediate,
         assembly=totals.assembly,
         delay=totals.delay,
@@ -282,6 +292,7 @@ class _Totals:
         self.client_time, self.client_work = np.zeros((2, clients))
         self.server_work = np.zeros(servers)
         self.messages, self.subchunks, self.size = np.zeros((3, servers), dtype=np.int64)
+        self.largest = np.zeros(servers)  # of what each gathers at a time [B]
         self.traffic = np.zeros((clients, servers), dtype=np.int64)
         for batch, exchange in exchanges:
             self._add(batch, exchange)
@@ -297,6 +308,8 @@ class _Totals:
         self.client_work += number * np.bincount(requests.client, exchange.client_work, clients)
         self.messages += number * np.bincount(requests.server, minlength=servers)
         self.subchunks += number * np.bincount(server, minlength=servers)
+        gathered_at_once = np.bincount(requests.subchunk, requests.size, len(server))
+        np.maximum.at(self.largest, server, gathered_at_once)
         # Bytes are summed as integers: those of a request may exceed what a float counts exactly.
         np.add.at(self.size, requests.server, number * requests.size)
         np.add.at(self.traffic, (requests.client, requests.server), number * requests.size)
@@ -402,10 +415,10 @@ def _sequences(batch: Batch, exchange: Exchange, costs: Costs, options: Options)
 
 
 def _file_system_time(
-    parts: Sequence[Sequences], assembly: Array, costs: Costs, options: Options
+    parts: Sequence[Sequences], totals: _Totals, costs: Costs, options: Options
 ) -> Array:
     """Time of each server that is not assembling or sending [s]."""
-    servers, is_read = costs.servers, options.operation == "read"
+    servers, assembly, is_read = costs.servers, totals.assembly, options.operation == "read"
     rate = servers.read_rate if is_read else servers.write_rate
     is_free = options.infinite != "none"
     if is_free:  # compression remains
@@ -422,7 +435,17 @@ def _file_system_time(
         time = synchronous(parts, rate)
     else:
         time = written_behind(parts, servers)
-    return time if is_read or is_free else time + servers.synchronise
+    if is_read or is_free:
+        return time
+    return time + servers.synchronise + _filling(totals, costs, options)
+
+
+def _filling(totals: _Totals, costs: Costs, options: Options) -> Array:
+    """Time in which each server fills memory for the first time: of all units it has [D]. [s]."""
+    units = 1
+    if options.writer == "double-buffer":
+        units = AHEAD if costs.servers.asks_ahead else 2
+    return np.minimum(totals.size, units * totals.largest) / costs.servers.memory_rate
 
 
 def _between(batch: Batch, costs: Costs, options: Options, is_first: Bools) -> Between:
@@ -447,10 +470,11 @@ def _between(batch: Batch, costs: Costs, options: Options, is_first: Bools) -> B
     )
 
 
-def _startup(costs: Costs, arrays: int) -> Array:
+def _startup(costs: Costs, arrays: int | None) -> Array:
     """Time until each server has parsed the schema message, equations (2) and (3) [R]. [s].
 
-    Server 0 has waited for long when it arrives, and writes the metadata of all arrays [D].
+    Server 0 has waited for long when it arrives, and writes the metadata of all `arrays`, unless
+    there are no files [D].
     """
     protocol, master, others = costs.protocol, costs.clients, costs.servers
     size = protocol.schema_length
@@ -461,7 +485,7 @@ def _startup(costs: Costs, arrays: int) -> Array:
         + protocol.wire_time(size, link)
         + protocol.call_time(size, others.receive_startup[0], others.packet_time[0], link)
         + protocol.rest_time(np.inf)
-        + arrays * others.metadata[0]
+        + (0.0 if arrays is None else others.begin[0] + arrays * others.metadata[0])
     )
     rest = np.full(len(others.bandwidth), protocol.rest_time(np.inf))
     rest[0] = 0.0

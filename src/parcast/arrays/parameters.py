@@ -20,6 +20,12 @@ Rate = Annotated[Amount, Of("rate", above=0.0)]
 Size = Annotated[Amount, Of("size")]
 
 
+def given_at(costs: Description, at: Point) -> dict[str, Any]:
+    """Value of every amount that is given, at one point [SI]."""
+    amounts = ((key, getattr(costs, key)) for key in type(costs).model_fields)
+    return {key: np.asarray(x(at)) for key, x in amounts if isinstance(x, Amount)}
+
+
 class _Node(Description):
     """What clients and servers have in common."""
 
@@ -32,11 +38,6 @@ class _Node(Description):
     place_rate: Rate | None = parameter(
         None, "Rate of putting what has arrived into its place, R_place; by default unlimited."
     )
-
-    def given(self, at: Point) -> dict[str, Any]:
-        """Value of every amount that is given, at one point [SI]."""
-        amounts = ((key, getattr(self, key)) for key in type(self).model_fields)
-        return {key: np.asarray(x(at)) for key, x in amounts if isinstance(x, Amount)}
 
 
 class ClientParameters(_Node):
@@ -65,8 +66,12 @@ class ServerParameters(_Node):
     )
     open_file: Time = parameter("0 s", "Creating or opening a file and closing it, t_file.")
     synchronise: Time = parameter("0 s", "Flushing once for each request, t_sync.")
+    begin: Time = parameter("0 s", "Beginning a request before its files, by server 0, t_begin.")
     flush: Time = parameter("0 s", "Flushing each subchunk, with the writer sync, t_flush.")
     metadata: Time = parameter("0 s", "Metadata of each array on disk, by server 0, t_meta.")
+    memory_rate: Rate | None = parameter(
+        None, "Rate of filling new memory where arrays are written, R_new; by default unlimited."
+    )
     interference: Annotated[Amount, Of("count")] = parameter(
         "0", "Of exchanging and writing at a time: part of the shorter one that is added."
     )
@@ -85,6 +90,27 @@ class ServerParameters(_Node):
     decompression_rate: Rate | None = parameter(
         None, "Bytes of the array that are decompressed a second; by default unlimited."
     )
+
+
+class FileParameters(Description):
+    """Costs of other files than few large ones, in place of those of the servers."""
+
+    single_write_rate: Rate | None = parameter(
+        None, "R for a single small file of a server; the copy into the cache is in it."
+    )
+    few_write_rate: Rate | None = parameter(None, "R for few small files of a server.")
+    many_write_rate: Rate | None = parameter(
+        None, "R for many small files: more than 64, or in more than 64 folders."
+    )
+    many_open_file: Time | None = parameter(None, "t_file for many files of a server.")
+    many_synchronise: Time | None = parameter(None, "t_sync for many files of a server.")
+    sync_write_rate: Rate | None = parameter(
+        None, "R with the writer sync; the copy into the cache is in it."
+    )
+    sync_open_file: Time | None = parameter(None, "t_file with the writer sync.")
+    read_open_file: Time | None = parameter(None, "t_file of a read.")
+    read_metadata: Time | None = parameter(None, "t_meta of a read.")
+    read_begin: Time | None = parameter(None, "t_begin of a read.")
 
 
 class MessageParameters(Description):
@@ -118,12 +144,13 @@ class ArrayParameters(Description):
     source: str = Field(default="", description="Source of the figures.")
     clients: ClientParameters = ClientParameters()
     servers: ServerParameters
+    files: FileParameters = FileParameters()
     messages: MessageParameters = MessageParameters()
 
     def costs(self, at: Point | None = None) -> Costs:
         """Costs as numbers; amounts that are formulas have the values of the axes `at`."""
         at = {} if at is None else at
-        servers = self.servers.given(at)
+        servers = given_at(self.servers, at)
         partition = int(servers.pop("partition"))
         messages: dict[str, Any] = {
             key: float(value(at)) if isinstance(value, Amount) else value
@@ -133,15 +160,16 @@ class ArrayParameters(Description):
         }
         has = {key: getattr(self.servers, key) for key in ("through_cache", "asks_ahead")}
         return Costs(
-            clients=ClientCosts(**self.clients.given(at)),
+            clients=ClientCosts(**given_at(self.clients, at)),
             servers=ServerCosts(**servers, partition=partition, **has),
             protocol=Protocol(**messages),
+            files={key: float(value) for key, value in given_at(self.files, at).items()},
         )
 
 
 def read_parameters(path: AnyPath) -> ArrayParameters:
     """Read a file such as `examples/arrays/sp2_like.toml`."""
-    return read_description(path, ArrayParameters, "[clients], [servers] and [messages]")
+    return read_description(path, ArrayParameters, "[clients], [servers], [files] and [messages]")
 
 
 def read_costs(path: AnyPath) -> Costs:

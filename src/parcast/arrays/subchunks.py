@@ -57,6 +57,13 @@ class Subchunks:
         """Bytes of the array in each. [B]."""
         return self.boxes.elements * self.itemsize
 
+    @property
+    def opens(self) -> Bools:
+        """Whether each is the first of its storage chunk."""
+        is_first = np.ones(len(self.server), dtype=bool)
+        is_first[1:] = self.storage_chunk[1:] != self.storage_chunk[:-1]
+        return is_first
+
     def at(self, places: Ints | Bools) -> "Subchunks":
         """Give the subchunks at some places, such as those of one server."""
         return replace(

@@ -57,7 +57,7 @@ def test_the_law_has_the_messages_and_subchunks_of_the_library(request_):
             for a in unit.arrays
             for x in unit.subchunks
         }
-        assert request_.files[server] == len(files)
+        assert request_.files.number[server] == len(files)
     assert time.size.sum() == request_.size
 
 

@@ -10,7 +10,7 @@ import pytest
 from parcast.arrays.measuring.by_law import ByLaw, components_of, placement_of
 from parcast.arrays.measuring.measure import Measuring
 from parcast.arrays.measuring.references import LARGEST, SMALLEST, large_size, references, trials
-from parcast.arrays.measuring.regimes import COSTS, NEVER, costs_of, keys_of
+from parcast.arrays.measuring.regimes import COSTS, costs_of, keys_of
 from parcast.arrays.measuring.request import Request
 from parcast.arrays.parameters import read_parameters
 from parcast.arrays.running.request import Layout, read_requests
@@ -54,7 +54,8 @@ def test_costs_are_found_with_which_the_law_gives_the_times(figures):
             dry = dry_of(law.known)
             times = [law.time(costs_of(law.known, dry, x)).time for x in (found, KNOWN)]
             assert times[0] == pytest.approx(times[1], rel=0.05)
-    for key in ("servers.synchronise", "messages.startup", "servers.read_rate", "read.begin"):
+    of_reads = "servers.read_rate", "files.read_begin"
+    for key in ("servers.synchronise", "messages.startup", *of_reads):
         assert found[key] == pytest.approx(KNOWN[key], rel=0.25)
 
 
@@ -66,7 +67,7 @@ def few_steps(monkeypatch):
 
 @pytest.mark.usefixtures("few_steps", "uncovered")
 def test_an_interval_holds_the_value_and_the_disk_is_tried_first(figures):
-    machine = Machine(value=KNOWN | {"small.write_rate": 1e7}, scatter=0.1)
+    machine = Machine(value=KNOWN | {"files.single_write_rate": 1e7}, scatter=0.1)
     for figure in figures(machine, rounds=4):
         assert 0 < figure.lower < figure.value < figure.upper
     trial, asked = machine.launches
@@ -80,7 +81,7 @@ def test_an_interval_holds_the_value_and_the_disk_is_tried_first(figures):
 def test_only_a_fast_disk_shows_by_short_requests_whether_the_machine_changes(
     measuring, rate, some
 ):
-    of = measuring(Machine(value=KNOWN | {"small.write_rate": rate}))
+    of = measuring(Machine(value=KNOWN | {"files.single_write_rate": rate}))
     of.figures(LAYOUT)
     assert bool(of.controls[LAYOUT]) is some
 
@@ -96,7 +97,8 @@ def test_no_other_costs_matter_to_a_request_than_those_that_are_looked_up(layout
         others = {key: 3 * x for key, x in KNOWN.items() if key not in keys}
         first, second = (law.time(costs_of(law.known, dry, x)) for x in (KNOWN, KNOWN | others))
         assert (first.time, components_of(first)) == (second.time, components_of(second))
-        assert {key.partition(".")[0] for key in keys} & {"read", "write"} == {request.operation}
+        is_read = request.operation == "read"
+        assert ("files.read_begin" in keys, "servers.begin" in keys) == (is_read, not is_read)
         matter |= {*keys}
     assert matter == KNOWN.keys()
 
@@ -112,7 +114,7 @@ def test_reference_requests_are_of_their_layout_and_none_is_predicted(layout, ra
         assert request.shape[0] % layout.clients == 0
         assert request.is_aligned != ("columns" in name)
         assert request.size <= 1.01 * (192 << 20)
-    assert WRITE_OUT < asked["half"].for_costs().file_size() < inf
+    assert WRITE_OUT < asked["half"].for_costs().files.size < inf
 
 
 def test_large_arrays_are_as_large_as_the_disk_is_fast():
@@ -133,9 +135,12 @@ def test_the_file_is_read_back_and_planned_with(measured, tmp_path, parcast):
     for side in (costs.clients, costs.servers):
         assert float(side.bandwidth) == pytest.approx(KNOWN["messages.bandwidth"])
         assert float(side.send_startup) == pytest.approx(KNOWN["messages.startup"])
-    assert float(costs.clients.construct_schema) > KNOWN["write.begin"]
+    assert float(costs.servers.begin) == pytest.approx(KNOWN["servers.begin"])
     assert (costs.servers.through_cache, costs.protocol.nonblocking) == (True, True)
     assert costs.servers.partition == WRITE_OUT
+    for key, value in costs.files.items():
+        assert value == pytest.approx(KNOWN[f"files.{key}"])
+    assert {f"files.{key}" for key in costs.files} == {x for x in KNOWN if x.startswith("files.")}
     told = ("plan", "io", "--shape", "64x64x64", "--clients", "2x2x1", "--costs", path)
     said = parcast(*told, "--servers", "1..2", "--writer", "double-buffer")
     assert (said.status, said.err) == (0, "")
@@ -156,13 +161,17 @@ def test_document_and_rows_have_the_same_figures(measured, tmp_path):
 @pytest.mark.parametrize(
     ("keys", "rate", "opening"),
     [
-        ({"shape": (64, 64)}, "small.write_rate", "few.open_file"),
-        ({"shape": (8, 8), "number": 32}, "few.write_rate", "few.open_file"),
-        ({"shape": (8, 8), "number": 63}, "few.write_rate", "few.open_file"),
-        ({"shape": (8, 8), "number": 64}, "many.write_rate", "servers.open_file"),
-        ({"shape": (1024, 1024)}, "small.write_rate", "few.open_file"),
-        ({"shape": (2048, 1024)}, "servers.write_rate", "few.open_file"),
-        ({"shape": (8, 8), "number": 32, "writer": "sync"}, "sync.write_rate", "sync.open_file"),
+        ({"shape": (64, 64)}, "files.single_write_rate", "servers.open_file"),
+        ({"shape": (8, 8), "number": 32}, "files.few_write_rate", "servers.open_file"),
+        ({"shape": (8, 8), "number": 63}, "files.few_write_rate", "servers.open_file"),
+        ({"shape": (8, 8), "number": 64}, "files.many_write_rate", "files.many_open_file"),
+        ({"shape": (1024, 1024)}, "files.single_write_rate", "servers.open_file"),
+        ({"shape": (2048, 1024)}, "servers.write_rate", "servers.open_file"),
+        (
+            {"shape": (8, 8), "number": 32, "writer": "sync"},
+            "files.sync_write_rate",
+            "files.sync_open_file",
+        ),
     ],
     ids=["one", "few", "all but one of 64", "64", "8 MiB", "large", "sync"],
 )
@@ -170,18 +179,19 @@ def test_the_law_of_a_request_has_the_costs_of_its_files(measured, keys, rate, o
     costs = measured.costs_for(Request(mesh=(2, 2), batch=False, **keys)).servers
     assert float(costs.write_rate) == measured.value(rate)
     assert float(costs.open_file) == measured.value(opening)
-    flush = "many" if opening == "servers.open_file" else "servers"
-    filled = float(costs.synchronise) - measured.value(f"{flush}.synchronise")
-    assert 0 < filled * measured.value("write.memory_rate") < 1.01 * (3 * 4 << 20)
+    flush = "files.many" if "many" in opening else "servers."
+    assert float(costs.synchronise) == measured.value(f"{flush}_synchronise".replace("._", "."))
+    assert float(costs.memory_rate) == measured.value("servers.memory_rate")
     is_large = prod(keys["shape"]) * 8 > WRITE_OUT
-    assert (costs.partition == NEVER) == (rate not in ("servers.write_rate", "sync.write_rate"))
+    is_small = rate not in ("servers.write_rate", "files.sync_write_rate")
+    assert (costs.partition > WRITE_OUT) == is_small
     assert float(costs.cache_rate) == (measured.value("servers.cache_rate") if is_large else inf)
 
 
 def test_arrays_that_share_a_file_share_its_cost(measured):
     stacked = Request(shape=(8, 8), mesh=(2, 2), number=192, stack=True)
     costs = measured.costs_for(stacked).servers
-    assert float(costs.open_file) == pytest.approx(measured.value("few.open_file"))
+    assert float(costs.open_file) == pytest.approx(measured.value("servers.open_file"))
     assert float(costs.metadata) == pytest.approx(measured.value("servers.metadata"))
     assert (stacked.options().arrays_a_file, stacked.options().on_disk) == (192, 1)
 
@@ -202,7 +212,7 @@ def test_computing_is_as_slow_as_among_all_ranks():
     reading = Request(shape=(16, 16), mesh=(2, 2), operation="read")
     costs = costs_of(reading, dry_of(reading), KNOWN)
     assert float(costs.clients.copy_rate) == float(costs.servers.place_rate) == inf
-    assert float(costs.servers.open_file) == KNOWN["read.open_file"]
+    assert float(costs.servers.open_file) == KNOWN["files.read_open_file"]
     assert float(costs.clients.bandwidth) == pytest.approx(KNOWN["messages.bandwidth"])
     new = replace(dry_of(reading), touch_rate=KNOWN["messages.bandwidth"])
     slow = float(costs_of(reading, new, KNOWN | {"computing.bytes": 2.0}).servers.bandwidth)

@@ -6,9 +6,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from time import perf_counter
 from typing import Final, Protocol
 
-from parcast.arrays.choices import Writer
-
-AHEAD: Final = 3  # units in memory where another thread writes: written, next, and on its way
+from parcast.arrays.choices import AHEAD, Writer
 
 
 class Disk(Protocol):

@@ -26,13 +26,11 @@ def computing_figures(
 ) -> Iterator[Figure]:
     """Costs of computing with so many clients, as slow as was measured."""
     value = {figure.key: figure.value for figure in measured}
-    begin, slower = value["write.begin"], value["computing.time"]
+    slower = value["computing.time"]
     for figure in _dry_figures(clients, clock):
         match figure.dimension:
             case "rate":
                 yield _changed(figure, 1 / value["computing.bytes"])
-            case "time" if figure.key == "clients.construct_schema":
-                yield _changed(figure, slower, begin)
             case "time" if figure.key != "servers.run":
                 yield _changed(figure, slower)
             case "time":
@@ -41,9 +39,9 @@ def computing_figures(
                 yield figure
 
 
-def _changed(figure: Figure, factor: float, more: float = 0.0) -> Figure:
+def _changed(figure: Figure, factor: float) -> Figure:
     """Change a number and its interval."""
-    ends = {name: getattr(figure, name) * factor + more for name in ("value", "lower", "upper")}
+    ends = {name: getattr(figure, name) * factor for name in ("value", "lower", "upper")}
     return replace(figure, **ends)
 
 

@@ -1,14 +1,4 @@
-"""Which of the measured costs hold for a request, by how servers write its files.
-
-one file of at most 8 MiB       its bytes leave the file cache when it is flushed: 1/R contains
-                                the copy into the cache
-several such files of a server  the same, with a rate for at most 64, which are flushed one by
-                                one; for more, which the flush of the file system takes, t_sync
-                                is another as well
-larger files                    the system writes them out meanwhile, in partitions of 8 MiB
-writer sync                     each subchunk is flushed: 1/R contains the copy, and t_file the
-                                first flush of a new file
-"""
+"""The measured costs, and which of them hold for a request."""
 
 from collections import defaultdict
 from collections.abc import Mapping
@@ -16,16 +6,13 @@ from dataclasses import dataclass
 from math import inf
 from typing import Any, Final
 
-from parcast.arrays.costs import ClientCosts, Costs, ServerCosts
-from parcast.arrays.library.disk import AHEAD
+from parcast.arrays.costs import OF_SMALL_FILES, ClientCosts, Costs, ServerCosts
 from parcast.arrays.measuring.dry_run import DryRun
 from parcast.arrays.measuring.request import Request
 from parcast.arrays.messages import Protocol
-from parcast.arrays.store.durable import MANY
 from parcast.arrays.store.writing import WRITE_OUT
 
 EAGER: Final = 8192.0  # MPICH sends a message by rendezvous from there, within a node [B]
-NEVER: Final = 1 << 62  # bytes that no file has, so that none is written out before the flush [B]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -67,13 +54,13 @@ COSTS: Final = (
     Cost(
         key="computing.bytes", typical=1.5, dimension="count", what="arrays in columns", spread=0.5
     ),
-    Cost(key="write.begin", typical=1e-3, dimension="time", what="one small array"),
+    Cost(key="servers.begin", typical=1e-3, dimension="time", what="one small array"),
     Cost(key="servers.synchronise", typical=2e-3, dimension="time", what="one small array"),
-    Cost(key="many.synchronise", typical=1e-2, dimension="time", what="many small arrays"),
-    Cost(key="write.memory_rate", typical=4e9, dimension="rate", what="arrays of 2 to 4 MiB"),
+    Cost(key="files.many_synchronise", typical=1e-2, dimension="time", what="many small arrays"),
+    Cost(key="servers.memory_rate", typical=4e9, dimension="rate", what="arrays of 2 to 4 MiB"),
     Cost(key="servers.metadata", typical=1e-4, dimension="time", what="many small arrays"),
-    Cost(key="servers.open_file", typical=2e-4, dimension="time", what="many small arrays"),
-    Cost(key="few.open_file", typical=3e-4, dimension="time", what="32 small arrays"),
+    Cost(key="files.many_open_file", typical=2e-4, dimension="time", what="many small arrays"),
+    Cost(key="servers.open_file", typical=3e-4, dimension="time", what="32 small arrays"),
     Cost(key="servers.cache_rate", typical=4e9, dimension="rate", what="a large array"),
     Cost(key="servers.write_rate", typical=1.5, dimension="rate", what="a large array"),
     Cost(
@@ -83,16 +70,21 @@ COSTS: Final = (
         what="double-buffer",
         spread=0.5,
     ),
-    Cost(key="small.write_rate", typical=1.0, dimension="rate", what="an array of 4 MiB"),
-    Cost(key="few.write_rate", typical=1.0, dimension="rate", what="32 arrays"),
-    Cost(key="many.write_rate", typical=1.0, dimension="rate", what="many long arrays"),
-    Cost(key="sync.write_rate", typical=1.0, dimension="rate", what="writer sync"),
-    Cost(key="sync.open_file", typical=5e-4, dimension="time", what="writer sync, many arrays"),
+    Cost(key="files.single_write_rate", typical=1.0, dimension="rate", what="an array of 4 MiB"),
+    Cost(key="files.few_write_rate", typical=1.0, dimension="rate", what="32 arrays"),
+    Cost(key="files.many_write_rate", typical=1.0, dimension="rate", what="many long arrays"),
+    Cost(key="files.sync_write_rate", typical=1.0, dimension="rate", what="writer sync"),
+    Cost(
+        key="files.sync_open_file",
+        typical=5e-4,
+        dimension="time",
+        what="writer sync, many arrays",
+    ),
     Cost(key="servers.flush", typical=2e-4, dimension="time", what="writer sync, 16 KiB"),
-    Cost(key="read.begin", typical=1e-3, dimension="time", what="a read of a small array"),
+    Cost(key="files.read_begin", typical=1e-3, dimension="time", what="a read of a small array"),
     Cost(key="servers.read_rate", typical=1.5, dimension="rate", what="a read of a large array"),
-    Cost(key="read.metadata", typical=1e-4, dimension="time", what="a read of many arrays"),
-    Cost(key="read.open_file", typical=1e-4, dimension="time", what="a read of many arrays"),
+    Cost(key="files.read_metadata", typical=1e-4, dimension="time", what="a read of many arrays"),
+    Cost(key="files.read_open_file", typical=1e-4, dimension="time", what="a read of many arrays"),
 )
 
 
@@ -118,10 +110,9 @@ def costs_of(request: Request, dry: DryRun, value: Mapping[str, float]) -> Costs
     }
     copying = dry.copy_rate / value["computing.bytes"]
     placing = dry.place_rate / value["computing.bytes"]
-    begin = value["write.begin" if is_write else "read.begin"]
-    begin += (request.clients - 1) * startup  # the others describe what they hold
+    describing = (request.clients - 1) * startup  # what the others hold
     clients: dict[str, Any] = {
-        "construct_schema": slower * dry.construct_schema + begin,
+        "construct_schema": slower * dry.construct_schema + describing,
         "decode": slower * dry.decode,
         "copy_rate": copying if is_write else inf,
         "place_rate": inf if is_write else placing,
@@ -152,41 +143,17 @@ def costs_of(request: Request, dry: DryRun, value: Mapping[str, float]) -> Costs
     )
 
 
-def _memory(request: Request) -> float:
-    """Memory that a server of a write fills for the first time, which takes longer. [B]."""
-    units = AHEAD if request.writer == "double-buffer" else 1
-    return min(request.size / request.servers, units * request.subchunk)
-
-
 def _files(request: Request, value: Mapping[str, float]) -> dict[str, Any]:
     """Costs of the files of a request."""
+    files, others = request.files, request.files.others(WRITE_OUT)
+    is_small = files.are_small(WRITE_OUT)
+    names = ["begin", "write_rate", "open_file", "metadata"]
     if request.operation == "read":
-        return {
-            "write_rate": value["servers.write_rate"],
-            "read_rate": value["servers.read_rate"],
-            "open_file": value["read.open_file"],
-            "metadata": value["read.metadata"],
-        }
-    files = int(request.files.max())
-    folders = min(files, request.arrays_on_disk) + 1  # each is flushed as well
-    is_few = max(files, folders) <= MANY
-    opening, rate = "few.open_file" if is_few else "servers.open_file", "servers.write_rate"
-    found: dict[str, Any] = {"partition": WRITE_OUT}
-    if request.writer == "double-buffer":
-        found["interference"] = value["servers.interference"]
-    if request.writer == "sync":
-        opening, rate = "sync.open_file", "sync.write_rate"
-        found["flush"] = value["servers.flush"]
-    elif request.file_size() <= WRITE_OUT:  # written out as it is flushed, if at all
-        kind = "small" if files == 1 else "few" if is_few else "many"
-        rate, found["partition"] = f"{kind}.write_rate", NEVER
+        names += ["read_rate"]
     else:
-        found["cache_rate"] = value["servers.cache_rate"]
-    filling = _memory(request) / value["write.memory_rate"]
-    flush = "servers.synchronise" if is_few else "many.synchronise"
-    return found | {
-        "write_rate": value[rate],
-        "open_file": value[opening],
-        "metadata": value["servers.metadata"],
-        "synchronise": value[flush] + filling,
-    }
+        of_writer = {"sync": ["flush"], "double-buffer": ["interference"]}
+        names += ["synchronise", "memory_rate", *of_writer.get(request.writer, ())]
+        names += [] if is_small or request.writer == "sync" else ["cache_rate"]
+    keys = [f"files.{others[name]}" if name in others else f"servers.{name}" for name in names]
+    kept = OF_SMALL_FILES if is_small else {"partition": WRITE_OUT}
+    return {name: value[key] for name, key in zip(names, keys, strict=True)} | kept

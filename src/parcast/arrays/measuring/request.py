@@ -10,7 +10,8 @@ import numpy as np
 
 from parcast.arrays.batches import EqualArrays
 from parcast.arrays.choices import Operation, Writer
-from parcast.arrays.geometry import Ints, Point, as_mesh, as_shape, block_of
+from parcast.arrays.files import Files, files_of
+from parcast.arrays.geometry import Point, as_mesh, as_shape, block_of
 from parcast.arrays.law import Options
 from parcast.arrays.library.client import Described, owned
 from parcast.arrays.library.distribution import Block
@@ -110,31 +111,16 @@ class Request:
         """Options of the law."""
         return replace(options_of(self.schema), **others)
 
-    @property
-    def arrays_a_file(self) -> int:
-        """Arrays that share each of the files. [1]."""
-        return self.schema.arrays_a_chunk
-
-    @property
-    def arrays_on_disk(self) -> int:
-        """Arrays that the store has. [1]."""
-        return 1 if self.stack else self.number
-
     @cached_property
-    def files(self) -> Ints:
-        """Files that each server writes."""
-        files = np.zeros(self.servers, dtype=np.int64)
-        for table, number in self.tables:
-            pairs = np.stack([table.subchunks.server, table.subchunks.storage_chunk])
-            server = np.unique(pairs, axis=1)[0]
-            each = -(-number // self.arrays_a_file)
-            files += each * np.bincount(server, minlength=self.servers)
-        return files
-
-    def file_size(self) -> int:
-        """Length of the largest file, about. [B]."""
-        [kind] = self.schema.kinds
-        return prod(kind.chunk) * kind.item * self.arrays_a_file
+    def files(self) -> Files:
+        """Files that it writes or reads."""
+        return files_of(
+            self.tables,
+            operation=self.operation,
+            writer=self.writer,
+            arrays=1 if self.stack else self.number,
+            arrays_a_file=self.schema.arrays_a_chunk,
+        )
 
     def names(self) -> Iterator[str]:
         """Name the arrays."""

@@ -19,7 +19,7 @@ from parcast.words import counted
 
 SCHEMA: Final = "parcast/array-io-costs/1"
 DIGITS: Final = 6  # of numbers in the file
-TABLES: Final = ("clients", "servers", "messages")
+TABLES: Final = ("clients", "servers", "files", "messages")
 SIDES: Final = ("clients", "servers")
 BOTH: Final = {  # numbers that the file has for clients and for servers
     "messages.startup": tuple(

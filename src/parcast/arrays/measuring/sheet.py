@@ -12,12 +12,7 @@ TITLES: Final = {
     "messages": "messages",
     "clients": "clients",
     "servers": "servers",
-    "small": "servers, one file below 8 MiB",
-    "few": "servers, 2 to 64 files",
-    "many": "servers, more files",
-    "sync": "servers, writer sync",
-    "write": "writing",
-    "read": "reading",
+    "files": "files: small, many, sync, read",
     "computing": "computing, times that of a dry run",
 }
 

@@ -15,7 +15,7 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from parcast.arrays.batches import EqualArrays
+from parcast.arrays.batches import EqualArrays, dealt_out
 from parcast.arrays.choices import OBJECTIVES, Objective, Policy
 from parcast.arrays.chunks import Chunks
 from parcast.arrays.costs import Costs
@@ -26,13 +26,7 @@ from parcast.arrays.planning.reasons import reasons_of
 from parcast.arrays.planning.result import Plan, RequestPlan
 from parcast.arrays.simulation.result import RequestSimulation
 from parcast.arrays.simulation.simulate import simulate_request
-from parcast.arrays.subchunks import (
-    MOST,
-    Subchunks,
-    first_servers,
-    schema_subchunks,
-    storage_subchunks,
-)
+from parcast.arrays.subchunks import MOST, Subchunks, schema_subchunks
 from parcast.errors import ParameterError, as_list, as_number, as_whole, require
 from parcast.units import shown
 
@@ -117,7 +111,7 @@ def plan_request(
                 own = schema_subchunks(chunks.shape, mesh, policy=policy, most=most, **layout)
                 arrays = [EqualArrays(overlaps(chunks, own), number)]
             else:
-                arrays = _in_storage_chunks(chunks, storage, number, **layout)
+                arrays = dealt_out(chunks, *storage, number=number, **layout)
             simulation = simulate_request(arrays, costs.with_servers(count), options)
             evaluated.append((_plan(arrays[0], mesh, simulation), simulation))
     plans = ranked([plan for plan, _ in evaluated], objective, within)
@@ -135,21 +129,6 @@ def plan_request(
         storage=None if storage is None else tuple(storage.storage),
         buffer=most if storage is None else prod(storage.inner or storage.storage) * itemsize,
     )
-
-
-def _in_storage_chunks(
-    chunks: Chunks, storage: StorageChunks, number: int, *, servers: int, itemsize: int
-) -> list[EqualArrays]:
-    """Arrays of which servers have whole storage chunks."""
-    layout: dict[str, Any] = {"servers": servers, "itemsize": itemsize, "inner": storage.inner}
-    firsts = first_servers(chunks.shape, storage.storage, servers=servers, arrays=number)
-    return [
-        EqualArrays(
-            overlaps(chunks, storage_subchunks(chunks.shape, storage.storage, first=i, **layout)),
-            arrays,
-        )
-        for i, arrays in firsts
-    ]
 
 
 def meshes(count: int, dimensions: int) -> Iterator[tuple[int, ...]]:

@@ -15,6 +15,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any, ClassVar, Final
 
+from parcast.arrays.choices import MANY
 from parcast.arrays.store.freeing import wait_until_freed
 
 EXCHANGE: Final = 2  # RENAME_EXCHANGE
@@ -22,7 +23,6 @@ AT_FDCWD: Final = -100
 WRITE: Final = 2  # SYNC_FILE_RANGE_WRITE
 NOT_HERE: Final = {errno.ENOSYS, errno.EINVAL, errno.EOPNOTSUPP, errno.EPERM}
 NEW: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
-MANY: Final = 64  # files from which on one flush of the file system takes less than one of each
 MOST_PARTS: Final = 1024  # of one write, on Linux and elsewhere
 REPORTS_SINCE: Final = (5, 8)  # Linux, from which on syncfs reports what could not be written
 

@@ -91,7 +91,7 @@ def predicted(
 
 def costs_document(costs: Costs) -> dict[str, Any]:
     """Costs as numbers in SI units; those that are unlimited are left out."""
-    document: dict[str, Any] = {"messages": asdict(costs.protocol)}
+    document: dict[str, Any] = {"messages": asdict(costs.protocol), "files": dict(costs.files)}
     for name in ("clients", "servers"):
         part = getattr(costs, name)
         values = {field.name: np.asarray(getattr(part, field.name)) for field in fields(part)}
