@@ -101,6 +101,9 @@ class ServerCosts:
     synchronise: Array = field(
         default_factory=_zero
     )  # flush once for each request, t_sync [s] [D]
+    commit: Array = field(
+        default_factory=_zero
+    )  # of each array on disk, by server 0, where metadata are flushed singly, t_commit [s] [D]
     begin: Array = field(default_factory=_zero)  # of server 0, before its files, t_begin [s] [D]
     flush: Array = field(default_factory=_zero)  # each subchunk, where `sync`, t_flush [s] [D]
     metadata: Array = field(

@@ -48,7 +48,7 @@ import numpy as np
 
 from parcast.aliases import Array
 from parcast.arrays.batches import Batch, EqualArrays, batches
-from parcast.arrays.choices import AHEAD, OPERATIONS, WRITERS, Operation, Writer
+from parcast.arrays.choices import AHEAD, MANY, OPERATIONS, WRITERS, Operation, Writer
 from parcast.arrays.contention import Bound, Load, Placement, lower_bound
 from parcast.arrays.costs import ClientCosts, Costs, ServerCosts
 from parcast.arrays.exchange import Between, Exchange, gathered, scattered
@@ -264,14 +264,16 @@ def _time(
     sequences = [_sequences(batch, each, costs, options) for batch, each in exchanges]
     intermediate = totals.assembly + _file_system_time(sequences, totals, costs, options)
     intermediate += totals.last
-    disk = costs.servers.write_rate if options.operation == "write" else costs.servers.read_rate
+    is_write, has_files = options.operation == "write", options.infinite == "none"
+    disk = costs.servers.write_rate if is_write else costs.servers.read_rate
+    committed = arrays if is_write and has_files and arrays < MANY else 0
     return RequestTime(
-        startup=_startup(costs, None if options.infinite != "none" else arrays),
+        startup=_startup(costs, arrays if has_files else None),
         intermediate=intermediate,
         assembly=totals.assembly,
         delay=totals.delay,
         file_system=intermediate - totals.assembly - totals.last,
-        closing=_closing(costs, intermediate - totals.assembly),
+        closing=_closing(costs, intermediate - totals.assembly, committed),
         messages=totals.messages,
         subchunks=totals.subchunks,
         size=totals.size,
@@ -493,17 +495,19 @@ def _startup(costs: Costs, arrays: int | None) -> Array:
     return np.asarray(first + forwarded + others.parse_schema)
 
 
-def _closing(costs: Costs, waited: Array) -> Array:
+def _closing(costs: Costs, waited: Array, committed: int) -> Array:
     """Time until each client returns, equations (4) and (5) [R]. [s].
 
-    Clients have waited while servers wrote the last they had, at most for all of `waited` [D]: the
+    Server 0 flushes the metadata of `committed` arrays before it lets clients go on [D]. These
+    have waited while servers wrote the last they had, at most for all of `waited` [D]: the
     master notices the message after t_rest, the last of n others after 2*t_rest*n/(n + 1).
     """
     protocol, master, others = costs.protocol, costs.servers, costs.clients
     size = protocol.quit_length
     link = np.minimum(master.bandwidth[0], others.bandwidth[0])
     first = (
-        protocol.call_time(size, master.send_startup[0], master.packet_time[0], link)
+        committed * master.commit[0]
+        + protocol.call_time(size, master.send_startup[0], master.packet_time[0], link)
         + protocol.wire_time(size, link)
         + protocol.call_time(size, others.receive_startup[0], others.packet_time[0], link)
     )

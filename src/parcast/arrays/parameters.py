@@ -66,6 +66,9 @@ class ServerParameters(_Node):
     )
     open_file: Time = parameter("0 s", "Creating or opening a file and closing it, t_file.")
     synchronise: Time = parameter("0 s", "Flushing once for each request, t_sync.")
+    commit: Time = parameter(
+        "0 s", "Flushing the metadata of each of fewer than 64 arrays, by server 0, t_commit."
+    )
     begin: Time = parameter("0 s", "Beginning a request before its files, by server 0, t_begin.")
     flush: Time = parameter("0 s", "Flushing each subchunk, with the writer sync, t_flush.")
     metadata: Time = parameter("0 s", "Metadata of each array on disk, by server 0, t_meta.")

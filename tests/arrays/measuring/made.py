@@ -42,7 +42,7 @@ def dry_of(request):
     )
 
 
-def run_of(place, request, value, *, factor=1.0):
+def run_of(place, request, value, *, factor=1.0, launch=1, turn=1):
     """Make a run that takes what the law says, times a factor."""
     law = ByLaw(request, placement_of(request.layout, None))
     time = law.time(costs_of(law.known, dry_of(law.known), value))
@@ -50,7 +50,8 @@ def run_of(place, request, value, *, factor=1.0):
     is_read = request.operation == "read"
     return Observed(
         request=place,
-        launch=1,
+        launch=launch,
+        round=turn,
         time=factor * time.time,
         others=0.0,
         servers=(
@@ -81,10 +82,11 @@ class Machine:
         assert folder.is_dir()
         self.launches.append(launch)
         random = np.random.default_rng(len(self.launches))
-        for places in launch.rounds[1:]:
+        for turn, places in enumerate(launch.rounds[1:], 1):
             for place in places:
                 factor = 1.0 + self.scatter * random.uniform(-1, 1)
-                report(run_of(place, launch.requests[place], self.value, factor=factor))
+                made = {"factor": factor, "launch": launch.number, "turn": turn}
+                report(run_of(place, launch.requests[place], self.value, **made))
 
 
 class Ticks:

@@ -2,7 +2,7 @@
 
 import json
 import tomllib
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from math import inf, prod
 
 import pytest
@@ -74,6 +74,28 @@ def test_an_interval_holds_the_value_and_the_disk_is_tried_first(figures):
     assert (len(trial.requests), len(trial.rounds)) == (2, 1 + 1)
     assert (len(asked.requests), len(asked.rounds)) == (32, 1 + 3)  # of a slow disk
     assert max(x.size for x in asked.requests.values()) == pytest.approx(SMALLEST, rel=0.01)
+
+
+@dataclass
+class Changing(Machine):
+    """A machine that is slower in the rounds of its first launch of references."""
+
+    def __call__(self, launch, *, folder, report):
+        """Make runs, of which those of the first launch take half as long again."""
+        slower = 1.5 if launch.number == 1 and len(launch.requests) > 2 else 1.0
+        longer = lambda run: report(replace(run, time=slower * run.time))  # noqa: E731 - short
+        super().__call__(launch, folder=folder, report=longer)
+
+
+@pytest.mark.usefixtures("few_steps", "uncovered")
+def test_costs_are_those_of_rounds_in_which_the_machine_was_equally_fast(measuring):
+    changing, steady = Changing(), Machine()
+    of = measuring(changing, rounds=6)
+    assert of.figures(LAYOUT) == measuring(steady, rounds=6).figures(LAYOUT)
+    rounds = [len(x.rounds) - 1 for x in changing.launches]
+    assert rounds == [1, 3, 3, 3]  # trials, and once more for the first launch
+    assert [len(x.rounds) - 1 for x in steady.launches] == [1, 3, 3]
+    assert len(of.controls[LAYOUT]) == 7
 
 
 @pytest.mark.usefixtures("few_steps", "uncovered")

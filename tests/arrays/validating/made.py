@@ -52,7 +52,7 @@ class KnownCosts:
         return dict.fromkeys(requests, Measured(COSTS, {"write_rate": "made up"}))
 
 
-def run_of(place, asked, launch=1, *, factor=1.0, others=0.0, messages=0):
+def run_of(place, asked, launch=1, turn=1, *, factor=1.0, others=0.0, messages=0):
     """Make a run that takes what the law says, times a factor."""
     law = predicted(asked, Measured(COSTS, {}), placement_of(asked.layout, None))
     parts = law.components
@@ -70,6 +70,7 @@ def run_of(place, asked, launch=1, *, factor=1.0, others=0.0, messages=0):
     return Observed(
         request=place,
         launch=launch,
+        round=turn,
         time=factor * law.time,
         others=others,
         servers=(server,),
@@ -94,7 +95,7 @@ class Machine:
         if self.fails_after is not None and len(self.launches) >= self.fails_after:
             raise KeyboardInterrupt
         self.launches.append(launch)
-        for places in launch.rounds[1:]:
+        for turn, places in enumerate(launch.rounds[1:], 1):
             for place in places:
                 number = self.made[place] = self.made.get(place, 0) + 1
                 report(
@@ -102,6 +103,7 @@ class Machine:
                         place,
                         launch.requests[place],
                         launch.number,
+                        turn,
                         factor=self.factor(place, number),
                         others=self.others(place, number),
                         messages=self.messages,

@@ -84,8 +84,9 @@ def test_other_counts_than_those_of_the_law_are_told(validated):
 
 @pytest.mark.parametrize(("attempts", "is_disturbed"), [(1, False), (2, False), (3, True)])
 def test_a_layout_is_done_again_where_reference_requests_take_longer(
-    validated, tmp_path, attempts, is_disturbed
+    validated, tmp_path, monkeypatch, attempts, is_disturbed
 ):
+    monkeypatch.setattr("parcast.arrays.validating.validate.PATIENCE", 0.0)
     asked, place = request(arrays=4), tmp_path / "predictions.json"
     costs = KnownCosts([Control(asked, run_of(0, asked).time)])
     changed = attempts if is_disturbed else attempts - 1  # of the attempts
@@ -98,6 +99,20 @@ def test_a_layout_is_done_again_where_reference_requests_take_longer(
     assert row.is_disturbed is is_disturbed
     assert result.holds is (None if is_disturbed else True)
     assert machine.made[1] == machine.made[0]
+
+
+def test_rounds_of_a_machine_that_has_changed_do_not_count(validated):
+    asked = request(arrays=4)
+    costs = KnownCosts([Control(asked, run_of(0, asked).time)])
+    machine = Machine(factor=lambda _place, number: 1.5 if number in {1, 2, 4} else 1.0)
+    result = validated(machine, requests=[request()], costs=costs)
+    assert [x.number for x in machine.launches] == [1, 2, 3]
+    assert len(costs.layouts) == 1
+    [row] = result.compared
+    assert (len(row.runs), len(row.others), row.is_disturbed) == (5, 3, False)
+    assert result.holds is True
+    assert len({run.time for run in row.runs}) == 1
+    assert {(run.launch, run.round) for run in row.others} == {(1, 1), (1, 2), (2, 1)}
 
 
 def test_an_attempt_that_is_cut_off_leaves_what_was_measured_before(validated):

@@ -50,16 +50,29 @@ class ServerRun:
         )
 
 
+class Turn(NamedTuple):
+    """A round of runs, in which every request of a launch is run once."""
+
+    launch: int  # from 1
+    round: int  # from 1
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Observed:
     """A run that was made."""
 
     request: int  # its place in the list
     launch: int  # start of the ranks, from 1
+    round: int  # of the launch, from 1
     time: float  # from the call of the last client to the return of the last one [s]
     others: float | None  # cores that other programs used meanwhile; None: unknown [1]
     servers: tuple[ServerRun, ...]
     is_read: bool
+
+    @property
+    def turn(self) -> Turn:
+        """The launch and its round."""
+        return Turn(self.launch, self.round)
 
     @property
     def components(self) -> Components:

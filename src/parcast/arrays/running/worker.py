@@ -105,14 +105,14 @@ class _Runs:
         """Make all rounds."""
         for number, places in enumerate(self.rounds):
             for place in places:
-                observed = self._made(place, is_trial=number == 0)
+                observed = self._made(place, number)
                 if self.is_first and number:
                     with self.answer.open("a", encoding="utf-8") as answer:
                         print(json.dumps(observed.to_document()), file=answer, flush=True)
 
-    def _made(self, place: int, *, is_trial: bool) -> Observed:
-        """Make a run, between two moments at which the disk has nothing to do."""
-        request = self.requests[place]
+    def _made(self, place: int, number: int) -> Observed:
+        """Make a run of a round, between two moments at which the disk has nothing to do."""
+        request, is_trial = self.requests[place], number == 0
         path = self.folder / f"{place}.zarr"
         values = self._values(request)
         is_read = request.operation == "read"
@@ -144,6 +144,7 @@ class _Runs:
         return Observed(
             request=place,
             launch=self.launch,
+            round=number,
             time=max(ends) - max(begins),
             others=others,
             servers=tuple(ServerRun.of(each, max(begins)) for each in spent),

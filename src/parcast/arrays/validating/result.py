@@ -275,6 +275,7 @@ def _run(run: Observed) -> dict[str, Any]:
     """Facts of a run, with the keys of the JSON document."""
     return {
         "launch": run.launch,
+        "round": run.round,
         "time_s": run.time,
         "others": run.others,
         **{f"{name}_s": x for name, x in run.components._asdict().items()},

@@ -6,8 +6,9 @@ Layout by layout, as what a machine can do changes from minute to minute:
    requests is run for it.
 2. The requests are predicted, and the predictions are saved.
 3. They are run in two launches, round by round in random order; the first round of each does not
-   count. Some reference requests are run again among them: if they take over 10 % longer or
-   shorter than before, the machine has changed, and the layout is done again.
+   count. Some reference requests are run again in each round: a round in which they take over
+   10 % longer or shorter than before is of a machine that has changed, and does not count. Two
+   more launches make up for such rounds; if too few count even then, the layout is done again.
 
 At last those that others disturbed are run again for a while, and count only where too few others
 are there.
@@ -20,9 +21,7 @@ import shutil
 from collections import Counter
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from math import log
 from pathlib import Path
-from statistics import median
 from typing import Final
 
 import numpy as np
@@ -38,6 +37,7 @@ from parcast.arrays.running.launches import (
 )
 from parcast.arrays.running.observation import Control, Observed
 from parcast.arrays.running.request import ArrayRequest, Layout, read_requests
+from parcast.arrays.running.steady import changed_turns
 from parcast.arrays.validating.measured import OfLayouts
 from parcast.arrays.validating.predicting import CostSource, Predicted, Saving, predicted
 from parcast.arrays.validating.result import ArrayIoValidation, Compared, Place
@@ -63,10 +63,10 @@ SLOW: Final = Path(__file__).with_name("requests_slow.toml")  # for disks of som
 SLOW_DISK: Final = 100e6  # of a testbed, below which the list for slow disks is taken [B/s]
 SPARE: Final = 1.2  # times the bytes of a launch that must be free [1]
 MANY: Final = 0.15  # of the cores, that other programs may use without disturbing a run [1] [D]
-ENOUGH: Final = 3  # undisturbed runs of a request, as far as so many are asked for [1]
+ENOUGH: Final = 3  # runs of a request that count, as far as so many are asked for [1]
+MORE: Final = 2  # launches for rounds in which the machine had changed, at most [1]
 ROUNDS: Final = 2  # of repeating disturbed runs, at most [1]
 PATIENCE: Final = 0.3  # for them, of the time that all took until then [1]
-CHANGE: Final = 0.1  # of the times of reference requests, above which costs are outdated [1] [D]
 ATTEMPTS: Final = 3  # of a layout, of which the last counts [1]
 ROUNDS_OF_COSTS: Final = 6  # of each reference request, but at most 2 for each repetition [1]
 START: Final = 3.0  # of ranks, expected [s]
@@ -248,9 +248,8 @@ class _Validation:
     random: np.random.Generator
     predictions: dict[int, Predicted] = field(default_factory=dict)  # by place
     runs: list[Observed] = field(default_factory=list)
-    outdated: list[Observed] = field(default_factory=list)  # runs of a machine that has changed
-    unsteady: set[int] = field(default_factory=set)  # requests of which no attempt was steady
-    controls: list[Observed] = field(default_factory=list)  # runs of reference requests
+    changed: set[Observed] = field(default_factory=set)  # runs of a machine that had changed
+    outdated: list[Observed] = field(default_factory=list)  # runs of attempts before the last
 
     def predict_and_run(self) -> None:
         """Measure, predict and run layout by layout, and run again what was disturbed."""
@@ -268,21 +267,13 @@ class _Validation:
                 if clock.ended_by or clock.seconds > end:
                     return
                 if own:
-                    self.repeat(layout, own, number)
-
-    def repeat(self, layout: Layout, requests: Mapping[int, ArrayRequest], number: int) -> None:
-        """Run requests again, for which the machine must be as it was."""
-        made = len(self.runs)
-        self.controls.clear()
-        self.run(layout, requests, number, self.study.repetitions)
-        if self.has_changed(layout):
-            self.outdated += self.runs[made:]
-            del self.runs[made:]
+                    self.run(layout, own, number, study.repetitions)
 
     def attempt(
         self, layout: Layout, requests: Mapping[int, ArrayRequest], parts: Sequence[int]
     ) -> None:
         """Predict and run the requests of a layout, again where the machine has changed."""
+        enough = min(ENOUGH, self.study.repetitions)
         for _ in range(ATTEMPTS):
             if self.clock.ended_by:
                 return
@@ -290,29 +281,29 @@ class _Validation:
             self.predict(layout, requests)
             self.clock.advance(COSTS)
             earlier = self.taken(requests)
-            self.controls.clear()
             try:
-                for number, rounds in enumerate(parts, 1):
-                    if not self.clock.ended_by:
-                        self.run(layout, requests, number, rounds)
+                for number, rounds in enumerate((*parts, *(enough,) * MORE), 1):
+                    steady = min(map(self.steady, requests))
+                    is_done = number > len(parts) and not 0 < steady < self.study.repetitions
+                    if self.clock.ended_by or is_done:
+                        break
+                    self.run(layout, requests, number, rounds)
             finally:
-                self.settle(layout, requests, before, earlier)
-            if self.unsteady.isdisjoint(requests):
+                self.settle(requests, before, earlier)
+            if min(map(self.steady, requests)) >= enough:
                 return
 
     def settle(
         self,
-        layout: Layout,
         requests: Iterable[int],
         before: Mapping[int, Predicted],
         earlier: Sequence[Observed],
     ) -> None:
         """Have the runs of an attempt count, or those before it where it was cut off."""
-        made, has_changed = {run.request for run in self.runs}, self.has_changed(layout)
+        made = {run.request for run in self.runs}
         for place in requests:
             own = [run for run in earlier if run.request == place]
             if place in made:
-                (self.unsteady.add if has_changed else self.unsteady.discard)(place)
                 self.outdated += own
             elif place in before:
                 self.predictions[place] = before[place]
@@ -324,13 +315,9 @@ class _Validation:
         self.runs = [run for run in self.runs if run.request not in requests]
         return taken
 
-    def has_changed(self, layout: Layout) -> bool:
-        """Whether reference requests took longer or less long than when costs were measured."""
-        ratios = []
-        for place, control in self.study.controls(layout).items():
-            if own := [run.time for run in self.controls if run.request == place]:
-                ratios.append(median(own) / control.time)
-        return bool(ratios) and abs(log(median(ratios))) > log(1 + CHANGE)
+    def steady(self, place: int) -> int:
+        """Count runs of a request in rounds in which the machine was as before."""
+        return sum(run.request == place and run not in self.changed for run in self.runs)
 
     def predict(self, layout: Layout, requests: Mapping[int, ArrayRequest]) -> None:
         """Measure the costs of a layout, and predict and save its requests."""
@@ -358,21 +345,26 @@ class _Validation:
             expected=START + (1 + rounds) * each,
         )
 
-        def report(run: Observed) -> None:
-            (self.controls if run.request in among else self.runs).append(run)
-
+        made = list[Observed]()
         self.clock.total += launch.expected
-        self.study.runner(launch, folder=self.study.folder, report=report)
+        try:
+            self.study.runner(launch, folder=self.study.folder, report=made.append)
+        finally:
+            own = [run for run in made if run.request not in among]
+            usual = {place: control.time for place, control in controls.items()}
+            changed = changed_turns((run for run in made if run.request in among), usual)
+            self.runs += own
+            self.changed |= {run for run in own if run.turn in changed}
         self.clock.advance(launch.expected)
 
     def quiet(self, place: int) -> list[Observed]:
-        """Undisturbed runs of a request."""
+        """Undisturbed runs of a request, on the machine as it was before."""
         most = MANY * self.study.cores
-        own = (run for run in self.runs if run.request == place)
+        own = (run for run in self.runs if run.request == place and run not in self.changed)
         return [run for run in own if not (run.others and run.others > most)]
 
     def is_enough(self, place: int) -> bool:
-        """Whether there are enough undisturbed runs of a request."""
+        """Whether there are enough of them."""
         return len(self.quiet(place)) >= min(ENOUGH, self.study.repetitions)
 
     def compared(self, place: int) -> Compared:
@@ -386,7 +378,7 @@ class _Validation:
             predicted=self.predictions[place],
             runs=tuple(quiet if is_enough else own),
             others=(*outdated, *(run for run in own if is_enough and run not in quiet)),
-            is_disturbed=bool(own) and (not is_enough or place in self.unsteady),
+            is_disturbed=bool(own) and not is_enough,
         )
 
 
