@@ -697,3 +697,27 @@ def test_arrays_that_lie_in_one_have_its_metadata_and_its_files():
         time = request_time(table, costs, options)
         assert time.startup[0] - before.startup[0] == pytest.approx(metadata * 0.25)
         assert time.file_system[0] - before.file_system[0] == pytest.approx(files * 0.5)
+
+
+@pytest.mark.parametrize(
+    ("arrays", "options", "flushed"),
+    [
+        (1, Options(), 1),
+        (63, Options(), 63),
+        (64, Options(), 0),  # which are flushed as a whole
+        (64, Options(on_disk=1, arrays_a_file=64), 1),
+        (8, Options(operation="read"), 0),
+        (8, Options(infinite="disks"), 0),
+    ],
+)
+@pytest.mark.parametrize("servers", [1, 2])
+def test_metadata_of_few_arrays_are_flushed_one_by_one_at_the_end(
+    arrays, options, flushed, servers
+):
+    table = EqualArrays(table_of((8, 8), (2, 1), (servers, 1)), arrays)
+    before, after = (
+        request_time(table, with_servers(SP2, commit=commit), options) for commit in (0.0, 0.25)
+    )
+    assert after.closing - before.closing == pytest.approx(np.full(2, flushed * 0.25))
+    assert after.startup.tolist() == before.startup.tolist()
+    assert after.intermediate.tolist() == before.intermediate.tolist()

@@ -103,7 +103,7 @@ class ServerCosts:
     )  # flush once for each request, t_sync [s] [D]
     commit: Array = field(
         default_factory=_zero
-    )  # of each array on disk, by server 0, where metadata are flushed singly, t_commit [s] [D]
+    )  # metadata of each of fewer than 64 arrays, flushed by server 0, t_commit [s] [D]
     begin: Array = field(default_factory=_zero)  # of server 0, before its files, t_begin [s] [D]
     flush: Array = field(default_factory=_zero)  # each subchunk, where `sync`, t_flush [s] [D]
     metadata: Array = field(
@@ -170,8 +170,8 @@ class Costs:
         own: dict[str, Any] = {
             name: self.files[key] for name, key in others.items() if key in self.files
         }
-        if "write_rate" in own and files.are_small(self.servers.partition):
-            own |= OF_SMALL_FILES
+        if "write_rate" in own:  # which contains the copy into the cache
+            own |= {"cache_rate": np.inf} if files.writer == "sync" else OF_SMALL_FILES
         return replace(self, servers=replace(self.servers, **own)) if own else self
 
     def for_nodes(self, clients: int, servers: int) -> "Costs":

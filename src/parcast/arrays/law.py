@@ -266,14 +266,14 @@ def _time(
     intermediate += totals.last
     is_write, has_files = options.operation == "write", options.infinite == "none"
     disk = costs.servers.write_rate if is_write else costs.servers.read_rate
-    committed = arrays if is_write and has_files and arrays < MANY else 0
+    flushed = arrays if is_write and has_files and arrays < MANY else 0
     return RequestTime(
         startup=_startup(costs, arrays if has_files else None),
         intermediate=intermediate,
         assembly=totals.assembly,
         delay=totals.delay,
         file_system=intermediate - totals.assembly - totals.last,
-        closing=_closing(costs, intermediate - totals.assembly, committed),
+        closing=_closing(costs, intermediate - totals.assembly, flushed),
         messages=totals.messages,
         subchunks=totals.subchunks,
         size=totals.size,
@@ -495,23 +495,24 @@ def _startup(costs: Costs, arrays: int | None) -> Array:
     return np.asarray(first + forwarded + others.parse_schema)
 
 
-def _closing(costs: Costs, waited: Array, committed: int) -> Array:
+def _closing(costs: Costs, waited: Array, flushed: int) -> Array:
     """Time until each client returns, equations (4) and (5) [R]. [s].
 
-    Server 0 flushes the metadata of `committed` arrays before it lets clients go on [D]. These
-    have waited while servers wrote the last they had, at most for all of `waited` [D]: the
-    master notices the message after t_rest, the last of n others after 2*t_rest*n/(n + 1).
+    Server 0 flushes the metadata of `flushed` arrays before it lets clients go on [D]. Clients
+    have waited for that, and while servers wrote the last they had, at most for all of `waited`
+    [D]: the master notices the message after t_rest, the last of n others after 2*t_rest*n/(n+1).
     """
     protocol, master, others = costs.protocol, costs.servers, costs.clients
     size = protocol.quit_length
     link = np.minimum(master.bandwidth[0], others.bandwidth[0])
+    committing = flushed * master.commit[0]
     first = (
-        committed * master.commit[0]
+        committing
         + protocol.call_time(size, master.send_startup[0], master.packet_time[0], link)
         + protocol.wire_time(size, link)
         + protocol.call_time(size, others.receive_startup[0], others.packet_time[0], link)
     )
-    rest = protocol.rest_time(waited.max())
+    rest = protocol.rest_time(waited.max() + committing)
     count = len(others.bandwidth)
     last = np.full(count, 2 * rest * (count - 1) / count)
     last[0] = 0.0

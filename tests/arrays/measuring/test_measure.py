@@ -210,6 +210,34 @@ def test_the_law_of_a_request_has_the_costs_of_its_files(measured, keys, rate, o
     assert float(costs.cache_rate) == (measured.value("servers.cache_rate") if is_large else inf)
 
 
+@pytest.mark.parametrize(
+    "keys",
+    [
+        {"shape": shape, "number": number, **others}
+        for shape, number in (((8, 8), 1), ((8, 8), 32), ((8, 8), 200), ((2048, 1024), 1))
+        for others in (
+            {"writer": "sync"},
+            {"writer": "write-behind"},
+            {"operation": "read"},
+        )
+    ],
+    ids=str,
+)
+def test_a_plan_prices_files_as_a_validation(measured, keys):
+    request = Request(mesh=(2, 2), **keys)
+    own = measured.costs_for(request).servers
+    saved = measured.parameters().costs().for_files(request.files).servers
+    names = ["write_rate", "open_file", "metadata", "begin"]
+    if request.operation == "read":
+        names += ["read_rate"]
+    else:
+        names += ["synchronise", "memory_rate", "cache_rate", "partition"]
+        names += ["flush"] if request.writer == "sync" else []
+        names += ["commit"] if request.number < 64 else []
+    for name in names:
+        assert float(getattr(saved, name)) == pytest.approx(float(getattr(own, name))), name
+
+
 def test_arrays_that_share_a_file_share_its_cost(measured):
     stacked = Request(shape=(8, 8), mesh=(2, 2), number=192, stack=True)
     costs = measured.costs_for(stacked).servers

@@ -112,7 +112,54 @@ def test_rounds_of_a_machine_that_has_changed_do_not_count(validated):
     assert (len(row.runs), len(row.others), row.is_disturbed) == (5, 3, False)
     assert result.holds is True
     assert len({run.time for run in row.runs}) == 1
-    assert {(run.launch, run.round) for run in row.others} == {(1, 1), (1, 2), (2, 1)}
+    assert {run.round_id for run in row.others} == {(1, 1), (1, 2), (2, 1)}
+    told = json.loads(json.dumps(result.to_document()))["runs"]
+    assert {(x["launch"], x["round"]) for x in told if not x["counts"]} == {(1, 1), (1, 2), (2, 1)}
+
+
+def test_a_request_that_takes_longer_than_predicted_counts_in_a_steady_round(validated):
+    asked = request(arrays=4)
+    costs = KnownCosts([Control(asked, run_of(0, asked).time)])
+    machine = Machine(factor=lambda place, _: 3.0 if place == 0 else 1.0)
+    result = validated(machine, requests=[request()], costs=costs)
+    assert len(machine.launches) == 2
+    [row] = result.compared
+    assert (len(row.runs), row.others, row.is_disturbed) == (5, (), False)
+    assert result.holds is False
+
+
+def test_of_two_attempts_the_one_with_more_steady_rounds_counts(validated, monkeypatch):
+    monkeypatch.setattr("parcast.arrays.validating.validate.ATTEMPTS", 2)
+    asked = request(arrays=4)
+    costs = KnownCosts([Control(asked, run_of(0, asked).time)])
+    steady = {1, 6}  # rounds of the first attempt: of all 11 too few
+    machine = Machine(factor=lambda _place, number: 1.0 if number in steady else 1.5)
+    result = validated(machine, requests=[request()], costs=costs)
+    assert len(costs.layouts) == 2
+    [row] = result.compared
+    assert row.is_disturbed
+    assert min(run.time for run in row.runs) == pytest.approx(row.predicted.time)
+
+
+def test_disturbed_runs_count_before_those_of_a_machine_that_has_changed(validated, monkeypatch):
+    monkeypatch.setattr("parcast.arrays.validating.validate.PATIENCE", 0.0)
+    asked = request(arrays=4)
+    costs = KnownCosts([Control(asked, run_of(0, asked).time)])
+    machine = Machine(
+        factor=lambda _place, number: 1.5 if number < 3 else 1.0, others=lambda *_: 100.0
+    )
+    result = validated(machine, requests=[request()], costs=costs)
+    [row] = result.compared
+    assert (len(row.runs), len(row.others), row.is_disturbed) == (3, 2, True)
+    assert {run.round_id for run in row.runs} == {(1, 3), (2, 1), (2, 2)}
+
+
+def test_an_interruption_while_more_is_run_is_told(validated):
+    asked = request(arrays=4)
+    costs = KnownCosts([Control(asked, run_of(0, asked).time)])
+    machine = Machine(factor=lambda *_: 1.5, fails_after=2)
+    result = validated(machine, requests=[request()], costs=costs)
+    assert result.ended_by == "interrupted"
 
 
 def test_an_attempt_that_is_cut_off_leaves_what_was_measured_before(validated):

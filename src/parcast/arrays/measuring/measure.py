@@ -29,7 +29,7 @@ from parcast.arrays.measuring.result import MeasuredCosts
 from parcast.arrays.running.launches import Launch, Runner, random_rounds, run_launch, shares
 from parcast.arrays.running.observation import Control, Observed, median_components
 from parcast.arrays.running.request import ArrayRequest, Layout
-from parcast.arrays.running.steady import steadiest
+from parcast.arrays.running.steady import largest_steady_set
 from parcast.errors import as_whole
 from parcast.mpi.clock import system_load
 from parcast.mpi.find import available_cores, find_mpi
@@ -84,8 +84,8 @@ class Measuring:
     ) -> list[Observed]:
         """Take runs of rounds in which the machine was equally fast, and make more if needed."""
         for more in range(MORE + 1):
-            steady = steadiest(runs)
-            if len({run.turn for run in steady}) >= min(ENOUGH, rounds) or more == MORE:
+            steady = largest_steady_set(runs)
+            if len({run.round_id for run in steady}) >= min(ENOUGH, rounds) or more == MORE:
                 break
             runs = runs + self._run(asked, [QUICK], after=max(run.launch for run in runs))
         return steady

@@ -50,11 +50,11 @@ class ServerRun:
         )
 
 
-class Turn(NamedTuple):
+class RoundId(NamedTuple):
     """A round of runs, in which every request of a launch is run once."""
 
     launch: int  # from 1
-    round: int  # from 1
+    round: int  # of the launch, from 1
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -62,7 +62,7 @@ class Observed:
     """A run that was made."""
 
     request: int  # its place in the list
-    launch: int  # start of the ranks, from 1
+    launch: int  # start of the ranks of a layout, from 1
     round: int  # of the launch, from 1
     time: float  # from the call of the last client to the return of the last one [s]
     others: float | None  # cores that other programs used meanwhile; None: unknown [1]
@@ -70,9 +70,9 @@ class Observed:
     is_read: bool
 
     @property
-    def turn(self) -> Turn:
+    def round_id(self) -> RoundId:
         """The launch and its round."""
-        return Turn(self.launch, self.round)
+        return RoundId(self.launch, self.round)
 
     @property
     def components(self) -> Components:

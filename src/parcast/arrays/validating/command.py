@@ -28,15 +28,16 @@ saved, and then they are run. Prints how far predictions are from the measured t
 agrees if at least 90 % of the requests were predicted within 20 %.
 
 REQUESTS.toml is a list of your own. On a testbed with slow disks a list of smaller requests is
-used. Takes 15 to 30 minutes, with --quick less.
+used. Takes 15 to 30 minutes, on a machine that changes its speed up to an hour; with --quick
+less.
 
 \b
 Exit status: 0    answered: the law agrees
              1    answered: it does not
              2    wrong use, or an output that cannot be written
              3    the file of requests cannot be used
-             4    no answer: too few requests were measured or most were disturbed,
-                  no MPI, a rank failed, too little room, or not enough time
+             4    no answer: too few requests were measured, most were disturbed or the
+                  machine changed, no MPI, a rank failed, too little room, or not enough time
              130  interrupted; completed requests are shown
 
 \b
@@ -78,7 +79,7 @@ ARGUMENTS: Final = {  # what Python calls an argument, and what the command line
     default=5,
     show_default=True,
     metavar="COUNT",
-    help="Runs of each request that count.",
+    help="Runs of each request that count, if the machine does not change.",
 )
 @text_option(
     "--time-limit", "TIME", time_limit, "Time after which no launch is begun. By default none."

@@ -193,7 +193,7 @@ def _facts(result: ArrayIoValidation) -> Iterator[Fact]:
     )
     if place.load is not None:
         yield Fact("load", f"{place.load[0]:.1f} before, {place.load[1]:.1f} after")
-    yield Fact("runs", f"median of {result.repetitions} after one that does not count")
+    yield Fact("runs", f"median of {result.repetitions}, if all count, after one of each launch")
     disturbed = sum(len(x.others) + len(x.runs) * x.is_disturbed for x in result.compared)
     made = sum(len(x.runs) + len(x.others) for x in result.compared)
     if disturbed:

@@ -19,8 +19,9 @@ from __future__ import annotations
 import os
 import shutil
 from collections import Counter
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field
+from math import inf
 from pathlib import Path
 from typing import Final
 
@@ -35,9 +36,9 @@ from parcast.arrays.running.launches import (
     shares,
     space_of,
 )
-from parcast.arrays.running.observation import Control, Observed
+from parcast.arrays.running.observation import Control, Observed, RoundId
 from parcast.arrays.running.request import ArrayRequest, Layout, read_requests
-from parcast.arrays.running.steady import changed_turns
+from parcast.arrays.running.steady import is_centered, is_steady, speeds
 from parcast.arrays.validating.measured import OfLayouts
 from parcast.arrays.validating.predicting import CostSource, Predicted, Saving, predicted
 from parcast.arrays.validating.result import ArrayIoValidation, Compared, Place
@@ -215,8 +216,9 @@ def _validated(study: Study, clock: Clock, path: str | None) -> ArrayIoValidatio
     after = system_load()
     compared = [done.compared(place) for place in sorted(done.predictions)]
     not_reached = len(study.requests) - len(compared)
-    made = Counter(run.request for run in done.runs)
-    is_cut = not_reached or any(made[x.number - 1] < study.repetitions for x in compared)
+    is_cut = not_reached or any(
+        len(x.runs) < study.repetitions or x.is_disturbed for x in compared
+    )
     return ArrayIoValidation(
         compared=tuple(compared),
         source=study.source,
@@ -248,8 +250,9 @@ class _Validation:
     random: np.random.Generator
     predictions: dict[int, Predicted] = field(default_factory=dict)  # by place
     runs: list[Observed] = field(default_factory=list)
-    changed: set[Observed] = field(default_factory=set)  # runs of a machine that had changed
-    outdated: list[Observed] = field(default_factory=list)  # runs of attempts before the last
+    speeds: dict[tuple[Layout, RoundId], float] = field(default_factory=dict)  # as `speeds`
+    outdated: list[Observed] = field(default_factory=list)  # runs that count in no case
+    launches: Counter[Layout] = field(default_factory=Counter)
 
     def predict_and_run(self) -> None:
         """Measure, predict and run layout by layout, and run again what was disturbed."""
@@ -260,14 +263,22 @@ class _Validation:
         for layout, requests in order:
             self.attempt(layout, requests, parts)
         end = clock.seconds * (1.0 + PATIENCE)
-        for number in range(len(parts) + 1, len(parts) + 1 + study.rounds):
-            few = {i for i in self.predictions if not self.is_enough(i)}
+        for _ in range(study.rounds):
+            few = {i for i in self.predictions if not self.is_enough(i) and self.steady(i)}
             for layout, requests in order:
                 own = {i: request for i, request in requests.items() if i in few}
                 if clock.ended_by or clock.seconds > end:
                     return
                 if own:
-                    self.run(layout, own, number, study.repetitions)
+                    self.repeat(layout, own)
+
+    def repeat(self, layout: Layout, requests: Mapping[int, ArrayRequest]) -> None:
+        """Run requests again, for which the machine must be as it was."""
+        before = len(self.runs)
+        self.run(layout, requests, self.study.repetitions)
+        made, self.runs = self.runs[before:], self.runs[:before]
+        for run in made:
+            (self.runs if self.is_steady(run) else self.outdated).append(run)
 
     def attempt(
         self, layout: Layout, requests: Mapping[int, ArrayRequest], parts: Sequence[int]
@@ -278,36 +289,42 @@ class _Validation:
             if self.clock.ended_by:
                 return
             before = {i: self.predictions[i] for i in requests if i in self.predictions}
-            self.predict(layout, requests)
-            self.clock.advance(COSTS)
             earlier = self.taken(requests)
             try:
-                for number, rounds in enumerate((*parts, *(enough,) * MORE), 1):
-                    steady = min(map(self.steady, requests))
-                    is_done = number > len(parts) and not 0 < steady < self.study.repetitions
+                self.predict(layout, requests)
+                self.clock.advance(COSTS)
+                for number, rounds in enumerate((*parts, *(enough,) * MORE)):
+                    steady, is_done = self.quality(self.runs, requests), number >= len(parts)
+                    is_done &= steady >= (True, enough) or steady == (False, 0)
                     if self.clock.ended_by or is_done:
                         break
-                    self.run(layout, requests, number, rounds)
+                    self.run(layout, requests, rounds)
             finally:
                 self.settle(requests, before, earlier)
-            if min(map(self.steady, requests)) >= enough:
+            if self.quality(self.runs, requests) >= (True, enough):
                 return
 
     def settle(
         self,
-        requests: Iterable[int],
+        requests: Mapping[int, ArrayRequest],
         before: Mapping[int, Predicted],
-        earlier: Sequence[Observed],
+        earlier: list[Observed],
     ) -> None:
-        """Have the runs of an attempt count, or those before it where it was cut off."""
-        made = {run.request for run in self.runs}
-        for place in requests:
-            own = [run for run in earlier if run.request == place]
-            if place in made:
-                self.outdated += own
-            elif place in before:
-                self.predictions[place] = before[place]
-                self.runs += own
+        """Have the runs of an attempt count, unless those before it are steadier."""
+        now = self.taken(requests)
+        was, is_now = (self.quality(runs, requests) for runs in (earlier, now))
+        is_cut = bool(requests.keys() - {run.request for run in now})
+        if before and (was > is_now or (was == is_now and is_cut)):
+            self.predictions |= before
+            earlier, now = now, earlier
+        self.outdated += earlier
+        self.runs += now
+
+    def quality(self, runs: Sequence[Observed], requests: Container[int]) -> tuple[bool, int]:
+        """Whether the machine was as fast as before in the median, and how often nearly so."""
+        own = [run for run in runs if run.request in requests and self.is_steady(run)]
+        found = {run.round_id: self.speed(run) for run in own}
+        return is_centered([*found.values()]), len(found)
 
     def taken(self, requests: Container[int]) -> list[Observed]:
         """Take the runs of some requests out of those that count."""
@@ -315,9 +332,17 @@ class _Validation:
         self.runs = [run for run in self.runs if run.request not in requests]
         return taken
 
+    def speed(self, run: Observed) -> float:
+        """How fast the machine was in the round of a run, if that is known."""
+        return self.speeds.get((self.study.requests[run.request].layout, run.round_id), 0.0)
+
+    def is_steady(self, run: Observed) -> bool:
+        """Whether the machine was as fast in the round of a run as when costs were measured."""
+        return is_steady(self.speed(run))
+
     def steady(self, place: int) -> int:
-        """Count runs of a request in rounds in which the machine was as before."""
-        return sum(run.request == place and run not in self.changed for run in self.runs)
+        """Count the runs of a request for which that is so."""
+        return sum(run.request == place and self.is_steady(run) for run in self.runs)
 
     def predict(self, layout: Layout, requests: Mapping[int, ArrayRequest]) -> None:
         """Measure the costs of a layout, and predict and save its requests."""
@@ -329,16 +354,15 @@ class _Validation:
         self.saving.add([(requests[i], each) for i, each in own.items()])
         self.predictions |= own
 
-    def run(
-        self, layout: Layout, requests: Mapping[int, ArrayRequest], number: int, rounds: int
-    ) -> None:
+    def run(self, layout: Layout, requests: Mapping[int, ArrayRequest], rounds: int) -> None:
         """Run requests of a layout in one launch, in so many rounds that count."""
         each = sum(self.predictions[place].time + BETWEEN for place in requests)
         controls = self.study.controls(layout)
         each += sum(control.time + BETWEEN for control in controls.values())
         among = {place: control.request for place, control in controls.items()}
+        self.launches[layout] += 1
         launch = Launch(
-            number=number,
+            number=self.launches[layout],
             layout=layout,
             requests={**requests, **among},
             rounds=random_rounds([*requests, *among], rounds, self.random),
@@ -350,17 +374,18 @@ class _Validation:
         try:
             self.study.runner(launch, folder=self.study.folder, report=made.append)
         finally:
-            own = [run for run in made if run.request not in among]
             usual = {place: control.time for place, control in controls.items()}
-            changed = changed_turns((run for run in made if run.request in among), usual)
-            self.runs += own
-            self.changed |= {run for run in own if run.turn in changed}
+            if usual:
+                known = speeds([x for x in made if x.request in among], usual)
+                for run in made:
+                    self.speeds[layout, run.round_id] = known.get(run.round_id, inf)
+            self.runs += [run for run in made if run.request not in among]
         self.clock.advance(launch.expected)
 
     def quiet(self, place: int) -> list[Observed]:
         """Undisturbed runs of a request, on the machine as it was before."""
         most = MANY * self.study.cores
-        own = (run for run in self.runs if run.request == place and run not in self.changed)
+        own = (run for run in self.runs if run.request == place and self.is_steady(run))
         return [run for run in own if not (run.others and run.others > most)]
 
     def is_enough(self, place: int) -> bool:
@@ -368,17 +393,24 @@ class _Validation:
         return len(self.quiet(place)) >= min(ENOUGH, self.study.repetitions)
 
     def compared(self, place: int) -> Compared:
-        """Add the runs of a request: the undisturbed ones count, or all if they are too few."""
+        """Add the runs of a request that count.
+
+        If the undisturbed ones are too few, all count in which the machine was as before; if there
+        are too few of these as well, all count.
+        """
         own = [run for run in self.runs if run.request == place]
+        enough = min(ENOUGH, self.study.repetitions)
+        steady = [run for run in own if self.is_steady(run)]
+        counting = next((x for x in (self.quiet(place), steady) if len(x) >= enough), own)
+        others = [run for run in own if run not in counting]
         outdated = [run for run in self.outdated if run.request == place]
-        quiet, is_enough = self.quiet(place), self.is_enough(place)
         return Compared(
             number=place + 1,
             request=self.study.requests[place],
             predicted=self.predictions[place],
-            runs=tuple(quiet if is_enough else own),
-            others=(*outdated, *(run for run in own if is_enough and run not in quiet)),
-            is_disturbed=bool(own) and not is_enough,
+            runs=tuple(counting),
+            others=(*outdated, *others),
+            is_disturbed=bool(own) and not self.is_enough(place),
         )
 
 
