@@ -141,8 +141,9 @@ def measure_costs(
     dedicated : bool, default True
         Whether servers are ranks of their own; otherwise some clients serve too.
     rounds : int, default 6
-        Repetitions of every request that count; 4 or more are shared by two launches, each of
-        which discards one more. [1]
+        Repetitions of every request; 4 or more are shared by two launches, each of which
+        discards one more. Those in which the machine was about equally fast count, and up to
+        six more are made if these are fewer than four. [1]
     name : str, optional
         Name of the machine, by default its host name.
 

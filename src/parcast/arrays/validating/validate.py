@@ -131,8 +131,8 @@ def validate_array_io(
     save_predictions : path, optional
         JSON file for the predictions, each written before the first run of its request.
     repetitions : int, default 5
-        Runs of each request that count; 4 or more are shared by two launches, each of which
-        makes one more that does not count. [1]
+        Runs of each request, which count if the machine does not change; 4 or more are shared
+        by two launches, each of which makes one more that does not count. [1]
     seed : int
         Of the order of the runs.
     time_limit : float, optional
@@ -254,6 +254,11 @@ class _Validation:
     outdated: list[Observed] = field(default_factory=list)  # runs that count in no case
     launches: Counter[Layout] = field(default_factory=Counter)
 
+    @property
+    def enough(self) -> int:
+        """Runs of a request that must count."""
+        return min(ENOUGH, self.study.repetitions)
+
     def predict_and_run(self) -> None:
         """Measure, predict and run layout by layout, and run again what was disturbed."""
         study, clock, layouts = self.study, self.clock, list(self.study.layouts.items())
@@ -284,7 +289,6 @@ class _Validation:
         self, layout: Layout, requests: Mapping[int, ArrayRequest], parts: Sequence[int]
     ) -> None:
         """Predict and run the requests of a layout, again where the machine has changed."""
-        enough = min(ENOUGH, self.study.repetitions)
         for _ in range(ATTEMPTS):
             if self.clock.ended_by:
                 return
@@ -293,15 +297,15 @@ class _Validation:
             try:
                 self.predict(layout, requests)
                 self.clock.advance(COSTS)
-                for number, rounds in enumerate((*parts, *(enough,) * MORE)):
-                    steady, is_done = self.quality(self.runs, requests), number >= len(parts)
-                    is_done &= steady >= (True, enough) or steady == (False, 0)
-                    if self.clock.ended_by or is_done:
+                for number, rounds in enumerate((*parts, *[self.enough] * MORE)):
+                    *is_good, steady = self.quality(self.runs, requests)
+                    is_done = all(is_good) or not steady
+                    if self.clock.ended_by or (number >= len(parts) and is_done):
                         break
                     self.run(layout, requests, rounds)
             finally:
                 self.settle(requests, before, earlier)
-            if self.quality(self.runs, requests) >= (True, enough):
+            if self.quality(self.runs, requests) >= (True, True):
                 return
 
     def settle(
@@ -320,11 +324,13 @@ class _Validation:
         self.outdated += earlier
         self.runs += now
 
-    def quality(self, runs: Sequence[Observed], requests: Container[int]) -> tuple[bool, int]:
-        """Whether the machine was as fast as before in the median, and how often nearly so."""
+    def quality(
+        self, runs: Sequence[Observed], requests: Container[int]
+    ) -> tuple[bool, bool, int]:
+        """Whether rounds in which the machine was as before are enough, and centered; how many."""
         own = [run for run in runs if run.request in requests and self.is_steady(run)]
         found = {run.round_id: self.speed(run) for run in own}
-        return is_centered([*found.values()]), len(found)
+        return len(found) >= self.enough, is_centered([*found.values()]), len(found)
 
     def taken(self, requests: Container[int]) -> list[Observed]:
         """Take the runs of some requests out of those that count."""
@@ -390,7 +396,7 @@ class _Validation:
 
     def is_enough(self, place: int) -> bool:
         """Whether there are enough of them."""
-        return len(self.quiet(place)) >= min(ENOUGH, self.study.repetitions)
+        return len(self.quiet(place)) >= self.enough
 
     def compared(self, place: int) -> Compared:
         """Add the runs of a request that count.
@@ -399,9 +405,8 @@ class _Validation:
         are too few of these as well, all count.
         """
         own = [run for run in self.runs if run.request == place]
-        enough = min(ENOUGH, self.study.repetitions)
         steady = [run for run in own if self.is_steady(run)]
-        counting = next((x for x in (self.quiet(place), steady) if len(x) >= enough), own)
+        counting = next((x for x in (self.quiet(place), steady) if len(x) >= self.enough), own)
         others = [run for run in own if run not in counting]
         outdated = [run for run in self.outdated if run.request == place]
         return Compared(
