@@ -58,18 +58,18 @@ class Measuring:
     def figures(self, layout: Layout) -> list[Figure]:
         """Run reference requests on the ranks of a layout, and give the costs."""
         if layout.servers not in self.rates:
-            tried = self._run(trials(layout), [1])
+            tried = self.run(trials(layout), [1])
             tiny, medium = (median(x.time for x in tried if x.request == i) for i in range(2))
             self.rates[layout.servers] = MEDIUM / max(medium - tiny, MEDIUM / FASTEST)
         rate = self.rates[layout.servers]
         asked = references(layout, large_size(layout, rate))
         rounds = self.rounds if rate > SLOW else min(self.rounds, QUICK)
         place = placement_of(layout, self.bed)
-        runs = self._run(asked, shares(rounds))
+        runs = self.run(asked, shares(rounds))
         if rate > SLOW:  # a slow disk takes its time whatever the processor does
             runs = self._steady(asked, runs, rounds)
         known = [
-            _reference(ByLaw(request, place), [run for run in runs if run.request == i])
+            reference_of(ByLaw(request, place), [run for run in runs if run.request == i])
             for i, request in enumerate(asked.values())
         ]
         self.controls[layout] = [
@@ -83,14 +83,13 @@ class Measuring:
         self, asked: Mapping[str, ArrayRequest], runs: list[Observed], rounds: int
     ) -> list[Observed]:
         """Take runs of rounds in which the machine was equally fast, and make more if needed."""
-        for more in range(MORE + 1):
-            steady = largest_steady_set(runs)
-            if len({run.round_id for run in steady}) >= min(ENOUGH, rounds) or more == MORE:
+        for _ in range(MORE):
+            if len({run.round_id for run in largest_steady_set(runs)}) >= min(ENOUGH, rounds):
                 break
-            runs = runs + self._run(asked, [QUICK], after=max(run.launch for run in runs))
-        return steady
+            runs = runs + self.run(asked, [QUICK], after=max(run.launch for run in runs))
+        return largest_steady_set(runs)
 
-    def _run(
+    def run(
         self, asked: Mapping[str, ArrayRequest], parts: Sequence[int], *, after: int = 0
     ) -> list[Observed]:
         """Run requests of one layout, so many rounds in each launch."""
@@ -108,7 +107,7 @@ class Measuring:
         return runs
 
 
-def _reference(law: ByLaw, runs: Sequence[Observed]) -> Reference:
+def reference_of(law: ByLaw, runs: Sequence[Observed]) -> Reference:
     """Join a reference request, its dry run and its runs."""
     return Reference(
         law=law,

@@ -1,0 +1,60 @@
+"""How far the law of array I/O is from runs in the same rounds as its reference requests.
+
+    python benchmarks/arrays_same_rounds.py [--clients 4] [--servers 2] [--dedicated] [--rounds 6]
+
+`parcast validate array-io` predicts requests before they are run: on a machine that changes its
+speed, its errors contain that change. Here the requests of its list with these ranks and the
+reference requests are run in the same rounds, in random order, in the current folder. Costs are
+those of the references alone. These are no predictions, but they show what the law is worth where
+the machine is the same.
+"""
+
+import argparse
+from pathlib import Path
+from statistics import median
+
+from parcast.arrays.measuring.by_law import ByLaw, placement_of
+from parcast.arrays.measuring.fitting import fitted
+from parcast.arrays.measuring.measure import SLOW, Measuring, reference_of
+from parcast.arrays.measuring.references import large_size, references
+from parcast.arrays.measuring.regimes import costs_of
+from parcast.arrays.running.launches import shares
+from parcast.arrays.running.request import Layout, read_requests
+from parcast.arrays.validating.validate import FAST
+
+DISK = 10 * SLOW  # rate from which the fit starts, and by which references are sized [B/s]
+
+
+def main():
+    """Print the error of each request."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--clients", type=int, default=4)
+    parser.add_argument("--servers", type=int, default=2)
+    parser.add_argument("--dedicated", action="store_true", help="servers are ranks of their own")
+    parser.add_argument("--rounds", type=int, default=6)
+    given = parser.parse_args()
+    layout = Layout(given.clients, given.servers, given.dedicated)
+    known = references(layout, large_size(layout, DISK))
+    listed = [x for x in read_requests(FAST) if x.layout == layout]
+    if not listed:
+        parser.error("no request of parcast validate array-io has these ranks")
+    asked = known | {f"request {i}": x for i, x in enumerate(listed)}
+    measuring = Measuring(folder=Path.cwd())
+    runs = measuring.run(asked, shares(given.rounds))
+    place = placement_of(layout, measuring.bed)
+    seen = [
+        reference_of(ByLaw(request, place), [run for run in runs if run.request == i])
+        for i, request in enumerate(asked.values())
+    ]
+    value = {figure.key: figure.value for figure in fitted(seen[: len(known)], DISK)}
+    errors = []
+    for request, each in zip(listed, seen[len(known) :], strict=True):
+        time = each.law.time(costs_of(each.law.known, each.dry, value)).time
+        errors.append(abs(time / each.time - 1))
+        print(f"{request!s:60} {each.time:8.4f} s  law {time:8.4f} s  {time / each.time - 1:+.0%}")
+    within = sum(error <= 0.2 for error in errors)
+    print(f"within 20 %: {within} of {len(errors)}, median error {median(errors):.1%}")
+
+
+if __name__ == "__main__":
+    main()
