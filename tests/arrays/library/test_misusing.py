@@ -1,6 +1,7 @@
 """What is wrong on all ranks, or on one of them, is told to all, with what to do; nobody hangs."""
 
 import json
+import signal
 from pathlib import Path
 from time import perf_counter
 
@@ -18,7 +19,7 @@ from parcast.arrays.measuring.dry_run import Stage
 from parcast.arrays.measuring.request import Request
 from parcast.arrays.store.chunk_file import ChunkWriter
 from parcast.errors import RunFailed
-from parcast.mpi.messages import as_received
+from parcast.mpi.messages import Alone, as_received
 from tests.arrays.store.test_verify import killed
 from tests.conftest import LIMIT
 
@@ -366,3 +367,59 @@ def test_ctrl_c_in_a_process_alone_leaves_no_lock(tmp_path, monkeypatch, writer)
 
 def interrupted(*_, **__):
     raise KeyboardInterrupt
+
+
+def hung(*_):
+    raise TimeoutError
+
+
+def rest_for(moment, endpoint):
+    signal.setitimer(signal.ITIMER_REAL, moment)
+    endpoint.turn_until(lambda: False)
+
+
+def test_ctrl_c_while_a_rank_rests_at_any_moment_does_not_keep_it_from_resting_again():
+    usual = signal.getsignal(signal.SIGALRM)
+    try:
+        for moment in np.random.default_rng(0).uniform(2e-5, 3e-4, 2000):
+            endpoint = Endpoint(Alone())
+            signal.signal(signal.SIGALRM, interrupted)
+            with pytest.raises(KeyboardInterrupt):
+                rest_for(moment, endpoint)
+            signal.signal(signal.SIGALRM, hung)
+            signal.setitimer(signal.ITIMER_REAL, LIMIT)
+            endpoint.crash = None  # where it was not at rest
+            endpoint.wake()
+            assert not endpoint.turn_until(lambda: False, 1e-9)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0.0)
+        signal.signal(signal.SIGALRM, usual)
+
+
+AT_THE_END = """
+import sys
+from parcast.arrays import connect
+from parcast.arrays.library.endpoint import Endpoint
+from parcast.mpi.launched import world
+turn_until = Endpoint.turn_until
+
+def interrupted(self, is_done, *limit):
+    if getattr(is_done, "__name__", "") == "Test":
+        Endpoint.turn_until = turn_until
+        raise KeyboardInterrupt
+    return turn_until(self, is_done, *limit)
+
+if world().Get_rank() == int(sys.argv[1]):
+    Endpoint.turn_until = interrupted
+try:
+    with connect():
+        pass
+except KeyboardInterrupt:
+    print("interrupted\\n", end="", flush=True)
+"""
+
+
+@pytest.mark.parametrize("who", [0, 1])
+def test_ctrl_c_at_the_very_end_lets_all_ranks_leave(ran, who):
+    status, out, err = ran(AT_THE_END, who, ranks=2)
+    assert (status, out, err) == (0, "interrupted\n", "")

@@ -10,6 +10,7 @@ import math
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any, Final, Protocol, TypeAlias
 
 from parcast.errors import ParcastError
@@ -38,6 +39,27 @@ class Role(Protocol):
         """Do what can be done now; tell whether there was something."""
 
 
+class Bell:
+    """Wakes a thread that rests.
+
+    A bare lock, as Ctrl-C during `threading.Event.wait` may leave the lock of the event locked:
+    who rests or rings after that waits forever.
+    """
+
+    def __init__(self) -> None:
+        self._silent = threading.Lock()
+        self._silent.acquire()
+
+    def ring(self) -> None:
+        """Wake one thread, or let the next one not rest."""
+        with suppress(RuntimeError):  # it rings already
+            self._silent.release()
+
+    def rest(self, longest: float = -1.0) -> None:
+        """Wait until it rings, or so long [s]."""
+        self._silent.acquire(timeout=longest)
+
+
 class Endpoint:
     """The loop of a rank."""
 
@@ -50,9 +72,10 @@ class Endpoint:
         self.crash: BaseException | None = None  # of the loop: this rank answers nobody any more
         self.has_quit = False  # the client master has let all ranks leave
         self.failure: ParcastError | None = None  # why, where that was before their end
-        self._woken = threading.Event()
-        self._is_wanted = threading.Event()  # by a request that nobody waits for
+        self._bell = Bell()
+        self._is_wanted = False  # by a request that nobody waits for, to turn the loop
         self._is_over = False
+        self._start = Bell()  # of the other thread
         self._thread: threading.Thread | None = None
 
     def send(self, target: int, kind: str, *facts: Any, value: Any = None) -> None:
@@ -104,46 +127,40 @@ class Endpoint:
             elif time.monotonic() > end:
                 return False
             else:
-                self._rest(rest)
+                self._bell.rest(rest)
                 rest = min(1.5 * rest, LONGEST_REST)
         return True
 
     def wake(self) -> None:
         """Have the loop turned at once, as there is something that is no message."""
-        self._woken.set()
-
-    def _rest(self, longest: float) -> None:
-        """Wait a while, or until it is woken."""
-        if self._woken.wait(longest):
-            self._woken.clear()
+        self._bell.ring()
 
     def turn_meanwhile(self, is_wanted: bool) -> None:
         """Have another thread turn the loop, or no longer."""
-        if not is_wanted or not self.channel.may_use_threads:
-            self._is_wanted.clear()
+        self._is_wanted = is_wanted and self.channel.may_use_threads
+        if not self._is_wanted:
             return
-        self._is_wanted.set()
+        self._start.ring()
         if self._thread is None:
-            self._thread = threading.Thread(
-                target=self._turn, daemon=True, name="parcast-array-io"
-            )
-            self._thread.start()
+            thread = threading.Thread(target=self._turn, daemon=True, name="parcast-array-io")
+            thread.start()
+            self._thread = thread
 
     def _turn(self) -> None:
-        while True:
-            self._is_wanted.wait()
-            if self._is_over:
-                return
+        while not self._is_over:
+            if not self._is_wanted:
+                self._start.rest()
+                continue
             try:
                 is_busy = self.turn()
             except BaseException:  # the next turn of the main thread raises it
                 return
             if not is_busy:
-                self._rest(SELDOM)
+                self._bell.rest(SELDOM)
 
     def end_thread(self) -> None:
         """End the other thread."""
         self._is_over = True
-        self._is_wanted.set()
+        self._start.ring()
         if self._thread is not None:
             self._thread.join()

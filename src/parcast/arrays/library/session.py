@@ -142,6 +142,7 @@ class Session:
         self.endpoint = Endpoint(channel)
         self.clients, self.servers = tuple(clients), tuple(servers)
         self._is_closed = False
+        self._barrier: MPI.Request | None = None  # at the end
         self._client: Client | None = None
         self._server: Server | None = None
         self.last_read: Written | None = None  # what the last read took
@@ -472,8 +473,9 @@ class Session:
             limit = PATIENCE
         have_come = have_come and endpoint.turn_until(lambda: endpoint.is_idle, limit)
         if self._comm is not None and have_come:
-            barrier = self._comm.Ibarrier()
-            have_come = endpoint.turn_until(barrier.Test, limit)
+            if self._barrier is None:  # where Ctrl-C did not find this rank waiting in it
+                self._barrier = self._comm.Ibarrier()
+            have_come = endpoint.turn_until(self._barrier.Test, limit)
         if not have_come:
             self._abort(failure or endpoint.failure or RunFailed("A rank has failed."))
         if self._comm is not None:
