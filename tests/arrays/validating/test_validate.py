@@ -82,94 +82,136 @@ def test_other_counts_than_those_of_the_law_are_told(validated):
     assert "the law counts 2 messages, 1 subchunks and 1024 bytes, the servers 3, 1" in str(result)
 
 
-@pytest.mark.parametrize(("attempts", "is_disturbed"), [(1, False), (2, False), (3, True)])
+@pytest.fixture
+def controlled():
+    """Give costs with a reference request that is run again, which is request 1."""
+    asked = request(arrays=4)
+    return KnownCosts([Control(asked, run_of(0, asked).time)])
+
+
+@pytest.mark.parametrize(("attempts", "is_disturbed"), [(1, False), (2, False), (2, True)])
 def test_a_layout_is_done_again_where_reference_requests_take_longer(
-    validated, tmp_path, monkeypatch, attempts, is_disturbed
+    validated, controlled, tmp_path, attempts, is_disturbed
 ):
-    monkeypatch.setattr("parcast.arrays.validating.validate.PATIENCE", 0.0)
-    asked, place = request(arrays=4), tmp_path / "predictions.json"
-    costs = KnownCosts([Control(asked, run_of(0, asked).time)])
+    place = tmp_path / "predictions.json"
     changed = attempts if is_disturbed else attempts - 1  # of the attempts
-    machine = Machine(factor=lambda *_: 1.5 if len(costs.layouts) <= changed else 1.0)
-    result = validated(machine, requests=[request()], costs=costs, save_predictions=place)
-    assert len(costs.layouts) == attempts
+    machine = Machine(factor=lambda *_: 1.5 if len(controlled.layouts) <= changed else 1.0)
+    result = validated(machine, requests=[request()], costs=controlled, save_predictions=place)
+    assert len(controlled.layouts) == attempts
     assert len(json.loads(place.read_text())["predictions"]) == attempts
     [row] = result.compared
     assert (len(row.runs), len(row.others)) == (5, 5 * (attempts - 1))
     assert row.is_disturbed is is_disturbed
     assert result.holds is (None if is_disturbed else True)
     assert machine.made[1] == machine.made[0]
+    numbers = [(x["launch"], x["round"]) for x in result.to_document()["runs"]]
+    assert len(set(numbers)) == len(numbers) == 5 * attempts
 
 
-def test_rounds_of_a_machine_that_has_changed_do_not_count(validated):
-    asked = request(arrays=4)
-    costs = KnownCosts([Control(asked, run_of(0, asked).time)])
-    machine = Machine(factor=lambda _place, number: 1.5 if number in {1, 2, 4} else 1.0)
-    result = validated(machine, requests=[request()], costs=costs)
-    assert [x.number for x in machine.launches] == [1, 2, 3]
-    assert len(costs.layouts) == 1
-    [row] = result.compared
-    assert (len(row.runs), len(row.others), row.is_disturbed) == (5, 3, False)
-    assert result.holds is True
-    assert len({run.time for run in row.runs}) == 1
-    assert {run.round_id for run in row.others} == {(1, 1), (1, 2), (2, 1)}
-    told = json.loads(json.dumps(result.to_document()))["runs"]
-    assert {(x["launch"], x["round"]) for x in told if not x["counts"]} == {(1, 1), (1, 2), (2, 1)}
-
-
-def test_a_request_that_takes_longer_than_predicted_counts_in_a_steady_round(validated):
-    asked = request(arrays=4)
-    costs = KnownCosts([Control(asked, run_of(0, asked).time)])
+def test_a_request_that_takes_longer_than_predicted_counts_if_the_machine_has_not_changed(
+    validated, controlled
+):
     machine = Machine(factor=lambda place, _: 3.0 if place == 0 else 1.0)
-    result = validated(machine, requests=[request()], costs=costs)
+    result = validated(machine, requests=[request()], costs=controlled)
     assert len(machine.launches) == 2
     [row] = result.compared
     assert (len(row.runs), row.others, row.is_disturbed) == (5, (), False)
     assert result.holds is False
 
 
-def test_of_two_attempts_the_one_with_more_steady_rounds_counts(validated, monkeypatch):
-    monkeypatch.setattr("parcast.arrays.validating.validate.ATTEMPTS", 2)
-    asked = request(arrays=4)
-    costs = KnownCosts([Control(asked, run_of(0, asked).time)])
-    steady = {1, 6}  # rounds of the first attempt: of all 11 too few
-    machine = Machine(factor=lambda _place, number: 1.0 if number in steady else 1.5)
-    result = validated(machine, requests=[request()], costs=costs)
-    assert len(costs.layouts) == 2
+@pytest.mark.parametrize(("factors", "best"), [((1.2, 1.5), 1.2), ((0.6, 1.2), 1.2)])
+def test_of_two_attempts_that_counts_in_which_the_machine_changed_less(
+    validated, controlled, factors, best
+):
+    machine = Machine(factor=lambda *_: factors[len(controlled.layouts) - 1])
+    result = validated(machine, requests=[request()], costs=controlled)
     [row] = result.compared
-    assert row.is_disturbed
-    assert min(run.time for run in row.runs) == pytest.approx(row.predicted.time)
+    assert (len(row.runs), len(row.others), row.is_disturbed) == (5, 5, True)
+    assert row.measured == pytest.approx(best * row.predicted.time)
 
 
-def test_disturbed_runs_count_before_those_of_a_machine_that_has_changed(validated, monkeypatch):
-    monkeypatch.setattr("parcast.arrays.validating.validate.PATIENCE", 0.0)
-    asked = request(arrays=4)
-    costs = KnownCosts([Control(asked, run_of(0, asked).time)])
-    machine = Machine(
-        factor=lambda _place, number: 1.5 if number < 3 else 1.0, others=lambda *_: 100.0
-    )
-    result = validated(machine, requests=[request()], costs=costs)
-    [row] = result.compared
-    assert (len(row.runs), len(row.others), row.is_disturbed) == (3, 2, True)
-    assert {run.round_id for run in row.runs} == {(1, 3), (2, 1), (2, 2)}
-
-
-def test_an_interruption_while_more_is_run_is_told(validated):
-    asked = request(arrays=4)
-    costs = KnownCosts([Control(asked, run_of(0, asked).time)])
-    machine = Machine(factor=lambda *_: 1.5, fails_after=2)
-    result = validated(machine, requests=[request()], costs=costs)
-    assert result.ended_by == "interrupted"
-
-
-def test_an_attempt_that_is_cut_off_leaves_what_was_measured_before(validated):
-    asked = request(arrays=4)
-    costs = KnownCosts([Control(asked, run_of(0, asked).time)])
+def test_an_attempt_that_is_cut_off_leaves_what_was_measured_before(validated, controlled):
     machine = Machine(factor=lambda *_: 1.5, fails_after=2)  # in the second attempt
-    result = validated(machine, requests=[request()], costs=costs)
-    assert len(costs.layouts) == 2
+    result = validated(machine, requests=[request()], costs=controlled)
+    assert result.ended_by == "interrupted"
+    assert len(controlled.layouts) == 2
     [row] = result.compared
     assert (len(row.runs), row.others, row.is_disturbed) == (5, (), True)
+
+
+@pytest.mark.parametrize("cut_after", [2, 3, 4])
+def test_an_interruption_while_more_runs_are_made_is_told(validated, cut_after):
+    machine = Machine(factor=noisy(width=0.5), fails_after=cut_after)
+    result = validated(machine, requests=[request()])
+    assert result.ended_by == "interrupted"
+    assert len(result.compared[0].runs) == 5 * (cut_after - 1)
+    assert validated(Machine(factor=noisy(width=0.5)), requests=[request()]).ended_by == ""
+
+
+def test_an_attempt_of_too_few_runs_does_not_count(validated, controlled):
+    class Cut(Machine):
+        def __call__(self, launch, **keys):
+            if len(self.launches) == 2:  # in the first launch of the second attempt
+                launch = replace(launch, rounds=launch.rounds[:2])
+                self.fails_after = 3
+            super().__call__(launch, **keys)
+
+    machine = Cut(factor=lambda *_: 1.5 if len(controlled.layouts) == 1 else 1.0)
+    [row] = validated(machine, requests=[request()], costs=controlled).compared
+    assert (len(row.runs), len(row.others), row.is_disturbed) == (5, 1, True)
+
+
+def test_a_runner_that_makes_no_runs_comes_to_an_end(validated):
+    launches = []
+    result = validated(lambda launch, **_: launches.append(launch), requests=[request()])
+    assert len(launches) == 5
+    assert (result.measured, result.holds) == ((), None)
+
+
+@pytest.mark.parametrize("repetitions", [1, 2, 4])
+def test_few_runs_are_repeated_too_where_they_scatter(validated, repetitions):
+    machine = Machine(factor=lambda _place, number: 1.0 + 0.5 * (number % 2))
+    [row] = validated(machine, requests=[request()], repetitions=repetitions).compared
+    assert len(row.runs) == (1 if repetitions == 1 else 4 * repetitions)
+    assert (row.interval is None) is (repetitions == 1)
+
+
+def test_a_request_whose_runs_scatter_is_run_up_to_four_times_as_often(validated):
+    scattering = noisy(width=0.5)
+    machine = Machine(factor=lambda place, number: scattering(place, number) if place else 1.0)
+    result = validated(machine)
+    assert [len(row.runs) for row in result.compared] == [5, 20, 20, 20, 20]
+    assert [row.is_known for row in result.compared] == [True, False, False, False, False]
+    told = " ".join(str(result).split())
+    assert "median of 5 to 20, after one of each launch; not known to 10 % for 4 requests" in told
+    for row in result.rows():
+        assert row["measured_lower_s"] <= row["measured_s"] <= row["measured_upper_s"]
+
+
+def test_a_request_is_run_until_its_median_is_known(validated):
+    machine = Machine(factor=lambda _place, number: 1.5 if number == 1 else 1.0)
+    result = validated(machine, requests=[request()])
+    [row] = result.compared
+    assert [len(x.rounds) - 1 for x in machine.launches] == [3, 2, 5]
+    assert (len(row.runs), row.is_known, row.error) == (10, True, pytest.approx(0.0))
+
+
+def test_reference_requests_are_run_in_turn_beside_the_others(validated):
+    several_more = [request(arrays=i) for i in range(2, 9)]
+    controls = [Control(each, run_of(0, each).time) for each in several_more]
+    machine = Machine()
+    result = validated(machine, requests=[request()], costs=KnownCosts(controls))
+    assert machine.made == {0: 5, 1: 2, 2: 2, 3: 2, **dict.fromkeys(range(4, 8), 1)}
+    [drift] = result.to_document()["drifts"]
+    assert drift == {
+        **{"clients": 2, "servers": 1, "dedicated": False},
+        **{"change": pytest.approx(0.0), "counts": True},
+    }
+    assert "beside the runs: +0.0 %, compared" in " ".join(str(result).split())
+    for launch in machine.launches:
+        first, *others = map(sorted, launch.rounds)
+        assert first == sorted(launch.requests)
+        assert all(len({*each}) == 3 for each in others)
 
 
 def test_predictions_are_saved_before_the_first_run_of_each(validated, tmp_path):
@@ -225,18 +267,26 @@ def test_each_layout_has_two_launches_with_rounds_in_random_orders(validated):
     assert [x.rounds for x in again.launches] == [x.rounds for x in machine.launches]
 
 
-def test_disturbed_runs_are_made_again_and_do_not_count(validated, monkeypatch):
-    monkeypatch.setattr("parcast.arrays.validating.validate.PATIENCE", inf)
+def test_disturbed_runs_are_made_again_and_do_not_count(validated):
     machine = Machine(
         factor=lambda _place, number: 3.0 if number < 4 else 1.0,
         others=lambda _place, number: 100.0 if number < 4 else 0.0,
     )
     result = validated(machine)
     assert result.holds is True
-    assert [x.number for x in machine.launches] == [1, 2, 1, 2, 3, 3]  # of two layouts
+    assert [x.number for x in machine.launches] == [1, 2, 3, 1, 2, 3]  # of two layouts
     for row in result.compared:
         assert (len(row.runs), len(row.others)) == (7, 3)
         assert not row.is_disturbed
+
+
+@pytest.mark.parametrize(("quiet", "made"), [(0, 5), (2, 10), (3, 5)])
+def test_disturbed_runs_count_where_too_few_others_are_there(validated, quiet, made):
+    machine = Machine(others=lambda _place, number: 100.0 * (number > quiet))
+    [row] = validated(machine, requests=[request()]).compared
+    counting = quiet if quiet >= 3 else made
+    assert (len(row.runs), len(row.others)) == (counting, made - counting)
+    assert row.is_disturbed is (quiet < 3)
 
 
 def test_runs_that_are_always_disturbed_decide_nothing_if_they_are_far(validated):

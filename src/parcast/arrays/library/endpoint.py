@@ -154,9 +154,10 @@ class Endpoint:
             try:
                 is_busy = self.turn()
             except BaseException:  # the next turn of the main thread raises it
-                return
+                break
             if not is_busy:
                 self._bell.rest(SELDOM)
+        self._start.ring()  # for one that Ctrl-C left behind when it was started
 
     def end_thread(self) -> None:
         """End the other thread."""

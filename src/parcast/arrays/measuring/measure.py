@@ -3,6 +3,7 @@
 import os
 import platform
 import time
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
@@ -28,8 +29,8 @@ from parcast.arrays.measuring.references import (
 from parcast.arrays.measuring.result import MeasuredCosts
 from parcast.arrays.running.launches import Launch, Runner, random_rounds, run_launch, shares
 from parcast.arrays.running.observation import Control, Observed, median_components
+from parcast.arrays.running.precision import PRECISION, precision_of
 from parcast.arrays.running.request import ArrayRequest, Layout
-from parcast.arrays.running.steady import largest_steady_set
 from parcast.errors import as_whole
 from parcast.mpi.clock import system_load
 from parcast.mpi.find import available_cores, find_mpi
@@ -37,8 +38,8 @@ from parcast.testbed.testbed import Testbed, in_words, short_name, testbed_here
 
 ROUNDS: Final = 6  # of every reference request, after one of each launch that is discarded
 QUICK: Final = 3
-ENOUGH: Final = 4  # rounds in which the machine was equally fast, where so many are made
-MORE: Final = 2  # launches for more of them, at most
+MORE: Final = 4  # rounds of a further launch, where times scatter
+LAUNCHES: Final = 2  # of such rounds, at most
 SLOW: Final = 1e8  # rate of a disk, below which QUICK rounds are made [B/s]
 FASTEST: Final = 5e9  # rate of a disk that is taken for likely [B/s]
 EXPECTED: Final = 30.0  # of a launch [s]
@@ -66,8 +67,10 @@ class Measuring:
         rounds = self.rounds if rate > SLOW else min(self.rounds, QUICK)
         place = placement_of(layout, self.bed)
         runs = self.run(asked, shares(rounds))
-        if rate > SLOW:  # a slow disk takes its time whatever the processor does
-            runs = self._steady(asked, runs, rounds)
+        for _ in range(LAUNCHES):
+            if rate <= SLOW or _are_known(runs):
+                break
+            runs += self.run(asked, [min(MORE, rounds)], after=max(run.launch for run in runs))
         known = [
             reference_of(ByLaw(request, place), [run for run in runs if run.request == i])
             for i, request in enumerate(asked.values())
@@ -78,16 +81,6 @@ class Measuring:
             if rate > SLOW and name in CONTROLS and each.time < LONGEST_CONTROL
         ]
         return fitted(known, rate)
-
-    def _steady(
-        self, asked: Mapping[str, ArrayRequest], runs: list[Observed], rounds: int
-    ) -> list[Observed]:
-        """Take runs of rounds in which the machine was equally fast, and make more if needed."""
-        for _ in range(MORE):
-            if len({run.round_id for run in largest_steady_set(runs)}) >= min(ENOUGH, rounds):
-                break
-            runs = runs + self.run(asked, [QUICK], after=max(run.launch for run in runs))
-        return largest_steady_set(runs)
 
     def run(
         self, asked: Mapping[str, ArrayRequest], parts: Sequence[int], *, after: int = 0
@@ -100,7 +93,7 @@ class Measuring:
                 number=after + i,
                 layout=requests[0].layout,
                 requests=requests,
-                rounds=random_rounds(list(requests), own, random),
+                rounds=random_rounds([list(requests)] * (1 + own), random),
                 expected=EXPECTED,
             )
             self.runner(launch, folder=self.folder, report=runs.append)
@@ -115,6 +108,14 @@ def reference_of(law: ByLaw, runs: Sequence[Observed]) -> Reference:
         time=median(run.time for run in runs),
         parts=median_components(runs),
     )
+
+
+def _are_known(runs: Sequence[Observed]) -> bool:
+    """Whether half of the requests have a median that is known to 10 %."""
+    times = defaultdict[int, list[float]](list)
+    for run in runs:
+        times[run.request].append(run.time)
+    return median(map(precision_of, times.values())) <= PRECISION
 
 
 def measure_costs(
@@ -140,9 +141,9 @@ def measure_costs(
     dedicated : bool, default True
         Whether servers are ranks of their own; otherwise some clients serve too.
     rounds : int, default 6
-        Repetitions of every request; 4 or more are shared by two launches, each of which
-        discards one more. Those in which the machine was about equally fast count, and up to
-        six more are made if these are fewer than four. [1]
+        Repetitions of every request, and up to eight more if these do not determine the medians
+        of half of the requests to 10 %, but not with disks below 100 MB/s. 4 or more are shared
+        by two launches; each launch makes one more that does not count. [1]
     name : str, optional
         Name of the machine, by default its host name.
 

@@ -52,11 +52,9 @@ def shares(rounds: int) -> list[int]:
     return [len(own) for own in np.array_split(np.arange(rounds), launches)]
 
 
-def random_rounds(
-    places: Sequence[int], number: int, random: np.random.Generator
-) -> list[list[int]]:
-    """Rounds, each in an order of its own: so many that count, after one that does not."""
-    return [[int(i) for i in random.permutation(places)] for _ in range(1 + number)]
+def random_rounds(rounds: Sequence[Sequence[int]], random: np.random.Generator) -> list[list[int]]:
+    """Give rounds with their places in random orders."""
+    return [[int(i) for i in random.permutation(places)] for places in rounds]
 
 
 class Runner(Protocol):

@@ -50,13 +50,6 @@ class ServerRun:
         )
 
 
-class RoundId(NamedTuple):
-    """A round of runs, in which every request of a launch is run once."""
-
-    launch: int  # from 1
-    round: int  # of the launch, from 1
-
-
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Observed:
     """A run that was made."""
@@ -68,11 +61,6 @@ class Observed:
     others: float | None  # cores that other programs used meanwhile; None: unknown [1]
     servers: tuple[ServerRun, ...]
     is_read: bool
-
-    @property
-    def round_id(self) -> RoundId:
-        """The launch and its round."""
-        return RoundId(self.launch, self.round)
 
     @property
     def components(self) -> Components:

@@ -28,7 +28,7 @@ saved, and then they are run. Prints how far predictions are from the measured t
 agrees if at least 90 % of the requests were predicted within 20 %.
 
 REQUESTS.toml is a list of your own. On a testbed with slow disks a list of smaller requests is
-used. Takes 15 to 30 minutes, on a machine that changes its speed up to an hour; with --quick
+used. Takes 15 to 45 minutes, the longer the more the times of equal runs scatter; with --quick
 less.
 
 \b
@@ -79,7 +79,7 @@ ARGUMENTS: Final = {  # what Python calls an argument, and what the command line
     default=5,
     show_default=True,
     metavar="COUNT",
-    help="Runs of each request that count, if the machine does not change.",
+    help="Runs of each request, at least; up to four times as many where they scatter.",
 )
 @text_option(
     "--time-limit", "TIME", time_limit, "Time after which no launch is begun. By default none."

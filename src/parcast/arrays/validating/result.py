@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from statistics import median
-from typing import Any, ClassVar, Final
+from typing import Any, ClassVar, Final, NamedTuple
 
 from parcast.arrays.running.observation import (
     COMPONENTS,
@@ -14,7 +14,8 @@ from parcast.arrays.running.observation import (
     Observed,
     median_components,
 )
-from parcast.arrays.running.request import ArrayRequest
+from parcast.arrays.running.precision import Interval, interval_of, is_known
+from parcast.arrays.running.request import ArrayRequest, Layout
 from parcast.arrays.validating.predicting import Predicted, Saved
 from parcast.show.result import Result
 
@@ -31,8 +32,8 @@ class Compared:
     request: ArrayRequest
     predicted: Predicted
     runs: tuple[Observed, ...] = ()  # that count
-    others: tuple[Observed, ...] = ()  # that do not, as they were disturbed
-    is_disturbed: bool = False  # whether disturbed runs count, for lack of others
+    others: tuple[Observed, ...] = ()  # that do not: disturbed, or of an attempt that does not
+    is_disturbed: bool = False  # whether disturbed runs count, or the machine had changed
 
     @property
     def kind(self) -> str:
@@ -43,6 +44,16 @@ class Compared:
     def measured(self) -> float | None:
         """Median time of the runs that count [s]."""
         return median(run.time for run in self.runs) if self.runs else None
+
+    @property
+    def interval(self) -> Interval | None:
+        """90 % interval of that median [s]; of two to four runs their range."""
+        return interval_of([run.time for run in self.runs]) if len(self.runs) > 1 else None
+
+    @property
+    def is_known(self) -> bool:
+        """Whether the interval ends within 10 % of the median."""
+        return is_known([run.time for run in self.runs])
 
     @property
     def components(self) -> Components | None:
@@ -92,6 +103,14 @@ class Accuracy:
         return self.within / self.requests
 
 
+class Drift(NamedTuple):
+    """How the machine changed between the costs and the runs of a layout."""
+
+    layout: Layout
+    change: float | None  # of the times of reference requests [1]; None: none was run again
+    counts: bool  # whether the runs count; otherwise another attempt does
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Place:
     """Where it was measured, and under which conditions."""
@@ -115,7 +134,8 @@ class ArrayIoValidation(Result):
     source: str  # of the requests: a file, or which built-in list
     saved: Saved
     place: Place
-    repetitions: int
+    repetitions: int  # of each request, at least
+    drifts: tuple[Drift, ...] = ()  # of every layout, and attempt at it
     left_out: int = 0  # requests of the list that were not asked for
     not_reached: int = 0  # and those that were, but not predicted
     ended_by: str = ""  # "interrupted" or "time limit" where not all was measured
@@ -222,6 +242,10 @@ class ArrayIoValidation(Result):
             "space_bytes": self.place.space,
             "load": None if self.place.load is None else list(self.place.load),
             "repetitions": self.repetitions,
+            "drifts": [
+                {**each.layout._asdict(), "change": each.change, "counts": each.counts}
+                for each in self.drifts
+            ],
             "ended_by": self.ended_by or None,
             "seconds": self.seconds,
             "seed": self.seed,
@@ -238,7 +262,7 @@ class ArrayIoValidation(Result):
 
 def _row(row: Compared) -> dict[str, Any]:
     """Facts of a row, with the keys of the JSON document."""
-    request, found = row.request, row.components
+    request, found, interval = row.request, row.components, row.interval
     facts: dict[str, Any] = {
         "request": row.number,
         "operation": request.operation,
@@ -254,6 +278,8 @@ def _row(row: Compared) -> dict[str, Any]:
         "aligned": request.is_aligned,
         "predicted_s": row.predicted.time,
         "measured_s": row.measured,
+        "measured_lower_s": None if interval is None else interval.lower,
+        "measured_upper_s": None if interval is None else interval.upper,
         "error": row.error,
         "within": row.is_within,
     }

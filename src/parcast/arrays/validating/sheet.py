@@ -115,6 +115,7 @@ def _requests(rows: Sequence[Compared]) -> Table:
             cells=[rounded(row.predicted.time / second, 3) for row in rows],
         ),
         Column(title="measured", unit=f"[{unit}]", cells=[_measured(row, second) for row in rows]),
+        Column(title="interval", unit="[%]", cells=[_interval(row) for row in rows]),
         Column(title="error", unit="[%]", cells=[_error(row) for row in rows]),
     ]
     parts = [
@@ -129,7 +130,8 @@ def _requests(rows: Sequence[Compared]) -> Table:
         for name in COMPONENTS
     ]
     legend = (
-        "servers: +, ranks of their own, else clients too; *: error above "
+        "servers: +, ranks of their own, else clients too; interval: 90 % interval of the "
+        "median that was measured, relative to it (range of fewer than 5 runs); *: error above "
         f"{percent(TOLERANCE)}; start, assembly, files, close: error of each part of the time, "
         "of the whole time"
     )
@@ -140,7 +142,8 @@ def _requests(rows: Sequence[Compared]) -> Table:
         forms=(
             Form(columns=[*columns, *parts]),
             Form(columns=columns),
-            Form(columns=[columns[0], *columns[1:3], *columns[-3:]]),
+            Form(columns=[*columns[:8], columns[-1]]),
+            Form(columns=[*columns[:3], *columns[6:8], columns[-1]]),
         ),
         in_full=tuple(
             Entry(
@@ -148,6 +151,7 @@ def _requests(rows: Sequence[Compared]) -> Table:
                 facts=(
                     Fact("predicted", f"{rounded(row.predicted.time / second, 3)} {unit}"),
                     Fact("measured", f"{_measured(row, second)} {unit}"),
+                    Fact("interval", f"{_interval(row)} %"),
                     Fact("error", f"{_error(row)} %"),
                 ),
             )
@@ -168,6 +172,13 @@ def _measured(row: Compared, second: float) -> str:
     if row.measured is None:
         return "-"
     return rounded(row.measured / second, 3) + (MARK if row.is_disturbed else "")
+
+
+def _interval(row: Compared) -> str:
+    """Interval of the measured time, relative to it."""
+    if row.measured is None or row.interval is None:
+        return "-"
+    return " ".join(f"{100 * (end / row.measured - 1):+.0f}" for end in row.interval)
 
 
 def _error(row: Compared) -> str:
@@ -193,7 +204,15 @@ def _facts(result: ArrayIoValidation) -> Iterator[Fact]:
     )
     if place.load is not None:
         yield Fact("load", f"{place.load[0]:.1f} before, {place.load[1]:.1f} after")
-    yield Fact("runs", f"median of {result.repetitions}, if all count, after one of each launch")
+    yield Fact("runs", _runs_text(result))
+    known = (each.change for each in result.drifts if each.counts)
+    if changes := [change for change in known if change is not None]:
+        ends = dict.fromkeys(map(signed_percent, (min(changes), max(changes))))
+        yield Fact(
+            "drift",
+            f"times of reference requests beside the runs: {' to '.join(ends)} %, compared with "
+            "those that costs are from",
+        )
     disturbed = sum(len(x.others) + len(x.runs) * x.is_disturbed for x in result.compared)
     made = sum(len(x.runs) + len(x.others) for x in result.compared)
     if disturbed:
@@ -201,7 +220,7 @@ def _facts(result: ArrayIoValidation) -> Iterator[Fact]:
         text = f"{disturbed} of {made} runs, by other programs or as the machine changed"
         yield Fact(
             "disturbed",
-            text + (f", used for {counted(used, 'request')} for lack of others" if used else ""),
+            text + (f"; {counted(used, 'request')} had too few others" if used else ""),
         )
     if result.ended_by:
         yield Fact(
@@ -209,6 +228,18 @@ def _facts(result: ArrayIoValidation) -> Iterator[Fact]:
             f"{result.ended_by}: {len(result.measured)} of {len(result.compared)} requests were "
             "measured",
         )
+
+
+def _runs_text(result: ArrayIoValidation) -> str:
+    """Say of how many runs the medians are, and how well they are known."""
+    numbers = [len(row.runs) for row in result.measured]
+    if not numbers:
+        return "none"
+    few, many = min(numbers), max(numbers)
+    text = f"median of {few if few == many else f'{few} to {many}'}, after one of each launch"
+    unknown = sum(not row.is_known for row in result.measured)
+    more = f"; not known to 10 % for {counted(unknown, 'request')}"
+    return text + (more if unknown else "")
 
 
 def _verdict(result: ArrayIoValidation) -> str:

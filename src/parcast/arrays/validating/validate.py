@@ -6,12 +6,11 @@ Layout by layout, as what a machine can do changes from minute to minute:
    requests is run for it.
 2. The requests are predicted, and the predictions are saved.
 3. They are run in two launches, round by round in random order; the first round of each does not
-   count. Some reference requests are run again in each round: a round in which they take over
-   10 % longer or shorter than before is of a machine that has changed, and does not count. Two
-   more launches make up for such rounds; if too few count even then, the layout is done again.
+   count. Further launches follow for those whose median is not known to 10 %, or of which other
+   programs disturbed too many runs.
 
-At last those that others disturbed are run again for a while, and count only where too few others
-are there.
+Some reference requests are run again in each round: if they take over 10 % longer or shorter than
+when costs were measured, the machine has changed, and the layout is done once more.
 """
 
 from __future__ import annotations
@@ -19,29 +18,21 @@ from __future__ import annotations
 import os
 import shutil
 from collections import Counter
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from math import inf
+from math import expm1
 from pathlib import Path
 from typing import Final
 
 import numpy as np
 
 from parcast.arrays.measuring.by_law import placement_of
-from parcast.arrays.running.launches import (
-    Launch,
-    Runner,
-    random_rounds,
-    run_launch,
-    shares,
-    space_of,
-)
-from parcast.arrays.running.observation import Control, Observed, RoundId
+from parcast.arrays.running.launches import Runner, run_launch, shares, space_of
 from parcast.arrays.running.request import ArrayRequest, Layout, read_requests
-from parcast.arrays.running.steady import is_centered, is_steady, speeds
+from parcast.arrays.validating.attempt import MOST, Attempt
 from parcast.arrays.validating.measured import OfLayouts
-from parcast.arrays.validating.predicting import CostSource, Predicted, Saving, predicted
-from parcast.arrays.validating.result import ArrayIoValidation, Compared, Place
+from parcast.arrays.validating.predicting import CostSource, Saving, predicted
+from parcast.arrays.validating.result import ArrayIoValidation, Compared, Drift, Place
 from parcast.errors import (
     FitFailed,
     ParameterError,
@@ -63,15 +54,8 @@ FAST: Final = Path(__file__).with_name("requests.toml")
 SLOW: Final = Path(__file__).with_name("requests_slow.toml")  # for disks of some 10 MB/s
 SLOW_DISK: Final = 100e6  # of a testbed, below which the list for slow disks is taken [B/s]
 SPARE: Final = 1.2  # times the bytes of a launch that must be free [1]
-MANY: Final = 0.15  # of the cores, that other programs may use without disturbing a run [1] [D]
-ENOUGH: Final = 3  # runs of a request that count, as far as so many are asked for [1]
-MORE: Final = 2  # launches for rounds in which the machine had changed, at most [1]
-ROUNDS: Final = 2  # of repeating disturbed runs, at most [1]
-PATIENCE: Final = 0.3  # for them, of the time that all took until then [1]
-ATTEMPTS: Final = 3  # of a layout, of which the last counts [1]
+ATTEMPTS: Final = 2  # at a layout; the one with the smaller change of the machine counts [1]
 ROUNDS_OF_COSTS: Final = 6  # of each reference request, but at most 2 for each repetition [1]
-START: Final = 3.0  # of ranks, expected [s]
-BETWEEN: Final = 0.3  # runs, to remove files and empty caches, expected [s]
 COSTS: Final = 20.0  # of measuring the costs of a layout, expected [s]
 
 
@@ -89,7 +73,6 @@ class Study:
     cores: int
     costs: CostSource
     runner: Runner
-    rounds: int
 
     @property
     def layouts(self) -> dict[Layout, dict[int, ArrayRequest]]:
@@ -98,10 +81,6 @@ class Study:
         for place, request in enumerate(self.requests):
             found.setdefault(request.layout, {})[place] = request
         return found
-
-    def controls(self, layout: Layout) -> dict[int, Control]:
-        """Reference requests of a layout that was measured, by places after the requests."""
-        return dict(enumerate(self.costs.controls(layout), len(self.requests)))
 
 
 def validate_array_io(
@@ -131,8 +110,9 @@ def validate_array_io(
     save_predictions : path, optional
         JSON file for the predictions, each written before the first run of its request.
     repetitions : int, default 5
-        Runs of each request, which count if the machine does not change; 4 or more are shared
-        by two launches, each of which makes one more that does not count. [1]
+        Runs of each request, at least; up to four times as many are made of those whose median
+        is not known to 10 %, as on a machine that others share. 4 or more are shared by two
+        launches; each launch makes one more that does not count. [1]
     seed : int
         Of the order of the runs.
     time_limit : float, optional
@@ -186,7 +166,6 @@ def validate_array_io(
         cores=len(available_cores()),
         costs=OfLayouts(rounds=min(ROUNDS_OF_COSTS, 2 * repetitions)) if costs is None else costs,
         runner=run_launch if runner is None else runner,
-        rounds=1 if quick else ROUNDS,
     )
     if time_limit is not None:
         ok = as_number("time_limit", time_limit, hint="Give it in seconds.") > 0
@@ -205,19 +184,22 @@ def _validated(study: Study, clock: Clock, path: str | None) -> ArrayIoValidatio
         try:
             done.predict_and_run()
         except KeyboardInterrupt:
-            if not done.predictions:
+            if not done.attempts:
                 raise
             clock.interrupted = True
-    if not done.predictions:
+    if not done.attempts:
         raise FitFailed(
             "The time limit was reached before a request was predicted. Allow more time.",
             outcome="No prediction.",
         )
     after = system_load()
-    compared = [done.compared(place) for place in sorted(done.predictions)]
+    found = (row for attempts in done.attempts.values() for row in _compared(attempts))
+    compared = sorted(found, key=lambda row: row.number)
     not_reached = len(study.requests) - len(compared)
-    is_cut = not_reached or any(
-        len(x.runs) < study.repetitions or x.is_disturbed for x in compared
+    is_cut = (
+        not_reached
+        or any(_best(attempts).unknown() for attempts in done.attempts.values())
+        or any(len(x.runs) < study.repetitions or x.is_disturbed for x in compared)
     )
     return ArrayIoValidation(
         compared=tuple(compared),
@@ -232,6 +214,7 @@ def _validated(study: Study, clock: Clock, path: str | None) -> ArrayIoValidatio
             load=None if before is None or after is None else (before, after),
         ),
         repetitions=study.repetitions,
+        drifts=tuple(drift for attempts in done.attempts.values() for drift in _drifts(attempts)),
         left_out=study.left_out,
         not_reached=not_reached,
         ended_by=clock.ended_by if is_cut else "",
@@ -248,109 +231,24 @@ class _Validation:
     clock: Clock
     saving: Saving
     random: np.random.Generator
-    predictions: dict[int, Predicted] = field(default_factory=dict)  # by place
-    runs: list[Observed] = field(default_factory=list)
-    speeds: dict[tuple[Layout, RoundId], float] = field(default_factory=dict)  # as `speeds`
-    outdated: list[Observed] = field(default_factory=list)  # runs that count in no case
+    attempts: dict[Layout, list[Attempt]] = field(default_factory=dict)
     launches: Counter[Layout] = field(default_factory=Counter)
 
-    @property
-    def enough(self) -> int:
-        """Runs of a request that must count."""
-        return min(ENOUGH, self.study.repetitions)
-
     def predict_and_run(self) -> None:
-        """Measure, predict and run layout by layout, and run again what was disturbed."""
-        study, clock, layouts = self.study, self.clock, list(self.study.layouts.items())
-        order = [layouts[i] for i in self.random.permutation(len(layouts))]
+        """Measure, predict and run layout by layout, once more where the machine has changed."""
+        clock, layouts = self.clock, list(self.study.layouts.items())
         clock.total = 2 * COSTS * len(layouts)  # how long runs take is not known yet
-        parts = shares(study.repetitions)
-        for layout, requests in order:
-            self.attempt(layout, requests, parts)
-        end = clock.seconds * (1.0 + PATIENCE)
-        for _ in range(study.rounds):
-            few = {i for i in self.predictions if not self.is_enough(i) and self.steady(i)}
-            for layout, requests in order:
-                own = {i: request for i, request in requests.items() if i in few}
-                if clock.ended_by or clock.seconds > end:
+        for i in self.random.permutation(len(layouts)):
+            for _ in range(ATTEMPTS):
+                if clock.ended_by:
                     return
-                if own:
-                    self.repeat(layout, own)
+                attempt = self.predict(*layouts[i])
+                clock.advance(COSTS)
+                self.run(attempt)
+                if attempt.is_unchanged:
+                    break
 
-    def repeat(self, layout: Layout, requests: Mapping[int, ArrayRequest]) -> None:
-        """Run requests again, for which the machine must be as it was."""
-        before = len(self.runs)
-        self.run(layout, requests, self.study.repetitions)
-        made, self.runs = self.runs[before:], self.runs[:before]
-        for run in made:
-            (self.runs if self.is_steady(run) else self.outdated).append(run)
-
-    def attempt(
-        self, layout: Layout, requests: Mapping[int, ArrayRequest], parts: Sequence[int]
-    ) -> None:
-        """Predict and run the requests of a layout, again where the machine has changed."""
-        for _ in range(ATTEMPTS):
-            if self.clock.ended_by:
-                return
-            before = {i: self.predictions[i] for i in requests if i in self.predictions}
-            earlier = self.taken(requests)
-            try:
-                self.predict(layout, requests)
-                self.clock.advance(COSTS)
-                for number, rounds in enumerate((*parts, *[self.enough] * MORE)):
-                    *is_good, steady = self.quality(self.runs, requests)
-                    is_done = all(is_good) or not steady
-                    if self.clock.ended_by or (number >= len(parts) and is_done):
-                        break
-                    self.run(layout, requests, rounds)
-            finally:
-                self.settle(requests, before, earlier)
-            if self.quality(self.runs, requests) >= (True, True):
-                return
-
-    def settle(
-        self,
-        requests: Mapping[int, ArrayRequest],
-        before: Mapping[int, Predicted],
-        earlier: list[Observed],
-    ) -> None:
-        """Have the runs of an attempt count, unless those before it are steadier."""
-        now = self.taken(requests)
-        was, is_now = (self.quality(runs, requests) for runs in (earlier, now))
-        is_cut = bool(requests.keys() - {run.request for run in now})
-        if before and (was > is_now or (was == is_now and is_cut)):
-            self.predictions |= before
-            earlier, now = now, earlier
-        self.outdated += earlier
-        self.runs += now
-
-    def quality(
-        self, runs: Sequence[Observed], requests: Container[int]
-    ) -> tuple[bool, bool, int]:
-        """Whether rounds in which the machine was as before are enough, and centered; how many."""
-        own = [run for run in runs if run.request in requests and self.is_steady(run)]
-        found = {run.round_id: self.speed(run) for run in own}
-        return len(found) >= self.enough, is_centered([*found.values()]), len(found)
-
-    def taken(self, requests: Container[int]) -> list[Observed]:
-        """Take the runs of some requests out of those that count."""
-        taken = [run for run in self.runs if run.request in requests]
-        self.runs = [run for run in self.runs if run.request not in requests]
-        return taken
-
-    def speed(self, run: Observed) -> float:
-        """How fast the machine was in the round of a run, if that is known."""
-        return self.speeds.get((self.study.requests[run.request].layout, run.round_id), 0.0)
-
-    def is_steady(self, run: Observed) -> bool:
-        """Whether the machine was as fast in the round of a run as when costs were measured."""
-        return is_steady(self.speed(run))
-
-    def steady(self, place: int) -> int:
-        """Count the runs of a request for which that is so."""
-        return sum(run.request == place and self.is_steady(run) for run in self.runs)
-
-    def predict(self, layout: Layout, requests: Mapping[int, ArrayRequest]) -> None:
+    def predict(self, layout: Layout, requests: Mapping[int, ArrayRequest]) -> Attempt:
         """Measure the costs of a layout, and predict and save its requests."""
         study = self.study
         study.costs.measure(layout, study.folder)
@@ -358,65 +256,63 @@ class _Validation:
         placement = placement_of(layout, study.bed)
         own = {i: predicted(x, measured[i], placement) for i, x in requests.items()}
         self.saving.add([(requests[i], each) for i, each in own.items()])
-        self.predictions |= own
-
-    def run(self, layout: Layout, requests: Mapping[int, ArrayRequest], rounds: int) -> None:
-        """Run requests of a layout in one launch, in so many rounds that count."""
-        each = sum(self.predictions[place].time + BETWEEN for place in requests)
-        controls = self.study.controls(layout)
-        each += sum(control.time + BETWEEN for control in controls.values())
-        among = {place: control.request for place, control in controls.items()}
-        self.launches[layout] += 1
-        launch = Launch(
-            number=self.launches[layout],
+        attempt = Attempt(
             layout=layout,
-            requests={**requests, **among},
-            rounds=random_rounds([*requests, *among], rounds, self.random),
-            expected=START + (1 + rounds) * each,
+            requests=requests,
+            predictions=own,
+            controls=dict(enumerate(study.costs.controls(layout), len(study.requests))),
+            repetitions=study.repetitions,
+            cores=study.cores,
         )
+        self.attempts.setdefault(layout, []).append(attempt)
+        return attempt
 
-        made = list[Observed]()
+    def run(self, attempt: Attempt) -> None:
+        """Run the requests until their medians are known, or for as long as it may take."""
+        for rounds in shares(self.study.repetitions):
+            self.launch(attempt, [*attempt.requests], rounds)
+        for _ in range(1, MOST):
+            if places := attempt.unknown():
+                self.launch(attempt, places, self.study.repetitions)
+
+    def launch(self, attempt: Attempt, places: Sequence[int], rounds: int) -> None:
+        """Run some requests in one launch, unless the time is over."""
+        if self.clock.ended_by:
+            return
+        self.launches[attempt.layout] += 1
+        launch = attempt.launch(self.launches[attempt.layout], places, rounds, self.random)
         self.clock.total += launch.expected
-        try:
-            self.study.runner(launch, folder=self.study.folder, report=made.append)
-        finally:
-            usual = {place: control.time for place, control in controls.items()}
-            if usual:
-                known = speeds([x for x in made if x.request in among], usual)
-                for run in made:
-                    self.speeds[layout, run.round_id] = known.get(run.round_id, inf)
-            self.runs += [run for run in made if run.request not in among]
+        self.study.runner(launch, folder=self.study.folder, report=attempt.add)
         self.clock.advance(launch.expected)
 
-    def quiet(self, place: int) -> list[Observed]:
-        """Undisturbed runs of a request, on the machine as it was before."""
-        most = MANY * self.study.cores
-        own = (run for run in self.runs if run.request == place and self.is_steady(run))
-        return [run for run in own if not (run.others and run.others > most)]
 
-    def is_enough(self, place: int) -> bool:
-        """Whether there are enough of them."""
-        return len(self.quiet(place)) >= self.enough
+def _best(attempts: Sequence[Attempt]) -> Attempt:
+    """Give the attempt that counts."""
+    return min(attempts, key=lambda each: (not each.is_complete, abs(each.change)))
 
-    def compared(self, place: int) -> Compared:
-        """Add the runs of a request that count.
 
-        If the undisturbed ones are too few, all count in which the machine was as before; if there
-        are too few of these as well, all count.
-        """
-        own = [run for run in self.runs if run.request == place]
-        steady = [run for run in own if self.is_steady(run)]
-        counting = next((x for x in (self.quiet(place), steady) if len(x) >= self.enough), own)
-        others = [run for run in own if run not in counting]
-        outdated = [run for run in self.outdated if run.request == place]
-        return Compared(
+def _compared(attempts: Sequence[Attempt]) -> Iterator[Compared]:
+    """Give the requests of a layout, with what the attempt found that counts."""
+    best = _best(attempts)
+    for place, request in best.requests.items():
+        counting, is_quiet = best.counting(place)
+        made = [run for attempt in attempts for run in attempt.of(place)]
+        yield Compared(
             number=place + 1,
-            request=self.study.requests[place],
-            predicted=self.predictions[place],
+            request=request,
+            predicted=best.predictions[place],
             runs=tuple(counting),
-            others=(*outdated, *others),
-            is_disturbed=bool(own) and not self.is_enough(place),
+            others=tuple(run for run in made if run not in counting),
+            is_disturbed=bool(counting) and not is_quiet,
         )
+
+
+def _drifts(attempts: Sequence[Attempt]) -> Iterator[Drift]:
+    """Say how the machine changed in each attempt at a layout."""
+    best = _best(attempts)
+    for each in attempts:
+        change = expm1(each.change) if each.control_runs else None
+        yield Drift(each.layout, change, each is best)
 
 
 def _requests(

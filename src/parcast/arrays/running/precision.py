@@ -1,0 +1,60 @@
+"""How well runs determine a time, and whether the machine is as fast as it was.
+
+Times of equal runs scatter, by 2 % on a quiet machine and by 25 % and more where virtual machines
+share its cores. So the number of runs depends on how far they are apart: the median of five may
+be 15 % off there, that of twenty 8 %.
+"""
+
+from collections.abc import Mapping, Sequence
+from math import inf, log
+from statistics import median
+from typing import Final, NamedTuple
+
+from parcast.arrays.running.observation import Observed
+
+CONFIDENCE: Final = 0.9  # of the interval of a median [1]
+PRECISION: Final = 0.1  # of a median, with which it is known [1] [D]
+CHANGE: Final = 0.1  # of times, above which the machine has changed [1] [D]
+
+
+class Interval(NamedTuple):
+    """Where a median lies, with a probability of 90 % or more."""
+
+    lower: float
+    upper: float
+
+
+def interval_of(times: Sequence[float]) -> Interval:
+    """Give the interval of the median of so many equal runs.
+
+    It lies between two of the times, whatever their distribution is: how many of n independent
+    times are below the median follows the binomial law. Of fewer than five times it is their
+    range, of a smaller probability.
+    """
+    from scipy.stats import binom  # type: ignore[import-untyped]  # SciPy ships no types
+
+    ordered = sorted(times)
+    left_out = max(int(binom.ppf((1.0 - CONFIDENCE) / 2.0, len(ordered), 0.5)) - 1, 0)
+    return Interval(ordered[left_out], ordered[-1 - left_out])
+
+
+def precision_of(times: Sequence[float]) -> float:
+    """Give the farther end of the interval of a median, relative to it."""
+    middle, (lower, upper) = median(times), interval_of(times)
+    return max(upper - middle, middle - lower) / middle
+
+
+def is_known(times: Sequence[float]) -> bool:
+    """Whether the interval of their median ends within 10 % of it."""
+    return bool(times) and precision_of(times) <= PRECISION
+
+
+def change_of(runs: Sequence[Observed], usual: Mapping[int, float]) -> float:
+    """Logarithm of how much longer than usual, by place [s], requests took; infinite: no run."""
+    ratios = [log(run.time / usual[run.request]) for run in runs]
+    return median(ratios) if ratios else inf
+
+
+def is_unchanged(change: float) -> bool:
+    """Whether requests took up to 10 % longer or shorter than usual."""
+    return abs(change) <= log(1.0 + CHANGE)

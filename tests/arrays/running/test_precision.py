@@ -1,0 +1,56 @@
+"""How well runs determine a median, and whether the machine has changed."""
+
+from math import inf, log
+from statistics import median
+
+import numpy as np
+import pytest
+
+from parcast.arrays.running.precision import (
+    change_of,
+    interval_of,
+    is_known,
+    is_unchanged,
+    precision_of,
+)
+from tests.arrays.validating.made import request, run_of
+
+
+@pytest.mark.parametrize("number", [5, 8, 9, 20])
+def test_the_interval_holds_the_median_of_skewed_times_in_90_percent_or_more(number):
+    random = np.random.default_rng(number)
+    held, held_by_less = 0, 0
+    for times in random.lognormal(0.0, 0.5, (2000, number)):
+        lower, upper = interval_of(list(times))
+        held += lower <= 1.0 <= upper
+        within = sorted(x for x in times if lower < x < upper)
+        held_by_less += within[0] <= 1.0 <= within[-1]
+    assert held / 2000 >= 0.9
+    assert held_by_less / 2000 < 0.9  # no shorter interval does
+
+
+def test_of_fewer_than_five_runs_the_interval_is_their_range():
+    for times in ([2.0], [2.0, 1.0], [3.0, 1.0, 2.0], [4.0, 1.0, 2.0, 3.0]):
+        assert interval_of(times) == (min(times), max(times))
+
+
+def test_a_median_is_known_if_its_interval_ends_within_10_percent():
+    assert is_known([1.0, 1.0, 1.0, 0.91, 1.09])
+    assert not is_known([1.0, 1.0, 1.0, 1.0, 1.2])
+    assert not is_known([1.0, 1.0, 1.0, 1.0, 0.8])
+    assert is_known([1.0] * 7 + [5.0])  # of eight, one may be anywhere
+    assert not is_known([])
+    assert precision_of([1.0, 1.0, 1.3, 0.9, 1.0]) == pytest.approx(0.3)
+
+
+def test_the_change_of_a_machine_is_the_median_over_all_requests():
+    asked = request()
+    usual = {place: run_of(place, asked).time for place in range(3)}
+    factors = {0: (1.0, 1.2), 1: (1.1, 5.0), 2: (0.2,)}
+    runs = [run_of(i, asked, factor=x) for i, own in factors.items() for x in own]
+    change = change_of(runs, usual)
+    assert change == pytest.approx(log(median([1.0, 1.2, 1.1, 5.0, 0.2])))
+    assert change_of([], usual) == inf
+    assert is_unchanged(log(1.09))
+    assert is_unchanged(-log(1.09))
+    assert not any(map(is_unchanged, (log(1.11), -log(1.11), inf)))
