@@ -31,8 +31,8 @@ def measured():
 def measuring(tmp_path, monkeypatch):
     """Prepare to measure the costs of a machine."""
     monkeypatch.setattr("parcast.arrays.measuring.measure.dry_run", dry_of)
-    return lambda machine, *, rounds=2: Measuring(
-        folder=tmp_path, rounds=rounds, runner=machine, bed=None
+    return lambda machine, *, rounds=2, **options: Measuring(
+        folder=tmp_path, rounds=rounds, runner=machine, bed=None, **options
     )
 
 
@@ -96,6 +96,9 @@ def test_costs_of_a_machine_that_changes_are_of_more_rounds(measuring):
     assert rounds == [1, 3, 3, 4, 4]  # after the trials
     assert [len(x.rounds) - 1 for x in steady.launches] == [1, 3, 3]
     assert len(of.controls[LAYOUT]) == 7
+    in_a_hurry = Changing()
+    measuring(in_a_hurry, rounds=6, is_over=lambda: True).figures(LAYOUT)
+    assert [len(x.rounds) - 1 for x in in_a_hurry.launches] == [1, 3, 3]
 
 
 @pytest.mark.usefixtures("few_steps", "uncovered")

@@ -4,7 +4,7 @@ import os
 import platform
 import time
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from pathlib import Path
@@ -55,6 +55,7 @@ class Measuring:
     bed: Testbed | None = field(default_factory=testbed_here)
     rates: dict[int, float] = field(default_factory=dict)  # of the disk, by servers [B/s]
     controls: dict[Layout, list[Control]] = field(default_factory=dict)  # of what was measured
+    is_over: Callable[[], bool] = bool  # whether the time is over for further launches
 
     def figures(self, layout: Layout) -> list[Figure]:
         """Run reference requests on the ranks of a layout, and give the costs."""
@@ -68,7 +69,7 @@ class Measuring:
         place = placement_of(layout, self.bed)
         runs = self.run(asked, shares(rounds))
         for _ in range(LAUNCHES):
-            if rate <= SLOW or _are_known(runs):
+            if rate <= SLOW or self.is_over() or _are_known(runs):
                 break
             runs += self.run(asked, [min(MORE, rounds)], after=max(run.launch for run in runs))
         known = [

@@ -28,8 +28,8 @@ saved, and then they are run. Prints how far predictions are from the measured t
 agrees if at least 90 % of the requests were predicted within 20 %.
 
 REQUESTS.toml is a list of your own. On a testbed with slow disks a list of smaller requests is
-used. Takes 15 to 45 minutes, the longer the more the times of equal runs scatter; with --quick
-less.
+used. Takes 15 minutes to an hour, the longer the more the times of equal runs scatter; with
+--quick less.
 
 \b
 Exit status: 0    answered: the law agrees

@@ -1,6 +1,6 @@
 """Costs of the requests of one layout: of its reference requests, and of dry runs."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
@@ -21,13 +21,14 @@ class OfLayouts:
     """Measures costs on every layout; none of the requests is run for it."""
 
     rounds: int  # of each reference request, after one that is discarded
+    is_over: Callable[[], bool] = bool  # whether the time is over for further ones
     measuring: Measuring | None = None
     figures: dict[Layout, list[Figure]] = field(default_factory=dict)
 
     def measure(self, layout: Layout, folder: Path) -> None:
         """Measure on the ranks of a layout."""
         if self.measuring is None:
-            self.measuring = Measuring(folder=folder, rounds=self.rounds)
+            self.measuring = Measuring(folder=folder, rounds=self.rounds, is_over=self.is_over)
         self.figures[layout] = self.measuring.figures(layout)
 
     def controls(self, layout: Layout) -> list[Control]:

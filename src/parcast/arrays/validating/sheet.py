@@ -145,20 +145,23 @@ def _requests(rows: Sequence[Compared]) -> Table:
             Form(columns=[*columns[:8], columns[-1]]),
             Form(columns=[*columns[:3], *columns[6:8], columns[-1]]),
         ),
-        in_full=tuple(
-            Entry(
-                lines=(f"{row.number}: {row.request}",),
-                facts=(
-                    Fact("predicted", f"{rounded(row.predicted.time / second, 3)} {unit}"),
-                    Fact("measured", f"{_measured(row, second)} {unit}"),
-                    Fact("interval", f"{_interval(row)} %"),
-                    Fact("error", f"{_error(row)} %"),
-                ),
-            )
-            for row in rows
-        ),
+        in_full=tuple(_entry(row, unit) for row in rows),
         is_spaced=False,
         legend=legend,
+    )
+
+
+def _entry(row: Compared, unit: str) -> Entry:
+    """Give a request where the terminal is too narrow for a table."""
+    second = TIME_UNITS[unit]
+    return Entry(
+        lines=(f"{row.number}: {row.request}",),
+        facts=(
+            Fact("predicted", f"{rounded(row.predicted.time / second, 3)} {unit}"),
+            Fact("measured", f"{_measured(row, second)} {unit}"),
+            Fact("interval", f"{_interval(row)} %"),
+            Fact("error", f"{_error(row)} %"),
+        ),
     )
 
 

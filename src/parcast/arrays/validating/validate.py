@@ -155,22 +155,25 @@ def validate_array_io(
             got="none",
             hint="Mark some, or leave quick out.",
         )
+    if time_limit is not None:
+        ok = as_number("time_limit", time_limit, hint="Give it in seconds.") > 0
+        require("time_limit", time_limit, ok, must="be above 0", hint="Give it in seconds.")
+    clock = Clock(limit=time_limit, progress=progress)
+    repetitions = as_whole("repetitions", repetitions, least=1, hint="Give 1 or more.")
+    rounds = min(ROUNDS_OF_COSTS, 2 * repetitions)
+    own = OfLayouts(rounds=rounds, is_over=lambda: bool(clock.ended_by))
     study = Study(
         requests=chosen,
         source=source,
         left_out=len(listed) - len(chosen),
         folder=Path.cwd() if folder is None else Path(folder).absolute(),
-        repetitions=as_whole("repetitions", repetitions, least=1, hint="Give 1 or more."),
+        repetitions=repetitions,
         seed=as_whole("seed", seed, least=0, hint="Use any whole number."),
         bed=bed,
         cores=len(available_cores()),
-        costs=OfLayouts(rounds=min(ROUNDS_OF_COSTS, 2 * repetitions)) if costs is None else costs,
+        costs=own if costs is None else costs,
         runner=run_launch if runner is None else runner,
     )
-    if time_limit is not None:
-        ok = as_number("time_limit", time_limit, hint="Give it in seconds.") > 0
-        require("time_limit", time_limit, ok, must="be above 0", hint="Give it in seconds.")
-    clock = Clock(limit=time_limit, progress=progress)
     return _validated(study, clock, None if save_predictions is None else str(save_predictions))
 
 
