@@ -129,21 +129,22 @@ def _requests(rows: Sequence[Compared]) -> Table:
         )
         for name in COMPONENTS
     ]
-    legend = (
-        "servers: +, ranks of their own, else clients too; interval: 90 % interval of the "
-        "median that was measured, relative to it (range of fewer than 5 runs); *: error above "
-        f"{percent(TOLERANCE)}; start, assembly, files, close: error of each part of the time, "
-        "of the whole time"
+    servers = "servers: +, ranks of their own, else clients too; "
+    interval = (
+        "interval: 90 % interval of the median that was measured, relative to it (range of fewer "
+        "than 5 runs); "
     )
-    if any(row.is_disturbed for row in rows):
-        legend += f"; {MARK}: disturbed runs, or the machine changed"
+    far = f"*: error above {percent(TOLERANCE)}"
+    of_parts = "; start, assembly, files, close: error of each part of the time, of the whole time"
+    disturbed = f"; {MARK}: disturbed runs, or the machine changed"
+    legend = far + (disturbed if any(row.is_disturbed for row in rows) else "")
     return Table(
         title="Requests",
         forms=(
-            Form(columns=[*columns, *parts]),
-            Form(columns=columns),
-            Form(columns=[*columns[:8], columns[-1]]),
-            Form(columns=[*columns[:3], *columns[6:8], columns[-1]]),
+            Form(columns=[*columns, *parts], legend=servers + interval + legend + of_parts),
+            Form(columns=columns, legend=servers + interval + legend),
+            Form(columns=[*columns[:8], columns[-1]], legend=servers + legend),
+            Form(columns=[*columns[:3], *columns[6:8], columns[-1]], legend=legend),
         ),
         in_full=tuple(_entry(row, unit) for row in rows),
         is_spaced=False,
