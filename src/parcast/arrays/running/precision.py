@@ -1,8 +1,7 @@
 """How well runs determine a time, and whether the machine is as fast as it was.
 
-Times of equal runs scatter, by 2 % on a quiet machine and by 25 % and more where virtual machines
-share its cores. So the number of runs depends on how far they are apart: the median of five may
-be 15 % off there, that of twenty 8 %.
+Times of equal runs scatter, by 24 % on a machine that shares its cores with others: the median of
+five was 5 to 16 % off there. So the number of runs depends on how far they are apart.
 """
 
 from collections.abc import Mapping, Sequence
