@@ -16,7 +16,7 @@ from statistics import median
 from parcast.arrays.measuring.by_law import ByLaw, placement_of
 from parcast.arrays.measuring.fitting import fitted
 from parcast.arrays.measuring.measure import SLOW, Measuring, reference_of
-from parcast.arrays.measuring.references import large_size, references
+from parcast.arrays.measuring.references import largest_size, references
 from parcast.arrays.measuring.regimes import costs_of
 from parcast.arrays.running.launches import shares
 from parcast.arrays.running.request import Layout, read_requests
@@ -34,7 +34,7 @@ def main():
     parser.add_argument("--rounds", type=int, default=6)
     given = parser.parse_args()
     layout = Layout(given.clients, given.servers, given.dedicated)
-    known = references(layout, large_size(layout, DISK))
+    known = references(layout, largest_size(layout, DISK))
     listed = [x for x in read_requests(FAST) if x.layout == layout]
     if not listed:
         parser.error("no request of parcast validate array-io has these ranks")

@@ -100,7 +100,7 @@ def test_the_law_takes_them():
         files = number * opening + number * 512 / rate + sync
         assert time.file_system.tolist() == pytest.approx([files])
     time = request_time(arrays(3), COSTS, Options(operation="read"))
-    assert time.file_system.tolist() == pytest.approx([3 * (9.0 + 512 / 1e6)])
+    assert time.file_system.tolist() == pytest.approx([3 * (9.0 + 512 / 1e6) + 11.0 + 3 * 10.0])
     assert time.startup.tolist() == pytest.approx([3 * 10.0 + 11.0])
     free = request_time(arrays(64), COSTS, Options(infinite="disks"))
     assert (free.startup.tolist(), free.file_system.tolist()) == ([0.0], [0.0])

@@ -655,6 +655,8 @@ def test_exchanging_and_writing_at_a_time_disturb_each_other():
     exchange, copied = alone.assembly[0] / 4, 64 / 1e5
     added = 3 * 0.5 * min(exchange, copied)
     assert both.intermediate[0] - alone.intermediate[0] == pytest.approx(added)
+    assert both.assembly[0] - alone.assembly[0] == pytest.approx(added)
+    assert both.file_system[0] == pytest.approx(alone.file_system[0])
 
 
 def test_a_server_that_asks_ahead_waits_for_its_first_subchunk_alone():
@@ -721,3 +723,34 @@ def test_metadata_of_few_arrays_are_flushed_one_by_one_at_the_end(
     assert after.closing - before.closing == pytest.approx(np.full(2, flushed * 0.25))
     assert after.startup.tolist() == before.startup.tolist()
     assert after.intermediate.tolist() == before.intermediate.tolist()
+
+
+@pytest.mark.parametrize(
+    ("options", "ends"),
+    [
+        (Options(), 1),
+        (Options(on_disk=64), 1),
+        (Options(operation="read"), 0),
+        (Options(infinite="disks"), 0),
+    ],
+)
+def test_server_0_puts_what_was_written_in_its_place_once(options, ends):
+    table = EqualArrays(table_of((8, 8), (2, 1), (2, 1)), 64)
+    before, after = (
+        request_time(table, with_servers(SP2, end=end), options) for end in (0.0, 0.25)
+    )
+    assert after.closing - before.closing == pytest.approx(np.full(2, ends * 0.25))
+    assert after.time - before.time == pytest.approx(ends * 0.25)
+
+
+def test_each_server_opens_a_store_that_is_read_after_server_0():
+    table = EqualArrays(table_of((8, 8), (2, 1), (2, 1)), 4)
+    slow = with_servers(SP2, begin=0.5, metadata=0.25)
+    for options, opened in (
+        (Options(operation="read"), 1.5),
+        (Options(operation="read", on_disk=1, arrays_a_file=4), 0.75),
+        (Options(), 0.0),
+        (Options(operation="read", infinite="disks"), 0.0),
+    ):
+        before, after = (request_time(table, costs, options) for costs in (SP2, slow))
+        assert after.file_system - before.file_system == pytest.approx(np.full(2, opened))

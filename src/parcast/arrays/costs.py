@@ -105,6 +105,7 @@ class ServerCosts:
         default_factory=_zero
     )  # metadata of each of fewer than 64 arrays, flushed by server 0, t_commit [s] [D]
     begin: Array = field(default_factory=_zero)  # of server 0, before its files, t_begin [s] [D]
+    end: Array = field(default_factory=_zero)  # of a write, by server 0, t_end [s] [D]
     flush: Array = field(default_factory=_zero)  # each subchunk, where `sync`, t_flush [s] [D]
     metadata: Array = field(
         default_factory=_zero

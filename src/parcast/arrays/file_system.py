@@ -211,6 +211,15 @@ def overlapped_through_cache(parts: Sequence[Sequences], costs: ServerCosts) -> 
     return np.asarray(np.maximum(two, first + size / costs.write_rate))
 
 
+def interfered(parts: Sequence[Sequences], costs: ServerCosts) -> Array:
+    """Time that exchanging takes longer where a thread fills the cache meanwhile [s]."""
+    if not (costs.through_cache and costs.interference.any()):
+        return np.zeros(len(costs.write_rate))
+    alone = overlapped(parts, costs.cache_rate)
+    both = overlapped(parts, costs.cache_rate, interference=costs.interference)
+    return np.maximum(both - alone, 0.0)
+
+
 def _only_bytes(part: Sequences) -> Sequences:
     """Leave out what is not of bytes."""
     zero = np.zeros_like(part.opening)

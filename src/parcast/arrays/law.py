@@ -54,6 +54,7 @@ from parcast.arrays.costs import ClientCosts, Costs, ServerCosts
 from parcast.arrays.exchange import Between, Exchange, gathered, scattered
 from parcast.arrays.file_system import (
     Sequences,
+    interfered,
     overlapped,
     overlapped_through_cache,
     synchronous,
@@ -262,18 +263,24 @@ def _time(
 ) -> RequestTime:
     """Time of a request whose messages are exchanged so."""
     sequences = [_sequences(batch, each, costs, options) for batch, each in exchanges]
-    intermediate = totals.assembly + _file_system_time(sequences, totals, costs, options)
-    intermediate += totals.last
     is_write, has_files = options.operation == "write", options.infinite == "none"
+    intermediate = totals.assembly + _file_system_time(sequences, totals, costs, options, arrays)
+    intermediate += totals.last
+    assembly = totals.assembly
+    if is_write and has_files and options.writer == "double-buffer":
+        assembly = assembly + interfered(sequences, costs.servers)
     disk = costs.servers.write_rate if is_write else costs.servers.read_rate
-    flushed = arrays if is_write and has_files and arrays < MANY else 0
+    flushed = arrays if arrays < MANY else 0
+    ending = costs.servers.end[0] + flushed * costs.servers.commit[0]
     return RequestTime(
         startup=_startup(costs, arrays if has_files else None),
         intermediate=intermediate,
-        assembly=totals.assembly,
+        assembly=assembly,
         delay=totals.delay,
-        file_system=intermediate - totals.assembly - totals.last,
-        closing=_closing(costs, intermediate - totals.assembly, flushed),
+        file_system=intermediate - assembly - totals.last,
+        closing=_closing(
+            costs, intermediate - assembly, ending if is_write and has_files else 0.0
+        ),
         messages=totals.messages,
         subchunks=totals.subchunks,
         size=totals.size,
@@ -417,9 +424,12 @@ def _sequences(batch: Batch, exchange: Exchange, costs: Costs, options: Options)
 
 
 def _file_system_time(
-    parts: Sequence[Sequences], totals: _Totals, costs: Costs, options: Options
+    parts: Sequence[Sequences], totals: _Totals, costs: Costs, options: Options, arrays: int
 ) -> Array:
-    """Time of each server that is not assembling or sending [s]."""
+    """Time of each server that is not assembling or sending [s].
+
+    Each server opens a store that is read, as server 0 did before it forwarded the schema [D].
+    """
     servers, assembly, is_read = costs.servers, totals.assembly, options.operation == "read"
     rate = servers.read_rate if is_read else servers.write_rate
     is_free = options.infinite != "none"
@@ -437,8 +447,10 @@ def _file_system_time(
         time = synchronous(parts, rate)
     else:
         time = written_behind(parts, servers)
-    if is_read or is_free:
+    if is_free:
         return time
+    if is_read:
+        return time + servers.begin + arrays * servers.metadata
     return time + servers.synchronise + _filling(totals, costs, options)
 
 
@@ -495,24 +507,23 @@ def _startup(costs: Costs, arrays: int | None) -> Array:
     return np.asarray(first + forwarded + others.parse_schema)
 
 
-def _closing(costs: Costs, waited: Array, flushed: int) -> Array:
+def _closing(costs: Costs, waited: Array, ending: float) -> Array:
     """Time until each client returns, equations (4) and (5) [R]. [s].
 
-    Server 0 flushes the metadata of `flushed` arrays before it lets clients go on [D]. Clients
+    Server 0 takes `ending` to put a store in its place before it lets clients go on [D]. Clients
     have waited for that, and while servers wrote the last they had, at most for all of `waited`
     [D]: the master notices the message after t_rest, the last of n others after 2*t_rest*n/(n+1).
     """
     protocol, master, others = costs.protocol, costs.servers, costs.clients
     size = protocol.quit_length
     link = np.minimum(master.bandwidth[0], others.bandwidth[0])
-    committing = flushed * master.commit[0]
     first = (
-        committing
+        ending
         + protocol.call_time(size, master.send_startup[0], master.packet_time[0], link)
         + protocol.wire_time(size, link)
         + protocol.call_time(size, others.receive_startup[0], others.packet_time[0], link)
     )
-    rest = protocol.rest_time(waited.max() + committing)
+    rest = protocol.rest_time(waited.max() + ending)
     count = len(others.bandwidth)
     last = np.full(count, 2 * rest * (count - 1) / count)
     last[0] = 0.0

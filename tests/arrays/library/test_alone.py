@@ -12,6 +12,7 @@ from parcast import arrays
 from parcast.arrays.library.client import Client, Described
 from parcast.arrays.library.endpoint import Endpoint
 from parcast.arrays.library.schema import Schema
+from parcast.arrays.library.server import Server
 from parcast.arrays.library.storing import ReadingFiles, catalogue
 from parcast.arrays.store.reading import open_store
 from parcast.errors import ParcastError, RunFailed
@@ -115,6 +116,29 @@ def test_arrays_that_are_held_in_the_same_boxes_are_of_one_kind(io, tmp_path):
     mixed = {"u": block(np.ones((2, 2))), "v": arrays.Boxes([((0, 0), np.ones((2, 2)))], (2, 2))}
     written = io.write(tmp_path / "s.zarr", mixed)
     assert [spent.messages for spent in written.servers] == [1]
+
+
+@pytest.mark.parametrize("writer", ["sync", "write-behind", "double-buffer"])
+def test_a_server_tells_what_it_took_to_ask_clients_and_to_open_files(
+    io, tmp_path, monkeypatch, writer
+):
+    ask, opened = Server._ask, ReadingFiles.__init__
+
+    def asking(*arguments):
+        time.sleep(0.1)
+        ask(*arguments)
+
+    def opening(*arguments):
+        time.sleep(0.2)
+        opened(*arguments)
+
+    monkeypatch.setattr(Server, "_ask", asking)
+    monkeypatch.setattr(ReadingFiles, "__init__", opening)
+    [wrote] = io.write(tmp_path / "s.zarr", {"u": block(np.ones(4))}, writer=writer).servers
+    assert wrote.seconds > wrote.gathering >= 0.1
+    io.read(tmp_path / "s.zarr")
+    [read] = io.last_read.servers
+    assert read.seconds > read.accessing >= 0.2
 
 
 @pytest.mark.parametrize("late", ["want", "give"])

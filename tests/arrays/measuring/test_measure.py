@@ -9,7 +9,7 @@ import pytest
 
 from parcast.arrays.measuring.by_law import ByLaw, components_of, placement_of
 from parcast.arrays.measuring.measure import Measuring
-from parcast.arrays.measuring.references import LARGEST, SMALLEST, large_size, references, trials
+from parcast.arrays.measuring.references import LARGEST, SMALLEST, largest_size, references, trials
 from parcast.arrays.measuring.regimes import COSTS, costs_of, keys_of
 from parcast.arrays.measuring.request import Request
 from parcast.arrays.parameters import read_parameters
@@ -72,7 +72,7 @@ def test_an_interval_holds_the_value_and_the_disk_is_tried_first(figures):
         assert 0 < figure.lower < figure.value < figure.upper
     trial, asked = machine.launches
     assert (len(trial.requests), len(trial.rounds)) == (2, 1 + 1)
-    assert (len(asked.requests), len(asked.rounds)) == (32, 1 + 3)  # of a slow disk
+    assert (len(asked.requests), len(asked.rounds)) == (33, 1 + 3)  # of a slow disk
     assert max(x.size for x in asked.requests.values()) == pytest.approx(SMALLEST, rel=0.01)
 
 
@@ -132,23 +132,23 @@ def test_no_other_costs_matter_to_a_request_than_those_that_are_looked_up(layout
 @pytest.mark.parametrize("rate", [1e7, 1e9])
 @pytest.mark.parametrize("layout", LAYOUTS, ids=str)
 def test_reference_requests_are_of_their_layout_and_none_is_predicted(layout, rate):
-    asked = references(layout, large_size(layout, rate)) | trials(layout)
+    asked = references(layout, largest_size(layout, rate)) | trials(layout)
     listed = [x.shape[1:] for x in (*read_requests(FAST), *read_requests(SLOW))]
     for name, request in asked.items():
         assert request.layout == layout
         assert request.shape[1:] not in listed
         assert request.shape[0] % layout.clients == 0
         assert request.is_aligned != ("columns" in name)
-        assert request.size <= 1.01 * (192 << 20)
-    assert WRITE_OUT < asked["half"].for_costs().files.size < inf
+        assert request.size <= 1.01 * (384 << 20)
+    assert WRITE_OUT < asked["large"].for_costs().files.size < inf
 
 
 def test_large_arrays_are_as_large_as_the_disk_is_fast():
     one, eight = Layout(2, 1, True), Layout(8, 8, True)
-    assert large_size(one, 1e6) == SMALLEST
-    assert large_size(one, 2e7) == 3e7
-    assert large_size(one, 1e12) == LARGEST
-    assert large_size(eight, 1e12) == 24 << 20  # 192 MiB of all
+    assert largest_size(one, 1e6) == SMALLEST
+    assert largest_size(one, 2e7) == 3e7
+    assert largest_size(one, 1e12) == LARGEST
+    assert largest_size(eight, 1e12) == 48 << 20  # 384 MiB of all
 
 
 def test_the_file_is_read_back_and_planned_with(measured, tmp_path, parcast):
@@ -235,7 +235,7 @@ def test_a_plan_prices_files_as_a_validation(measured, keys):
     if request.operation == "read":
         names += ["read_rate"]
     else:
-        names += ["synchronise", "memory_rate", "cache_rate", "partition"]
+        names += ["synchronise", "end", "memory_rate", "cache_rate", "partition"]
         names += ["flush"] if request.writer == "sync" else []
         names += ["commit"] if request.number < 64 else []
     for name in names:

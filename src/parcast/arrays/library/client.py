@@ -46,8 +46,8 @@ class Spent:
 
     server: int
     seconds: float = 0.0  # from the schema message to the last byte
-    gathering: float = 0.0  # waiting for overlaps of clients
-    accessing: float = 0.0  # in calls of the file system
+    gathering: float = 0.0  # asking clients, and waiting for their overlaps
+    accessing: float = 0.0  # opening, reading and writing files
     messages: int = 0  # requests to clients
     subchunks: int = 0
     size: int = 0  # of elements [B]

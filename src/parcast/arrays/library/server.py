@@ -6,6 +6,7 @@ the disk. So a server answers messages all the time, and may be a client as well
 
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from time import perf_counter
@@ -37,11 +38,21 @@ class Request:
     begun: float = field(default_factory=perf_counter)
     gatherings: deque[Gathering] = field(default_factory=deque)  # that clients are asked for
     gathering_time: float = 0.0  # [s]
+    opening_time: float = 0.0  # [s]
     messages: int = 0
     subchunks: int = 0
     size: int = 0  # [B]
     failure: ParcastError | None = None
     progress: int = 0  # steps that were made
+
+    @contextmanager
+    def gathers(self) -> Iterator[None]:
+        """Count the time meanwhile as gathering."""
+        begun = perf_counter()
+        try:
+            yield
+        finally:
+            self.gathering_time += perf_counter() - begun
 
 
 class Server:
@@ -117,7 +128,9 @@ class Server:
         try:
             if request.failure is not None:
                 raise request.failure  # noqa: TRY301 - ends it as all that fails does
+            begun = perf_counter()
             files = self._files(request.schema, request.draft)
+            request.opening_time = perf_counter() - begun
             try:
                 if request.schema.operation == "read":
                     yield from self._read(request, files, disk)
@@ -133,7 +146,7 @@ class Server:
             self._number,
             seconds=perf_counter() - request.begun,
             gathering=request.gathering_time,
-            accessing=disk.seconds,
+            accessing=request.opening_time + disk.seconds,
             messages=request.messages,
             subchunks=request.subchunks,
             size=request.size,
@@ -170,20 +183,20 @@ class Server:
             while len(gatherings) + len(writing) < disk.units:
                 if gatherings and gatherings[-1].is_on_its_way:
                     break
-                begun = next(units, None)
-                if begun is None:
-                    break
-                gatherings.append(begun)
-                self._ask(request, begun)
+                with request.gathers():
+                    begun = next(units, None)
+                    if begun is None:
+                        break
+                    gatherings.append(begun)
+                    self._ask(request, begun)
             if gatherings and not gatherings[0].missing:
                 writing.append(complete := gatherings.popleft())
                 request.size += complete.size
                 request.progress += 1
                 disk.do(partial(_written, files, complete.unit, complete.buffers))
             elif gatherings:
-                begun_at = perf_counter()
-                yield from self._given_way(request)
-                request.gathering_time += perf_counter() - begun_at
+                with request.gathers():
+                    yield from self._given_way(request)
             elif writing:
                 yield from self._given_way(request)
             else:

@@ -95,16 +95,11 @@ def _remembered(reference: Reference) -> Callable[[Mapping[str, float]], list[fl
 
 
 def _errors(reference: Reference, value: Mapping[str, float]) -> list[float]:
-    """Errors of the law for a request, in units of what is expected.
-
-    With two buffers it is not observed what gathering takes beside the files: the sum counts.
-    """
+    """Errors of the law for a request, in units of what is expected."""
     law = reference.law
     time = law.time(costs_of(law.known, reference.dry, value))
-    parts, seen = components_of(time), reference.parts
-    is_joined = law.asked.operation == "write" and law.asked.writer == "double-buffer"
-    counted = (0, 3) if is_joined else (0, 1, 2, 3)
+    parts = zip(components_of(time), reference.parts, strict=True)
     return [
         float(np.log(time.time / reference.time)) / OF_TIME,
-        *((parts[i] - seen[i]) / reference.time / OF_PART for i in counted),
+        *((part - seen) / reference.time / OF_PART for part, seen in parts),
     ]

@@ -22,7 +22,7 @@ from parcast.arrays.measuring.references import (
     CONTROLS,
     LONGEST_CONTROL,
     MEDIUM,
-    large_size,
+    largest_size,
     references,
     trials,
 )
@@ -64,7 +64,7 @@ class Measuring:
             tiny, medium = (median(x.time for x in tried if x.request == i) for i in range(2))
             self.rates[layout.servers] = MEDIUM / max(medium - tiny, MEDIUM / FASTEST)
         rate = self.rates[layout.servers]
-        asked = references(layout, large_size(layout, rate))
+        asked = references(layout, largest_size(layout, rate))
         rounds = self.rounds if rate > SLOW else min(self.rounds, QUICK)
         place = placement_of(layout, self.bed)
         runs = self.run(asked, shares(rounds))

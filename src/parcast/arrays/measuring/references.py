@@ -13,10 +13,11 @@ from parcast.arrays.running.request import ArrayRequest, Layout
 KIB, MIB = 1 << 10, 1 << 20
 TINY: Final = 16 * KIB  # of a server [B]
 MEDIUM: Final = 4 * MIB  # not written out before the flush; of one server, where several [B]
-SMALLEST: Final = 18 * MIB  # large array, of a server: half of it is written out meanwhile [B]
-LARGEST: Final = 128 * MIB  # [B]
-LARGEST_OF_ALL: Final = 192 * MIB  # of all servers [B]
-LONGEST: Final = 1.5  # for a large array, where that is possible [s]
+LONG: Final = 7 * MIB  # as well: nearly as long as such files are [B]
+SMALLEST: Final = 18 * MIB  # largest array, of a server: half of it is written out meanwhile [B]
+LARGEST: Final = 256 * MIB  # [B]
+LARGEST_OF_ALL: Final = 384 * MIB  # of all servers [B]
+LONGEST: Final = 1.5  # for the largest array, where that is possible [s]
 LIMIT: Final = f"{TINY} B"  # subchunk of requests that are bound by messages
 
 # Rows of an array of float64: 0.375, 1.5, 7.5 and 30 KiB, and 3 and 120 KiB in dimensions that can
@@ -29,11 +30,11 @@ COLUMN, PLANE = (32, 12), (96, 160)
 CONTROLS: Final = (
     "tiny",
     "medium",
-    "half, double-buffer",
+    "large, double-buffer",
     "columns",
     "few arrays",
     "units, columns",
-    "half, read",
+    "large, read",
 )
 LONGEST_CONTROL: Final = 0.3  # that is run again [s]
 
@@ -46,23 +47,23 @@ def trials(layout: Layout) -> dict[str, ArrayRequest]:
     }
 
 
-def large_size(layout: Layout, rate: float) -> int:
-    """Bytes of a server's part of a large array, of which it writes so many a second. [B]."""
+def largest_size(layout: Layout, rate: float) -> int:
+    """Bytes of a server's part of the largest array, of which it writes so many a second. [B]."""
     most = min(LARGEST, LARGEST_OF_ALL // layout.servers)
     return int(min(max(rate * LONGEST, SMALLEST), max(most, SMALLEST)))
 
 
-def references(layout: Layout, large: int) -> dict[str, ArrayRequest]:
-    """Give the requests of a layout, `large` being `large_size` [B].
+def references(layout: Layout, largest: int) -> dict[str, ArrayRequest]:
+    """Give the requests of a layout, `largest` being `largest_size` [B].
 
     Of the many arrays each server has more files than it flushes one by one. A request has 1 MiB
     or more of a server, or so little that its bytes hardly matter: a limited disk of 10 MB/s takes
     less than that at once.
     """
     columns: dict[str, Any] = {"mesh": _columns(layout.clients)}
-    half, wide, plane = large // 2, WIDE, PLANE
+    large, wide, plane = max(largest // 4, SMALLEST // 2), WIDE, PLANE
     many, long, most = 96 * layout.servers, 80 * layout.servers, 320 + 160 * layout.servers
-    all_halves = half * layout.servers
+    of_all = large * layout.servers
     behind, sync = {"writer": "write-behind"}, {"writer": "sync"}
     read: Mapping[str, Any] = {"operation": "read"}
     sizes: dict[str, tuple[int, tuple[int, int], dict[str, Any]]] = {
@@ -70,34 +71,35 @@ def references(layout: Layout, large: int) -> dict[str, ArrayRequest]:
         "tiny, double-buffer": (TINY, NARROW, {}),
         "tiny, sync": (TINY, NARROW, sync),
         "medium": (MEDIUM, wide, behind),
+        "medium, double-buffer": (LONG, wide, {}),
         "small": (MIB, NARROW, behind),
         "small, double-buffer": (MIB, NARROW, {}),
-        "half": (half, WIDEST, behind),
         "large": (large, WIDEST, behind),
-        "half, double-buffer": (half, WIDEST, {}),
+        "largest": (largest, WIDEST, behind),
         "large, double-buffer": (large, WIDEST, {}),
+        "largest, double-buffer": (largest, WIDEST, {}),
         "medium, sync": (MEDIUM, wide, sync),
-        "large, sync": (half, WIDEST, sync),
+        "large, sync": (large, WIDEST, sync),
         "units, sync": (64 * TINY, NARROW, sync | {"subchunk": LIMIT}),
         "units": (64 * TINY, NARROW, behind | {"subchunk": LIMIT}),
         "units, columns": (64 * TINY, NARROW, behind | columns | {"subchunk": LIMIT}),
-        "columns": (half, plane, behind | columns),
-        "columns, double-buffer": (half, plane, columns),
+        "columns": (large, plane, behind | columns),
+        "columns, double-buffer": (large, plane, columns),
         "few arrays": (TINY // 4, THIN, {"arrays": 32}),
         "many arrays": (TINY, NARROW, {"arrays": many}),
         "most arrays": (TINY // 4, THIN, behind | {"arrays": most}),
         "many arrays, sync": (TINY // 4, THIN, sync | {"arrays": many}),
         "many arrays, columns": (4 * TINY, COLUMN, behind | columns | {"arrays": many}),
-        "few long arrays": (all_halves // 32, wide, behind | {"arrays": 32}),
-        "many long arrays": (all_halves // long, NARROW, behind | {"arrays": long}),
-        "long arrays, columns": (all_halves // 32, wide, columns | {"arrays": 32}),
+        "few long arrays": (of_all // 32, wide, behind | {"arrays": 32}),
+        "many long arrays": (of_all // long, NARROW, behind | {"arrays": long}),
+        "long arrays, columns": (of_all // 32, wide, columns | {"arrays": 32}),
         "tiny, read": (TINY, NARROW, {**read}),
         "medium, read": (MEDIUM // 2, wide, {**read}),
-        "half, read": (half, WIDEST, {**read}),
         "large, read": (large, WIDEST, {**read}),
-        "columns, read": (half, plane, {**read, **columns}),
+        "largest, read": (largest, WIDEST, {**read}),
+        "columns, read": (large, plane, {**read, **columns}),
         "many arrays, read": (TINY, NARROW, {**read, "arrays": many}),
-        "long arrays, columns, read": (all_halves // 32, wide, {**read, **columns, "arrays": 32}),
+        "long arrays, columns, read": (of_all // 32, wide, {**read, **columns, "arrays": 32}),
     }
     return {name: _request(layout, *each, **keys) for name, (*each, keys) in sizes.items()}  # type: ignore[arg-type]  # a size and a row
 

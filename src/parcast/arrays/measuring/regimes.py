@@ -60,6 +60,7 @@ COSTS: Final = (
     Cost(key="files.many_synchronise", typical=1e-2, dimension="time", what="many small arrays"),
     Cost(key="servers.memory_rate", typical=4e9, dimension="rate", what="arrays of 2 to 4 MiB"),
     Cost(key="servers.metadata", typical=1e-4, dimension="time", what="many small arrays"),
+    Cost(key="servers.end", typical=1e-3, dimension="time", what="one small array"),
     Cost(key="servers.commit", typical=2e-4, dimension="time", what="32 small arrays"),
     Cost(key="files.many_open_file", typical=2e-4, dimension="time", what="many small arrays"),
     Cost(key="servers.open_file", typical=3e-4, dimension="time", what="32 small arrays"),
@@ -154,7 +155,7 @@ def _files(request: Request, value: Mapping[str, float]) -> dict[str, Any]:
         names += ["read_rate"]
     else:
         of_writer = {"sync": ["flush"], "double-buffer": ["interference"]}
-        names += ["synchronise", "memory_rate", *of_writer.get(request.writer, ())]
+        names += ["synchronise", "end", "memory_rate", *of_writer.get(request.writer, ())]
         names += ["commit"] if files.arrays < MANY else []
         names += [] if is_small or request.writer == "sync" else ["cache_rate"]
     keys = [f"files.{others[name]}" if name in others else f"servers.{name}" for name in names]

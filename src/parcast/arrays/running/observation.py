@@ -30,8 +30,8 @@ class ServerRun:
 
     startup: float  # from the call of the last client to its begin [s]
     seconds: float  # from there to its end [s]
-    gathering: float  # of it, waiting for overlaps [s]
-    accessing: float  # in calls of the file system [s]
+    gathering: float  # of it, asking clients and waiting for overlaps [s]
+    accessing: float  # opening, reading and writing files [s]
     messages: int
     subchunks: int
     size: int  # of elements [B]
