@@ -30,7 +30,8 @@ Where every writer copies into the file cache first, as that of the library does
 
 with T_two the T_int above, and S the bytes of the request: the disk begins as soon as a partition
 is there, and the last one remains for the flush. Where exchanging and copying share cores, memory
-and the interpreter, max(a, w) in T_two is max(a, w) + interference*min(a, w).
+and the interpreter, max(a, w) in T_two is max(a, w) + interference*min(a, w); what that adds
+counts as exchange. A server that reads opens the store, t_begin + (arrays on disk)*t_meta.
 
 Files take t_file when the first of their subchunks is written, a request t_sync at its end [D].
 Compression by the server takes s/rate, in the thread that writes where there is one [D].
@@ -79,23 +80,12 @@ def synchronous(parts: Sequence[Sequences], rate: Array) -> Array:
     return total
 
 
-def overlapped(
-    parts: Sequence[Sequences],
-    rate: Array,
-    *,
-    disk_first: bool = False,
-    interference: Array | float = 0.0,
-) -> Array:
+def overlapped(parts: Sequence[Sequences], rate: Array, *, disk_first: bool = False) -> Array:
     """Time of each server with two buffers, exchanges included [s].
 
     Subchunk k is in the first stage while k - 1 is in the second: gathering and then writing, or
     with `disk_first` reading and then sending.
     """
-    share = np.broadcast_to(interference, len(rate))
-
-    def both(first: Array, second: Array, share: Array = share) -> Array:
-        return np.maximum(first, second) + share * np.minimum(first, second)
-
     total, pending = np.zeros(len(rate)), np.zeros(len(rate))
     for part in parts:
         disk = part.stored / rate[:, None] + part.opening + part.packing
@@ -106,11 +96,11 @@ def overlapped(
         end = np.maximum((part.stored > 0).sum(axis=1) - 1, 0)
         rows = np.arange(len(rate))
         has_any = part.stored.any(axis=1)
-        inner = both(first[:, 1:], second[:, :-1], share[:, None]).sum(axis=1)
+        inner = np.maximum(first[:, 1:], second[:, :-1]).sum(axis=1)
         last = second[rows, end]
         inner -= np.where(end < first.shape[1] - 1, last, 0.0)
-        between = both(first[:, 0], last)
-        entry = both(first[:, 0], pending)
+        between = np.maximum(first[:, 0], last)
+        entry = np.maximum(first[:, 0], pending)
         time = entry + part.number * inner + (part.number - 1) * between
         total += np.where(has_any, time, 0.0)
         pending = np.where(has_any, last, pending)
@@ -194,10 +184,13 @@ def synchronous_through_cache(parts: Sequence[Sequences], costs: ServerCosts) ->
     return np.asarray(total + subchunks * costs.flush)
 
 
-def overlapped_through_cache(parts: Sequence[Sequences], costs: ServerCosts) -> Array:
-    """Time of each server with two buffers, exchanges included, where a thread fills the cache.
+def overlapped_through_cache(
+    parts: Sequence[Sequences], costs: ServerCosts, exchange: Array
+) -> tuple[Array, Array]:
+    """Time of each server with two buffers where a thread fills the cache, exchanges included [s].
 
-    The disk empties the cache meanwhile, all but the last partition.
+    The disk empties the cache meanwhile, all but the last partition. Also what of it the exchanges
+    take longer than `exchange` as the thread works meanwhile [s].
     """
     size = np.sum([part.number * part.counts for part in parts], axis=0)
     first = np.zeros(len(size))
@@ -206,18 +199,12 @@ def overlapped_through_cache(parts: Sequence[Sequences], costs: ServerCosts) -> 
             begun = part.busy[:, 0] + part.packing[:, 0] + part.opening[:, 0]
             begun = begun + part.stored[:, 0] / costs.cache_rate
             first = np.where(part.stored[:, 0] > 0, begun, first)
-    two = overlapped(parts, costs.cache_rate, interference=costs.interference)
-    two = two + _opened(size, costs.partition) / costs.write_rate
-    return np.asarray(np.maximum(two, first + size / costs.write_rate))
-
-
-def interfered(parts: Sequence[Sequences], costs: ServerCosts) -> Array:
-    """Time that exchanging takes longer where a thread fills the cache meanwhile [s]."""
-    if not (costs.through_cache and costs.interference.any()):
-        return np.zeros(len(costs.write_rate))
-    alone = overlapped(parts, costs.cache_rate)
-    both = overlapped(parts, costs.cache_rate, interference=costs.interference)
-    return np.maximum(both - alone, 0.0)
+    two = overlapped(parts, costs.cache_rate)
+    # max(a, w) + min(a, w) is a + w: what the sum of both stages has more is that of the shorter.
+    shorter = np.maximum(exchange + synchronous(parts, costs.cache_rate) - two, 0.0)
+    longer = costs.interference * shorter
+    two = two + longer + _opened(size, costs.partition) / costs.write_rate
+    return np.maximum(two, first + size / costs.write_rate), longer
 
 
 def _only_bytes(part: Sequences) -> Sequences:

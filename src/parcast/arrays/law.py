@@ -54,7 +54,6 @@ from parcast.arrays.costs import ClientCosts, Costs, ServerCosts
 from parcast.arrays.exchange import Between, Exchange, gathered, scattered
 from parcast.arrays.file_system import (
     Sequences,
-    interfered,
     overlapped,
     overlapped_through_cache,
     synchronous,
@@ -264,23 +263,18 @@ def _time(
     """Time of a request whose messages are exchanged so."""
     sequences = [_sequences(batch, each, costs, options) for batch, each in exchanges]
     is_write, has_files = options.operation == "write", options.infinite == "none"
-    intermediate = totals.assembly + _file_system_time(sequences, totals, costs, options, arrays)
-    intermediate += totals.last
-    assembly = totals.assembly
-    if is_write and has_files and options.writer == "double-buffer":
-        assembly = assembly + interfered(sequences, costs.servers)
+    files, longer = _file_system_time(sequences, totals, costs, options, arrays)
+    assembly = totals.assembly + longer
+    intermediate = assembly + files + totals.last
     disk = costs.servers.write_rate if is_write else costs.servers.read_rate
-    flushed = arrays if arrays < MANY else 0
-    ending = costs.servers.end[0] + flushed * costs.servers.commit[0]
+    ending = _ending(costs, arrays) if is_write and has_files else 0.0
     return RequestTime(
         startup=_startup(costs, arrays if has_files else None),
         intermediate=intermediate,
         assembly=assembly,
         delay=totals.delay,
-        file_system=intermediate - assembly - totals.last,
-        closing=_closing(
-            costs, intermediate - assembly, ending if is_write and has_files else 0.0
-        ),
+        file_system=files,
+        closing=_closing(costs, files + totals.last, ending),
         messages=totals.messages,
         subchunks=totals.subchunks,
         size=totals.size,
@@ -425,10 +419,11 @@ def _sequences(batch: Batch, exchange: Exchange, costs: Costs, options: Options)
 
 def _file_system_time(
     parts: Sequence[Sequences], totals: _Totals, costs: Costs, options: Options, arrays: int
-) -> Array:
-    """Time of each server that is not assembling or sending [s].
+) -> tuple[Array, Array]:
+    """Time of each server beside its exchanges, and what these take longer by it [s].
 
-    Each server opens a store that is read, as server 0 did before it forwarded the schema [D].
+    Memory is filled by what arrives first. Each server opens a store that is read, as client 0 has
+    done before [D].
     """
     servers, assembly, is_read = costs.servers, totals.assembly, options.operation == "read"
     rate = servers.read_rate if is_read else servers.write_rate
@@ -437,8 +432,10 @@ def _file_system_time(
         rate = np.full_like(rate, np.inf)
         parts = [replace(part, opening=np.zeros_like(part.opening)) for part in parts]
     through_cache = servers.through_cache and not is_read and not is_free
+    longer = np.zeros(len(rate))
     if through_cache and options.writer == "double-buffer":
-        time = overlapped_through_cache(parts, servers) - assembly
+        time, longer = overlapped_through_cache(parts, servers, assembly)
+        time = time - longer - assembly
     elif through_cache and options.writer == "sync":
         time = synchronous_through_cache(parts, servers)
     elif options.writer == "double-buffer":
@@ -448,10 +445,10 @@ def _file_system_time(
     else:
         time = written_behind(parts, servers)
     if is_free:
-        return time
+        return time, longer
     if is_read:
-        return time + servers.begin + arrays * servers.metadata
-    return time + servers.synchronise + _filling(totals, costs, options)
+        return time + servers.begin + arrays * servers.metadata, longer
+    return time + servers.synchronise, longer + _filling(totals, costs, options)
 
 
 def _filling(totals: _Totals, costs: Costs, options: Options) -> Array:
@@ -488,7 +485,7 @@ def _startup(costs: Costs, arrays: int | None) -> Array:
     """Time until each server has parsed the schema message, equations (2) and (3) [R]. [s].
 
     Server 0 has waited for long when it arrives, and writes the metadata of all `arrays`, unless
-    there are no files [D].
+    there are no files; those of a store that is read are what client 0 reads [D].
     """
     protocol, master, others = costs.protocol, costs.clients, costs.servers
     size = protocol.schema_length
@@ -505,6 +502,12 @@ def _startup(costs: Costs, arrays: int | None) -> Array:
     rest[0] = 0.0
     forwarded = _forwarding(costs.servers, protocol, size) + rest
     return np.asarray(first + forwarded + others.parse_schema)
+
+
+def _ending(costs: Costs, arrays: int) -> float:
+    """Time in which server 0 puts a store with so many arrays in its place [D]. [s]."""
+    flushed = arrays if arrays < MANY else 0
+    return float(costs.servers.end[0] + flushed * costs.servers.commit[0])
 
 
 def _closing(costs: Costs, waited: Array, ending: float) -> Array:

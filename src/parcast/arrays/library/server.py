@@ -38,7 +38,6 @@ class Request:
     begun: float = field(default_factory=perf_counter)
     gatherings: deque[Gathering] = field(default_factory=deque)  # that clients are asked for
     gathering_time: float = 0.0  # [s]
-    opening_time: float = 0.0  # [s]
     messages: int = 0
     subchunks: int = 0
     size: int = 0  # [B]
@@ -125,12 +124,13 @@ class Server:
         """Do a request, and tell the server master."""
         others = len(self._servers) > 1 and self._servers[self._number] in self._clients
         disk = disk_for(request.schema.writer, self._endpoint.wake, others_ask=others)
+        opening = 0.0  # [s]
         try:
             if request.failure is not None:
                 raise request.failure  # noqa: TRY301 - ends it as all that fails does
             begun = perf_counter()
             files = self._files(request.schema, request.draft)
-            request.opening_time = perf_counter() - begun
+            opening = perf_counter() - begun
             try:
                 if request.schema.operation == "read":
                     yield from self._read(request, files, disk)
@@ -146,7 +146,7 @@ class Server:
             self._number,
             seconds=perf_counter() - request.begun,
             gathering=request.gathering_time,
-            accessing=request.opening_time + disk.seconds,
+            accessing=opening + disk.seconds,
             messages=request.messages,
             subchunks=request.subchunks,
             size=request.size,
