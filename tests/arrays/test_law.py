@@ -202,6 +202,22 @@ def test_reads_take_as_long_as_the_equations_say(drawn, writer, rendezvous):
     assert result.time == pytest.approx(law.total(expected), rel=1e-9)
 
 
+@given(requests(), st.floats(0.0, 2.0), st.sampled_from([1e3, 1e9]))
+def test_what_a_writing_thread_slows_down_is_exchange(drawn, interference, cache_rate):
+    groups, _, _, costs, _ = drawn
+    costs = with_servers(costs, through_cache=True, cache_rate=cache_rate)
+    alone, both = (
+        request_time(groups, with_servers(costs, interference=x), Options(writer="double-buffer"))
+        for x in (0.0, interference)
+    )
+    least = -1e-9 * both.intermediate
+    assert (both.file_system >= least).all()
+    assert (both.assembly - alone.assembly >= least).all()
+    assert both.assembly + both.file_system == pytest.approx(both.intermediate, rel=1e-9)
+    longest = (1 + interference) * alone.intermediate
+    assert (both.intermediate <= longest - least).all()
+
+
 @given(requests())
 def test_each_delay_is_that_of_the_recursion(drawn):
     groups, arrays, itemsize, costs, (clients, servers) = drawn
@@ -737,20 +753,22 @@ def test_metadata_of_few_arrays_are_flushed_one_by_one_at_the_end(
 def test_server_0_puts_what_was_written_in_its_place_once(options, ends):
     table = EqualArrays(table_of((8, 8), (2, 1), (2, 1)), 64)
     before, after = (
-        request_time(table, with_servers(SP2, end=end), options) for end in (0.0, 0.25)
+        request_time(table, with_servers(SP2, end=end), options) for end in (0.0, [0.25, 9.0])
     )
     assert after.closing - before.closing == pytest.approx(np.full(2, ends * 0.25))
     assert after.time - before.time == pytest.approx(ends * 0.25)
 
 
-def test_each_server_opens_a_store_that_is_read_after_server_0():
+def test_client_0_and_then_each_server_open_a_store_that_is_read():
     table = EqualArrays(table_of((8, 8), (2, 1), (2, 1)), 4)
-    slow = with_servers(SP2, begin=0.5, metadata=0.25)
+    slow = with_servers(SP2, begin=[0.5, 0.75], metadata=[0.25, 0.5])
     for options, opened in (
-        (Options(operation="read"), 1.5),
-        (Options(operation="read", on_disk=1, arrays_a_file=4), 0.75),
-        (Options(), 0.0),
-        (Options(operation="read", infinite="disks"), 0.0),
+        (Options(operation="read"), [1.5, 2.75]),
+        (Options(operation="read", on_disk=1, arrays_a_file=4), [0.75, 1.25]),
+        (Options(operation="read", infinite="disks"), [0.0, 0.0]),
     ):
         before, after = (request_time(table, costs, options) for costs in (SP2, slow))
-        assert after.file_system - before.file_system == pytest.approx(np.full(2, opened))
+        assert after.file_system - before.file_system == pytest.approx(opened)
+        assert after.startup - before.startup == pytest.approx(np.full(2, opened[0]))
+    wrote = request_time(table, slow)
+    assert wrote.file_system == pytest.approx(request_time(table, SP2).file_system)

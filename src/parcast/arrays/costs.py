@@ -104,12 +104,14 @@ class ServerCosts:
     commit: Array = field(
         default_factory=_zero
     )  # metadata of each of fewer than 64 arrays, flushed by server 0, t_commit [s] [D]
-    begin: Array = field(default_factory=_zero)  # of server 0, before its files, t_begin [s] [D]
+    begin: Array = field(
+        default_factory=_zero
+    )  # before its files, by server 0, or by each that opens a store to read it, t_begin [s] [D]
     end: Array = field(default_factory=_zero)  # of a write, by server 0, t_end [s] [D]
     flush: Array = field(default_factory=_zero)  # each subchunk, where `sync`, t_flush [s] [D]
     metadata: Array = field(
         default_factory=_zero
-    )  # of each array on disk, by server 0, t_meta [s] [D]
+    )  # of each array on disk, by server 0, or by each that reads, t_meta [s] [D]
     compression: Array = field(
         default_factory=_one
     )  # bytes on disk over those of the array [1] [D]

@@ -114,9 +114,9 @@ class RequestTime:
 
     startup: Array  # T_start [s]
     intermediate: Array  # T_int [s]
-    assembly: Array  # assembling or sending all subchunks, delays included [s]
+    assembly: Array  # assembling or sending all subchunks, with all that delays it [s]
     delay: Array  # waiting for clients, within assembly [s]
-    file_system: Array  # waiting for the file system, beside assembly [s]
+    file_system: Array  # beside assembly: opening files, waiting for them, flushing [s]
     closing: Array  # T_close, of each client [s]
     messages: Ints  # requests to clients, or overlaps sent to them
     subchunks: Ints

@@ -69,10 +69,15 @@ class ServerParameters(_Node):
     commit: Time = parameter(
         "0 s", "Flushing the metadata of each of fewer than 64 arrays, by server 0, t_commit."
     )
-    begin: Time = parameter("0 s", "Beginning a request before its files, by server 0, t_begin.")
+    begin: Time = parameter(
+        "0 s",
+        "Beginning a request before its files, t_begin: by server 0; of a read by each server.",
+    )
     end: Time = parameter("0 s", "Putting what was written in its place, by server 0, t_end.")
     flush: Time = parameter("0 s", "Flushing each subchunk, with the writer sync, t_flush.")
-    metadata: Time = parameter("0 s", "Metadata of each array on disk, by server 0, t_meta.")
+    metadata: Time = parameter(
+        "0 s", "Metadata of each array on disk, t_meta: by server 0; of a read by each server."
+    )
     memory_rate: Rate | None = parameter(
         None, "Rate of filling new memory where arrays are written, R_new; by default unlimited."
     )

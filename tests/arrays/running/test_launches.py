@@ -1,12 +1,14 @@
 """`parcast.arrays.running.launches`: what ranks are asked for."""
 
 import json
+from types import SimpleNamespace
 
 import pytest
 
 from parcast.arrays.running import launches
 from parcast.arrays.running.launches import REST, Launch, run_launch
 from parcast.arrays.running.request import ArrayRequest
+from parcast.errors import RunFailed
 from parcast.testbed.testbed import VARIABLE, Testbed
 
 REQUEST = ArrayRequest(shape=(8, 4), client_mesh=(2, 1), servers=1)
@@ -35,3 +37,13 @@ def test_only_a_limited_disk_rests_before_each_run(tmp_path, monkeypatch, asked,
     (task,) = asked
     assert task["rest"] == rest
     assert not list(tmp_path.iterdir())
+
+
+def test_ranks_are_not_started_where_their_files_have_no_room(tmp_path, monkeypatch, asked):
+    launch = Launch(
+        number=1, layout=REQUEST.layout, requests={0: REQUEST}, rounds=[[0]], expected=1.0
+    )
+    monkeypatch.setattr(launches.shutil, "disk_usage", lambda _: SimpleNamespace(free=300))
+    with pytest.raises(RunFailed, match="has 300 B free, but the files take up to 307 B"):
+        run_launch(launch, folder=tmp_path, report=pytest.fail)
+    assert asked == []

@@ -46,9 +46,12 @@ def test_shares_add_up_to_the_time():
 
 
 def test_servers_without_a_part_of_the_array_are_no_measure_of_balance():
-    result = simulate_request(table_of((3, 8), (1, 1), (8, 1)), SP2)
-    assert result.normal.subchunks.tolist() == [0, 0, 1, 0, 0, 1, 0, 1]
-    assert result.imbalances == ()
+    own = with_servers(SP2, synchronise=0.1, begin=0.1)  # which those take as well
+    for costs, operation in ((SP2, "write"), (own, "write"), (own, "read")):
+        options = Options(operation=operation)
+        result = simulate_request(table_of((3, 8), (1, 1), (8, 1)), costs, options)
+        assert result.normal.subchunks.tolist() == [0, 0, 1, 0, 0, 1, 0, 1]
+        assert result.imbalances == ()
 
 
 def test_reasons_are_bytes_and_subchunks_where_chunks_differ():

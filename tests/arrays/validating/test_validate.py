@@ -326,7 +326,7 @@ def test_a_time_limit_is_kept(validated):
 
 def test_a_folder_without_room_is_refused(validated, tmp_path):
     large = request(shape=[2**20, 2**20])
-    with pytest.raises(RunFailed, match="Choose another folder, or fewer requests"):
+    with pytest.raises(RunFailed, match="Choose another folder"):
         validated(requests=[large])
     with pytest.raises(ParameterError, match="folder must be a folder that exists"):
         validated(folder=tmp_path / "nowhere")

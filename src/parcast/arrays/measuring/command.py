@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 MOST_RANKS: Final = 1024
 HELP: Final = """Measure what collective array I/O costs on this machine.
 
-Runs small requests in FOLDER, and prints the costs of messages, files and computing that they
+Runs some requests in FOLDER, and prints the costs of messages, files and computing that they
 determine, each with its 90 % interval. -o costs.toml writes the file for `parcast plan io
 --costs`. Clients and servers are ranks that are started here: take as many as the program has, if
 they share cores.

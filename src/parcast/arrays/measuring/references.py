@@ -1,4 +1,4 @@
-"""Reference requests: small ones of every kind, whose times determine the costs of the law.
+"""Reference requests: some of every kind, whose times determine the costs of the law.
 
 The library itself runs them, on the ranks whose costs are asked for. None is a request that
 `parcast validate array-io` predicts.
@@ -13,9 +13,9 @@ from parcast.arrays.running.request import ArrayRequest, Layout
 KIB, MIB = 1 << 10, 1 << 20
 TINY: Final = 16 * KIB  # of a server [B]
 MEDIUM: Final = 4 * MIB  # not written out before the flush; of one server, where several [B]
-LONG: Final = 7 * MIB  # as well: nearly as long as such files are [B]
-SMALLEST: Final = 18 * MIB  # largest array, of a server: half of it is written out meanwhile [B]
-LARGEST: Final = 256 * MIB  # [B]
+LONG: Final = 7 * MIB  # as well, and nearly as long as a small file may be [B]
+SMALLEST: Final = 18 * MIB  # of a server: half of it, the large array, is no small file [B]
+LARGEST: Final = 256 * MIB  # of one server [B]
 LARGEST_OF_ALL: Final = 384 * MIB  # of all servers [B]
 LONGEST: Final = 1.5  # for the largest array, where that is possible [s]
 LIMIT: Final = f"{TINY} B"  # subchunk of requests that are bound by messages

@@ -58,7 +58,7 @@ COSTS: Final = (
     Cost(key="servers.begin", typical=1e-3, dimension="time", what="one small array"),
     Cost(key="servers.synchronise", typical=2e-3, dimension="time", what="one small array"),
     Cost(key="files.many_synchronise", typical=1e-2, dimension="time", what="many small arrays"),
-    Cost(key="servers.memory_rate", typical=4e9, dimension="rate", what="arrays of 2 to 4 MiB"),
+    Cost(key="servers.memory_rate", typical=4e9, dimension="rate", what="arrays of 1 to 7 MiB"),
     Cost(key="servers.metadata", typical=1e-4, dimension="time", what="many small arrays"),
     Cost(key="servers.end", typical=1e-3, dimension="time", what="one small array"),
     Cost(key="servers.commit", typical=2e-4, dimension="time", what="32 small arrays"),
@@ -73,7 +73,9 @@ COSTS: Final = (
         what="double-buffer",
         spread=0.5,
     ),
-    Cost(key="files.single_write_rate", typical=1.0, dimension="rate", what="an array of 4 MiB"),
+    Cost(
+        key="files.single_write_rate", typical=1.0, dimension="rate", what="arrays of 4 and 7 MiB"
+    ),
     Cost(key="files.few_write_rate", typical=1.0, dimension="rate", what="32 arrays"),
     Cost(key="files.many_write_rate", typical=1.0, dimension="rate", what="many long arrays"),
     Cost(key="files.sync_write_rate", typical=1.0, dimension="rate", what="writer sync"),

@@ -1,5 +1,6 @@
 """Launches of ranks that make the runs of one layout, round by round."""
 
+import shutil
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,15 +10,18 @@ import numpy as np
 
 from parcast.arrays.running.observation import Observed
 from parcast.arrays.running.request import ArrayRequest, Layout
+from parcast.errors import ParameterError, RunFailed
 from parcast.mpi.folders import documents_in, failing_for, folder_for
 from parcast.mpi.launcher import run_task
 from parcast.testbed.testbed import testbed_here
+from parcast.units import format_quantity
 
 WORKER: Final = "parcast.arrays.running.worker"
 PREFIX: Final = "parcast-array-io-"
 CALLED: Final = "array I/O"
 LAUNCHES: Final = 2  # that share rounds: times differ more between launches than within one
 REST: Final = 0.3  # of a limited disk before a run: some slices in which Linux limits it [s] [D]
+SPARE: Final = 1.2  # times the bytes of a launch that must be free [1]
 LIMIT: Final = (120.0, 20.0)  # of a launch: so long, and times what is expected [s], [1]
 
 Report = Callable[[Observed], object]
@@ -46,6 +50,21 @@ def space_of(requests: Mapping[int, ArrayRequest]) -> int:
     return reads + max(writes, default=0)
 
 
+def require_room(folder: Path, space: int) -> int:
+    """Bytes that are free in a folder, which must be enough for the files. [B]."""
+    if not folder.is_dir():
+        raise ParameterError(
+            "folder", must="be a folder that exists", got=str(folder), hint="Make it first."
+        )
+    free = shutil.disk_usage(folder).free
+    if free < SPARE * space:
+        raise RunFailed(
+            f"{folder} has {format_quantity(free, 'size')} free, but the files take up to "
+            f"{format_quantity(SPARE * space, 'size')}. Choose another folder."
+        )
+    return free
+
+
 def shares(rounds: int) -> list[int]:
     """Rounds that count of each launch: at least 2 where there are several launches."""
     launches = min(LAUNCHES, max(rounds // 2, 1))
@@ -71,6 +90,7 @@ def run_launch(launch: Launch, *, folder: Path, report: Report) -> None:
     a rest the time of a run depends on when the one before it has ended.
     """
     bed = testbed_here()
+    require_room(folder, space_of(launch.requests))
     with failing_for(folder, "the requests"), folder_for(PREFIX, folder) as files:
         answer = files / "runs.jsonl"
         task = {

@@ -61,7 +61,8 @@ def _times(ax: "Axes", result: RequestSimulation) -> None:
         "startup": (normal.startup, GREY),
         "assembly": (normal.assembly - delays, BLUE),
         "delay by clients": (delays, "#A6CEE3"),
-        "file system": (normal.intermediate - normal.assembly, ORANGE),
+        "file system": (normal.file_system, ORANGE),
+        "last client": (normal.intermediate - normal.assembly - normal.file_system, GREEN),
     }
     place, bottom = np.arange(len(normal.startup)), np.zeros(len(normal.startup))
     for label, (times, colour) in parts.items():

@@ -12,7 +12,7 @@ DIGITS: Final = 4
 MEGABYTE: Final = 1e6
 MOST_NAMED: Final = 6  # servers of a row
 FASTER: Final = ("infinitely fast disks", "infinitely fast network too")
-WAITING: Final = "assembly: gathering or sending subchunks; files: waiting for the file system"
+WAITING: Final = "assembly: gathering or sending subchunks; files: opening and waiting for files"
 USED: Final = "used: share of the rate of the file system"
 LIMITED: Final = {
     "file system": "the file system",

@@ -58,9 +58,9 @@ def limit_of(normal: RequestTime, with_disks: RequestTime, with_network: Request
 
 
 def imbalances_of(result: RequestTime) -> Iterator[Imbalance]:
-    """Servers that are out of balance, and why [D]."""
+    """Servers that are out of balance, and why [D]; one without a part of the arrays is none."""
     ratios = {
-        "time": _over_least(result.intermediate),
+        "time": _over_least(np.where(result.subchunks > 0, result.intermediate, 0.0)),
         "messages": _over_least(result.messages),
         "subchunks": _over_least(result.subchunks),
         "bytes": _over_least(result.size),

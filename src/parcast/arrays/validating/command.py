@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 HELP: Final = """Test whether the law of array I/O predicts requests on this machine.
 
 Requests of a fixed list (1 to 512 MB; 1 to 1,024 arrays; 2 to 16 clients; 1 to 4 servers; writes
-and reads) are predicted from costs that other, small requests determine, the predictions are
+and reads) are predicted from costs that other requests determine, the predictions are
 saved, and then they are run. Prints how far predictions are from the measured times. The law
 agrees if at least 90 % of the requests were predicted within 20 %.
 

@@ -16,18 +16,24 @@ when costs were measured, the machine has changed, and the layout is done once m
 from __future__ import annotations
 
 import os
-import shutil
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from math import expm1
+from math import expm1, inf
 from pathlib import Path
 from typing import Final
 
 import numpy as np
 
 from parcast.arrays.measuring.by_law import placement_of
-from parcast.arrays.running.launches import Runner, run_launch, shares, space_of
+from parcast.arrays.measuring.references import largest_size, references
+from parcast.arrays.running.launches import (
+    Runner,
+    require_room,
+    run_launch,
+    shares,
+    space_of,
+)
 from parcast.arrays.running.request import ArrayRequest, Layout, read_requests
 from parcast.arrays.validating.attempt import MOST, Attempt
 from parcast.arrays.validating.measured import OfLayouts
@@ -36,7 +42,6 @@ from parcast.arrays.validating.result import ArrayIoValidation, Compared, Drift,
 from parcast.errors import (
     FitFailed,
     ParameterError,
-    RunFailed,
     as_list,
     as_number,
     as_whole,
@@ -48,12 +53,10 @@ from parcast.mpi.clock import Clock, Progress, system_load
 from parcast.mpi.find import available_cores
 from parcast.signals import as_interrupts
 from parcast.testbed.testbed import Testbed, in_words, testbed_here
-from parcast.units import format_quantity
 
 FAST: Final = Path(__file__).with_name("requests.toml")
 SLOW: Final = Path(__file__).with_name("requests_slow.toml")  # for disks of some 10 MB/s
 SLOW_DISK: Final = 100e6  # of a testbed, below which the list for slow disks is taken [B/s]
-SPARE: Final = 1.2  # times the bytes of a launch that must be free [1]
 ATTEMPTS: Final = 2  # at a layout; the one with the smaller change of the machine counts [1]
 ROUNDS_OF_COSTS: Final = 6  # of each reference request, but at most 2 for each repetition [1]
 COSTS: Final = 20.0  # of measuring the costs of a layout, expected [s]
@@ -179,8 +182,8 @@ def validate_array_io(
 
 def _validated(study: Study, clock: Clock, path: str | None) -> ArrayIoValidation:
     """Measure costs, predict, run and compare."""
-    space = max(space_of(requests) for requests in study.layouts.values())
-    free = _require_room(study.folder, space)
+    space = max(map(_space, study.layouts, study.layouts.values()))
+    free = require_room(study.folder, space)
     before = system_load()
     done = _Validation(study, clock, Saving(path=path), np.random.default_rng(study.seed))
     with as_interrupts():
@@ -336,16 +339,7 @@ def _requests(
     return tuple(each), "as given"
 
 
-def _require_room(folder: Path, space: int) -> int:
-    """Bytes that are free in a folder, which must be enough for the files. [B]."""
-    if not folder.is_dir():
-        raise ParameterError(
-            "folder", must="be a folder that exists", got=str(folder), hint="Make it first."
-        )
-    free = shutil.disk_usage(folder).free
-    if free < SPARE * space:
-        raise RunFailed(
-            f"{folder} has {format_quantity(free, 'size')} free, but the files take up to "
-            f"{format_quantity(SPARE * space, 'size')}. Choose another folder, or fewer requests."
-        )
-    return free
+def _space(layout: Layout, requests: Mapping[int, ArrayRequest]) -> int:
+    """Bytes that files of a layout take at a time, at most, reference requests included. [B]."""
+    known = references(layout, largest_size(layout, inf)).values()
+    return max(space_of(requests), space_of(dict(enumerate(known))))
