@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 HEIGHT: Final = 6.0  # [inch]
 WIDTH: Final = 0.8  # of the bars of a server
+THINNEST: Final = 1e-6  # part that is drawn, of the time of the request [1]
 MOST_TICKS: Final = 16
 MEGABYTE: Final = 1e6
 NAMES: Final = {
@@ -66,7 +67,7 @@ def _times(ax: "Axes", result: RequestSimulation) -> None:
     }
     place, bottom = np.arange(len(normal.startup)), np.zeros(len(normal.startup))
     for label, (times, colour) in parts.items():
-        if not times.any():
+        if times.max() <= THINNEST * result.time:
             continue
         height = times / TIME_UNITS[unit]
         ax.bar(place, height, WIDTH, bottom=bottom, color=colour, label=label)
