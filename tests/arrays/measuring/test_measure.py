@@ -139,7 +139,7 @@ def test_reference_requests_are_of_their_layout_and_none_is_predicted(layout, ra
         assert request.shape[1:] not in listed
         assert request.shape[0] % layout.clients == 0
         assert request.is_aligned != ("columns" in name)
-        assert request.size <= 1.01 * (384 << 20)
+        assert request.size <= 1.01 * (192 << 20)
     sizes = {name: request.for_costs().files.size for name, request in asked.items()}
     assert sizes["medium"] < sizes["medium, double-buffer"] <= WRITE_OUT
     assert WRITE_OUT < sizes["large"] < sizes["largest"]
@@ -150,7 +150,7 @@ def test_large_arrays_are_as_large_as_the_disk_is_fast():
     assert largest_size(one, 1e6) == SMALLEST
     assert largest_size(one, 2e7) == 3e7
     assert largest_size(one, 1e12) == LARGEST
-    assert largest_size(eight, 1e12) == 48 << 20  # 384 MiB of all
+    assert largest_size(eight, 1e12) == 24 << 20  # 192 MiB of all
 
 
 def test_the_file_is_read_back_and_planned_with(measured, tmp_path, parcast):

@@ -15,8 +15,8 @@ TINY: Final = 16 * KIB  # of a server [B]
 MEDIUM: Final = 4 * MIB  # not written out before the flush; of one server, where several [B]
 LONG: Final = 7 * MIB  # as well, and nearly as long as a small file may be [B]
 SMALLEST: Final = 18 * MIB  # of a server: half of it, the large array, is no small file [B]
-LARGEST: Final = 256 * MIB  # of one server [B]
-LARGEST_OF_ALL: Final = 384 * MIB  # of all servers [B]
+LARGEST: Final = 128 * MIB  # of one server [B]
+LARGEST_OF_ALL: Final = 192 * MIB  # of all servers [B]
 LONGEST: Final = 1.5  # for the largest array, where that is possible [s]
 LIMIT: Final = f"{TINY} B"  # subchunk of requests that are bound by messages
 
@@ -61,7 +61,7 @@ def references(layout: Layout, largest: int) -> dict[str, ArrayRequest]:
     less than that at once.
     """
     columns: dict[str, Any] = {"mesh": _columns(layout.clients)}
-    large, wide, plane = max(largest // 4, SMALLEST // 2), WIDE, PLANE
+    large, wide, plane = largest // 2, WIDE, PLANE
     many, long, most = 96 * layout.servers, 80 * layout.servers, 320 + 160 * layout.servers
     of_all = large * layout.servers
     behind, sync = {"writer": "write-behind"}, {"writer": "sync"}
