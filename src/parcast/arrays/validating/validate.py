@@ -182,7 +182,8 @@ def validate_array_io(
 
 def _validated(study: Study, clock: Clock, path: str | None) -> ArrayIoValidation:
     """Measure costs, predict, run and compare."""
-    space = max(map(_space, study.layouts, study.layouts.values()))
+    rate = inf if study.bed is None or study.bed.disk is None else study.bed.disk
+    space = max(_space(layout, asked, rate) for layout, asked in study.layouts.items())
     free = require_room(study.folder, space)
     before = system_load()
     done = _Validation(study, clock, Saving(path=path), np.random.default_rng(study.seed))
@@ -339,7 +340,10 @@ def _requests(
     return tuple(each), "as given"
 
 
-def _space(layout: Layout, requests: Mapping[int, ArrayRequest]) -> int:
-    """Bytes that files of a layout take at a time, at most, reference requests included. [B]."""
-    known = references(layout, largest_size(layout, inf)).values()
+def _space(layout: Layout, requests: Mapping[int, ArrayRequest], rate: float) -> int:
+    """Bytes that files of a layout take at a time, at most, reference requests included. [B].
+
+    `rate` is that of the disk, which tells how large these are [B/s].
+    """
+    known = references(layout, largest_size(layout, rate)).values()
     return max(space_of(requests), space_of(dict(enumerate(known))))
