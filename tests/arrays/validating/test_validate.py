@@ -332,6 +332,13 @@ def test_a_folder_without_room_is_refused(validated, tmp_path):
         validated(folder=tmp_path / "nowhere")
 
 
+def test_room_is_asked_for_as_reference_requests_need_it(validated, monkeypatch):
+    fast = validated().place.space
+    slow_bed = Testbed(hosts=2, cpu=None, disk=1e7)
+    monkeypatch.setattr("parcast.arrays.validating.validate.testbed_here", lambda: slow_bed)
+    assert 2 * validated().place.space < fast  # 18 MiB for a server at most, not 128
+
+
 @pytest.mark.parametrize(
     ("options", "says"),
     [
