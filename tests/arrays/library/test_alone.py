@@ -298,6 +298,67 @@ def test_a_read_of_what_could_not_be_written_is_refused(tmp_path):
         assert io.read(path)["u"].tolist() == [0, 0, 0]
 
 
+def test_rows_go_behind_what_was_written_after_a_failure(tmp_path):
+    path, held = tmp_path / "s.zarr", {"u": block(np.zeros((2, 3)))}
+    io = arrays.connect()
+    io.write(path, held)
+    io.write(path, held, wait=False)  # fails, which is told at the end
+    io.write(path, held, overwrite=True)
+    io.append(path, held)
+    assert io.read(path)["u"].shape == (4, 3)
+    with pytest.raises(ParcastError, match="which exists"):
+        io.close()
+
+
+@pytest.mark.parametrize("name", ["s.zarr", "s.npy"])
+def test_rows_after_some_that_were_lost_are_refused(tmp_path, name):
+    path, held = tmp_path / name, {"u": block(np.zeros((2, 3)))}
+    with arrays.connect() as io:
+        io.write(path, held)
+        io.write(path, held, wait=False)  # fails, as the store exists
+        for _ in range(2):  # they are not behind other rows than the program has written
+            io.append(path, held, wait=False)
+        with pytest.raises(ParcastError) as caught:
+            io.append(path, held)
+        said = "An earlier request to the same path has failed: path must be a place"
+        assert str(caught.value).startswith(said)
+        assert str(caught.value).count("earlier") == 1
+    assert np.shape(open_store(path)["u"] if name == "s.zarr" else np.load(path)) == (2, 3)
+
+
+def test_arrays_that_cannot_be_distributed_are_read_by_one_rank(io, tmp_path):
+    zarr = pytest.importorskip("zarr", reason="zarr-python is not installed")
+    group = zarr.open_group(tmp_path / "s.zarr", mode="w", zarr_format=3)
+    group.create_array("u", data=np.arange(6.0).reshape(2, 3), chunks=(1, 3))
+    group.create_array("spatial_ref", data=np.array(7))
+    group.create_array("many", data=np.zeros((1,) * 7))
+    read = io.read(tmp_path / "s.zarr")
+    assert list(read) == ["u"]
+    del group["u"], group["many"]
+    assert io.read(tmp_path / "s.zarr") == {}
+    group.create_array("many", data=np.zeros((1,) * 7))
+    assert read["u"].tolist() == [[0, 1, 2], [3, 4, 5]]
+    for name, count in (("spatial_ref", 0), ("many", 7)):
+        with pytest.raises(ParcastError, match=f"array {name} must have 1 to 6 .* got {count}"):
+            io.read(tmp_path / "s.zarr", [name])
+    np.save(tmp_path / "x.npy", 5.0)
+    with pytest.raises(ParcastError, match=r"the array of .*x\.npy must have 1 to 6 .* got 0"):
+        io.read(tmp_path / "x.npy")
+
+
+def test_a_numpy_file_has_no_stack(io, tmp_path):
+    with pytest.raises(ParcastError, match="to stack arrays"):
+        io.write(tmp_path / "u.npy", {"u": block(np.zeros(3))}, stack="all")
+    assert not [*tmp_path.iterdir()]
+
+
+def test_arrays_that_differ_are_not_stacked(io, tmp_path):
+    differing = {"a": block(np.zeros(3)), "b": block(np.zeros(4))}
+    with pytest.raises(ParcastError, match="arrays of a stack must have equal shape"):
+        io.write(tmp_path / "s.zarr", differing, stack="all")
+    assert not [*tmp_path.iterdir()]
+
+
 def test_rows_are_appended_to_what_was_written_before(io, tmp_path):
     held = {"u": block(np.zeros((2, 3)))}
     io.write(tmp_path / "s.zarr", held, wait=False)

@@ -149,6 +149,6 @@ def test_arrays_that_differ_are_not_stacked():
     with pytest.raises(ParameterError) as caught:
         stacked([one, ArraySpec(name="b", shape=(4,), dtype="f8")], name="all")
     assert str(caught.value) == (
-        'layout "stacked" must have arrays of equal shape, got (3,) of a and (4,) of b. '
+        "arrays of a stack must have equal shape, got (3,) of a and (4,) of b. "
         "Write those that differ as arrays of their own."
     )

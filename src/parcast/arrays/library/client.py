@@ -19,6 +19,17 @@ if TYPE_CHECKING:
     from parcast.arrays.library.planned import WritePlan
 
 
+class Lost(RunFailed):
+    """An earlier request to the same path has failed, and the program had not waited for it."""
+
+    @classmethod
+    def of(cls, failure: ParcastError | None) -> "Lost":
+        """Say so once, however many requests were refused since."""
+        if isinstance(failure, Lost):
+            return failure
+        return cls(f"An earlier request to the same path has failed: {failure}")
+
+
 class Own(NamedTuple):
     """What a client says that it holds of an array, or wants."""
 
@@ -68,6 +79,7 @@ class Job:
     spent: tuple[Spent, ...] = ()
     cleared: tuple[str, ...] = ()  # what an interrupted write had left, and what was done with it
     plan: "WritePlan | None" = None
+    is_superseded: bool = False  # by a later request to the same path
 
     @property
     def is_done(self) -> bool:
@@ -116,10 +128,17 @@ class Client:
                 raise
             return job
 
-    def unheard_of(self, path: str | None = None) -> ParcastError | None:
-        """Take out the first failure of a request without a `wait`, of a path or of all."""
-        number = next((i for i, job in self.unheard.items() if path in (None, job.path)), None)
-        return None if number is None else self.unheard.pop(number).failure
+    def unheard_of(self) -> ParcastError | None:
+        """Give the first failure of a request without a `wait`."""
+        return next((job.failure for job in self.unheard.values()), None)
+
+    def lost(self, path: str) -> Lost | None:
+        """Take out the first failure of a path to which nothing was written since."""
+        for number, job in self.unheard.items():
+            if job.path == path and not job.is_superseded:
+                del self.unheard[number]
+                return Lost.of(job.failure)
+        return None
 
     def hear(self, source: int, kind: str, facts: tuple[Any, ...], value: Any) -> bool:
         """Take a message; tell whether it was for a client."""
@@ -226,6 +245,8 @@ class Client:
         if failure is not None:
             clear_frames(failure.__traceback__)  # they may hold subchunks
             self.unheard[number] = replace(job, held=(), targets=None)
+        for each in self.unheard.values() if failure is None else ():
+            each.is_superseded |= each.path == job.path
         self._forget(job)
 
     def _forget(self, job: Job) -> None:

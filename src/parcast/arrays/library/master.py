@@ -9,7 +9,7 @@ import numpy as np
 
 from parcast.arrays.chunks import listed_chunks
 from parcast.arrays.geometry import Point
-from parcast.arrays.library.client import Described, Spent
+from parcast.arrays.library.client import Described, Lost, Spent
 from parcast.arrays.library.endpoint import Endpoint
 from parcast.arrays.library.schema import Kind, Named, Schema, Stored, layout_for
 from parcast.arrays.library.storing import Catalogue, catalogue, is_npy, no_zarr
@@ -153,6 +153,8 @@ class Master:
 def require_agreement(described: Sequence[Described]) -> None:
     """Refuse a request that clients describe differently, or that one of them refuses."""
     for client, each in enumerate(described):
+        if isinstance(each.refusal, Lost):
+            raise each.refusal
         if each.refusal is not None:
             raise _of_client(client, each.refusal)
     _require_same_meshes(described)

@@ -240,7 +240,8 @@ class Session:
             What this client holds of each array, by name.
         wait : bool, default True
             False: return when the elements have been copied, and write while the program goes on.
-            An error is raised by `wait` of the handle, and by `close` where that was not called.
+            An error is raised by `wait` of the handle; where that was not called, by `close`, and
+            by the next `append` or `read` of that path.
         writer : {"double-buffer", "write-behind", "sync"}, optional
             What a server does while a subchunk is written: gather the next one, while another
             thread writes (the default); or nothing. "write-behind" leaves it to the cache of the
@@ -311,7 +312,7 @@ class Session:
         Raises
         ------
         ParcastError
-            As from `write`; and if rows do not fit those that are there.
+            As from `write`; if rows do not fit those that are there, or earlier ones were lost.
         """
         asked = _Asked(writer=writer, batch=batch)
         return self._submit("append", path, arrays, asked, storage, wait=wait)
@@ -327,9 +328,10 @@ class Session:
         wait: bool,
     ) -> Written | Handle:
         """Describe what this client holds, and begin a request."""
-        client = self._require_client()
+        client, lost = self._require_client(), None
         if operation == "append":
             self.endpoint.turn_until(lambda: not client.jobs)  # to what it began to write
+            lost = client.lost(path_text(path))
         held: list[Held] = []
         options: dict[str, Any] = {"servers": len(self.servers)}
         kept: dict[str, Any] = {}
@@ -347,7 +349,7 @@ class Session:
                 held[:] = [copied(each) for each in held]
                 kept.update(deepcopy(kept))
 
-        refusal = refusal_of(check)
+        refusal = lost or refusal_of(check)
         said = owned(arrays if held else (), held)
         described = Described(operation, path_text(path), options, said, refusal, kept)
         handle = Handle(self, client.submit(described, held))
@@ -374,7 +376,7 @@ class Session:
         path : path-like
             A Zarr 3 store, of parcast or another program, whatever clients have written it.
         names : sequence of str, optional
-            Arrays to read; by default all.
+            Arrays to read, of 1 to 6 dimensions; by default all of these.
         mesh : sequence of int, optional
             Blocks in each dimension; their product is the number of clients. By default the
             first dimension is divided.
@@ -414,7 +416,7 @@ class Session:
             check_names(names)
             check_box(box)
 
-        refusal = client.unheard_of(path_text(path)) or refusal_of(check)
+        refusal = client.lost(path_text(path)) or refusal_of(check)
         same = {"mesh": mesh, "box": box, "halo": halo, "policy": policy, "lost": lost}
         listed = None
         if names is not None and refusal is None:  # sets have another order on each rank

@@ -5,12 +5,12 @@ from contextlib import ExitStack, closing
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from parcast.arrays.geometry import Point
+from parcast.arrays.geometry import MOST_DIMENSIONS, Point
 from parcast.arrays.library.distribution import Array
 from parcast.arrays.library.schema import Schema, Stored, Subchunk, layout_for
 from parcast.arrays.store.chunk_file import ChunkWriter
 from parcast.arrays.store.draft import Draft
-from parcast.arrays.store.layout import ArraySpec, stacked
+from parcast.arrays.store.layout import ArraySpec, label_of, stacked
 from parcast.arrays.store.messages import problem
 from parcast.arrays.store.nodes import MANIFEST
 from parcast.arrays.store.npy import NpyArray, NpyDraft, NpyPart, NpyWriter, open_npy
@@ -40,10 +40,14 @@ class Catalogue(NamedTuple):
 
 
 def catalogue(path: str, names: Sequence[str] | None, *, grows: bool = False) -> Catalogue:
-    """Tell which arrays a store has, of some names or all; refuse stacks if it `grows`."""
+    """Tell which arrays a store has, of some names or all that can be distributed.
+
+    Stacks are refused if it `grows`.
+    """
     if is_npy(path):
         array = open_npy(path)
         with closing(array):
+            _require_dimensions(f"the array of {path}", array.shape)
             item = array.dtype.itemsize
             slabs = layout_for(array.shape, item, servers=1, whole_rows=True)
             dtype = array.dtype.newbyteorder("=").str  # as it is read
@@ -55,8 +59,26 @@ def catalogue(path: str, names: Sequence[str] | None, *, grows: bool = False) ->
             if stack := store.stack_of(name):
                 raise _of_stack(path, name, stack)
         arrays = [(name, store[name]) for name in (store if names is None else names)]
+        if names is None:
+            arrays = [(name, x) for name, x in arrays if _can_be_distributed(x.shape)]
+        for name, x in arrays:
+            _require_dimensions(label_of(name), x.shape)
         stored = [Stored(name, x.shape, x.dtype.str, x.chunk, x.subchunk) for name, x in arrays]
         return Catalogue(stored, store.stamp)
+
+
+def _can_be_distributed(shape: Point) -> bool:
+    return 1 <= len(shape) <= MOST_DIMENSIONS
+
+
+def _require_dimensions(label: str, shape: Point) -> None:
+    if not _can_be_distributed(shape):
+        raise ParameterError(
+            label,
+            must=f"have 1 to {MOST_DIMENSIONS} dimensions, to be on several ranks",
+            got=str(len(shape)),
+            hint="Read it on one rank: parcast.arrays.open_store, or numpy.load for a .npy file.",
+        )
 
 
 def _of_stack(path: str, name: str, stack: str) -> ParameterError:
@@ -125,6 +147,8 @@ def _npy_draft(schema: Schema) -> NpyDraft:
     """Begin a .npy file."""
     if len(schema.arrays) != 1:
         raise no_zarr(schema.path, "write several arrays")
+    if schema.stack:
+        raise no_zarr(schema.path, "stack arrays")
     kind = schema.kinds[0]
     _require_known(schema, NPY_OPTIONS)
     overwrite = bool(schema.storage.get("overwrite"))

@@ -205,8 +205,8 @@ def stacked(specs: "list[ArraySpec]", *, name: str, dimension: str = "array") ->
             mine, theirs = getattr(first, what), getattr(each, what)
             if mine != theirs:
                 raise ParameterError(
-                    'layout "stacked"',
-                    must=f"have arrays of equal {what}",
+                    "arrays of a stack",
+                    must=f"have equal {what}",
                     got=f"{mine} of {first.name} and {theirs} of {each.name}",
                     hint="Write those that differ as arrays of their own.",
                 )
