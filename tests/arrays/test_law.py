@@ -15,9 +15,9 @@ from parcast.arrays.exchange import delays
 from parcast.arrays.law import Options, request_time
 from parcast.arrays.messages import Protocol
 from parcast.arrays.overlaps import overlaps
-from parcast.arrays.parameters import ArrayParameters, read_costs
+from parcast.arrays.parameters import read_costs
 from parcast.arrays.subchunks import schema_subchunks, storage_subchunks
-from parcast.errors import FileProblems, ParameterError
+from parcast.errors import ParameterError
 from tests.arrays import reference
 from tests.conftest import ROOT
 
@@ -436,31 +436,6 @@ def test_contention_only_adds_time(drawn, operation):
 
 
 # Parameters
-
-
-def test_costs_are_read_with_their_units():
-    text = ROOT / "examples" / "arrays" / "sp2_like.toml"
-    costs = read_costs(text)
-    assert costs.servers.cache == 64 * 2**20
-    assert costs.servers.read_rate == costs.servers.write_rate == 2.23e6
-    assert costs.clients.run == 5e-6
-    assert costs.protocol == Protocol()
-    assert costs.servers.partition == 16384
-
-
-def test_what_is_wrong_in_a_file_is_named_with_its_line(tmp_path):
-    path = tmp_path / "costs.toml"
-    path.write_text('[servers]\nwrite_rate = "3 MB"\nfnd = "1 ms"\n')
-    with pytest.raises(FileProblems) as caught:
-        read_costs(path)
-    text = str(caught.value)
-    assert 'line 2  servers.write_rate  must be a rate such as "12.5 GB/s", got "3 MB"' in text
-    assert "line 3  servers.fnd         is not a known key. Did you mean find?" in text
-
-
-def test_formulas_are_evaluated_at_a_point():
-    own = ArrayParameters(servers={"write_rate": "10 MB/s / d"})
-    assert own.costs({"d": 4}).servers.write_rate == 2.5e6
 
 
 @pytest.mark.parametrize(

@@ -132,8 +132,8 @@ class ServerCosts:
     def __post_init__(self) -> None:
         """Keep the numbers as arrays, and refuse those outside their domains."""
         reading = np.asarray(self.read_rate, dtype=np.float64)
-        writing = np.asarray(self.write_rate, dtype=np.float64)
-        object.__setattr__(self, "read_rate", np.where(np.isnan(reading), writing, reading))
+        if np.isnan(reading).all():
+            object.__setattr__(self, "read_rate", self.write_rate)
         _keep_numbers(self, "servers")
         ok = self.partition >= 1 and self.partition == int(self.partition)
         hint = "Give bytes; 1 writes behind all of them."
@@ -188,7 +188,8 @@ class Costs:
         places = slice(servers) if isinstance(servers, int) else list(servers)
         names = [key for key in _numeric(self.servers) if getattr(self.servers, key).ndim]
         first: dict[str, Any] = {key: getattr(self.servers, key)[places] for key in names}
-        return replace(self, servers=replace(self.servers, **first)) if first else self
+        serving = tuple(np.array(self.serving)[places].tolist()) if self.serving else ()
+        return replace(self, servers=replace(self.servers, **first), serving=serving)
 
     def with_free_network(self) -> "Costs":
         """Give the same with messages that take no time at all."""
@@ -233,6 +234,14 @@ def _keep_numbers(costs: ClientCosts | ServerCosts, whose: str) -> None:
             ok, must = ok & np.isfinite(given), f"{must} and finite"
         require(name, given, ok, must=must, hint="Give seconds, bytes or bytes per second.")
         object.__setattr__(costs, key, given)
+    lengths = {len(x): key for key in _numeric(costs) if (x := getattr(costs, key)).ndim}
+    if len(lengths) > 1:
+        raise ParameterError(
+            f"costs of {whose}",
+            must="have lists of one length",
+            got=", ".join(f"{count} of {key}" for count, key in sorted(lengths.items())),
+            hint=f"Give one number for all {whose}, or one for each in every list.",
+        )
 
 
 def _each(costs: _Costs, count: int, whose: str) -> _Costs:

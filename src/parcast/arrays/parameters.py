@@ -1,29 +1,73 @@
 """Costs of array I/O as a TOML file: the numbers of `parcast.arrays.costs`, with units."""
 
 from pathlib import Path
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, TypeAlias
 
 import numpy as np
-from pydantic import Field
+from pydantic import Field, GetJsonSchemaHandler
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import core_schema
 
 from parcast.arrays.costs import PARTITION, ClientCosts, Costs, ServerCosts
 from parcast.arrays.messages import Protocol
 from parcast.descriptions.amount import Amount, Point
 from parcast.descriptions.description import Description, Of, parameter
 from parcast.descriptions.toml_files import read_description
+from parcast.errors import ParameterError
 from parcast.files.faults import AnyPath
 
 ILLUSTRATIVE: Final = Path(__file__).with_name("sp2_like.toml")  # as in examples/arrays
 
-Time = Annotated[Amount, Of("time")]
-Rate = Annotated[Amount, Of("rate", above=0.0)]
-Size = Annotated[Amount, Of("size")]
+OneTime = Annotated[Amount, Of("time")]
+OneRate = Annotated[Amount, Of("rate", above=0.0)]
+OneSize = Annotated[Amount, Of("size")]
+
+
+class OfNodes(Of):
+    """Marks an amount of every client or server, or a list with one for each.
+
+    Amounts of lists are not uncertain, and no fit or option changes them.
+    """
+
+    def validated(self, name: str, value: object) -> Any:
+        """Read an amount, or each of a list."""
+        if not isinstance(value, list | tuple):
+            return self.read(name, value)
+        if not value:
+            raise ParameterError(name, must="have at least one number", got="none")
+        numbered = ((f"{name} number {i}", x) for i, x in enumerate(value, 1))
+        each = tuple(self.read(called, x) for called, x in numbered)
+        if uncertain := next((x for x in each if x.spread), None):
+            raise ParameterError(
+                uncertain.name,
+                must='have no "+-"',
+                got=f'"{uncertain.text}"',
+                hint="Only a number that all nodes have may be uncertain.",
+            )
+        return each
+
+    def __get_pydantic_json_schema__(
+        self, schema: core_schema.CoreSchema, handler: GetJsonSchemaHandler
+    ) -> JsonSchemaValue:
+        """Describe both."""
+        one = super().__get_pydantic_json_schema__(schema, handler)
+        return {"anyOf": [one, {"type": "array", "items": one, "minItems": 1}]}
+
+
+Each: TypeAlias = Amount | tuple[Amount, ...]
+Time = Annotated[Each, OfNodes("time")]
+Rate = Annotated[Each, OfNodes("rate", above=0.0)]
+Size = Annotated[Each, OfNodes("size")]
 
 
 def given_at(costs: Description, at: Point) -> dict[str, Any]:
     """Value of every amount that is given, at one point [SI]."""
-    amounts = ((key, getattr(costs, key)) for key in type(costs).model_fields)
-    return {key: np.asarray(x(at)) for key, x in amounts if isinstance(x, Amount)}
+    given = {key: getattr(costs, key) for key in type(costs).model_fields}
+    return {
+        key: np.asarray([each(at) for each in x] if isinstance(x, tuple) else x(at))
+        for key, x in given.items()
+        if isinstance(x, Amount | tuple)
+    }
 
 
 class _Node(Description):
@@ -81,7 +125,7 @@ class ServerParameters(_Node):
     memory_rate: Rate | None = parameter(
         None, "Rate of filling new memory where arrays are written, R_new; by default unlimited."
     )
-    interference: Annotated[Amount, Of("count")] = parameter(
+    interference: Annotated[Each, OfNodes("count")] = parameter(
         "0", "Of exchanging and writing at a time: part of the shorter one that is added."
     )
     through_cache: bool = Field(
@@ -90,7 +134,7 @@ class ServerParameters(_Node):
     asks_ahead: bool = Field(
         default=False, description="Whether double-buffer asks for the next subchunks early."
     )
-    compression: Annotated[Amount, Of("count", above=0.0)] = parameter(
+    compression: Annotated[Each, OfNodes("count", above=0.0)] = parameter(
         "1", "Bytes on disk over those of the array."
     )
     compression_rate: Rate | None = parameter(
@@ -104,22 +148,22 @@ class ServerParameters(_Node):
 class FileParameters(Description):
     """Costs of other files than few large ones, in place of those of the servers."""
 
-    single_write_rate: Rate | None = parameter(
+    single_write_rate: OneRate | None = parameter(
         None, "R for a single small file of a server; the copy into the cache is in it."
     )
-    few_write_rate: Rate | None = parameter(None, "R for few small files of a server.")
-    many_write_rate: Rate | None = parameter(
+    few_write_rate: OneRate | None = parameter(None, "R for few small files of a server.")
+    many_write_rate: OneRate | None = parameter(
         None, "R for many small files: more than 64, or in more than 64 folders."
     )
-    many_open_file: Time | None = parameter(None, "t_file for many files of a server.")
-    many_synchronise: Time | None = parameter(None, "t_sync for many files of a server.")
-    sync_write_rate: Rate | None = parameter(
+    many_open_file: OneTime | None = parameter(None, "t_file for many files of a server.")
+    many_synchronise: OneTime | None = parameter(None, "t_sync for many files of a server.")
+    sync_write_rate: OneRate | None = parameter(
         None, "R with the writer sync; the copy into the cache is in it."
     )
-    sync_open_file: Time | None = parameter(None, "t_file with the writer sync.")
-    read_open_file: Time | None = parameter(None, "t_file of a read.")
-    read_metadata: Time | None = parameter(None, "t_meta of a read.")
-    read_begin: Time | None = parameter(None, "t_begin of a read.")
+    sync_open_file: OneTime | None = parameter(None, "t_file with the writer sync.")
+    read_open_file: OneTime | None = parameter(None, "t_file of a read.")
+    read_metadata: OneTime | None = parameter(None, "t_meta of a read.")
+    read_begin: OneTime | None = parameter(None, "t_begin of a read.")
 
 
 class MessageParameters(Description):
@@ -128,14 +172,14 @@ class MessageParameters(Description):
     packet: Annotated[Amount, Of("size", above=0.0)] = parameter(
         "256 B", "Payload of a packet, pi."
     )
-    eager_limit: Size = parameter(
+    eager_limit: OneSize = parameter(
         "4096 B", "Size from which a message is sent by rendezvous, n_sw."
     )
-    schema_length: Size = parameter("512 B", "Length of the schema message, b_sch.")
-    request_length: Size = parameter("128 B", "Length of a request, b_req.")
-    quit_length: Size = parameter("32 B", "Length of the message that ends a request, b_quit.")
-    rest: Time = parameter("0 s", "Between two looks of a rank that has begun to wait.")
-    longest_rest: Time = parameter("0 s", "Between two looks of a rank that has waited for long.")
+    schema_length: OneSize = parameter("512 B", "Length of the schema message, b_sch.")
+    request_length: OneSize = parameter("128 B", "Length of a request, b_req.")
+    quit_length: OneSize = parameter("32 B", "Length of the message that ends a request, b_quit.")
+    rest: OneTime = parameter("0 s", "Between two looks of a rank that has begun to wait.")
+    longest_rest: OneTime = parameter("0 s", "Between two looks of one that has waited for long.")
     nonblocking: bool = Field(
         default=False,
         description="Whether only the receiver spends the time of large messages.",

@@ -89,7 +89,7 @@ class Description(BaseModel):
         for key in type(self).model_fields:
             if key in self.model_fields_set:
                 value = getattr(self, key)
-                yield key, value.text if isinstance(value, Amount) else value
+                yield key, as_given(value)
 
     def __getstate__(self) -> dict[Any, Any]:
         """Keep what was given; what is worked out from it and cached may hold functions."""
@@ -98,7 +98,7 @@ class Description(BaseModel):
         return {**state, "__dict__": given}
 
     def amounts(self) -> Iterator[tuple[str, Amount]]:
-        """Give every amount in it that is given, with its name."""
+        """Give every amount in it that is given, with its name, except those in lists."""
         for key in type(self).model_fields:
             value = getattr(self, key)
             if isinstance(value, Amount):
@@ -117,6 +117,13 @@ class Description(BaseModel):
                 elif isinstance(each, Description):
                     used |= each.axes()
         return used
+
+
+def as_given(value: Any) -> Any:
+    """Give an amount, or each of a list, as the text that it was given as."""
+    if isinstance(value, tuple):
+        return tuple(as_given(each) for each in value)
+    return value.text if isinstance(value, Amount) else value
 
 
 class Of:
@@ -147,8 +154,8 @@ class Of:
     ) -> core_schema.CoreSchema:
         """Read text or a number as an amount."""
         return core_schema.no_info_plain_validator_function(
-            partial(self.read, self.name or str(handler.field_name)),
-            serialization=core_schema.plain_serializer_function_ser_schema(str),
+            partial(self.validated, self.name or str(handler.field_name)),
+            serialization=core_schema.plain_serializer_function_ser_schema(as_given),
         )
 
     def __get_pydantic_json_schema__(
@@ -164,6 +171,10 @@ class Of:
             "description": f"{nouns}; may be a formula in p, d and n, and end in +- 5%",
             "examples": examples,
         }
+
+    def validated(self, name: str, value: object) -> Any:
+        """Read the value of a field."""
+        return self.read(name, value)
 
     def read(self, name: str, value: object) -> Amount:
         """Read an amount, called by its name here whatever it was called before."""

@@ -4,11 +4,13 @@ Arguments: servers, "dedicated" or "shared", a file of costs, a folder.
 """
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
 from parcast.arrays.choices import WRITERS
+from parcast.arrays.contention import Placement
 from parcast.arrays.geometry import Box, block_of
 from parcast.arrays.law import request_time
 from parcast.arrays.library import planned
@@ -63,7 +65,15 @@ def run(io, costs, path, arrays, options):
         schema = SCHEMAS[-1]
         assert [each.server for each in written.servers] == list(schema.servers)
         own = costs.with_servers(schema.servers)
-        law = request_time(arrays_of(schema, len(io.servers)), own, options_of(schema))
+        of_client = {rank: number for number, rank in enumerate(io.clients)}
+        place = Placement(
+            clients=[0] * clients,
+            servers=[0] * plan.servers,
+            serving=[of_client.get(io.servers[i], -1) for i in schema.servers],
+        )
+        asked = replace(options_of(schema), contention=True, placement=place)
+        law = request_time(arrays_of(schema, len(io.servers)), own, asked)
+        assert "plan" in options or plan.time == law.time
         assert law.size.tolist() == [each.size for each in written.servers]
         assert law.messages.tolist() == [each.messages for each in written.servers]
     return plan

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from parcast.arrays.contention import Placement
 from parcast.arrays.geometry import block_of
 from parcast.arrays.law import request_time
 from parcast.arrays.library.client import Described, Own
@@ -134,7 +135,23 @@ def test_a_given_plan_has_a_time_only_where_servers_get_what_was_priced(rows, is
     schema = schema_for((rows,), (4,))
     plan = plan_io(f"{rows}", "4", servers=[4], subchunk=16, costs=COSTS)
     wanted = Wanted.of(plan, None, None, None)
-    assert (plan_for(schema, wanted, None, servers=4).time is not None) is is_known
+    assert (plan_for(schema, wanted, None, serving=[-1] * 4).time is not None) is is_known
+
+
+def test_servers_that_are_clients_too_are_priced_as_both():
+    schema = schema_for((64, 64, 64), (2, 2, 1))
+    fast = replace(SP2, servers=replace(SP2.servers, write_rate=np.array(1e9)))
+    found = {}
+    for serving in ((-1, -1), (1, 3)):
+        wanted = replace(AUTO, subchunks=(LIMIT,), writers=("write-behind",))
+        plan = found[serving] = plan_for(schema, wanted, fast, serving=serving)
+        planned = by_plan(schema, plan, servers=2)
+        own = [serving[i] for i in planned.servers]
+        place = Placement(clients=[0] * 4, servers=[0] * len(own), serving=own)
+        options = replace(options_of(planned), contention=True, placement=place)
+        assert plan.time == request_time(arrays_of(planned, 2), fast, options).time
+    # Half of what a server gathers lies on its own rank: it takes no link.
+    assert found[1, 3].time < 0.9 * found[-1, -1].time
 
 
 def test_a_slow_disk_is_left_out():

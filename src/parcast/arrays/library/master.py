@@ -103,7 +103,9 @@ class Master:
         servers = len(self.servers)
         key = planned.key_of(schema, wanted)
         if key not in self.known:
-            self.known[key] = planned.plan_for(schema, wanted, self.costs, servers=servers)
+            of_client = {rank: number for number, rank in enumerate(self.clients)}
+            serving = [of_client.get(rank, -1) for rank in self.servers]
+            self.known[key] = planned.plan_for(schema, wanted, self.costs, serving=serving)
         self.plans[number] = self.known[key]
         return planned.by_plan(schema, self.known[key], servers=servers)
 

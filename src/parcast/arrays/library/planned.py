@@ -14,6 +14,7 @@ from os import PathLike
 from typing import Any, Final, Self
 
 from parcast.arrays.choices import Writer
+from parcast.arrays.contention import Placement
 from parcast.arrays.costs import Costs
 from parcast.arrays.geometry import Point
 from parcast.arrays.law import request_time
@@ -109,10 +110,15 @@ class Wanted:
         )
 
 
-def plan_for(schema: Schema, wanted: Wanted, costs: Any, *, servers: int) -> WritePlan:
-    """Choose a plan for a request, or take the one that was given, if it fits."""
+def plan_for(schema: Schema, wanted: Wanted, costs: Any, *, serving: Sequence[int]) -> WritePlan:
+    """Choose a plan for a request, or take the one that was given, if it fits.
+
+    `serving` is the client that each server also is, -1 for none.
+    """
+    servers = len(serving)
     if wanted.given is None:
-        return plan_write(schema, _known(costs, servers), wanted, servers=servers)
+        known = replace(_known(costs, servers), serving=tuple(serving))
+        return plan_write(schema, known, wanted, servers=servers)
     count, mesh, time = wanted.given
     if count > servers:
         raise ParameterError(
@@ -278,9 +284,17 @@ def _with_best_meshes(schema: Schema, costs: Costs, plan: WritePlan, servers: in
 def _timed(schema: Schema, costs: Costs, plan: WritePlan, servers: int) -> WritePlan:
     """Predict the time of a plan."""
     planned = by_plan(schema, plan, servers=servers)
-    options = replace(options_of(planned), contention=True)
     own = costs.with_servers(planned.servers)
+    options = replace(options_of(planned), contention=True, placement=_placement(schema, own))
     return replace(plan, time=request_time(arrays_of(planned, servers), own, options).time)
+
+
+def _placement(schema: Schema, costs: Costs) -> Placement | None:
+    """Say which servers are clients too; what cores and links they share is not known."""
+    if not costs.serving:
+        return None
+    clients, servers = schema.kinds[0].held.clients, len(costs.serving)
+    return Placement(clients=[0] * clients, servers=[0] * servers, serving=costs.serving)
 
 
 def _size(kind: Kind) -> int:
