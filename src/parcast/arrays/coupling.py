@@ -269,7 +269,8 @@ class ArrayIO(IoLaw):
     )
     writer: Writer = Field(default="write-behind", description="How servers write.")
     batch: bool = Field(
-        default=False, description="Whether small arrays share messages, up to 1 MiB of a server."
+        default=False,
+        description="Whether small arrays share messages, up to `subchunk` of a server.",
     )
     overlap_rendezvous: bool = Field(
         default=False,
@@ -387,6 +388,14 @@ class ArrayIO(IoLaw):
         clients, shape = int(at["p"]), self._numbers(self.shape, at)
         servers = _whole(self.servers, at)
         itemsize = _whole(self.itemsize, at) if self.itemsize else np.dtype(self.dtype).itemsize
+        options = Options(
+            operation=self.operation,
+            writer=self.writer,
+            batch=self.batch,
+            buffer=_whole(self.subchunk, at),
+            overlap_rendezvous=self.overlap_rendezvous,
+            contention=self.contention,
+        )
         layout = _Layout(
             shape=shape,
             client_mesh=self._clients(clients, shape, at),
@@ -396,18 +405,12 @@ class ArrayIO(IoLaw):
             inner=self._numbers(self.inner_chunk, at),
             itemsize=itemsize,
             policy=self.policy,
-            most=_whole(self.subchunk, at),
-        )
-        options = Options(
-            operation=self.operation,
-            writer=self.writer,
-            batch=self.batch,
-            overlap_rendezvous=self.overlap_rendezvous,
-            contention=self.contention,
+            most=options.buffer,
         )
         arrays = _whole(self.arrays, at)
         try:
-            result = request_time(_arrays(layout, arrays), self.costs.costs(at), options)
+            costs = self.costs.costs(at).with_servers(servers)
+            result = request_time(_arrays(layout, arrays), costs, options)
         except ParameterError as refusal:
             where = ", ".join(f"{axis} = {at[axis]:g}" for axis in ("p", "d") if axis in at)
             raise refusal.named(f"io at {where}: {refusal.name}") from None

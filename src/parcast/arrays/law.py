@@ -86,7 +86,7 @@ class Options:
     operation: Operation = "write"
     writer: Writer = "write-behind"  # a read has two buffers or none
     batch: bool | int = False  # arrays in a message; True: as many as a buffer holds
-    buffer: int = MOST  # bytes that a server gathers of one batch [B]
+    buffer: int = MOST  # most that a server gathers for one batch; in plans also a subchunk [B]
     overlap_rendezvous: bool = False  # leave rendezvous transfers out of the handling of clients
     contention: bool = False  # whether clients, and what ranks share, bound the time from below
     placement: Placement | None = None  # by default every rank has cores and a link of its own
@@ -150,8 +150,8 @@ class RequestTime:
 
     @property
     def throughput(self) -> Array:
-        """Bytes of each server over the time of the request [B/s]."""
-        return np.asarray(self.size / self.time)
+        """Bytes of each server over the time of the request, inf where it takes none [B/s]."""
+        return self.size / self.time if self.time > 0 else np.full(self.size.shape, np.inf)
 
     @property
     def utilisation(self) -> Array:

@@ -223,6 +223,12 @@ def test_the_document_has_every_plan_the_best_first():
     document = json.loads(json.dumps(plan(servers=(1, 2)).to_document()))
     assert document["schema"] == "parcast/array-io-plan/1"
     assert document["plans"][0] == document["best"]
+    each = [server["messages"] for server in document["servers"]]
+    assert (min(each), max(each)) == (
+        document["best"]["messages_least"],
+        document["best"]["messages_most"],
+    )
+    assert all(x["throughput_infinite_disks_B_per_s"] > 0 for x in document["servers"])
     assert document["settings"]["adios2"] == {"NumAggregators": document["best"]["servers"]}
     assert document["reasons"][0] == "the least time of 4 plans"
     assert len(document["plans"]) == 4

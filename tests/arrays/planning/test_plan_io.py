@@ -39,6 +39,16 @@ def test_plans_are_those_of_plan_request():
     assert result.warnings == same.warnings
 
 
+def test_batches_fill_the_largest_subchunk():
+    one = SMALL | {"costs": FILE, "batch": True, "servers": [1]}
+    messages = [parcast.plan_io(**one, subchunk=size).best.messages for size in (2**16, 2**20)]
+    assert messages == [(n, n) for n in (2048 * 24, 2048 * 24 // 16)]
+    default = parcast.plan_io(**one)
+    assert default.best.messages == messages[1]
+    compared = parcast.plan_io(**one, compare="cb_nodes 1;cb_buffer_size 65536").compared
+    assert compared.plan.messages == messages[0]
+
+
 def test_without_costs_a_warning_says_whose_the_times_are():
     one = SMALL | {"servers": [1]}
     result = parcast.plan_io(**one)

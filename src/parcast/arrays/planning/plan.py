@@ -26,7 +26,7 @@ from parcast.arrays.planning.reasons import reasons_of
 from parcast.arrays.planning.result import Plan, RequestPlan
 from parcast.arrays.simulation.result import RequestSimulation
 from parcast.arrays.simulation.simulate import simulate_request
-from parcast.arrays.subchunks import MOST, Subchunks, schema_subchunks
+from parcast.arrays.subchunks import Subchunks, schema_subchunks
 from parcast.errors import ParameterError, as_list, as_number, as_whole, require
 from parcast.units import shown
 
@@ -50,7 +50,6 @@ def plan_request(
     number: int = 1,
     storage: StorageChunks | None = None,
     policy: Policy = "balanced",
-    most: int = MOST,
     objective: Objective = "time",
     within: float = WITHIN,
     options: Options | None = None,
@@ -74,14 +73,12 @@ def plan_request(
         Servers have whole storage chunks instead of chunks by a schema: one plan for each number.
     policy : {"balanced", "hpf"}
         How extents are divided that the mesh of servers does not divide.
-    most : int
-        Largest subchunk of a schema. [B]
     objective : {"time", "utilisation", "fewest"}
         What the best plan is.
     within : float
         With "fewest", how much longer than the least time a plan may take. [1]
     options : Options, optional
-        How the request is carried out.
+        How the request is carried out; subchunks of a schema have at most `buffer` bytes.
 
     Returns
     -------
@@ -101,6 +98,7 @@ def plan_request(
     within = as_number("within", within, hint="0.1 is 10 %.")
     require("within", within, within >= 0, must="be at least 0", hint="0.1 is 10 %.")
     listed = as_list("servers", servers, hint=HINT)
+    most = options.buffer
     counts = [as_whole("servers", n, least=1, hint=HINT) for n in listed]
     as_whole("numbers of servers", len(counts), least=1, hint=HINT)
     evaluated: list[tuple[Plan, RequestSimulation]] = []

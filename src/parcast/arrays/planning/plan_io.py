@@ -105,7 +105,7 @@ def plan_io(
     writer : {"write-behind", "sync", "double-buffer"}
         How servers write.
     batch : bool or int, default False
-        Arrays whose data share a message; True: as many as a buffer holds. [1]
+        Arrays whose data share a message; True: as many as fit into `subchunk`. [1]
     contention : bool, default False
         Whether clients that serve several servers bound the time from below.
     overlap_rendezvous : bool, default False
@@ -166,11 +166,11 @@ def plan_io(
         number=arrays,
         storage=_storage_of(storage, inner),
         policy=policy,
-        most=as_whole("subchunk", most, least=1, hint="Give bytes; 1 MiB is usual."),
         options=Options(
             operation=operation,
             writer=writer,
             batch=batch,
+            buffer=as_whole("subchunk", most, least=1, hint="Give bytes; 1 MiB is usual."),
             contention=contention,
             overlap_rendezvous=overlap_rendezvous,
         ),
@@ -187,10 +187,10 @@ def _compared(
 ) -> Compared:
     """Evaluate the same request with a setting."""
     given = given_setting(compare, clients)
-    if given.buffer is None:
-        planned = request(servers=[given.servers])
-    else:
-        planned = request(servers=[given.servers], most=given.buffer)
+    options: Options = request.keywords["options"]
+    if given.buffer is not None:
+        options = replace(options, buffer=given.buffer)
+    planned = request(servers=[given.servers], options=options)
     return Compared(setting=given.text, plan=given.chosen(planned.plans), buffer=planned.buffer)
 
 

@@ -149,6 +149,7 @@ class RequestPlan(Result):
             "buffer_bytes": self.buffer,
             "best": self.best.row(),
             "limited_by": self.simulation.limited_by,
+            "servers": list(self.simulation.rows()),
             "reasons": list(self.reasons),
             "settings": {name: dict(each.values) for name, each in self.settings.items()},
             "warnings": list(self.warnings),

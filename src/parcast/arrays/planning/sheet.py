@@ -8,7 +8,7 @@ from parcast.arrays.planning.reasons import NOTICED, range_text, schema_text
 from parcast.arrays.planning.result import Compared, Plan, RequestPlan
 from parcast.arrays.planning.settings import NAMES
 from parcast.arrays.simulation.result import Limit
-from parcast.arrays.simulation.sheet import LIMITED, balance_facts
+from parcast.arrays.simulation.sheet import LIMITED, balance_facts, servers_table
 from parcast.show.sheet import Column, Fact, Form, Sheet, Table
 from parcast.units import TIME_UNITS, format_quantity, percent
 from parcast.words import common_unit, counted, rounded
@@ -26,12 +26,17 @@ LEGEND: Final = "used: share of the rates of the file systems; clients: that a s
 
 
 def sheet_of(result: RequestPlan, *, show_all: bool = False) -> Sheet:
-    """Everything that is said of the plans: of each number of servers the best, or of all."""
+    """Everything that is said of the plans: of each number of servers the best, or of all.
+
+    With `show_all`, also what each server of the best plan does.
+    """
     best = result.best
     tables = [_table(result.plans)]
     beside = [] if result.compared is None else [_beside(best, result.compared)]
     count = len(result.plans)
-    if not show_all:
+    if show_all:
+        tables.append(servers_table(result.simulation, title="Servers of the best plan"))
+    else:
         each = best_of_each(result)[:MOST_ROWS]
         tables = [_table(each)]
         count = len(each)

@@ -64,6 +64,7 @@ class RequestSimulation(Result):
     def rows(self) -> Iterator[dict[str, Any]]:
         """Give one row for each server."""
         normal = self.normal
+        rates = {name: self.times[mode].throughput for mode, name in MODES.items()}
         for i in range(len(normal.startup)):
             yield {
                 "server": i,
@@ -76,10 +77,7 @@ class RequestSimulation(Result):
                 "delay_s": float(normal.delay[i]),
                 "file_system_s": float(normal.file_system[i]),
                 "intermediate_s": float(normal.intermediate[i]),
-                **{
-                    f"throughput_{name}_B_per_s": float(self.times[mode].throughput[i])
-                    for mode, name in MODES.items()
-                },
+                **{f"throughput_{name}_B_per_s": float(rate[i]) for name, rate in rates.items()},
                 "utilisation": float(normal.utilisation[i]),
             }
 

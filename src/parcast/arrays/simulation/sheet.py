@@ -25,7 +25,7 @@ def sheet_of(result: RequestSimulation) -> Sheet:
     """Everything that is said of a simulated request."""
     return Sheet(
         title=title_of(result),
-        tables=(_servers_table(result),),
+        tables=(servers_table(result),),
         facts=tuple(_facts(result)),
         warnings=result.warnings,
     )
@@ -42,7 +42,7 @@ def title_of(result: RequestSimulation) -> str:
     return f"{kind} of {size} by {nodes}: {format_quantity(result.time, 'time', 4)}"
 
 
-def _servers_table(result: RequestSimulation) -> Table:
+def servers_table(result: RequestSimulation, *, title: str = "") -> Table:
     """One row for servers that do the same."""
     groups: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
     for row in result.rows():
@@ -74,6 +74,7 @@ def _servers_table(result: RequestSimulation) -> Table:
     ]
     narrow = [columns[0], columns[1], *columns[3:6], columns[8]]
     return Table(
+        title=title,
         forms=(Form(columns=columns), Form(columns=narrow, legend=f"{WAITING}; {USED}")),
         legend=f"{WAITING}; normal, fast disks, fast network: throughput as it is, with "
         f"infinitely fast disks, and with an infinitely fast network too; {USED}",
