@@ -52,10 +52,10 @@ def modes(io, folder):
 
 
 def boxes(io, folder):
-    """Boxes of any sizes, none on some ranks, and types of all sorts."""
+    """Boxes of any sizes, none on the last of several clients, and types of all sorts."""
     array = np.arange(240).reshape(12, 20)
     cuts = [((0, 0), (5, 20)), ((5, 0), (7, 3)), ((5, 3), (7, 17))]
-    own = [cut for i, cut in enumerate(cuts) if i % len(io.clients) == io.client]
+    own = [cut for i, cut in enumerate(cuts) if i % max(len(io.clients) - 1, 1) == io.client]
     for dtype in (bool, "i1", "u8", "f2", "f8", "c16", ">f4"):
         values = array.astype(dtype)
         held = Boxes([(a, values[box_of(a, n)]) for a, n in own], (12, 20), dtype)
@@ -65,6 +65,22 @@ def boxes(io, folder):
         assert np.array_equal(
             read, values[box_of(*block_of((12, 20), (len(io.clients), 1), io.client))]
         )
+
+
+def dimensions(io, folder):
+    """Arrays of 1 to 6 dimensions that the mesh does not divide; by hpf a client may have none."""
+    clients, me = len(io.clients), io.client
+    for count in (1, 2, 4, 5, 6):
+        shape = (4, 5, 1, 3, 2, 4)[:count]
+        rest = (1,) * (count - 1)
+        array = whole(count, shape)
+        for policy in ("balanced", "hpf"):
+            mesh, other = (clients, *rest), (*rest, clients)
+            own = array[box_of(*block_of(shape, mesh, me, policy))]
+            path = folder / f"{count}-{policy}.zarr"
+            io.write(path, {"u": Block(own, shape, mesh, policy=policy)}, subchunk=64)
+            read = io.read(path, mesh=other, policy=policy)["u"]
+            assert np.array_equal(read, array[box_of(*block_of(shape, other, me, policy))])
 
 
 def steps(io, folder):
@@ -154,7 +170,7 @@ def main():
     with connect(servers=servers, dedicated=kind == "dedicated") as io:
         if io.is_client:
             some = (refusals,) if len(io.clients) > 1 else ()
-            for run in (modes, boxes, steps, rows, meanwhile, *some):
+            for run in (modes, boxes, dimensions, steps, rows, meanwhile, *some):
                 (folder / run.__name__).mkdir(exist_ok=True)
                 run(io, folder / run.__name__)
     sys.stdout.write(f"ended {io.is_client}\n")
