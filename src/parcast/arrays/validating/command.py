@@ -24,8 +24,8 @@ HELP: Final = """Test whether the law of array I/O predicts requests on this mac
 
 Requests of a fixed list (1 to 512 MB; 1 to 1,024 arrays; 2 to 16 clients; 1 to 4 servers; writes
 and reads) are predicted from costs that other requests determine, the predictions are
-saved, and then they are run. Prints how far predictions are from the measured times. The law
-agrees if at least 90 % of the requests were predicted within 20 %.
+saved (--save, -o), and then they are run. Prints how far predictions are from the measured
+times. The law agrees if at least 90 % of the requests were predicted within 20 %.
 
 REQUESTS.toml is a list of your own. On a testbed with slow disks a list of smaller requests is
 used. Takes 15 minutes to an hour, the longer the more the times of equal runs scatter; with
