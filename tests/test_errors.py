@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import parcast
+from parcast.arrays.library.client import Lost
 from parcast.cli.failures import NoAnswer
 from parcast.descriptions.description import DescriptionError
 from parcast.errors import (
@@ -173,6 +174,7 @@ ERRORS = [
     DescriptionError("Machine", [Problem(message="must be given.", field="name")]),
     FitFailed("All times are at p = 8.", outcome="No forecast."),
     RunFailed("It did not end."),
+    Lost.of(RunFailed("The disk is full.")),
     RunFailed(("Run it with ", Argument("cpu", python="cpu=None"), ".")),
     FileProblems("a.csv", [Problem(message="must be text.", line=3, field="p")], unlisted=2),
     DocumentError("a.jsonl", "must be a JSON object.", line=3, offset=120),

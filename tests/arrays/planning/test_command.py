@@ -100,9 +100,8 @@ def test_all_plans_are_shown_if_asked_for(plan):
     assert sum(row.split()[2] != "***" for row in rows) == 37
     assert "Servers of the best plan" not in plan(*SMALL).out
     of_servers = said.out.split("Servers of the best plan\n")[1].splitlines()
-    titles = "messages subchunks assembly files normal fast disks fast network used"
-    assert of_servers[0].split() == ["servers", *titles.split()]
-    assert of_servers[2].split()[:3] == ["0-7", "8192", "2048"]
+    assert of_servers[0].split() == ["servers", "messages", "assembly", "files", "normal", "used"]
+    assert of_servers[2].startswith("0, 1, 2, 3, 4, 5 and 2 more ")
 
 
 def test_storage_chunks_and_reads_are_planned(plan):
