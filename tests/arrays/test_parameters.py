@@ -82,7 +82,7 @@ def test_lists_have_one_length():
 @pytest.mark.parametrize(
     ("given", "says"),
     [
-        ([], "must have at least one number, got none"),
+        ([], "must have at least one number, got none. Give one for each, or one"),
         (["8 MB/s", "3 s"], 'number 2 must be a rate such as "12.5 GB/s", got "3 s"'),
         ([["1 MB/s"]], "number 1 must be a rate"),
         ([Amount.of("3 s", ["time"], name="x")], "number 1 must be a rate"),

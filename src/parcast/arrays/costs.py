@@ -188,8 +188,9 @@ class Costs:
         places = slice(servers) if isinstance(servers, int) else list(servers)
         names = [key for key in _numeric(self.servers) if getattr(self.servers, key).ndim]
         first: dict[str, Any] = {key: getattr(self.servers, key)[places] for key in names}
+        own = replace(self.servers, **first) if first else self.servers
         serving = tuple(np.array(self.serving)[places].tolist()) if self.serving else ()
-        return replace(self, servers=replace(self.servers, **first), serving=serving)
+        return replace(self, servers=own, serving=serving)
 
     def with_free_network(self) -> "Costs":
         """Give the same with messages that take no time at all."""

@@ -34,7 +34,12 @@ class OfNodes(Of):
         if not isinstance(value, list | tuple):
             return self.read(name, value)
         if not value:
-            raise ParameterError(name, must="have at least one number", got="none")
+            raise ParameterError(
+                name,
+                must="have at least one number",
+                got="none",
+                hint="Give one for each, or one number for all.",
+            )
         numbered = ((f"{name} number {i}", x) for i, x in enumerate(value, 1))
         each = tuple(self.read(called, x) for called, x in numbered)
         if uncertain := next((x for x in each if x.spread), None):

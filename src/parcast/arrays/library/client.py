@@ -245,8 +245,9 @@ class Client:
         if failure is not None:
             clear_frames(failure.__traceback__)  # they may hold subchunks
             self.unheard[number] = replace(job, held=(), targets=None)
-        for each in self.unheard.values() if failure is None else ():
-            each.is_superseded |= each.path == job.path
+        else:
+            for each in self.unheard.values():
+                each.is_superseded |= each.path == job.path
         self._forget(job)
 
     def _forget(self, job: Job) -> None:

@@ -98,7 +98,6 @@ def plan_request(
     within = as_number("within", within, hint="0.1 is 10 %.")
     require("within", within, within >= 0, must="be at least 0", hint="0.1 is 10 %.")
     listed = as_list("servers", servers, hint=HINT)
-    most = options.buffer
     counts = [as_whole("servers", n, least=1, hint=HINT) for n in listed]
     as_whole("numbers of servers", len(counts), least=1, hint=HINT)
     evaluated: list[tuple[Plan, RequestSimulation]] = []
@@ -106,7 +105,9 @@ def plan_request(
         for mesh in fitting_meshes(count, chunks.shape) if storage is None else ((),):
             layout: dict[str, Any] = {"itemsize": itemsize, "servers": count}
             if storage is None:
-                own = schema_subchunks(chunks.shape, mesh, policy=policy, most=most, **layout)
+                own = schema_subchunks(
+                    chunks.shape, mesh, policy=policy, most=options.buffer, **layout
+                )
                 arrays = [EqualArrays(overlaps(chunks, own), number)]
             else:
                 arrays = dealt_out(chunks, *storage, number=number, **layout)
@@ -125,7 +126,9 @@ def plan_request(
         options=options,
         reasons=tuple(reasons_of(plans, objective, within)),
         storage=None if storage is None else tuple(storage.storage),
-        buffer=most if storage is None else prod(storage.inner or storage.storage) * itemsize,
+        buffer=options.buffer
+        if storage is None
+        else prod(storage.inner or storage.storage) * itemsize,
     )
 
 
