@@ -300,4 +300,7 @@ def test_no_pattern_takes_longer_than_its_text_grows(patterns):
     ],
 )
 def test_a_pattern_that_backtracks_is_noticed(pattern, way):
-    assert too_slow(re.compile(pattern), way, large=(390, 1562, 6250))
+    # one disturbed time may hide that it grows (as one never makes a pattern look slow)
+    sizes = (390, 1562, 6250, 25_000)
+    looks = (too_slow(re.compile(pattern), way, large=sizes) for _ in range(3))
+    assert any(looks)
