@@ -14,6 +14,7 @@ from pathlib import Path
 from statistics import median
 
 from parcast.arrays.measuring.by_law import ByLaw, placement_of
+from parcast.arrays.measuring.dry_run import dry_run
 from parcast.arrays.measuring.fitting import fitted
 from parcast.arrays.measuring.measure import SLOW, Measuring, reference_of
 from parcast.arrays.measuring.references import largest_size, references
@@ -43,7 +44,11 @@ def main():
     runs = measuring.run(asked, shares(given.rounds))
     place = placement_of(layout, measuring.bed)
     seen = [
-        reference_of(ByLaw(request, place), [run for run in runs if run.request == i])
+        reference_of(
+            law := ByLaw(request, place),
+            dry_run(law.known),
+            [run for run in runs if run.request == i],
+        )
         for i, request in enumerate(asked.values())
     ]
     value = {figure.key: figure.value for figure in fitted(seen[: len(known)], DISK)}

@@ -31,15 +31,13 @@ def measured():
 def measuring(tmp_path, monkeypatch):
     """Prepare to measure the costs of a machine."""
     monkeypatch.setattr("parcast.arrays.measuring.measure.dry_run", dry_of)
-    return lambda machine, *, rounds=2, **options: Measuring(
-        folder=tmp_path, rounds=rounds, runner=machine, bed=None, **options
-    )
+    return lambda machine: Measuring(folder=tmp_path, runner=machine, bed=None)
 
 
 @pytest.fixture
 def figures(measuring):
     """Measure the costs of a machine."""
-    return lambda machine, **options: measuring(machine, **options).figures(LAYOUT)
+    return lambda machine, rounds=2: measuring(machine).figures(LAYOUT, rounds=rounds)
 
 
 @pytest.mark.usefixtures("uncovered")
@@ -88,28 +86,16 @@ class Changing(Machine):
 
 
 @pytest.mark.usefixtures("few_steps", "uncovered")
-def test_costs_of_a_machine_that_changes_are_of_more_rounds(measuring, monkeypatch):
+def test_costs_of_a_machine_that_changes_are_of_more_rounds(measuring):
     changing, steady = Changing(), Machine()
-    of = measuring(changing, rounds=6)
-    assert of.figures(LAYOUT) == measuring(steady, rounds=6).figures(LAYOUT)
+    found = measuring(changing).figures(LAYOUT, rounds=6)
+    assert found == measuring(steady).figures(LAYOUT, rounds=6)
     rounds = [len(x.rounds) - 1 for x in changing.launches]
     assert rounds == [1, 3, 3, 4, 4]  # after the trials
     assert [len(x.rounds) - 1 for x in steady.launches] == [1, 3, 3]
-    assert len(of.controls[LAYOUT]) == 7
-    monkeypatch.setattr("parcast.arrays.measuring.measure.fitted", lambda *_: [])
-    in_a_hurry = Changing()
-    measuring(in_a_hurry, rounds=6, is_over=lambda: True).figures(LAYOUT)
-    assert [len(x.rounds) - 1 for x in in_a_hurry.launches] == [1, 3, 3]
-
-
-@pytest.mark.usefixtures("few_steps", "uncovered")
-@pytest.mark.parametrize(("rate", "some"), [(1e7, False), (1e9, True)])
-def test_only_a_fast_disk_shows_by_short_requests_whether_the_machine_changes(
-    measuring, rate, some
-):
-    of = measuring(Machine(value=KNOWN | {"files.single_write_rate": rate}))
-    of.figures(LAYOUT)
-    assert bool(of.controls[LAYOUT]) is some
+    once = Changing()
+    measuring(once).figures(LAYOUT, rounds=6, further=0)
+    assert [len(x.rounds) - 1 for x in once.launches] == [1, 3, 3]
 
 
 @pytest.mark.parametrize("layout", LAYOUTS, ids=str)

@@ -11,15 +11,22 @@ from parcast.arrays.running.observation import Observed, ServerRun
 from parcast.arrays.running.request import ArrayRequest
 from parcast.arrays.validating.predicting import Measured, predicted
 
-COSTS = Costs(
-    clients=ClientCosts(
-        send_startup=1e-4, receive_startup=1e-4, bandwidth=1e9, construct_schema=2e-3, decode=1e-4
-    ),
-    servers=ServerCosts(
-        send_startup=1e-4, receive_startup=1e-4, bandwidth=1e9, parse_schema=1e-3, write_rate=5e8
-    ),
-    protocol=Protocol(packet=1e9, eager_limit=1.0),
-)
+
+def costs_of(slower=1.0):
+    """Costs of a machine that is so many times slower."""
+    side = {
+        "send_startup": 1e-4 * slower,
+        "receive_startup": 1e-4 * slower,
+        "bandwidth": 1e9 / slower,
+    }
+    return Costs(
+        clients=ClientCosts(**side, construct_schema=2e-3 * slower, decode=1e-4 * slower),
+        servers=ServerCosts(**side, parse_schema=1e-3 * slower, write_rate=5e8 / slower),
+        protocol=Protocol(packet=1e9, eager_limit=1.0),
+    )
+
+
+COSTS = costs_of()
 
 
 def request(**keys):
@@ -29,27 +36,19 @@ def request(**keys):
 
 
 class KnownCosts:
-    """Gives the same costs for all requests."""
+    """Gives the same costs for all requests, of a machine that is slower in some passes."""
 
-    def __init__(self, controls=()):
-        self.layouts = []
-        self.known = controls
+    def __init__(self, slower=lambda _number: 1.0):
+        self.slower = slower
+        self.rounds = []  # of each pass
 
-    def measure(self, layout, folder):
-        """Note what is measured."""
-        assert folder.is_dir()
-        self.layouts.append(layout)
-
-    def controls(self, layout):
-        """Give requests that are run again."""
-        assert layout in self.layouts
-        return self.known
-
-    def costs(self, requests, layout):
+    def costs(self, requests, layout, *, folder, rounds):
         """Give the costs of requests of one layout."""
-        assert layout in self.layouts
+        assert folder.is_dir()
         assert all(each.layout == layout for each in requests.values())
-        return dict.fromkeys(requests, Measured(COSTS, {"write_rate": "made up"}))
+        self.rounds.append(rounds)
+        costs = costs_of(self.slower(len(self.rounds)))
+        return dict.fromkeys(requests, Measured(costs, {"write_rate": "made up"}))
 
 
 def run_of(place, asked, launch=1, turn=1, *, factor=1.0, others=0.0, messages=0):

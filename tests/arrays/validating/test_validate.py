@@ -8,7 +8,7 @@ import pytest
 from matplotlib.lines import Line2D
 
 from parcast.arrays.measuring.by_law import placement_of
-from parcast.arrays.running.observation import Components, Control
+from parcast.arrays.running.observation import Components
 from parcast.arrays.running.request import Layout
 from parcast.arrays.validating.picture import DISTURBED, STYLES, figure_of
 from parcast.arrays.validating.predicting import SCHEMA, Measured, predicted
@@ -82,61 +82,34 @@ def test_other_counts_than_those_of_the_law_are_told(validated):
     assert "the law counts 2 messages, 1 subchunks and 1024 bytes, the servers 3, 1" in str(result)
 
 
-@pytest.fixture
-def controlled():
-    """Give costs with a reference request that is run again, which is request 1."""
-    asked = request(arrays=4)
-    return KnownCosts([Control(asked, run_of(0, asked).time)])
-
-
-@pytest.mark.parametrize(("attempts", "is_disturbed"), [(1, False), (2, False), (2, True)])
-def test_a_layout_is_done_again_where_reference_requests_take_longer(
-    validated, controlled, tmp_path, attempts, is_disturbed
-):
+def test_a_machine_that_changes_is_predicted_anew_in_each_pass(validated, tmp_path):
     place = tmp_path / "predictions.json"
-    changed = attempts if is_disturbed else attempts - 1  # of the attempts
-    machine = Machine(factor=lambda *_: 1.5 if len(controlled.layouts) <= changed else 1.0)
-    result = validated(machine, requests=[request()], costs=controlled, save_predictions=place)
-    assert len(controlled.layouts) == attempts
-    assert len(json.loads(place.read_text())["predictions"]) == attempts
+    slower = [1.0, 1.5, 1.5, 1.0, 1.5, 1.0, 1.5, 1.0]  # in the first pass, and so on
+    costs = KnownCosts(lambda number: slower[number - 1])
+    machine = Machine(factor=lambda *_: slower[len(costs.rounds) - 1])
+    result = validated(machine, requests=[request()], costs=costs, save_predictions=place)
+    assert costs.rounds == [3, 2] * 4
     [row] = result.compared
-    assert (len(row.runs), len(row.others)) == (5, 5 * (attempts - 1))
-    assert row.is_disturbed is is_disturbed
-    assert result.holds is (None if is_disturbed else True)
-    assert machine.made[1] == machine.made[0]
-    numbers = [(x["launch"], x["round"]) for x in result.to_document()["runs"]]
-    assert len(set(numbers)) == len(numbers) == 5 * attempts
+    assert [x.time / row.predictions[0].time for x in row.predictions] == pytest.approx(slower)
+    assert (len(row.runs), row.is_known, result.holds) == (20, False, True)
+    saved = json.loads(place.read_text())["predictions"]
+    assert [(x["pass"], x["time_s"]) for x in saved] == [
+        (number, each.time) for number, each in enumerate(row.predictions, 1)
+    ]
+    [facts] = result.rows()
+    assert facts["passes"] == 8
+    assert facts["predicted_most_s"] == pytest.approx(1.5 * facts["predicted_least_s"])
+    told = " ".join(str(result).split())
+    assert "8 of each request, each with costs measured anew" in told
+    assert "predicted times differ by 40% (median) and up to 40%" in told
 
 
-def test_a_request_that_takes_longer_than_predicted_counts_if_the_machine_has_not_changed(
-    validated, controlled
-):
-    machine = Machine(factor=lambda place, _: 3.0 if place == 0 else 1.0)
-    result = validated(machine, requests=[request()], costs=controlled)
-    assert len(machine.launches) == 2
-    [row] = result.compared
-    assert (len(row.runs), row.others, row.is_disturbed) == (5, (), False)
-    assert result.holds is False
-
-
-@pytest.mark.parametrize(("factors", "best"), [((1.2, 1.5), 1.2), ((0.6, 1.2), 1.2)])
-def test_of_two_attempts_that_counts_in_which_the_machine_changed_less(
-    validated, controlled, factors, best
-):
-    machine = Machine(factor=lambda *_: factors[len(controlled.layouts) - 1])
-    result = validated(machine, requests=[request()], costs=controlled)
-    [row] = result.compared
-    assert (len(row.runs), len(row.others), row.is_disturbed) == (5, 5, True)
-    assert row.measured == pytest.approx(best * row.predicted.time)
-
-
-def test_an_attempt_that_is_cut_off_leaves_what_was_measured_before(validated, controlled):
-    machine = Machine(factor=lambda *_: 1.5, fails_after=2)  # in the second attempt
-    result = validated(machine, requests=[request()], costs=controlled)
-    assert result.ended_by == "interrupted"
-    assert len(controlled.layouts) == 2
-    [row] = result.compared
-    assert (len(row.runs), row.others, row.is_disturbed) == (5, (), True)
+def test_passes_end_when_both_times_are_known(validated):
+    costs = KnownCosts(lambda number: 1.5 if number == 1 else 1.0)
+    machine = Machine()
+    [row] = validated(machine, requests=[request()], costs=costs).compared
+    assert costs.rounds == [3, 2] * 4  # the first of eight may be anything, of fewer not
+    assert row.error == pytest.approx(0.0)
 
 
 @pytest.mark.parametrize("cut_after", [2, 3, 4])
@@ -144,27 +117,14 @@ def test_an_interruption_while_more_runs_are_made_is_told(validated, cut_after):
     machine = Machine(factor=noisy(width=0.5), fails_after=cut_after)
     result = validated(machine, requests=[request()])
     assert result.ended_by == "interrupted"
-    assert len(result.compared[0].runs) == 5 * (cut_after - 1)
+    assert len(result.compared[0].runs) == {2: 5, 3: 8, 4: 10}[cut_after]
     assert validated(Machine(factor=noisy(width=0.5)), requests=[request()]).ended_by == ""
-
-
-def test_an_attempt_of_too_few_runs_does_not_count(validated, controlled):
-    class Cut(Machine):
-        def __call__(self, launch, **keys):
-            if len(self.launches) == 2:  # in the first launch of the second attempt
-                launch = replace(launch, rounds=launch.rounds[:2])
-                self.fails_after = 3
-            super().__call__(launch, **keys)
-
-    machine = Cut(factor=lambda *_: 1.5 if len(controlled.layouts) == 1 else 1.0)
-    [row] = validated(machine, requests=[request()], costs=controlled).compared
-    assert (len(row.runs), len(row.others), row.is_disturbed) == (5, 1, True)
 
 
 def test_a_runner_that_makes_no_runs_comes_to_an_end(validated):
     launches = []
     result = validated(lambda launch, **_: launches.append(launch), requests=[request()])
-    assert len(launches) == 5
+    assert len(launches) == 8
     assert (result.measured, result.holds) == ((), None)
 
 
@@ -192,26 +152,8 @@ def test_a_request_is_run_until_its_median_is_known(validated):
     machine = Machine(factor=lambda _place, number: 1.5 if number == 1 else 1.0)
     result = validated(machine, requests=[request()])
     [row] = result.compared
-    assert [len(x.rounds) - 1 for x in machine.launches] == [3, 2, 5]
-    assert (len(row.runs), row.is_known, row.error) == (10, True, pytest.approx(0.0))
-
-
-def test_reference_requests_are_run_in_turn_beside_the_others(validated):
-    several_more = [request(arrays=i) for i in range(2, 9)]
-    controls = [Control(each, run_of(0, each).time) for each in several_more]
-    machine = Machine()
-    result = validated(machine, requests=[request()], costs=KnownCosts(controls))
-    assert machine.made == {0: 5, 1: 2, 2: 2, 3: 2, **dict.fromkeys(range(4, 8), 1)}
-    [drift] = result.to_document()["drifts"]
-    assert drift == {
-        **{"clients": 2, "servers": 1, "dedicated": False},
-        **{"change": pytest.approx(0.0), "counts": True},
-    }
-    assert "beside the runs: +0.0 %, compared" in " ".join(str(result).split())
-    for launch in machine.launches:
-        first, *others = map(sorted, launch.rounds)
-        assert first == sorted(launch.requests)
-        assert all(len({*each}) == 3 for each in others)
+    assert [len(x.rounds) - 1 for x in machine.launches] == [3, 2, 3]
+    assert (len(row.runs), row.is_known, row.error) == (8, True, pytest.approx(0.0))
 
 
 def test_predictions_are_saved_before_the_first_run_of_each(validated, tmp_path):
@@ -221,7 +163,7 @@ def test_predictions_are_saved_before_the_first_run_of_each(validated, tmp_path)
         def __call__(self, launch, **keys):
             told = json.loads(place.read_text())
             assert told["schema"] == SCHEMA
-            saved = [each["request"] for each in told["predictions"]]
+            saved = [x["request"] for x in told["predictions"] if x["pass"] == launch.number]
             assert all(x.to_document() in saved for x in launch.requests.values())
             super().__call__(launch, **keys)
 
@@ -231,9 +173,9 @@ def test_predictions_are_saved_before_the_first_run_of_each(validated, tmp_path)
     told = json.loads(place.read_text())["predictions"]
     assert told[0]["made"] == result.saved.at
     rows = {str(row.request.to_document()): row for row in result.compared}
-    assert len(told) == len(rows) == 5
+    assert (len(told), len(rows)) == (10, 5)  # in two passes
     for each in told:
-        assert each["time_s"] == rows[str(each["request"])].predicted.time
+        assert each["time_s"] == rows[str(each["request"])].predicted
         assert each["costs"]["servers"]["write_rate"] == 5e8
         assert each["sources"] == {"write_rate": "made up"}
     assert result.to_document()["predictions_file"] == str(place)
@@ -251,7 +193,7 @@ def test_a_prediction_is_the_law_with_the_costs_of_that_very_request():
     assert slow.components.assembly == pytest.approx(fast.components.assembly)
 
 
-def test_each_layout_has_two_launches_with_rounds_in_random_orders(validated):
+def test_each_layout_has_two_passes_with_rounds_in_random_orders(validated):
     machine = Machine()
     validated(machine, repetitions=5, seed=3)
     assert [x.number for x in machine.launches] == [1, 2, 1, 2]
@@ -276,7 +218,7 @@ def test_disturbed_runs_are_made_again_and_do_not_count(validated):
     assert result.holds is True
     assert [x.number for x in machine.launches] == [1, 2, 3, 1, 2, 3]  # of two layouts
     for row in result.compared:
-        assert (len(row.runs), len(row.others)) == (7, 3)
+        assert (len(row.runs), len(row.others)) == (5, 3)
         assert not row.is_disturbed
 
 
@@ -294,7 +236,7 @@ def test_runs_that_are_always_disturbed_decide_nothing_if_they_are_far(validated
     result = validated(far)
     assert result.holds is None
     assert all(row.is_disturbed for row in result.compared)
-    assert "most were disturbed, or the machine changed" in str(result)
+    assert "most were disturbed. Repeat on an idle machine" in str(result)
     assert validated(Machine(others=lambda *_: 100.0)).holds is True
 
 

@@ -7,6 +7,7 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
+from functools import cache
 from pathlib import Path
 from statistics import median
 from typing import Final
@@ -15,20 +16,19 @@ import numpy as np
 
 from parcast.arrays.measuring.by_law import ByLaw, placement_of
 from parcast.arrays.measuring.computing import computing_figures
-from parcast.arrays.measuring.dry_run import dry_run
+from parcast.arrays.measuring.dry_run import DryRun, dry_run
 from parcast.arrays.measuring.figure import Figure
 from parcast.arrays.measuring.fitting import Reference, fitted
 from parcast.arrays.measuring.references import (
-    CONTROLS,
-    LONGEST_CONTROL,
     MEDIUM,
     largest_size,
     references,
     trials,
 )
+from parcast.arrays.measuring.request import Request
 from parcast.arrays.measuring.result import MeasuredCosts
 from parcast.arrays.running.launches import Launch, Runner, random_rounds, run_launch, shares
-from parcast.arrays.running.observation import Control, Observed, median_components
+from parcast.arrays.running.observation import Observed, median_components
 from parcast.arrays.running.precision import PRECISION, precision_of
 from parcast.arrays.running.request import ArrayRequest, Layout
 from parcast.errors import as_whole
@@ -39,7 +39,7 @@ from parcast.testbed.testbed import Testbed, in_words, short_name, testbed_here
 ROUNDS: Final = 6  # of every reference request, after one of each launch that is discarded
 QUICK: Final = 3
 MORE: Final = 4  # rounds of a further launch, where times scatter
-LAUNCHES: Final = 2  # of such rounds, at most
+FURTHER: Final = 2  # of such launches, at most
 SLOW: Final = 1e8  # rate of a disk, below which QUICK rounds are made [B/s]
 FASTEST: Final = 5e9  # rate of a disk that is taken for likely [B/s]
 EXPECTED: Final = 30.0  # of a launch [s]
@@ -50,36 +50,39 @@ class Measuring:
     """Measures the costs of layouts, one after another."""
 
     folder: Path
-    rounds: int = ROUNDS
     runner: Runner = run_launch
     bed: Testbed | None = field(default_factory=testbed_here)
     rates: dict[int, float] = field(default_factory=dict)  # of the disk, by servers [B/s]
-    controls: dict[Layout, list[Control]] = field(default_factory=dict)  # of what was measured
-    is_over: Callable[[], bool] = bool  # whether the time is over for further launches
+    dry: Callable[[Request], DryRun] = field(default_factory=lambda: cache(dry_run))
+    random: np.random.Generator = field(default_factory=lambda: np.random.default_rng(0))
 
-    def figures(self, layout: Layout) -> list[Figure]:
-        """Run reference requests on the ranks of a layout, and give the costs."""
+    def figures(
+        self, layout: Layout, *, rounds: int = ROUNDS, further: int = FURTHER
+    ) -> list[Figure]:
+        """Run reference requests on the ranks of a layout, and give the costs.
+
+        Each is run so many rounds; where times scatter, up to so many further launches follow.
+        """
         if layout.servers not in self.rates:
             tried = self.run(trials(layout), [1])
             tiny, medium = (median(x.time for x in tried if x.request == i) for i in range(2))
             self.rates[layout.servers] = MEDIUM / max(medium - tiny, MEDIUM / FASTEST)
         rate = self.rates[layout.servers]
         asked = references(layout, largest_size(layout, rate))
-        rounds = self.rounds if rate > SLOW else min(self.rounds, QUICK)
+        rounds = rounds if rate > SLOW else min(rounds, QUICK)
         place = placement_of(layout, self.bed)
         runs = self.run(asked, shares(rounds))
-        for _ in range(LAUNCHES):
-            if rate <= SLOW or self.is_over() or _are_known(runs):
+        for _ in range(further):
+            if rate <= SLOW or _are_known(runs):
                 break
             runs += self.run(asked, [min(MORE, rounds)], after=max(run.launch for run in runs))
         known = [
-            reference_of(ByLaw(request, place), [run for run in runs if run.request == i])
+            reference_of(
+                law := ByLaw(request, place),
+                self.dry(law.known),
+                [run for run in runs if run.request == i],
+            )
             for i, request in enumerate(asked.values())
-        ]
-        self.controls[layout] = [
-            Control(each.law.asked, each.time)
-            for name, each in zip(asked, known, strict=True)
-            if rate > SLOW and name in CONTROLS and each.time < LONGEST_CONTROL
         ]
         return fitted(known, rate)
 
@@ -87,27 +90,27 @@ class Measuring:
         self, asked: Mapping[str, ArrayRequest], parts: Sequence[int], *, after: int = 0
     ) -> list[Observed]:
         """Run requests of one layout, so many rounds in each launch."""
-        random, runs = np.random.default_rng(after), list[Observed]()
+        runs = list[Observed]()
         requests = dict(enumerate(asked.values()))
         for i, own in enumerate(parts, 1):
             launch = Launch(
                 number=after + i,
                 layout=requests[0].layout,
                 requests=requests,
-                rounds=random_rounds([list(requests)] * (1 + own), random),
+                rounds=random_rounds([list(requests)] * (1 + own), self.random),
                 expected=EXPECTED,
             )
             self.runner(launch, folder=self.folder, report=runs.append)
         return runs
 
 
-def reference_of(law: ByLaw, runs: Sequence[Observed]) -> Reference:
+def reference_of(law: ByLaw, dry: DryRun, runs: Sequence[Observed]) -> Reference:
     """Join a reference request, its dry run and its runs."""
     return Reference(
         law=law,
-        dry=dry_run(law.known),
+        dry=dry,
         time=median(run.time for run in runs),
-        parts=median_components(runs),
+        parts=median_components(run.components for run in runs),
     )
 
 
@@ -166,7 +169,7 @@ def measure_costs(
     began = time.monotonic()
     load, testbed, mpi = system_load(), testbed_here(), find_mpi()
     layout = Layout(clients, servers, dedicated)
-    found = Measuring(folder=Path(folder).absolute(), rounds=rounds).figures(layout)
+    found = Measuring(folder=Path(folder).absolute()).figures(layout, rounds=rounds)
     cores = len(available_cores())
     return MeasuredCosts(
         name=name or (platform.node() if testbed is None else short_name(testbed)),

@@ -26,19 +26,6 @@ THIN, NARROW, WIDE, WIDEST = (2, 24), (8, 24), (24, 40), (48, 80)
 COLUMN, PLANE = (32, 12), (96, 160)
 
 
-# Of every kind: they are run again beside the requests that are predicted.
-CONTROLS: Final = (
-    "tiny",
-    "medium",
-    "large, double-buffer",
-    "columns",
-    "few arrays",
-    "units, columns",
-    "large, read",
-)
-LONGEST_CONTROL: Final = 0.3  # that is run again [s]
-
-
 def trials(layout: Layout) -> dict[str, ArrayRequest]:
     """Requests that tell how fast the disk is."""
     return {

@@ -1,11 +1,10 @@
 """What is observed of a run of a request: its time, and what each server did in it."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from typing import Any, Final, NamedTuple, Self
 
 from parcast.arrays.library.client import Spent
-from parcast.arrays.running.request import ArrayRequest
 
 COMPONENTS: Final = ("startup", "assembly", "file_system", "closing")
 
@@ -93,16 +92,8 @@ class Observed:
         return cls(**{**document, "servers": servers})
 
 
-class Control(NamedTuple):
-    """A reference request, which is run again beside others to see whether the machine changed."""
-
-    request: ArrayRequest
-    time: float  # that it took when costs were measured [s]
-
-
-def median_components(runs: Sequence[Observed]) -> Components:
-    """Median of each part over some runs."""
+def median_components(known: Iterable[Components]) -> Components:
+    """Median of each part."""
     from statistics import median
 
-    columns = zip(*(run.components for run in runs), strict=True)
-    return Components(*(median(column) for column in columns))
+    return Components(*map(median, zip(*known, strict=True)))

@@ -1,19 +1,15 @@
-"""How well runs determine a time, and whether the machine is as fast as it was.
+"""How well runs determine a time.
 
 Times of equal runs scatter, by 24 % on a machine that shares its cores with others: the median of
 five was 5 to 16 % off there. So the number of runs depends on how far they are apart.
 """
 
-from collections.abc import Mapping, Sequence
-from math import inf, log
+from collections.abc import Sequence
 from statistics import median
 from typing import Final, NamedTuple
 
-from parcast.arrays.running.observation import Observed
-
 CONFIDENCE: Final = 0.9  # of the interval of a median [1]
 PRECISION: Final = 0.1  # of a median, with which it is known [1] [D]
-CHANGE: Final = 0.1  # of times, above which the machine has changed [1] [D]
 
 
 class Interval(NamedTuple):
@@ -46,14 +42,3 @@ def precision_of(times: Sequence[float]) -> float:
 def is_known(times: Sequence[float]) -> bool:
     """Whether the interval of their median ends within 10 % of it."""
     return bool(times) and precision_of(times) <= PRECISION
-
-
-def change_of(runs: Sequence[Observed], usual: Mapping[int, float]) -> float:
-    """Logarithm of how much longer than usual, by place [s], requests took; infinite: no run."""
-    ratios = [log(run.time / usual[run.request]) for run in runs]
-    return median(ratios) if ratios else inf
-
-
-def is_unchanged(change: float) -> bool:
-    """Whether requests took up to 10 % longer or shorter than usual."""
-    return abs(change) <= log(1.0 + CHANGE)

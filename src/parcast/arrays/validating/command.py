@@ -24,8 +24,9 @@ HELP: Final = """Test whether the law of array I/O predicts requests on this mac
 
 Requests of a fixed list (1 to 512 MB; 1 to 1,024 arrays; 2 to 16 clients; 1 to 4 servers; writes
 and reads) are predicted from costs that other requests determine, the predictions are
-saved (--save, -o), and then they are run. Prints how far predictions are from the measured
-times. The law agrees if at least 90 % of the requests were predicted within 20 %.
+saved (--save, -o), and then they are run, in two passes or more. Prints how far predictions are
+from the measured times. The law agrees if at least 90 % of the requests were predicted within
+20 %.
 
 REQUESTS.toml is a list of your own. On a testbed with slow disks a list of smaller requests is
 used. Takes 15 minutes to an hour, the longer the more the times of equal runs scatter; with
@@ -36,8 +37,8 @@ Exit status: 0    answered: the law agrees
              1    answered: it does not
              2    wrong use, or an output that cannot be written
              3    the file of requests cannot be used
-             4    no answer: too few requests were measured, most were disturbed or the
-                  machine changed, no MPI, a rank failed, too little room, or not enough time
+             4    no answer: too few requests were measured, most were disturbed, no MPI,
+                  a rank failed, too little room, or not enough time
              130  interrupted; completed requests are shown
 
 \b
@@ -79,7 +80,7 @@ ARGUMENTS: Final = {  # what Python calls an argument, and what the command line
     default=5,
     show_default=True,
     metavar="COUNT",
-    help="Runs of each request, at least; up to four times as many where they scatter.",
+    help="Runs of each request, at least; up to four times as many where times scatter.",
 )
 @text_option(
     "--time-limit", "TIME", time_limit, "Time after which no launch is begun. By default none."

@@ -30,7 +30,7 @@ STYLES: Final[dict[str, tuple[str, str, str]]] = {  # colour, marker and label o
 }
 FAINT: Final = 0.35  # of points where disturbed runs count
 MOST_TICKS: Final = 5  # of an axis, from which 3 is too near to 2
-DISTURBED: Final = "pale: disturbed, or the machine changed"
+DISTURBED: Final = "pale: disturbed"
 
 
 def figure_of(result: ArrayIoValidation, ax: "Axes | None" = None) -> "Figure":
@@ -69,7 +69,7 @@ def _draw(ax: "Axes", result: ArrayIoValidation) -> None:
         for is_disturbed in (False, True):
             some = [row for row in own if row.is_disturbed == is_disturbed]
             x = np.array([row.measured for row in some], dtype=np.float64)
-            y = np.array([row.predicted.time for row in some])
+            y = np.array([row.predicted for row in some])
             ax.plot(x, y, **style, mew=0.0, alpha=FAINT if is_disturbed else 0.85)
         if own:  # a symbol of the legend is not pale, even if all of its points are
             ax.plot([], [], **style, mew=0.0, label=label)
@@ -90,7 +90,7 @@ def _draw(ax: "Axes", result: ArrayIoValidation) -> None:
 
 def _ends(rows: tuple[Compared, ...]) -> tuple[float, float]:
     """Least and largest time of all, with some room."""
-    times = [x for row in rows for x in (row.measured, row.predicted.time) if x]
+    times = [x for row in rows for x in (row.measured, row.predicted) if x]
     return span([(x, x) for x in times]) if times else (0.1, 1.0)
 
 

@@ -1,6 +1,6 @@
 """Times of requests by the law, with costs that were measured without running any of them."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, fields
 from datetime import UTC, datetime
 from pathlib import Path
@@ -12,7 +12,7 @@ from parcast.arrays.contention import Placement
 from parcast.arrays.costs import Costs
 from parcast.arrays.library.pricing import subchunks_of
 from parcast.arrays.measuring.by_law import ByLaw, components_of
-from parcast.arrays.running.observation import Components, Control
+from parcast.arrays.running.observation import Components
 from parcast.arrays.running.request import ArrayRequest, Layout
 from parcast.files.document import json_pieces, write_document
 
@@ -37,16 +37,13 @@ class Measured(NamedTuple):
 class CostSource(Protocol):
     """What measures the costs of requests; `OfLayouts` does."""
 
-    def measure(self, layout: Layout, folder: Path) -> None:
-        """Measure on the ranks of a layout, and the files of a folder."""
-
-    def controls(self, layout: Layout) -> Sequence[Control]:
-        """Give requests of a measured layout whose times show whether the machine changes."""
-
     def costs(
-        self, requests: Mapping[int, ArrayRequest], layout: Layout
+        self, requests: Mapping[int, ArrayRequest], layout: Layout, *, folder: Path, rounds: int
     ) -> Mapping[int, Measured]:
-        """Give the costs of requests of a layout that was measured, by their places."""
+        """Measure on the ranks of a layout and in a folder; give costs of its requests by place.
+
+        `rounds` is how often each request is run that is run for it [1].
+        """
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -114,11 +111,11 @@ class Saving:
     path: str | None
     made: list[dict[str, Any]] = field(default_factory=list)
 
-    def add(self, predictions: Iterable[tuple[ArrayRequest, Predicted]]) -> None:
-        """Add predictions, and write all there are."""
+    def add(self, number: int, predictions: Iterable[tuple[ArrayRequest, Predicted]]) -> None:
+        """Add predictions of a pass, and write all there are."""
         now = datetime.now(UTC).isoformat(timespec="seconds")
         self.made += [
-            {"made": now, "request": request.to_document(), **each.to_document()}
+            {"made": now, "pass": number, "request": request.to_document(), **each.to_document()}
             for request, each in predictions
         ]
         if self.path is not None:

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from statistics import median
-from typing import Any, ClassVar, Final, NamedTuple
+from typing import Any, ClassVar, Final
 
 from parcast.arrays.running.observation import (
     COMPONENTS,
@@ -15,7 +15,7 @@ from parcast.arrays.running.observation import (
     median_components,
 )
 from parcast.arrays.running.precision import Interval, interval_of, is_known
-from parcast.arrays.running.request import ArrayRequest, Layout
+from parcast.arrays.running.request import ArrayRequest
 from parcast.arrays.validating.predicting import Predicted, Saved
 from parcast.show.result import Result
 
@@ -30,15 +30,25 @@ class Compared:
 
     number: int  # in the list, from 1
     request: ArrayRequest
-    predicted: Predicted
+    predictions: tuple[Predicted, ...]  # of each pass, before its runs
     runs: tuple[Observed, ...] = ()  # that count
-    others: tuple[Observed, ...] = ()  # that do not: disturbed, or of an attempt that does not
-    is_disturbed: bool = False  # whether disturbed runs count, or the machine had changed
+    others: tuple[Observed, ...] = ()  # that do not, as other programs disturbed them
+    is_disturbed: bool = False  # whether disturbed runs count
 
     @property
     def kind(self) -> str:
         """What is compared with what: "read", or how it is written."""
         return "read" if self.request.operation == "read" else self.request.writer
+
+    @property
+    def predicted(self) -> float:
+        """Median of the predicted times [s]."""
+        return median(each.time for each in self.predictions)
+
+    @property
+    def predicted_components(self) -> Components:
+        """Medians of the predicted parts of the time [s]."""
+        return median_components(each.components for each in self.predictions)
 
     @property
     def measured(self) -> float | None:
@@ -58,13 +68,13 @@ class Compared:
     @property
     def components(self) -> Components | None:
         """Medians of the parts of the time [s]."""
-        return median_components(self.runs) if self.runs else None
+        return median_components(run.components for run in self.runs) if self.runs else None
 
     @property
     def error(self) -> float | None:
         """Predicted over measured time, less 1."""
         measured = self.measured
-        return None if measured is None else self.predicted.time / measured - 1.0
+        return None if measured is None else self.predicted / measured - 1.0
 
     @property
     def is_within(self) -> bool | None:
@@ -77,14 +87,15 @@ class Compared:
         found, measured = self.components, self.measured
         if found is None or measured is None:
             return None
-        return float(getattr(self.predicted.components, name) - getattr(found, name)) / measured
+        expected = getattr(self.predicted_components, name)
+        return float(expected - getattr(found, name)) / measured
 
     @property
     def counts_agree(self) -> bool | None:
         """Whether messages, subchunks and bytes are those that servers counted."""
         if not self.runs:
             return None
-        return all(run.counted() == tuple(self.predicted.counted) for run in self.runs)
+        return all(run.counted() == tuple(self.predictions[0].counted) for run in self.runs)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -101,14 +112,6 @@ class Accuracy:
     def share(self) -> float:
         """Of requests within 20 %. [1]."""
         return self.within / self.requests
-
-
-class Drift(NamedTuple):
-    """How the machine changed between the costs and the runs of a layout."""
-
-    layout: Layout
-    change: float | None  # of the times of reference requests [1]; None: none was run again
-    counts: bool  # whether the runs count; otherwise another attempt does
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -135,7 +138,6 @@ class ArrayIoValidation(Result):
     saved: Saved
     place: Place
     repetitions: int  # of each request, at least
-    drifts: tuple[Drift, ...] = ()  # of every layout, and attempt at it
     left_out: int = 0  # requests of the list that were not asked for
     not_reached: int = 0  # and those that were, but not predicted
     ended_by: str = ""  # "interrupted" or "time limit" where not all was measured
@@ -209,7 +211,7 @@ class ArrayIoValidation(Result):
                 figures: dict[str, float | None] = {
                     "time_s" if run in row.runs else "disturbed_time": run.time,
                     **run.components._asdict(),
-                    "predicted": row.predicted.time,
+                    "predicted": row.predicted,
                     "others": run.others,
                 }
                 for metric, value in figures.items():
@@ -228,7 +230,11 @@ class ArrayIoValidation(Result):
             "requests": self.source,
             "left_out": self.left_out,
             "not_reached": self.not_reached,
-            "predictions": [row.predicted.to_document() for row in self.compared],
+            "predictions": [
+                {"request": row.number, "pass": number, **each.to_document()}
+                for row in self.compared
+                for number, each in enumerate(row.predictions, 1)
+            ],
             "predicted_at": self.saved.at,
             "predictions_file": self.saved.path or None,
             "runs": [
@@ -242,10 +248,6 @@ class ArrayIoValidation(Result):
             "space_bytes": self.place.space,
             "load": None if self.place.load is None else list(self.place.load),
             "repetitions": self.repetitions,
-            "drifts": [
-                {**each.layout._asdict(), "change": each.change, "counts": each.counts}
-                for each in self.drifts
-            ],
             "ended_by": self.ended_by or None,
             "seconds": self.seconds,
             "seed": self.seed,
@@ -262,7 +264,8 @@ class ArrayIoValidation(Result):
 
 def _row(row: Compared) -> dict[str, Any]:
     """Facts of a row, with the keys of the JSON document."""
-    request, found, interval = row.request, row.components, row.interval
+    request, expected, found = row.request, row.predicted_components, row.components
+    interval, predicted = row.interval, [each.time for each in row.predictions]
     facts: dict[str, Any] = {
         "request": row.number,
         "operation": request.operation,
@@ -276,7 +279,9 @@ def _row(row: Compared) -> dict[str, Any]:
         "servers": request.servers,
         "dedicated": request.dedicated,
         "aligned": request.is_aligned,
-        "predicted_s": row.predicted.time,
+        "predicted_s": row.predicted,
+        "predicted_least_s": min(predicted),
+        "predicted_most_s": max(predicted),
         "measured_s": row.measured,
         "measured_lower_s": None if interval is None else interval.lower,
         "measured_upper_s": None if interval is None else interval.upper,
@@ -284,13 +289,14 @@ def _row(row: Compared) -> dict[str, Any]:
         "within": row.is_within,
     }
     for name in COMPONENTS:
-        facts[f"predicted_{name}_s"] = getattr(row.predicted.components, name)
+        facts[f"predicted_{name}_s"] = getattr(expected, name)
         facts[f"measured_{name}_s"] = None if found is None else getattr(found, name)
     for name in COMPONENTS:
         facts[f"{name}_error"] = row.component_error(name)
     return facts | {
-        "bound": row.predicted.bound or None,
+        "bound": row.predictions[0].bound or None,
         "counts_agree": row.counts_agree,
+        "passes": len(row.predictions),
         "runs": len(row.runs),
         "runs_disturbed": len(row.others),
         "disturbed_count": row.is_disturbed,

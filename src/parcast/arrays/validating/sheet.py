@@ -1,6 +1,7 @@
 """The answer to `validate array-io` for a person: errors by kind, and every request with -v."""
 
 from collections.abc import Iterator, Sequence
+from statistics import median
 from typing import Final
 
 from parcast.arrays.running.observation import COMPONENTS
@@ -100,7 +101,7 @@ def _mean_part(result: ArrayIoValidation, kind: str, name: str) -> str:
 
 def _requests(rows: Sequence[Compared]) -> Table:
     """Give every request with its times and errors."""
-    unit = common_unit([row.measured or row.predicted.time for row in rows])
+    unit = common_unit([row.measured or row.predicted for row in rows])
     second = TIME_UNITS[unit]
     columns = [
         Column(title="", cells=[str(i) for i in range(1, len(rows) + 1)]),
@@ -112,7 +113,7 @@ def _requests(rows: Sequence[Compared]) -> Table:
         Column(
             title="predicted",
             unit=f"[{unit}]",
-            cells=[rounded(row.predicted.time / second, 3) for row in rows],
+            cells=[rounded(row.predicted / second, 3) for row in rows],
         ),
         Column(title="measured", unit=f"[{unit}]", cells=[_measured(row, second) for row in rows]),
         Column(title="interval", unit="[%]", cells=[_interval(row) for row in rows]),
@@ -136,7 +137,7 @@ def _requests(rows: Sequence[Compared]) -> Table:
     )
     far = f"*: error above {percent(TOLERANCE)}"
     of_parts = "; start, assembly, files, close: error of each part of the time, of the whole time"
-    disturbed = f"; {MARK}: disturbed runs, or the machine changed"
+    disturbed = f"; {MARK}: disturbed runs"
     legend = far + (disturbed if any(row.is_disturbed for row in rows) else "")
     return Table(
         title="Requests",
@@ -158,7 +159,7 @@ def _entry(row: Compared, unit: str) -> Entry:
     return Entry(
         lines=(f"{row.number}: {row.request}",),
         facts=(
-            Fact("predicted", f"{rounded(row.predicted.time / second, 3)} {unit}"),
+            Fact("predicted", f"{rounded(row.predicted / second, 3)} {unit}"),
             Fact("measured", f"{_measured(row, second)} {unit}"),
             Fact("interval", f"{_interval(row)} %"),
             Fact("error", f"{_error(row)} %"),
@@ -209,19 +210,12 @@ def _facts(result: ArrayIoValidation) -> Iterator[Fact]:
     if place.load is not None:
         yield Fact("load", f"{place.load[0]:.1f} before, {place.load[1]:.1f} after")
     yield Fact("runs", _runs_text(result))
-    known = (each.change for each in result.drifts if each.counts)
-    if changes := [change for change in known if change is not None]:
-        ends = dict.fromkeys(map(signed_percent, (min(changes), max(changes))))
-        yield Fact(
-            "drift",
-            f"times of reference requests beside the runs: {' to '.join(ends)} %, compared with "
-            "those that costs are from",
-        )
+    yield Fact("passes", _passes_text(result))
     disturbed = sum(len(x.others) + len(x.runs) * x.is_disturbed for x in result.compared)
     made = sum(len(x.runs) + len(x.others) for x in result.compared)
     if disturbed:
         used = sum(x.is_disturbed for x in result.compared)
-        text = f"{disturbed} of {made} runs, by other programs or as the machine changed"
+        text = f"{disturbed} of {made} runs, by other programs"
         yield Fact(
             "disturbed",
             text + (f"; {counted(used, 'request')} had too few others" if used else ""),
@@ -246,6 +240,25 @@ def _runs_text(result: ArrayIoValidation) -> str:
     return text + (more if unknown else "")
 
 
+def _passes_text(result: ArrayIoValidation) -> str:
+    """Say how often costs were measured, and how far predictions are apart by that."""
+    numbers = [len(row.predictions) for row in result.compared]
+    few, many = min(numbers), max(numbers)
+    often = str(few) if few == many else f"{few} to {many}"
+    text = f"{often} of each request, each with costs measured anew"
+    apart = [
+        (max(times) - min(times)) / row.predicted
+        for row in result.compared
+        if len(times := [each.time for each in row.predictions]) > 1
+    ]
+    if not apart:
+        return text
+    return (
+        f"{text}; between them predicted times differ by {percent(median(apart))} (median) and "
+        f"up to {percent(max(apart))}"
+    )
+
+
 def _verdict(result: ArrayIoValidation) -> str:
     """Say whether the law agrees with the runs, and by which rule."""
     accuracy = result.accuracy()
@@ -260,7 +273,7 @@ def _verdict(result: ArrayIoValidation) -> str:
         return f"{text}; its counts are not those of the library"
     if result.holds is None:
         few = accuracy.requests < len(result.compared)
-        why = "too few were measured" if few else "most were disturbed, or the machine changed"
+        why = "too few were measured" if few else "most were disturbed"
         return f"{text}, but {why}. Repeat on an idle machine"
     return text
 
@@ -268,7 +281,7 @@ def _verdict(result: ArrayIoValidation) -> str:
 def _warnings(result: ArrayIoValidation) -> Iterator[str]:
     """Say what a reader must know."""
     for row in result.miscounted[:MOST_NAMED]:
-        counted_, run = row.predicted.counted, row.runs[0].counted()
+        counted_, run = row.predictions[0].counted, row.runs[0].counted()
         yield RankedWarning(
             f"Request {row.number} ({row.request}): the law counts {counted_.messages} "
             f"messages, {counted_.subchunks} subchunks and {counted_.size} bytes, the servers "

@@ -1,25 +1,22 @@
 """The law of array I/O tested on this machine: measure costs, predict, run, compare.
 
-Layout by layout, as what a machine can do changes from minute to minute:
+What a machine can do changes from minute to minute. So each layout is done in several passes:
 
 1. Costs are measured by reference requests, and by a dry run of every request. None of the
    requests is run for it.
 2. The requests are predicted, and the predictions are saved.
-3. They are run in two launches, round by round in random order; the first round of each does not
-   count. Further launches follow for those whose median is not known to 10 %, or of which other
-   programs disturbed too many runs.
+3. They are run in one launch, round by round in random order; the first round does not count.
 
-Some reference requests are run again in each round: if they take over 10 % longer or shorter than
-when costs were measured, the machine has changed, and the layout is done once more.
+Passes follow until the medians of the predicted and of the measured times are known to 10 %, for
+the requests of which they are not. These medians are compared. They are of the same minutes.
 """
 
 from __future__ import annotations
 
 import os
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from math import expm1, inf
+from math import inf
 from pathlib import Path
 from typing import Final
 
@@ -35,10 +32,10 @@ from parcast.arrays.running.launches import (
     space_of,
 )
 from parcast.arrays.running.request import ArrayRequest, Layout, read_requests
-from parcast.arrays.validating.attempt import MOST, Attempt
 from parcast.arrays.validating.measured import OfLayouts
+from parcast.arrays.validating.passes import MOST, Passes
 from parcast.arrays.validating.predicting import CostSource, Saving, predicted
-from parcast.arrays.validating.result import ArrayIoValidation, Compared, Drift, Place
+from parcast.arrays.validating.result import ArrayIoValidation, Place
 from parcast.errors import (
     FitFailed,
     ParameterError,
@@ -57,9 +54,6 @@ from parcast.testbed.testbed import Testbed, in_words, testbed_here
 FAST: Final = Path(__file__).with_name("requests.toml")
 SLOW: Final = Path(__file__).with_name("requests_slow.toml")  # for disks of some 10 MB/s
 SLOW_DISK: Final = 100e6  # of a testbed, below which the list for slow disks is taken [B/s]
-ATTEMPTS: Final = 2  # at a layout; the one with the smaller change of the machine counts [1]
-ROUNDS_OF_COSTS: Final = 6  # of each reference request, but at most 2 for each repetition [1]
-COSTS: Final = 20.0  # of measuring the costs of a layout, expected [s]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -113,9 +107,10 @@ def validate_array_io(
     save_predictions : path, optional
         JSON file for the predictions, each written before the first run of its request.
     repetitions : int, default 5
-        Runs of each request, at least; up to four times as many are made of those whose median
-        is not known to 10 %, as on a machine that others share. 4 or more are shared by two
-        launches; each launch makes one more that does not count. [1]
+        Runs of each request, at least; up to four times as many are made of those whose predicted
+        or measured time is not known to 10 %, as on a machine that others share. 4 or more are
+        shared by two passes, each with predictions of its own; each pass makes one more that does
+        not count. [1]
     seed : int
         Of the order of the runs.
     time_limit : float, optional
@@ -162,19 +157,16 @@ def validate_array_io(
         ok = as_number("time_limit", time_limit, hint="Give it in seconds.") > 0
         require("time_limit", time_limit, ok, must="be above 0", hint="Give it in seconds.")
     clock = Clock(limit=time_limit, progress=progress)
-    repetitions = as_whole("repetitions", repetitions, least=1, hint="Give 1 or more.")
-    rounds = min(ROUNDS_OF_COSTS, 2 * repetitions)
-    own = OfLayouts(rounds=rounds, is_over=lambda: bool(clock.ended_by))
     study = Study(
         requests=chosen,
         source=source,
         left_out=len(listed) - len(chosen),
         folder=Path.cwd() if folder is None else Path(folder).absolute(),
-        repetitions=repetitions,
+        repetitions=as_whole("repetitions", repetitions, least=1, hint="Give 1 or more."),
         seed=as_whole("seed", seed, least=0, hint="Use any whole number."),
         bed=bed,
         cores=len(available_cores()),
-        costs=own if costs is None else costs,
+        costs=OfLayouts() if costs is None else costs,
         runner=run_launch if runner is None else runner,
     )
     return _validated(study, clock, None if save_predictions is None else str(save_predictions))
@@ -186,32 +178,32 @@ def _validated(study: Study, clock: Clock, path: str | None) -> ArrayIoValidatio
     space = max(_space(layout, asked, rate) for layout, asked in study.layouts.items())
     free = require_room(study.folder, space)
     before = system_load()
-    done = _Validation(study, clock, Saving(path=path), np.random.default_rng(study.seed))
+    own = _Validation(study, clock, Saving(path=path), np.random.default_rng(study.seed))
     with as_interrupts():
         try:
-            done.predict_and_run()
+            own.predict_and_run()
         except KeyboardInterrupt:
-            if not done.attempts:
+            if not own.done:
                 raise
             clock.interrupted = True
-    if not done.attempts:
+    if not own.done:
         raise FitFailed(
             "The time limit was reached before a request was predicted. Allow more time.",
             outcome="No prediction.",
         )
     after = system_load()
-    found = (row for attempts in done.attempts.values() for row in _compared(attempts))
+    found = (row for passes in own.done for row in passes.compared())
     compared = sorted(found, key=lambda row: row.number)
     not_reached = len(study.requests) - len(compared)
     is_cut = (
         not_reached
-        or any(_best(attempts).unknown() for attempts in done.attempts.values())
+        or any(passes.unknown() for passes in own.done)
         or any(len(x.runs) < study.repetitions or x.is_disturbed for x in compared)
     )
     return ArrayIoValidation(
         compared=tuple(compared),
         source=study.source,
-        saved=done.saving.saved(),
+        saved=own.saving.saved(),
         place=Place(
             testbed="" if study.bed is None else in_words(study.bed),
             cores=study.cores,
@@ -221,7 +213,6 @@ def _validated(study: Study, clock: Clock, path: str | None) -> ArrayIoValidatio
             load=None if before is None or after is None else (before, after),
         ),
         repetitions=study.repetitions,
-        drifts=tuple(drift for attempts in done.attempts.values() for drift in _drifts(attempts)),
         left_out=study.left_out,
         not_reached=not_reached,
         ended_by=clock.ended_by if is_cut else "",
@@ -238,88 +229,49 @@ class _Validation:
     clock: Clock
     saving: Saving
     random: np.random.Generator
-    attempts: dict[Layout, list[Attempt]] = field(default_factory=dict)
-    launches: Counter[Layout] = field(default_factory=Counter)
+    done: list[Passes] = field(default_factory=list)  # of the layouts that were predicted
 
     def predict_and_run(self) -> None:
-        """Measure, predict and run layout by layout, once more where the machine has changed."""
-        clock, layouts = self.clock, list(self.study.layouts.items())
-        clock.total = 2 * COSTS * len(layouts)  # how long runs take is not known yet
+        """Make passes through each layout until the times of its requests are known."""
+        study, layouts = self.study, list(self.study.layouts.items())
+        rounds = shares(study.repetitions)
+        self.clock.total = len(rounds) * len(layouts)
         for i in self.random.permutation(len(layouts)):
-            for _ in range(ATTEMPTS):
-                if clock.ended_by:
-                    return
-                attempt = self.predict(*layouts[i])
-                clock.advance(COSTS)
-                self.run(attempt)
-                if attempt.is_unchanged:
+            layout, requests = layouts[i]
+            passes = Passes(
+                layout=layout,
+                requests=requests,
+                repetitions=study.repetitions,
+                cores=study.cores,
+            )
+            for number in range(MOST * len(rounds)):
+                is_further = number >= len(rounds)
+                places = passes.unknown() if is_further else list(requests)
+                if not places or self.clock.ended_by:
                     break
+                self.clock.total += is_further
+                self.predict(passes, places, rounds[number % len(rounds)])
+                self.run(passes, rounds[number % len(rounds)])
+                self.clock.advance(1.0)
 
-    def predict(self, layout: Layout, requests: Mapping[int, ArrayRequest]) -> Attempt:
-        """Measure the costs of a layout, and predict and save its requests."""
-        study = self.study
-        study.costs.measure(layout, study.folder)
-        measured = study.costs.costs(requests, layout)
+    def predict(self, passes: Passes, places: Sequence[int], rounds: int) -> None:
+        """Measure the costs of a layout, and predict and save some of its requests."""
+        study, layout = self.study, passes.layout
+        asked = {place: passes.requests[place] for place in places}
+        measured = study.costs.costs(asked, layout, folder=study.folder, rounds=rounds)
         placement = placement_of(layout, study.bed)
-        own = {i: predicted(x, measured[i], placement) for i, x in requests.items()}
-        self.saving.add([(requests[i], each) for i, each in own.items()])
-        attempt = Attempt(
-            layout=layout,
-            requests=requests,
-            predictions=own,
-            controls=dict(enumerate(study.costs.controls(layout), len(study.requests))),
-            repetitions=study.repetitions,
-            cores=study.cores,
-        )
-        self.attempts.setdefault(layout, []).append(attempt)
-        return attempt
+        own = {i: predicted(x, measured[i], placement) for i, x in asked.items()}
+        if not passes.predictions:
+            self.done.append(passes)
+        passes.predictions.append(own)
+        named = [(asked[i], each) for i, each in own.items()]
+        self.saving.add(len(passes.predictions), named)
 
-    def run(self, attempt: Attempt) -> None:
-        """Run the requests until their medians are known, or for as long as it may take."""
-        for rounds in shares(self.study.repetitions):
-            self.launch(attempt, [*attempt.requests], rounds)
-        for _ in range(1, MOST):
-            if places := attempt.unknown():
-                self.launch(attempt, places, self.study.repetitions)
-
-    def launch(self, attempt: Attempt, places: Sequence[int], rounds: int) -> None:
-        """Run some requests in one launch, unless the time is over."""
-        if self.clock.ended_by:
-            return
-        self.launches[attempt.layout] += 1
-        launch = attempt.launch(self.launches[attempt.layout], places, rounds, self.random)
-        self.clock.total += launch.expected
-        self.study.runner(launch, folder=self.study.folder, report=attempt.add)
-        self.clock.advance(launch.expected)
-
-
-def _best(attempts: Sequence[Attempt]) -> Attempt:
-    """Give the attempt that counts."""
-    return min(attempts, key=lambda each: (not each.is_complete, abs(each.change)))
-
-
-def _compared(attempts: Sequence[Attempt]) -> Iterator[Compared]:
-    """Give the requests of a layout, with what the attempt found that counts."""
-    best = _best(attempts)
-    for place, request in best.requests.items():
-        counting, is_quiet = best.counting(place)
-        made = [run for attempt in attempts for run in attempt.of(place)]
-        yield Compared(
-            number=place + 1,
-            request=request,
-            predicted=best.predictions[place],
-            runs=tuple(counting),
-            others=tuple(run for run in made if run not in counting),
-            is_disturbed=bool(counting) and not is_quiet,
-        )
-
-
-def _drifts(attempts: Sequence[Attempt]) -> Iterator[Drift]:
-    """Say how the machine changed in each attempt at a layout."""
-    best = _best(attempts)
-    for each in attempts:
-        change = expm1(each.change) if each.control_runs else None
-        yield Drift(each.layout, change, each is best)
+    def run(self, passes: Passes, rounds: int) -> None:
+        """Run what was predicted last, unless the time is over."""
+        if not self.clock.ended_by:
+            launch = passes.launch(rounds, self.random)
+            self.study.runner(launch, folder=self.study.folder, report=passes.runs.append)
 
 
 def _requests(

@@ -1,0 +1,93 @@
+"""Passes through the requests of a layout: each predicts them and then runs them."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+import numpy as np
+
+from parcast.arrays.running.launches import Launch, random_rounds
+from parcast.arrays.running.observation import Observed
+from parcast.arrays.running.precision import is_known
+from parcast.arrays.running.request import ArrayRequest, Layout
+from parcast.arrays.validating.predicting import Predicted
+from parcast.arrays.validating.result import Compared
+
+MANY: Final = 0.15  # of the cores, that other programs may use without disturbing a run [1] [D]
+ENOUGH: Final = 3  # undisturbed runs of a request, as far as so many are asked for [1]
+MOST: Final = 4  # times the runs that are asked for, where times are not known
+START: Final = 3.0  # of ranks, expected [s]
+BETWEEN: Final = 0.3  # runs, to remove files and empty caches, expected [s]
+
+
+@dataclass(kw_only=True, slots=True)
+class Passes:
+    """Requests of a layout, and what was predicted and run until now."""
+
+    layout: Layout
+    requests: Mapping[int, ArrayRequest]  # by their places
+    repetitions: int  # of each request, at least
+    cores: int
+    predictions: list[Mapping[int, Predicted]] = field(default_factory=list)  # of each pass
+    runs: list[Observed] = field(default_factory=list)
+
+    def launch(self, rounds: int, random: np.random.Generator) -> Launch:
+        """Give the launch that runs what was predicted last, in so many rounds that count."""
+        usual = {place: each.time for place, each in self.predictions[-1].items()}
+        all_rounds = random_rounds([list(usual)] * (1 + rounds), random)
+        return Launch(
+            number=len(self.predictions),
+            layout=self.layout,
+            requests={place: self.requests[place] for place in usual},
+            rounds=all_rounds,
+            expected=START + sum(usual[i] + BETWEEN for each in all_rounds for i in each),
+        )
+
+    def unknown(self) -> list[int]:
+        """Places of requests that another pass is for.
+
+        Their predicted or measured time is not known to 10 %, or too few runs were undisturbed.
+        """
+        return [place for place in self.requests if self._is_worth_more(place)]
+
+    def _is_worth_more(self, place: int) -> bool:
+        """Whether more runs are needed, and would give enough that are not disturbed."""
+        times = [run.time for run in self._quiet(place)]
+        if MOST * len(times) < len(self._runs(place)):
+            return False
+        expected = [each.time for each in self._predicted(place)]
+        return len(times) < self._enough or not (is_known(times) and is_known(expected))
+
+    def compared(self) -> Iterator[Compared]:
+        """Give each request with its predictions and runs.
+
+        Disturbed runs count where too few others were made.
+        """
+        for place, request in self.requests.items():
+            own, quiet = self._runs(place), self._quiet(place)
+            is_quiet = len(quiet) >= self._enough
+            counting = quiet if is_quiet else own
+            yield Compared(
+                number=place + 1,
+                request=request,
+                predictions=tuple(self._predicted(place)),
+                runs=tuple(counting),
+                others=tuple(run for run in own if run not in counting),
+                is_disturbed=bool(own) and not is_quiet,
+            )
+
+    @property
+    def _enough(self) -> int:
+        """Runs of a request that decide."""
+        return min(ENOUGH, self.repetitions)
+
+    def _predicted(self, place: int) -> Sequence[Predicted]:
+        return [each[place] for each in self.predictions if place in each]
+
+    def _runs(self, place: int) -> list[Observed]:
+        return [run for run in self.runs if run.request == place]
+
+    def _quiet(self, place: int) -> list[Observed]:
+        """Runs that other programs did not disturb, as far as that is known."""
+        most = MANY * self.cores
+        return [run for run in self._runs(place) if not (run.others and run.others > most)]
