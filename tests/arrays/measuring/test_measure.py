@@ -13,8 +13,9 @@ from parcast.arrays.measuring.references import LARGEST, SMALLEST, largest_size,
 from parcast.arrays.measuring.regimes import COSTS, costs_of, keys_of
 from parcast.arrays.measuring.request import Request
 from parcast.arrays.parameters import read_parameters
-from parcast.arrays.running.request import Layout, read_requests
+from parcast.arrays.running.request import ArrayRequest, Layout, read_requests
 from parcast.arrays.store.writing import WRITE_OUT
+from parcast.arrays.validating.measured import OfLayouts
 from parcast.arrays.validating.validate import FAST, SLOW
 from tests.arrays.measuring.made import CLIENTS, KNOWN, Machine, dry_of, measured_costs
 
@@ -96,6 +97,19 @@ def test_costs_of_a_machine_that_changes_are_of_more_rounds(measuring):
     once = Changing()
     measuring(once).figures(LAYOUT, rounds=6, further=0)
     assert [len(x.rounds) - 1 for x in once.launches] == [1, 3, 3]
+
+
+@pytest.mark.usefixtures("few_steps", "uncovered")
+@pytest.mark.parametrize(("rate", "launches"), [(1e7, [1, 3]), (1e9, [1, 3, 2])])
+def test_costs_of_slow_disks_are_measured_in_the_first_pass_only(
+    measuring, tmp_path, rate, launches
+):
+    machine = Machine(value=KNOWN | {"files.single_write_rate": rate})
+    of = OfLayouts(measuring=measuring(machine))
+    asked = {7: ArrayRequest(shape=[32, 16], client_mesh=[CLIENTS, 1], servers=1, dedicated=True)}
+    first, second = (of.costs(asked, LAYOUT, folder=tmp_path, rounds=x) for x in (3, 2))
+    assert [len(x.rounds) - 1 for x in machine.launches] == launches
+    assert first.keys() == second.keys() == {7}
 
 
 @pytest.mark.parametrize("layout", LAYOUTS, ids=str)

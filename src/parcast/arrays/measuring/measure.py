@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from functools import cache
+from math import inf
 from pathlib import Path
 from statistics import median
 from typing import Final
@@ -69,11 +70,11 @@ class Measuring:
             self.rates[layout.servers] = MEDIUM / max(medium - tiny, MEDIUM / FASTEST)
         rate = self.rates[layout.servers]
         asked = references(layout, largest_size(layout, rate))
-        rounds = rounds if rate > SLOW else min(rounds, QUICK)
+        rounds = min(rounds, QUICK) if self.is_slow(layout) else rounds
         place = placement_of(layout, self.bed)
         runs = self.run(asked, shares(rounds))
         for _ in range(further):
-            if rate <= SLOW or _are_known(runs):
+            if self.is_slow(layout) or _are_known(runs):
                 break
             runs += self.run(asked, [min(MORE, rounds)], after=max(run.launch for run in runs))
         known = [
@@ -85,6 +86,10 @@ class Measuring:
             for i, request in enumerate(asked.values())
         ]
         return fitted(known, rate)
+
+    def is_slow(self, layout: Layout) -> bool:
+        """Whether a layout was measured, and its disks take the time, whatever else changes."""
+        return self.rates.get(layout.servers, inf) <= SLOW
 
     def run(
         self, asked: Mapping[str, ArrayRequest], parts: Sequence[int], *, after: int = 0

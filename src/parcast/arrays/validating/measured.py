@@ -1,10 +1,11 @@
 """Costs of the requests of one layout: of its reference requests, and of dry runs."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
+from parcast.arrays.measuring.figure import Figure
 from parcast.arrays.measuring.measure import Measuring
 from parcast.arrays.measuring.regimes import costs_of
 from parcast.arrays.running.request import ArrayRequest, Layout
@@ -15,9 +16,10 @@ DRY: Final = "dry run of this request"
 
 @dataclass(kw_only=True, slots=True)
 class OfLayouts:
-    """Measures costs on every layout; none of the requests is run for it."""
+    """Measures costs on every layout, once with slow disks; no request is run for it."""
 
     measuring: Measuring | None = None
+    figures: dict[Layout, list[Figure]] = field(default_factory=dict)  # measured last
 
     def costs(
         self, requests: Mapping[int, ArrayRequest], layout: Layout, *, folder: Path, rounds: int
@@ -25,7 +27,9 @@ class OfLayouts:
         """Measure on the ranks of a layout, and give the costs of its requests by their places."""
         if self.measuring is None:
             self.measuring = Measuring(folder=folder)
-        found = self.measuring.figures(layout, rounds=rounds, further=0)
+        if layout not in self.figures or not self.measuring.is_slow(layout):
+            self.figures[layout] = self.measuring.figures(layout, rounds=rounds, further=0)
+        found = self.figures[layout]
         value = {figure.key: figure.value for figure in found}
         sources = {figure.key: f"reference requests: {figure.method}" for figure in found}
         known = {place: request.for_costs() for place, request in requests.items()}
