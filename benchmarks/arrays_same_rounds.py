@@ -13,10 +13,8 @@ import argparse
 from pathlib import Path
 from statistics import median
 
-from parcast.arrays.measuring.by_law import ByLaw, placement_of
-from parcast.arrays.measuring.dry_run import dry_run
 from parcast.arrays.measuring.fitting import fitted
-from parcast.arrays.measuring.measure import SLOW, Measuring, reference_of
+from parcast.arrays.measuring.measure import SLOW, Measuring
 from parcast.arrays.measuring.references import largest_size, references
 from parcast.arrays.measuring.regimes import costs_of
 from parcast.arrays.running.launches import shares
@@ -42,15 +40,7 @@ def main():
     asked = known | {f"request {i}": x for i, x in enumerate(listed)}
     measuring = Measuring(folder=Path.cwd())
     runs = measuring.run(asked, shares(given.rounds))
-    place = placement_of(layout, measuring.bed)
-    seen = [
-        reference_of(
-            law := ByLaw(request, place),
-            dry_run(law.known),
-            [run for run in runs if run.request == i],
-        )
-        for i, request in enumerate(asked.values())
-    ]
+    seen = measuring.references(asked, runs)
     value = {figure.key: figure.value for figure in fitted(seen[: len(known)], DISK)}
     errors = []
     for request, each in zip(listed, seen[len(known) :], strict=True):

@@ -15,7 +15,7 @@ class Clock:
     limit: float | None = None  # [s]
     progress: Progress | None = None
     begun: float = field(default_factory=time.monotonic)
-    done: float = 0.0  # of `total`, such as expected seconds
+    done: float = 0.0  # in the unit of `total`
     total: float = 1.0
     interrupted: bool = False
 

@@ -70,7 +70,7 @@ def test_an_interval_holds_the_value_and_the_disk_is_tried_first(figures):
     for figure in figures(machine, rounds=4):
         assert 0 < figure.lower < figure.value < figure.upper
     trial, asked = machine.launches
-    assert (len(trial.requests), len(trial.rounds)) == (2, 1 + 1)
+    assert (len(trial.requests), len(trial.rounds)) == (2, 1 + 3)
     assert (len(asked.requests), len(asked.rounds)) == (33, 1 + 3)  # of a slow disk
     assert max(x.size for x in asked.requests.values()) == pytest.approx(SMALLEST, rel=0.01)
 
@@ -81,7 +81,7 @@ class Changing(Machine):
 
     def __call__(self, launch, *, folder, report):
         """Make runs, of which those of the first launch take half as long again."""
-        slower = 1.5 if launch.number == 1 and len(launch.requests) > 2 else 1.0
+        slower = 1.5 if len(self.launches) == 1 else 1.0  # after the trials
         longer = lambda run: report(replace(run, time=slower * run.time))  # noqa: E731 - short
         super().__call__(launch, folder=folder, report=longer)
 
@@ -92,24 +92,28 @@ def test_costs_of_a_machine_that_changes_are_of_more_rounds(measuring):
     found = measuring(changing).figures(LAYOUT, rounds=6)
     assert found == measuring(steady).figures(LAYOUT, rounds=6)
     rounds = [len(x.rounds) - 1 for x in changing.launches]
-    assert rounds == [1, 3, 3, 4, 4]  # after the trials
-    assert [len(x.rounds) - 1 for x in steady.launches] == [1, 3, 3]
+    assert rounds == [3, 3, 3, 4, 4]  # trials first
+    assert [len(x.rounds) - 1 for x in steady.launches] == [3, 3, 3]
     once = Changing()
     measuring(once).figures(LAYOUT, rounds=6, further=0)
-    assert [len(x.rounds) - 1 for x in once.launches] == [1, 3, 3]
+    assert [len(x.rounds) - 1 for x in once.launches] == [3, 3, 3]
 
 
 @pytest.mark.usefixtures("few_steps", "uncovered")
-@pytest.mark.parametrize(("rate", "launches"), [(1e7, [1, 3]), (1e9, [1, 3, 2])])
+@pytest.mark.parametrize(("rate", "launches"), [(1e7, [3, 3]), (1e9, [3, 3, 2])])
 def test_costs_of_slow_disks_are_measured_in_the_first_pass_only(
-    measuring, tmp_path, rate, launches
+    measuring, tmp_path, monkeypatch, rate, launches
 ):
+    dry = []
+    run_dry = lambda known: dry.append(known) or dry_of(known)  # noqa: E731 - short
+    monkeypatch.setattr("parcast.arrays.measuring.measure.dry_run", run_dry)
     machine = Machine(value=KNOWN | {"files.single_write_rate": rate})
     of = OfLayouts(measuring=measuring(machine))
     asked = {7: ArrayRequest(shape=[32, 16], client_mesh=[CLIENTS, 1], servers=1, dedicated=True)}
     first, second = (of.costs(asked, LAYOUT, folder=tmp_path, rounds=x) for x in (3, 2))
     assert [len(x.rounds) - 1 for x in machine.launches] == launches
     assert first.keys() == second.keys() == {7}
+    assert len(dry) == 33 + 1  # once for each request
 
 
 @pytest.mark.parametrize("layout", LAYOUTS, ids=str)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from parcast.arrays.running.precision import interval_of, is_known, precision_of
+from parcast.arrays.running.precision import interval_of, is_known, is_mean_known, precision_of
 
 
 @pytest.mark.parametrize("number", [5, 8, 9, 20])
@@ -31,3 +31,12 @@ def test_a_median_is_known_if_its_interval_ends_within_10_percent():
     assert is_known([1.0] * 7 + [5.0])  # of eight, one may be anywhere
     assert not is_known([])
     assert precision_of([1.0, 1.0, 1.3, 0.9, 1.0]) == pytest.approx(0.3)
+
+
+def test_a_mean_is_known_if_so_many_times_determine_it_to_10_percent():
+    assert not is_mean_known([])
+    assert is_mean_known([1.0])
+    assert is_mean_known([1.0, 1.12])
+    assert not is_mean_known([1.0, 1.13])
+    assert not is_mean_known([1.0, 1.5, 1.0, 1.5])
+    assert is_mean_known([1.0, 1.5] * 7)

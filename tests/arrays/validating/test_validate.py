@@ -1,8 +1,10 @@
 """`validate_array_io` with a machine of known truth: the flow, predictions, errors, verdict."""
 
 import json
+import time
 from dataclasses import replace
 from math import inf
+from types import SimpleNamespace
 
 import pytest
 from matplotlib.lines import Line2D
@@ -90,26 +92,67 @@ def test_a_machine_that_changes_is_predicted_anew_in_each_pass(validated, tmp_pa
     result = validated(machine, requests=[request()], costs=costs, save_predictions=place)
     assert costs.rounds == [3, 2] * 4
     [row] = result.compared
-    assert [x.time / row.predictions[0].time for x in row.predictions] == pytest.approx(slower)
+    assert [x.time / row.first.time for x in row.predictions.values()] == pytest.approx(slower)
     assert (len(row.runs), row.is_known, result.holds) == (20, False, True)
+    assert row.measured == pytest.approx(1.5 * row.first.time)  # in 11 of 20 runs
+    assert row.error == pytest.approx(0.0)
     saved = json.loads(place.read_text())["predictions"]
-    assert [(x["pass"], x["time_s"]) for x in saved] == [
-        (number, each.time) for number, each in enumerate(row.predictions, 1)
-    ]
+    made = [(number, each.time) for number, each in row.predictions.items()]
+    assert [(x["pass"], x["time_s"]) for x in saved] == made
+    told = result.to_document()["predictions"]
+    assert [(x["request"], x["pass"], x["time_s"]) for x in told] == [(1, *x) for x in made]
+    rows = [x for x in result.measurement_rows() if x["metric"] in ("time_s", "predicted")]
+    assert [x["value"] for x in rows[::2]] == pytest.approx([x["value"] for x in rows[1::2]])
     [facts] = result.rows()
     assert facts["passes"] == 8
     assert facts["predicted_most_s"] == pytest.approx(1.5 * facts["predicted_least_s"])
     told = " ".join(str(result).split())
-    assert "8 of each request, each with costs measured anew" in told
-    assert "predicted times differ by 40% (median) and up to 40%" in told
+    assert "8 for each request; predicted times differ between passes by 33% (median), at" in told
 
 
-def test_passes_end_when_both_times_are_known(validated):
-    costs = KnownCosts(lambda number: 1.5 if number == 1 else 1.0)
-    machine = Machine()
-    [row] = validated(machine, requests=[request()], costs=costs).compared
-    assert costs.rounds == [3, 2] * 4  # the first of eight may be anything, of fewer not
-    assert row.error == pytest.approx(0.0)
+@pytest.mark.parametrize(("first", "passes"), [(1.0, 2), (1.1, 2), (1.2, 4), (1.5, 7), (2.0, 8)])
+def test_passes_end_when_both_times_are_known(validated, first, passes):
+    costs = KnownCosts(lambda number: first if number == 1 else 1.0)
+    [row] = validated(Machine(), requests=[request()], costs=costs).compared
+    assert (len(costs.rounds), len(row.predictions)) == (passes, passes)
+    assert row.is_known
+
+
+def test_only_requests_that_are_not_known_have_further_passes(validated):
+    scattering = noisy(width=0.5)
+    machine = Machine(factor=lambda place, number: scattering(place, number) if place else 1.0)
+    result = validated(machine)
+    assert [len(row.predictions) for row in result.compared] == [2, 8, 8, 8, 8]
+    assert "2 to 8 for each request; predicted times differ" in " ".join(str(result).split())
+
+
+@pytest.mark.parametrize(
+    ("after", "found"),
+    [(1, (0, 1, "time limit")), (2, (3, 1, "time limit")), (4, (5, 2, ""))],
+)
+def test_the_time_limit_holds_between_predictions_and_runs(validated, monkeypatch, after, found):
+    done, begun = [], time.monotonic()
+    hours = SimpleNamespace(monotonic=lambda: begun + 3600 * len(done))
+    monkeypatch.setattr("parcast.mpi.clock.time", hours)
+    costs, machine = KnownCosts(lambda _number: done.append("costs") or 1.0), Machine()
+
+    def runner(launch, **keys):
+        done.append("runs")
+        machine(launch, **keys)
+
+    limit = 3600 * (after - 0.5)
+    result = validated(runner, requests=[request()], costs=costs, time_limit=limit)
+    [row] = result.compared
+    assert (len(row.runs), len(row.predictions), result.ended_by) == found
+    assert (result.holds, row.is_disturbed) == (True if row.runs else None, False)
+
+
+def test_progress_rises_to_the_end(validated):
+    told = []
+    validated(Machine(factor=noisy(width=0.5)), progress=lambda *x: told.append(x))
+    assert {end for _, end in told} == {1000}
+    assert len(told) == 2 * 2 * 8  # costs and runs of each pass, of two layouts
+    assert told[-1] == (1000, 1000)
 
 
 @pytest.mark.parametrize("cut_after", [2, 3, 4])

@@ -41,6 +41,7 @@ ROUNDS: Final = 6  # of every reference request, after one of each launch that i
 QUICK: Final = 3
 MORE: Final = 4  # rounds of a further launch, where times scatter
 FURTHER: Final = 2  # of such launches, at most
+TRIALS: Final = 3  # rounds that tell how fast the disk is
 SLOW: Final = 1e8  # rate of a disk, below which QUICK rounds are made [B/s]
 FASTEST: Final = 5e9  # rate of a disk that is taken for likely [B/s]
 EXPECTED: Final = 30.0  # of a launch [s]
@@ -53,9 +54,13 @@ class Measuring:
     folder: Path
     runner: Runner = run_launch
     bed: Testbed | None = field(default_factory=testbed_here)
-    rates: dict[int, float] = field(default_factory=dict)  # of the disk, by servers [B/s]
-    dry: Callable[[Request], DryRun] = field(default_factory=lambda: cache(dry_run))
-    random: np.random.Generator = field(default_factory=lambda: np.random.default_rng(0))
+    rates: dict[int, float] = field(init=False, default_factory=dict)  # by servers [B/s]
+    dry: Callable[[Request], DryRun] = field(init=False)  # made once for each request
+    random: np.random.Generator = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Begin with nothing known."""
+        self.dry, self.random = cache(dry_run), np.random.default_rng(0)
 
     def figures(
         self, layout: Layout, *, rounds: int = ROUNDS, further: int = FURTHER
@@ -65,58 +70,55 @@ class Measuring:
         Each is run so many rounds; where times scatter, up to so many further launches follow.
         """
         if layout.servers not in self.rates:
-            tried = self.run(trials(layout), [1])
+            tried = self.run(trials(layout), [TRIALS])
             tiny, medium = (median(x.time for x in tried if x.request == i) for i in range(2))
             self.rates[layout.servers] = MEDIUM / max(medium - tiny, MEDIUM / FASTEST)
         rate = self.rates[layout.servers]
         asked = references(layout, largest_size(layout, rate))
         rounds = min(rounds, QUICK) if self.is_slow(layout) else rounds
-        place = placement_of(layout, self.bed)
         runs = self.run(asked, shares(rounds))
         for _ in range(further):
             if self.is_slow(layout) or _are_known(runs):
                 break
-            runs += self.run(asked, [min(MORE, rounds)], after=max(run.launch for run in runs))
-        known = [
-            reference_of(
-                law := ByLaw(request, place),
-                self.dry(law.known),
-                [run for run in runs if run.request == i],
-            )
-            for i, request in enumerate(asked.values())
-        ]
-        return fitted(known, rate)
+            runs += self.run(asked, [min(MORE, rounds)])
+        return fitted(self.references(asked, runs), rate)
 
     def is_slow(self, layout: Layout) -> bool:
         """Whether a layout was measured, and its disks take the time, whatever else changes."""
         return self.rates.get(layout.servers, inf) <= SLOW
 
-    def run(
-        self, asked: Mapping[str, ArrayRequest], parts: Sequence[int], *, after: int = 0
-    ) -> list[Observed]:
+    def run(self, asked: Mapping[str, ArrayRequest], parts: Sequence[int]) -> list[Observed]:
         """Run requests of one layout, so many rounds in each launch."""
         runs = list[Observed]()
         requests = dict(enumerate(asked.values()))
         for i, own in enumerate(parts, 1):
             launch = Launch(
-                number=after + i,
+                number=i,
                 layout=requests[0].layout,
                 requests=requests,
-                rounds=random_rounds([list(requests)] * (1 + own), self.random),
+                rounds=random_rounds([*requests], 1 + own, self.random),
                 expected=EXPECTED,
             )
             self.runner(launch, folder=self.folder, report=runs.append)
         return runs
 
-
-def reference_of(law: ByLaw, dry: DryRun, runs: Sequence[Observed]) -> Reference:
-    """Join a reference request, its dry run and its runs."""
-    return Reference(
-        law=law,
-        dry=dry,
-        time=median(run.time for run in runs),
-        parts=median_components(run.components for run in runs),
-    )
+    def references(
+        self, asked: Mapping[str, ArrayRequest], runs: Sequence[Observed]
+    ) -> list[Reference]:
+        """Join requests with their dry runs, and with the runs that `run` made of them."""
+        found = []
+        for i, request in enumerate(asked.values()):
+            law = ByLaw(request, placement_of(request.layout, self.bed))
+            own = [run for run in runs if run.request == i]
+            found.append(
+                Reference(
+                    law=law,
+                    dry=self.dry(law.known),
+                    time=median(run.time for run in own),
+                    parts=median_components(run.components for run in own),
+                )
+            )
+        return found
 
 
 def _are_known(runs: Sequence[Observed]) -> bool:

@@ -71,9 +71,11 @@ def shares(rounds: int) -> list[int]:
     return [len(own) for own in np.array_split(np.arange(rounds), launches)]
 
 
-def random_rounds(rounds: Sequence[Sequence[int]], random: np.random.Generator) -> list[list[int]]:
-    """Give rounds with their places in random orders."""
-    return [[int(i) for i in random.permutation(places)] for places in rounds]
+def random_rounds(
+    places: Sequence[int], number: int, random: np.random.Generator
+) -> list[list[int]]:
+    """Give so many rounds of the same requests, in random orders."""
+    return [[int(i) for i in random.permutation(places)] for _ in range(number)]
 
 
 class Runner(Protocol):

@@ -5,11 +5,13 @@ five was 5 to 16 % off there. So the number of runs depends on how far they are 
 """
 
 from collections.abc import Sequence
-from statistics import median
+from math import log, sqrt
+from statistics import median, stdev
 from typing import Final, NamedTuple
 
 CONFIDENCE: Final = 0.9  # of the interval of a median [1]
-PRECISION: Final = 0.1  # of a median, with which it is known [1] [D]
+PRECISION: Final = 0.1  # of a median or mean, with which it is known [1] [D]
+NORMAL: Final = 1.645  # standard deviations of a 90 % interval
 
 
 class Interval(NamedTuple):
@@ -42,3 +44,13 @@ def precision_of(times: Sequence[float]) -> float:
 def is_known(times: Sequence[float]) -> bool:
     """Whether the interval of their median ends within 10 % of it."""
     return bool(times) and precision_of(times) <= PRECISION
+
+
+def is_mean_known(times: Sequence[float]) -> bool:
+    """Whether the 90 % interval of their geometric mean ends within 10 % of it.
+
+    Logarithms are taken to be normal, and one time to be exact.
+    """
+    logs = [log(time) for time in times]
+    spread = stdev(logs) if len(logs) > 1 else 0.0
+    return bool(logs) and NORMAL * spread / sqrt(len(logs)) <= log(1.0 + PRECISION)

@@ -24,9 +24,9 @@ HELP: Final = """Test whether the law of array I/O predicts requests on this mac
 
 Requests of a fixed list (1 to 512 MB; 1 to 1,024 arrays; 2 to 16 clients; 1 to 4 servers; writes
 and reads) are predicted from costs that other requests determine, the predictions are
-saved (--save, -o), and then they are run, in two passes or more. Prints how far predictions are
-from the measured times. The law agrees if at least 90 % of the requests were predicted within
-20 %.
+saved (--save, -o), and then they are run, usually in several passes. Prints how far predictions
+are from the measured times. The law agrees if at least 90 % of the requests were predicted
+within 20 %.
 
 REQUESTS.toml is a list of your own. On a testbed with slow disks a list of smaller requests is
 used. Takes 15 minutes to an hour, the longer the more the times of equal runs scatter; with
@@ -71,7 +71,7 @@ ARGUMENTS: Final = {  # what Python calls an argument, and what the command line
     "--save",
     type=A_FILE,
     metavar="PATH.json",
-    help="File for the predictions, written before the first run. By default beside the first -o.",
+    help="File for the predictions, each written before its runs. By default beside the first -o.",
 )
 @click.option("--quick", is_flag=True, help="Only some of the requests.")
 @click.option(

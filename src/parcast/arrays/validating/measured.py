@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Final
 
 from parcast.arrays.measuring.figure import Figure
-from parcast.arrays.measuring.measure import Measuring
+from parcast.arrays.measuring.measure import ROUNDS, Measuring
 from parcast.arrays.measuring.regimes import costs_of
 from parcast.arrays.running.request import ArrayRequest, Layout
 from parcast.arrays.validating.predicting import Measured
@@ -16,7 +16,7 @@ DRY: Final = "dry run of this request"
 
 @dataclass(kw_only=True, slots=True)
 class OfLayouts:
-    """Measures costs on every layout, once with slow disks; no request is run for it."""
+    """Measures costs in each pass, with slow disks only in the first; runs no request for it."""
 
     measuring: Measuring | None = None
     figures: dict[Layout, list[Figure]] = field(default_factory=dict)  # measured last
@@ -28,7 +28,8 @@ class OfLayouts:
         if self.measuring is None:
             self.measuring = Measuring(folder=folder)
         if layout not in self.figures or not self.measuring.is_slow(layout):
-            self.figures[layout] = self.measuring.figures(layout, rounds=rounds, further=0)
+            own = min(rounds, ROUNDS)
+            self.figures[layout] = self.measuring.figures(layout, rounds=own, further=0)
         found = self.figures[layout]
         value = {figure.key: figure.value for figure in found}
         sources = {figure.key: f"reference requests: {figure.method}" for figure in found}

@@ -1,6 +1,6 @@
 """Passes through the requests of a layout: each predicts them and then runs them."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -8,7 +8,7 @@ import numpy as np
 
 from parcast.arrays.running.launches import Launch, random_rounds
 from parcast.arrays.running.observation import Observed
-from parcast.arrays.running.precision import is_known
+from parcast.arrays.running.precision import is_known, is_mean_known
 from parcast.arrays.running.request import ArrayRequest, Layout
 from parcast.arrays.validating.predicting import Predicted
 from parcast.arrays.validating.result import Compared
@@ -34,7 +34,7 @@ class Passes:
     def launch(self, rounds: int, random: np.random.Generator) -> Launch:
         """Give the launch that runs what was predicted last, in so many rounds that count."""
         usual = {place: each.time for place, each in self.predictions[-1].items()}
-        all_rounds = random_rounds([list(usual)] * (1 + rounds), random)
+        all_rounds = random_rounds([*usual], 1 + rounds, random)
         return Launch(
             number=len(self.predictions),
             layout=self.layout,
@@ -44,7 +44,7 @@ class Passes:
         )
 
     def unknown(self) -> list[int]:
-        """Places of requests that another pass is for.
+        """Places of requests that need another pass.
 
         Their predicted or measured time is not known to 10 %, or too few runs were undisturbed.
         """
@@ -55,8 +55,8 @@ class Passes:
         times = [run.time for run in self._quiet(place)]
         if MOST * len(times) < len(self._runs(place)):
             return False
-        expected = [each.time for each in self._predicted(place)]
-        return len(times) < self._enough or not (is_known(times) and is_known(expected))
+        expected = [each.time for each in self._predicted(place).values()]
+        return len(times) < self._enough or not (is_known(times) and is_mean_known(expected))
 
     def compared(self) -> Iterator[Compared]:
         """Give each request with its predictions and runs.
@@ -65,15 +65,14 @@ class Passes:
         """
         for place, request in self.requests.items():
             own, quiet = self._runs(place), self._quiet(place)
-            is_quiet = len(quiet) >= self._enough
-            counting = quiet if is_quiet else own
+            counting = quiet if len(quiet) >= self._enough else own
             yield Compared(
                 number=place + 1,
                 request=request,
-                predictions=tuple(self._predicted(place)),
+                predictions=self._predicted(place),
                 runs=tuple(counting),
                 others=tuple(run for run in own if run not in counting),
-                is_disturbed=bool(own) and not is_quiet,
+                is_disturbed=len(counting) > len(quiet),
             )
 
     @property
@@ -81,8 +80,11 @@ class Passes:
         """Runs of a request that decide."""
         return min(ENOUGH, self.repetitions)
 
-    def _predicted(self, place: int) -> Sequence[Predicted]:
-        return [each[place] for each in self.predictions if place in each]
+    def _predicted(self, place: int) -> dict[int, Predicted]:
+        """Predictions of a request by their passes: those that runs followed, if any did."""
+        made = {i: own[place] for i, own in enumerate(self.predictions, 1) if place in own}
+        run = {run.launch for run in self._runs(place)}
+        return {i: each for i, each in made.items() if i in run} or made
 
     def _runs(self, place: int) -> list[Observed]:
         return [run for run in self.runs if run.request == place]

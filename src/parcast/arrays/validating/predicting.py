@@ -42,7 +42,7 @@ class CostSource(Protocol):
     ) -> Mapping[int, Measured]:
         """Measure on the ranks of a layout and in a folder; give costs of its requests by place.
 
-        `rounds` is how often each request is run that is run for it [1].
+        `rounds` are the runs of each request that is run to measure costs [1].
         """
 
 

@@ -30,7 +30,7 @@ class Compared:
 
     number: int  # in the list, from 1
     request: ArrayRequest
-    predictions: tuple[Predicted, ...]  # of each pass, before its runs
+    predictions: Mapping[int, Predicted]  # by pass, from 1; each was made before its runs
     runs: tuple[Observed, ...] = ()  # that count
     others: tuple[Observed, ...] = ()  # that do not, as other programs disturbed them
     is_disturbed: bool = False  # whether disturbed runs count
@@ -42,13 +42,23 @@ class Compared:
 
     @property
     def predicted(self) -> float:
-        """Median of the predicted times [s]."""
-        return median(each.time for each in self.predictions)
+        """Median, over the runs that count, of the time predicted in the pass of each [s]."""
+        return median(each.time for each in self._paired)
 
     @property
     def predicted_components(self) -> Components:
-        """Medians of the predicted parts of the time [s]."""
-        return median_components(each.components for each in self.predictions)
+        """Medians of the predicted parts of the time, over the same runs [s]."""
+        return median_components(each.components for each in self._paired)
+
+    @property
+    def first(self) -> Predicted:
+        """Prediction of the first pass: of all, messages and bytes are the same."""
+        return next(iter(self.predictions.values()))
+
+    @property
+    def _paired(self) -> list[Predicted]:
+        """Prediction for each run that counts; all predictions where none does."""
+        return [self.predictions[run.launch] for run in self.runs] or [*self.predictions.values()]
 
     @property
     def measured(self) -> float | None:
@@ -95,7 +105,7 @@ class Compared:
         """Whether messages, subchunks and bytes are those that servers counted."""
         if not self.runs:
             return None
-        return all(run.counted() == tuple(self.predictions[0].counted) for run in self.runs)
+        return all(run.counted() == tuple(self.first.counted) for run in self.runs)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -147,6 +157,11 @@ class ArrayIoValidation(Result):
     warnings: tuple[str, ...] = field(default=())
 
     @property
+    def asked(self) -> int:
+        """How many requests were to be compared."""
+        return len(self.compared) + self.not_reached
+
+    @property
     def measured(self) -> tuple[Compared, ...]:
         """Requests that were run."""
         return tuple(row for row in self.compared if row.runs)
@@ -176,9 +191,7 @@ class ArrayIoValidation(Result):
         accuracy = self.accuracy()
         if self.miscounted:
             return False
-        if accuracy is None or accuracy.requests < LEAST_MEASURED * (
-            len(self.compared) + self.not_reached
-        ):
+        if accuracy is None or accuracy.requests < LEAST_MEASURED * self.asked:
             return None
         if 2 * sum(row.is_disturbed for row in self.measured) > accuracy.requests:
             return None if accuracy.share < SHARE else True
@@ -211,7 +224,7 @@ class ArrayIoValidation(Result):
                 figures: dict[str, float | None] = {
                     "time_s" if run in row.runs else "disturbed_time": run.time,
                     **run.components._asdict(),
-                    "predicted": row.predicted,
+                    "predicted": row.predictions[run.launch].time,
                     "others": run.others,
                 }
                 for metric, value in figures.items():
@@ -233,7 +246,7 @@ class ArrayIoValidation(Result):
             "predictions": [
                 {"request": row.number, "pass": number, **each.to_document()}
                 for row in self.compared
-                for number, each in enumerate(row.predictions, 1)
+                for number, each in row.predictions.items()
             ],
             "predicted_at": self.saved.at,
             "predictions_file": self.saved.path or None,
@@ -265,7 +278,7 @@ class ArrayIoValidation(Result):
 def _row(row: Compared) -> dict[str, Any]:
     """Facts of a row, with the keys of the JSON document."""
     request, expected, found = row.request, row.predicted_components, row.components
-    interval, predicted = row.interval, [each.time for each in row.predictions]
+    interval, predicted = row.interval, [each.time for each in row.predictions.values()]
     facts: dict[str, Any] = {
         "request": row.number,
         "operation": request.operation,
@@ -294,7 +307,7 @@ def _row(row: Compared) -> dict[str, Any]:
     for name in COMPONENTS:
         facts[f"{name}_error"] = row.component_error(name)
     return facts | {
-        "bound": row.predictions[0].bound or None,
+        "bound": row.first.bound or None,
         "counts_agree": row.counts_agree,
         "passes": len(row.predictions),
         "runs": len(row.runs),

@@ -6,6 +6,7 @@ from typing import Final
 
 from parcast.arrays.running.observation import COMPONENTS
 from parcast.arrays.validating.result import (
+    LEAST_MEASURED,
     SHARE,
     TOLERANCE,
     ArrayIoValidation,
@@ -210,7 +211,8 @@ def _facts(result: ArrayIoValidation) -> Iterator[Fact]:
     if place.load is not None:
         yield Fact("load", f"{place.load[0]:.1f} before, {place.load[1]:.1f} after")
     yield Fact("runs", _runs_text(result))
-    yield Fact("passes", _passes_text(result))
+    if result.compared:
+        yield Fact("passes", _passes_text(result))
     disturbed = sum(len(x.others) + len(x.runs) * x.is_disturbed for x in result.compared)
     made = sum(len(x.runs) + len(x.others) for x in result.compared)
     if disturbed:
@@ -223,8 +225,7 @@ def _facts(result: ArrayIoValidation) -> Iterator[Fact]:
     if result.ended_by:
         yield Fact(
             "stopped by",
-            f"{result.ended_by}: {len(result.measured)} of {len(result.compared)} requests were "
-            "measured",
+            f"{result.ended_by}: {len(result.measured)} of {result.asked} requests were measured",
         )
 
 
@@ -241,21 +242,21 @@ def _runs_text(result: ArrayIoValidation) -> str:
 
 
 def _passes_text(result: ArrayIoValidation) -> str:
-    """Say how often costs were measured, and how far predictions are apart by that."""
+    """Say how often requests were predicted, and how far these predictions are apart."""
     numbers = [len(row.predictions) for row in result.compared]
     few, many = min(numbers), max(numbers)
     often = str(few) if few == many else f"{few} to {many}"
-    text = f"{often} of each request, each with costs measured anew"
+    text = f"{often} for each request"
     apart = [
         (max(times) - min(times)) / row.predicted
         for row in result.compared
-        if len(times := [each.time for each in row.predictions]) > 1
+        if len(times := [each.time for each in row.predictions.values()]) > 1
     ]
     if not apart:
         return text
     return (
-        f"{text}; between them predicted times differ by {percent(median(apart))} (median) and "
-        f"up to {percent(max(apart))}"
+        f"{text}; predicted times differ between passes by {percent(median(apart))} (median), "
+        f"at most {percent(max(apart))}"
     )
 
 
@@ -272,7 +273,7 @@ def _verdict(result: ArrayIoValidation) -> str:
     if result.miscounted:
         return f"{text}; its counts are not those of the library"
     if result.holds is None:
-        few = accuracy.requests < len(result.compared)
+        few = accuracy.requests < LEAST_MEASURED * result.asked
         why = "too few were measured" if few else "most were disturbed"
         return f"{text}, but {why}. Repeat on an idle machine"
     return text
@@ -281,7 +282,7 @@ def _verdict(result: ArrayIoValidation) -> str:
 def _warnings(result: ArrayIoValidation) -> Iterator[str]:
     """Say what a reader must know."""
     for row in result.miscounted[:MOST_NAMED]:
-        counted_, run = row.predictions[0].counted, row.runs[0].counted()
+        counted_, run = row.first.counted, row.runs[0].counted()
         yield RankedWarning(
             f"Request {row.number} ({row.request}): the law counts {counted_.messages} "
             f"messages, {counted_.subchunks} subchunks and {counted_.size} bytes, the servers "

@@ -7,8 +7,9 @@ What a machine can do changes from minute to minute. So each layout is done in s
 2. The requests are predicted, and the predictions are saved.
 3. They are run in one launch, round by round in random order; the first round does not count.
 
-Passes follow until the medians of the predicted and of the measured times are known to 10 %, for
-the requests of which they are not. These medians are compared. They are of the same minutes.
+Further passes follow for requests whose predicted or measured times are not known to 10 %, at most
+four times as many as at first. The medians of both are compared: they are of the same minutes.
+With slow disks costs are measured in the first pass only.
 """
 
 from __future__ import annotations
@@ -105,7 +106,7 @@ def validate_array_io(
     folder : path, optional
         Where files are written, and removed again; by default the current folder.
     save_predictions : path, optional
-        JSON file for the predictions, each written before the first run of its request.
+        JSON file for the predictions, each written before the runs of its pass.
     repetitions : int, default 5
         Runs of each request, at least; up to four times as many are made of those whose predicted
         or measured time is not known to 10 %, as on a machine that others share. 4 or more are
@@ -195,11 +196,6 @@ def _validated(study: Study, clock: Clock, path: str | None) -> ArrayIoValidatio
     found = (row for passes in own.done for row in passes.compared())
     compared = sorted(found, key=lambda row: row.number)
     not_reached = len(study.requests) - len(compared)
-    is_cut = (
-        not_reached
-        or any(passes.unknown() for passes in own.done)
-        or any(len(x.runs) < study.repetitions or x.is_disturbed for x in compared)
-    )
     return ArrayIoValidation(
         compared=tuple(compared),
         source=study.source,
@@ -215,7 +211,7 @@ def _validated(study: Study, clock: Clock, path: str | None) -> ArrayIoValidatio
         repetitions=study.repetitions,
         left_out=study.left_out,
         not_reached=not_reached,
-        ended_by=clock.ended_by if is_cut else "",
+        ended_by=clock.ended_by if own.is_cut or clock.interrupted else "",
         seconds=clock.seconds,
         seed=study.seed,
     )
@@ -230,6 +226,7 @@ class _Validation:
     saving: Saving
     random: np.random.Generator
     done: list[Passes] = field(default_factory=list)  # of the layouts that were predicted
+    is_cut: bool = False  # whether something was left to do
 
     def predict_and_run(self) -> None:
         """Make passes through each layout until the times of its requests are known."""
@@ -245,14 +242,22 @@ class _Validation:
                 cores=study.cores,
             )
             for number in range(MOST * len(rounds)):
-                is_further = number >= len(rounds)
-                places = passes.unknown() if is_further else list(requests)
-                if not places or self.clock.ended_by:
+                places = passes.unknown() if number >= len(rounds) else list(requests)
+                if not places:
                     break
-                self.clock.total += is_further
-                self.predict(passes, places, rounds[number % len(rounds)])
-                self.run(passes, rounds[number % len(rounds)])
-                self.clock.advance(1.0)
+                if number >= len(rounds):
+                    self.clock.total += 1.0
+                if not self.is_over():
+                    self.predict(passes, places, rounds[number % len(rounds)])
+                if not self.is_over():
+                    self.run(passes, rounds[number % len(rounds)])
+                if self.is_cut:
+                    return
+
+    def is_over(self) -> bool:
+        """Whether the time is over, which is noted, as something was left to do."""
+        self.is_cut = bool(self.clock.ended_by)
+        return self.is_cut
 
     def predict(self, passes: Passes, places: Sequence[int], rounds: int) -> None:
         """Measure the costs of a layout, and predict and save some of its requests."""
@@ -261,17 +266,18 @@ class _Validation:
         measured = study.costs.costs(asked, layout, folder=study.folder, rounds=rounds)
         placement = placement_of(layout, study.bed)
         own = {i: predicted(x, measured[i], placement) for i, x in asked.items()}
-        if not passes.predictions:
-            self.done.append(passes)
-        passes.predictions.append(own)
         named = [(asked[i], each) for i, each in own.items()]
-        self.saving.add(len(passes.predictions), named)
+        self.saving.add(len(passes.predictions) + 1, named)
+        passes.predictions.append(own)
+        if len(passes.predictions) == 1:
+            self.done.append(passes)
+        self.clock.advance(0.5)
 
     def run(self, passes: Passes, rounds: int) -> None:
-        """Run what was predicted last, unless the time is over."""
-        if not self.clock.ended_by:
-            launch = passes.launch(rounds, self.random)
-            self.study.runner(launch, folder=self.study.folder, report=passes.runs.append)
+        """Run what was predicted last."""
+        launch = passes.launch(rounds, self.random)
+        self.study.runner(launch, folder=self.study.folder, report=passes.runs.append)
+        self.clock.advance(0.5)
 
 
 def _requests(
