@@ -110,7 +110,7 @@ def test_a_machine_that_changes_is_predicted_anew_in_each_pass(validated, tmp_pa
     assert "8 for each request; predicted times differ between passes by 33% (median), at" in told
 
 
-@pytest.mark.parametrize(("first", "passes"), [(1.0, 2), (1.1, 2), (1.2, 4), (1.5, 7), (2.0, 8)])
+@pytest.mark.parametrize(("first", "passes"), [(1.0, 2), (1.02, 2), (1.1, 3), (1.2, 5), (1.5, 8)])
 def test_passes_end_when_both_times_are_known(validated, first, passes):
     costs = KnownCosts(lambda number: first if number == 1 else 1.0)
     [row] = validated(Machine(), requests=[request()], costs=costs).compared

@@ -11,7 +11,6 @@ from typing import Final, NamedTuple
 
 CONFIDENCE: Final = 0.9  # of the interval of a median [1]
 PRECISION: Final = 0.1  # of a median or mean, with which it is known [1] [D]
-NORMAL: Final = 1.645  # standard deviations of a 90 % interval
 
 
 class Interval(NamedTuple):
@@ -49,8 +48,12 @@ def is_known(times: Sequence[float]) -> bool:
 def is_mean_known(times: Sequence[float]) -> bool:
     """Whether the 90 % interval of their geometric mean ends within 10 % of it.
 
-    Logarithms are taken to be normal, and one time to be exact.
+    It is Student's, of their logarithms; a single time is taken to be exact.
     """
+    from scipy.stats import t
+
     logs = [log(time) for time in times]
-    spread = stdev(logs) if len(logs) > 1 else 0.0
-    return bool(logs) and NORMAL * spread / sqrt(len(logs)) <= log(1.0 + PRECISION)
+    if len(logs) < 2:
+        return bool(logs)
+    factor = float(t.ppf((1.0 + CONFIDENCE) / 2.0, len(logs) - 1))
+    return factor * stdev(logs) / sqrt(len(logs)) <= log(1.0 + PRECISION)
