@@ -304,6 +304,18 @@ def test_an_interruption_keeps_what_was_compared(validated):
     assert numbers == [1, 2, 3, 4, 5]
 
 
+def test_a_part_is_shown_with_the_numbers_of_the_list(validated):
+    [first, *others] = [request(shape=[16, 8 * n], client_mesh=[n, 1]) for n in (2, 3, 4, 5)]
+    result = validated(Machine(fails_after=2), requests=[first, *others])
+    numbers = [row.number for row in result.compared]
+    assert len(result.measured) == 1
+    assert len(numbers) < 4
+    cells = result.to_sheet(show_all=True).tables[1].forms[0].columns[0].cells
+    assert list(cells) == list(map(str, numbers))
+    assert numbers != list(range(1, 1 + len(numbers)))
+    assert "too few were measured. Allow more time" in " ".join(str(result).split())
+
+
 def test_a_time_limit_is_kept(validated):
     with pytest.raises(FitFailed, match="before a request was predicted"):
         validated(time_limit=1e-9)

@@ -105,7 +105,7 @@ def _requests(rows: Sequence[Compared]) -> Table:
     unit = common_unit([row.measured or row.predicted for row in rows])
     second = TIME_UNITS[unit]
     columns = [
-        Column(title="", cells=[str(i) for i in range(1, len(rows) + 1)]),
+        Column(title="", cells=[str(row.number) for row in rows]),
         Column(title="kind", cells=[row.kind for row in rows], align="left"),
         Column(title="size", cells=[format_quantity(row.request.size, "size") for row in rows]),
         Column(title="arrays", cells=[f"{row.request.arrays:,}" for row in rows]),
@@ -274,8 +274,9 @@ def _verdict(result: ArrayIoValidation) -> str:
         return f"{text}; its counts are not those of the library"
     if result.holds is None:
         few = accuracy.requests < LEAST_MEASURED * result.asked
-        why = "too few were measured" if few else "most were disturbed"
-        return f"{text}, but {why}. Repeat on an idle machine"
+        too_few = "too few were measured. Allow more time"
+        why = too_few if few else "most were disturbed. Repeat on an idle machine"
+        return f"{text}, but {why}"
     return text
 
 
