@@ -305,8 +305,8 @@ def test_an_interruption_keeps_what_was_compared(validated):
 
 
 def test_a_part_is_shown_with_the_numbers_of_the_list(validated):
-    [first, *others] = [request(shape=[16, 8 * n], client_mesh=[n, 1]) for n in (2, 3, 4, 5)]
-    result = validated(Machine(fails_after=2), requests=[first, *others])
+    requests = [request(client_mesh=[clients, 1]) for clients in (2, 3, 4, 5)]
+    result = validated(Machine(fails_after=2), requests=requests)
     numbers = [row.number for row in result.compared]
     assert len(result.measured) == 1
     assert len(numbers) < 4

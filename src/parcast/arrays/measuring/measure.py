@@ -20,12 +20,7 @@ from parcast.arrays.measuring.computing import computing_figures
 from parcast.arrays.measuring.dry_run import DryRun, dry_run
 from parcast.arrays.measuring.figure import Figure
 from parcast.arrays.measuring.fitting import Reference, fitted
-from parcast.arrays.measuring.references import (
-    MEDIUM,
-    largest_size,
-    references,
-    trials,
-)
+from parcast.arrays.measuring.references import MEDIUM, largest_size, references, trials
 from parcast.arrays.measuring.request import Request
 from parcast.arrays.measuring.result import MeasuredCosts
 from parcast.arrays.running.launches import Launch, Runner, random_rounds, run_launch, shares
@@ -55,12 +50,10 @@ class Measuring:
     runner: Runner = run_launch
     bed: Testbed | None = field(default_factory=testbed_here)
     rates: dict[int, float] = field(init=False, default_factory=dict)  # by servers [B/s]
-    dry: Callable[[Request], DryRun] = field(init=False)  # made once for each request
-    random: np.random.Generator = field(init=False)
-
-    def __post_init__(self) -> None:
-        """Begin with nothing known."""
-        self.dry, self.random = cache(dry_run), np.random.default_rng(0)
+    dry: Callable[[Request], DryRun] = field(init=False, default_factory=lambda: cache(dry_run))
+    random: np.random.Generator = field(
+        init=False, default_factory=lambda: np.random.default_rng(0)
+    )
 
     def figures(
         self, layout: Layout, *, rounds: int = ROUNDS, further: int = FURTHER

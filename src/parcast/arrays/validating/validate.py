@@ -241,16 +241,17 @@ class _Validation:
                 repetitions=study.repetitions,
                 cores=study.cores,
             )
-            for number in range(MOST * len(rounds)):
-                places = passes.unknown() if number >= len(rounds) else list(requests)
+            for number, own in enumerate(MOST * rounds):
+                is_further = number >= len(rounds)
+                places = passes.unknown() if is_further else list(requests)
                 if not places:
                     break
-                if number >= len(rounds):
+                if is_further:
                     self.clock.total += 1.0
                 if not self.is_over():
-                    self.predict(passes, places, rounds[number % len(rounds)])
+                    self.predict(passes, places, own)
                 if not self.is_over():
-                    self.run(passes, rounds[number % len(rounds)])
+                    self.run(passes, own)
                 if self.is_cut:
                     return
 
