@@ -16,7 +16,8 @@ test: lint types  ## everything CI checks
 
 coverage: .venv/.test  ## the tests again, and which lines they run: at least 95 %
 	$(BIN)/coverage erase
-	$(BIN)/coverage run -m pytest --numprocesses 2 --dist worksteal --hypothesis-profile thorough
+	$(BIN)/coverage run -m pytest --numprocesses 2 --dist worksteal --hypothesis-profile thorough \
+		--override-ini faulthandler_timeout=0
 	$(BIN)/coverage combine --quiet
 	$(BIN)/coverage report
 

@@ -271,7 +271,25 @@ def test_disturbed_runs_count_where_too_few_others_are_there(validated, quiet, m
     [row] = validated(machine, requests=[request()]).compared
     counting = quiet if quiet >= 3 else made
     assert (len(row.runs), len(row.others)) == (counting, made - counting)
-    assert row.is_disturbed is (quiet < 3)
+    assert (row.disturbed, row.is_disturbed) == (made - quiet, quiet < 3)
+
+
+def test_disturbed_runs_are_told_by_their_number(validated):
+    machine = Machine(others=lambda _place, number: 100.0 * (number > 2))
+    result = validated(machine, requests=[request()])
+    [row] = result.rows()
+    assert (row["runs"], row["runs_disturbed"], row["disturbed_count"]) == (10, 8, True)
+    assert "8 of 10 runs, by other programs; 1 request had too few others" in str(result)
+
+
+@pytest.mark.parametrize("wrong", [{"launch": 3}, {"request": 7}])
+def test_a_runner_that_reports_other_runs_is_told(validated, wrong):
+    class Mistaken(Machine):
+        def __call__(self, launch, *, folder, report):
+            super().__call__(launch, folder=folder, report=lambda x: report(replace(x, **wrong)))
+
+    with pytest.raises(ParameterError, match="runner must report the requests of the launch"):
+        validated(Mistaken())
 
 
 def test_runs_that_are_always_disturbed_decide_nothing_if_they_are_far(validated):
@@ -384,7 +402,7 @@ def test_the_sheet_names_every_request_if_asked_to(validated):
 @pytest.mark.parametrize("is_disturbed", [False, True])
 def test_the_picture_has_a_point_for_each_request(validated, is_disturbed):
     result = validated()
-    rows = tuple(replace(row, is_disturbed=is_disturbed) for row in result.compared)
+    rows = tuple(replace(row, disturbed=int(is_disturbed)) for row in result.compared)
     [ax] = figure_of(replace(result, compared=rows)).axes
     points = [x for x in ax.lines if isinstance(x, Line2D) and x.get_linestyle() == "None"]
     assert sum(len(x.get_xdata()) for x in points) == 5

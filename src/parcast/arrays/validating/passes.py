@@ -12,6 +12,7 @@ from parcast.arrays.running.precision import is_known, is_mean_known
 from parcast.arrays.running.request import ArrayRequest, Layout
 from parcast.arrays.validating.predicting import Predicted
 from parcast.arrays.validating.result import Compared
+from parcast.errors import ParameterError
 
 MANY: Final = 0.15  # of the cores, that other programs may use without disturbing a run [1] [D]
 ENOUGH: Final = 3  # undisturbed runs of a request, as far as so many are asked for [1]
@@ -43,6 +44,17 @@ class Passes:
             expected=START + sum(usual[i] + BETWEEN for each in all_rounds for i in each),
         )
 
+    def add(self, run: Observed) -> None:
+        """Add a run of what was predicted last."""
+        if run.launch != len(self.predictions) or run.request not in self.predictions[-1]:
+            raise ParameterError(
+                "runner",
+                must="report the requests of the launch that it was given",
+                got=f"request {run.request} of launch {run.launch}",
+                hint="Take the place of each request, and the number, from the launch.",
+            )
+        self.runs.append(run)
+
     def unknown(self) -> list[int]:
         """Places of requests that need another pass.
 
@@ -72,7 +84,7 @@ class Passes:
                 predictions=self._predicted(place),
                 runs=tuple(counting),
                 others=tuple(run for run in own if run not in counting),
-                is_disturbed=len(counting) > len(quiet),
+                disturbed=len(own) - len(quiet),
             )
 
     @property

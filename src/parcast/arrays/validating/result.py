@@ -33,7 +33,12 @@ class Compared:
     predictions: Mapping[int, Predicted]  # by pass, from 1; each was made before its runs
     runs: tuple[Observed, ...] = ()  # that count
     others: tuple[Observed, ...] = ()  # that do not, as other programs disturbed them
-    is_disturbed: bool = False  # whether disturbed runs count
+    disturbed: int = 0  # runs that other programs disturbed, whether they count or not
+
+    @property
+    def is_disturbed(self) -> bool:
+        """Whether disturbed runs count, as too few others were made."""
+        return self.disturbed > len(self.others)
 
     @property
     def kind(self) -> str:
@@ -311,7 +316,7 @@ def _row(row: Compared) -> dict[str, Any]:
         "counts_agree": row.counts_agree,
         "passes": len(row.predictions),
         "runs": len(row.runs),
-        "runs_disturbed": len(row.others),
+        "runs_disturbed": row.disturbed,
         "disturbed_count": row.is_disturbed,
     }
 

@@ -213,7 +213,7 @@ def _facts(result: ArrayIoValidation) -> Iterator[Fact]:
     yield Fact("runs", _runs_text(result))
     if result.compared:
         yield Fact("passes", _passes_text(result))
-    disturbed = sum(len(x.others) + len(x.runs) * x.is_disturbed for x in result.compared)
+    disturbed = sum(x.disturbed for x in result.compared)
     made = sum(len(x.runs) + len(x.others) for x in result.compared)
     if disturbed:
         used = sum(x.is_disturbed for x in result.compared)

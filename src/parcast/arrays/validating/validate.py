@@ -277,7 +277,7 @@ class _Validation:
     def run(self, passes: Passes, rounds: int) -> None:
         """Run what was predicted last."""
         launch = passes.launch(rounds, self.random)
-        self.study.runner(launch, folder=self.study.folder, report=passes.runs.append)
+        self.study.runner(launch, folder=self.study.folder, report=passes.add)
         self.clock.advance(0.5)
 
 
