@@ -96,6 +96,13 @@ def test_bytes_of_mpi_io_that_do_not_go_through_posix_are_its_own(tmp_path):
     assert module.write.calls["collective"] == 8
 
 
+@pytest.mark.parametrize("direction", ["write", "read"])
+def test_a_log_of_mpi_io_alone_has_its_bytes(tmp_path, direction):
+    calls = {"COLL_WRITES": 8, "BYTES_WRITTEN": 80 * MIB, "BYTES_READ": 0}
+    job = read_job_io(log_of(tmp_path / "log.txt", [("MPI-IO", -1, 1, "/x/a", calls)]))
+    assert job.main(direction).name == "MPI-IO"
+
+
 def test_counters_that_darshan_did_not_count_are_none(tmp_path):
     records = [("POSIX", -1, 1, "/x/a", writes(MIB, FILE_NOT_ALIGNED=-1, CONSEC_WRITES=-1))]
     module = read_job_io(log_of(tmp_path / "log.txt", records)).main("write")

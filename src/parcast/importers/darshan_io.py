@@ -105,6 +105,11 @@ class Module:
         return self.read.size + self.write.size
 
     @property
+    def requests(self) -> int:
+        """Number of reads and writes."""
+        return self.read.requests + self.write.requests
+
+    @property
     def rate(self) -> float:
         """Bytes over the I/O time of the slowest rank. [B/s]."""
         return self.size / self.slowest if self.slowest > 0 else 0.0
@@ -141,8 +146,9 @@ class JobIo:
     def main(self, direction: Direction) -> Module:
         """Give the module that has most of the bytes on their way to the file system."""
         found = dict(self.modules)
-        posix, mpi = (found.get(x, Module(x)).accesses(direction) for x in ("POSIX", "MPI-IO"))
-        found.pop("MPI-IO" if mpi.size <= LEAST * posix.size else "POSIX", None)
+        if "POSIX" in found and "MPI-IO" in found:  # the one makes requests of the other
+            posix, mpi = (found[name].accesses(direction).size for name in ("POSIX", "MPI-IO"))
+            del found["MPI-IO" if mpi <= LEAST * posix else "POSIX"]
         return max(found.values(), key=lambda module: module.accesses(direction).size)
 
 

@@ -32,8 +32,8 @@ def test_without_a_shape_the_bytes_of_the_log_are_planned_in_equal_blocks(planne
     assert (planned.size, planned.clients, planned.number) == (8 << 30, 64, 1)
     same = parcast.plan_io((1 << 30,), (64,), costs=COSTS)
     assert list(planned.rows()) == list(same.rows())
-    [note] = [text for text in planned.warnings if "log" in text]
-    assert note.startswith("The shape of arrays is not in a log: its bytes are planned in equal")
+    [note] = [text for text in planned.warnings if " log " in text]
+    assert note.startswith("A Darshan log does not contain the shapes of arrays. The plan divides")
 
 
 def test_now_is_measured_and_the_plan_is_predicted(planned):
@@ -142,6 +142,15 @@ def test_a_job_that_does_what_is_planned_changes_nothing(tmp_path):
     assert said["change"] == "nothing: the job does nearly what is planned"
 
 
+def test_a_rate_of_reads_and_writes_is_told_to_be_of_both(tmp_path):
+    both = {"READS": 3, "BYTES_READ": 3 * MIB}
+    job = log_of(tmp_path / "log.txt", [("POSIX", -1, 1, "/x/a", writes(MIB, **both))])
+    said = facts(parcast.plan_io(darshan=job, costs=COSTS))
+    assert said["now"].endswith(
+        "to one shared file; reads and writes together at 8.39 MB/s, 500 ms of I/O (measured)"
+    )
+
+
 def test_few_ranks_of_a_shared_file_are_found_by_the_variance(tmp_path):
     each = [MIB * 100.0] * 2 + [0.0] * 6
     mean = sum(each) / 8
@@ -155,7 +164,7 @@ def test_few_ranks_of_a_shared_file_are_found_by_the_variance(tmp_path):
     said = facts(parcast.plan_io(darshan=path, costs=COSTS))
     assert said["now"].startswith("2 ranks write 200 requests of 1.05 MB on average to one shared")
     assert said["ranks"] == (
-        "as if 2.0 of 8 accessed equally much, by the variance of their bytes; the slowest "
+        "about 2.0 of 8 did the I/O (estimated from the variance of their bytes); the slowest "
         "105 MB, the fastest 0 B"
     )
     del counters["F_VARIANCE_RANK_BYTES"]

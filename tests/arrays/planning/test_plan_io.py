@@ -112,14 +112,14 @@ def test_limits_are_those_of_the_simulation(monkeypatch):
 def test_reasons_name_the_next_numbers_of_servers_and_the_worst_schema():
     best, aligned, schema, fewer, more = parcast.plan_io(**SMALL).reasons
     assert best == "the least time of 38 plans"
-    assert aligned == "each overlap is all that a client has, and is sent as it lies in memory"
+    assert aligned == "aligned: each client block is sent whole, without packing"
     assert re.fullmatch(
         r"with 8x1x1 B\*\* the same servers take 132% longer: a subchunk overlaps 8 to 16 clients "
         "instead of 3, a server has 16384 to 32768 messages instead of 6144",
         schema,
     )
-    assert fewer == "7 servers: 14.5 s, 92% more"
-    assert more == "more than 8 servers, not considered, may take less"
+    assert fewer == "7 servers: 14.5 s, 92% longer"
+    assert more == "more than 8 servers may be faster, and were not evaluated"
 
 
 def test_reasons_of_the_other_objectives_name_the_fastest():
@@ -142,8 +142,8 @@ def test_the_evidence_of_the_limit_is_the_rule_of_the_simulation():
         used = result.simulation.normal.utilisation.max() >= 0.9
         said = " ".join(str(result).split())
         assert ("a disk is used for at least 90%" in said) == used
-        assert ("save at least a fifth" in said) == (not used and disks >= 1.25 * network)
-        assert ("save less than a fifth" in said) == (not used and disks < 1.25 * network)
+        assert ("save at least 20%" in said) == (not used and disks >= 1.25 * network)
+        assert ("save less than 20%" in said) == (not used and disks < 1.25 * network)
         assert normal >= disks >= network
 
 
@@ -196,6 +196,8 @@ def test_lines_have_the_form_that_each_tool_reads():
     }
     variable = ET.fromstring(f"<context>{''.join(settings['xios'].lines)}</context>")[0]
     assert (variable.get("id"), variable.text) == ("using_server", "true")
+    [start] = [line for line in settings["xios"].lines if "mpirun" in line]
+    assert re.findall(r"-np (\d+) \./(\w+)\.exe", start) == [("24", "model"), ("6", "xios_server")]
     pairs = [line.split(":") for line in settings["ufs"].lines if not line.startswith("#")]
     assert {name: value.strip() for name, value in pairs} == {
         "quilting": ".true.",
@@ -338,6 +340,18 @@ def without_setting():
             None,
         ),
         ("./xmlchange PIO_NUMTASKS=3,PIO_STRIDE=8", 3, (3, 1, 1), None),
+        ("pio_numiotasks=3 pio_stride=8 pio_root=7", 3, (3, 1, 1), None),  # the last is client 23
+        ("pio_numiotasks=3 pio_stride=8 pio_root=8", 4, (4, 1, 1), None),
+        ("pio_numiotasks = 8, pio_stride = 8", 4, (4, 1, 1), None),
+        ("pio_numiotasks = 400", 4, (4, 1, 1), None),
+        ("pio_numiotasks = 24, pio_stride = 1", 24, (24, 1, 1), None),
+        ("stride = 0, num_iotasks = 5", 5, (5, 1, 1), None),
+        ("num_iotasks = -1", 4, (4, 1, 1), None),
+        ("cb_nodes 2, stride = 6", 2, (2, 1, 1), None),
+        ("servers=4 subchunk=64 KiB", 4, (4, 1, 1), 65536),
+        ("cb_nodes 2\ncb_buffer_size 2MiB", 2, (2, 1, 1), 2 << 20),
+        ('<!-- "NumAggregators"\n value="3" --> "NumAggregators" value="2"', 2, (2, 1, 1), None),
+        ("cb_nodes=4 mesh: 1.9x2.5", 4, (4, 1, 1), None),  # of a model, not of servers
         ('MPI_Info_set(info, "cb_nodes", "2");', 2, (2, 1, 1), None),
     ],
 )
@@ -361,7 +375,7 @@ def test_a_setting_may_be_in_a_file(tmp_path):
     assert result.compared.setting == "cb_nodes 4"
     assert result.to_document()["compared"]["time_s"] == result.compared.plan.time
     text = " ".join(str(result).split())
-    assert "cb_nodes 4: 4 servers as 4x1x1 B**, 19.18 s, 154% more than the best" in text
+    assert "cb_nodes 4: 4 servers as 4x1x1 B**, 19.18 s, 154% longer than the best plan" in text
     assert re.search(r"yours 4 4x1x1 B\*\* 19.18", text)
 
 
@@ -386,6 +400,13 @@ def test_fewer_rows_than_servers_are_cut_in_the_next_dimension():
         ("nothing", "compare must name one number of servers, as cb_nodes, num_iotasks"),
         ("cb_nodes=3, num_iotasks=4", "got cb_nodes 3, num_iotasks 4. Write for example cb_nodes"),
         ("cb_nodes=0", "in which there is none"),
+        ("num_iotasks=0", "in which there is none"),
+        ("hints.txt", "got 'hints.txt', in which there is none, and no file has this name"),
+        ("cb_nodes=4.5", "compare must have a whole number up to 1e+15 as cb_nodes, got 4.5"),
+        ("cb_nodes 4, CB_NODES 8", "compare must have one value of CB_NODES, got 4 and 8"),
+        ("cb_nodes 4 cb_buffer_size 4.5", "cb_buffer_size must be a size such as"),
+        ("cb_nodes 4 cb_buffer_size 0", "must have a size up to 1e+15 as cb_buffer_size, got 0"),
+        ("servers=1000000000000", "servers must be at most 65,536, got 1e+12"),
         ("# cb_nodes=4", "in which there is none"),
         ("servers=4 mesh=3x1x1", "compare must name a mesh of 4 servers: 1x1x4, 1x2x2, 1x4x1,"),
     ],
@@ -394,6 +415,11 @@ def test_a_setting_without_a_number_of_servers_is_refused(setting, says):
     with pytest.raises(ParameterError) as caught:
         parcast.plan_io(**SMALL, compare=setting)
     assert says in str(caught.value)
+
+
+def test_a_mesh_is_refused_where_servers_have_storage_chunks():
+    with pytest.raises(ParameterError, match="must have no mesh where servers have whole storage"):
+        parcast.plan_io("64x64", "2x2", storage="16x64", compare="servers=2 mesh=2x1")
 
 
 def test_a_file_that_is_no_text_is_refused(tmp_path):

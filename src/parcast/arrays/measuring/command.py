@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
+from parcast.arrays.choices import MOST_RANKS
 from parcast.cli.answering import A_FILE, Whole, cli_command
 from parcast.cli.failures import ANSWERED, spelled_with
 from parcast.cli.options import answer_options
@@ -15,7 +16,6 @@ from parcast.units import shown
 if TYPE_CHECKING:
     from parcast.arrays.measuring.result import MeasuredCosts
 
-MOST_RANKS: Final = 1024
 HELP: Final = """Measure what collective array I/O costs on this machine.
 
 Runs some requests in FOLDER, and prints the costs of messages, files and computing that they

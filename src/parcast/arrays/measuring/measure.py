@@ -192,8 +192,8 @@ def _warnings(ranks: int, cores: int, load: float | None) -> list[str]:
     notes = []
     if ranks > cores and testbed_here() is None:
         notes.append(
-            f"{ranks} ranks share {cores} cores: the costs of messages contain that. Measure with "
-            "as many clients and servers as the request has."
+            f"{ranks} ranks share {cores} cores, so the costs of messages include waiting for a "
+            "core. Measure with as many clients and servers as the request has."
         )
     if load is not None and load > cores:
         notes.append(

@@ -55,10 +55,9 @@ def now_facts(job: JobIo, operation: Operation) -> Iterator[Fact]:
     yield Fact("now", f"{_headline(job, module, own, operation)} (measured)")
     yield Fact("requests", _lengths(own))
     orders = f"{_share(own.sequential, own)} sequential, {_share(own.consecutive, own)} contiguous"
-    total = module.read.requests + module.write.requests
     if module.alignment and module.name == "POSIX":
         block = format_quantity(module.alignment, "size")
-        unaligned = percent(min(module.unaligned / total, 1.0))
+        unaligned = percent(min(module.unaligned / module.requests, 1.0))
         orders += f"; {unaligned} do not begin on a block of {block} of the file"
     if module.name == "POSIX":
         yield Fact("", orders)
@@ -91,11 +90,9 @@ def changes(job: JobIo, operation: Operation, servers: int, buffer: int) -> str:
     if own.mean < buffer / MUCH:
         piece, mean = format_quantity(buffer, "size"), format_quantity(own.mean, "size")
         parts.append(f"pieces of up to {piece} instead of {mean}")
-    if module.name == "POSIX":
-        total = module.read.requests + module.write.requests
-        if 2 * module.unaligned > total and module.alignment:
-            block = format_quantity(module.alignment, "size")
-            parts.append(f"on blocks of {block} of the file")
+    if module.name == "POSIX" and 2 * module.unaligned > module.requests and module.alignment:
+        block = format_quantity(module.alignment, "size")
+        parts.append(f"on blocks of {block} of the file")
     program = job.modules.get("MPI-IO")
     if program is not None:
         calls = program.accesses(operation)
@@ -113,7 +110,6 @@ def now_document(job: JobIo, operation: Operation) -> dict[str, Any]:
     shared = module.largest
     program = job.modules.get("MPI-IO")
     is_posix = module.name == "POSIX"
-    total = module.read.requests + module.write.requests
     return {
         "log": job.log,
         "program": job.program,
@@ -128,7 +124,7 @@ def now_document(job: JobIo, operation: Operation) -> dict[str, Any]:
         "common_sizes": [list(each) for each in module.common.most_common(4)],
         "sequential": own.sequential / own.requests if is_posix else None,
         "consecutive": own.consecutive / own.requests if is_posix else None,
-        "unaligned": module.unaligned / total if is_posix else None,
+        "unaligned": module.unaligned / module.requests if is_posix else None,
         "alignment_bytes": module.alignment if is_posix else None,
         "files_of_all_ranks": own.count_files("all"),
         "files_of_some_ranks": own.count_files("some"),
@@ -178,7 +174,8 @@ def _headline(job: JobIo, module: Module, own: Accesses, operation: Operation) -
     text = f"{who} {verb} {counted(own.requests, 'request')} {of} {where}"
     if module.rate:
         rate, time = format_quantity(module.rate, "rate"), format_quantity(module.slowest, "time")
-        text += f" at {rate}, {time} of I/O"
+        both = "" if own.size >= NEARLY_ALL * module.size else "; reads and writes together"
+        text += f"{both} at {rate}, {time} of I/O"
     return text
 
 
@@ -195,8 +192,7 @@ def _usual(module: Module, own: Accesses) -> str:
     if not module.common:
         return ""
     length, count = module.common.most_common(1)[0]
-    both = module.read.requests + module.write.requests
-    if count < NEARLY_ALL * both or abs(own.mean / max(length, 1) - 1) > 1 - NEARLY_ALL:
+    if count < NEARLY_ALL * module.requests or abs(own.mean / max(length, 1) - 1) > 1 - NEARLY_ALL:
         return ""
     return format_quantity(length, "size")
 
@@ -249,8 +245,8 @@ def _ranks(job: JobIo, module: Module, own: Accesses, operation: Operation) -> s
         return f"all {job.ranks}, equally much"
     slow, fast = (format_quantity(size, "size") for size in (shared.slowest, shared.fastest))
     return (
-        f"as if {rounded(known, 2)} of {job.ranks} accessed equally much, by the variance of "
-        f"their bytes; the slowest {slow}, the fastest {fast}"
+        f"about {rounded(known, 2)} of {job.ranks} did the I/O (estimated from the variance of "
+        f"their bytes); the slowest {slow}, the fastest {fast}"
     )
 
 

@@ -24,6 +24,7 @@ from parcast.show.canvas import (
 from parcast.show.colours import BLUE, GREEN, GREY, ORANGE
 from parcast.show.scales import scale_time
 from parcast.units import format_quantity
+from parcast.words import counted
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -82,7 +83,8 @@ def _times(ax: "Axes", result: RequestPlan, best: list[Plan]) -> None:
                 label=f"best schema, limited by {limit}",
             )
     first = result.best
-    label = f"recommended: {first.servers} servers, {format_quantity(first.time, 'time', 4)}"
+    time = format_quantity(first.time, "time", 4)
+    label = f"recommended: {counted(first.servers, 'server')}, {time}"
     ring: dict[str, Any] = {"mec": "black", "mfc": "none", "mew": 1.6, "ms": 14, "ls": "none"}
     ax.plot(place[first.servers], first.time, marker="o", label=label, **ring)
     scale_time(ax, float(times.min()), float(times.max()))

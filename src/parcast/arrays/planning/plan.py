@@ -19,7 +19,7 @@ from parcast.arrays.batches import EqualArrays, dealt_out
 from parcast.arrays.choices import OBJECTIVES, Objective, Policy
 from parcast.arrays.chunks import Chunks
 from parcast.arrays.costs import Costs
-from parcast.arrays.geometry import Ints, as_schema
+from parcast.arrays.geometry import Ints, as_schema, leaves_none_empty
 from parcast.arrays.law import Options
 from parcast.arrays.overlaps import overlaps
 from parcast.arrays.planning.reasons import reasons_of
@@ -31,6 +31,7 @@ from parcast.errors import ParameterError, as_list, as_number, as_whole, require
 from parcast.units import shown
 
 WITHIN: Final = 0.1  # of the least time: less is below the error of the law [1]
+MOST_SERVERS: Final = 65_536
 HINT: Final = "Give numbers of servers, such as range(1, 9)."
 
 
@@ -100,9 +101,11 @@ def plan_request(
     listed = as_list("servers", servers, hint=HINT)
     counts = [as_whole("servers", n, least=1, hint=HINT) for n in listed]
     as_whole("numbers of servers", len(counts), least=1, hint=HINT)
+    ok = max(counts) <= MOST_SERVERS
+    require("servers", max(counts), ok, must=f"be at most {MOST_SERVERS:,}", hint=HINT)
     evaluated: list[tuple[Plan, RequestSimulation]] = []
     for count in sorted(set(counts)):
-        for mesh in fitting_meshes(count, chunks.shape) if storage is None else ((),):
+        for mesh in fitting_meshes(count, chunks.shape, policy) if storage is None else ((),):
             layout: dict[str, Any] = {"itemsize": itemsize, "servers": count}
             if storage is None:
                 own = schema_subchunks(
@@ -163,10 +166,12 @@ def ranked(plans: Sequence[Plan], objective: Objective, within: float) -> list[P
     return chosen + [plan for plan in by_time if first.get(plan.servers) is not plan]
 
 
-def fitting_meshes(count: int, shape: Sequence[int]) -> list[tuple[int, ...]]:
+def fitting_meshes(
+    count: int, shape: Sequence[int], policy: Policy = "balanced"
+) -> list[tuple[int, ...]]:
     """Meshes that leave no server without a part, or all of them where each does."""
     every = list(meshes(count, len(shape)))
-    fitting = [mesh for mesh in every if all(m <= n for m, n in zip(mesh, shape, strict=True))]
+    fitting = [mesh for mesh in every if leaves_none_empty(shape, mesh, policy)]
     return fitting or every
 
 

@@ -33,8 +33,9 @@ TYPES: Final = (  # of elements, which arrays on disk can have
 )
 NEAR: Final = 0.9  # of the bytes of a log, which a plan for them has at least [1]
 NO_SHAPE: Final = (
-    "The shape of arrays is not in a log: its bytes are planned in equal blocks of the clients. "
-    "Give the shape and the mesh of the program: --shape SHAPE --clients MESH, shape=, clients=."
+    "A Darshan log does not contain the shapes of arrays. The plan divides its bytes into equal "
+    "blocks, one for each client. To plan your arrays, give their shape and the mesh of the "
+    "program: --shape SHAPE --clients MESH, shape=, clients=."
 )
 ILLUSTRATIVE: Final = (
     "No costs of a machine were given: the times are those of an illustrative one, {}, with a "

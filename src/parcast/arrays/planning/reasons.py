@@ -56,11 +56,11 @@ def _of_objective(plans: Sequence[Plan], objective: Objective, within: float) ->
 def _of_schema(best: Plan, worst: Plan) -> Iterator[str]:
     """Say what other schemas of as many servers take, and why."""
     if best.is_aligned:
-        yield "each overlap is all that a client has, and is sent as it lies in memory"
+        yield "aligned: each client block is sent whole, without packing"
     longer = worst.time / best.time - 1
     if longer < NOTICED:
         yield (
-            f"the schema matters little: with {schema_text(worst)} the same servers take "
+            f"the schema matters little: the slowest, {schema_text(worst)}, takes "
             f"{percent(max(longer, 0.0))} longer"
         )
         return
@@ -86,7 +86,7 @@ def _of_servers(plans: Sequence[Plan], best: Plan) -> Iterator[str]:
     if at == len(counts) - 1 and len(counts) > 1:
         fewer = first[counts[at - 1]]
         if best.time < fewer.time * (1 - NOTICED):
-            yield f"more than {best.servers} servers, not considered, may take less"
+            yield f"more than {best.servers} servers may be faster, and were not evaluated"
 
 
 def _compared(other: Plan, best: Plan) -> str:
@@ -95,8 +95,7 @@ def _compared(other: Plan, best: Plan) -> str:
     difference = other.time / best.time - 1
     if abs(difference) < NOTICED:
         return f"{time}, as long"
-    more = "more" if difference > 0 else "less"
-    return f"{time}, {percent(abs(difference))} {more}"
+    return f"{time}, {percent(abs(difference))} {'longer' if difference > 0 else 'shorter'}"
 
 
 def _share(value: float) -> str:

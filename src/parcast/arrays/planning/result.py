@@ -10,6 +10,7 @@ from parcast.arrays.planning.settings import Settings, settings_of
 from parcast.arrays.simulation.result import LIMITS, Limit, RequestSimulation
 from parcast.arrays.subchunks import MOST
 from parcast.show.result import Result
+from parcast.words import counted
 
 if TYPE_CHECKING:
     from parcast.importers.darshan_io import JobIo
@@ -97,7 +98,8 @@ class RequestPlan(Result):
     def __repr__(self) -> str:
         """Say in one line what the best plan is."""
         best = self.best
-        return f"RequestPlan({best.servers} servers, {best.time:.4g} s; {len(self.plans)} plans)"
+        servers = counted(best.servers, "server")
+        return f"RequestPlan({servers}, {best.time:.4g} s; {counted(len(self.plans), 'plan')})"
 
     @property
     def best(self) -> Plan:

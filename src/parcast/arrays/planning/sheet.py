@@ -17,10 +17,10 @@ DIGITS: Final = 4
 MOST_ROWS: Final = 8
 EVIDENCE: Final[dict[Limit, str]] = {  # by the rule of parcast.arrays.simulation.simulate
     "file system": "a disk is used for at least 90% of the time",
-    "communication": "no disk is used for 90% of the time, and were disks infinitely fast, such a "
-    "network would save at least a fifth",
-    "computation": "no disk is used for 90% of the time, and were disks infinitely fast, such a "
-    "network would save less than a fifth",
+    "communication": "no disk is used for 90% of the time; with infinitely fast disks, an "
+    "infinitely fast network would save at least 20%",
+    "computation": "no disk is used for 90% of the time; with infinitely fast disks, an "
+    "infinitely fast network would save less than 20%",
 }
 LEGEND: Final = "used: share of the rates of the file systems; clients: that a subchunk overlaps"
 
@@ -129,7 +129,7 @@ def _facts(result: RequestPlan) -> Iterator[Fact]:
     limit = result.simulation.limited_by
     yield Fact("limited by", f"{LIMITED[limit]}: {EVIDENCE[limit]}")
     shares = (f"{name} {percent(share)}" for name, share in result.best.parts.items())
-    yield Fact("time is", ", ".join(shares))
+    yield Fact("time shares", ", ".join(shares))
     yield from balance_facts(result.simulation.imbalances)
     if result.machine:
         yield Fact("costs", result.machine)
@@ -160,9 +160,10 @@ def _compared(best: Plan, compared: Compared) -> str:
     mesh = f" as {schema_text(plan)}" if plan.mesh else ""
     time = format_quantity(plan.time, "time", DIGITS)
     difference = plan.time / best.time - 1
-    how = "as long as the best"
+    how = "as long as the best plan"
     if abs(difference) >= NOTICED:
-        how = f"{percent(abs(difference))} {'more' if difference > 0 else 'less'} than the best"
+        how = f"{percent(abs(difference))} {'longer' if difference > 0 else 'shorter'}"
+        how += " than the best plan"
     return (
         f"{compared.setting}: {counted(plan.servers, 'server')}{mesh}, {time}, {how}; limited by "
         f"{LIMITED[plan.limited_by]}"

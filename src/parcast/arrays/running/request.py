@@ -6,7 +6,7 @@ from typing import Annotated, Any, Final, NamedTuple
 import numpy as np
 from pydantic import BeforeValidator, Field, model_validator
 
-from parcast.arrays.choices import Operation, Writer
+from parcast.arrays.choices import MOST_RANKS, Operation, Writer
 from parcast.arrays.chunks import mesh_chunks
 from parcast.arrays.geometry import MOST_DIMENSIONS, Box, block_of
 from parcast.arrays.measuring.request import Request
@@ -19,7 +19,6 @@ from parcast.units import format_quantity, shown
 from parcast.words import counted
 
 MOST_ARRAYS: Final = 100_000
-MOST_RANKS: Final = 256
 
 
 class Layout(NamedTuple):
