@@ -179,6 +179,8 @@ def test_no_client_is_empty_where_that_can_be_avoided():
     assert cubic_mesh(64, "BBB", (2, 64, 64)) == (2, 8, 4)
     assert cubic_mesh(8, "B", (4,)) == (8,)
     assert cubic_mesh(6, "*B*", (1, 100, 1)) == (1, 6, 1)
+    assert cubic_mesh(12, "BB", (5, 100)) == (4, 3)
+    assert cubic_mesh(12, "BB", (5, 100), "hpf") == (3, 4)  # 4 blocks of 5 are 2, 2, 1 and 0
 
 
 def test_the_rules_are_those_of_the_reference():

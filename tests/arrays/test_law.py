@@ -78,6 +78,37 @@ def test_delays_by_hand():
     assert result.time == pytest.approx(12.071664873e-3, rel=1e-9)
 
 
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [
+        ("place_rate", Options(writer="sync")),
+        ("memory_rate", Options(writer="sync")),
+        ("cache_rate", Options(writer="write-behind")),
+        ("copy_rate", Options(operation="read", writer="sync")),
+        ("read_rate", Options(operation="read", writer="sync")),
+        ("compression_rate", Options(writer="sync")),
+        ("decompression_rate", Options(operation="read", writer="sync")),
+    ],
+)
+def test_each_rate_may_be_one_for_each_server(name, options):
+    """Two servers with 32 KiB each, of four clients that hold columns."""
+    table = table_of((64, 128), (1, 4), (2, 1), most=32768)
+    free = with_servers(SP2, memory_rate=np.inf, copy_rate=np.inf, cache_rate=np.inf)
+    alone = request_time(table, with_servers(free, **{name: 1e6}), options)
+    slow = request_time(table, with_servers(free, **{name: [1e6, 0.5e6]}), options)
+    more = slow.intermediate - alone.intermediate
+    assert more == pytest.approx([0.0, 32768 / 1e6])
+
+
+def test_each_client_may_have_its_own_rate_of_placing_what_it_reads():
+    table = table_of((64, 128), (1, 4), (2, 1), most=32768)  # client 3 is the last of both
+    read = Options(operation="read", writer="sync")
+    fast = request_time(table, SP2, read)
+    rates = [1e3, 1e3, 1e3, 1e6]
+    slow = request_time(table, replace(SP2, clients=replace(SP2.clients, place_rate=rates)), read)
+    assert slow.intermediate - fast.intermediate == pytest.approx([8192 / 1e6] * 2)
+
+
 def test_a_slow_disk_delays_its_own_server():
     costs = with_servers(SP2, write_rate=[2.23e6, 2.23e6 / 4, *[2.23e6] * 6])
     table = table_of((32, 16, 16), (2, 4, 4), (8, 1, 1))

@@ -75,6 +75,14 @@ def test_aligned_schemas_overlap_four_clients_with_their_whole_chunks(servers, s
     assert requests.is_whole_chunk.all()
 
 
+def test_three_servers_get_the_chunk_of_each_client_whole():
+    chunks = mesh_chunks(DIVISIBLE, (3, 4, 2))
+    rows = schema_subchunks(DIVISIBLE, (3, 1, 1), itemsize=8, schema="B**", most=LARGE)
+    requests = overlaps(chunks, rows).requests()
+    assert np.bincount(requests.client).tolist() == [1] * 24
+    assert requests.is_whole_chunk.all()
+
+
 @pytest.mark.parametrize(("servers", "schema"), [((1, 1, 8), "**B"), ((1, 8, 1), "*B*")])
 def test_column_slabs_overlap_eight_clients(servers, schema):
     assert messages_of((2, 4, 4), servers, schema=schema).tolist() == [8] * 8

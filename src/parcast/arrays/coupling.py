@@ -38,7 +38,13 @@ from pydantic import (
 from parcast.arrays.batches import EqualArrays, dealt_out
 from parcast.arrays.choices import Operation, Policy, Writer
 from parcast.arrays.chunks import mesh_chunks
-from parcast.arrays.geometry import BLOCK, MOST_DIMENSIONS, WHOLE, as_schema
+from parcast.arrays.geometry import (
+    BLOCK,
+    MOST_DIMENSIONS,
+    WHOLE,
+    as_schema,
+    leaves_none_empty,
+)
 from parcast.arrays.law import Options, request_time
 from parcast.arrays.overlaps import Overlaps, overlaps
 from parcast.arrays.parameters import ArrayParameters
@@ -426,7 +432,8 @@ class ArrayIO(IoLaw):
         """Mesh of the clients."""
         schema = self.client_schema or BLOCK * len(shape)
         given, is_free = self.client_mesh, self.client_schema is None
-        return _mesh_of("client", given, schema, shape=shape, count=count, at=at, is_free=is_free)
+        known: dict[str, Any] = {"shape": shape, "policy": self.policy, "count": count, "at": at}
+        return _mesh_of("client", given, schema, **known, is_free=is_free)
 
     def _servers(self, count: int, shape: tuple[int, ...], at: Point) -> tuple[int, ...]:
         """Mesh of the servers; () where they have whole storage chunks."""
@@ -434,7 +441,8 @@ class ArrayIO(IoLaw):
             return ()
         schema = self.server_schema or BLOCK + WHOLE * (len(shape) - 1)
         given, is_free = self.server_mesh, self.server_schema is None
-        return _mesh_of("server", given, schema, shape=shape, count=count, at=at, is_free=is_free)
+        known: dict[str, Any] = {"shape": shape, "policy": self.policy, "count": count, "at": at}
+        return _mesh_of("server", given, schema, **known, is_free=is_free)
 
 
 class _Layout(NamedTuple):
@@ -504,7 +512,9 @@ def _overlaps(layout: _Layout) -> list[Overlaps]:
 
 
 @lru_cache(KNOWN)
-def cubic_mesh(count: int, schema: str, shape: tuple[int, ...]) -> tuple[int, ...]:
+def cubic_mesh(
+    count: int, schema: str, shape: tuple[int, ...], policy: Policy = "balanced"
+) -> tuple[int, ...]:
     """The most cubic mesh of some nodes over the distributed dimensions of a schema.
 
     >>> cubic_mesh(24, "BBB", (64, 64, 64)), cubic_mesh(24, "*BB", (64, 64, 64))
@@ -524,8 +534,8 @@ def cubic_mesh(count: int, schema: str, shape: tuple[int, ...]) -> tuple[int, ..
         )
 
     def order(mesh: tuple[int, ...]) -> tuple[bool, int, tuple[int, ...]]:
-        is_empty = any(m > shape[i] for m, i in zip(mesh, along, strict=True))
-        return is_empty, sum(mesh), tuple(-m for m in mesh)
+        has_each = leaves_none_empty([shape[i] for i in along], mesh, policy)
+        return not has_each, sum(mesh), tuple(-m for m in mesh)
 
     best = min(meshes(count, len(along)), key=order)
     whole = [1] * len(schema)
@@ -540,6 +550,7 @@ def _mesh_of(
     schema: str,
     *,
     shape: tuple[int, ...],
+    policy: Policy,
     count: int,
     at: Point,
     is_free: bool,
@@ -547,7 +558,7 @@ def _mesh_of(
     """Mesh of so many clients or servers; where its schema `is_free` a list determines it."""
     if isinstance(given, str) or count == 1:
         try:
-            return cubic_mesh(count, schema, shape)
+            return cubic_mesh(count, schema, shape, policy)
         except ParameterError as refusal:
             raise refusal.named(f"io.{nodes}_schema") from None
     mesh = tuple(_whole(amount, at) for amount in given)

@@ -271,6 +271,18 @@ def require_bytes(shape: Sequence[int], itemsize: int) -> int:
     return size
 
 
+def leaves_none_empty(shape: Sequence[int], mesh: Sequence[int], policy: Policy) -> bool:
+    """Whether a mesh gives each of its nodes a part of an array.
+
+    >>> leaves_none_empty((5, 100), (4, 3), "balanced"), leaves_none_empty((5, 100), (4, 3), "hpf")
+    (True, False)
+    """
+    return all(
+        m <= extent and _edge(extent, m, policy, m - 1) < extent
+        for m, extent in zip(mesh, shape, strict=True)
+    )
+
+
 def _edge(extent: int, positions: int, policy: Policy, i: Number) -> Number:
     """Edges `i` of the blocks of an extent."""
     if policy not in POLICIES:

@@ -156,6 +156,8 @@ class RequestTime:
     @property
     def utilisation(self) -> Array:
         """Throughput on disk of each server, over the rate of its file system. [1]."""
+        if self.time == 0.0:  # of nothing
+            return np.zeros(self.stored.shape)
         return np.asarray(self.stored / self.time / self.disk_rate)
 
 
@@ -222,7 +224,7 @@ def request_times(
     )
     exchange = gathered if options.operation == "write" else scattered
     times: dict[Infinite, RequestTime] = {}
-    by_network: dict[bool, tuple[Costs, list[tuple[Batch, Exchange]], _Totals]] = {}
+    known: dict[tuple[bool, bool], tuple[Costs, list[tuple[Batch, Exchange]], _Totals]] = {}
     if options.placement is not None:
         options.placement.require_counts(clients, servers)
         costs = replace(costs, serving=tuple(options.placement.serving))
@@ -237,19 +239,20 @@ def request_times(
         )
         costs = costs.for_files(files)
     for mode in modes:
+        own = replace(options, infinite=mode)
         is_free = mode == "disks and network"
-        if is_free not in by_network:
+        has_disks = mode == "none" or not costs.protocol.depends_on_pauses
+        if (is_free, has_disks) not in known:
             used = (costs.with_free_network() if is_free else costs).for_nodes(clients, servers)
             by_batch = partial(exchange, overlap_rendezvous=options.overlap_rendezvous)
             exchanges = [
-                (batch, by_batch(batch, used, between=_between(batch, used, options, is_first)))
+                (batch, by_batch(batch, used, between=_between(batch, used, own, is_first)))
                 for batch, is_first in split
             ]
-            by_network[is_free] = used, exchanges, _Totals(clients, servers, exchanges)
-        own = replace(options, infinite=mode)
+            known[is_free, has_disks] = used, exchanges, _Totals(clients, servers, exchanges)
         if is_free and own.placement is not None:
             own = replace(own, placement=replace(own.placement, link=np.inf))
-        times[mode] = _time(*by_network[is_free], own, on_disk)
+        times[mode] = _time(*known[is_free, has_disks], own, on_disk)
     return times
 
 
@@ -460,13 +463,15 @@ def _filling(totals: _Totals, costs: Costs, options: Options) -> Array:
 
 
 def _between(batch: Batch, costs: Costs, options: Options, is_first: Bools) -> Between:
-    """What each server does between the exchanges of two subchunks, where the disk is as fast."""
+    """What each server does between the exchanges of two subchunks, with disks as they are."""
     servers, server = costs.servers, batch.server
     stored = np.ceil(batch.stored * servers.compression[server])
     is_write = options.operation == "write"
     packing = servers.compression_rate if is_write else servers.decompression_rate
     time = batch.stored / packing[server]
-    if not is_write:
+    if options.infinite != "none":
+        pass
+    elif not is_write:
         time = time + stored / servers.read_rate[server]
     elif options.writer == "sync":
         time = time + stored / servers.write_rate[server] + servers.flush[server]

@@ -46,6 +46,11 @@ class Protocol:
     rest: float = 0.0  # between two looks of a rank that has begun to wait [s] [D]
     longest_rest: float = 0.0  # of one that has waited for long [s] [D]
 
+    @property
+    def depends_on_pauses(self) -> bool:
+        """Whether an exchange depends on what a server does between it and the next."""
+        return self.nonblocking or self.rest > 0 or self.longest_rest > 0
+
     def __post_init__(self) -> None:
         """Refuse sizes below 0, and packets of nothing."""
         for name in ("rest", "longest_rest"):

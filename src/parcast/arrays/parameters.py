@@ -123,7 +123,7 @@ class ServerParameters(_Node):
         "Beginning a request before its files, t_begin: by server 0; of a read by each server.",
     )
     end: Time = parameter("0 s", "Putting what was written in its place, by server 0, t_end.")
-    flush: Time = parameter("0 s", "Flushing each subchunk, with the writer sync, t_flush.")
+    flush: Time = parameter("0 s", "Flushing each subchunk, t_flush: with sync and through_cache.")
     metadata: Time = parameter(
         "0 s", "Metadata of each array on disk, t_meta: by server 0; of a read by each server."
     )
@@ -131,7 +131,7 @@ class ServerParameters(_Node):
         None, "Rate of filling new memory where arrays are written, R_new; by default unlimited."
     )
     interference: Annotated[Each, OfNodes("count")] = parameter(
-        "0", "Of exchanging and writing at a time: part of the shorter one that is added."
+        "0", "Part of the shorter of exchanging and writing that is added: with through_cache."
     )
     through_cache: bool = Field(
         default=False, description="Whether every writer copies into the file cache first."

@@ -9,11 +9,12 @@ import pytest
 from parcast.arrays.batches import EqualArrays
 from parcast.arrays.chunks import mesh_chunks
 from parcast.arrays.contention import Placement
+from parcast.arrays.costs import ClientCosts, Costs, ServerCosts
 from parcast.arrays.law import Options
 from parcast.arrays.messages import Protocol
 from parcast.arrays.overlaps import overlaps
 from parcast.arrays.simulation.simulate import simulate_request
-from parcast.arrays.subchunks import schema_subchunks
+from parcast.arrays.subchunks import schema_subchunks, storage_subchunks
 from parcast.errors import ParameterError
 from tests.arrays.test_law import SP2, bound_of, table_of, with_servers
 from tests.arrays.test_published import simulation
@@ -35,7 +36,37 @@ def test_one_slow_disk_is_what_limits():
     assert result.normal.utilisation[0] < 0.3
     [slow] = result.imbalances
     assert (slow.server, slow.reasons) == (1, ())
-    assert "with no more to do: its own costs differ" in str(result)
+    assert "no more to do: its costs, or the runs of its overlaps, differ" in str(result)
+
+
+def test_with_infinitely_fast_disks_clients_still_receive_as_slowly_as_they_do():
+    """A server that reads goes on while clients receive; only its disk vanishes."""
+    protocol = Protocol(nonblocking=True)
+    slow = replace(SP2, protocol=protocol, clients=replace(SP2.clients, bandwidth=1.5e6))
+    table = table_of((64, 64), (4, 1), (1, 1), most=8192)
+    normal, disks, network = simulate_request(
+        table, slow, Options(operation="read")
+    ).times.values()
+    # Four subchunks, each of them all that a client has. While one is received the next is read.
+    disk = 8192 / 2.23e6
+    assert normal.intermediate == pytest.approx(disks.intermediate + disk)
+    assert network.intermediate[0] < disks.intermediate[0]
+
+
+def test_a_request_that_takes_no_time_can_be_shown(tmp_path):
+    free = Costs(clients=ClientCosts(), servers=ServerCosts(write_rate=1e9))
+    some = simulate_request(table_of((64, 64), (4, 1), (2, 1)), free)
+    assert some.times["disks"].time == 0
+    some.save(tmp_path / "some.png")
+    assert [text.get_text() for text in some.plot()[1].texts] == 4 * ["∞"]
+    empty = overlaps(
+        mesh_chunks((0, 8), (2, 2)), storage_subchunks((0, 8), (4, 8), servers=2, itemsize=8)
+    )
+    none = simulate_request(empty, free)
+    assert none.time == 0
+    assert none.normal.utilisation.tolist() == [0, 0]
+    assert set(none.shares.values()) == {0.0}
+    assert "0 s" in str(none)
 
 
 def test_shares_add_up_to_the_time():
@@ -102,7 +133,7 @@ def test_a_client_that_is_needed_by_many_servers_is_warned_of():
         "The client 0 would be busy for 4.36 ms, longer than the servers: the time is too low. "
         "Count it with contention=True (--contention)."
     )
-    assert single.startswith("Where a subchunk overlaps one client only, its transfer counts both")
+    assert single.startswith("The transfer of a subchunk that overlaps one client only")
     counted = Options(contention=True, overlap_rendezvous=True)
     assert simulate_request(table, fast, counted).warnings == ()
     assert simulate_request(table, fast, Options(operation="read", contention=True)).warnings == ()
@@ -119,9 +150,9 @@ def test_an_infinite_network_has_no_slow_links():
 
 def test_a_transfer_that_counts_once_is_not_warned_of():
     table = table_of((64, 64, 64), (2, 1, 1), (2, 1, 1))
-    assert "counts both" in str(simulate_request(table, SP2))
+    assert "counted twice" in str(simulate_request(table, SP2))
     nonblocking = replace(SP2, protocol=Protocol(nonblocking=True))
-    assert "counts both" not in str(simulate_request(table, nonblocking))
+    assert "counted twice" not in str(simulate_request(table, nonblocking))
 
 
 def test_the_document_has_every_server():

@@ -83,16 +83,18 @@ def _throughput(ax: "Axes", result: RequestSimulation) -> None:
     """Draw the throughput of each server in the three modes."""
     place = np.arange(len(result.normal.startup))
     each = WIDTH / len(MODES)
-    highest = float(result.normal.disk_rate.max())
-    for i, mode in enumerate(MODES):
+    rates = {mode: result.times[mode].throughput for mode in MODES}
+    ends = np.concatenate([result.normal.disk_rate, *rates.values()])
+    highest = float(ends[np.isfinite(ends)].max(initial=0.0)) or MEGABYTE
+    for i, (mode, rate) in enumerate(rates.items()):
         label, colour = NAMES[mode]
-        rate = result.times[mode].throughput
-        highest = max(highest, float(rate.max()))
         at = place + (i - 1) * each
-        ax.bar(at, rate / MEGABYTE, each, color=colour, label=label)
+        for x in at[np.isinf(rate)]:  # it takes no time
+            ax.text(x, highest / MEGABYTE, "∞", ha="center", va="top", color="white")
+        ax.bar(at, np.minimum(rate, 2 * highest) / MEGABYTE, each, color=colour, label=label)
     edges = np.stack([place - 0.5, place + 0.5])
-    rates = np.stack([result.normal.disk_rate] * 2) / MEGABYTE
-    ax.plot(edges.T.ravel(), rates.T.ravel(), color=BLACK, lw=0.8, label="rate of the file system")
+    disks = np.stack([result.normal.disk_rate] * 2) / MEGABYTE
+    ax.plot(edges.T.ravel(), disks.T.ravel(), color=BLACK, lw=0.8, label="rate of the file system")
     ax.set_ylabel("throughput [MB/s]")
     ax.set_ylim(0, 1.05 * highest / MEGABYTE)
     _legend_above(ax)

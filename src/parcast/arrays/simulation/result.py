@@ -23,7 +23,7 @@ class Imbalance:
 
     server: int
     ratios: Mapping[str, float]  # "time", "messages", "subchunks", "bytes" over the least [1]
-    reasons: tuple[str, ...]  # of these, what explains its time; (): its own costs
+    reasons: tuple[str, ...]  # of these, what explains its time; (): its costs or its overlaps
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -59,7 +59,8 @@ class RequestSimulation(Result):
         """Share of the time that vanishes without each in turn, computation last. [1]."""
         times = [self.times[mode].time for mode in MODES]
         gains = [times[0] - times[1], times[1] - times[2], times[2]]
-        return {limit: gain / times[0] for limit, gain in zip(LIMITS, gains, strict=True)}
+        whole = times[0] or 1.0  # a request of nothing may take no time
+        return {limit: gain / whole for limit, gain in zip(LIMITS, gains, strict=True)}
 
     def rows(self) -> Iterator[dict[str, Any]]:
         """Give one row for each server."""

@@ -19,6 +19,7 @@ LIMITED: Final = {
     "communication": "communication",
     "computation": "computation (finding, requesting, packing and unpacking overlaps)",
 }
+EQUAL: Final = "no more to do: its costs, or the runs of its overlaps, differ"
 
 
 def sheet_of(result: RequestSimulation) -> Sheet:
@@ -113,7 +114,7 @@ def balance_facts(imbalances: Sequence[Imbalance]) -> Iterator[Fact]:
         word = "server" if len(group) == 1 else "servers"
         why = ", ".join(f"{first.ratios[name]:.2f} times the {name}" for name in reasons)
         time = f"{first.ratios['time']:.2f} times the time of the fastest"
-        text = f"{word} {servers}: {time}, with {why or 'no more to do: its own costs differ'}"
+        text = f"{word} {servers}: {time}, with {why or EQUAL}"
         yield Fact("imbalance" if not number else "", text, is_marked=True)
 
 

@@ -1,15 +1,16 @@
 """Evaluate a request as it is, with infinitely fast disks [S], and with such a network too [S].
 
-With infinitely fast disks T_fs = 0, which shows how fast subchunks can be assembled; without
-messages as well, what remains is computation. From the throughput of servers in these modes
-follows what limits a request [D]:
+With infinitely fast disks T_fs is the time of compression, if there is any, which shows how fast
+subchunks can be assembled; without messages as well, what remains is computation. From the
+throughput of servers in these modes follows what limits a request [D]:
 
     file system      the disk of a server is used for at least 90 % of the time
     computation      otherwise, if a free network would raise the throughput by less than 25 %
     communication    otherwise
 
-A server is out of balance if its messages or its T_int exceed the least of all servers by more
-than 25 % [D]. The reasons are which of its messages, subchunks and bytes do as well.
+A server is out of balance if its messages or its T_int exceed the least of all servers that have
+a part of the arrays by more than 25 % [D]. The reasons are which of its messages, subchunks and
+bytes do as well.
 """
 
 from collections.abc import Iterator, Sequence
@@ -95,8 +96,8 @@ def _warnings(
         is_alone = np.bincount(requests.subchunk)[requests.subchunk] == 1
         if np.any(is_alone & (protocol.always | (requests.size >= protocol.eager_limit))):
             yield (
-                "Where a subchunk overlaps one client only, its transfer counts both in the "
-                "handling of the client and in the receive call of the server. "
+                "The transfer of a subchunk that overlaps one client only is counted twice, at "
+                "the client and at the server. "
                 "Count it once with overlap_rendezvous=True (--overlap-rendezvous)."
             )
             return
