@@ -1,7 +1,7 @@
 """A parallel program whose dedicated server writes down its peak memory in each request.
 
 Arguments: a folder. Requests come in pairs: one subchunk or unit, then many. The server prints for
-each request its kind and the most memory that was resident meanwhile, in bytes.
+each request its number, and how much more memory than before was resident at most, in bytes.
 """
 
 import sys
@@ -19,13 +19,18 @@ COUNT = 12  # subchunks of a large request
 
 
 def peak_of(request):
-    """Work a request off, and print the peak of it alone."""
+    """Work a request off, and print what it alone has in memory."""
     Path("/proc/self/clear_refs").write_text("5")  # the peak is what is resident now
+    before = peak()
     yield from original(request[0], request[1])
-    lines = Path("/proc/self/status").read_text().splitlines()
-    peak = next(int(line.split()[1]) for line in lines if line.startswith("VmHWM")) * 1024
-    sys.stdout.write(f"peak {request[1].number} {peak}\n")
+    sys.stdout.write(f"peak {request[1].number} {peak() - before}\n")
     sys.stdout.flush()
+
+
+def peak():
+    """Most memory that was resident until now [B]."""
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return next(int(line.split()[1]) for line in lines if line.startswith("VmHWM")) * 1024
 
 
 original = Server._worked_off
@@ -45,12 +50,14 @@ def requests(io, folder):
         for count in (1, COUNT):
             io.read(folder / f"{kind}-sync-{count}", mesh=mesh)
             done.append(f"read, {kind}")
-    random = np.random.default_rng(io.client).random((COUNT, *PLANE))  # zstd makes it no shorter
-    for count in (1, COUNT):
-        shape = (2 * count, *PLANE)
-        held = {"u": Block(random[:count], shape, (2, 1, 1))}
-        io.write(folder / f"zstd-{count}", held, zstd=1)
-        done.append("write, zstd")
+    random = np.random.default_rng(io.client).random((2 * COUNT, *PLANE))  # zstd: as long
+    for mesh, kind in (((1, 1, 2), "columns"), ((2, 1, 1), "rows")):
+        for count in (1, COUNT):
+            shape = (2 * count, *PLANE)
+            own = [n // m for n, m in zip(shape, mesh, strict=True)]
+            held = {"u": Block(random[: own[0], : own[1], : own[2]], shape, mesh)}
+            io.write(folder / f"zstd-{kind}-{count}", held, zstd=1)
+            done.append(f"write, {kind}, zstd")
     for stack in ("", "all"):
         for rows in (2, 32):  # 4 MiB in one batch, or in 16
             small = Block(np.zeros((rows, 128)), (rows, 256), (1, 2))

@@ -2,6 +2,8 @@
 
 import json
 import resource
+import subprocess
+import sys
 import time
 from types import MappingProxyType
 
@@ -14,7 +16,8 @@ from parcast.arrays.library.endpoint import Endpoint
 from parcast.arrays.library.gathering import Overlaps
 from parcast.arrays.library.schema import Schema
 from parcast.arrays.library.server import Server
-from parcast.arrays.library.storing import ReadingFiles, catalogue
+from parcast.arrays.library.storing import ReadingFiles, WritingFiles, catalogue
+from parcast.arrays.store.interrupted import InterruptedWriteWarning
 from parcast.arrays.store.reading import open_store
 from parcast.errors import ParcastError, RunFailed
 from parcast.mpi.messages import Alone
@@ -88,12 +91,82 @@ def test_what_is_not_waited_for_is_copied_with_its_coordinates(io, tmp_path):
             wait=False,
         )
         values[:], time[:], title["title"][0] = 2, -1, "run 8"
+        assert not handle.is_done  # nobody could go on with it
     handle.wait()
+    assert handle.is_done
     found = io.read(tmp_path / "s.zarr")
     assert found["u"].tolist() == np.ones((3, 2)).tolist()
     assert found["time"].tolist() == [0, 1, 2]
     with arrays.open_store(tmp_path / "s.zarr") as store:
         assert store.attributes["title"] == ["run 7"]
+
+
+@pytest.mark.parametrize("writer", ["sync", "write-behind", "double-buffer"])
+def test_a_server_gathers_the_next_subchunk_while_the_last_is_written(
+    io, tmp_path, monkeypatch, writer
+):
+    asked, written = [], []
+    ask, write = Server._ask, WritingFiles.write
+
+    def noted(self, *given):
+        asked.append(time.perf_counter())
+        ask(self, *given)
+
+    def slower(self, *given, **keys):
+        time.sleep(0.02)
+        write(self, *given, **keys)
+        written.append(time.perf_counter())
+
+    monkeypatch.setattr(Server, "_ask", noted)
+    monkeypatch.setattr(WritingFiles, "write", slower)
+    rows = block(np.arange(1024.0).reshape(8, 128))
+    io.write(tmp_path / "s.zarr", {"u": rows}, writer=writer, subchunk=1024)
+    assert len(asked) == len(written) == 8
+    meanwhile = [later < end for later, end in zip(asked[1:], written, strict=False)]
+    assert meanwhile == 7 * [writer == "double-buffer"]
+
+
+def test_arrays_without_elements_are_stacked(io, tmp_path):
+    held = {name: block(np.zeros((0, 3))) for name in "ab"}
+    io.write(tmp_path / "s.zarr", held, stack="all")
+    found = io.read(tmp_path / "s.zarr", ["a", "b", "all"])
+    assert [x.shape for x in found.values()] == [(0, 3), (0, 3), (2, 0, 3)]
+
+
+def test_a_mesh_and_a_box_may_be_arrays(io, tmp_path):
+    values = np.arange(12.0).reshape(4, 3)
+    io.write(tmp_path / "s.zarr", {"u": block(values)})
+    box = np.array([[1, 0], [2, 3]])
+    found = io.read(tmp_path / "s.zarr", mesh=np.array([1, 1]), box=box)["u"]
+    assert (found == values[1:3]).all()
+
+
+@pytest.mark.parametrize("name", ["u.zarr", "u.npy"])
+def test_a_write_that_is_refused_leaves_what_an_interrupted_one_has_left(io, tmp_path, name):
+    path = tmp_path / name
+    io.write(path, {"u": block(np.ones((4, 3)))})
+    subprocess.run([sys.executable, "-c", LEAVING, path], check=True)
+    left = {*tmp_path.iterdir()} - {path}
+    assert left
+    with pytest.raises(ParcastError, match="exists"):
+        io.write(path, {"u": block(np.ones((4, 3)))})
+    assert {*tmp_path.iterdir()} - {path} == left
+    with pytest.warns(InterruptedWriteWarning, match="a write was interrupted") as noted:
+        io.write(path, {"u": block(np.ones((4, 3)))}, overwrite=True)
+    assert noted[0].filename == __file__
+    assert [*tmp_path.iterdir()] == [path]
+
+
+LEAVING = """
+import os, sys
+import numpy as np
+from parcast import arrays
+from parcast.arrays.store.npy import NpyWriter
+from parcast.arrays.store.writing import Writer
+NpyWriter.flush = Writer.flush = lambda self: os._exit(0)
+with arrays.connect() as io:
+    io.write(sys.argv[1], {"u": arrays.Block(np.zeros((4, 3)), (4, 3), (1, 1))}, overwrite=True)
+"""
 
 
 def sleeping(monkeypatch, owner, name):

@@ -54,7 +54,7 @@ def check(folder, err, path, *, why, kind, action):
     assert ADVICE[why] in first
     state = "Nothing was put there." if action == "write" else f"{path} is as it was before."
     assert state in first
-    assert {x.name for x in folder.iterdir()} <= {"u.zarr", "u.npy"}  # no draft, no lock
+    assert {x.name for x in folder.iterdir()} == {"u.zarr", "u.npy"}  # no draft, no lock
     for file in folder.iterdir():
         assert verify(file).status == "whole"
         if file.suffix == ".npy":

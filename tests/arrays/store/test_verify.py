@@ -86,6 +86,16 @@ def test_any_flipped_byte_is_found_and_nothing_else_is_lost(path, where, file):
     assert fault.kind in ("damaged chunk", "damaged subchunk")
 
 
+def test_a_shape_that_is_too_small_is_told(path):
+    metadata = path / "u" / "zarr.json"
+    document = json.loads(metadata.read_text())
+    first, *others = document["shape"]
+    document["shape"] = [first - 2, *others]
+    metadata.write_text(json.dumps(document))
+    [note] = verify("s.zarr").unchecked
+    assert "of array u, chunk 2.0, beyond the shape of the array" in note
+
+
 def test_a_flipped_byte_names_its_subchunk_and_the_rest_can_be_read(path):
     flip(path / "u/c.1.0", (2 * 3 * 8 + 4) * 3 + 5)  # in the fourth subchunk
     result = verify("s.zarr")

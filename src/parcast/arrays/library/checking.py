@@ -176,7 +176,7 @@ def _told(servers: Sequence[int], dedicated: bool) -> str:
 
 def server_ranks(servers: int | Sequence[int], size: int, dedicated: bool) -> list[int]:
     """Ranks of servers: as far apart as possible, so that nodes have them in equal numbers."""
-    most = size
+    most = size - dedicated
     if isinstance(servers, Sequence) and not isinstance(servers, str | bytes):
         chosen = [index(rank) for rank in servers]
         fits = (
@@ -186,7 +186,6 @@ def server_ranks(servers: int | Sequence[int], size: int, dedicated: bool) -> li
     else:
         count = as_whole("servers", servers, least=0, hint="Give a number of ranks, or which.")
         chosen = [(i + 1) * size // count - 1 for i in range(count)] if 0 < count <= size else []
-        most = size - dedicated
         fits, given = 1 <= count <= most, str(count)
     if not fits or (dedicated and len(chosen) >= size):
         kind = "dedicated servers, and leave a client" if dedicated else "servers"

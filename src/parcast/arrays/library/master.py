@@ -222,7 +222,7 @@ def laid_out(described: Described, *, servers: int) -> list[Stored]:
         item = np.dtype(dtype).itemsize
         chunk, inner = layout_for(shape, item, servers=servers, limit=limit, whole_rows=rows)
         if is_stacked:
-            chunk = tuple(-(-n // i) * i for n, i in zip(shape, inner, strict=True))
+            chunk = tuple(-(-max(n, 1) // i) * i for n, i in zip(shape, inner, strict=True))
         stored.append(Stored(name, shape, dtype, chunk, inner))
     return stored
 

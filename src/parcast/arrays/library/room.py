@@ -50,8 +50,8 @@ def room_for(
     """
     shape = stored.shape
     try:
-        region = _box_in(box or ((0,) * len(shape), shape), shape)
-        over = mesh or (clients, *(1,) * (len(shape) - 1))
+        region = _box_in(((0,) * len(shape), shape) if box is None else box, shape)
+        over = (clients, *(1,) * (len(shape) - 1)) if mesh is None else mesh
         own = checked_block(region.count, over, client, clients, policy)
     except ParameterError as refusal:
         raise refusal.named(f"{refusal.name} of {label_of(stored.name)}") from None

@@ -25,6 +25,7 @@ from parcast.errors import ParcastError, RunFailed
 
 Waiting: TypeAlias = Iterator[None]  # it gives way wherever it waits
 
+COMPRESSED: Final = 2  # units in memory at a time, where these are compressed
 NOTHING: Final = np.empty(0, np.uint8)  # in place of a subchunk that nobody wants
 
 
@@ -172,15 +173,16 @@ class Server:
 
         With a disk that works in the background one is written, the next is there already, and
         one more is on its way: neither the disk nor the clients wait for a message. Overlaps that
-        cannot be received where they belong are on their way for one unit at a time.
+        cannot be received where they belong are on their way for one unit at a time. What is
+        compressed needs memory for its compressed form, and one unit less is there.
         """
-        memory = Memory()
+        memory, most = Memory(), min(disk.units, COMPRESSED) if files.compresses else disk.units
         units = self._units(request, memory)
         gatherings, writing = request.gatherings, deque[Gathering]()
         while True:
             while len(writing) > disk.under_way:
                 memory.give_back(writing.popleft().memory)
-            while len(gatherings) + len(writing) < disk.units:
+            while len(gatherings) + len(writing) < most:
                 if gatherings and gatherings[-1].is_on_its_way:
                     break
                 with request.gathers():

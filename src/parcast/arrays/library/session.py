@@ -28,12 +28,7 @@ from parcast.arrays.library.checking import (
 )
 from parcast.arrays.library.client import Client, Described, Job, Spent, owned
 from parcast.arrays.library.director import Director
-from parcast.arrays.library.distribution import (
-    Array,
-    Block,
-    Boxes,
-    Held,
-)
+from parcast.arrays.library.distribution import Array, Block, Boxes, Held
 from parcast.arrays.library.endpoint import Endpoint
 from parcast.arrays.library.master import Master
 from parcast.arrays.library.room import copied, room_for
@@ -66,7 +61,7 @@ class Written:
     Attributes
     ----------
     seconds : float
-        Wall time at this client, from the call to the end of `wait`. [s]
+        Wall time at this client, from when its blocks are ready to the end of `wait`. [s]
     size : int
         Length of the elements of all arrays. [B]
     servers : tuple of Spent
@@ -112,11 +107,15 @@ class Handle:
         ParcastError
             Where the request was refused or has failed: the same on every client.
         """
+        return self.ended(stacklevel=3)
+
+    def ended(self, *, stacklevel: int) -> Written:
+        """Wait; a warning points at the caller that many calls up."""
         self._session.endpoint.turn_until(lambda: self._job.is_done)
         if self._seconds is None:
             self._seconds = perf_counter() - self._begun
             for text in self._job.cleared if self._session.client == 0 else ():
-                warnings.warn(text, InterruptedWriteWarning, stacklevel=3)
+                warnings.warn(text, InterruptedWriteWarning, stacklevel=stacklevel)
         if self._job.failure is not None:
             self._session.hear_of(self._job)
             raise self._job.failure
@@ -351,11 +350,12 @@ class Session:
 
         refusal = lost or refusal_of(check)
         said = owned(arrays if held else (), held)
-        described = Described(operation, path_text(path), options, said, refusal, kept)
+        own = kept if client.number == 0 else {}  # that of client 0 is what counts
+        described = Described(operation, path_text(path), options, said, refusal, own)
         handle = Handle(self, client.submit(described, held))
         if wait:
-            return handle.wait()
-        self.endpoint.turn_meanwhile(True)
+            return handle.ended(stacklevel=4)
+        self.endpoint.turn_meanwhile(not handle.is_done)
         return handle
 
     def read(

@@ -17,7 +17,7 @@ from parcast.arrays.store.npy import NpyArray, NpyDraft, NpyPart, NpyWriter, ope
 from parcast.arrays.store.place import Stamp
 from parcast.arrays.store.reading import StoredArray, open_store
 from parcast.arrays.store.writing import Part, Writer
-from parcast.errors import ParameterError
+from parcast.errors import ParameterError, RunFailed
 from parcast.words import did_you_mean
 
 NPY_OPTIONS: Final = frozenset({"overwrite"})
@@ -164,7 +164,13 @@ def _zarr_draft(schema: Schema) -> Draft:
         rows = schema.kinds[0].shape[0] - schema.kinds[0].base
         dimension = storage.get("dimension", "")
         draft = Draft.append(schema.path, rows, dimension=dimension, coordinates=coordinates)
-        named = {array.name for array in schema.arrays}
+        bases = {array.name: schema.kinds[array.kind].base for array in schema.arrays}
+        if any(draft.part.bases.get(name, base) != base for name, base in bases.items()):
+            draft.abandon()
+            raise RunFailed(
+                f"{schema.path}: another program has just appended rows. Append again."
+            )
+        named = bases.keys()
         if missing := draft.part.layouts.keys() - named - {*(coordinates or {})}:
             draft.abandon()
             raise ParameterError(
@@ -264,6 +270,7 @@ class WritingFiles:
         self._chunk: tuple[str, Point] | None = None
         self._open = ExitStack()
         self._target: ChunkWriter | None = None
+        self.compresses = any(not x.chain.keeps_length for x in part.layouts.values())
 
     def write(self, array: int, subchunk: Subchunk, values: Array, *, more: bool = False) -> None:
         """Write a subchunk; those of a storage chunk come in row-major order.
@@ -300,6 +307,8 @@ class WritingFiles:
 
 class NpyFiles:
     """The rows of a .npy file that a server writes."""
+
+    compresses: Final = False
 
     def __init__(self, schema: Schema, part: NpyPart) -> None:
         self._is_sync = schema.writer == "sync"

@@ -31,6 +31,7 @@ class NullFiles:
             each = schema.arrays if schema.stack else schema.arrays[:1]
             [spec] = specs_of(replace(schema, arrays=each))
             self._layout = layout_of(spec.document(), is_whole=True)
+            self.compresses = not self._layout.chain.keeps_length
 
     def write(self, array: int, subchunk: Subchunk, values: Array, *, more: bool = False) -> None:
         """Encode a subchunk."""

@@ -104,6 +104,11 @@ class ChunkReader:
             )
         return durable.read_at(self._file, length, self.index_offset)
 
+    @property
+    def count(self) -> int:
+        """Number of subchunks that are there."""
+        return int((self.index() != ABSENT).any(axis=1).sum())
+
     def has(self, number: int) -> bool:
         """Tell whether a subchunk is there."""
         return bool((self.index()[number] != ABSENT).any())
@@ -144,16 +149,13 @@ class ChunkReader:
         """Read subchunks that lie next to each other."""
         index = self.index()
         first, (offset, length) = int(index[run[0], 0]), map(int, index[run[-1]])
+        layout = self._layout
         read = memoryview(durable.read_at(self._file, offset + length - first, first))
         if len(read) < offset + length - first:
             raise DamageError("is cut off")
         for number in run:
             begin, size = int(index[number, 0]) - first, int(index[number, 1])
-            yield number, self._layout.chain.decode(read[begin : begin + size], self._subshape())
-
-    def _subshape(self) -> Index:
-        """Shape of a subchunk."""
-        return self._layout.subchunk
+            yield number, layout.chain.decode(read[begin : begin + size], layout.subchunk)
 
 
 class ChunkWriter:

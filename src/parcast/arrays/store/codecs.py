@@ -166,9 +166,14 @@ class Chain:
             now = now + CHECKSUM if codec.name == "crc32c" and now is not None else None
         return given
 
+    @property
+    def keeps_length(self) -> bool:
+        """Whether nothing is compressed."""
+        return all(codec.name == "crc32c" for codec in self.then)
+
     def encoded_size(self, elements: int) -> int | None:
         """Length of so many elements in a file; None where they are compressed. [B]."""
-        if any(codec.name != "crc32c" for codec in self.then):
+        if not self.keeps_length:
             return None
         return elements * self.dtype.itemsize + CHECKSUM * len(self.then)
 

@@ -104,6 +104,7 @@ class Draft:
         specs = [*arrays, *(spec for spec, _ in along)]
         _check_together(specs, attributes or {})
         place = Place.of(path)
+        _check_target(place, overwrite)  # what is refused clears nothing up
         with _begun(place) as lock:
             _check_target(place, overwrite)
             draft = cls(place, lock, place.new_draft(), may_replace=overwrite)
@@ -279,6 +280,8 @@ class Draft:
                 durable.make_folders(str(path.parent), str(target))
                 os.replace(self._folder / name / key, path)
                 folders |= {path.parent, *path.parents} - {target, *target.parents}
+                if path.parent == target:  # of the one array of the store
+                    folders.add(target)
         for folder in sorted(folders, reverse=True):
             durable.flush_folder(folder)
         if len(self._appended) > 1:

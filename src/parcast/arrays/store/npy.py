@@ -135,6 +135,7 @@ class NpyDraft:
         spec = ArraySpec(name="", shape=shape, dtype=dtype)
         place = Place.of(path)
         check_surroundings(place)
+        _check_target(place, overwrite)  # what is refused clears nothing up
         with Failing("The array", place.target):
             lock = Lock.take(place)
             try:

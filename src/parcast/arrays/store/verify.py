@@ -24,7 +24,9 @@ from parcast.arrays.store.place import (
     writer_at,
 )
 from parcast.arrays.store.verification import Span, StoreFault, Verification
+from parcast.arrays.store.writing import dotted
 from parcast.errors import FileProblems
+from parcast.words import counted
 
 MOST_MISSING: Final = 10_000  # chunks that are named one by one; more, and the shape is wrong
 NO_MANIFEST: Final = (
@@ -157,7 +159,7 @@ class _ArrayCheck:
         """Check the subchunks of one storage chunk."""
         layout = self._layout
         whole = layout.grid.box(index)
-        cells = [*layout.inner.indices()]
+        cells, inside = [*layout.inner.indices()], 0
         for number, box in subchunks_of(layout, index, whole):
             at: dict[str, Any] = {"cell": cells[number], "lost": box & whole}
             if not reader.has(number):
@@ -165,12 +167,19 @@ class _ArrayCheck:
                     message = "has no entry for it in its index"
                     self._fault("missing subchunk", index, message, **at)
                 continue
+            inside += 1
             self._found.subchunks += 1
             try:
                 reader.decoded(number)
             except DamageError as failure:
                 span = _span(reader, layout, number)
                 self._fault("damaged subchunk", index, str(failure), span=span, **at)
+        if layout.is_whole and reader.count > inside:
+            self._found.unchecked.append(
+                f"{counted(reader.count - inside, 'subchunk')} of {label_of(self._name)}, chunk "
+                f"{dotted(index)}, beyond the shape of the array, as an interrupted append leaves "
+                "them. If none was interrupted, the shape in zarr.json is damaged"
+            )
 
     def _fault(
         self,
