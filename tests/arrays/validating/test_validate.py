@@ -14,9 +14,12 @@ from parcast.arrays.running.observation import Components
 from parcast.arrays.running.request import Layout
 from parcast.arrays.validating.picture import DISTURBED, STYLES, figure_of
 from parcast.arrays.validating.predicting import SCHEMA, Measured, predicted
+from parcast.arrays.validating.sheet import TITLES
 from parcast.arrays.validating.validate import validate_array_io
 from parcast.errors import FitFailed, ParameterError, RunFailed
+from parcast.show.terminal import Page, lay_out
 from parcast.testbed.testbed import Testbed
+from parcast.words import signed_percent
 from tests.arrays.validating.made import (
     COSTS,
     KnownCosts,
@@ -355,6 +358,19 @@ def test_room_is_asked_for_as_reference_requests_need_it(validated, monkeypatch)
 
 
 @pytest.mark.parametrize(
+    ("disk", "source"),
+    [(1e7, "list of parcast for slow disks"), (1e8, "list of parcast"), (None, "list of parcast")],
+)
+def test_disks_of_a_testbed_decide_which_list_is_taken(validated, monkeypatch, disk, source):
+    bed = Testbed(hosts=16, cpu=None, disk=disk)
+    monkeypatch.setattr("parcast.arrays.validating.validate.testbed_here", lambda: bed)
+    result = validated(requests=None, quick=True)
+    assert result.source == source
+    largest = max(row.request.size for row in result.compared)
+    assert (largest <= 16 << 20) is (source != "list of parcast")
+
+
+@pytest.mark.parametrize(
     ("options", "says"),
     [
         ({"repetitions": 0}, "repetitions must be a whole number of at least 1"),
@@ -394,9 +410,20 @@ def test_the_document_has_every_run_and_part(validated):
 def test_the_sheet_names_every_request_if_asked_to(validated):
     result = validated()
     assert "Requests" not in str(result)
-    table = result.to_sheet(show_all=True).tables[1]
-    assert len(table.forms[0].columns[0].cells) == 5
-    assert len(table.in_full) == 5
+    for table in result.to_sheet(show_all=True).tables[1:]:
+        assert all(len(form.columns[0].cells) == 5 for form in table.forms)
+        assert len(table.in_full) == 5
+
+
+@pytest.mark.parametrize("width", [40, 80, 120])
+def test_every_request_is_shown_with_the_errors_of_its_parts(validated, width):
+    result = validated(Machine(factor=lambda *_: 1.25), requests=[request()])
+    [row] = result.compared
+    text = "\n".join(lay_out(result.to_sheet(show_all=True), Page(width=width))[0])
+    for name, title in TITLES.items():
+        assert title in text
+        assert signed_percent(row.component_error(name)) in text
+    assert sum(map(row.component_error, TITLES)) == pytest.approx(row.error)
 
 
 @pytest.mark.parametrize("is_disturbed", [False, True])

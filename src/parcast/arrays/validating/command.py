@@ -37,8 +37,8 @@ Exit status: 0    answered: the law agrees
              1    answered: it does not
              2    wrong use, or an output that cannot be written
              3    the file of requests cannot be used
-             4    no answer: too few requests were measured, most were disturbed, no MPI,
-                  a rank failed, too little room, or not enough time
+             4    no answer: too few requests were measured, other programs disturbed the
+                  runs of most of them, no MPI, a rank failed, too little room or time
              130  interrupted; completed requests are shown
 
 \b

@@ -36,7 +36,7 @@ def sheet_of(result: ArrayIoValidation, *, show_all: bool = False) -> Sheet:
     tables = [_summary(result)]
     left_out = ""
     if show_all:
-        tables.append(_requests(result.compared))
+        tables += [_requests(result.compared), _parts(result.compared)]
     elif result.compared:
         left_out = (
             f"Errors of {counted(len(result.compared), 'request')} are summed up. Each of them"
@@ -120,30 +120,17 @@ def _requests(rows: Sequence[Compared]) -> Table:
         Column(title="interval", unit="[%]", cells=[_interval(row) for row in rows]),
         Column(title="error", unit="[%]", cells=[_error(row) for row in rows]),
     ]
-    parts = [
-        Column(
-            title=TITLES[name],
-            unit="[%]",
-            cells=[
-                "-" if (x := row.component_error(name)) is None else signed_percent(x)
-                for row in rows
-            ],
-        )
-        for name in COMPONENTS
-    ]
     servers = "servers: +, ranks of their own, else clients too; "
     interval = (
         "interval: 90 % interval of the median that was measured, relative to it (range of fewer "
         "than 5 runs); "
     )
     far = f"*: error above {percent(TOLERANCE)}"
-    of_parts = "; start, assembly, files, close: error of each part of the time, of the whole time"
     disturbed = f"; {MARK}: disturbed runs"
     legend = far + (disturbed if any(row.is_disturbed for row in rows) else "")
     return Table(
         title="Requests",
         forms=(
-            Form(columns=[*columns, *parts], legend=servers + interval + legend + of_parts),
             Form(columns=columns, legend=servers + interval + legend),
             Form(columns=[*columns[:8], columns[-1]], legend=servers + legend),
             Form(columns=[*columns[:3], *columns[6:8], columns[-1]], legend=legend),
@@ -152,6 +139,40 @@ def _requests(rows: Sequence[Compared]) -> Table:
         is_spaced=False,
         legend=legend,
     )
+
+
+def _parts(rows: Sequence[Compared]) -> Table:
+    """Give the errors of the parts of the time of every request."""
+    columns = [
+        Column(title="", cells=[str(row.number) for row in rows]),
+        Column(title="kind", cells=[row.kind for row in rows], align="left"),
+        Column(title="error", unit="[%]", cells=[_error(row) for row in rows]),
+    ]
+    columns += [
+        Column(title=title, unit="[%]", cells=[_part(row, name) for row in rows])
+        for name, title in TITLES.items()
+    ]
+    legend = "start, assembly, files, close: error of each part of the time, of the whole time"
+    entries = (
+        Entry(
+            lines=(f"{row.number}: {row.kind}",),
+            facts=tuple(Fact(x, f"{_part(row, name)} %") for name, x in TITLES.items()),
+        )
+        for row in rows
+    )
+    return Table(
+        title="Parts of the time",
+        forms=(Form(columns=columns, legend=legend),),
+        in_full=tuple(entries),
+        is_spaced=False,
+        legend=legend,
+    )
+
+
+def _part(row: Compared, name: str) -> str:
+    """Error of a part of the time."""
+    error = row.component_error(name)
+    return "-" if error is None else signed_percent(error)
 
 
 def _entry(row: Compared, unit: str) -> Entry:
