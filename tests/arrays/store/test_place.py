@@ -53,6 +53,23 @@ def test_without_locks_the_process_that_is_named_decides(tmp_path):
         Lock.take(place)
 
 
+def test_a_look_at_a_lock_that_was_left_does_not_stop_a_writer(tmp_path, monkeypatch):
+    place = Place.of(tmp_path / "s.zarr")
+    ended = subprocess.Popen([sys.executable, "-c", ""])
+    ended.wait()
+    written_by(place, pid=ended.pid)
+    with place.lock.open() as looking:
+        fcntl.flock(looking, fcntl.LOCK_SH)
+        monkeypatch.setattr(places.time, "sleep", lambda _: fcntl.flock(looking, fcntl.LOCK_UN))
+        Lock.take(place).release()
+        written_by(place, pid=ended.pid)
+    with place.lock.open() as looking:
+        fcntl.flock(looking, fcntl.LOCK_SH)
+        monkeypatch.setattr(places.time, "sleep", lambda _: None)
+        with pytest.raises(RunFailed, match="cannot be written now"):
+            Lock.take(place)
+
+
 @pytest.mark.fault(
     "Stores of arrays",
     "A process with the lock of a store is killed.",

@@ -348,7 +348,7 @@ class ReadingFiles:
         box = subchunk.start, subchunk.count
         if isinstance(stored, NpyArray):  # which has no checksums
             return stored.read(*box)
-        if self._last is not None and self._last is not stored:
+        if self._last is not None and not self._last.shares_files(stored):
             self._last.close()
         self._last = stored
         return stored.read(*box, lost=self._schema.storage.get("lost"))

@@ -226,7 +226,7 @@ class Rehearsal:
     def __init__(self, request: Request, clock: Clock) -> None:
         self._request, self._clock = request, clock
         self._clients, self._servers = request.clients, request.servers
-        table = request.tables[-1].overlaps.subchunks  # of the server with most to do
+        table = request.tables[-1].overlaps.subchunks  # of the last arrays
         self._server = int(np.bincount(table.server, table.size).argmax())
         self._held = [Blocks(request, client) for client in range(self._clients)]
         self._is_first = True

@@ -40,6 +40,7 @@ DRAFT: Final = "draft"  # of a whole store or file
 APPEND: Final = "append"  # of rows
 KINDS: Final = (DRAFT, APPEND)
 SWEPT: Final = "The next write to this place removes it."
+LOOK: Final = 0.01  # at a lock, at most [s]
 JOURNAL_SCHEMA: Final = "parcast/array-append/1"
 
 
@@ -130,15 +131,20 @@ class Lock:
     @staticmethod
     def _is_ours(place: Place, file: int) -> bool:
         """Lock an open file; False where the name is another file's by now."""
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise is_busy(str(place.target), _owner_of(file)) from None
-        except OSError as failure:
-            if failure.errno not in NO_LOCKS:
-                raise
-            if _may_live(file):  # a file system without locks: the process that it names
-                raise is_busy(str(place.target), _owner_of(file), str(place.lock)) from None
+        for is_last in (False, True):
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError:
+                if is_last or _may_live(file):
+                    raise is_busy(str(place.target), _owner_of(file)) from None
+                time.sleep(LOOK)  # while another process looks at what one that ended has left
+            except OSError as failure:
+                if failure.errno not in NO_LOCKS:
+                    raise
+                if _may_live(file):  # a file system without locks: the process that it names
+                    raise is_busy(str(place.target), _owner_of(file), str(place.lock)) from None
+                break
         try:
             return os.path.samestat(os.fstat(file), os.stat(place.lock))
         except FileNotFoundError:

@@ -9,7 +9,7 @@ A store that is replaced meanwhile is read on as it was, or is refused; old and 
 import errno
 import os
 import weakref
-from collections import OrderedDict
+from collections import OrderedDict, defaultdict
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from copy import deepcopy
@@ -61,11 +61,20 @@ class StoredArray:
     """An array of a store: boxes of it can be read."""
 
     def __init__(
-        self, name: str, layout: Layout, root: "_Root", *, along: int | None = None
+        self,
+        name: str,
+        layout: Layout,
+        root: "_Root",
+        *,
+        along: int | None = None,
+        readers: "OrderedDict[Index, ChunkReader | None] | None" = None,
     ) -> None:
-        """Read an array of an open store; `along`: only this index of axis 0."""
+        """Read an array of an open store; `along`: only this index of axis 0.
+
+        Arrays of a stack share the `readers` of its storage chunks.
+        """
         self._name, self._layout, self._root, self._along = name, layout, root, along
-        self._open: OrderedDict[Index, ChunkReader | None] = OrderedDict()
+        self._open = OrderedDict() if readers is None else readers
 
     @property
     def name(self) -> str:
@@ -250,6 +259,10 @@ class StoredArray:
         lost = self._layout.grid.box(index)
         return problem(self._path(index), f"{fault} ({where}, elements {lost}). {VERIFY}")
 
+    def shares_files(self, other: "StoredArray") -> bool:
+        """Whether it is in the same stack."""
+        return self._open is other._open
+
     def close(self) -> None:
         """Close the files that are open."""
         for reader in self._open.values():
@@ -266,6 +279,8 @@ class Store(Mapping[str, StoredArray]):
         self.stamp = stamp
         self.path, self._nodes, self._root = root.path, nodes, root
         self._arrays: dict[str, StoredArray] = {}
+        self._readers: defaultdict[str, OrderedDict[Index, ChunkReader | None]]
+        self._readers = defaultdict(OrderedDict)  # of storage chunks, by arrays on disk
         self._end = weakref.finalize(root, os.close, root.folder)  # arrays may outlive the store
         self._stacked = {
             name: (array, i)
@@ -296,7 +311,8 @@ class Store(Mapping[str, StoredArray]):
                     hint=f"It has {_listed(self._nodes.arrays)}.{did_you_mean(str(name), self)}",
                 )
             layout = readable(self._nodes.arrays[place], place)
-            self._arrays[name] = StoredArray(place, layout, self._root, along=along)
+            own = self._readers[place]
+            self._arrays[name] = StoredArray(place, layout, self._root, along=along, readers=own)
         return self._arrays[name]
 
     def stack_of(self, name: str) -> str:
