@@ -430,19 +430,22 @@ class ArrayIO(IoLaw):
 
     def _clients(self, count: int, shape: tuple[int, ...], at: Point) -> tuple[int, ...]:
         """Mesh of the clients."""
-        schema = self.client_schema or BLOCK * len(shape)
-        given, is_free = self.client_mesh, self.client_schema is None
-        known: dict[str, Any] = {"shape": shape, "policy": self.policy, "count": count, "at": at}
-        return _mesh_of("client", given, schema, **known, is_free=is_free)
+        return self._mesh("client", self.client_schema or BLOCK * len(shape), count, shape, at)
 
     def _servers(self, count: int, shape: tuple[int, ...], at: Point) -> tuple[int, ...]:
         """Mesh of the servers; () where they have whole storage chunks."""
         if self.storage_chunk is not None:
             return ()
         schema = self.server_schema or BLOCK + WHOLE * (len(shape) - 1)
-        given, is_free = self.server_mesh, self.server_schema is None
+        return self._mesh("server", schema, count, shape, at)
+
+    def _mesh(
+        self, nodes: str, schema: str, count: int, shape: tuple[int, ...], at: Point
+    ) -> tuple[int, ...]:
+        """Mesh of some nodes; where their schema was left out, a list determines it."""
+        given, is_free = getattr(self, f"{nodes}_mesh"), getattr(self, f"{nodes}_schema") is None
         known: dict[str, Any] = {"shape": shape, "policy": self.policy, "count": count, "at": at}
-        return _mesh_of("server", given, schema, **known, is_free=is_free)
+        return _mesh_of(nodes, given, schema, **known, is_free=is_free)
 
 
 class _Layout(NamedTuple):

@@ -469,16 +469,13 @@ def _between(batch: Batch, costs: Costs, options: Options, is_first: Bools) -> B
     is_write = options.operation == "write"
     packing = servers.compression_rate if is_write else servers.decompression_rate
     time = batch.stored / packing[server]
-    if options.infinite != "none":
-        pass
-    elif not is_write:
-        time = time + stored / servers.read_rate[server]
-    elif options.writer == "sync":
-        time = time + stored / servers.write_rate[server] + servers.flush[server]
-    elif options.writer == "write-behind" or servers.through_cache:
-        time = time + stored / servers.cache_rate[server]
-    else:
-        time = time + stored / servers.write_rate[server]
+    if options.infinite == "none":
+        is_sync = options.writer == "sync"
+        is_cached = not is_sync and (options.writer == "write-behind" or servers.through_cache)
+        disk = servers.cache_rate if is_cached else servers.write_rate
+        time = time + stored / (disk if is_write else servers.read_rate)[server]
+        if is_write and is_sync:
+            time = time + servers.flush[server]
     return Between(
         time=time,
         is_overlapped=options.writer == "double-buffer",

@@ -11,16 +11,19 @@ import numpy as np
 import pytest
 
 from parcast import arrays
+from parcast.arrays.library import storing
 from parcast.arrays.library.client import Client, Described
 from parcast.arrays.library.endpoint import Endpoint
 from parcast.arrays.library.gathering import Overlaps
 from parcast.arrays.library.schema import Schema
 from parcast.arrays.library.server import Server
 from parcast.arrays.library.storing import ReadingFiles, WritingFiles, catalogue
+from parcast.arrays.store.draft import Draft
 from parcast.arrays.store.interrupted import InterruptedWriteWarning
 from parcast.arrays.store.reading import open_store
 from parcast.errors import ParcastError, RunFailed
 from parcast.mpi.messages import Alone
+from tests.arrays.store.made import append_rows
 
 pytest.importorskip("google_crc32c", reason="the extra arrays is not installed")
 
@@ -124,6 +127,24 @@ def test_a_server_gathers_the_next_subchunk_while_the_last_is_written(
     assert len(asked) == len(written) == 8
     meanwhile = [later < end for later, end in zip(asked[1:], written, strict=False)]
     assert meanwhile == 7 * [writer == "double-buffer"]
+
+
+def test_an_append_to_a_store_that_has_just_grown_is_refused(io, tmp_path, monkeypatch):
+    path, rows = tmp_path / "s.zarr", np.ones((4, 3))
+    io.write(path, {"u": block(rows)})
+    plain = Draft.append
+
+    def later(*given, **options):
+        monkeypatch.setattr(storing.Draft, "append", plain)
+        append_rows(path, {"u": rows})
+        return plain(*given, **options)
+
+    monkeypatch.setattr(storing.Draft, "append", later)
+    with pytest.raises(RunFailed, match="has been changed by another program"):
+        io.append(path, {"u": block(rows)})
+    assert [*tmp_path.iterdir()] == [path]
+    io.append(path, {"u": block(rows)})
+    assert io.read(path)["u"].shape == (12, 3)
 
 
 def test_arrays_without_elements_are_stacked(io, tmp_path):

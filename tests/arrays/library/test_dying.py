@@ -31,7 +31,7 @@ def died(folder, actions, victim, *, stride=1 if EVERY else FEW, kind="dedicated
         capture_output=True,
         text=True,
         check=False,
-        timeout=600,
+        timeout=300,
         env=unmeasured() | PATHS,
     )
     assert run.returncode == 0, run.stderr

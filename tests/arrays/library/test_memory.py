@@ -7,7 +7,8 @@ SUBCHUNK = 1 << 22
 SMALL = 0.25  # subchunks: for messages and the index
 
 
-def test_a_server_holds_four_subchunks_at_most(ran, tmp_path):
+def test_a_server_holds_four_subchunks_at_most(ran, tmp_path, monkeypatch):
+    monkeypatch.setenv("MALLOC_MMAP_THRESHOLD_", "65536")  # nothing is kept from before
     status, out, err = ran(PROGRAM, tmp_path, ranks=3)
     assert (status, err) == (0, "")
     lines = [line.split(maxsplit=2) for line in out.splitlines()]

@@ -289,14 +289,14 @@ def test_ranks_that_do_not_come_are_ended_with_the_one_that_has_failed(
 
 
 HELD = """
-import time
+import threading
 import numpy as np
 from parcast.arrays import Block, connect
 from parcast.arrays.store.writing import Writer
 from parcast.errors import ParcastError
-plain, values = Writer.flush, np.ones(1 << 16)
+plain, values, told = Writer.flush, np.ones(1 << 16), threading.Event()
 def flush(self):
-    time.sleep(0.5)
+    told.wait(20)
     plain(self)
 Writer.flush = flush
 with connect() as io:
@@ -306,6 +306,7 @@ with connect() as io:
         io.write("u.zarr", held, overwrite=True)
     except ParcastError as refusal:
         print(str(refusal) + "\\n", end="", flush=True)
+    told.set()
     later.wait()
     io.write("u.zarr", held, overwrite=True)
 """

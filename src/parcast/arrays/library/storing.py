@@ -167,9 +167,7 @@ def _zarr_draft(schema: Schema) -> Draft:
         bases = {array.name: schema.kinds[array.kind].base for array in schema.arrays}
         if any(draft.part.bases.get(name, base) != base for name, base in bases.items()):
             draft.abandon()
-            raise RunFailed(
-                f"{schema.path}: another program has just appended rows. Append again."
-            )
+            raise RunFailed(f"{schema.path} has been changed by another program. Append again.")
         named = bases.keys()
         if missing := draft.part.layouts.keys() - named - {*(coordinates or {})}:
             draft.abandon()
@@ -338,7 +336,7 @@ class ReadingFiles:
         if schema.stamp is not None and schema.stamp.is_of_other(self._open.stamp):
             self._open.close()
             raise problem(schema.path, "was replaced while it was read. Read it again.")
-        self._last: StoredArray | None = None  # the only one that has open files
+        self._last: StoredArray | None = None  # whose files are open
 
     def read(self, array: int, subchunk: Subchunk) -> Array:
         """Read a subchunk."""

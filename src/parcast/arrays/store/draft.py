@@ -17,7 +17,7 @@ Until then, and after an error, the place is what it was before.
 
 import os
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
@@ -104,9 +104,7 @@ class Draft:
         specs = [*arrays, *(spec for spec, _ in along)]
         _check_together(specs, attributes or {})
         place = Place.of(path)
-        _check_target(place, overwrite)  # what is refused clears nothing up
-        with _begun(place) as lock:
-            _check_target(place, overwrite)
+        with _begun(place, lambda: _check_target(place, overwrite)) as lock:
             draft = cls(place, lock, place.new_draft(), may_replace=overwrite)
             with draft._or_abandoned():
                 draft._write_metadata(specs, attributes or {})
@@ -326,13 +324,18 @@ class Draft:
 
 
 @contextmanager
-def _begun(place: Place) -> Iterator[Lock]:
-    """Take the right to write, clear up after others, and give it back if the beginning fails."""
+def _begun(place: Place, check: Callable[[], None] = lambda: None) -> Iterator[Lock]:
+    """Take the right to write, clear up after others, and give it back if the beginning fails.
+
+    What `check` refuses at once clears nothing up.
+    """
     check_surroundings(place)
     with Failing("The store", place.target):
+        check()
         lock = Lock.take(place)
         try:
             lock.clear()
+            check()
             yield lock
         except BaseException:
             with suppress(OSError):

@@ -135,8 +135,8 @@ class NpyDraft:
         spec = ArraySpec(name="", shape=shape, dtype=dtype)
         place = Place.of(path)
         check_surroundings(place)
-        _check_target(place, overwrite)  # what is refused clears nothing up
         with Failing("The array", place.target):
+            _check_target(place, overwrite)  # what is refused clears nothing up
             lock = Lock.take(place)
             try:
                 lock.clear()

@@ -24,7 +24,6 @@ from parcast.arrays.store.place import (
     writer_at,
 )
 from parcast.arrays.store.verification import Span, StoreFault, Verification
-from parcast.arrays.store.writing import dotted
 from parcast.errors import FileProblems
 from parcast.words import counted
 
@@ -41,6 +40,7 @@ class _Check:
     def __init__(self, place: Place, path: str) -> None:
         """Begin to check what lies at a place, which messages call by a path."""
         self.place, self.root, self._path = place, place.target, path
+        self.writer = writer_at(place)  # "" where nobody writes
         self.faults: list[StoreFault] = []
         self.chunks = self.subchunks = self.size = self.filled = 0
         self.unchecked: list[str] = []
@@ -79,6 +79,7 @@ class _ArrayCheck:
     def __init__(self, found: _Check, name: str, layout: Layout) -> None:
         self._found, self._name, self._layout = found, name, layout
         self._folder = found.root / name
+        self._beyond = 0  # subchunks of its files that lie outside of it
 
     def run(self, node: Node) -> None:
         """Check all of its files."""
@@ -100,6 +101,12 @@ class _ArrayCheck:
             found.add("missing chunks", node.path, message, self._name)
         for index in layout.grid.indices() if is_listed else sorted(there):
             self._chunk(index)
+        if layout.is_whole and self._beyond and not found.writer:
+            found.unchecked.append(
+                f"{counted(self._beyond, 'subchunk')} beyond the shape of {label_of(self._name)}, "
+                "as an interrupted append leaves them. If none was interrupted, the shape in "
+                f"{METADATA} is damaged"
+            )
 
     def _chunk(self, index: Index) -> None:
         """Check the file of one storage chunk."""
@@ -174,12 +181,7 @@ class _ArrayCheck:
             except DamageError as failure:
                 span = _span(reader, layout, number)
                 self._fault("damaged subchunk", index, str(failure), span=span, **at)
-        if layout.is_whole and reader.count > inside:
-            self._found.unchecked.append(
-                f"{counted(reader.count - inside, 'subchunk')} of {label_of(self._name)}, chunk "
-                f"{dotted(index)}, beyond the shape of the array, as an interrupted append leaves "
-                "them. If none was interrupted, the shape in zarr.json is damaged"
-            )
+        self._beyond += reader.count - inside
 
     def _fault(
         self,
@@ -285,10 +287,9 @@ def verify(path: str | os.PathLike[str]) -> Verification:
     """
     place = Place.of(path)
     check = _Check(place, os.fspath(path))
-    writer = writer_at(place)
-    if not writer:
+    if not check.writer:
         check.leftovers()
-    if not place.is_there() and not check.faults and not writer:
+    if not place.is_there() and not check.faults and not check.writer:
         raise problem(path, "must exist. Check the path.")
     arrays = _checked(check)
     return Verification(
@@ -300,7 +301,7 @@ def verify(path: str | os.PathLike[str]) -> Verification:
         size=check.size,
         filled=check.filled,
         unchecked=tuple(check.unchecked),
-        writer=writer,
+        writer=check.writer,
         is_there=place.is_there(),
         is_complete=place.is_there() and not pending_metadata(place),
         left=tuple(check.left),
