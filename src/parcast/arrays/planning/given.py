@@ -34,7 +34,7 @@ SETTING: Final = re.compile(
 )
 MESH: Final = re.compile(r"[0-9]{1,18}(?:x[0-9]{1,18})*", re.IGNORECASE)
 PIO: Final = ("num_iotasks", "pio_numiotasks", "pio_numtasks")
-AMONG_CLIENTS: Final = ("cb_nodes", "numaggregators")  # which these libraries limit them to
+AMONG_CLIENTS: Final = ("num_iotasks", "cb_nodes", "numaggregators")  # these limit them to those
 LARGEST: Final = 1 << 20  # of a file with settings [B]
 LARGEST_NUMBER: Final = 10**15  # of bytes or servers
 EXAMPLE: Final = "Write for example cb_nodes=4, or name a file of hints or a namelist."
@@ -126,7 +126,8 @@ def _counts(found: Mapping[str, Sequence[_Setting]], clients: int) -> dict[str, 
     for key in map(str.casefold, SERVERS):
         if key in found:
             count = _number(found[key])
-            if key in PIO and not 0 <= count <= clients:
+            is_beyond = count > clients and key not in AMONG_CLIENTS
+            if key in PIO and (count < 0 or is_beyond):
                 count = _by_stride(found, clients)
             counts[found[key][0].name] = min(count, clients) if key in AMONG_CLIENTS else count
     if not counts:
