@@ -323,6 +323,17 @@ def without_setting():
     return parcast.plan_io(**SMALL, costs=FILE, servers=[1])
 
 
+def test_fewer_messages_are_no_reason_for_a_longer_time():
+    reasons = parcast.plan_io("384x256x64", "2x2x1", dtype="float32").reasons
+    assert "with 1x2x4 *BB the same servers take 7% longer" in reasons
+
+
+def test_a_setting_that_is_faster_than_the_best_plan_says_why():
+    compared = parcast.plan_io(**SMALL, costs=FILE, servers=[1], compare="servers=2")
+    text = " ".join(str(compared).split())
+    assert "shorter than the best plan (of other numbers of servers, or of another subch" in text
+
+
 @pytest.mark.parametrize(
     ("setting", "servers", "mesh", "buffer"),
     [
@@ -342,6 +353,8 @@ def without_setting():
         ("pio_numiotasks = 8, pio_stride = 8", 8, (8, 1, 1), None),
         ("pio_numiotasks = 400, pio_stride = 8", 3, (3, 1, 1), None),
         ("pio_stride = 6", 4, (4, 1, 1), None),
+        ("./xmlchange -id PIO_NUMTASKS -val 2", 2, (2, 1, 1), None),
+        ("mesh=2X1x2", 4, (2, 1, 2), None),
         ("stride = 0, num_iotasks = 5", 5, (5, 1, 1), None),
         ("cb_nodes 2, stride = 6.5, stride 7", 2, (2, 1, 1), None),  # of something else
         ("servers=4 subchunk=64 KiB", 4, (4, 1, 1), 65536),
@@ -396,10 +409,10 @@ def test_fewer_rows_than_servers_are_cut_in_the_next_dimension():
     [
         ("nothing", "compare must name one number of servers, as cb_nodes, num_iotasks"),
         ("cb_nodes=3, num_iotasks=4", "got cb_nodes 3, num_iotasks 4. Write for example cb_nodes"),
-        ("cb_nodes=0", "in which there is none"),
-        ("num_iotasks=0", "in which there is none"),
-        ("pio_numiotasks = -99 pio_stride = -99", "has one I/O task on each node then: write ser"),
-        ("pio_numiotasks = 400", "has one I/O task on each node then: write servers="),
+        ("cb_nodes=0", "got 'cb_nodes=0', in which there is none above 0"),
+        ("num_iotasks=0", "in which there is none above 0"),
+        ("pio_numiotasks = -99 pio_stride = -99", "CESM has one I/O task on each node: write ser"),
+        ("pio_numiotasks = 400", "CESM has one I/O task on each node: write servers="),
         ("num_iotasks=3, PIO_NUMTASKS=8", "got num_iotasks 3, PIO_NUMTASKS 8"),
         ("cb_nodes 4 subchunk=64 M", "must be a size such as"),
         ("hints.txt", "got 'hints.txt', in which there is none, and no file has this name"),

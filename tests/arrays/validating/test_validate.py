@@ -301,6 +301,7 @@ def test_runs_that_are_always_disturbed_decide_nothing_if_they_are_far(validated
     assert result.holds is None
     assert all(row.is_disturbed for row in result.compared)
     assert "most were disturbed. Repeat on an idle machine" in str(result)
+    assert "0 of 5 requests (0%) within 20%" in str(result)
     assert validated(Machine(others=lambda *_: 100.0)).holds is True
 
 

@@ -10,6 +10,7 @@ import os
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import prod
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -28,7 +29,7 @@ BUFFERS: Final = ("cb_buffer_size", "subchunk")  # largest piece that is written
 OTHERS: Final = ("write_groups", "mesh")
 NAMES: Final = (*SERVERS, *STRIDES, *BUFFERS, *OTHERS)
 SETTING: Final = re.compile(
-    rf"(?<!\w)({'|'.join(NAMES)})[\"']?(?:[\s:=,]|value)+[\"']?"
+    rf"(?<!\w)({'|'.join(NAMES)})[\"']?(?:[\s:=,]|-?val(?:ue)?)+[\"']?"
     r"(-?[0-9]\w*(?:\.[0-9]\w*)*(?:[ \t]*[kmgt]i?(?:b|bit|bytes?)?\b)?)",
     re.IGNORECASE,
 )
@@ -38,7 +39,10 @@ AMONG_CLIENTS: Final = ("num_iotasks", "cb_nodes", "numaggregators")  # these li
 LARGEST: Final = 1 << 20  # of a file with settings [B]
 LARGEST_NUMBER: Final = 10**15  # of bytes or servers
 EXAMPLE: Final = "Write for example cb_nodes=4, or name a file of hints or a namelist."
-NO_STRIDE: Final = "CESM has one I/O task on each node then: write servers= and their number."
+NO_STRIDE: Final = (
+    "Without a number and a stride, CESM has one I/O task on each node: write servers= and their "
+    "number."
+)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -80,23 +84,23 @@ class Given:
 def given_setting(text: str | os.PathLike[str], clients: int) -> Given:
     """Read a setting of a program with so many clients: a text, or the path of a file."""
     name = os.fspath(text)
-    is_file = os.path.isfile(name)
-    found = _found(_content(name) if is_file else name)
+    found = _found(_content(name) if os.path.isfile(name) else name)
     counts = _counts(found, clients)
     if len(set(counts.values())) != 1:
         got = ", ".join(f"{key} {count}" for key, count in counts.items())
-        which = "in which there is none" + ("" if is_file else ", and no file has this name")
+        which = "in which there is none above 0"
+        if not os.path.exists(name) and not found:
+            which = "in which there is none, and no file has this name"
         raise ParameterError(
             "compare",
             must=f"name one number of servers, as {listed(SERVERS, 10)}",
             got=got or f"{shown(repr(name))}, {which}",
             hint=NO_STRIDE if found.keys() & {*PIO, *STRIDES} and not counts else EXAMPLE,
         )
-    mesh = _only(found["mesh"]).text.casefold().split("x") if "mesh" in found else None
     return Given(
         text=", ".join(f"{each[0].name} {each[0].text}" for each in found.values()),
         servers=next(iter(counts.values())),
-        mesh=None if mesh is None else tuple(map(int, mesh)),
+        mesh=_mesh(found) if "mesh" in found else None,
         buffer=next((_number(found[key]) for key in BUFFERS if key in found), None),
     )
 
@@ -132,6 +136,8 @@ def _counts(found: Mapping[str, Sequence[_Setting]], clients: int) -> dict[str, 
             counts[found[key][0].name] = min(count, clients) if key in AMONG_CLIENTS else count
     if not counts:
         counts["stride"] = _by_stride(found, clients)
+    if not any(counts.values()) and "mesh" in found:
+        counts["mesh"] = prod(_mesh(found))
     return {name: count for name, count in counts.items() if count > 0}
 
 
@@ -139,6 +145,11 @@ def _by_stride(found: Mapping[str, Sequence[_Setting]], clients: int) -> int:
     """I/O tasks of PIO, one for so many clients; 0 where the stride does not say it."""
     strides = (_number(found[key]) for key in STRIDES if key in found)
     return next((clients // stride for stride in strides if 1 <= stride <= clients), 0)
+
+
+def _mesh(found: Mapping[str, Sequence[_Setting]]) -> tuple[int, ...]:
+    """Mesh of the servers."""
+    return tuple(map(int, _only(found["mesh"]).text.casefold().split("x")))
 
 
 def _only(settings: Sequence[_Setting]) -> _Setting:

@@ -249,10 +249,10 @@ def numbers_of(name: str, given: Any, example: str) -> tuple[int, ...]:
     """Read extents or a mesh, all at least 1: a text such as "512x512x512", or a sequence."""
     hint = f"Write for example {example}."
     if isinstance(given, str):
-        if not re.fullmatch(r"\s*[0-9]{1,18}(\s*x\s*[0-9]{1,18})*\s*", given):
+        if not re.fullmatch(r"\s*[0-9]{1,18}(\s*[xX]\s*[0-9]{1,18})*\s*", given):
             must = "be whole numbers with x between them"
             raise ParameterError(name, must=must, got=f"'{shown(given)}'", hint=hint)
-        given = [int(number) for number in given.split("x")]
+        given = [int(number) for number in given.casefold().split("x")]
     return tuple(as_whole(name, n, least=1, hint=hint) for n in as_list(name, given, hint=hint))
 
 

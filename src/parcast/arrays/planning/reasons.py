@@ -64,12 +64,15 @@ def _of_schema(best: Plan, worst: Plan) -> Iterator[str]:
             f"{percent(max(longer, 0.0))} longer"
         )
         return
-    yield (
-        f"with {schema_text(worst)} the same servers take {percent(longer)} longer: a subchunk "
-        f"overlaps {range_text(worst.overlapping)} clients instead of "
-        f"{range_text(best.overlapping)}, a server has {range_text(worst.messages)} messages "
-        f"instead of {range_text(best.messages)}"
-    )
+    more = []
+    if worst.overlapping[1] > best.overlapping[1]:
+        clients = f"{range_text(worst.overlapping)} clients"
+        more.append(f"a subchunk overlaps {clients} instead of {range_text(best.overlapping)}")
+    if worst.messages[1] > best.messages[1]:
+        messages = f"{range_text(worst.messages)} messages"
+        more.append(f"a server has {messages} instead of {range_text(best.messages)}")
+    why = f": {', '.join(more)}" if more else ""
+    yield f"with {schema_text(worst)} the same servers take {percent(longer)} longer{why}"
 
 
 def _of_servers(plans: Sequence[Plan], best: Plan) -> Iterator[str]:

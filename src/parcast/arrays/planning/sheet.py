@@ -164,6 +164,8 @@ def _compared(best: Plan, compared: Compared) -> str:
     if abs(difference) >= NOTICED:
         how = f"{percent(abs(difference))} {'longer' if difference > 0 else 'shorter'}"
         how += " than the best plan"
+        if difference < 0:
+            how += " (of other numbers of servers, or of another subchunk)"
     return (
         f"{compared.setting}: {counted(plan.servers, 'server')}{mesh}, {time}, {how}; limited by "
         f"{LIMITED[plan.limited_by]}"

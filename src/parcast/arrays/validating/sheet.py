@@ -286,9 +286,10 @@ def _verdict(result: ArrayIoValidation) -> str:
     accuracy = result.accuracy()
     if accuracy is None:
         return "inconclusive: nothing was measured"
+    share = percent(accuracy.share) if accuracy.within else "0%"
     text = (
         f"{WORDS[result.holds]}: {accuracy.within} of {accuracy.requests} requests "
-        f"({percent(accuracy.share)}) within {percent(TOLERANCE)} (required: {percent(SHARE)}); "
+        f"({share}) within {percent(TOLERANCE)} (required: {percent(SHARE)}); "
         f"median error {100 * accuracy.median:.1f} %, worst {100 * accuracy.worst:.1f} %"
     )
     if result.miscounted:
