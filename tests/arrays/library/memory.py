@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
+from parcast.arrays.geometry import block_of
 from parcast.arrays.library.distribution import Block
 from parcast.arrays.library.server import Server
 from parcast.arrays.library.session import connect
@@ -58,6 +59,15 @@ def requests(io, folder):
             held = {"u": Block(random[: own[0], : own[1], : own[2]], shape, mesh)}
             io.write(folder / f"zstd-{kind}-{count}", held, zstd=1)
             done.append(f"write, {kind}, zstd")
+    for zstd in (None, 1):  # arrays of a subchunk and half of one
+        for mesh, kind in (((1, 1, 2), "columns"), ((2, 1, 1), "rows")):
+            shape = (3, *PLANE)
+            own = block_of(shape, mesh, io.client).count
+            held = Block(random[: own[0], : own[1], : own[2]], shape, mesh)
+            for count in (1, COUNT):
+                arrays = {f"u{i}": held for i in range(count)}
+                io.write(folder / f"ends-{zstd}-{kind}-{count}", arrays, zstd=zstd)
+                done.append(f"write, {kind}, ends, {zstd}")
     for stack in ("", "all"):
         for rows in (2, 32):  # 4 MiB in one batch, or in 16
             small = Block(np.zeros((rows, 128)), (rows, 256), (1, 2))

@@ -14,7 +14,7 @@ def test_a_server_holds_four_subchunks_at_most(ran, tmp_path, monkeypatch):
     lines = [line.split(maxsplit=2) for line in out.splitlines()]
     peaks = {int(number): int(peak) for kind, number, peak in lines if kind == "peak"}
     names = {int(number): name for kind, number, name in lines if kind == "done"}
-    assert len(names) == len(peaks) == 24
+    assert len(names) == len(peaks) == 32
     for number in range(0, len(names), 2):
         assert names[number] == names[number + 1]
         # The first of each kind loads what the second has as well.

@@ -39,6 +39,7 @@ class Gathering:
     buffers: list[list[Array]]  # of each array, its subchunks
     missing: set[int]  # clients whose overlaps have not arrived
     base: int = 0  # rows of the arrays that clients do not know of
+    is_padded: bool = False  # whether it is copied to be written, as it ends with the array
     memory: Array | None = None  # that the buffers lie in, one after the other
     stacked: Array | None = None  # the same, of a unit of one subchunk: all of its arrays
     received: set[int] = field(default_factory=set)  # clients whose overlaps arrive in place
@@ -161,7 +162,8 @@ class Overlaps:
         for i, subchunk in enumerate(unit.subchunks):
             for x in subchunk.overlaps:
                 overlaps.setdefault(x.client, []).append(Overlap(i, x.part, x.start, x.count))
-        begun = Gathering(number, unit, overlaps, [], set(overlaps), self._kind.base)
+        is_padded = any(x.count != self._kind.inner for x in unit.subchunks)
+        begun = Gathering(number, unit, overlaps, [], set(overlaps), self._kind.base, is_padded)
         if is_filled and overlaps:
             sizes = (self._kind.item * prod(subchunk.count) for subchunk in unit.subchunks)
             memory = self._memory.taken(sum(sizes) * len(unit.arrays))

@@ -174,15 +174,23 @@ class Server:
         With a disk that works in the background one is written, the next is there already, and
         one more is on its way: neither the disk nor the clients wait for a message. Overlaps that
         cannot be received where they belong are on their way for one unit at a time. What is
-        compressed needs memory for its compressed form, and one unit less is there.
+        compressed needs memory for its compressed form, and one unit less is there; so it is while
+        one is padded at the end of an array.
         """
         memory, most = Memory(), min(disk.units, COMPRESSED) if files.compresses else disk.units
         units = self._units(request, memory)
         gatherings, writing = request.gatherings, deque[Gathering]()
+
+        def held() -> int:
+            """Units in memory, and a copy of one that is padded."""
+            return sum(map(len, (gatherings, writing))) + any(
+                each.is_padded for each in (*gatherings, *writing)
+            )
+
         while True:
             while len(writing) > disk.under_way:
                 memory.give_back(writing.popleft().memory)
-            while len(gatherings) + len(writing) < most:
+            while held() < most:
                 if gatherings and gatherings[-1].is_on_its_way:
                     break
                 with request.gathers():
