@@ -30,7 +30,7 @@ within 20 %.
 
 REQUESTS.toml is a list of your own. On a testbed with slow disks a list of smaller requests is
 used. Takes 15 minutes to an hour, the longer the more the times of equal runs scatter; with
---quick less.
+--quick about 10 minutes.
 
 \b
 Exit status: 0    answered: the law agrees
