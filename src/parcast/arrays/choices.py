@@ -14,4 +14,4 @@ OBJECTIVES: Final[tuple[Objective, ...]] = get_args(Objective)
 
 MANY: Final = 64  # files, from which on one flush of the file system takes less than one of each
 MOST_RANKS: Final = 256  # clients, or servers, of a request that is run here
-AHEAD: Final = 3  # units that a server of the library has in memory, where a thread writes as is
+AHEAD: Final = 3  # units that a server of the library has in memory, where a thread writes

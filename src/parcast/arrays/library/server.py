@@ -183,9 +183,8 @@ class Server:
 
         def held() -> int:
             """Units in memory, and a copy of one that is padded."""
-            return sum(map(len, (gatherings, writing))) + any(
-                each.is_padded for each in (*gatherings, *writing)
-            )
+            there = (*gatherings, *writing)
+            return len(there) + any(unit.is_padded for unit in there)
 
         while True:
             while len(writing) > disk.under_way:
