@@ -48,10 +48,10 @@ if TYPE_CHECKING:
     from parcast.projection.program import project
     from parcast.simulation.result import Simulation
     from parcast.simulation.simulate import simulate
-    from parcast.timings.csv_files import read_measurements
     from parcast.timings.measurements import Measurements
     from parcast.timings.read_profiles import read_profiles
     from parcast.timings.speedups import read_runs
+    from parcast.timings.tables.files import read_measurements
     from parcast.validation.result import Validation
     from parcast.validation.validate import validate
 
@@ -150,7 +150,7 @@ _HOME = {
     "profile_parameters": "parcast.instrument",
     "project": "parcast.projection.program",
     "read_machine": "parcast.descriptions.toml_files",
-    "read_measurements": "parcast.timings.csv_files",
+    "read_measurements": "parcast.timings.tables.files",
     "read_profiles": "parcast.timings.read_profiles",
     "read_program": "parcast.descriptions.toml_files",
     "read_runs": "parcast.timings.speedups",

@@ -12,7 +12,7 @@ import pytest
 from parcast.cli.reading import read_file
 from parcast.errors import FileProblems
 from parcast.importers.registry import import_timings
-from parcast.timings.csv_files import read_measurements
+from parcast.timings.tables.files import read_measurements
 from tests.conftest import ROOT
 
 DATA = ROOT / "tests" / "importers" / "data"
@@ -111,11 +111,11 @@ def test_only_what_is_recognised_is_kept(monkeypatch):
     endless = io.TextIOWrapper(io.BufferedReader(Endless()))
     told = []
 
-    def read_measurements(source, **_):
+    def read_table(source, **_):
         told.append(source.read(2**17))
         raise RuntimeError
 
-    monkeypatch.setattr("parcast.timings.csv_files.read_measurements", read_measurements)
+    monkeypatch.setattr("parcast.timings.tables.files.read_table", read_table)
     monkeypatch.setattr("tempfile.TemporaryFile", lambda **_: pytest.fail("kept"))
     monkeypatch.setattr(sys, "stdin", endless)
     with pytest.raises(RuntimeError):

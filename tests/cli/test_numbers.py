@@ -19,8 +19,8 @@ from parcast.cli.failures import BAD_FILE, WRONG_USE
 from parcast.cli.failures import run as run_command
 from parcast.errors import FileProblems
 from parcast.timings import read_profiles as profiles
-from parcast.timings.csv_files import read_measurements
 from parcast.timings.profile import RankRecord, RegionTotal, RunProfile
+from parcast.timings.tables.files import read_measurements
 from tests.conftest import COMMAND, ROOT, TIMES
 from tests.growth import grows
 

@@ -10,7 +10,7 @@ from parcast.descriptions.toml_files import read_machine, read_program
 from parcast.fitting.capacities import capacities
 from parcast.fitting.fit import fit
 from parcast.prediction.predict import predict
-from parcast.timings.csv_files import read_measurements
+from parcast.timings.tables.files import read_measurements
 
 ROOT = Path(__file__).parents[2]
 EXAMPLES = ROOT / "examples" / "laws"

@@ -7,8 +7,8 @@ from parcast.forecasting.forecast import forecast
 from parcast.forecasting.regions import largest_regions
 from parcast.show.terminal import Page, lay_out
 from parcast.show.warning import Rank
-from parcast.timings.csv_files import read_measurements
 from parcast.timings.measurements import Measurements
+from parcast.timings.tables.files import read_measurements
 
 P = np.array([1.0, 2, 4, 8, 16])
 

@@ -15,7 +15,6 @@ from parcast.importers.axes import chosen_metric
 from parcast.importers.registry import (
     FORMATS,
     Format,
-    ImportNote,
     as_measurements,
     format_named,
     formats,
@@ -24,6 +23,7 @@ from parcast.importers.registry import (
     recognised,
 )
 from parcast.timings.measurements import Measurements
+from parcast.timings.notes import ImportNote
 
 DATA = Path(__file__).parent / "data"
 OURS = {
@@ -205,14 +205,16 @@ def test_measurements_are_taken_from_a_table_or_from_a_file_in_any_format(tmp_pa
     assert {x.filename for x in notes} == {__file__}
     with pytest.raises(FileProblems, match="must exist"):
         as_measurements(tmp_path / "none.csv")
-    (tmp_path / "scale.csv").write_text("nodes,seconds,date\n1,8,today\n")
+    (tmp_path / "scale.csv").write_text(
+        "nodes,cores,seconds,date\n1,4,8,now\n2,8,4,now\n2,8,5,then\n"
+    )
     with pytest.raises(FileProblems) as caught:
         as_measurements(tmp_path / "scale.csv")
     for argument in (
         "columns={'p': 'nodes'}",
-        "columns={'time_s': 'seconds'}",
+        "columns={'machine': 'date'}",
         "ignore=['date']",
     ):
-        assert f" parcast.read_measurements(path, {argument})." in str(caught.value)
+        assert f" parcast.read_measurements(path, {argument})" in str(caught.value)
     with pytest.raises(ParameterError, match="table must have columns by name, got NoneType"):
         as_measurements(None)

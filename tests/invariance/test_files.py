@@ -10,8 +10,8 @@ import pytest
 
 from parcast.forecasting.forecast import forecast
 from parcast.importers.registry import import_timings
-from parcast.timings.csv_files import read_measurements
 from parcast.timings.measurements import Measurements
+from parcast.timings.tables.files import read_measurements
 from tests.conftest import ROOT, unmeasured
 from tests.invariance.tables import Kind, columns_of, differences, facts_of
 

@@ -13,8 +13,8 @@ from parcast.errors import FitFailed
 from parcast.forecasting.forecast import forecast
 from parcast.forecasting.knee import knee
 from parcast.forecasting.next_runs.plan_runs import plan_runs
-from parcast.timings.csv_files import read_measurements
 from parcast.timings.measurements import Measurements
+from parcast.timings.tables.files import read_measurements
 from tests.conftest import ROOT
 from tests.invariance.tables import (
     MACHINES,

@@ -11,8 +11,8 @@ from parcast.descriptions.toml_files import read_machine
 from parcast.errors import FitFailed
 from parcast.forecasting.forecast import forecast
 from parcast.matching.match import match
-from parcast.timings.csv_files import read_measurements
 from parcast.timings.measurements import Measurements
+from parcast.timings.tables.files import read_measurements
 from tests.conftest import ROOT
 from tests.invariance.tables import (
     MACHINES,

@@ -8,7 +8,7 @@ import pytest
 
 from parcast.descriptions.toml_files import read_machine
 from parcast.matching.match import match
-from parcast.timings.csv_files import read_measurements
+from parcast.timings.tables.files import read_measurements
 from tests.conftest import ROOT
 
 EXAMPLE = ROOT / "examples" / "matching"

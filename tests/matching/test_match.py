@@ -18,8 +18,8 @@ from parcast.matching.match import match
 from parcast.matching.outcomes import SHARED
 from parcast.prediction.predict import predict
 from parcast.show.warning import Rank, gathered
-from parcast.timings.csv_files import read_measurements
 from parcast.timings.measurements import Measurements
+from parcast.timings.tables.files import read_measurements
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "matching"
 P = [1, 2, 4, 8, 16, 32, 64]

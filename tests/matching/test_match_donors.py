@@ -7,8 +7,8 @@ from parcast.descriptions.program import Program
 from parcast.errors import ParameterError
 from parcast.forecasting.forecast import forecast
 from parcast.matching.match import match
-from parcast.timings.csv_files import read_measurements
 from parcast.timings.measurements import Measurements
+from parcast.timings.tables.files import read_measurements
 from tests.matching.test_match import EXAMPLE, machine
 
 

@@ -12,8 +12,8 @@ from parcast.descriptions.toml_files import read_machine
 from parcast.matching.match import match
 from parcast.matching.picture import figure_of_match
 from parcast.show.canvas import svg_text
-from parcast.timings.csv_files import read_measurements
 from parcast.timings.measurements import Measurements
+from parcast.timings.tables.files import read_measurements
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "matching"
 

@@ -11,7 +11,7 @@ from parcast.descriptions.toml_files import read_machine
 from parcast.projection.command import command
 from parcast.projection.counted import project_counts
 from parcast.projection.read_counts import read_counts
-from parcast.timings.csv_files import read_measurements
+from parcast.timings.tables.files import read_measurements
 
 COUNTS = (
     "program,p,compute_s,busiest_s,messages,bytes,calls_allreduce\n"

@@ -10,8 +10,8 @@ from parcast.descriptions.machine import Machine
 from parcast.errors import FitFailed, ParameterError
 from parcast.laws.regions import RegionsPhase
 from parcast.projection.project import project
-from parcast.timings.csv_files import read_measurements
 from parcast.timings.measurements import Measurements
+from parcast.timings.tables.files import read_measurements
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 BASE = Machine(name="old", compute={"rate": "1 Gflop/s"})

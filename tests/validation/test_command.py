@@ -9,7 +9,7 @@ import signal
 import pytest
 
 from parcast.errors import RunFailed
-from parcast.timings.csv_files import read_measurements
+from parcast.timings.tables.files import read_measurements
 from parcast.validation import runs as validate_runs
 from parcast.validation import validate as verb
 from tests.validation.validated import FakeRunner, lawful, subject

@@ -7,13 +7,15 @@ import click
 
 from parcast.cli.answering import A_FILE, OneOf, cli_command
 from parcast.cli.failures import ANSWERED
-from parcast.cli.options import answer_options, as_written, column_option
+from parcast.cli.options import answer_options, as_written
 from parcast.cli.outputs import Outputs, with_inputs
-from parcast.cli.reading import read_description
+from parcast.cli.reading import read_description, read_file
 from parcast.cli.stdin import require_one_stdin
+from parcast.cli.table_options import table_options
 
 if TYPE_CHECKING:
     from parcast.characterisation.result import Characterisation
+    from parcast.timings.tables.options import TableOptions
 
 
 FORMATS: Final = ("toml", "json", "csv")
@@ -51,7 +53,7 @@ class Question:
     size: str
     clock: str
     name: str | None
-    columns: dict[str, str]
+    table: "TableOptions"  # how the table is read
 
 
 @cli_command(
@@ -72,7 +74,7 @@ class Question:
     type=A_FILE,
     help="CSV table of times of the same runs without regions.",
 )
-@column_option("--plain")
+@table_options("--plain")
 @click.option(
     "-n",
     "--size",
@@ -114,7 +116,6 @@ def _characterised(question: Question) -> "Characterisation":
 
     from parcast.characterisation.characterise import characterise
     from parcast.descriptions.toml_files import read_machine
-    from parcast.timings.csv_files import read_measurements
     from parcast.timings.read_profiles import read_profiles
 
     read = read_profiles(question.profiles)
@@ -125,7 +126,7 @@ def _characterised(question: Question) -> "Characterisation":
         )
     plain = None
     if question.plain is not None:
-        plain = read_measurements(question.plain, columns=question.columns)
+        plain, _ = read_file(question.plain, (), question.table, argument="--plain")
     program = characterise(
         read.runs,
         size=question.size,
@@ -141,5 +142,5 @@ def _characterised(question: Question) -> "Characterisation":
         ],
         machine=from_machine,
         plain=question.plain,
-        options=as_written(question, "profiles", "machine", "plain", columns="column"),
+        options=as_written(question, "profiles", "machine", "plain"),
     )

@@ -3,6 +3,7 @@
 Functions that read take the text of an option and its name, and return what the text means.
 """
 
+import csv
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
@@ -61,11 +62,13 @@ def as_written(question: Any, *files: str, **names: str) -> dict[str, Any]:
     `names` are what the document calls some of them.
     """
     given = {option.name: getattr(question, option.name) for option in fields(question)}
-    return {
-        names.get(name, name): plain(value)
-        for name, value in given.items()
-        if name not in files and (name != "columns" or value)
-    }
+    written: dict[str, Any] = {}
+    for name, value in given.items():
+        if name == "table":
+            written |= value.to_document()
+        elif name not in files:
+            written[names.get(name, name)] = plain(value)
+    return written
 
 
 def plain(value: Any) -> Any:
@@ -139,8 +142,15 @@ def sizes(text: str, option: str) -> Sizes:
 
 
 def columns(text: str, option: str) -> list[str]:
-    """Read names of columns with commas between them; empty text names none."""
-    names = [name.strip() for name in text.split(",")] if text.strip() else []
+    """Read names of columns with commas between them; empty text names none.
+
+    >>> columns('date, "Time, s"', "--ignore")
+    ['date', 'Time, s']
+    """
+    cells = [text]
+    if text.isprintable():
+        cells = next(csv.reader(cells, skipinitialspace=True), [])
+    names = [name.strip() for name in cells] if text.strip() else []
     if not all(names):
         raise click.UsageError(
             f"{option} must be names of columns, got {text!r:.60}. "
@@ -308,17 +318,6 @@ def output_option(help: str) -> Option[Any]:
 def select_option(help: str = "Use only rows with these values: machine=T3E,SP.") -> Option[Any]:
     """Option for rows of a table to use."""
     return repeated_option("--select", "COLUMN=VALUES", help, selection)
-
-
-def column_option(of: str = "FILE") -> Option[Any]:
-    """Option for columns that have another name in a file."""
-    help = f"Use column OLD of {of} as NEW: p=nodes, time_s=seconds."
-    return repeated_option("--column", "NEW=OLD", help, called, "columns")
-
-
-def ignore_option(help: str) -> Option[Any]:
-    """Option for columns of a table to ignore."""
-    return click.option("--ignore", metavar="COLUMNS", callback=understood(columns), help=help)
 
 
 def seed_option(help: str, **more: Any) -> Option[Any]:

@@ -1,16 +1,17 @@
 """The files of a question: read with their progress, their digest taken, their rows selected."""
 
-import csv
 import hashlib
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterator, Sequence, Set
 from contextlib import contextmanager
 from functools import partial
-from typing import TYPE_CHECKING, Any, BinaryIO, Final, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, BinaryIO, Final, TypeVar
 
 import click
 
+from parcast.cli.screen import tell
 from parcast.cli.stdin import WholeStdin, beginning_of_stdin, prepare_stdin, stdin_as_file
+from parcast.timings.tables.options import TableOptions
 from parcast.words import did_you_mean, listed
 
 if TYPE_CHECKING:
@@ -20,93 +21,61 @@ if TYPE_CHECKING:
 
 Described = TypeVar("Described")
 MOST_NAMED: Final = 12  # values of a column in one message
+AS_IT_IS: Final = TableOptions()
 
 
 def read_file(
     file: str,
     select: Sequence[tuple[str, str]] = (),
-    ignore: Sequence[str] = (),
-    columns: Mapping[str, str] | None = None,
+    table: TableOptions = AS_IT_IS,
     *,
     argument: str = "FILE",
 ) -> tuple["Measurements", dict[str, Any]]:
     """Measurements of a file that have the values wanted, and what they come from.
 
-    What another tool wrote is imported where its format is certain, which is said on stderr.
+    What another tool wrote is imported where its format is certain. That, and what was understood
+    of a table beyond parcast's own names, is said on stderr.
     """
     from parcast.cli.screen import Progress
-    from parcast.timings.csv_files import read_measurements
+    from parcast.timings.tables.files import read_table
 
     name = _named(file)
     with _recognised(file, argument) as (known, path, stream):
         if known is not None:
-            runs, inputs = _imported(known, path, name, ignore, columns)
+            runs, inputs = _imported(known, path, name, table)
         else:
             with Progress("reading") as progress:
-                read = partial(
-                    read_measurements, ignore=ignore, columns=columns, progress=progress
-                )
-                runs, inputs = _described(stream, name, read)
+                read = partial(read_table, name=name, options=table, progress=progress)
+                (runs, notes), inputs = _described(stream, name, read)
+            for note in notes:
+                tell(f"{name}: {note}")
             inputs["measurements"] = len(runs)
     return rows_selected(runs, select, name), inputs
 
 
-def columns_in(
-    file: str, *, among: Sequence[str], ignore: Sequence[str], columns: Mapping[str, str]
-) -> tuple[list[str], dict[str, str]]:
-    """Columns to ignore and with another name in one of several files.
+def options_in(file: str, table: TableOptions, *, among: Sequence[str]) -> TableOptions:
+    """How one of several files is read: columns are named in those that have them.
 
-    They are those that it has, and those that no other has, so that their absence is reported.
+    Columns that no file has are named too, so that their absence is reported.
     """
-    titles: Set[str] = {*ignore, *columns.values()}
-    own = _titles(file, titles)
-    if own is not None:
-        theirs = [_titles(other, titles) for other in among]
-        there = {title for some in theirs if some is not None for title in some}
-        titles = own | (titles - there if None not in theirs else set())
-    return (
-        [title for title in ignore if title in titles],
-        {name: title for name, title in columns.items() if title in titles},
-    )
+    own = _titles(file, table.named)
+    if own is None:
+        return table
+    theirs = [_titles(other, table.named) for other in among]
+    there = {title for some in theirs if some is not None for title in some}
+    parts = {part.strip() for title in table.named for part in (title, *title.split("*"))}
+    return table.only(own | (parts - there if None not in theirs else set()))
 
 
 def _titles(file: str, wanted: Set[str]) -> Set[str] | None:
     """Which titles of columns stand in the header of a file; None of what is read only once."""
     from parcast.importers.content import head_of
+    from parcast.timings.tables.files import titles_of
 
     if not wanted:
         return set()
     head = None if file == "-" else head_of(file)
-    if head is None:
-        return None
-    lines = (line for line in head.splitlines() if line.strip() and line.lstrip()[:1] != b"#")
-    header = next(lines, b"")
-    there = next(csv.reader([header.decode("utf-8", errors="replace")]), [])
-    return wanted & {title.strip() for title in there}
-
-
-def read_surface(
-    file: str,
-    select: Sequence[tuple[str, str]] = (),
-    ignore: Sequence[str] = (),
-    columns: Mapping[str, str] | None = None,
-) -> tuple[tuple["Measurements", Literal["time", "speedup"]], dict[str, Any]]:
-    """Measurements to fit a program to, whether times or speedups, and what they come from.
-
-    What another tool wrote is imported, as `read_file` does.
-    """
-    from parcast.timings.speedups import read_runs
-
-    name = _named(file)
-    quantity: Literal["time", "speedup"] = "time"
-    with _recognised(file, "TIMINGS") as (known, path, stream):
-        if known is not None:
-            runs, inputs = _imported(known, path, name, ignore, columns)
-        else:
-            read = partial(read_runs, ignore=ignore, columns=columns)
-            (runs, quantity), inputs = _described(stream, name, read)
-            inputs["measurements"] = len(runs)
-    return (rows_selected(runs, select, name), quantity), inputs
+    return None if head is None else {*titles_of(head)}
 
 
 @contextmanager
@@ -140,11 +109,7 @@ def _named(file: str) -> str:
 
 
 def _imported(
-    known: "Format",
-    file: str,
-    name: str,
-    ignore: Sequence[str],
-    columns: Mapping[str, str] | None,
+    known: "Format", file: str, name: str, table: TableOptions
 ) -> tuple["Measurements", dict[str, Any]]:
     """Import a file that another tool wrote."""
     from parcast.cli.commands.import_files import asked_in_options, say
@@ -157,12 +122,17 @@ def _imported(
             f"Import them: parcast import {known.name} FILE -o machine.toml"
         )
         raise FileProblems(name, [Problem(message=refusal)])
-    rename = {old: new for new, old in (columns or {}).items()}
+    if table.is_of_table:
+        raise click.UsageError(
+            f"--rate, --work, --repeats, --wide and --separator are for tables, and {name} is "
+            f"recognised as {known.name}. Leave them out."
+        )
+    rename = {old: new for new, old in table.columns.items()}
     answer = asked_in_options(
         lambda: import_timings(file, known.name, rename=rename), {"rename": "--column"}
     )
     say([f"{name} is recognised as {known.name}: {known.title}.", *answer.notes])
-    runs = _without(answer.measurements, ignore, name)
+    runs = _without(answer.measurements, table.ignore, name)
     inputs = {"file": name, "sha256": _digest(file), "measurements": len(runs)}
     return runs, inputs | {"format": known.name}
 

@@ -1,7 +1,8 @@
 """Bytes into numbered lines of text, a block at a time, whatever ends the lines.
 
-LF, CR LF and a lone CR end a line, and a byte order mark of UTF-8 is dropped. What cannot be a
-text file (UTF-16, an archive, a line without end) is refused before it fills the memory.
+LF, CR LF and a lone CR end a line, a byte order mark of UTF-8 is dropped, and UTF-16 with its mark
+is read. What cannot be a text file (an archive, a line without end) is refused before it fills the
+memory.
 """
 
 import difflib
@@ -11,6 +12,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from io import BytesIO
 from pathlib import Path
 from typing import BinaryIO, NoReturn, TextIO
 
@@ -21,6 +23,8 @@ from parcast.files.faults import Faults
 LONGEST_LINE = 2**20  # bytes; a longer line is not a row of a table
 STDIN = "standard input"  # what messages call "-"
 UTF8_MARK = b"\xef\xbb\xbf"
+UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
+MOST_UTF16 = 100_000_000  # bytes that are turned into UTF-8 in memory
 CLOSE = 0.75  # ratio of two names without their endings from which one may be meant (difflib)
 PACKED = {
     b"PK\x03\x04": "must be text, got a spreadsheet or zip archive. Save the sheet as CSV UTF-8.",
@@ -166,6 +170,9 @@ def numbered_lines(
         read = _read(stream, max(chunk, 4) if done == 0 else chunk, faults)  # 4: any mark
         if done == 0:
             _refuse_packed(read, faults)
+            if read[:2] in UTF16_MARKS:
+                stream = _as_utf8(read, stream, faults)
+                read = stream.read(max(chunk, 4))
         text = rest + (read.removeprefix(UTF8_MARK) if done == 0 else read)
         done += len(read)
         if done > largest:
@@ -187,6 +194,17 @@ def numbered_lines(
             progress(done, total)
         if not read:
             return
+
+
+def _as_utf8(start: bytes, stream: TextIO | BinaryIO, faults: Faults) -> BinaryIO:
+    """Turn the whole of a stream of UTF-16 into one of UTF-8."""
+    whole = start + _read(stream, MOST_UTF16, faults)
+    if len(whole) > MOST_UTF16:
+        faults.refuse(_utf16(faults.path))
+    try:
+        return BytesIO(whole.decode("utf-16").encode("utf-8"))
+    except UnicodeDecodeError:
+        faults.refuse("must be text, got UTF-16 that is cut off. Save it again.")
 
 
 def _size(stream: TextIO | BinaryIO) -> int | None:
@@ -211,9 +229,7 @@ def _read(stream: TextIO | BinaryIO, count: int, faults: Faults) -> bytes:
 
 
 def _refuse_packed(start: bytes, faults: Faults) -> None:
-    """Refuse a file that begins as UTF-16 or an archive does."""
-    if start[:2] in (b"\xff\xfe", b"\xfe\xff"):
-        faults.refuse(_utf16(faults.path))
+    """Refuse a file that begins as an archive does."""
     for mark, message in PACKED.items():
         if start.startswith(mark):
             faults.refuse(message.format(path=in_shell(faults.path)))

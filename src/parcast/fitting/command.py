@@ -1,5 +1,6 @@
 """`parcast fit`: the constants of a program's description, from its timings."""
 
+import io
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
@@ -13,19 +14,19 @@ from parcast.cli.kinds import MACHINE, PROGRAM, Place, in_places
 from parcast.cli.options import (
     answer_options,
     as_written,
-    column_option,
     columns,
-    ignore_option,
     seed_option,
     select_option,
     text_option,
 )
 from parcast.cli.outputs import Outputs, do_each, format_of, with_inputs
-from parcast.cli.reading import read_description, read_surface
+from parcast.cli.reading import read_description, read_file
 from parcast.cli.screen import tell
+from parcast.cli.table_options import table_options
 
 if TYPE_CHECKING:
     from parcast.fitting.result import Fit
+    from parcast.timings.tables.options import TableOptions
 
 
 Described = TypeVar("Described")
@@ -72,11 +73,10 @@ class Question:
     free: list[str] | None
     fix: list[str] | None
     select: list[tuple[str, str]]
-    ignore: list[str] | None
+    table: "TableOptions"  # how TIMINGS are read
     starts: int
     seed: int
     interval: bool
-    columns: dict[str, str]
 
 
 @cli_command(
@@ -87,8 +87,7 @@ class Question:
 @text_option("--free", "NAMES", columns, "Constants to fit; all others keep their values.")
 @text_option("--fix", "NAMES", columns, "Constants that keep their values.")
 @select_option()
-@column_option("TIMINGS")
-@ignore_option("Columns of TIMINGS to ignore: date,jobid.")
+@table_options("TIMINGS")
 @click.option(
     "--starts",
     metavar="COUNT",
@@ -154,6 +153,7 @@ def _fitted(question: Question) -> tuple["Fit", dict[str, str]]:
     from parcast.descriptions.toml_files import read_machine, read_program
     from parcast.errors import ParameterError
     from parcast.fitting.fit import fit
+    from parcast.timings.speedups import quantity_of
 
     (program, text), from_program = read_description(
         question.program, _kept(read_program), argument="PROGRAM"
@@ -163,8 +163,8 @@ def _fitted(question: Question) -> tuple["Fit", dict[str, str]]:
         (machine, texts["machine"]), from_machine = read_description(
             question.machine, _kept(read_machine), argument="MACHINE"
         )
-    (runs, quantity), from_surface = read_surface(
-        question.surface, question.select, question.ignore or (), question.columns
+    runs, from_surface = read_file(
+        question.surface, question.select, question.table, argument="TIMINGS"
     )
     try:
         fitted = fit(
@@ -173,7 +173,7 @@ def _fitted(question: Question) -> tuple["Fit", dict[str, str]]:
             machine,
             free=question.free,
             fixed=question.fix,
-            quantity=quantity,
+            quantity=quantity_of(runs),
             starts=question.starts,
             seed=question.seed,
             interval=question.interval,
@@ -187,7 +187,7 @@ def _fitted(question: Question) -> tuple["Fit", dict[str, str]]:
         program=from_program,
         surface=from_surface,
         machine=from_machine,
-        options=as_written(question, "program", "surface", "machine", columns="column"),
+        options=as_written(question, "program", "surface", "machine"),
     )
     return fitted, texts
 
@@ -197,13 +197,20 @@ def _kept(read: Callable[[Any], Described]) -> Callable[[Any], tuple[Described, 
 
     def read_and_keep(stream: Any) -> tuple[Described, str]:
         from parcast.descriptions.toml_files import LARGEST
-        from parcast.timings.speedups import NamedContent
 
         content = stream.read(LARGEST + 1)
-        described = read(NamedContent(stream.name, content))
+        described = read(_NamedContent(stream.name, content))
         return described, content.decode("utf-8-sig")
 
     return read_and_keep
+
+
+class _NamedContent(io.BytesIO):
+    """Bytes of a file, with its name for messages."""
+
+    def __init__(self, name: str, content: bytes) -> None:
+        super().__init__(content)
+        self.name = name
 
 
 def _write_toml(fit: "Fit", text: str, path: str, *, of_machine: bool) -> None:

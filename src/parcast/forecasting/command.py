@@ -13,11 +13,9 @@ from parcast.cli.options import (
     Sizes,
     all_option,
     answer_options,
-    column_option,
     columns,
     counts,
     efficiency,
-    ignore_option,
     plain,
     processors,
     repeated_option,
@@ -28,6 +26,7 @@ from parcast.cli.options import (
 )
 from parcast.cli.outputs import Outputs, with_inputs
 from parcast.cli.screen import show, show_sheet, tell
+from parcast.cli.table_options import table_options
 from parcast.errors import ParameterError
 from parcast.units import shown
 from parcast.words import listed
@@ -38,6 +37,7 @@ if TYPE_CHECKING:
     from parcast.forecasting.next_runs.result import PlannedRun
     from parcast.forecasting.result import Forecast
     from parcast.timings.measurements import Measurements
+    from parcast.timings.tables.options import TableOptions
 
 
 MOST_NAMED = 5  # series in one message
@@ -82,7 +82,7 @@ class Question:
     hold_out: Counts | None
     by: list[str] | None
     select: list[tuple[str, str]]
-    ignore: list[str] | None
+    table: "TableOptions"  # how FILE is read
     donors: tuple[str, ...]  # files of runs on other machines
     machine: tuple[str, ...]  # files that describe machines of the runs
     target: str | None  # the machine of the file that is forecast from the others
@@ -91,7 +91,6 @@ class Question:
     knee: float | None  # efficiency that must hold [1]
     at: dict[str, list[float]]  # values of axes besides p
     n: Sizes | None  # the same of n
-    columns: dict[str, str]  # columns and what the file calls them
     plan_runs: int | None  # runs to plan
     upto: int | None  # largest count of a planned run [1]
 
@@ -112,7 +111,7 @@ class Question:
             "hold_out": plain(self.hold_out),
             "by": self.by,
             "select": plain(self.select),
-            "ignore": self.ignore,
+            **self.table.to_document(),
             "donors": list(self.donors),
             **({"machine": list(self.machine)} if self.machine else {}),
             "target": self.target,
@@ -120,7 +119,6 @@ class Question:
             "knee": self.knee,
             **({} if self.top is None else {"top": self.top}),
             **({"at": self.axes} if self.axes else {}),
-            **({"column": plain(self.columns)} if self.columns else {}),
             **({} if self.plan_runs is None else {"plan_runs": self.plan_runs}),
             **({} if self.upto is None else {"upto": self.upto}),
         }
@@ -167,8 +165,7 @@ def _numbers(axis: str, text: str) -> list[float]:
 )
 @text_option("--by", "COLUMNS", columns, "Columns that separate series: callpath,machine.")
 @select_option()
-@column_option()
-@ignore_option("Columns of FILE to ignore: date,jobid.")
+@table_options()
 @repeated_option("--donors", "PATH", "Table of runs of the same program on other machines.")
 @repeated_option(
     "--machine",
@@ -296,8 +293,7 @@ def _forecast(
     runs, donors, inputs, sources = read_with_donors(
         question.file,
         select=question.select,
-        ignore=question.ignore or (),
-        columns=question.columns,
+        table=question.table,
         donors=question.donors,
         targets=targets,
     )

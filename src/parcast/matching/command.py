@@ -26,10 +26,8 @@ from parcast.cli.options import (
     Sizes,
     answer_options,
     as_written,
-    column_option,
     disks,
     duration,
-    ignore_option,
     in_percent,
     law_error_option,
     once_each,
@@ -45,12 +43,14 @@ from parcast.cli.options import (
 from parcast.cli.outputs import Outputs, with_inputs
 from parcast.cli.reading import read_description
 from parcast.cli.screen import tell
+from parcast.cli.table_options import table_options
 from parcast.units import shown
 
 if TYPE_CHECKING:
     from parcast.descriptions.machine import Machine
     from parcast.matching.result import Match
     from parcast.timings.measurements import Measurements
+    from parcast.timings.tables.options import TableOptions
 
 
 PROGRAM_OR_TIMINGS: Final = Place(
@@ -188,10 +188,9 @@ class Question:
     certainty: float | None  # [1]
     price: dict[str, str]
     select: list[tuple[str, str]]
-    ignore: list[str] | None
+    table: "TableOptions"  # how TIMINGS are read
     donors: tuple[str, ...]  # files of runs on machines that are not ranked
     target: tuple[str, ...]  # machines of the table that are ranked, all others being donors
-    columns: dict[str, str]
     law_error: bool  # whether intervals allow for it
     seed: int
 
@@ -230,8 +229,7 @@ class Question:
     "--price", "NAME=PRICE", "Price of a processor-hour on a machine: T3E=0.5,SP=0.2.", prices
 )
 @select_option()
-@column_option("TIMINGS")
-@ignore_option("Columns of TIMINGS to ignore: date,jobid.")
+@table_options("TIMINGS")
 @repeated_option(
     "--donors",
     "PATH",
@@ -308,9 +306,7 @@ def _matched(ctx: click.Context, question: Question) -> "Match":
         replace(matched, currency=currency),
         **inputs,
         machines=[from_file for _, from_file in read],
-        options=as_written(
-            question, "what", "is_program", "machines", within="within_s", columns="column"
-        ),
+        options=as_written(question, "what", "is_program", "machines", within="within_s"),
     )
 
 
@@ -331,8 +327,7 @@ def _program_or_runs(
             raise click.UsageError(f"MACHINE must be given with PROGRAM. Usage: {usage(ctx)}", ctx)
         of_table = {
             "--select": question.select,
-            "--column": question.columns,
-            "--ignore": question.ignore,
+            **{f"--{name}": value for name, value in question.table.to_document().items()},
             "--donors": question.donors,
             "--target": question.target,
         }
@@ -352,8 +347,7 @@ def _program_or_runs(
     runs, donors, source, sources = read_with_donors(
         question.what,
         select=question.select,
-        ignore=question.ignore or (),
-        columns=question.columns,
+        table=question.table,
         donors=question.donors,
         targets=question.target,
         argument="TIMINGS",

@@ -13,19 +13,20 @@ from parcast.cli.options import (
     Counts,
     Sizes,
     answer_options,
-    column_option,
     processors,
     repeated_option,
     size_option,
 )
 from parcast.cli.outputs import TABLES, Outputs
 from parcast.cli.stdin import require_one_stdin
+from parcast.cli.table_options import table_options
 from parcast.units import shown
 
 if TYPE_CHECKING:
     from parcast.descriptions.machine import Machine
     from parcast.descriptions.program import Program
     from parcast.projection.result import CountedProjection, Projection
+    from parcast.timings.tables.options import TableOptions
 
 
 MOST_NAMED: Final = 12  # programs in one message
@@ -76,7 +77,7 @@ class Question:
     n: Sizes | None
     name: str | None  # of the program
     is_program: bool
-    columns: dict[str, str]  # columns and what the tables of runs call them
+    table: "TableOptions"  # how the tables of runs are read
 
     @classmethod
     def of(
@@ -150,7 +151,7 @@ class Question:
     None,
     "described",
 )
-@column_option("RUN and --donors")
+@table_options("RUN and --donors")
 @answer_options(TABLES)
 def command(
     ctx: click.Context,
@@ -181,7 +182,7 @@ def command(
 
 def _projected(question: Question) -> "CountedProjection | Projection":
     """Read the files and compute the answer."""
-    from parcast.cli.reading import columns_in, read_description, read_file
+    from parcast.cli.reading import options_in, read_description, read_file
     from parcast.descriptions.toml_files import read_machine
     from parcast.errors import ParameterError
     from parcast.projection.program import project
@@ -197,9 +198,7 @@ def _projected(question: Question) -> "CountedProjection | Projection":
     ]
     tables = [file for file in (question.known, question.donors) if file]
     runs: dict[str, Any] = {
-        file: read_file(
-            file, (), *columns_in(file, among=tables, ignore=(), columns=question.columns)
-        )[0]
+        file: read_file(file, (), options_in(file, question.table, among=tables))[0]
         for file in tables
     }
     try:

@@ -19,8 +19,8 @@ from parcast.files.decoding import numbered_lines, opened
 from parcast.files.faults import Faults
 from parcast.files.numbers import number
 from parcast.laws.counted import COLLECTIVES, tables_of_counts
-from parcast.timings.csv_header import refuse_other_separators
-from parcast.timings.csv_rows import byte_fault
+from parcast.timings.tables.layout import Layout, find_layout, is_row
+from parcast.timings.tables.rows import byte_fault
 from parcast.units import shown
 from parcast.words import did_you_mean
 
@@ -48,10 +48,10 @@ def read_counts(source: str | os.PathLike[str] | TextIO | BinaryIO) -> tuple[Pro
         faults = Faults(name)
         titles: list[str] | None = None
         programs: dict[str, list[Row]] = {}
-        for line, text in _rows(stream, faults):
-            if titles is None and "compute_s" in text:
-                refuse_other_separators(text, line, [], faults)
-            cells = _cells(text, line, faults)
+        lines = list(_rows(stream, faults))
+        layout = find_layout(lines, faults).layout if lines else Layout()
+        for line, text in lines:
+            cells = _cells(text, line, layout, faults)
             if cells is None:
                 continue
             if titles is None:
@@ -80,17 +80,17 @@ def _rows(stream: TextIO | BinaryIO, faults: Faults) -> Iterator[tuple[int, str]
     """Give each line that is no comment and not empty, with its number."""
     for block in numbered_lines(stream, faults, largest=LARGEST_LIST):
         for line, text in enumerate(block.lines, block.first_line):
-            if text.strip(", \t") and text[0] != "#":
+            if is_row(text):
                 yield line, text
 
 
-def _cells(text: str, line: int, faults: Faults) -> list[str] | None:
+def _cells(text: str, line: int, layout: Layout, faults: Faults) -> list[str] | None:
     """Split a line, or note why it cannot be."""
     if fault := byte_fault(text):
         faults.add(fault, line=line)
         return None
     try:
-        [cells] = csv.reader([text], strict=True, skipinitialspace=True)
+        cells = layout.split_one(text)
     except csv.Error as error:
         faults.add(
             f"must be values between commas, got text that cannot be split ({error}). "

@@ -69,6 +69,11 @@ DOMAINS = {
         "be a whole number of at least 0",
         "Number repetitions 1, 2, 3.",
     ),
+    "deviation": Domain(
+        lambda x: ~(x < 0) & ~np.isinf(x),
+        "be a standard deviation of at least 0",
+        "Leave it out where it is unknown.",
+    ),
 }
 LIMITS = {  # within its domain, what can be computed with
     "p": Domain(lambda x: x <= 1e9, "be at most 1e9", "No machine has more."),

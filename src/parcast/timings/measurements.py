@@ -23,6 +23,7 @@ from parcast.show.html import html_of
 from parcast.show.result import data_frame
 from parcast.show.sheet import Column, Fact, Form, Sheet, Table
 from parcast.timings.columns import LABELS, axis_name_fault, time_unit, to_names, to_numbers
+from parcast.timings.measure import TIME, Measure
 from parcast.timings.series import Series, follows_p, group_into_series
 from parcast.units import TIME_UNITS, shown
 from parcast.words import did_you_mean, listed
@@ -48,6 +49,8 @@ class Measurements:
         Blanks at the ends are dropped.
     repetition : array_like, shape (rows,) or (), optional
         Number of the repetition: whole, at least 0. [1]
+    deviation : array_like, shape (rows,) or (), optional
+        Standard deviation of the time, of a mean: at least 0, or NaN where it is unknown. [s]
     **other_axes : array_like, shape (rows,) or ()
         Any other number that was varied: finite. Names must not be those of times (`time`,
         `time_...`) or of what a forecast computes (`speedup`, `efficiency`).
@@ -69,7 +72,9 @@ class Measurements:
     _axes: dict[str, NDArray[np.float64]]
     _labels: dict[str, NDArray[np.object_]]
     _repetition: NDArray[np.int64] | None
+    _deviation: NDArray[np.float64] | None
     _time: NDArray[np.float64]
+    _measure: Measure
 
     def __init__(
         self,
@@ -81,9 +86,10 @@ class Measurements:
         machine: ArrayLike | None = None,
         callpath: ArrayLike | None = None,
         repetition: ArrayLike | None = None,
+        deviation: ArrayLike | None = None,
         **other_axes: ArrayLike,
     ) -> None:
-        own = {"p": p, "time": time, "repetition": repetition}
+        own = {"p": p, "time": time, "repetition": repetition, "deviation": deviation}
         own |= {"callpath": callpath, "machine": machine}
         given = other_axes | {name: x for name, x in own.items() if x is not None}
         if table is not None and given:
@@ -95,7 +101,7 @@ class Measurements:
             )
         self._keep(_broadcast(_checked(given if table is None else _columns_of(table))))
 
-    def _keep(self, columns: dict[str, NDArray[Any]]) -> None:
+    def _keep(self, columns: dict[str, NDArray[Any]], measure: Measure = TIME) -> None:
         """Take columns as they are."""
         number = columns.pop("repetition", None)
         if number is not None and number.dtype != np.int64:
@@ -103,6 +109,8 @@ class Measurements:
             number.setflags(write=False)
         set_field = object.__setattr__
         set_field(self, "_repetition", number)
+        set_field(self, "_deviation", columns.pop("deviation", None))
+        set_field(self, "_measure", measure)
         set_field(self, "_time", columns.pop("time"))
         set_field(self, "_labels", {x: columns.pop(x) for x in LABELS if x in columns})
         set_field(self, "_axes", columns)
@@ -147,9 +155,19 @@ class Measurements:
         return self._repetition
 
     @property
+    def deviation(self) -> NDArray[np.float64] | None:
+        """The standard deviation of each time, NaN where unknown; None without any. [s]."""
+        return self._deviation
+
+    @property
     def time(self) -> NDArray[np.float64]:
         """The wall time of each run. [s]."""
         return self._time
+
+    @property
+    def measure(self) -> Measure:
+        """What the times are: wall times, or those of a unit of work that a rate gives."""
+        return self._measure
 
     @property
     def p(self) -> NDArray[np.float64]:
@@ -159,8 +177,9 @@ class Measurements:
     @property
     def columns(self) -> dict[str, NDArray[Any]]:
         """All columns by name, as `Measurements(**columns)` takes them."""
-        numbered = {} if self._repetition is None else {"repetition": self._repetition}
-        return self._axes | self._labels | numbered | {"time": self._time}
+        beside = {"repetition": self._repetition, "deviation": self._deviation}
+        known = {name: column for name, column in beside.items() if column is not None}
+        return self._axes | self._labels | known | {"time": self._time}
 
     def __len__(self) -> int:
         """Return the number of rows."""
@@ -200,7 +219,7 @@ class Measurements:
                 got=f"none for {conditions}",
                 hint="Select values that were measured together.",
             )
-        return measurements_of({name: x[keep] for name, x in columns.items()})
+        return measurements_of({name: x[keep] for name, x in columns.items()}, self._measure)
 
     def series(self, by: Sequence[str] | None = None) -> Series:
         """Group the rows into series of `p`, with the median time of the repetitions.
@@ -237,7 +256,9 @@ class Measurements:
         for name in by:
             if name not in columns:
                 raise _no_column("by", name, list(columns))
-        return group_into_series(columns, by=by, p=self.p, time=self._time)
+        return group_into_series(
+            columns, by=by, p=self.p, time=self._time, deviation=self._deviation
+        )
 
     def _tells_series_apart(self, name: str) -> bool:
         """Whether an axis besides `p` varies otherwise than `p` does."""
@@ -247,27 +268,33 @@ class Measurements:
 
     def to_pandas(self) -> Any:
         """Return a `pandas.DataFrame` with the time as `time_s`; `from_table` takes it back."""
-        return data_frame({("time_s" if x == "time" else x): y for x, y in self.columns.items()})
+        return data_frame({written_name(x): y for x, y in self.columns.items()})
 
     def __eq__(self, other: object) -> bool:
         """Compare column by column; the order of the axes does not matter."""
         if not isinstance(other, Measurements):
             return NotImplemented
         ours, theirs = self.columns, other.columns
-        return ours.keys() == theirs.keys() and all(
-            np.array_equal(ours[name], theirs[name]) for name in ours
+        return (
+            self._measure == other._measure
+            and ours.keys() == theirs.keys()
+            and all(
+                np.array_equal(ours[name], theirs[name], equal_nan=name == "deviation")
+                for name in ours
+            )
         )
 
     __hash__ = None  # type: ignore[assignment]  # equal by content, which arrays cannot hash
 
-    def __reduce__(self) -> tuple[Callable[..., Measurements], tuple[dict[str, Any]]]:
+    def __reduce__(self) -> tuple[Callable[..., Measurements], tuple[dict[str, Any], Measure]]:
         """Pickle as columns, so that the copy is checked and read-only too."""
-        return _rebuild, (self.columns,)
+        return _rebuild, (self.columns, self._measure)
 
     def __repr__(self) -> str:
         """Say in one line what was measured."""
         columns = self.columns
-        columns.pop("repetition", None)
+        for name in ("repetition", "deviation"):
+            columns.pop(name, None)
         ranges = ", ".join(f"{name} {_range(column)}" for name, column in columns.items())
         return f"Measurements({len(self)} row{'s' if len(self) > 1 else ''}: {ranges} s)"
 
@@ -287,7 +314,16 @@ class Measurements:
         return html_of(Sheet(tables=(Table(forms=(Form(columns=columns),), notes=note),)))
 
 
-def measurements_of(columns: Mapping[str, NDArray[Any]]) -> Measurements:
+def written_name(column: str) -> str:
+    """Name a column as files do, with its unit.
+
+    >>> written_name("time"), written_name("deviation"), written_name("p")
+    ('time_s', 'deviation_s', 'p')
+    """
+    return f"{column}_s" if column in {"time", "deviation"} else column
+
+
+def measurements_of(columns: Mapping[str, NDArray[Any]], measure: Measure = TIME) -> Measurements:
     """Make measurements of columns that were checked already and are of one length.
 
     They are not copied: whoever gives them has no other use for them.
@@ -295,7 +331,7 @@ def measurements_of(columns: Mapping[str, NDArray[Any]]) -> Measurements:
     made = object.__new__(Measurements)
     for column in columns.values():
         column.setflags(write=False)
-    made._keep({"p": columns["p"], **columns})
+    made._keep({"p": columns["p"], **columns}, measure)
     return made
 
 
@@ -320,7 +356,7 @@ def _columns_of(table: TableLike) -> dict[str, Any]:
             got=_names(times or names),
             hint=f"Call it time_s, or by another unit: {', '.join(TIME_UNITS)}.",
         )
-    columns = {name: table[name] for name in names}
+    columns = {("deviation" if name == "deviation_s" else name): table[name] for name in names}
     seconds = to_numbers("time", columns.pop(times[0])) * (time_unit(times[0]) or 1.0)
     return columns | {"time": seconds}
 
@@ -334,11 +370,12 @@ def _checked(given: Mapping[str, Any]) -> dict[str, NDArray[Any]]:
                 must="be given",
                 hint="Measurements need p and time, or one table that has them.",
             )
-    others = [x for x in given if x not in ("p", "time", "repetition", *LABELS)]
+    beside = ("repetition", "deviation")
+    others = [x for x in given if x not in ("p", "time", *beside, *LABELS)]
     for name in others:
         if fault := axis_name_fault(name):
             raise fault
-    numbers = [x for x in ("p", *others, "time", "repetition") if x in given]
+    numbers = [x for x in ("p", *others, "time", *beside) if x in given]
     columns: dict[str, NDArray[Any]] = {x: to_numbers(x, given[x]) for x in numbers}
     return columns | {x: to_names(x, given[x]) for x in LABELS if x in given}
 
@@ -430,6 +467,6 @@ def _range(column: NDArray[Any]) -> str:
     return low if low == high else f"{low} to {high}"
 
 
-def _rebuild(columns: dict[str, Any]) -> Measurements:
+def _rebuild(columns: dict[str, Any], measure: Measure) -> Measurements:
     """Undo `Measurements.__reduce__`."""
-    return Measurements(**columns)
+    return measurements_of(Measurements(**columns).columns, measure)

@@ -45,6 +45,11 @@ class Series:
         """Return the number of series."""
         return len(self.keys)
 
+    @property
+    def shows_spread(self) -> NDArray[np.bool_]:
+        """Where repetitions or a known deviation give the spread, (series, counts)."""
+        return (self.repetitions > 1) | (self.spread > 0)
+
     def take(self, rows: NDArray[np.bool_] | NDArray[np.intp] | slice) -> "Series":
         """Keep some of the series, by a mask, their numbers or a slice."""
         place = np.arange(len(self))[rows].tolist()
@@ -64,13 +69,14 @@ def group_into_series(
     by: Sequence[str],
     p: NDArray[np.float64],
     time: NDArray[np.float64],
+    deviation: NDArray[np.float64] | None = None,
 ) -> Series:
     """Group timings by the columns named in `by`, and repetitions by their number of processors.
 
-    `p` and `time` [s] are arrays of shape (rows,), as is each of `columns`: text as objects, axes
-    as floats. Series come in the order in which the combinations of `by` first appear. Text that
-    is not in `by` must not differ within a series, an axis not within one `p`; it may follow `p`,
-    as under weak scaling the problem grows with the processors.
+    `p`, `time` and its `deviation` [s] are arrays of shape (rows,), as is each of `columns`: text
+    as objects, axes as floats. Series come in the order in which the combinations of `by` first
+    appear. Text that is not in `by` must not differ within a series, an axis not within one `p`;
+    it may follow `p`, as under weak scaling the problem grows with the processors.
     """
     series_of_row, first_row = number_groups([columns[name] for name in by], len(p))
     code, values = _codes(p)
@@ -89,6 +95,7 @@ def group_into_series(
         differs[start[_is_new(row)] if column.dtype == object else start] = False
         _refuse_folding(name, column, differs, by)
 
+    known = None if deviation is None else _known_spread(deviation[order], time[order], start)
     p, ordered = p[order[start]], time[order]
     del order
     ordered = _sorted_within(ordered, start, repetitions)
@@ -98,6 +105,8 @@ def group_into_series(
     np.abs(ordered, out=ordered)  # deviations
     ordered = _sorted_within(ordered, start, repetitions)
     spread = SD_PER_MAD * _medians(ordered, start, repetitions)
+    if known is not None:
+        spread = np.fmax(spread, known)
 
     count = np.bincount(row)
     place = np.arange(len(start)) - np.repeat(np.cumsum(count) - count, count)
@@ -127,6 +136,13 @@ def group_into_series(
         repetitions=padded(repetitions, 0),
         spread=padded(spread, np.nan),
     )
+
+
+def _known_spread(
+    deviation: NDArray[np.float64], time: NDArray[np.float64], start: NDArray[np.intp]
+) -> NDArray[np.float64]:
+    """Largest standard deviation of log(time) that means at each point have; NaN if untold."""
+    return np.asarray(np.fmax.reduceat(deviation / time, start))
 
 
 def follows_p(

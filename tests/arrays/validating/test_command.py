@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from parcast.arrays.validating.validate import validate_array_io
-from parcast.timings.csv_files import read_measurements
+from parcast.timings.tables.files import read_measurements
 from tests.arrays.validating.made import KnownCosts, Machine, noisy
 from tests.conftest import FOREGROUND, until
 

@@ -60,7 +60,7 @@ STUDY = "examples/finite_difference/times.csv"
 
 def test_runs_are_planned_with_other_machines_as_donors(parcast, tmp_path, monkeypatch):
     from parcast.forecasting.next_runs.plan_runs import plan_runs
-    from parcast.timings.csv_files import read_measurements
+    from parcast.timings.tables.files import read_measurements
 
     monkeypatch.chdir(ROOT)
     told = read_measurements(STUDY)

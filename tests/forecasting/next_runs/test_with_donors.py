@@ -9,8 +9,8 @@ from parcast.descriptions.machine import Machine
 from parcast.errors import FitFailed, ParameterError
 from parcast.forecasting.forecast import forecast
 from parcast.forecasting.next_runs.plan_runs import plan_runs
-from parcast.timings.csv_files import read_measurements
 from parcast.timings.measurements import Measurements
+from parcast.timings.tables.files import read_measurements
 from tests.forecasting.donors.test_gather import DONORS, ONE, amdahl, runs
 
 STUDY = Path(__file__).parents[3] / "examples" / "finite_difference" / "times.csv"

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from parcast.pipeline.validating.validate import validate_pipeline
-from parcast.timings.csv_files import read_measurements
+from parcast.timings.tables.files import read_measurements
 from tests.pipeline.validating.made import Engine, lawful
 
 

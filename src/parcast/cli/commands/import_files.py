@@ -14,7 +14,7 @@ import click
 from parcast.cli.answering import A_FILE, cli_command, usage
 from parcast.cli.failures import ANSWERED, in_options
 from parcast.cli.options import (
-    column_option,
+    called,
     once_each,
     output_option,
     pairs,
@@ -77,7 +77,13 @@ def settings(texts: Sequence[str], option: str) -> list[tuple[str, str]]:
     "Use parameter NAME of FILES as AXIS, as --column AXIS=NAME.",
     settings,
 )
-@column_option("FILES")
+@repeated_option(
+    "--column",
+    "NEW=OLD",
+    "Use column OLD of FILES as NEW: p=nodes, time_s=seconds.",
+    called,
+    "columns",
+)
 @repeated_option(
     "--set",
     "AXIS=VALUE",
@@ -197,7 +203,7 @@ def _imported(
 ) -> tuple[Callable[[], Any], Sequence[str]]:
     """Read the files; give what makes the text of the answer, and the notes."""
     from parcast.importers.registry import import_machine, import_timings
-    from parcast.timings.csv_files import measurements_pieces
+    from parcast.timings.tables.files import measurements_pieces
 
     if known.makes == "machine":
         for argument, option in ARGUMENTS.items():

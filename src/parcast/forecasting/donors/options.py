@@ -1,6 +1,6 @@
 """Runs on other machines for `forecast` and `match`: in files of their own, or in FILE itself."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 import click
@@ -10,6 +10,7 @@ from parcast.words import did_you_mean, listed
 
 if TYPE_CHECKING:
     from parcast.timings.measurements import Measurements
+    from parcast.timings.tables.options import TableOptions
 
 
 MOST_NAMED: Final = 12  # machines in one message
@@ -19,8 +20,7 @@ def read_with_donors(
     file: str,
     *,
     select: Sequence[tuple[str, str]],
-    ignore: Sequence[str],
-    columns: Mapping[str, str],
+    table: "TableOptions",
     donors: Sequence[str],
     targets: Sequence[str],
     argument: str = "FILE",
@@ -30,22 +30,22 @@ def read_with_donors(
     `targets` are machines of the file that are asked about; the others in it are donors. Columns
     to ignore or with another name need not be in every file, but in one.
     """
-    from parcast.cli.reading import columns_in, read_file
+    from parcast.cli.reading import options_in, read_file
     from parcast.forecasting.donors.tables import joined
 
-    here = columns_in(file, among=donors, ignore=ignore, columns=columns)
-    runs, source = read_file(file, select, *here, argument=argument)
+    here = options_in(file, table, among=donors)
+    runs, source = read_file(file, select, here, argument=argument)
     others: list[Measurements] = []
     if targets:
         runs, others = parts_of_targets(runs, targets, source["file"])
-    tables, sources = read_donors(donors, ignore, columns, beside=file)
-    named = [*((source["file"], table) for table in others), *tables]
+    tables, sources = read_donors(donors, table, beside=file)
+    named = [*((source["file"], runs) for runs in others), *tables]
     if not named:
         return runs, None, source, sources
-    table, remarks = joined([table for _, table in named], [name for name, _ in named])
+    donated, remarks = joined([runs for _, runs in named], [name for name, _ in named])
     for remark in remarks:
         tell(remark)
-    return runs, table, source, sources
+    return runs, donated, source, sources
 
 
 def parts_of_targets(
@@ -71,13 +71,13 @@ def parts_of_targets(
 
 
 def read_donors(
-    files: Sequence[str], ignore: Sequence[str], columns: Mapping[str, str], *, beside: str
+    files: Sequence[str], table: "TableOptions", *, beside: str
 ) -> tuple[list[tuple[str, "Measurements"]], list[dict[str, Any]]]:
     """Measurements of each file of donors by its name, and what they come from.
 
     A file with the same bytes as one before it is reported and left out of the measurements.
     """
-    from parcast.cli.reading import columns_in, read_file
+    from parcast.cli.reading import options_in, read_file
 
     tables: list[tuple[str, Measurements]] = []
     inputs: list[dict[str, Any]] = []
@@ -85,8 +85,7 @@ def read_donors(
         if file == "-":
             raise click.UsageError("--donors must be a file, got -. Write its name.")
         others = [beside, *(other for other in files if other != file)]
-        there = columns_in(file, among=others, ignore=ignore, columns=columns)
-        runs, source = read_file(file, (), *there)
+        runs, source = read_file(file, (), options_in(file, table, among=others))
         inputs.append(source)
         same = next((x["file"] for x in inputs[:-1] if x["sha256"] == source["sha256"]), None)
         if same is not None and source["sha256"] is not None:

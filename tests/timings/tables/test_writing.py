@@ -1,4 +1,4 @@
-"""`parcast.timings.csv_files`: the text that is printed is that of the file, and reads back."""
+"""`parcast.timings.tables.files`: the text that is printed is that of the file, and reads back."""
 
 import io
 
@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 from parcast.files import document
 from parcast.timings.columns import axis_name_fault, is_label
-from parcast.timings.csv_files import measurements_pieces, read_measurements, write_measurements
 from parcast.timings.measurements import Measurements
+from parcast.timings.tables.files import measurements_pieces, read_measurements, write_measurements
 
 names = st.text(max_size=8).filter(is_label)
 axis_names = st.text(max_size=8).filter(lambda x: x != "p" and not axis_name_fault(x))

@@ -1,27 +1,24 @@
 """The rows of a table of measurements, block by block: text into checked columns.
 
 Cells are turned into numbers and checked a column at a time. Rows are looked at one by one only
-in a block where some row does not fit the header.
+in a block where some row does not fit the header, and cells only where they are more than numbers.
 """
 
 import csv
 import io
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from itertools import compress
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from parcast.errors import Text, spelled
+from parcast.errors import spelled
 from parcast.files.bounds import require_at_most
 from parcast.files.faults import Faults
-from parcast.files.numbers import is_no_float, number
 from parcast.timings.columns import (
-    AXIS,
-    DOMAINS,
-    LIMITS,
     MOST_CELLS,
     MOST_NAMES,
     MOST_ROWS,
@@ -29,41 +26,59 @@ from parcast.timings.columns import (
     axis_name_fault,
     is_label,
     is_name_of_time,
-    label_meant,
     time_unit,
 )
-from parcast.timings.csv_header import Column, called, ignored
 from parcast.timings.measurements import Measurements, measurements_of
-from parcast.units import NUMBER, shown
+from parcast.timings.tables.cells import read_cell
+from parcast.timings.tables.header import Header
+from parcast.timings.tables.layout import Layout
+from parcast.timings.tables.ranks import runs_of_ranks
+from parcast.timings.tables.values import Measured, cell_fault, in_domain, measured, numbers
+from parcast.units import shown
+from parcast.words import listed
+
+MOST_KINDS: Final = 5  # of failed runs that a note names
 
 
 class Table:
     """The columns read so far, and the faults in them."""
 
-    def __init__(self, columns: Sequence[Column | None], faults: Faults) -> None:
+    def __init__(self, header: Header, layout: Layout, faults: Faults) -> None:
+        columns = header.columns
         self._faults = faults
+        self._header = header
+        self._layout = layout
         self._width = len(columns)
-        place = {column.name: i for i, column in enumerate(columns) if column}
-        self._metric = place.get("metric")
-        self._read = {i: x for i, x in enumerate(columns) if x and i != self._metric}
+        self._read = {i: x for i, x in enumerate(columns) if x and x.name != "metric"}
+        self._metric = next((i for i, x in enumerate(columns) if x and x.name == "metric"), None)
+        self._times = [i for i, x in self._read.items() if x.name == "time"]
         kinds = {i: object if x.is_text else np.float64 for i, x in self._read.items()}
         self._kinds = np.dtype([(f"f{i}", kinds.get(i, "U1")) for i in range(len(columns))])
-        self._of_speedups = any(column.is_speedup for column in self._read.values())
-        self._parts: dict[str, list[NDArray[Any]]] = {x.name: [] for x in self._read.values()}
+        self._parts: dict[str, list[NDArray[Any]]] = {}
         self._labels: dict[str, str] = {}  # each text met: without blanks, "" where it is no name
         self._metrics: dict[str, float | None] = {}  # seconds in its unit, None for no time
+        self._failed: Counter[str] = Counter()  # what stood in place of times
+        self._has_units: dict[int, bool] = {}  # whether the cells of a column have units
         self._has_rows = False
         self._rows = 0  # kept
         self._text = 0  # characters of the labels
+
+    @property
+    def _is_simple(self) -> bool:
+        """Whether each column is read by itself, one of them the time."""
+        names = [column.name for column in self._read.values()]
+        single = len({*names}) == len(names) and not {"rank", "deviation"} & {*names}
+        is_split = self._layout.decimal == "." and self._layout.separator in ",;\t"
+        return single and is_split and self._metric is None
 
     def add_plain(self, text: str) -> bool:
         """Take in lines that are all rows without quotes or faults, which is quick.
 
         Of any others none is taken, and the answer is False.
         """
-        if self._metric is not None or self._faults:
+        if self._faults or not self._is_simple or any(self._has_units.values()):
             return False
-        table = _plain_table(text, self._kinds)
+        table = _plain_table(text, self._kinds, self._layout.separator)
         if table is None:
             return False
         values: dict[str, NDArray[Any]] = {}
@@ -72,11 +87,11 @@ class Table:
             if column.is_text:
                 values[column.name], bad = self._names(cells.tolist())
             else:
-                values[column.name], bad = _in_domain(cells.copy(), column, None)
+                values[column.name], bad = in_domain(cells.copy(), column)
             if bad.any():
                 return False
         self._has_rows = True
-        self._keep(values)
+        self._keep(values | {"time": self._header.measure.times(values["time"])})
         return True
 
     def add(self, rows: Sequence[tuple[int, str]], *, is_utf8: bool) -> None:
@@ -90,27 +105,80 @@ class Table:
             cells = [list(compress(values, is_time)) for values in cells]
         bad = np.zeros((len(lines), len(cells)), dtype=bool)
         values: dict[str, NDArray[Any]] = {}
+        times: dict[int, Measured] = {}
         for i, column in self._read.items():
             if column.is_text:
                 values[column.name], bad[:, i] = self._names(cells[i])
+            elif column.name in {"time", "deviation"}:
+                times[i] = measured(
+                    cells[i],
+                    column,
+                    decimal=self._layout.decimal,
+                    scale=scale,
+                    has_units=self._has_units.get(i),
+                )
+                bad[:, i] = times[i].bad
+                self._has_units[i] = times[i].has_units
             else:
-                values[column.name], bad[:, i] = _numbers(cells[i], column, scale)
+                read, bad[:, i] = numbers(cells[i], column, decimal=self._layout.decimal)
+                is_factor = column.name == "p" and "p" in values
+                values[column.name] = read * values["p"] if is_factor else read
         for row, i in np.argwhere(bad).tolist():
-            column = self._read[i]
-            must, got, hint = _cell_fault(column, cells[i][row].strip())
-            fault, kind = f"must {must}, got {got}.", f"{must} {spelled(hint)}"
-            if isinstance(hint, str):
-                fault, hint = f"{fault} {hint}", ""
-            field = shown(column.title)
-            self._faults.add(fault, line=lines[row], field=field, kind=kind, hint=hint)
+            self._note(i, cells[i][row].strip(), lines[row])
         if not self._faults:
-            self._keep(values)
+            self._keep_measured(values, times, cells)
+
+    def _note(self, i: int, cell: str, line: int) -> None:
+        """Note what is wrong with a cell of a column."""
+        column, has_units = self._read[i], self._has_units.get(i, False)
+        must, got, hint = cell_fault(
+            column, cell, decimal=self._layout.decimal, has_units=has_units
+        )
+        fault, kind = f"must {must}, got {got}.", f"{must} {spelled(hint)}"
+        if isinstance(hint, str):
+            fault, hint = f"{fault} {hint}", ""
+        self._faults.add(fault, line=line, field=shown(column.title), kind=kind, hint=hint)
+
+    def _keep_measured(
+        self,
+        values: Mapping[str, NDArray[Any]],
+        times: Mapping[int, Measured],
+        cells: Sequence[Sequence[str]],
+    ) -> None:
+        """Keep the runs of some rows: one for each column of times, without those that failed."""
+        measure = self._header.measure
+        beside = [read.values for i, read in times.items() if i not in self._times]
+        for i in self._times:
+            given = times[i].values
+            deviations = beside[0] if beside else times[i].deviations
+            ran = ~np.isnan(given)
+            self._failed.update(cells[i][row].strip() for row in np.flatnonzero(~ran).tolist())
+            own = {name: column[ran] for name, column in values.items()}
+            own["time"] = measure.times(given[ran])
+            if self._keeps_deviations:
+                own["deviation"] = deviations[ran] * (own["time"] / given[ran])
+            if self._header.wide:
+                label = np.empty(len(own["time"]), dtype=object)
+                label[:] = self._read[i].label
+                own[self._header.wide] = label
+            if self._header.options.p:
+                own["p"] = np.full(len(own["time"]), float(self._header.options.p))
+            self._keep(own)
+
+    @property
+    def _keeps_deviations(self) -> bool:
+        """Whether runs have deviations: of a column, or in the cells that were looked at."""
+        if self._header.has("deviation"):
+            return True
+        decimal = self._layout.decimal
+        sample = (row[i] for i in self._times for row in self._header.rows)
+        return any(read_cell(cell, decimal).deviation >= 0 for cell in sample)
 
     def _keep(self, values: Mapping[str, NDArray[Any]]) -> None:
         """Keep the columns of some rows, if there are not too many by now."""
         for name, part in values.items():
-            self._parts[name].append(part)
-        self._rows += len(part)
+            self._parts.setdefault(name, []).append(part)
+        self._rows += len(values["time"])
         columns = len(self._parts)
         for most, count, what in (
             (MOST_ROWS, self._rows, "rows"),
@@ -130,19 +198,37 @@ class Table:
                 f"must have a time among its metrics, got {metrics}. Name one time_s or time_ms.",
                 field="metric",
             )
+        if not self._rows and not self._faults:
+            self._faults.add(
+                f"must have a run that ended, got {self._failed.total()} that failed. "
+                "Add the times of other runs."
+            )
         if self._faults:
             self._faults.raise_all()
         columns = {}
         for name in list(self._parts):
             columns[name] = np.concatenate(self._parts.pop(name))
-        return measurements_of(columns)
+        if "rank" in columns:
+            columns = runs_of_ranks(columns, self._faults)
+        return measurements_of(columns, self._header.measure)
+
+    @property
+    def notes(self) -> list[str]:
+        """What a reader must know of the rows."""
+        count = self._failed.total()
+        if not count:
+            return []
+        kinds = [shown(x) if x else "no time" for x in self._failed]
+        return [
+            f"{count} failed run{'s' if count > 1 else ''} left out ({listed(kinds, MOST_KINDS)})"
+        ]
 
     def _split(
         self, rows: Sequence[tuple[int, str]], *, is_utf8: bool
     ) -> tuple[list[int], list[Sequence[str]]]:
         """Split rows into columns of cells: all at once, or one by one where that fails."""
         try:
-            fields = list(csv.reader((x for _, x in rows), strict=True, skipinitialspace=True))
+            fields = self._layout.split([x for _, x in rows])
             cells: list[Sequence[str]] = list(zip(*fields, strict=True))
         except (csv.Error, ValueError):
             return self._split_one_by_one(rows)
@@ -158,7 +244,7 @@ class Table:
         lines: list[int] = []
         kept: list[list[str]] = []
         for line, text in rows:
-            fields, fault = _fields(text, self._width)
+            fields, fault = _fields(text, self._width, self._layout)
             if fault:
                 self._faults.add(fault, line=line)
             else:
@@ -172,7 +258,9 @@ class Table:
         """Tell which rows are times, and the seconds in their unit."""
         for metric in dict.fromkeys(metrics):
             if metric not in self._metrics:
-                scale, fault = _metric_meaning(metric.strip(), of_speedups=self._of_speedups)
+                scale, fault = _metric_meaning(
+                    metric.strip(), of_speedups=self._header.measure.quantity == "speedup"
+                )
                 if scale and {scale} < {scale, *filter(None, self._metrics.values())}:
                     fault = "must be the only time, got another as well. Keep one of them."
                 if fault:
@@ -192,7 +280,7 @@ class Table:
         return names, names == ""
 
 
-def _plain_table(text: str, kinds: np.dtype[Any]) -> NDArray[Any] | None:
+def _plain_table(text: str, kinds: np.dtype[Any], separator: str) -> NDArray[Any] | None:
     """Read lines as a table; None where one is no row of it, or may be quoted or a comment.
 
     What it takes for a number is the same number to `float`.
@@ -201,19 +289,19 @@ def _plain_table(text: str, kinds: np.dtype[Any]) -> NDArray[Any] | None:
         return None
     try:
         table = np.loadtxt(
-            io.StringIO(text), kinds, comments=None, delimiter=",", encoding=None, ndmin=1
+            io.StringIO(text), kinds, comments=None, delimiter=separator, encoding=None, ndmin=1
         )
     except ValueError:
         return None
     return table if len(table) == text.count("\n") + 1 else None
 
 
-def _fields(text: str, count: int) -> tuple[list[str], str]:
+def _fields(text: str, count: int, layout: Layout) -> tuple[list[str], str]:
     """Split one row into `count` cells, or say what is wrong with it."""
     if fault := byte_fault(text):
         return [], fault
     try:
-        [fields] = csv.reader([text], strict=True, skipinitialspace=True)
+        fields = layout.split_one(text)
     except csv.Error as error:
         if "field limit" in str(error):  # csv tells its errors apart by their text alone
             most = csv.field_size_limit()
@@ -252,66 +340,3 @@ def _metric_meaning(metric: str, *, of_speedups: bool) -> tuple[float | None, st
     is_unclear = scale is None and is_name_of_time(metric)
     fault = axis_name_fault(metric) if is_unclear else None
     return scale, fault.fault if fault else ""
-
-
-def _numbers(
-    cells: Sequence[str], column: Column, scale: float | None
-) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-    """Turn a column of cells into numbers in SI; say which are not in its domain."""
-    together = "".join(cells)
-    is_plain = "_" not in together and together.isascii()
-    try:
-        parsed = map(float if is_plain else _number, cells)
-        values = np.fromiter(parsed, dtype=np.float64, count=len(cells))
-    except ValueError:
-        values = np.fromiter(map(_number, cells), dtype=np.float64, count=len(cells))
-    return _in_domain(values, column, scale)
-
-
-def _in_domain(
-    values: NDArray[np.float64], column: Column, scale: float | None
-) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-    """Bring numbers to SI in place; say which are not in the domain of their column."""
-    if column.name == "time":
-        with np.errstate(over="ignore"):
-            values *= scale or column.scale
-    domain = DOMAINS.get(column.name, AXIS)
-    return values, ~(domain.ok(values) & LIMITS.get(column.name, domain).ok(values))
-
-
-def _number(cell: str) -> float:
-    """Turn one cell into a number; NaN, which is in no domain, where it is none."""
-    read = number(cell, named=True)
-    return np.nan if read is None else read
-
-
-def _axis_hint(title: str) -> Text:
-    """Say what to do about a value of an axis that is no number, with the arguments to do it."""
-    label = label_meant(title)
-    if label:
-        return (
-            f"If it names the {label}, use ",
-            called(label, title),
-            ", or ",
-            ignored(title),
-            ".",
-        )
-    return ("Only callpath and machine may be text. Ignore other columns: ", ignored(title), ".")
-
-
-def _cell_fault(column: Column, cell: str) -> tuple[str, str, Text]:
-    """Say what one cell must be, what it is, and what to do."""
-    got = repr(shown(cell)) if cell else "nothing"
-    if column.is_text:
-        return "be a name", got, "Fill it in, or remove the column."
-    domain, value = column.domain, _number(cell)
-    if column.name in LIMITS and (domain.ok(np.asarray(value)) or is_no_float(cell, value)):
-        domain = LIMITS[column.name]
-    hint = _axis_hint(column.title) if domain is AXIS else domain.hint
-    if re.fullmatch(r"[-+]?[0-9]+,[0-9]+", cell):
-        hint = "Write decimals with a point."
-    elif re.fullmatch(rf"{NUMBER}\s*[a-zA-Z%]+", cell):
-        hint = "Write the number alone; the header has its unit."
-    elif column.name in DOMAINS and cell.lower() not in {"", "nan"} and np.isnan(value):
-        hint = "Write it as a number."
-    return domain.must, got, hint

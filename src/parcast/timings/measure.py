@@ -1,0 +1,74 @@
+"""What the times of a table are: wall times, or what rates or speedups make of them.
+
+A rate says how much is done in a time: ns/day, samples/s, Gflop/s. A forecast needs times, so a
+rate r becomes the time of one unit of work, or of an amount of it::
+
+    time = seconds * work / rate        seconds: 86400 for ns/day, 1 for samples/s
+
+A speedup s becomes 1/s, the time relative to the run that it is over.
+"""
+
+from dataclasses import dataclass
+from typing import Any, Final, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Measure:
+    """What was measured, and how it became times."""
+
+    quantity: Literal["time", "rate", "speedup"] = "time"
+    title: str = ""  # of the column in the file: "SYPD"
+    unit: str = ""  # of the rate: "ns/day"
+    amount: str = ""  # what a rate counts: "ns", "simulated year"
+    seconds: float = 1.0  # that a rate is over: 86400 for ns/day [s]
+    work: float | None = None  # amount that a time is of; None: one unit [amount]
+
+    @property
+    def is_time(self) -> bool:
+        """Whether wall times were measured."""
+        return self.quantity == "time"
+
+    @property
+    def of_time(self) -> str:
+        """What a time is, in a few words: "time per ns"."""
+        match self.quantity:
+            case "rate" if self.work is None:
+                return f"time per {self.amount}"
+            case "rate":
+                return f"time of {self.work_done}"
+            case "speedup":
+                return "relative time (1/speedup)"
+        return "time"
+
+    @property
+    def work_done(self) -> str:
+        """The amount of work that a time is of, with its unit: "10 simulated years"."""
+        work = 1.0 if self.work is None else self.work
+        is_word = len(self.amount) > 3 and self.amount.islower() and work != 1
+        return f"{work:g} {self.amount}{'s' if is_word else ''}"
+
+    def times(self, given: ArrayLike) -> NDArray[np.float64]:
+        """Turn what was measured into times [s]; relative ones of speedups [1]."""
+        given = np.asarray(given, dtype=np.float64)
+        return given if self.is_time else self.rates(given)
+
+    def rates(self, time: ArrayLike) -> NDArray[np.float64]:
+        """Turn times back into what was measured, in its unit."""
+        time = np.asarray(time, dtype=np.float64)
+        with np.errstate(divide="ignore", over="ignore"):
+            return np.asarray(self.seconds * (self.work or 1.0) / time)
+
+    def to_document(self) -> dict[str, Any]:
+        """Say in a document what the times are."""
+        if self.is_time:
+            return {"quantity": "time"}
+        document: dict[str, Any] = {"quantity": self.quantity, "column": self.title}
+        if self.quantity == "rate":
+            document |= {"unit": self.unit, "amount": self.amount, "work": self.work or 1.0}
+        return document
+
+
+TIME: Final = Measure()

@@ -1,0 +1,172 @@
+"""A column of cells brought to numbers in SI, and what is wrong with a cell that holds none.
+
+A column of plain numbers is read at once. Only where some cell is more than a number, all cells
+are read one by one.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from parcast.errors import Text
+from parcast.files.numbers import is_no_float, number
+from parcast.timings.columns import AXIS, DOMAINS, LIMITS, label_meant
+from parcast.timings.tables.cells import Cell, processors_in, read_cell
+from parcast.timings.tables.header import Column, called, ignored
+from parcast.units import NUMBER, TIME_UNITS, shown
+
+Numbers = NDArray[np.float64]
+CLOCK: Final = "clock"  # unit of cells such as 1m40s, which have their own
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """Times, rates, speedups or deviations of some rows."""
+
+    values: Numbers  # NaN for runs that failed; times in seconds
+    deviations: Numbers  # of cells such as 105±3, in the same unit; NaN elsewhere
+    bad: NDArray[np.bool_]  # which cells are none
+    has_units: bool  # whether cells have units
+
+
+def measured(
+    cells: Sequence[str],
+    column: Column,
+    *,
+    decimal: str,
+    scale: float | None,
+    has_units: bool | None,
+) -> Measured:
+    """Read a column of what was measured.
+
+    `scale` takes the place of the column's, `has_units` says whether earlier cells had units.
+    """
+    factor = scale or (column.scale if column.quantity == "time" else 1.0)
+    values = None if has_units else _floats(cells, decimal)
+    if values is not None and _is_fine(values, column, factor).all():
+        with np.errstate(over="ignore"):
+            values *= factor
+        return Measured(values, np.full(len(cells), np.nan), np.zeros(len(cells), bool), False)
+    read = [read_cell(cell.strip(), decimal, column.clock) for cell in cells]
+    has_units = has_units or any(x.unit in TIME_UNITS for x in read)
+    factors = np.array([_factor(x, column, factor, has_units=has_units) for x in read])
+    values = np.array([x.value for x in read], dtype=np.float64)
+    failed = np.array([bool(x.failed) for x in read], dtype=bool)
+    bad = ~failed & ~(_is_fine(values, column, factors) & (factors > 0))
+    if column.name == "deviation":
+        bad &= ~(values >= 0)
+    values[failed] = np.nan
+    with np.errstate(over="ignore", invalid="ignore"):
+        deviations = np.array([x.deviation for x in read], dtype=np.float64) * factors
+        return Measured(values * factors, deviations, bad, has_units)
+
+
+def _factor(cell: Cell, column: Column, factor: float, *, has_units: bool) -> float:
+    """What turns a cell into SI; 0 where its unit is not that of its column."""
+    if cell.failed:
+        return 1.0
+    if cell.factors:
+        return 0.0
+    if column.quantity != "time":
+        return 1.0 if cell.unit in {"", "x"} else 0.0
+    if cell.unit == CLOCK:
+        return 1.0
+    if cell.unit not in TIME_UNITS:
+        is_bare = not cell.unit and (bool(column.unit) or not has_units)
+        return factor if is_bare else 0.0
+    return TIME_UNITS[cell.unit] if column.unit in {"", cell.unit} else 0.0
+
+
+def numbers(
+    cells: Sequence[str], column: Column, *, decimal: str
+) -> tuple[Numbers, NDArray[np.bool_]]:
+    """Read a column of processors, of a parameter or of repetitions; say which are none."""
+    values = _floats(cells, decimal)
+    if values is not None and _is_fine(values, column, 1.0).all():
+        return values, np.zeros(len(cells), dtype=bool)
+    values = np.array([_number(cell, column, decimal) for cell in cells], dtype=np.float64)
+    return values, ~_is_fine(values, column, 1.0)
+
+
+def in_domain(values: Numbers, column: Column) -> tuple[Numbers, NDArray[np.bool_]]:
+    """Bring numbers to SI in place; say which are not in the domain of their column."""
+    factor = column.scale if column.name == "time" and column.quantity == "time" else 1.0
+    bad = ~_is_fine(values, column, factor)
+    with np.errstate(over="ignore"):
+        values *= factor
+    return values, bad
+
+
+def _is_fine(values: Numbers, column: Column, factor: float | Numbers) -> NDArray[np.bool_]:
+    """Whether numbers are in the domain of their column, and can be computed with."""
+    if column.name == "deviation":
+        return np.asarray(values >= 0)
+    with np.errstate(over="ignore", invalid="ignore"):
+        values = values * factor
+    limit = LIMITS.get(column.name, column.domain)
+    return np.asarray(column.domain.ok(values) & limit.ok(values))
+
+
+def _floats(cells: Sequence[str], decimal: str) -> Numbers | None:
+    """Turn cells into numbers, all at once; None where one of them is not plain."""
+    together = "".join(cells)
+    if decimal != "." or "_" in together or not together.isascii():
+        return None
+    try:
+        return np.fromiter(map(float, cells), dtype=np.float64, count=len(cells))
+    except ValueError:
+        return None
+
+
+def _number(cell: str, column: Column, decimal: str) -> float:
+    """Turn one cell into a number; NaN, which is in no domain, where it is none."""
+    read = number(cell, named=True) if decimal == "." else None
+    if read is not None:
+        return read
+    understood = processors_in(cell, decimal) if column.name == "p" else read_cell(cell, decimal)
+    return np.nan if understood.unit else understood.value
+
+
+def cell_fault(
+    column: Column, cell: str, *, decimal: str, has_units: bool
+) -> tuple[str, str, Text]:
+    """Say what one cell must be, what it is, and what to do."""
+    got = repr(shown(cell)) if cell else "nothing"
+    if column.is_text:
+        return "be a name", got, "Fill it in, or remove the column."
+    domain, value = column.domain, _number(cell, column, decimal)
+    if column.name in LIMITS and (domain.ok(np.asarray(value)) or is_no_float(cell, value)):
+        domain = LIMITS[column.name]
+    hint = axis_hint(column.title) if domain is AXIS else domain.hint
+    unit = read_cell(cell, decimal, column.clock).unit
+    if column.name == "time" and has_units and not (unit or column.unit) and value > 0:
+        hint = "Write the unit in every cell, or in the header alone."
+        return "have its unit as other cells have", got, hint
+    if re.fullmatch(r"[-+]?[0-9]+,[0-9]+", cell):
+        hint = "Write decimals with a point."
+    elif column.name == "time" and unit in TIME_UNITS:
+        of = f"in {column.unit}" if column.unit else "with a unit in each cell"
+        return "be a time", f"{got} in a column {of}", "Write all of them in one unit."
+    elif column.name == "time" and re.fullmatch("[0-9]+:[0-9]+", cell):
+        hint = (
+            "Write it as 0:12:30 (hours, minutes, seconds), or name the unit [min:s] or [h:min]."
+        )
+    elif re.fullmatch(rf"{NUMBER}\s*[a-zA-Z%]+", cell):
+        hint = "Write the number alone; the header has its unit."
+    elif column.name in DOMAINS and cell.lower() not in {"", "nan"} and np.isnan(value):
+        hint = "Write it as a number."
+    return domain.must, got, hint
+
+
+def axis_hint(title: str) -> Text:
+    """Say what to do about a value of an axis that is no number, with the arguments to do it."""
+    label = label_meant(title)
+    if label:
+        names = f"If it names the {label}, use "
+        return (names, called(label, title), ", or ", ignored(title), ".")
+    text = "Only callpath and machine may be text: "
+    return (text, called("machine", title), ", or leave it out: ", ignored(title), ".")
