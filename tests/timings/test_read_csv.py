@@ -122,17 +122,17 @@ def test_a_long_table_is_read_in_many_blocks_with_few_objects():
         (
             "p,time_s\n1,8\n".encode("utf-16"),
             "file  must be UTF-8, got UTF-16. Save it as CSV UTF-8, or convert it: "
-            "iconv -f UTF-16 -t UTF-8 stream > converted.csv",
+            "iconv -f UTF-16 -t UTF-8 < stream > converted.csv",
         ),
         (
             "p,time_s\n1,8\n".encode("utf-16-le"),
             "file  must be UTF-8, got UTF-16. Save it as CSV UTF-8, or convert it: "
-            "iconv -f UTF-16 -t UTF-8 stream > converted.csv",
+            "iconv -f UTF-16 -t UTF-8 < stream > converted.csv",
         ),
         (
             "p,time_s\n1,8\n".encode("utf-16-be"),
             "file  must be UTF-8, got UTF-16. Save it as CSV UTF-8, or convert it: "
-            "iconv -f UTF-16 -t UTF-8 stream > converted.csv",
+            "iconv -f UTF-16 -t UTF-8 < stream > converted.csv",
         ),
         (
             b"\x7fELF\x02\x01\x01\0\0\0\0\n\0",
@@ -148,22 +148,22 @@ def test_a_long_table_is_read_in_many_blocks_with_few_objects():
         ),
         (
             b"\x1f\x8b\x08\0",
-            "file  must be text, got a gzip archive. Unpack it: gunzip stream",
+            "file  must be text, got a gzip archive. Unpack it: gzip -dc < stream > unpacked",
         ),
         (
             b"p;time_s\n1;8\n",
             "line 1  must separate columns by commas, got semicolons. "
-            "Convert it: tr ';' ',' < stream > converted.csv",
+            "Convert it: tr ';' , < stream > converted.csv",
         ),
         (
             b"p\ttime_s\n1\t8\n",
             "line 1  must separate columns by commas, got tabs. "
-            "Convert it: tr '\\t' ',' < stream > converted.csv",
+            "Convert it: tr '\\t' , < stream > converted.csv",
         ),
         (
             b"p   time_s\n1   8\n",
             "line 1  must separate columns by commas, got blanks. "
-            "Convert it: tr -s ' ' ',' < stream > converted.csv",
+            "Convert it: tr -s ' ' , < stream > converted.csv",
         ),
         (
             b"1,8\n2,4.5\n",
@@ -191,12 +191,12 @@ def test_a_file_that_is_no_table_is_refused_with_a_remedy(file, says, chunk):
         (
             '# Excel\n"p";"time_s"\n1;8,5\n',
             "line 2  must separate columns by commas, got semicolons and decimal commas. "
-            "Convert it: tr ',;' '.,' < stream > converted.csv",
+            "Convert it: tr ',;' ., < stream > converted.csv",
         ),
         (
             "p\ttime_s\n1\t8,5\n",
             "line 1  must separate columns by commas, got tabs and decimal commas. "
-            "Convert it: tr ',\\t' '.,' < stream > converted.csv",
+            "Convert it: tr ',\\t' ., < stream > converted.csv",
         ),
     ],
 )

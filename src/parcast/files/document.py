@@ -9,13 +9,13 @@ import io
 import json
 import math
 import os
-import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import chain
 from pathlib import Path
 from typing import Any, Final
 
+from parcast.advice import Command, File
 from parcast.errors import ParameterError
 from parcast.files.held import hold, host_mark, left_behind, let_go
 
@@ -89,10 +89,10 @@ def check_place(
             str(path), must="be a file", got="a folder", hint="Name a file in it."
         )
     if not target.parent.is_dir():
-        make = f"mkdir -p {shlex.quote(str(target.parent))}"
+        make = Command(("mkdir", "-p", File(target.parent)))
         raise ParameterError(str(path), must="be in a folder that exists", hint=f"Make it: {make}")
     if _is_read_only(target):
-        allow = f"chmod u+w {shlex.quote(str(target))}"
+        allow = Command(("chmod", "u+w", File(target)))
         raise ParameterError(
             str(path),
             must="be a file that may be written",

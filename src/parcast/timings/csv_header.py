@@ -9,8 +9,8 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from parcast.advice import Command
 from parcast.errors import Argument, ParameterError, Text
-from parcast.files.decoding import in_shell
 from parcast.files.faults import Faults
 from parcast.timings.columns import (
     AXIS,
@@ -268,12 +268,11 @@ def refuse_other_separators(header: str, line: int, below: Sequence[str], faults
     for mark, name in marks.items():
         has_decimal_commas = any(re.search(r"\d,\d", row) for row in below)
         got = f"{name} and decimal commas" if has_decimal_commas else name
-        change = f"',{mark}' '.,'" if has_decimal_commas else f"'{mark}' ','"
-        change = change.replace("\t", "\\t")
-        squeeze = "-s " if mark == " " else ""
-        path = in_shell(faults.path)
+        change = (f",{mark}", ".,") if has_decimal_commas else (mark, ",")
+        change = (change[0].replace("\t", "\\t"), change[1])
+        squeeze = ("-s",) if mark == " " else ()
+        convert = Command(("tr", *squeeze, *change), reads=faults.path, writes="converted.csv")
         faults.refuse(
-            f"must separate columns by commas, got {got}. "
-            f"Convert it: tr {squeeze}{change} < {path} > converted.csv",
+            f"must separate columns by commas, got {got}. Convert it: {convert}",
             line=line,
         )
