@@ -16,6 +16,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
+from parcast.advice import Command, spelling
+
 LONGEST_LINE: Final = 10_000  # characters of a line that is shown; names in a file may be longer
 LONGEST_FIELD: Final = 200  # characters of a column, a key or its place in a list of faults
 
@@ -46,8 +48,8 @@ def _escaped(character: str) -> str:
 class Argument:
     """An argument or a call that a text names, with the value that the text gives it.
 
-    Its text is Python's spelling: `python`, by default the name and the value. Who spells it
-    otherwise looks at `name` and `value`.
+    Python's spelling is `python`, by default the name and the value. Who spells it otherwise looks
+    at `name`, `value` and `file`, the file that it is said of, if it is said of one.
 
     >>> print(Argument("by"), Argument("p", [1, 2]), Argument("n", 8, python="runs.select(n=8)"))
     by p=[1, 2] runs.select(n=8)
@@ -56,27 +58,34 @@ class Argument:
     name: str
     value: Any = None
     python: str = ""
+    file: str = ""
 
     def __str__(self) -> str:
+        """Write it as who is running does: the command line by an option, else Python."""
+        spell = spelling()
+        return self.in_python() if spell is None else spell(self)
+
+    def in_python(self) -> str:
         """Write it as Python does."""
         return self.python or (self.name if self.value is None else f"{self.name}={self.value!r}")
 
 
-def selection(column: str, value: object) -> Argument:
+def selection(column: str, value: str | float) -> Argument:
     """Name the call that selects the rows with one value in a column.
 
-    >>> print(selection("machine", "T3E"), selection("n", 1000.0))
-    select(machine='T3E') select(n=1000)
+    >>> print(selection("machine", "T3E"), selection("n", 1234567.0))
+    select(machine='T3E') select(n=1234567)
     """
-    text = value if isinstance(value, str) else f"{value:g}"
+    text = value if isinstance(value, str) else repr(float(value)).removesuffix(".0")
     written = repr(value) if isinstance(value, str) else text
     return Argument("select", {column: text}, python=f"select({column}={written})")
 
 
-Text: TypeAlias = str | tuple[str | Argument, ...]
+Part: TypeAlias = Argument | Command  # what a text names, which is spelled as who is running does
+Text: TypeAlias = str | tuple[str | Part, ...]
 
 
-def spelled(text: Text, spelling: Callable[[Argument], str] = str) -> str:
+def spelled(text: Text, spelling: Callable[[Part], str] = str) -> str:
     """Write a text as one line, with its arguments in a spelling.
 
     >>> spelled(("Add it to ", Argument("by"), "."), lambda argument: f"--{argument.name}")
@@ -85,7 +94,7 @@ def spelled(text: Text, spelling: Callable[[Argument], str] = str) -> str:
     return one_line("".join(x if isinstance(x, str) else spelling(x) for x in parts(text)))
 
 
-def parts(text: Text) -> tuple[str | Argument, ...]:
+def parts(text: Text) -> tuple[str | Part, ...]:
     """Take a text apart: what it says, and the arguments it names."""
     return text if isinstance(text, tuple) else (str(text),)
 
@@ -105,7 +114,7 @@ class ParcastError(Exception):
         self.text, self.below = text, tuple(below)
         super().__init__("\n".join(self.lines()), **others)
 
-    def lines(self, spelling: Callable[[Argument], str] = str) -> list[str]:
+    def lines(self, spelling: Callable[[Part], str] = str) -> list[str]:
         """Lines of its message, with arguments in a spelling."""
         return [spelled(line, spelling) for line in (self.text, *self.below)]
 

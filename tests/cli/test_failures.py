@@ -62,7 +62,7 @@ def test_counts_are_written_as_an_option_takes_them(argument, says):
 @pytest.mark.parametrize(
     ("argument", "says"),
     [
-        (Argument("prices", {"my SP": 0.05}), '--price "my SP=0.05"'),
+        (Argument("prices", {"my SP": 0.05}), "--price 'my SP=0.05'"),
         (Argument("prices"), "--price"),
         (Argument("runs"), "the table"),
         (Argument("table the runs", python="the runs"), "times.csv"),

@@ -550,7 +550,7 @@ def test_fewer_runs_than_constants_are_refused_with_what_to_do():
     assert str(caught.value) == (
         "No fit. 3 runs cannot determine 7 parameters (compute.parallel, compute.serial, "
         "communication.startup, communication.transfer, communication.contention, io.startup, "
-        "io.transfer). Measure more runs, fix some parameters (--fix), or write known values "
+        "io.transfer). Measure more runs, fix some parameters (fixed), or write known values "
         'with their uncertainty, such as "6.9 s +- 5%".'
     )
 

@@ -137,7 +137,7 @@ def test_files_make_a_series_with_exclusive_times_of_the_slowest_rank():
     assert set(found.measurements.axes) == {"p", "problem_size"}
     assert found.notes == (
         "The time is time, exclusive: without called regions, so times of regions may be added.",
-        "The time of a region is that of its slowest rank (--metric mean for the mean).",
+        "The time of a region is that of its slowest rank (metric='mean' for the mean).",
         "p is mpi.world.size of each file.",
         "Metadata that vary are imported as axes: problem_size.",
         "Metadata that vary but are not parameters are left out: elapsed_time, launchdate.",
@@ -216,7 +216,7 @@ def test_p_that_a_file_does_not_tell_can_be_given(tmp_path):
     path = tmp_path / "profile.json"
     path.write_text(json.dumps([{"path": "main", "time.duration": 8.0}]))
     assert rows(import_timings([path], "caliper", constants={"p": 64})) == {(64, "main"): 8.0}
-    assert "--set p=64" in refusal("caliper", path)
+    assert "constants={'p': COUNT}" in refusal("caliper", path)
 
 
 @pytest.mark.parametrize("path", [P2, SPOT, RANKS], ids=lambda path: path.name)
@@ -370,7 +370,7 @@ def test_a_profile_without_regions_is_refused(tmp_path):
 def test_a_metric_that_is_not_there_is_refused_with_those_that_are():
     assert refusal("caliper", P2, metric="inclusive") == (
         "file  must have the metric 'inclusive', got time (exclusive). Choose one of them: "
-        "--metric NAME"
+        "metric=NAME"
     )
 
 
@@ -383,7 +383,7 @@ def test_a_graph_of_hatchet_has_the_exclusive_times_of_the_slowest_rank():
     assert found.notes == (
         "The time is time, exclusive: without called regions, so times of regions may be added.",
         "Times are read as seconds.",
-        "The time of a region is that of its slowest rank (--metric mean for the mean).",
+        "The time of a region is that of its slowest rank (metric='mean' for the mean).",
         "p is the number of ranks in each file.",
     )
     inclusive = import_timings([GRAPH], "hatchet", metric="inclusive")

@@ -303,7 +303,7 @@ def test_a_metric_that_is_no_time_is_refused(fake, tmp_path):
     path = write_cubex(tmp_path / "profile.cubex")
     assert refusal(path, metric="visits") == (
         "file  must have the metric 'visits' in units of time, got time. Choose one of them: "
-        "--metric NAME"
+        "metric=NAME"
     )
     fake.metrics = fake.metrics[:1]
     assert "got none" in refusal(path)
@@ -421,7 +421,7 @@ def test_an_archive_that_claims_what_it_does_not_hold_is_refused(change, says, t
 def test_a_packed_archive_is_refused(tmp_path):
     path = write_cubex(tmp_path / "profile.cubex")
     path.write_bytes(gzip.compress(path.read_bytes()))
-    assert "must be unpacked, got a gzip archive. Unpack it: gunzip" in refusal(path)
+    assert "must be unpacked, got a gzip archive. Unpack it: gzip -dc <" in refusal(path)
 
 
 @pytest.mark.usefixtures("fake")

@@ -78,7 +78,7 @@ def test_another_metric_may_be_asked_for():
 def test_a_metric_that_is_not_there_is_refused_with_those_that_are():
     assert refusal(DATA / "extrap.jsonl", metric="tme") == (
         "file  must have the metric 'tme', got time, visits. Did you mean time? Choose one of "
-        "them: --metric NAME"
+        "them: metric=NAME"
     )
 
 
@@ -91,7 +91,7 @@ def test_a_minimum_beside_a_maximum_is_no_time_in_minutes(file):
     path = file("\n".join(lines), "profile.jsonl")
     says = refusal(path)
     assert "must have one metric that is the time, got time_min, time_max." in says
-    assert says.endswith("--metric time_max")
+    assert says.endswith("metric='time_max'")
     told = read([path], metric="time_min")
     assert told.measurements.time.tolist() == [8.1, 4.2]
     assert told.notes == ("The metric time_min is read as wall time in seconds.",)
@@ -139,7 +139,8 @@ def test_a_plain_word_is_taken_for_p_and_told(file, word):
 def test_two_words_for_p_are_not_guessed_between(file):
     path = file('{"params": {"ranks": 2, "threads": 4}, "value": 5}\n')
     assert refusal(path) == (
-        "file  must have one processor count, got ranks, threads. Choose one: --rename ranks=p"
+        "file  must have one processor count, got ranks, threads. Choose one: "
+        "rename={'ranks': 'p'}"
     )
     told = read([path], rename={"ranks": "p"})
     assert told.measurements == Measurements(p=2, threads=4, time=5)
@@ -148,8 +149,8 @@ def test_two_words_for_p_are_not_guessed_between(file):
 def test_a_file_without_processors_is_refused_with_what_to_do(file):
     path = file(TEXT.replace("PARAMETER p", "PARAMETER size"))
     assert refusal(path) == (
-        "file  must have the processor count, got only size. Set it: --set p=64, or rename a "
-        "parameter: --rename size=p"
+        "file  must have the processor count, got only size. Set it: constants={'p': COUNT}, or "
+        "rename a parameter: rename={'size': 'p'}"
     )
     assert read([path], constants={"p": 64}).measurements.p.tolist() == [64, 64]
 
@@ -182,7 +183,7 @@ def test_a_file_without_processors_is_refused_with_what_to_do(file):
         (TEXT + "PARAMETER n\n", "line 5  PARAMETER must come before POINTS."),
         (b"PARAMETER p\xff\n", "line 1  must be UTF-8, got the byte 0xff. Save it as UTF-8."),
         (b"PARAMETER p\n\0", "line 2  must be text, got a NUL byte."),
-        (b"\x1f\x8b12", "file  must be unpacked, got a gzip archive. Unpack it: gunzip "),
+        (b"\x1f\x8b12", "file  must be unpacked, got a gzip archive. Unpack it: gzip -dc < "),
         (TEXT.encode("utf-16"), "file  must be UTF-8, got UTF-16."),
         ('{"params": {"p": 1}, "value": 2}\n{"params": {"p"', "line 2  must be complete JSON"),
         ('{"params": {"p": 1}, "value": 2}\nx\n', "line 2  must be JSON, got 'x' at column 1."),

@@ -56,9 +56,9 @@ def test_it_is_recognised_and_others_are_not():
 
 def test_other_arguments_are_numbered_and_may_be_renamed(written):
     path = written(run("Fixture/BM<int>/4/100", 2), run("Fixture/BM<int>/8/100", 1))
-    assert "got only arg1, arg2. Set it: --set p=64, or rename a parameter: --rename arg1=p" in (
-        refusal(path)
-    )
+    said = refusal(path)
+    assert "got only arg1, arg2. Set it: constants={'p': COUNT}, or rename a" in said
+    assert said.endswith("rename={'arg1': 'p'}")
     told = read([path], rename={"arg1": "p", "arg2": "n"})
     assert told.measurements == Measurements(p=[4, 8], n=100, time=[2, 1])
 

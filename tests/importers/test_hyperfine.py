@@ -92,7 +92,7 @@ def test_parameters_that_are_text_tell_callpaths_and_machines(export):
 def test_an_export_without_parameters_needs_to_be_told_p(export):
     path = export({"command": "a", "times": [8.0]})
     assert refusal(path) == (
-        "file  must have the processor count, got no parameter. Set it: --set p=64"
+        "file  must have the processor count, got no parameter. Set it: constants={'p': COUNT}"
     )
     assert read([path], constants={"p": "64"}).measurements == Measurements(p=64, time=8)
 

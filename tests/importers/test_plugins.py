@@ -153,7 +153,7 @@ def test_a_file_that_two_formats_recognise_is_refused_with_both(sheet, tmp_path,
     assert sorted(names) == ["demo", "stopwatch"]
     assert str(caught.value) == (
         f"format must be given for {sheet}, which could be {first} or {second}. "
-        f"Choose one: parcast import {first} FILES"
+        f"Choose one: parcast import {first} {sheet}"
     )
 
 

@@ -172,7 +172,7 @@ def test_it_is_a_public_name():
 
 def test_which_of_several_metrics_is_meant_must_be_plain():
     for metrics in (["bytes", "visits"], ["time", "runtime"]):
-        with pytest.raises(FileProblems, match=r"must have one metric that is the time.*--metric"):
+        with pytest.raises(FileProblems, match=r"must have one metric that is the time.*metric="):
             chosen_metric(metrics, None, Faults("profile"))
     told = chosen_metric(["<default>"], None, Faults("profile"))
     assert told[2] == ["The metric without a name is read as wall time in seconds."]

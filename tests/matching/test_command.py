@@ -125,7 +125,7 @@ def test_help_has_two_examples_and_every_status(parcast):
             2,
             "--price must be numbers above 0 and up to 1e+30, got 'cheap' for T3E.",
         ),
-        (("--goal", "cost"), 4, 'or give --price "T3E=0.05".'),
+        (("--goal", "cost"), 4, "or give --price T3E=0.05."),
         (("-n", "5"), 2, "-d and -n require PROGRAM, but "),
         (("-p", "0"), 2, "-p must be whole numbers from 1"),
         ((FILES[0], FILES[0]), 4, "machines must have different names, got 'T3E' twice."),
@@ -185,7 +185,7 @@ def test_a_question_about_a_program_that_makes_no_sense_is_refused(parcast, args
         (
             "machine,p,n,time_s\nA,1,1,3\nA,2,1,2\nB,1,2,5\nB,2,2,3\n",
             4,
-            "such as --select n=...\n",
+            "such as --select n=VALUE\n",
         ),
         ("machine,p,time_s\nA,1,-3\n", 3, "must be a time above 0, got '-3'."),
         ("machine,p,time_s\nA,1,3\nB,1,3\n", 4, "No machine can be ranked. A: All its times"),
@@ -212,7 +212,7 @@ def test_a_budget_without_prices_names_the_option(parcast, times):
     said = parcast("match", times, "--budget", "5")
     assert said.status == 4
     assert said.err.startswith("parcast: --price must be given for here, ")
-    assert said.err.endswith('or give --price "here=0.05".\n')
+    assert said.err.endswith("or give --price here=0.05.\n")
 
 
 def test_the_files_may_have_any_order(parcast):

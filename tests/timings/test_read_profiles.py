@@ -108,7 +108,7 @@ def test_no_complete_run_is_a_fault(read):
 
 FAULTS = [
     ("", "must contain a profile, but is empty. Run the program with PARCAST_PROFILE."),
-    (b"\x1f\x8b\x08", "must be a profile, got a gzip archive. Unpack it with gunzip."),
+    (b"\x1f\x8b\x08", "must be a profile, got a gzip archive. Unpack it."),
     (line()[:40] + "\0", "must be a profile, got a NUL byte."),
     (
         "p,time_s\n1,2\n",

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
+from parcast.advice import Choice, File, ours
 from parcast.cli.answering import A_FILE, cli_command
 from parcast.cli.failures import ANSWERED, INTERRUPTED, spelled_with
 from parcast.cli.options import duration, json_option, output_option, ranks_option, text_option
@@ -83,7 +84,7 @@ def figures_of_files(files: Sequence[str]) -> list["MachineFigures"]:
         if known.makes != "machine":
             raise click.UsageError(
                 f"--from must be output of OSU, IMB or IOR, got {known.title}: {shown(file)}. "
-                "Import that with parcast import."
+                f"Import that: {ours('import', File(file), '-o', 'timings.csv')}"
             )
         of_format.setdefault(known.name, []).append(file)
     return [import_machine(paths, name) for name, paths in of_format.items()]
@@ -96,9 +97,10 @@ def left_to_measure(
     known = {figure.key for each in others for figure in each.figures}
     left = tuple(part for part in requested if part not in WHOLE or not WHOLE[part] <= known)
     if not left:
+        every = ours("import", Choice("FILES"), "-o", "machine.toml")
         raise click.UsageError(
             f"--from gives everything to be measured ({', '.join(requested)}), so that nothing is "
-            "left to measure. Use parcast import, or ask for more with --only."
+            f"left to measure. Use {every}, or ask for more with --only."
         )
     return left
 

@@ -21,7 +21,7 @@ from parcast.characterisation.runs import RegionRuns, RunsOfProgram, runs_of_pro
 from parcast.descriptions.machine import Machine
 from parcast.descriptions.program import Program, phase_of
 from parcast.descriptions.toml_files import MachineLike, as_machine
-from parcast.errors import FitFailed, ParameterError, as_list
+from parcast.errors import Argument, FitFailed, ParameterError, as_list
 from parcast.importers.registry import as_measurements
 from parcast.laws.count_formulas import count_formula
 from parcast.laws.regions import RegionsPhase
@@ -209,6 +209,6 @@ def _remarks(clock: str, machine: Machine | None, rate: float | None) -> list[st
         return [what, f"Operations are these times multiplied by {rate:g} flop/s."]
     return [
         what,
-        "They are valid for the machine of the runs only: give compute.rate with --machine for "
-        "others.",
+        "They are valid for the machine of the runs only: give compute.rate with "
+        f"{Argument('machine')} for others.",
     ]

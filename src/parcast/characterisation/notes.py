@@ -8,7 +8,7 @@ import numpy as np
 from parcast.characterisation.loops import Loop
 from parcast.characterisation.result import CharacterisedRegion
 from parcast.characterisation.runs import RunsOfProgram
-from parcast.errors import ParameterError
+from parcast.errors import Argument, ParameterError
 from parcast.laws.counters import NOTICED, perturbation, perturbation_warnings
 from parcast.show.warning import Rank, RankedWarning
 from parcast.timings.measurements import Measurements
@@ -179,7 +179,7 @@ def _waited(gathered: RunsOfProgram, clock: str) -> Iterator[str]:
         yield (
             f"Loops had a processor for only {percent(processor / wall)} of their wall time: "
             "other processes or other threads of the program used it. The processor time of one "
-            "thread is used; for a program with threads, use --clock wall."
+            f"thread is used; for a program with threads, use {Argument('clock', 'wall')}."
         )
 
 

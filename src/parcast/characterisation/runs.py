@@ -13,7 +13,7 @@ from typing import Final
 import numpy as np
 
 from parcast.aliases import Array
-from parcast.errors import FileProblems, Problem
+from parcast.errors import Argument, FileProblems, Problem
 from parcast.timings.profile import LOOP_KINDS, MESSAGE_KINDS, RegionTotal, RunProfile
 from parcast.words import listed
 
@@ -210,8 +210,8 @@ def _other_parameters(runs: Sequence[RunProfile], size: str) -> list[Problem]:
         hint = (
             "Give it in all runs."
             if None in values
-            else f"Formulas depend on p and one size: make this the size with --size {name}, or "
-            "use runs with one value of it."
+            else f"Formulas depend on p and one size: make this the size with "
+            f"{Argument('size', name)}, or use runs with one value of it."
         )
         message = f"must be the same in all runs, got {shown}. {hint}"
         problems.append(Problem(field=f"parameter {name}", message=message))

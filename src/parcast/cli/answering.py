@@ -5,6 +5,7 @@ from typing import Any, Final
 
 import click
 
+from parcast.cli.running import WRITTEN, runs
 from parcast.cli.screen import tell
 from parcast.words import did_you_mean
 
@@ -23,7 +24,6 @@ MEANT: Final[Mapping[str, Sequence[str]]] = {  # options of other programs, and 
     **dict.fromkeys(("--figure", "--picture", "--plot"), ("-o FILE.svg",)),
     "--deadline": ("--within TIME",),
 }
-WRITTEN: Final = "parcast.written"  # in the context of a command: its arguments as written
 NEAR: Final = 0.75  # of a misspelt option: at 0.6, --nodes would be --panels
 
 EXAMPLES: Final = {"LIST": "64,128"}  # of values, by what help calls them
@@ -53,6 +53,11 @@ class Answering(click.Command):
                 f"{rest[0]!r:.60} is one argument too many. Usage: {usage(ctx)}", ctx
             )
         return rest
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run it; what messages advise is spelled for it from now on."""
+        runs(ctx)
+        return super().invoke(ctx)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """List the options, and the parts if there are any."""

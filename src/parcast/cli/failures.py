@@ -6,19 +6,22 @@ import traceback
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from functools import partial
 from itertools import pairwise
 from typing import Any, Final, TextIO
 
 import click
 
+from parcast.advice import Command, File, ours, quoted, spelled_by
 from parcast.cli.answering import in_our_words
+from parcast.cli.running import chosen, one_runs, own_option, running
 from parcast.cli.screen import tell
 from parcast.errors import (
-    Argument,
     FileProblems,
     FitFailed,
     ParameterError,
     ParcastError,
+    Part,
     RunFailed,
     one_line,
 )
@@ -52,7 +55,13 @@ def _as_text(value: Any) -> str:
     if isinstance(value, str) or not isinstance(value, Sequence):
         return str(value)
     doubles = len(value) > 2 and all(y == 2 * x for x, y in pairwise(value))
-    return f"{value[0]}..{value[-1]}x2" if doubles else ",".join(map(str, value))
+    return f"{value[0]}..{value[-1]}x2" if doubles else ",".join(map(_in_list, value))
+
+
+def _in_list(value: Any) -> str:
+    """Write an element of a list: in quotation marks, where it holds what separates elements."""
+    text = str(value)
+    return '"' + text.replace('"', '""') + '"' if set(text) & {",", '"'} else text
 
 
 def _axis_given(axis: str) -> str:
@@ -80,6 +89,32 @@ OPTIONS: Final[dict[str, Spelling]] = {
     "vary": "--vary",
 }
 AXES: Final[dict[str, Spelling]] = {"p": "-p", "d": "-d", "n": "-n"}
+OF_IMPORT: Final = {"constants": "--set", "metric": "--metric", "rename": "--column"}
+
+
+def _spell(part: Part, options: Mapping[str, Spelling]) -> str:
+    """Write what a message advises for the command that runs, with none but its own options.
+
+    Where it has none for an argument, a file that is imported gets it from `parcast import`, and
+    all else is written as Python does.
+    """
+    ctx = running()
+    if isinstance(part, Command):
+        return part.line(partial(chosen, ctx))
+    option = options.get(part.name)
+    if option is not None and not isinstance(option, str):
+        return option(part.value)
+    value = part.value
+    if part.name == "rename" and isinstance(value, Mapping):
+        value = {new: old for old, new in value.items()}  # OLD may hold =, where NEW cannot
+        option = None if option is None else OF_IMPORT["rename"]
+    option = own_option(ctx, part.name, option)
+    if option is not None:
+        return option if value is None or value is True else f"{option} {quoted(_as_text(value))}"
+    if part.file and part.name in OF_IMPORT and value is not None:
+        given = OF_IMPORT[part.name], _as_text(value)
+        return str(ours("import", File(part.file), *given, "-o", "timings.csv"))
+    return part.in_python()
 
 
 def run(command: click.Command, args: Sequence[str] | None = None) -> int:
@@ -87,15 +122,16 @@ def run(command: click.Command, args: Sequence[str] | None = None) -> int:
     given = sys.argv[1:] if args is None else list(args)
     if "_PARCAST_COMPLETE" in os.environ:  # a shell asks what may follow
         command.main(given, prog_name="parcast")
-    try:
-        with _plugins_told():
-            status = _invoked(command, given)
-        if sys.stdout is not None:
-            sys.stdout.flush()
-    except BaseException as failure:  # whatever it is, the user gets one message
-        if "--debug" in given:
-            _tell(traceback.format_exc().splitlines())
-        return _told(failure)
+    with spelled_by(partial(_spell, options=OPTIONS)), one_runs():
+        try:
+            with _plugins_told():
+                status = _invoked(command, given)
+            if sys.stdout is not None:
+                sys.stdout.flush()
+        except BaseException as failure:  # whatever it is, the user gets one message
+            if "--debug" in given:
+                _tell(traceback.format_exc().splitlines())
+            return _told(failure)
     return status
 
 
@@ -223,16 +259,7 @@ def in_options(error: ParcastError, options: Mapping[str, Spelling] = OPTIONS) -
 
 def lines_in_options(error: ParcastError, options: Mapping[str, Spelling] = OPTIONS) -> list[str]:
     """Lines of what went wrong; as `in_options`."""
-
-    def spelling(argument: Argument) -> str:
-        option = options.get(argument.name)
-        if option is None:
-            return str(argument)
-        if not isinstance(option, str):
-            return option(argument.value)
-        return option if argument.value is None else f"{option} {_as_text(argument.value)}"
-
-    return error.lines(spelling)
+    return error.lines(partial(_spell, options=options))
 
 
 @contextmanager

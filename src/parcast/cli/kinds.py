@@ -12,6 +12,7 @@ from typing import Final
 import click
 
 from parcast.cli.answering import usage
+from parcast.cli.running import FILES
 from parcast.cli.stdin import beginning_of_stdin, require_one_stdin
 
 NAMED: Final = {  # kinds of files in messages: one, and several
@@ -62,6 +63,8 @@ def in_places(
         wanted = [*missing, *crowded]
         needs = f"needs one {wanted[0].wanted}" if wanted else f"reads {usage(ctx, options=False)}"
         raise click.UsageError(f"{ctx.info_name} {needs}; {_named(wrong or given)}.", ctx)
+    pairs = zip(places, taken, strict=True)
+    ctx.meta[FILES] = {place.argument: here[0] for place, here in pairs if len(here) == 1}
     return taken
 
 

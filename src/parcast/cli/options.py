@@ -6,6 +6,7 @@ Functions that read take the text of an option and its name, and return what the
 import csv
 import re
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, fields
 from functools import wraps
 from typing import Any, TypeVar
@@ -142,16 +143,12 @@ def sizes(text: str, option: str) -> Sizes:
 
 
 def columns(text: str, option: str) -> list[str]:
-    """Read names of columns with commas between them; empty text names none.
-
-    >>> columns('date, "Time, s"', "--ignore")
-    ['date', 'Time, s']
-    """
-    cells = [text]
-    if text.isprintable():
-        cells = next(csv.reader(cells, skipinitialspace=True), [])
-    names = [name.strip() for name in cells] if text.strip() else []
-    if not all(names):
+    """Read names of columns with commas between them, or in quotation marks; "" names none."""
+    names = []
+    with suppress(csv.Error):  # of a line break between names
+        names = next(csv.reader([text] if text.strip() else [], skipinitialspace=True), [])
+    names = [name.strip() for name in names]
+    if not all(names or [not text.strip()]):
         raise click.UsageError(
             f"{option} must be names of columns, got {text!r:.60}. "
             "Write for example callpath,machine."

@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Final, TypeVar
 
 import click
 
+from parcast.advice import File, ours
 from parcast.cli.screen import tell
 from parcast.cli.stdin import WholeStdin, beginning_of_stdin, prepare_stdin, stdin_as_file
+from parcast.errors import Argument
 from parcast.timings.tables.options import TableOptions
 from parcast.words import did_you_mean, listed
 
@@ -117,10 +119,9 @@ def _imported(
     from parcast.importers.registry import import_timings
 
     if known.makes == "machine":
-        refusal = (
-            f"must be timings, got {known.title}, which describe a machine. "
-            f"Import them: parcast import {known.name} FILE -o machine.toml"
-        )
+        importing = ours("import", known.name, File(name), "-o", "machine.toml")
+        got = f"{known.title}, which describe a machine"
+        refusal = f"must be timings, got {got}. Import them: {importing}"
         raise FileProblems(name, [Problem(message=refusal)])
     if table.is_of_table:
         raise click.UsageError(
@@ -144,7 +145,7 @@ def _without(runs: "Measurements", ignore: Sequence[str], name: str) -> "Measure
     for column in ignore:
         if column not in others:
             raise click.UsageError(
-                f"--ignore must name columns of {name} besides p and the time, got "
+                f"{Argument('ignore')} must name columns of {name} besides p and the time, got "
                 f"{column!r:.60}. There {_are(others)}."
             )
     return type(runs)(**{x: y for x, y in columns.items() if x not in ignore})

@@ -7,28 +7,27 @@ memory.
 
 import difflib
 import os
-import shlex
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
-from typing import BinaryIO, NoReturn, TextIO
+from typing import BinaryIO, Final, NoReturn, TextIO
 
+from parcast.advice import STANDARD_INPUT, Command, File
 from parcast.errors import ParameterError
 from parcast.files.bounds import LARGEST, SPLIT, refuse_kind, refuse_size, too_large
 from parcast.files.faults import Faults
 
 LONGEST_LINE = 2**20  # bytes; a longer line is not a row of a table
-STDIN = "standard input"  # what messages call "-"
+STDIN: Final = STANDARD_INPUT
 UTF8_MARK = b"\xef\xbb\xbf"
 UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 MOST_UTF16 = 100_000_000  # bytes that are turned into UTF-8 in memory
 CLOSE = 0.75  # ratio of two names without their endings from which one may be meant (difflib)
 PACKED = {
     b"PK\x03\x04": "must be text, got a spreadsheet or zip archive. Save the sheet as CSV UTF-8.",
-    b"\x1f\x8b": "must be text, got a gzip archive. Unpack it: gunzip {path}",
 }
 
 Progress = Callable[[int, int | None], None]  # bytes read so far, bytes in all if known
@@ -99,9 +98,16 @@ def base_name(path: str | os.PathLike[str]) -> str:
     return os.path.basename(name_of(path))
 
 
-def in_shell(name: str) -> str:
-    """Write the name of a file as a command that a message suggests takes it."""
-    return "FILE" if name == STDIN else shlex.quote(name)
+def gunzip(name: str) -> Command:
+    """Write how a gzip archive is unpacked, which `gzip -d` refuses under another name."""
+    if name.endswith(".gz"):
+        return Command(("gzip", "-dk", File(name)))
+    return Command(("gzip", "-dc"), reads=name, writes="unpacked")
+
+
+def to_utf8(encoding: str, name: str, target: str = "converted") -> Command:
+    """Write how a file in another encoding is converted."""
+    return Command(("iconv", "-f", encoding, "-t", "UTF-8"), reads=name, writes=target)
 
 
 def _open(path: Path, faults: Faults) -> BinaryIO:
@@ -117,13 +123,13 @@ def _open(path: Path, faults: Faults) -> BinaryIO:
         faults.refuse(f"must be readable, got: {getattr(error, 'strerror', None) or error}.")
 
 
-def _allow(path: Path) -> str:
+def _allow(path: Path) -> Command:
     """Write the command that lets us read a file, or enter the first folder that is closed."""
     closed = next(
         (x for x in reversed(path.absolute().parents) if not os.access(x, os.X_OK)), None
     )
     right, place = ("r", path) if closed is None else ("x", closed)
-    return f"chmod u+{right} {shlex.quote(str(place))}"
+    return Command(("chmod", f"u+{right}", File(place)))
 
 
 def _is_file(entry: "os.DirEntry[str]") -> bool:
@@ -230,9 +236,12 @@ def _read(stream: TextIO | BinaryIO, count: int, faults: Faults) -> bytes:
 
 def _refuse_packed(start: bytes, faults: Faults) -> None:
     """Refuse a file that begins as an archive does."""
+    if start.startswith(b"\x1f\x8b"):
+        unpack = gunzip(faults.path)
+        faults.refuse(f"must be text, got a gzip archive. Unpack it: {unpack}")
     for mark, message in PACKED.items():
         if start.startswith(mark):
-            faults.refuse(message.format(path=in_shell(faults.path)))
+            faults.refuse(message)
 
 
 def _refuse_binary(text: bytes, line: int, faults: Faults) -> NoReturn:
@@ -248,7 +257,7 @@ def _utf16(path: str) -> str:
     """Say how to turn UTF-16 into UTF-8."""
     return (
         "must be UTF-8, got UTF-16. Save it as CSV UTF-8, or convert it: "
-        f"iconv -f UTF-16 -t UTF-8 {in_shell(path)} > converted.csv"
+        f"{to_utf8('UTF-16', path, 'converted.csv')}"
     )
 
 

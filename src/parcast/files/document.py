@@ -1,6 +1,7 @@
 """A result as a document: JSON or CSV with the same facts, written whole or not at all.
 
-A number that is not finite has no place in JSON and becomes `null`; in CSV its cell is empty.
+A number that is not finite has no place in JSON and becomes `null`; in CSV its cell is empty. One
+that a few operations have left beside a short one is that one: 19.0, not 18.999999999999996.
 """
 
 import csv
@@ -9,41 +10,55 @@ import io
 import json
 import math
 import os
-import shlex
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import Any, Final
 
+from parcast.advice import Command, File
 from parcast.errors import ParameterError
 from parcast.files.held import hold, host_mark, left_behind, let_go
 
 ROWS_AT_A_TIME = 4096  # of CSV, in one piece of text
 ESCAPING: Final = "backslashreplace"  # a byte of a name that is not UTF-8: \udcff, as JSON has it
 
+SUPPORTED: Final = 15  # significant digits that a double has after a few operations
+# Most digits of a number that is taken for exact [D]. Of measured numbers of 17 digits one in
+# 100,000 lies as near to such a number, and keeps 15 of them.
+SHORT: Final = 10
+NEARLY: Final = re.compile(r"(?:0000|9999)\d{1,3}(?!\d)")  # how a number near a short one may end
+
 DRAFTS: Final = ".parcast-*.tmp"  # names of files that are being written
 
 
-def json_pieces(document: Mapping[str, Any]) -> Iterator[str]:
-    """Text of strict JSON, piece by piece: a line for each key, and for each row of a list."""
+def json_pieces(document: Mapping[str, Any], *, exact: bool = False) -> Iterator[str]:
+    """Text of strict JSON, piece by piece: a line for each key, and for each row of a list.
+
+    With `exact` every number keeps all its digits, as what users compute must.
+    """
+    written = _json if exact else _shortened
     before = "{"
     for key, value in document.items():
         yield f"{before}\n  {_json(key)}: "
         if isinstance(value, list | tuple) and value:
             between = "["
             for element in value:
-                yield f"{between}\n    {_json(element)}"
+                yield f"{between}\n    {written(element)}"
                 between = ","
             yield "\n  ]"
         else:
-            yield _json(value)
+            yield written(value)
         before = ","
     yield "\n}\n" if document else "{}\n"
 
 
-def csv_pieces(rows: Iterable[Mapping[str, Any]]) -> Iterator[str]:
+def csv_pieces(rows: Iterable[Mapping[str, Any]], *, exact: bool = False) -> Iterator[str]:
     r"""Text of a CSV file, piece by piece: a header of the keys of all rows, then a line for each.
+
+    `exact` is as for `json_pieces`.
 
     >>> "".join(csv_pieces([{"p": 64, "time_s": 1.5, "measured_s": None}]))
     'p,time_s,measured_s\n64,1.5,\n'
@@ -51,7 +66,8 @@ def csv_pieces(rows: Iterable[Mapping[str, Any]]) -> Iterator[str]:
     every = iter(rows)
     first = next(every, None)
     if first is not None:
-        lines = ([_strict(row[name]) for name in first] for row in chain([first], every))
+        cell = partial(_strict, written=float if exact else shortened)
+        lines = ([cell(row[name]) for name in first] for row in chain([first], every))
         yield from row_pieces(chain([list(first)], lines))
 
 
@@ -89,10 +105,10 @@ def check_place(
             str(path), must="be a file", got="a folder", hint="Name a file in it."
         )
     if not target.parent.is_dir():
-        make = f"mkdir -p {shlex.quote(str(target.parent))}"
+        make = Command(("mkdir", "-p", File(target.parent)))
         raise ParameterError(str(path), must="be in a folder that exists", hint=f"Make it: {make}")
     if _is_read_only(target):
-        allow = f"chmod u+w {shlex.quote(str(target))}"
+        allow = Command(("chmod", "u+w", File(target)))
         raise ParameterError(
             str(path),
             must="be a file that may be written",
@@ -210,10 +226,29 @@ def _json(value: Any) -> str:
         return json.dumps(_strict(value), ensure_ascii=False, allow_nan=False)
 
 
-def _strict(value: Any) -> Any:
-    """Put None for every number that is not finite."""
+def shortened(number: float) -> float:
+    """Give the short number that a number differs from by rounding errors only, or the number.
+
+    >>> shortened(18.999999999999996), shortened(0.1 + 0.2), shortened(1 / 3)
+    (19.0, 0.3, 0.3333333333333333)
+    """
+    text = f"{number:.{SUPPORTED}g}"
+    digits = text.partition("e")[0].strip("-0.").replace(".", "")
+    return float(text) if len(digits) <= SHORT else number
+
+
+def _shortened(value: Any) -> str:
+    """Write one value as `_json` does, with each number that is nearly a short one as that."""
+    text = _json(value)
+    return _json(_strict(value, shortened)) if NEARLY.search(text) else text
+
+
+def _strict(value: Any, written: Callable[[float], float] = float) -> Any:
+    """Put None for every number that is not finite, and others as they are written."""
+    if isinstance(value, float):
+        return written(value) if math.isfinite(value) else None
     if isinstance(value, Mapping):
-        return {key: _strict(element) for key, element in value.items()}
+        return {key: _strict(element, written) for key, element in value.items()}
     if isinstance(value, list | tuple):
-        return [_strict(element) for element in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value
+        return [_strict(element, written) for element in value]
+    return value

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from parcast.aliases import Array
+from parcast.errors import Argument
 from parcast.fitting.identifiability import (
     SMALL_PART,
     Direction,
@@ -281,7 +282,7 @@ def _warnings(
     if not has_converged:
         yield RankedWarning(
             "The fit has not converged, so its values may not be the best ones. Use more starts "
-            "(--starts), or fix some parameters (--fix).",
+            f"({Argument('starts')}), or fix some parameters ({Argument('fixed')}).",
             rank=Rank.SERIOUS,
         )
     if noise.level > POOR:
@@ -314,12 +315,12 @@ def _at_bounds(fitted: Sequence[FittedParameter]) -> Iterator[str]:
             yield (
                 f"The runs fit best with {what.format(', '.join(names))} to be seen in these "
                 "runs. Described values are kept as far as the runs allow. If you know better, "
-                "fix the value (--fix) or write it with +-."
+                f"fix the value ({Argument('fixed')}) or write it with +-."
             )
     if large := [x.name for x in at_bound if x.factor >= 1.0 and x not in rates]:
         yield (
             f"The runs fit best with the largest value allowed for {', '.join(large)}. If you "
-            "know better, fix the value (--fix) or write it with +-."
+            f"know better, fix the value ({Argument('fixed')}) or write it with +-."
         )
 
 

@@ -33,7 +33,7 @@ from parcast.aliases import Array
 from parcast.descriptions.machine import Machine
 from parcast.descriptions.program import Program
 from parcast.descriptions.toml_files import MachineLike, ProgramLike, as_machine, as_program
-from parcast.errors import FitFailed, ParameterError
+from parcast.errors import Argument, FitFailed, ParameterError
 from parcast.fitting.capacities import DISK_KEY, bounds_in_words, with_disk_seconds
 from parcast.fitting.findings import findings
 from parcast.fitting.guesses import guesses_in_words, with_guesses
@@ -299,7 +299,8 @@ def _require_enough(runs: Runs, parameters: tuple[Parameter, ...]) -> None:
     if count < max(len(unknown), 1):
         raise FitFailed(
             f"{count} run{'s' if count != 1 else ''} cannot determine {len(unknown)} "
-            f"parameters ({', '.join(unknown)}). Measure more runs, fix some parameters (--fix), "
+            f"parameters ({', '.join(unknown)}). Measure more runs, fix some parameters "
+            f"({Argument('fixed')}), "
             'or write known values with their uncertainty, such as "6.9 s +- 5%".',
             outcome="No fit.",
         )

@@ -18,7 +18,7 @@ import numpy as np
 from scipy import linalg  # type: ignore[import-untyped]  # SciPy ships no types
 
 from parcast.aliases import Array
-from parcast.errors import ParameterError
+from parcast.errors import Argument, ParameterError
 from parcast.fitting.model import Model
 from parcast.units import in_percent
 
@@ -181,7 +181,8 @@ def advice(
         together = _listed(direction.names)
         if not len(after) or np.sqrt(after.min() / before) > USEFUL:
             text = (
-                "No run at another p or d would distinguish {}: fix one of them (--fix), or "
+                f"No run at another p or d would distinguish {{}}: fix one of them "
+                f"({Argument('fixed')}), or "
                 'measure it separately and write it with "+- 5%" in the description.'
             )
             if len(direction.names) == 1:

@@ -6,6 +6,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from parcast.errors import Argument
 from parcast.timings.measurements import Measurements
 from parcast.timings.series import Series, number_groups
 from parcast.units import shown
@@ -47,16 +48,19 @@ def remedy_of_lone_runs(
     text = f"{' and '.join(names)} {differ} in nearly every {run}: each is a series of its own. "
     if len(names) > 1:
         return text + (
-            "Ignore columns that are no parameter of the program "
-            f"(--ignore {','.join(names)}; in Python read_measurements(path, ignore={names}))."
+            f"Ignore columns that are no parameter of the program ({_ignored(columns)})."
         )
     example = f"{names[0]}={whole(float(measurements.axes[columns[0]].max()))}"
-    text += (
-        f"If {names[0]} is no parameter of the program, ignore it (--ignore {names[0]}; in "
-        f"Python read_measurements(path, ignore={names}))."
-    )
-    at = f" If it is one, forecast at a value of it (--at {example}; in Python {example})."
+    text += f"If {names[0]} is no parameter of the program, ignore it ({_ignored(columns)})."
+    value = Argument("at", example, python=example)
+    at = f" If it is one, forecast at a value of it ({value})."
     return text if briefly else text + at
+
+
+def _ignored(columns: Sequence[str]) -> Argument:
+    """Name the argument that leaves columns out."""
+    names = list(columns)
+    return Argument("ignore", names, python=f"read_measurements(path, ignore={names})")
 
 
 def _alone(columns: Sequence[NDArray[Any]], p: NDArray[np.float64]) -> float:

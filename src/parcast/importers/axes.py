@@ -3,7 +3,8 @@
 import re
 from collections.abc import Mapping, Sequence
 
-from parcast.errors import ParameterError, spelled
+from parcast.advice import Choice
+from parcast.errors import Argument, ParameterError, spelled
 from parcast.files.faults import Faults
 from parcast.timings.columns import LABELS, axis_name_fault, to_names, to_numbers
 from parcast.units import TIME_UNITS, shown
@@ -76,7 +77,7 @@ def named_axes(
                 hint="Rename the other as well.",
             )
         if name != "p" and (fault := axis_name_fault(name)):
-            remedy = f"Rename it: --rename {shown(old)}=NAME"
+            remedy = f"Rename it: {_renaming(old, Choice('NAME'), faults)}"
             faults.refuse(f"the parameter {shown(repr(name))} {fault.fault} {remedy}")
     return renamed, notes
 
@@ -120,12 +121,23 @@ def _refuse_without_p(names: Sequence[str], likely: Sequence[str], faults: Fault
     """Refuse runs of which nothing tells the processors."""
     if likely:
         faults.refuse(
-            f"must have one processor count, got {names_of(likely)}. Choose one: --rename "
-            f"{shown(likely[0])}=p"
+            f"must have one processor count, got {names_of(likely)}. Choose one: "
+            f"{_renaming(likely[0], 'p', faults)}"
         )
     got = f"only {names_of(names)}" if names else "no parameter"
-    rename = f", or rename a parameter: --rename {shown(names[0])}=p" if names else ""
-    faults.refuse(f"must have the processor count, got {got}. Set it: --set p=64{rename}")
+    rename = f", or rename a parameter: {_renaming(names[0], 'p', faults)}" if names else ""
+    count = Argument("constants", {"p": Choice("COUNT")}, file=faults.path)
+    faults.refuse(f"must have the processor count, got {got}. Set it: {count}{rename}")
+
+
+def _renaming(old: str, new: str, faults: Faults) -> Argument:
+    """Name the argument that gives a parameter another name."""
+    return Argument("rename", {old: new}, file=faults.path)
+
+
+def metric_argument(faults: Faults, name: str = Choice("NAME")) -> Argument:
+    """Name the argument that says which metric of a file is the time."""
+    return Argument("metric", name, file=faults.path)
 
 
 def chosen_metric(
@@ -138,7 +150,7 @@ def chosen_metric(
             near = did_you_mean(wanted, metrics)
             faults.refuse(
                 f"must have the metric {shown(repr(wanted))}, got {there}.{near} Choose one of "
-                "them: --metric NAME"
+                f"them: {metric_argument(faults)}"
             )
         if _is_minimum(wanted, metrics):
             return wanted, 1.0, [f"The metric {shown(wanted)} is read as wall time in seconds."]
@@ -152,8 +164,8 @@ def chosen_metric(
     if len(times) != 1:
         likely = next(iter([*times, *others]), metrics[0])
         faults.refuse(
-            f"must have one metric that is the time, got {there}. Choose it: --metric "
-            f"{shown(likely)}"
+            f"must have one metric that is the time, got {there}. Choose it: "
+            f"{metric_argument(faults, likely)}"
         )
     _refuse_other_units(times[0], faults)
     rest = ", ".join(shown(name) for name in metrics if name != times[0])

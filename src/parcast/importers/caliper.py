@@ -19,6 +19,7 @@ from os import SEEK_END
 from pathlib import Path
 from typing import Any, Final
 
+from parcast.advice import Command, File
 from parcast.errors import FileProblems
 from parcast.files.bounds import require_at_most
 from parcast.files.decoding import base_name, opened
@@ -38,10 +39,18 @@ from parcast.importers.registry import Format
 from parcast.importers.runs import Imported, Runs
 from parcast.units import shown
 
-WITHOUT = (
-    "Without it, turn the file into JSON, which needs no library: "
-    "cali-query -q 'select * format json-split' {path} > profile.json, and import that."
-)
+INTO_JSON: Final = ("cali-query", "-q", "select * format json-split")
+
+
+def _without(faults: Faults) -> str:
+    """Say how to import a file without the library."""
+    into_json = Command((*INTO_JSON, File(faults.path)), writes="profile.json")
+    return (
+        f"Without it, turn the file into JSON, which needs no library: {into_json}, and import "
+        "that."
+    )
+
+
 CUT_OFF = "The file may have been cut off: copy it again."
 NODE: Final = "__rec=node"
 MOST_NODES: Final = 500_000  # which the library keeps as objects
@@ -51,7 +60,7 @@ def records_of_cali(path: Path, faults: Faults) -> Records:
     """Read a `.cali` file, which needs the caliper-reader that hatchet brings."""
     lines = text_lines(path, faults)
     first = next(lines)
-    reader = library("caliperreader", faults, extra="caliper", otherwise=WITHOUT)
+    reader = library("caliperreader", faults, extra="caliper", otherwise=_without(faults))
     stream = reader.CaliperStreamReader()
     records = Records(faults)
     columns: dict[str, TimeColumn | None] = {}

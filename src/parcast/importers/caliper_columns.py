@@ -12,6 +12,7 @@ from typing import Any, Final, NoReturn
 
 from parcast.files.faults import Faults
 from parcast.files.numbers import finite, whole
+from parcast.importers.axes import metric_argument
 from parcast.importers.call_profile import CallPaths, CallProfile, RegionTimes
 from parcast.timings.columns import MOST_ROWS
 from parcast.units import shown
@@ -100,7 +101,7 @@ def chosen_column(columns: Iterable[TimeColumn], wanted: str | None, faults: Fau
         near = did_you_mean(str(wanted), [x.name for x in usable])
         faults.refuse(
             f"must have the metric {shown(repr(wanted))}, got {listed}.{near} Choose one of "
-            "them: --metric NAME"
+            f"them: {metric_argument(faults)}"
         )
     return column
 

@@ -9,8 +9,9 @@ import re
 from collections.abc import Iterable, Iterator
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
+from parcast.advice import Choice, Command
 from parcast.files.faults import Faults
 from parcast.files.numbers import whole
 from parcast.importers.caliper_columns import Records, time_column
@@ -23,7 +24,10 @@ ROWS = re.compile(r'\s*\{\s*"data"\s*:\s*\[(?=\s*\[)')
 ROW_END = re.compile(r"\]\s*,(?=\s*\[)")
 COLUMNS = '"columns"'  # what follows the rows
 BLOCK = 2**16  # characters of rows that are parsed at a time
-ASK = "Write it again: cali-query -q 'select * format json-split' FILE.cali > FILE.json"
+WRITE: Final = Command(
+    ("cali-query", "-q", "select * format json-split", Choice("FILE.cali")), writes="FILE.json"
+)
+ASK = f"Write it again: {WRITE}"
 
 
 def records_of_json(path: Path, faults: Faults) -> Records:

@@ -15,9 +15,11 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from parcast.advice import Command, File, ours
 from parcast.files.bounds import require_at_most
 from parcast.files.faults import Faults
 from parcast.files.numbers import finite, whole
+from parcast.importers.axes import metric_argument
 from parcast.importers.runs import Runs
 from parcast.timings.columns import axis_name_fault
 from parcast.units import shown
@@ -150,7 +152,7 @@ def add_profiles(profiles: Sequence[CallProfile], runs: Runs, *, mean: bool = Fa
         if p is None and any(counts):
             profile.faults.refuse(
                 "must have its number of ranks like the other files, got none. Import it "
-                "separately: --set p=..."
+                f"separately: {_import_with_p(profile.faults)}"
             )
         if not profile.times:
             profile.faults.refuse(
@@ -211,7 +213,8 @@ def _notes(
         notes.append("The time of a region is the mean over the ranks.")
     elif any((profile.ranks or 0) > 1 for profile in profiles):
         notes.append(
-            "The time of a region is that of its slowest rank (--metric mean for the mean)."
+            "The time of a region is that of its slowest rank "
+            f"({metric_argument(profiles[0].faults, 'mean')} for the mean)."
         )
     if any(profile.places for profile in profiles):
         notes.append("Each thread counts as a rank does, but not in p.")
@@ -233,3 +236,8 @@ def _notes(
         first, name = odd[0], os.path.basename(odd[0].faults.path)
         notes.append(f"{shown(name)} has times of {first.ranks} of its {first.p} ranks.")
     return notes
+
+
+def _import_with_p(faults: Faults) -> Command:
+    """Write how a file is imported alone, with its number of ranks."""
+    return ours("import", File(faults.path), "--set", "p=COUNT", "-o", "timings.csv")

@@ -11,9 +11,10 @@ from contextlib import contextmanager, suppress
 from importlib import import_module
 from typing import Any, Final, NoReturn
 
+from parcast.advice import Command, File
 from parcast.errors import FileProblems, ParcastError, Problem
 from parcast.files.bounds import LARGEST, LARGEST_OBJECTS, as_size, json_takes, too_large
-from parcast.files.decoding import UTF8_MARK, in_shell, opened
+from parcast.files.decoding import UTF8_MARK, gunzip, opened, to_utf8
 from parcast.files.faults import Faults
 from parcast.files.numbers import whole_of_json
 from parcast.units import shown
@@ -169,13 +170,14 @@ def _decoded(raw: bytes, faults: Faults, *, line: int | None = None) -> str:
 
 def refuse_packed(start: bytes, faults: Faults) -> None:
     """Refuse archives and UTF-16 by how they begin."""
-    path = in_shell(faults.path)
     if start.startswith(b"\x1f\x8b"):
-        faults.refuse(f"must be unpacked, got a gzip archive. Unpack it: gunzip {path}")
+        unpack = gunzip(faults.path)
+        faults.refuse(f"must be unpacked, got a gzip archive. Unpack it: {unpack}")
     if start.startswith(b"PK\x03\x04"):
-        faults.refuse(f"must be unpacked, got a zip archive. Unpack it: unzip {path}")
+        unpack = Command(("unzip", File(faults.path)))
+        faults.refuse(f"must be unpacked, got a zip archive. Unpack it: {unpack}")
     if start[:2] in (b"\xff\xfe", b"\xfe\xff"):
-        convert = f"iconv -f UTF-16 -t UTF-8 {path} > converted"
+        convert = to_utf8("UTF-16", faults.path)
         faults.refuse(f"must be UTF-8, got UTF-16. Convert it: {convert}")
 
 
@@ -194,7 +196,7 @@ class MissingLibrary(  # type: ignore[misc]  # noqa: N818 - both have a path; sa
 def library(name: str, faults: Faults, *, extra: str, otherwise: str) -> Any:
     """Load the library that reads a file, or say which extra of parcast installs it.
 
-    `otherwise` is what to do without it, one sentence that takes `{path}`.
+    `otherwise` is what to do without it, one sentence.
     """
     try:
         return import_module(name)
@@ -214,8 +216,8 @@ def missing_library(
 ) -> MissingLibrary:
     """Say which extra of parcast installs a library, which is missing for a reason or for none."""
     reason = f"does not load: {why}" if why else "is not installed"
-    route = otherwise.format(path=in_shell(faults.path))
-    message = f"needs {name}, which {reason}. Install it: pip install 'parcast[{extra}]'. {route}"
+    install = Command(("pip", "install", f"parcast[{extra}]"))
+    message = f"needs {name}, which {reason}. Install it: {install}. {otherwise}"
     missing = MissingLibrary(faults.path, [Problem(message=message)])
     missing.name = name
     return missing

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from parcast.files.bounds import require_at_most
 from parcast.files.decoding import opened
 from parcast.files.faults import Faults
+from parcast.importers.axes import metric_argument
 from parcast.importers.call_profile import FEWER, JOIN, split_mean
 from parcast.importers.content import beginning, library, reading_with, refuse_packed
 from parcast.importers.cubex_archive import CUT_OFF, MOST_VALUES, Archive
@@ -109,7 +110,7 @@ def _chosen(cube: Any, wanted: str | None, faults: Faults) -> Any:
         listed = shown(", ".join(times) or "none", limit=200)
         faults.refuse(
             f"must have the metric {shown(repr(name))} in units of time, got {listed}.{near} "
-            "Choose one of them: --metric NAME"
+            f"Choose one of them: {metric_argument(faults)}"
         )
     return metrics[name]
 

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, NamedTuple, TypeAlias
 
+from parcast.advice import Choice, Command
 from parcast.files.bounds import require_at_most
 from parcast.files.faults import Faults
 from parcast.files.numbers import finite
@@ -119,7 +120,10 @@ COLUMNS = ("job_id", "nprocs", "start_time", "end_time", "run_time", "time_by_sl
 FLAG = "partial_flag"  # the last column: one that is cut off is none of these
 FLAGS = ("True", "False")
 UNTOLD = "one module"  # what the I/O times are of
-ASK = "Write it again: python -m darshan job_stats --csv FILES > jobs.csv"
+WRITE: Final = Command(
+    ("python", "-m", "darshan", "job_stats", "--csv", Choice("FILES")), writes="jobs.csv"
+)
+ASK = f"Write it again: {WRITE}"
 
 
 def jobs(path: Path, faults: Faults, each: Each | None = None) -> Iterator[Job]:  # noqa: ARG001 - it has no records

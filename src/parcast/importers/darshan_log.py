@@ -15,6 +15,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final, Self
 
+from parcast.advice import Choice, Command, File
 from parcast.files.faults import Faults
 from parcast.files.numbers import is_number
 from parcast.importers.content import (
@@ -38,10 +39,6 @@ from parcast.importers.darshan_job import (
 from parcast.importers.reader_process import Answer, ReaderEnded, ReaderProcess
 from parcast.units import shown
 
-WITHOUT = (
-    "Without it, turn the log into text, which needs no library: "
-    "darshan-parser {path} > log.txt, and import that."
-)
 CUT_OFF = "It may have been cut off: copy it again."
 DAMAGED = "It may be damaged: copy it again, or leave it out."
 CHILD: Final = "parcast.importers.darshan_child"
@@ -85,7 +82,9 @@ def _checked(answers: Iterator[Answer], faults: Faults) -> Iterator[tuple[str, l
     """Give what is answered, and refuse the log where it could not be read."""
     for kind, *facts in answers:
         if kind == "missing":
-            raise missing_library("darshan", facts[0], faults, extra="darshan", otherwise=WITHOUT)
+            raise missing_library(
+                "darshan", facts[0], faults, extra="darshan", otherwise=_without(faults)
+            )
         if kind == "failed":
             refuse_unread("pydarshan", "a Darshan log", facts[0], faults, CUT_OFF)
         yield kind, facts
@@ -153,7 +152,10 @@ def _record(
     return Record(module, int(record["rank"]), file_id, str(file), named)
 
 
-ASK = "Write it again: python -m darshan to_json FILE.darshan > FILE.json"
+WRITE: Final = Command(
+    ("python", "-m", "darshan", "to_json", Choice("FILE.darshan")), writes="FILE.json"
+)
+ASK = f"Write it again: {WRITE}"
 _object = partial(json_object, kind="an object as pydarshan writes it", remedy=ASK)
 
 
@@ -228,3 +230,10 @@ def _times_in_json(
                 must = "must have an id, and a number for each of its counters"
                 faults.refuse(f"{must}. {ASK}", field=where)
     return times
+
+
+def _without(faults: Faults) -> str:
+    """Say how to import a log without the library."""
+    into_text = Command(("darshan-parser", File(faults.path)), writes="log.txt")
+    way = f"turn the log into text, which needs no library: {into_text}"
+    return f"Without it, {way}, and import that."

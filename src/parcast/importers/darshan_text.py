@@ -9,8 +9,9 @@ out. The lines are read one by one: a log of any length needs no more memory tha
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, Final, cast
 
+from parcast.advice import Choice, Command
 from parcast.files.faults import Faults
 from parcast.files.numbers import finite, whole
 from parcast.importers.content import raw_lines
@@ -46,7 +47,10 @@ PERF = re.compile(
 COUNTER = re.compile(rb"(POSIX|MPIIO|STDIO)_F_(READ_TIME|WRITE_TIME|META_TIME|SLOWEST_RANK_TIME)")
 MODULES = {prefix: module for module, prefix in PREFIXES.items()}
 FIELDS = 8  # of a record
-ASK = "Write it again: darshan-parser FILE.darshan > FILE.txt"
+LOG: Final = Choice("FILE.darshan")
+WRITE: Final = Command(("darshan-parser", LOG), writes="FILE.txt")
+WRITE_ALL: Final = Command(("darshan-parser", "--show-incomplete", LOG), writes="FILE.txt")
+ASK = f"Write it again: {WRITE}"
 CUT_OFF = f"The text may have been cut off. {ASK}"
 
 
@@ -195,7 +199,7 @@ class _Text:
                 self._faults.refuse(
                     f"must have the records of {module}, which its header lists, got none. The "
                     "text was cut off, or darshan-parser stopped at incomplete data: "
-                    "darshan-parser --show-incomplete FILE.darshan > FILE.txt"
+                    f"{WRITE_ALL}"
                 )
         if self._is_of_darshan_2:
             job.unread.append("the I/O of Darshan 2")

@@ -11,6 +11,7 @@ from typing import Any
 
 from parcast.files.faults import Faults
 from parcast.files.numbers import is_number, number
+from parcast.importers.axes import metric_argument
 from parcast.importers.content import json_document
 from parcast.importers.registry import Format
 from parcast.importers.runs import LARGEST, Imported, Runs
@@ -52,7 +53,7 @@ def read(runs: Runs, metric: str | None) -> Imported:
     if wanted not in METRICS:
         runs.faults.refuse(
             f"must have the metric {shown(repr(wanted))}, got {', '.join(METRICS)}. Choose one "
-            "of them: --metric NAME"
+            f"of them: {metric_argument(runs.faults)}"
         )
     parts = [_parts(one) for _, _, one in singles]
     threads = [one.get("threads", 1) for _, _, one in singles]

@@ -27,6 +27,7 @@ from typing import Any
 
 from parcast.files.faults import Faults
 from parcast.files.numbers import finite, whole
+from parcast.importers.axes import metric_argument
 from parcast.importers.caliper_columns import (
     EXCLUSIVE,
     INCLUSIVE,
@@ -251,7 +252,8 @@ def _chosen(
     if not times:
         listed = shown(", ".join(kinds) or "none", limit=200)
         faults.refuse(
-            f"must have a metric that is a time, got {listed}. Choose one: --metric NAME"
+            f"must have a metric that is a time, got {listed}. Choose one: "
+            f"{metric_argument(faults)}"
         )
     return chosen_column(times, wanted, faults)
 

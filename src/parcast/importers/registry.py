@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final, Literal, Protocol, runtime_checkable
 
+from parcast.advice import Command, File, ours
 from parcast.errors import Argument, FileProblems, ParameterError, Text, parts
 from parcast.files.copies import readable_again
 from parcast.files.decoding import UTF8_MARK, name_of, opened
@@ -249,7 +250,7 @@ def import_timings(
                 "format",
                 must="be one of timings",
                 got=f"{known.name}, which describes a machine",
-                hint=f"Import it: parcast import {known.name} FILES -o machine.toml",
+                hint=f"Import it: {_importing(known, files, 'machine.toml')}",
             )
         members = [
             path / known.member if known.member and path.is_dir() else path for path in files
@@ -271,13 +272,19 @@ def import_machine(paths: Sequence[str | os.PathLike[str]], format: str) -> Any:
             "format",
             must="be one of machines",
             got=f"{known.name}, which contains timings",
-            hint=f"Import it: parcast import {known.name} FILES -o timings.csv",
+            hint=f"Import it: {_importing(known, paths, 'timings.csv')}",
         )
     with _standing(paths) as files:
         figures = known.machine(files)
     must = "an object with notes and to_toml()"
     _require_type(known, "machine", figures, isinstance(figures, Figures), must=must)
     return figures
+
+
+def _importing(known: Format, paths: AnyPath | Sequence[AnyPath], output: str = "") -> Command:
+    """Write how files are imported in a format."""
+    files = (File(name_of(path)) for path in _files(paths))
+    return ours("import", known.name, *files, *(("-o", output) if output else ()))
 
 
 def _require_type(known: Format, function: str, given: object, is_one: bool, *, must: str) -> None:
@@ -299,7 +306,7 @@ def recognised_format(paths: Sequence[str | os.PathLike[str]]) -> Format:
             raise ParameterError(
                 "format",
                 must=f"be given for {name_of(path)}, which could be {' or '.join(names)}",
-                hint=f"Choose one: parcast import {names[0]} FILES",
+                hint=f"Choose one: {_importing(likely[0], [path])}",
             )
         if not likely:
             _refuse_unfit(path)
@@ -335,8 +342,8 @@ def _refuse_unfit(path: str | os.PathLike[str]) -> None:
     refuse_packed(head, faults)
     if _is_our_table(head):
         faults.refuse(
-            "must be of another tool, got a table of measurements. Use it with parcast forecast "
-            "or fit directly."
+            "must be of another tool, got a table of measurements. Use it directly: "
+            f"{ours('forecast', File(faults.path))}"
         )
 
 

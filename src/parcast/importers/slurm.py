@@ -17,6 +17,7 @@ from pathlib import Path
 from sys import intern
 from typing import Any, Final, TypeAlias
 
+from parcast.advice import Command
 from parcast.files.bounds import require_at_most
 from parcast.files.faults import Faults
 from parcast.files.numbers import is_number, whole
@@ -25,7 +26,8 @@ from parcast.importers.registry import Format
 from parcast.importers.runs import Imported, Runs
 from parcast.units import shown
 
-ASK: Final = "sacct -P -o JobID,JobName,AllocCPUS,NTasks,Elapsed,State"  # prints all that is read
+COLUMNS: Final = "JobID,JobName,AllocCPUS,NTasks,Elapsed,State"  # all that is read
+ASK: Final = Command(("sacct", "-P", "-o", COLUMNS))
 PARTS: Final = frozenset({"batch", "extern", "interactive"})  # steps that Slurm adds to a job
 HELPERS: Final = frozenset(  # steps in which mpirun and mpiexec start ranks on other nodes
     {"orted", "prted", "hydra_bstrap_proxy", "hydra_pmi_proxy", "pmi_proxy"}
@@ -195,7 +197,9 @@ def jobs_of_json(path: str | os.PathLike[str], faults: Faults) -> list[Job]:
     document = json_document(path, faults, hook=_kept)
     jobs = document.get("jobs") if isinstance(document, dict) else None
     if not isinstance(jobs, list):
-        faults.refuse("must be a list, got none. Print it with: sacct --json", field="jobs")
+        faults.refuse(
+            f"must be a list, got none. Print it: {Command(('sacct', '--json'))}", field="jobs"
+        )
     read: dict[object, list[Job]] = {}
     for i, job in enumerate(jobs):
         if not isinstance(job, dict):
@@ -283,7 +287,10 @@ def _count(value: Any) -> int | None:
 
 DURATION = re.compile(r"(?:([0-9]+)-)?(?:([0-9]+):)?([0-9]+):([0-9]+(?:\.[0-9]+)?)")
 WANTED = ("jobid", "jobname", "cluster", "state", "elapsed", "ntasks", "alloccpus")
-ANOTHER_MARK = "Print it with another delimiter (sacct -P --delimiter), or leave JobName out."
+ANOTHER_MARK = (
+    f"Print it with another delimiter ({Command(('sacct', '-P', '--delimiter=^'))}), or leave "
+    "JobName out."
+)
 Key: TypeAlias = tuple[str, str, str]  # cluster, number, and component of a heterogeneous job
 SAME = {"jobidraw": "jobid", "ncpus": "alloccpus"}  # told where the other is not
 
@@ -369,7 +376,7 @@ def _count_in_cell(text: str | None, line: int, faults: Faults) -> int | None:
     if count is None:
         faults.refuse(
             f"must count tasks and processors in whole numbers, got {shown(repr(text))}. "
-            "Print it again with sacct -P.",
+            f"Print it again: {ASK}",
             line=line,
         )
     return count
@@ -382,7 +389,7 @@ def _seconds(text: str, line: int, faults: Faults) -> float:
     if not (is_plain or match):
         faults.refuse(
             f"must have an elapsed time such as 1-02:03:04, got {shown(repr(text))}. "
-            "Print it again with sacct -P.",
+            f"Print it again: {ASK}",
             line=line,
         )
     if match is None:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
+from parcast.advice import ours
 from parcast.cli.answering import A_FILE, Whole, cli_command
 from parcast.cli.failures import ANSWER_IS_NO, ANSWERED, in_options, spelled_with
 from parcast.cli.options import (
@@ -249,7 +250,7 @@ def _list_programs() -> None:
     kernels = [kernel_named(name) for name in KERNELS]
     named = [program_words(x.name, x.title, x.size, x.example) for x in kernels]
     named += [
-        (name, f"{words[0].lower()}{words[1:].rstrip('.')}; see parcast run {name} --help")
+        (name, f"{words[0].lower()}{words[1:].rstrip('.')}; see {ours('run', name, '--help')}")
         for name, words in command.summaries()
     ]
     show(listing(named, page_of_stdout()))

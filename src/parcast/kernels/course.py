@@ -95,7 +95,7 @@ def read_checkpoint(path: str | os.PathLike[str]) -> Checkpoint:
         found = _checkpoint_in(store)
     if found is None:
         must = "must be a checkpoint of a program of parcast, got another Zarr store."
-        advice = "Give a path that --checkpoint has written."
+        advice = f"Give a path that {Argument('checkpoint')} has written."
         raise FileProblems(os.fspath(path), [Problem(message=f"{must} {advice}")])
     return found
 
@@ -108,7 +108,7 @@ def how_to_go_on(path: str | None) -> str:
         known = read_checkpoint(path)
     except (ParcastError, OSError):
         return ""
-    return f"{path} has step {known.step}: go on from it with --restart, restart=."
+    return f"{path} has step {known.step}: go on from it with {Argument('restart', path)}."
 
 
 def _checkpoint_in(store: "Store") -> Checkpoint | None:

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
+from parcast.errors import Argument
 from parcast.kernels.kernel import Run
 from parcast.kernels.registry import kernel_named
 from parcast.show.sheet import Column, Entry, Fact, Form, Sheet, Table
@@ -262,7 +263,7 @@ def warnings_of(runs: Sequence[Run]) -> list[str]:
         largest = kernel_named(runs[0].kernel).checked_up_to
         notes.append(
             f"No result was checked, as by default this is done only up to n = {largest:,}. Check "
-            "them with --check."
+            f"them with {Argument('check', True)}."
         )
     return [*notes, *_disturbed(runs)]
 
@@ -310,7 +311,7 @@ def _what_they_count(disturbed: Sequence[Circumstances]) -> str:
     which = "Disturbed runs" if counting == len(disturbed) else f"{counting} of them"
     return (
         f"{which} are used, as no other run of the same size is better. Use more repetitions, "
-        "wait for idle processors (--patience), or repeat on an idle machine."
+        f"wait for idle processors ({Argument('patience')}), or repeat on an idle machine."
     )
 
 

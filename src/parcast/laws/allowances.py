@@ -51,6 +51,11 @@ MEASURED: Final[dict[str, dict[str, tuple[float, str]]]] = {  # by law and kind 
     "square_sort": {NODE: (LEAST, _CORES), SWITCH: (0.41, _BOX), BUS: (0.41, _BOX)},
     "stencil": {NODE: (0.13, _CORES), SWITCH: (0.23, _BOX), BUS: (0.16, _BOX)},
 }
+VALIDATED: Final = {  # laws that `parcast validate` can test on any machine, and by which program
+    **{x: x for x in ("fractal", "gauss", "matmul", "monte_carlo", "sample_sort", "sort")},
+    **{x: x for x in ("square_sort", "stencil")},
+    **{"pipeline": "pipeline", "array_io": "array-io"},
+}
 WIDEST: Final = max(h for kinds in MEASURED.values() for h, _ in kinds.values())
 
 COMPUTE: Final = 0.03  # of counted programs: half-width of log time of computing alone

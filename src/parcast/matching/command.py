@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
+from parcast.advice import Choice, quoted
 from parcast.cli.answering import A_FILE, OneOf, cli_command, usage
 from parcast.cli.failures import (
     ANSWER_IS_NO,
@@ -44,6 +45,7 @@ from parcast.cli.outputs import Outputs, with_inputs
 from parcast.cli.reading import read_description
 from parcast.cli.screen import tell
 from parcast.cli.table_options import table_options
+from parcast.errors import selection
 from parcast.units import shown
 
 if TYPE_CHECKING:
@@ -142,7 +144,7 @@ def options_of_match(*, runs: str, donors: Sequence[str]) -> Mapping[str, Spelli
 def _price(prices: Mapping[str, float] | None) -> str:
     """Name the option, possibly with prices: it is quoted, as names hold blanks."""
     given = ",".join(f"{name}={price}" for name, price in (prices or {}).items())
-    return f'--price "{given}"' if given else "--price"
+    return f"--price {quoted(given)}" if given else "--price"
 
 
 HELP = """Rank machines for a program by time, cost or efficiency, under limits.
@@ -341,7 +343,7 @@ def _program_or_runs(
     if question.d is not None or question.n is not None:
         raise click.UsageError(
             f"-d and -n require PROGRAM, but {question.what} is a table of timings. Use "
-            "rows of one size with --select n=...",
+            f"rows of one size with {selection('n', Choice('NUMBER'))}",
             ctx,
         )
     runs, donors, source, sources = read_with_donors(

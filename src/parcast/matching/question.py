@@ -8,6 +8,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import ArrayLike
 
+from parcast.advice import Choice
 from parcast.aliases import Array
 from parcast.descriptions.machine import LARGEST_PRICE, Machine, Price
 from parcast.descriptions.program import Program
@@ -169,7 +170,9 @@ def _require_one_program(runs: Measurements) -> None:
     if apart:
         remedy = remedy_of_lone_runs(runs, series, briefly=True)
         call = f"runs.select({apart[0]}=...)."
-        any_value = Argument("select", {apart[0]: "..."}, python=call)  # it ends the sentence
+        any_value = Argument(
+            "select", {apart[0]: Choice("VALUE")}, python=call
+        )  # it ends the sentence
         raise ParameterError(
             "runs",
             must="be of one program and problem",

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
+from parcast.advice import Command
 from parcast.errors import RunFailed
 
 if TYPE_CHECKING:
@@ -91,9 +92,13 @@ def require_one_world(size: int) -> None:
     Each would take itself for the only one, and do all the work.
     """
     if _tasks() > 1 and size == 1:
+
+        def with_(kind: str) -> Command:
+            return Command(("srun", f"--mpi={kind}"))
+
         raise RunFailed(
             f"srun has started {_tasks()} tasks, but MPI connects none of them. Start them with "
-            "srun --mpi=pmix or srun --mpi=pmi2 (srun --mpi=list shows what there is), with the "
+            f"{with_('pmix')} or {with_('pmi2')} ({with_('list')} shows what there is), with the "
             "MPI of the cluster."
         )
 

@@ -173,5 +173,5 @@ def _printed_run(result: "PipelineResult") -> tuple[str, str]:
         document["value"] = made.json(result.value)
     except (TypeError, ValueError, RecursionError) as failure:
         fault = kept(result.program, result.value, failure)
-    print_pieces(map(escaped, json_pieces(document)))
+    print_pieces(map(escaped, json_pieces(document, exact=True)))
     return fault, made.warning("--json", "null")

@@ -17,7 +17,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, Final
 
-from parcast.errors import FileProblems, ParameterError, Problem
+from parcast.errors import Argument, FileProblems, ParameterError, Problem
 from parcast.pipeline.engine.checkpoint import CODE, digest_of
 from parcast.units import shown
 from parcast.words import did_you_mean
@@ -131,7 +131,8 @@ def check_for_script(path: str, arguments: Sequence[str]) -> None:
         hint = (
             f"Batch scripts have no standard input. Let items(path) in {place.name} read a file."
         )
-        raise ParameterError("ARGUMENT", must="not be - with --slurm", hint=hint)
+        must = "not be - with ", Argument("slurm", True)
+        raise ParameterError("ARGUMENT", must=must, hint=hint)
     _all_files(arguments, place.name)
 
 

@@ -40,6 +40,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
+from parcast.advice import SIMULATE
 from parcast.aliases import Array
 from parcast.descriptions.amount import Amount, Point
 from parcast.descriptions.breakdown import Breakdown
@@ -212,7 +213,7 @@ class PipelinePhase(Phase):
             raise ParameterError(
                 "phase",
                 must='give task_cv only if form = "adaptive"',
-                hint="Leave task_cv out. parcast simulate takes the variation of tasks for all.",
+                hint=f"Leave task_cv out. A simulation takes the variation for all: {SIMULATE}",
             )
         return self
 
@@ -308,7 +309,7 @@ class PipelinePhase(Phase):
             yield (
                 f"Fewer than {FEW_STEPS} steps of each pipeline ({_first(k, few):.2g} at p = "
                 f"{_first(p, few):g}): where tasks vary the time is too low, in simulations of "
-                "exponential ones by up to 73 %. parcast simulate takes their variation."
+                f"exponential ones by up to 73 %. A simulation takes their variation: {SIMULATE}"
             )
 
     @property

@@ -1,7 +1,6 @@
 """Options of all commands that run a pipeline, and how such a command runs and ends."""
 
 import os
-import shlex
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import wraps
@@ -9,7 +8,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from parcast.cli.answering import A_FILE, WRITTEN, OneOf, Whole
+from parcast.advice import Choice, Command, File
+from parcast.cli.answering import A_FILE, OneOf, Whole
 from parcast.cli.failures import (
     ANSWERED,
     INTERRUPTED,
@@ -20,8 +20,9 @@ from parcast.cli.failures import (
     lines_in_options,
 )
 from parcast.cli.options import above_0, time_limit, understood
+from parcast.cli.running import WRITTEN
 from parcast.cli.screen import Progress
-from parcast.errors import ParameterError, ParcastError, one_line
+from parcast.errors import Argument, ParameterError, ParcastError, one_line
 from parcast.mpi.launched import is_first
 from parcast.words import counted
 
@@ -98,7 +99,7 @@ class Running:
         )
         replaced = f"{self.script} was replaced. " if os.path.exists(self.script) else ""
         write_document(self.script, [text])
-        submit = f"sbatch {shlex.quote(self.script)}"
+        submit = Command(("sbatch", File(self.script)))
         click.echo(one_line(f"{replaced}Check the lines marked EDIT, then submit it: {submit}"))
         return True
 
@@ -166,9 +167,11 @@ def some_run_options(*names: str) -> Callable[[Callable[..., Any]], Callable[...
             for name in ("resume", "checkpoint_every"):
                 if own.get(name) and not own["checkpoint"]:
                     option = name.replace("_", "-")
-                    raise click.UsageError(f"--{option} requires --checkpoint PATH.")
+                    need = Argument("checkpoint", Choice("PATH"))
+                    raise click.UsageError(f"--{option} requires {need}.")
             if own.get("directory") and "memory" in own and own["memory"] is None:
-                raise click.UsageError("--directory requires --memory SIZE.")
+                need = Argument("memory", Choice("SIZE"))
+                raise click.UsageError(f"{Argument('directory')} requires {need}.")
             script = own.pop("slurm")
             own["on_error"] = "skip" if own.pop("skip_errors", False) else "raise"
             own = {name: value for name, value in own.items() if value is not None}

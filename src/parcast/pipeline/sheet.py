@@ -3,6 +3,8 @@
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from parcast.advice import Choice
+from parcast.errors import Argument
 from parcast.pipeline.result import PipelineResult
 from parcast.show.sheet import Column, Fact, Form, Sheet, Table
 from parcast.units import TIME_UNITS, format_quantity, shown
@@ -27,7 +29,11 @@ def sheet_of(result: PipelineResult, *, with_value: bool = False) -> Sheet:
 
 def _beginning(value: str) -> str:
     """Shorten a value, and say where all of it can be."""
-    more = " (-o PATH writes all of it)" if len(value) > MOST_SHOWN else ""
+    more = (
+        f" ({Argument('outputs', Choice('PATH'), python='value')} holds all of it)"
+        if len(value) > MOST_SHOWN
+        else ""
+    )
     return shown(value, limit=MOST_SHOWN) + more
 
 

@@ -40,6 +40,7 @@ from typing import Any, BinaryIO, Final, TypeGuard
 import numpy as np
 from numpy.typing import NDArray
 
+from parcast.advice import Choice, ours
 from parcast.errors import require_kind
 from parcast.files.decoding import opened
 from parcast.files.document import replacing
@@ -244,7 +245,7 @@ def read_trace(path: str | os.PathLike[str]) -> Trace:
             reader.take(events, first_line=count + 1, is_cut=is_cut)
             count += len(events)
         if reader is None:
-            faults.refuse("must be a trace, but is empty. Name a file written with --trace.")
+            faults.refuse(f"must be a trace, but is empty. {_name_one()}")
         if len(faults):
             faults.raise_all()
         return reader.trace(name)
@@ -266,12 +267,11 @@ def _blocks(raw: BinaryIO, faults: Faults) -> Iterator[tuple[list[bytes], bool]]
         if not read:
             break
         if b"\0" in read:
-            faults.refuse("must be text, got a NUL byte. Name a file written with --trace.")
+            faults.refuse(f"must be text, got a NUL byte. {_name_one()}")
         *lines, rest = (rest + read).split(b"\n")
         if len(rest) > LONGEST:
             faults.refuse(
-                "must be lines of JSON, got a line of more than 64 MiB. Name a file written with "
-                "--trace.",
+                f"must be lines of JSON, got a line of more than 64 MiB. {_name_one()}",
                 line=count + len(lines) + 1,
             )
         count += len(lines)
@@ -283,7 +283,7 @@ def _blocks(raw: BinaryIO, faults: Faults) -> Iterator[tuple[list[bytes], bool]]
 
 def _document(line: bytes, number: int, faults: Faults, *, is_cut: bool = False) -> Any:
     """Parse one line as a JSON object; None if it is none, which is noted."""
-    advice = "Name a file written with --trace."
+    advice = _name_one()
     try:
         document = json.loads(line)
     except (UnicodeDecodeError, RecursionError):
@@ -349,7 +349,7 @@ def _check_schema(schema: Any, faults: Faults) -> None:
         )
     got = "none" if schema is None else f'"{shown(schema)}"'
     faults.refuse(
-        f'must be "{expected}", got {got}. Name a file written with --trace.',
+        f'must be "{expected}", got {got}. {_name_one()}',
         line=1,
         field="schema",
     )
@@ -583,3 +583,9 @@ def _limits(kind: str, events: Events, ranks: int) -> Iterator[tuple[str, NDArra
             yield name, events[name] < least, f"at least {least}"
     if "stop" in names:
         yield "stop", events["stop"] < events["first"], "at least first"
+
+
+def _name_one() -> str:
+    """Say what a trace is written by."""
+    write = ours("run", "pipeline", Choice("JOB"), "--trace", "trace.jsonl")
+    return f"Name a trace, which this writes: {write}"

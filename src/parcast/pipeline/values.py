@@ -132,7 +132,7 @@ def printed(value: Any) -> tuple[Iterator[str], str]:
     """Give a value as the text of a table, of JSON if it is none, and a warning."""
     made = Converted()
     with suppress(TypeError, ValueError):
-        table = [*csv_pieces(made.rows(value))]
+        table = [*csv_pieces(made.rows(value), exact=True)]
         return iter(table), made.warning("-", "empty cells")
     made = Converted()
     text = json_text(made.json(value))
@@ -197,7 +197,7 @@ def _write_json(path: str, value: Any) -> str:
 
 def _write_csv(path: str, value: Any) -> str:
     made = Converted()
-    write_document(path, csv_pieces(made.rows(value)))
+    write_document(path, csv_pieces(made.rows(value), exact=True))
     return made.warning(path, "empty cells")
 
 

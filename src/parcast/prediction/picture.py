@@ -88,7 +88,7 @@ def _too_few(picture: str, needed: int, shown: Shown) -> ParameterError:
         )
     what = {"surface": "a surface", "contours": "contours", "map": "a map"}[picture]
     bandwidth = Argument(
-        "vary", "network.bandwidth=...", python='vary={"network.bandwidth": [...]}'
+        "vary", "network.bandwidth=RANGE", python='vary={"network.bandwidth": [...]}'
     )
     lines = Argument("picture", "lines", python='picture="lines"')
     p, d = Argument("p", [1, 2, 4, 8]), Argument("d", [1, 2, 4])

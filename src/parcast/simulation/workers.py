@@ -12,6 +12,7 @@ from multiprocessing.context import SpawnContext, SpawnProcess
 
 import click
 
+from parcast.errors import Argument
 from parcast.mpi.tied import ENDING, begin_worker
 
 
@@ -32,7 +33,9 @@ def workers(jobs: int) -> Iterator[Executor | None]:
     try:
         yield executor
     except BrokenProcessPool:
-        raise click.ClickException("a process of --jobs ended early. Use fewer.") from None
+        raise click.ClickException(
+            f"a process of {Argument('jobs')} ended early. Use fewer."
+        ) from None
     except BaseException:
         for child in set(active_children()) - others:
             child.kill()

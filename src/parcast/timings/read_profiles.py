@@ -32,7 +32,7 @@ MOST_TOTALS: Final = 10_000_000  # of a run, of which those that no line has are
 PIECE: Final = 2**20  # read at a time [B]
 NOT_TEXT: Final = {
     b"PK\x03\x04": "a zip archive. Unpack it",
-    b"\x1f\x8b": "a gzip archive. Unpack it with gunzip",
+    b"\x1f\x8b": "a gzip archive. Unpack it",
     b"\xff\xfe": "UTF-16. Save it as UTF-8",
     b"\xfe\xff": "UTF-16. Save it as UTF-8",
 }

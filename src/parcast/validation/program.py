@@ -9,7 +9,7 @@ from typing import Final
 
 import numpy as np
 
-from parcast.errors import FitFailed
+from parcast.errors import Argument, FitFailed
 from parcast.kernels.worker import free_memory
 from parcast.mpi.rank import PLACEMENT
 from parcast.testbed.testbed import testbed_here
@@ -296,5 +296,5 @@ def _require_calibrated(
     if not {p for _, p in cells} >= set(counts):
         raise FitFailed(
             f"{subject.name} could not be calibrated within the time limit. Allow more time, or "
-            "use --quick."
+            f"use {Argument('quick', True)}."
         )

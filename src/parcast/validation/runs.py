@@ -16,6 +16,7 @@ from typing import Final, Protocol
 
 import numpy as np
 
+from parcast.advice import ours
 from parcast.errors import RunFailed
 from parcast.kernels.kernel import Run
 from parcast.validation.cells import Cells, Sample, is_enough, joined, least_quanta
@@ -205,11 +206,11 @@ def require_runs(name: str, sizes: Sequence[int], p: int, runs: Sequence[Run]) -
     made, requested = Counter(run.n for run in runs), Counter(sizes)
     if set(made) != set(requested) or not made >= requested:
         raise RunFailed(
-            f"{where} returned times of other sizes than requested. Check it with `parcast run`."
+            f"{where} returned times of other sizes than requested. Check it: {ours('run', name)}"
         )
     if any(run.is_correct is False for run in runs):
         raise RunFailed(
-            f"{where} gave a wrong result, so it is not timed. Check it with `parcast run`."
+            f"{where} gave a wrong result, so it is not timed. Check it: {ours('run', name)}"
         )
     if not all(0 < run.time < float("inf") for run in runs):
         raise RunFailed(f"{where} took no measurable time. Was the clock changed? Run it again.")

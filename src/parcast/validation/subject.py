@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from parcast.advice import ours
 from parcast.descriptions.program import law_named
 from parcast.errors import ParameterError
 from parcast.kernels.registry import kernel_named
@@ -46,7 +47,7 @@ def subject_named(name: str) -> Subject:
             "name",
             must="be a program whose law counts steps",
             got=f'{name}: its law "{law}" has no counts of steps, messages and bytes',
-            hint=f"Run it with `parcast run {name}`.",
+            hint=f"Run it: {ours('run', name)}",
         )
     return Subject(
         name=kernel.name,

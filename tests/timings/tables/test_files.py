@@ -125,12 +125,12 @@ def test_a_long_table_is_read_in_many_blocks_with_few_objects():
         (
             "p,time_s\n1,8\n".encode("utf-16-le"),
             "file  must be UTF-8, got UTF-16. Save it as CSV UTF-8, or convert it: "
-            "iconv -f UTF-16 -t UTF-8 stream > converted.csv",
+            "iconv -f UTF-16 -t UTF-8 < stream > converted.csv",
         ),
         (
             "p,time_s\n1,8\n".encode("utf-16-be"),
             "file  must be UTF-8, got UTF-16. Save it as CSV UTF-8, or convert it: "
-            "iconv -f UTF-16 -t UTF-8 stream > converted.csv",
+            "iconv -f UTF-16 -t UTF-8 < stream > converted.csv",
         ),
         (
             b"\x7fELF\x02\x01\x01\0\0\0\0\n\0",
@@ -146,7 +146,7 @@ def test_a_long_table_is_read_in_many_blocks_with_few_objects():
         ),
         (
             b"\x1f\x8b\x08\0",
-            "file  must be text, got a gzip archive. Unpack it: gunzip stream",
+            "file  must be text, got a gzip archive. Unpack it: gzip -dc < stream > unpacked",
         ),
         (
             b"1,8\n2,4.5\n",
@@ -307,7 +307,7 @@ def test_a_stream_opened_with_the_wrong_encoding_is_refused():
             [
                 "p",
                 "must be one column, got nodes, Cores, which could all be. Choose one: "
-                "columns={'p': 'nodes'}, columns={'p': 'Cores'}.",
+                "columns={'p': 'nodes'} or columns={'p': 'Cores'}.",
             ],
         ),
         (
@@ -315,10 +315,10 @@ def test_a_stream_opened_with_the_wrong_encoding_is_refused():
             [
                 "p",
                 "must be a column, got n, time_s. Add the processor counts, or name their column: "
-                "columns={'p': 'NAME'}.",
+                "columns={'p': NAME}.",
             ],
         ),
-        ("p,n", ["time_s", "must be a column, got p, n. Name it: columns={'time_s': 'NAME'}."]),
+        ("p,n", ["time_s", "must be a column, got p, n. Name it: columns={'time_s': NAME}."]),
         (
             "p,time_s,time (ms)",
             [

@@ -13,6 +13,7 @@ from math import prod
 from os import PathLike
 from typing import Any, Final, Self
 
+from parcast.advice import Choice, ours
 from parcast.arrays.choices import Writer
 from parcast.arrays.contention import Placement
 from parcast.arrays.costs import Costs
@@ -154,12 +155,12 @@ def _is_as_priced(schema: Schema, plan: WritePlan, mesh: Point) -> bool:
 def _known(given: Any, servers: int) -> Costs:
     """Costs that the connection was given; ParameterError without."""
     if given is None:
+        measure = ours("calibrate", "array-io", Choice("FOLDER"), "-o", "costs.toml")
         raise ParameterError(
             "plan",
             must="be left out where the connection has no costs of the machine",
             got='"auto"',
-            hint="Measure them with: parcast calibrate array-io FOLDER -o costs.toml, and call "
-            'connect(costs="costs.toml").',
+            hint=f'Measure them: {measure}, and call connect(costs="costs.toml").',
         )
     costs = given
     if not isinstance(costs, Costs):

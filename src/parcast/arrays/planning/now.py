@@ -5,7 +5,7 @@ from math import ceil, isfinite, prod
 from typing import Any, Final
 
 from parcast.arrays.choices import Operation
-from parcast.errors import FileProblems, Problem
+from parcast.errors import Argument, FileProblems, Problem
 from parcast.importers.darshan_io import BINS, Accesses, JobIo, Module
 from parcast.show.sheet import Fact
 from parcast.units import format_quantity, percent
@@ -27,7 +27,7 @@ def accesses_of(job: JobIo, operation: Operation) -> Accesses:
         size = format_quantity(job.main(other).accesses(other).size, "size")
         must = f"must have bytes that the job {'wrote' if operation == 'write' else 'read'}"
         got = f"got none, and {size} the other way"
-        hint = f"Plan that: --operation {other}, operation="
+        hint = f"Plan that: {Argument('operation', other)}"
         raise FileProblems(job.log, [Problem(message=f"{must}, {got}. {hint}.")])
     return own
 

@@ -12,6 +12,7 @@ from typing import Any, Final, Literal
 import numpy as np
 from numpy.typing import DTypeLike
 
+from parcast.advice import Choice
 from parcast.arrays.choices import Objective, Operation, Policy, Writer
 from parcast.arrays.chunks import mesh_chunks
 from parcast.arrays.costs import Costs
@@ -35,11 +36,11 @@ NEAR: Final = 0.9  # of the bytes of a log, which a plan for them has at least [
 NO_SHAPE: Final = (
     "A Darshan log does not contain the shapes of arrays. The plan divides its bytes into equal "
     "blocks, one for each client. To plan your arrays, give their shape and the mesh of the "
-    "program: --shape SHAPE --clients MESH, shape=, clients=."
+    "program: {} {}."
 )
 ILLUSTRATIVE: Final = (
     "No costs of a machine were given: the times are those of an illustrative one, {}, with a "
-    "file system of {} for each server. Give the costs of yours: --costs PATH, costs=."
+    "file system of {} for each server. Give the costs of yours: {}."
 )
 
 
@@ -226,7 +227,8 @@ def _notes_of(job: JobIo | None, planned: RequestPlan, *, has_shape: bool) -> It
     if job is None:
         return
     if not has_shape:
-        yield NO_SHAPE
+        mesh = Argument("clients", Choice("MESH"))
+        yield NO_SHAPE.format(Argument("shape", Choice("SHAPE")), mesh)
     if job.ranks != planned.clients:
         yield (
             f"The log is of {job.ranks} ranks, the plan of {planned.clients} clients. "
@@ -298,6 +300,7 @@ def _costs_of(costs: Any) -> tuple[str, Costs, tuple[str, ...]]:
         parameters = illustrative_parameters()
         known = parameters.costs()
         rate = format_quantity(float(known.servers.write_rate), "rate")
-        return parameters.name, known, (ILLUSTRATIVE.format(parameters.name, rate),)
+        yours = Argument("costs", Choice("PATH"))
+        return parameters.name, known, (ILLUSTRATIVE.format(parameters.name, rate, yours),)
     given = costs if isinstance(costs, ArrayParameters) else read_parameters(costs)
     return given.name, given.costs(), ()

@@ -3,12 +3,14 @@
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from parcast.advice import Choice
 from parcast.arrays.planning.now import changes, now_facts
 from parcast.arrays.planning.reasons import NOTICED, range_text, schema_text
 from parcast.arrays.planning.result import Compared, Plan, RequestPlan
 from parcast.arrays.planning.settings import NAMES
 from parcast.arrays.simulation.result import Limit
 from parcast.arrays.simulation.sheet import LIMITED, balance_facts, servers_table
+from parcast.errors import Argument
 from parcast.show.sheet import Column, Fact, Form, Sheet, Table
 from parcast.units import TIME_UNITS, format_quantity, percent
 from parcast.words import common_unit, counted, rounded
@@ -139,7 +141,8 @@ def _facts(result: RequestPlan) -> Iterator[Fact]:
         names.setdefault(values, []).append(NAMES[name])
     for i, (values, tools) in enumerate(names.items()):
         yield Fact("" if i else "settings", f"{', '.join(tools)}: {values}")
-    yield Fact("", "lines to paste: --settings NAME; in Python settings[NAME].lines")
+    lines = Argument("settings", Choice("NAME"), python="settings[NAME].lines")
+    yield Fact("", f"lines to paste: {lines}")
 
 
 def _planned(result: RequestPlan) -> str:

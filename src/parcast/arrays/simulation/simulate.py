@@ -25,6 +25,7 @@ from parcast.arrays.geometry import Ints
 from parcast.arrays.law import Options, RequestTime, request_times, tables_of
 from parcast.arrays.overlaps import Overlaps
 from parcast.arrays.simulation.result import MODES, Imbalance, Limit, RequestSimulation
+from parcast.errors import Argument
 from parcast.units import format_quantity
 
 USED: Final = 0.9  # of the rate of a disk, from which it is what limits [1]
@@ -86,7 +87,7 @@ def _warnings(
         busy = format_quantity(normal.bound.time, "time")
         yield (
             f"The {normal.bound.resource} would be busy for {busy}, longer than the servers: the "
-            "time is too low. Count it with contention=True (--contention)."
+            f"time is too low. Count it with {Argument('contention', True)}."
         )
     protocol = costs.protocol
     if options.operation == "read" or options.overlap_rendezvous or protocol.nonblocking:
@@ -98,7 +99,7 @@ def _warnings(
             yield (
                 "The transfer of a subchunk that overlaps one client only is counted twice, at "
                 "the client and at the server. "
-                "Count it once with overlap_rendezvous=True (--overlap-rendezvous)."
+                f"Count it once with {Argument('overlap_rendezvous', True)}."
             )
             return
 

@@ -4,6 +4,7 @@ import errno
 import os
 from typing import Final
 
+from parcast.advice import Command, File
 from parcast.errors import FileProblems, ParameterError, Problem, RunFailed
 
 REMEDIES: Final = {
@@ -14,7 +15,7 @@ REMEDIES: Final = {
     errno.EPERM: "Choose a place that you may write to.",
     errno.EIO: "Look for errors of the disk in the system log, and choose another place.",
     errno.ENOENT: "The draft was removed meanwhile, or the place: write it again.",
-    errno.EMFILE: "Allow more open files: ulimit -n 4096",
+    errno.EMFILE: f"Allow more open files: {Command(('ulimit', '-n', '4096'))}",
     errno.ENAMETOOLONG: "Choose a shorter name.",
 }
 OTHERWISE: Final = "Choose another place."
@@ -97,5 +98,5 @@ def no_folder(folder: str) -> ParameterError:
         "path",
         must="be in a folder that exists",
         got=folder,
-        hint="Make it with mkdir -p, or check the path.",
+        hint=f"Make it: {Command(('mkdir', '-p', File(folder)))}, or check the path.",
     )

@@ -20,6 +20,7 @@ from typing import Any, Final, Self
 
 import numpy as np
 
+from parcast.advice import File, ours
 from parcast.arrays.geometry import Box
 from parcast.arrays.store.chunk_file import ChunkReader, subchunks_of
 from parcast.arrays.store.codecs import DamageError
@@ -33,8 +34,8 @@ from parcast.words import did_you_mean
 
 OPEN: Final = 4  # files of an array that stay open between reads
 VERIFY: Final = (
-    "Check the store: parcast arrays verify. Boxes without it can be read, and everything else "
-    "with lost=VALUE in its place."
+    "Check the store: {}. Boxes without it can be read, and everything else with lost=VALUE in "
+    "its place."
 )
 READ_ONLY: Final = {errno.EROFS, errno.EACCES, errno.EPERM}
 
@@ -257,7 +258,11 @@ class StoredArray:
         """Say what is wrong with a chunk, and which elements are lost."""
         where = f"{label_of(self.name)}, chunk {'.'.join(map(str, index))}"
         lost = self._layout.grid.box(index)
-        return problem(self._path(index), f"{fault} ({where}, elements {lost}). {VERIFY}")
+        return problem(self._path(index), f"{fault} ({where}, elements {lost}). {self._verify()}")
+
+    def _verify(self) -> str:
+        """Say how to find all that is lost."""
+        return VERIFY.format(ours("arrays", "verify", File(self._root.path)))
 
     def shares_files(self, other: "StoredArray") -> bool:
         """Whether it is in the same stack."""

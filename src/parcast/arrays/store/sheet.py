@@ -3,6 +3,7 @@
 from dataclasses import replace
 from typing import Final
 
+from parcast.advice import File, ours
 from parcast.arrays.store.layout import label_of
 from parcast.arrays.store.verification import Span, StoreFault, Verification, Verifications
 from parcast.show.sheet import Column, Entry, Fact, Form, Sheet, Table
@@ -15,10 +16,8 @@ REST: Final = (
     "Everything that is not listed: other arrays, boxes without these elements, or a whole array "
     "with io.read(PATH, lost=VALUE), which puts VALUE where elements are lost."
 )
-SWEEP: Final = (
-    "Write the store again, or clear up without writing: parcast arrays verify --sweep {path}"
-)
-PUT_BACK: Final = "Put the old store back: parcast arrays verify --sweep {path}"
+SWEEP: Final = "Write the store again, or clear up without writing: {}"
+PUT_BACK: Final = "Put the old store back: {}"
 TITLES: Final = {
     "whole": "is whole",
     "interrupted": "is whole, but a write was interrupted",
@@ -93,7 +92,8 @@ def _conclusion(result: Verification) -> list[Fact]:
     elif result.left:
         is_aside = not result.is_there and any(x.kind == "interrupted commit" for x in result.left)
         advice = PUT_BACK if is_aside else SWEEP
-        facts.append(Fact("what to do", advice.format(path=shown(result.path))))
+        clear = ours("arrays", "verify", "--sweep", File(result.path))
+        facts.append(Fact("what to do", advice.format(clear)))
     return facts
 
 

@@ -12,6 +12,7 @@ from parcast.arrays.validating.result import (
     ArrayIoValidation,
     Compared,
 )
+from parcast.errors import Argument
 from parcast.show.sheet import Column, Entry, Fact, Form, Sheet, Table
 from parcast.show.warning import Rank, RankedWarning
 from parcast.units import TIME_UNITS, format_quantity, percent
@@ -218,7 +219,7 @@ def _error(row: Compared) -> str:
 def _facts(result: ArrayIoValidation) -> Iterator[Fact]:
     """Give the verdict, and under which conditions it was measured."""
     yield Fact("law", _verdict(result))
-    more = f" ({counted(result.left_out, 'other request')} left out by --quick)"
+    more = f" ({counted(result.left_out, 'other request')} left out by {Argument('quick', True)})"
     yield Fact("requests", result.source + (more if result.left_out else ""))
     file = f", in {result.saved.path}" if result.saved.path else ""
     yield Fact("predicted", f"{result.saved.at} and later, each before its runs{file}")

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from parcast.errors import Argument
 from parcast.forecasting.donors.curve import DonatedCurve, Elsewhere
 from parcast.forecasting.notes import runs_in_words
 from parcast.forecasting.result import Donor, SeriesNotes
@@ -287,14 +288,11 @@ def _groups(used: Sequence[Donor], at: Any, *, is_described: bool) -> Iterator[s
         f"{_from_to(group)} (as on {listed([x.machine for x in group])})"
         for group in (ordered[:cut], ordered[cut:])
     )
-    weigh = (
-        ""
-        if is_described
-        else ", or describe the machines with --machine: similar ones get more weight"
-    )
+    machines = Argument("machine", python="machines")
+    weigh = f", or describe the machines with {machines}: similar ones get more weight"
     yield RankedWarning(
         f"The other machines fall into two groups: {quick} and {slow} at p = {at}. Use only those "
-        f"as donors that are similar to this machine{weigh}.",
+        f"as donors that are similar to this machine{'' if is_described else weigh}.",
         kind="two groups of donors",
         size=float(gaps.max()),
     )

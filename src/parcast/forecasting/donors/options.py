@@ -5,7 +5,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
+from parcast.advice import Choice
 from parcast.cli.screen import tell
+from parcast.errors import Argument
 from parcast.words import did_you_mean, listed
 
 if TYPE_CHECKING:
@@ -55,15 +57,16 @@ def parts_of_targets(
     from parcast.forecasting.donors.tables import without
 
     if "machine" not in runs.labels:
+        column = Argument("columns", {"machine": Choice("NAME")})
         raise click.UsageError(
-            f"--target must be a machine of {file}, which has no column machine. Leave it out, or "
-            "name the column: --column machine=NAME."
+            f"{Argument('target')} must be a machine of {file}, which has no column machine. "
+            f"Leave it out, or name the column: {column}."
         )
     known = sorted(set(runs.labels["machine"].tolist()))
     for target in targets:
         if target not in known:
             raise click.UsageError(
-                f"--target must be a machine of {file}, got {target!r:.60}."
+                f"{Argument('target')} must be a machine of {file}, got {target!r:.60}."
                 f"{did_you_mean(target, known)} Machines: {listed(known, MOST_NAMED)}."
             )
     here, others = runs.select(machine=list(targets)), without(runs, targets)
@@ -83,7 +86,7 @@ def read_donors(
     inputs: list[dict[str, Any]] = []
     for file in files:
         if file == "-":
-            raise click.UsageError("--donors must be a file, got -. Write its name.")
+            raise click.UsageError(f"{Argument('donors')} must be a file, got -. Write its name.")
         others = [beside, *(other for other in files if other != file)]
         runs, source = read_file(file, (), options_in(file, table, among=others))
         inputs.append(source)

@@ -21,6 +21,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from parcast.advice import SIMULATE
 from parcast.aliases import Array
 from parcast.descriptions.amount import Point
 from parcast.descriptions.breakdown import Breakdown
@@ -134,7 +135,7 @@ class SpmdPhase(SpmdTables):
             yield (
                 f"Start and end are much of a run of {few.min():g} cycles of {self.io.kind} I/O, "
                 f"and below {FEW_CYCLES} cycles the law knows them to a few per cent of the time "
-                "only. Check it with parcast simulate."
+                f"only. Check it: {SIMULATE}"
             )
 
     def warnings(self, machine: Machine) -> Iterator[str]:
@@ -158,8 +159,8 @@ class SpmdPhase(SpmdTables):
         if joins and self.is_exponential and not self.has_many_bursts:
             yield (
                 "Geometric numbers of bursts with exponential times are solved by equation (16), "
-                "which is up to 29 % too high for few bursts per cycle. Check it with parcast "
-                "simulate."
+                "which is up to 29 % too high for few bursts per cycle. Check it: "
+                f"{SIMULATE}"
             )
 
     def io_service(self, demand: Demands) -> Array:

@@ -35,6 +35,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from parcast.advice import SIMULATE
 from parcast.aliases import Array
 from parcast.descriptions.breakdown import Breakdown
 from parcast.errors import ParameterError
@@ -110,7 +111,7 @@ def _require_tame_services(phase: SpmdTables) -> None:
             "communication.variability",
             must=f"be at most {MOST_SERVICE_CV:g} if I/O is synchronous",
             got=f"{phase.communication.cv:g}",
-            hint="Use parcast simulate.",
+            hint=f"Simulate it: {SIMULATE}",
         )
 
 

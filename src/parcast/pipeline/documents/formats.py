@@ -9,7 +9,8 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
-from parcast.files.decoding import in_shell, name_of
+from parcast.advice import Command
+from parcast.files.decoding import name_of
 from parcast.pipeline.documents.document import DocumentError, Reading
 from parcast.pipeline.documents.encodings import SAMPLE, detect
 from parcast.pipeline.documents.sources import sample_of
@@ -105,10 +106,11 @@ def _is_object(line: str) -> bool:
 
 def _refuse_json(path: str) -> None:
     """Say how to turn one JSON value over many lines into JSON Lines."""
-    file = in_shell(name_of(path))
+    split = 'if type == "array" then .[] else . end'
+    convert = Command(("jq", "-c", split), reads=name_of(path), writes="documents.jsonl")
     raise DocumentError(
         name_of(path),
         "must have a JSON object on each line (JSON Lines), got one value over many lines. "
-        f"Convert it: jq -c 'if type == \"array\" then .[] else . end' {file} > documents.jsonl",
+        f"Convert it: {convert}",
         line=1,
     )

@@ -8,8 +8,9 @@ import os
 from collections.abc import Iterator
 from typing import TypeAlias
 
+from parcast.advice import Command, File
 from parcast.errors import Argument
-from parcast.files.decoding import in_shell, name_of
+from parcast.files.decoding import name_of
 from parcast.pipeline.documents.boundaries import Piece, boundaries_of, cut
 from parcast.pipeline.documents.document import Document, DocumentError, Reading, Skipped
 from parcast.pipeline.documents.formats import Layout, layout_of
@@ -131,11 +132,14 @@ class _Reader:
     def _too_large(self, piece: Piece, start: int, line: int) -> DocumentError:
         """Say how to go on with a document that is too large."""
         size = f"{piece.stop - piece.start:,}"
-        file = in_shell(name_of(self._path))
-        unpack = {"gzip": f"gzip -dc {file} | ", "zstd": f"zstd -dc {file} | "}
-        split = f"{unpack.get(self._layout.compression, '')}split -C 32m"
+        file = name_of(self._path)
+        split = Command(("split", "-C", "32m", File(file)))
+        unpack = {"gzip": "gzip", "zstd": "zstd"}.get(self._layout.compression)
+        if unpack is not None:
+            pieces = Command(("split", "-C", "32m", "-"))
+            split = Command((unpack, "-dc"), reads=file, into=pieces)
         advice = {
-            "text": f"Split it: {split} {'-' if self._layout.compression else file}",
+            "text": f"Split it: {split}",
             "jsonl": "Write smaller objects",
         }.get(self._layout.format)
         separator = ("Name the element that separates documents with ", Argument("document"))

@@ -10,8 +10,9 @@ from contextlib import contextmanager
 from math import inf
 from typing import IO, Any, Final
 
+from parcast.advice import Command, File
 from parcast.errors import FileProblems
-from parcast.files.decoding import in_shell, name_of, opened
+from parcast.files.decoding import name_of, opened
 from parcast.pipeline.documents.document import DocumentError
 from parcast.pipeline.documents.encodings import SAMPLE, detect
 
@@ -20,15 +21,17 @@ GZIP: Final = b"\x1f\x8b"
 ZSTD: Final = b"\x28\xb5\x2f\xfd"
 _ZSTD_MAGIC: Final = int.from_bytes(ZSTD, "little")
 INSTALL_ZSTD: Final = 'Install zstandard with: pip install "parcast[features]"'
-_NO_TEXT: Final = {  # how files begin that are no text, and what to do
-    b"%PDF-": "a PDF. Convert it: pdftotext {path}",
+_NO_TEXT: Final[
+    dict[bytes, str | tuple[str, ...]]
+] = {  # how files begin that are no text, and what to do
+    b"%PDF-": ("a PDF. Convert it: ", "pdftotext"),
     b"PK\x03\x04": "a zip archive or office document. Unpack it, or save it as text.",
     b"\x89PNG": "a PNG picture. Leave it out.",
     b"\xff\xd8\xff": "a JPEG picture. Leave it out.",
     b"GIF8": "a GIF picture. Leave it out.",
     b"\x7fELF": "a program (ELF). Leave it out.",
-    b"BZh": "a bzip2 archive. Compress it as .gz or .zst: bunzip2 {path}",
-    b"\xfd7zXZ\x00": "an xz archive. Compress it as .gz or .zst: unxz {path}",
+    b"BZh": ("a bzip2 archive. Unpack it: ", "bzip2", "-dk"),
+    b"\xfd7zXZ\x00": ("an xz archive. Unpack it: ", "xz", "-dk"),
     b"\xd0\xcf\x11\xe0": "an old office document. Save it as text.",
     b"SQLite format 3\x00": "a database. Export its text.",
 }
@@ -62,8 +65,9 @@ def sample_of(path: str, count: int) -> tuple[bytes, str]:
             sample += block
     for mark, what in _NO_TEXT.items():
         if sample.startswith(mark):
-            advice = what.format(path=in_shell(name_of(path)))
-            raise DocumentError(name_of(path), f"must be text, got {advice}", offset=0)
+            fault, *program = (what,) if isinstance(what, str) else what
+            advice = Command((*program, File(name_of(path)))) if program else ""
+            raise DocumentError(name_of(path), f"must be text, got {fault}{advice}", offset=0)
     return sample, compression
 
 

@@ -162,10 +162,10 @@ class Checkpoint:
         except FileNotFoundError:
             return None
         except (OSError, ValueError, RecursionError) as failure:
-            problem = Problem(message=f"cannot be read: {failure}. Start without --resume.")
+            problem = Problem(message=f"cannot be read: {failure}. {_afresh()}")
             raise FileProblems(str(path), [problem]) from failure
         if not isinstance(document, dict) or document.get("schema") != SCHEMA:
-            message = f'must have the schema "{SCHEMA}". Start without --resume.'
+            message = f'must have the schema "{SCHEMA}". {_afresh()}'
             raise FileProblems(str(path), [Problem(message=message, field="schema")])
         try:
             return self._earlier(document)
@@ -173,7 +173,7 @@ class Checkpoint:
             raise
         except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as failure:
             why = shown(f"{type(failure).__name__}: {failure}")
-            message = f"is damaged ({why}). Start without --resume."
+            message = f"is damaged ({why}). {_afresh()}"
             raise FileProblems(str(path), [Problem(message=message)]) from failure
 
     def _earlier(self, document: dict[str, Any]) -> Earlier:
@@ -196,7 +196,7 @@ class Checkpoint:
             self._files[node] = (file, size)
             nodes.append((node, self._folder / file if file else None, float(size)))
             if file and not (self._folder / file).is_file():
-                message = "is named in the checkpoint and is missing. Start without --resume."
+                message = f"is named in the checkpoint and is missing. {_afresh()}"
                 raise FileProblems(str(self._folder / file), [Problem(message=message)])
         skipped = tuple(Skipped(**each) for each in document["skipped"])
         return Earlier(
@@ -314,3 +314,8 @@ class Checkpoint:
                 return True
             above = above.parent(fan_in)
         return False
+
+
+def _afresh() -> str:
+    """Say how to do without a checkpoint that cannot be used."""
+    return f"Start without {Argument('resume', True)}."

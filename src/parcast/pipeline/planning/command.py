@@ -20,6 +20,7 @@ from parcast.cli.options import (
 from parcast.cli.outputs import Outputs, with_inputs
 from parcast.cli.reading import read_description
 from parcast.cli.screen import tell
+from parcast.errors import Argument
 
 if TYPE_CHECKING:
     from parcast.pipeline.planning.result import PipelinePlan
@@ -147,7 +148,8 @@ def command(
     """Answer the question and return the exit status."""
     for file in files:
         if file.lower().endswith((".jsonl", ".jsonl.gz")):
-            raise click.UsageError(f"{file} must be given as a trace: --trace {file}", ctx)
+            trace_of = Argument("trace", file)
+            raise click.UsageError(f"{file} must be given as a trace: {trace_of}", ctx)
     programs, machines = in_places(ctx, files, FILES) if files else ([], [])
     if programs and trace is not None:
         raise click.UsageError(

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from parcast.advice import Choice, ours
 from parcast.pipeline.planning.result import PipelinePlan, Plan
 from parcast.show.sheet import Column, Entry, Fact, Form, Sheet, Table, interval_column
 from parcast.units import TIME_UNITS, format_quantity, percent
@@ -163,7 +164,8 @@ def _facts(result: PipelinePlan) -> Iterator[Fact]:
     best = result.best
     if best is not None:
         yield Fact("ask for", _figures(result, best))
-        yield Fact("run", f"parcast run ... {result.options}")
+        run = ours("run", "pipeline", Choice("JOB"), *result.options.split())
+        yield Fact("run", str(run))
     for i, text in enumerate(result.verdict):
         yield Fact("" if i else "no plan", text, is_marked=not i)
     for i, text in enumerate(result.reasons):

@@ -5,11 +5,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
+from parcast.advice import Choice
 from parcast.cli.answering import A_FILE, Whole, cli_command
 from parcast.cli.failures import ANSWER_IS_NO, ANSWERED
 from parcast.cli.options import answer_options, repeated_option
 from parcast.cli.outputs import TABLES, Outputs
 from parcast.errors import FileProblems, Problem
+from parcast.files.decoding import to_utf8
 from parcast.pipeline.documents.options import document_options, reading_of
 from parcast.pipeline.options import Running, run_options
 
@@ -122,7 +124,7 @@ def _lines(path: str) -> list[str]:
         why = (failure.strerror or str(failure)).lower()
         raise FileProblems(path, [Problem(message=f"cannot be read: {why}.")]) from failure
     except UnicodeDecodeError as failure:
-        message = "must be UTF-8 text. Convert it: iconv -t utf-8"
+        message = f"must be UTF-8 text. Convert it: {to_utf8(Choice('ENCODING'), path)}"
         raise FileProblems(path, [Problem(message=message)]) from failure
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     if not lines:

@@ -23,11 +23,14 @@ from parcast.files.faults import Faults
 from parcast.timings.measurements import Measurements, written_name
 from parcast.timings.notes import warn_reader
 from parcast.timings.tables.layout import MOST_LOOKED_AT, Line, find_layout, is_row
+from parcast.timings.tables.meanings import is_only_a_name
 from parcast.timings.tables.options import TableOptions
 from parcast.timings.tables.read_header import read_header
 from parcast.timings.tables.rows import Table, byte_fault
+from parcast.timings.tables.titles import title_of
 
 ROWS_AT_A_TIME = 65536  # made into Python's numbers when writing
+VERBATIM: Final = "# parcast: all other columns are parameters"  # where titles say more
 HOPELESS: Final = 10_000  # faults after which no more rows are looked at
 
 Source = str | os.PathLike[str] | TextIO | BinaryIO
@@ -151,7 +154,8 @@ def _begun(
     line, text = found.header
     if fault := byte_fault(text):
         faults.refuse(fault, line=line)
-    header = read_header(found, faults, options, is_whole=is_whole)
+    is_verbatim = any(text.strip() == VERBATIM for _, text in lines)
+    header = read_header(found, faults, options, is_whole=is_whole, is_verbatim=is_verbatim)
     table = Table(header, found.layout, faults)
     skipped = line
     if header.has_unit_row:
@@ -228,4 +232,6 @@ def measurements_pieces(measurements: Measurements) -> Iterator[str]:
     >>> "".join(measurements_pieces(Measurements(p=[1, 2], time=[8.0, 4.5])))
     'p,time_s\n1,8.0\n2,4.5\n'
     """
-    return row_pieces(_written_rows(measurements))
+    if not all(is_only_a_name(title_of(axis)) for axis in measurements.axes):
+        yield f"{VERBATIM}\n"
+    yield from row_pieces(_written_rows(measurements))

@@ -8,6 +8,7 @@ Whatever was understood beyond parcast's own names, or left out, is noted.
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
+from parcast.advice import Choice
 from parcast.errors import Argument, Text
 from parcast.files.faults import Faults
 from parcast.timings.columns import (
@@ -65,6 +66,7 @@ class Header:
     options: TableOptions
     rows: Sequence[Sequence[str]]  # cells of the rows that were looked at
     is_whole: bool  # whether these are all
+    is_verbatim: bool = False  # whether titles that are not ours are names of parameters
     has_unit_row: bool = False  # below the titles
     columns: list[Column | None] = field(default_factory=list)
     open: dict[int, Title] = field(default_factory=dict)  # columns not understood so far
@@ -109,7 +111,11 @@ class Header:
 
 def note_missing_p(header: Header) -> None:
     """Note that there is no column of processors."""
-    hint: Text = ("Add the processor counts, or name their column: ", called("p", "NAME"), ".")
+    hint: Text = (
+        "Add the processor counts, or name their column: ",
+        called("p", Choice("NAME")),
+        ".",
+    )
     got = listed(header.titles)
     header.faults.add(f"must be a column, got {got}.", line=header.line, field="p", hint=hint)
 

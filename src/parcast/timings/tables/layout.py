@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from parcast.advice import Command, File, ours
 from parcast.errors import Argument, ParameterError, Text
-from parcast.files.decoding import in_shell
 from parcast.files.faults import Faults
 from parcast.timings.tables.cells import decimal_marks, read_cell
 from parcast.timings.tables.options import DECIMALS, SEPARATOR_NAMES
@@ -35,6 +35,11 @@ _BARS = str.maketrans(dict.fromkeys("\u2502\u2503\u2551\u2506\u250a", "|"))  # o
 _RULE = re.compile(r"[\s|+\-=:_~*.\u2500-\u257f]+")
 _DASHES = re.compile("[-=_~\u2500-\u257f]")
 _SEPARATOR_LINE = re.compile(r'"?sep=(.)"?', re.IGNORECASE)
+SACCT: Final = (
+    "sacct",
+    "--parsable2",
+    "--format=JobID,JobName,NTasks,AllocCPUS,ElapsedRaw,State",
+)
 _SACCT = {"jobid", "jobidraw", "jobname", "alloccpus", "allocnodes", "elapsed", "state", "ncpus"}
 
 Line = tuple[int, str]  # its number in the file, and its text
@@ -301,8 +306,7 @@ def _refuse_other_kinds(rows: Sequence[Line], faults: Faults) -> None:
     if "," not in first and "|" not in first and len(_SACCT & titles) >= 3:
         faults.refuse(
             "must have bars between its columns, got what sacct prints, whose columns are cut. "
-            "Print it again: sacct --parsable2 --format=JobID,JobName,NTasks,AllocCPUS,"
-            "ElapsedRaw,State",
+            f"Print it again: {Command(SACCT)}",
             line=line,
         )
 
@@ -323,12 +327,10 @@ def _refuse_text(rows: Sequence[Line], faults: Faults) -> None:
             "must name the columns, got numbers. Put a line such as p,time_s above it.", line=line
         )
     if below and not any(mark in first for mark in ",;\t|") and _is_log(rows):
-        faults.refuse(
-            "must be a table of timings, got the log of a program. Take the times out of it: "
-            "parcast import --time-pattern 'Time: ([0-9.]+)' --count-pattern '([0-9]+) ranks' "
-            f"{in_shell(faults.path)} -o timings.csv",
-            line=line,
-        )
+        patterns = ("--time-pattern", "Time: ([0-9.]+)", "--count-pattern", "([0-9]+) ranks")
+        take = ours("import", File(faults.path), *patterns, "-o", "timings.csv")
+        got = "the log of a program. Take the times out of it"
+        faults.refuse(f"must be a table of timings, got {got}: {take}", line=line)
 
 
 def _is_sentence(text: str) -> bool:

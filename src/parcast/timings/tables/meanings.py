@@ -12,6 +12,7 @@ from dataclasses import replace
 from itertools import pairwise
 from typing import Final
 
+from parcast.advice import Choice
 from parcast.errors import Argument, Text
 from parcast.timings.columns import TAKEN, WORDS_FOR_LABELS, is_name_of_time
 from parcast.timings.measure import Measure
@@ -29,7 +30,8 @@ def understand(header: Header) -> None:
     """Decide what the open columns of a header are, or note why that cannot be decided."""
     _find_p(header)
     _find_measured(header)
-    _find_beside(header)
+    if not header.is_verbatim:
+        _find_beside(header)
     _say_products(header)
 
 
@@ -100,7 +102,7 @@ def _refuse_p(header: Header, fault: str, choices: Sequence[Argument]) -> None:
     """Note that it is unclear what p is, and the arguments that decide it."""
     hint: list[str | Argument] = ["Choose one: "]
     for choice in choices:
-        hint += [choice, ", "]
+        hint += [choice, " or "]
     hint[-1] = "."
     header.faults.add(fault, line=header.line, field="p", hint=tuple(hint))
     header.columns[0] = header.columns[0] or Column("p", "p")  # so that it is not missing as well
@@ -384,7 +386,7 @@ def _take_work(header: Header) -> None:
             "must be a rate where an amount of work is given, got times.",
             line=header.line,
             field="work",
-            hint=("Name the column that is a rate: ", Argument("rate", "NAME"), "."),
+            hint=("Name the column that is a rate: ", Argument("rate", Choice("NAME")), "."),
         )
         return
     read = read_cell(str(work).split()[0] if str(work).split() else "")
@@ -426,6 +428,12 @@ def _find_beside(header: Header) -> None:
             header.said.append(f"n is {header.titles[i]}")
         elif header.is_whole and _is_text(header, i):
             _leave_text_out(header, i)
+
+
+def is_only_a_name(title: Title) -> bool:
+    """Whether a title beside p and time_s can only be the name of a parameter."""
+    says = title.statistic or title.rate or title.counts_repetitions
+    return not (says or title.is_derived or title.is_cost or title.words in PROBLEM_SIZES)
 
 
 def _says_nothing_new(header: Header, i: int, title: Title) -> bool:
@@ -530,7 +538,11 @@ def _note_missing_time(header: Header) -> None:
         if not (title.is_p or title.is_derived or title.text == "n") and _is_numbers(header, i)
     ]
     names = [header.titles[i] for i in numbers]
-    hint: Text = ("Name it: ", called("time_s", names[0] if len(names) == 1 else "NAME"), ".")
+    hint: Text = (
+        "Name it: ",
+        called("time_s", names[0] if len(names) == 1 else Choice("NAME")),
+        ".",
+    )
     if len(names) > 1:
         hint = (
             "Name it: ",

@@ -30,7 +30,14 @@ from parcast.words import did_you_mean
 ROLES = ("p", "repetition", "deviation", *LABELS)
 
 
-def read_header(found: Found, faults: Faults, options: TableOptions, *, is_whole: bool) -> Header:
+def read_header(
+    found: Found,
+    faults: Faults,
+    options: TableOptions,
+    *,
+    is_whole: bool,
+    is_verbatim: bool = False,
+) -> Header:
     """Read the line that names the columns."""
     line, _ = found.header
     titles = _titles(found, faults)
@@ -47,6 +54,7 @@ def read_header(found: Found, faults: Faults, options: TableOptions, *, is_whole
         options=options,
         rows=_whole_rows(found, len(titles)),
         is_whole=is_whole,
+        is_verbatim=is_verbatim,
         columns=[None] * len(titles),
     )
     _require_titles("ignore", options.ignore, titles, faults.path)

@@ -1,0 +1,173 @@
+"""Command lines that messages advise: made in one place, and of commands and options there are."""
+
+import ast
+import re
+import shlex
+import subprocess
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import parcast
+from parcast.advice import Choice, Command, File, ours, quoted, spelled_by
+from parcast.cli import COMMANDS
+from parcast.errors import Argument
+from tests.advising import commands_in_module, every_command, faults_of, options_of
+
+ROOT = Path(parcast.__file__).parent
+FILES = sorted(ROOT.rglob("*.py"))
+TOOLS = "awk|bzip2|cali-query|chmod|cp|gunzip|gzip|iconv|jq|mkdir|mv|sacct|sed|split|srun|tr|unzip"
+A_COMMAND = re.compile(
+    rf"\bparcast ({'|'.join(COMMANDS)})\b|(?<![\w-])({TOOLS}|darshan-parser) +(-\w|'|\{{)"
+)
+AN_OPTION = re.compile(r"(?<![\w'\"-])(--[a-z][a-z-]+|-[a-zA-Z](?![\w-]))")
+IS_DECLARED = re.compile(r"--?[\w-]+(/--[\w-]+)?")
+
+# Modules whose texts name commands or options and advise nothing; each with why.
+EXCEPTIONS = {
+    "advice.py": "makes them",
+    "cli/answering.py": "maps options of other programs to those of the command, which it asks",
+    "cli/failures.py": "maps arguments to options, which it checks against the command",
+    "cli/outputs.py": "refuses -o and --json, of which it is the reader",
+    "cli/screen.py": "an answer that is shortened has been asked for with -v, --all or -o",
+    "arrays/running/request.py": "describes a key of a file by the option that uses it",
+    "calibration/benchmarks/osu.py": "a pattern for options of mpirun and srun",
+    "kernels/__main__.py": "the name of a program in its help",
+    "kernels/command.py": "the help of the command, in pieces",
+    "pipeline/features/tokens.py": "a pattern for words",
+    "pipeline/sheet.py": "an answer that is shortened, as in cli/screen.py",
+    "testbed/kept.py": "the arguments of unshare, which it starts",
+    "calibration/slurm_script.py": "a batch script, whose lines the tests of calibration run",
+    "pipeline/slurm_script.py": "a batch script, whose lines the tests of pipelines run",
+    "calibration/benchmarks/ior.py": "options of IOR",
+    "arrays/measuring/result.py": "says which command wrote a file",
+    "calibration/machine_file.py": "says which command wrote a file",
+    "descriptions/machine.py": "describes a key of a file: which command writes it",
+    "descriptions/program.py": "describes a key of a file: which command writes it",
+    "descriptions/toml_files.py": "says which command wrote a file",
+    "pipeline/planning/result.py": "options of the command that its sheet prints",
+    "importers/darshan.py": "names what a file must be by the tools that write it",
+    "importers/google_benchmark.py": "names what a file must be by the tool that writes it",
+    "importers/hyperfine.py": "names what a file must be by the tool that writes it",
+    "importers/slurm.py": "names what a file must be by the tool that writes it",
+}
+
+
+def literals_of(path):
+    """Texts in a module that may be shown: no docstrings, help of options, or declared options."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    left_out = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+            left_out.add(id(node.value))
+        elif isinstance(node, ast.keyword) and node.arg in ("help", "short_help", "epilog"):
+            left_out |= {id(x) for x in ast.walk(node.value)}
+        elif isinstance(node, ast.Call) and ast.unparse(node.func) in MADE:
+            left_out |= {id(x) for x in ast.walk(node)}
+        elif isinstance(node, ast.Call) and ast.unparse(node.func).endswith("_option"):
+            left_out |= {id(x) for x in node.args}
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.Constant) or not isinstance(node.value, str):
+            continue
+        text = node.value
+        is_help = "Exit status:" in text
+        if id(node) not in left_out and not is_help and not IS_DECLARED.fullmatch(text.strip()):
+            yield node.lineno, text
+
+
+MADE = ("Command", "ours")
+
+
+def own_options(path):
+    """Options of the commands that a module defines."""
+    module = ".".join(path.relative_to(ROOT.parent).with_suffix("").parts)
+    return {x for command in commands_in_module(module) for x in options_of(command)}
+
+
+def test_command_lines_and_options_in_messages_are_made_in_one_place():
+    """Commands are made with `advice`, options are named with `Argument`."""
+    written = []
+    for path in FILES:
+        if str(path.relative_to(ROOT)) in EXCEPTIONS:
+            continue
+        own = own_options(path)
+        for line, text in literals_of(path):
+            named = {match[1] for match in AN_OPTION.finditer(text)}
+            if A_COMMAND.search(text) or not named <= own:
+                written.append(f"{path.relative_to(ROOT)}:{line}: {text}")
+    assert written == []
+
+
+def test_exceptions_are_needed():
+    needed = {"advice.py"}
+    for name in EXCEPTIONS:
+        own = own_options(ROOT / name)
+        for _, text in literals_of(ROOT / name):
+            if A_COMMAND.search(text) or {m[1] for m in AN_OPTION.finditer(text)} - own:
+                needed.add(name)
+    assert EXCEPTIONS.keys() - needed == set()
+
+
+def made_by(path):
+    """Words of each `ours(...)` of a module, some other word for one that is no literal."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and ast.unparse(node.func) == "ours":
+            yield [x.value if isinstance(x, ast.Constant) else "WORD" for x in node.args]
+
+
+def test_commands_and_options_that_are_advised_exist():
+    assert [fault for path in FILES for words in made_by(path) for fault in faults_of(words)] == []
+
+
+def test_faults_are_found():
+    assert faults_of(["impotr", "x"])
+    assert faults_of(["forecast", "x", "--set", "p=4"]) == [
+        "forecast x --set p=4: no option --set"
+    ]
+    assert not faults_of(["run", "pipeline", "job.py", "--trace", "x"])
+    assert faults_of(["run", "sort", "--trace"])
+    assert len(every_command()) > 20
+
+
+names = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), min_size=1)
+
+
+@given(words=st.lists(names, min_size=1, max_size=3))
+def test_a_shell_takes_words_as_they_were(words):
+    line = " ".join(map(quoted, ["printf", "%s\\0", *words]))
+    said = subprocess.run(["bash", "-c", line], capture_output=True, check=True).stdout
+    assert said.decode().split("\0")[:-1] == words
+
+
+def test_a_name_that_is_no_text_reaches_the_shell_as_its_bytes():
+    line = f"printf %s {quoted(chr(0xDCFF) + 'x')}"
+    assert subprocess.run(["bash", "-c", line], capture_output=True, check=True).stdout == b"\xffx"
+
+
+@pytest.mark.parametrize(
+    ("command", "line"),
+    [
+        (ours("import", "osu", File("a b"), "-o", "x"), "parcast import osu 'a b' -o x"),
+        (ours("import", File("standard input")), "parcast import -"),
+        (ours("forecast", File("--knee")), "parcast forecast ./--knee"),
+        (Command(("tr", "\\t", ","), reads="standard input"), "tr '\\t' , < FILE"),
+        (Command(("tr", ";", ","), reads="-x", writes="y"), "tr ';' , < ./-x > y"),
+        (ours("run", "sort", "-np", Choice("COUNT")), "parcast run sort -np COUNT"),
+        (
+            Command(("gzip", "-dc"), reads="a'", into=Command(("split", "-"))),
+            """gzip -dc < 'a'"'"'' | split -""",
+        ),
+    ],
+)
+def test_a_command_line_is_one_for_a_shell(command, line):
+    assert str(command) == line
+    assert shlex.split(line)
+
+
+def test_who_runs_spells_arguments_and_commands():
+    with spelled_by(lambda part: "<" + getattr(part, "name", "command") + ">"):
+        assert f"{Argument('by', ['x'])} {ours('fit')}" == "<by> <command>"
+    assert f"{Argument('by', ['x'])} {ours('fit')}" == "by=['x'] parcast fit"
