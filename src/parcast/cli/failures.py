@@ -33,6 +33,7 @@ ANSWER_IS_NO: Final = 1
 WRONG_USE: Final = 2
 BAD_FILE: Final = 3
 NO_FORECAST: Final = 4
+NOT_CHECKED: Final = 5  # nothing wrong was found, but not all could be checked
 OUR_BUG: Final = 70  # as sysexits.h has it: not to be taken for an answer
 INTERRUPTED: Final = 130  # what a shell reports for SIGINT
 PIPE_CLOSED: Final = 141  # and for SIGPIPE

@@ -31,7 +31,7 @@ def part(array, mesh, client):
     return array[block_of(array.shape, mesh, client).within(whole)]
 
 
-def requests():
+def requests(clients):
     """Arrays and options of each request, by name."""
     values = np.random.default_rng(1)
     arrays = {name: values.random(shape) for name, shape in SHAPES.items()}
@@ -43,8 +43,11 @@ def requests():
     yield "batched.zarr", many, {}
     yield "stacked.zarr", many, {"stack": "all"}
     yield "rows.npy", {"u": arrays["one"]}, {"subchunk": 20_000}
-    before = plan_io(SHAPES["one"], (1, 2, 1), servers=[2], writer="sync", subchunk=8192)
+    mesh, keys = (1, clients, 1), {"servers": [2], "writer": "sync"}
+    before = plan_io(SHAPES["one"], mesh, subchunk=8192, **keys)
     yield "before.zarr", {"u": arrays["one"]}, {"plan": before}
+    shards = plan_io(SHAPES["one"], mesh, storage=(8, 16, 20), inner=(4, 8, 20), **keys)
+    yield "shards.zarr", {"u": arrays["one"]}, {"plan": shards}
 
 
 def run(io, costs, path, arrays, options):
@@ -88,15 +91,16 @@ def main():
     costs, plans = read_costs(path), {}
     with connect(servers=servers, dedicated=kind == "dedicated", costs=path) as io:
         if io.is_client:
-            for name, arrays, options in requests():
+            for name, arrays, options in requests(len(io.clients)):
                 made.clear()
                 SCHEMAS.clear()
                 plans[name] = run(io, costs, folder / name, arrays, options)
-                is_known = name in ("again.zarr", "before.zarr")
+                is_known = name in ("again.zarr", "before.zarr", "shards.zarr")
                 assert len(made) == (io.client == 0 and not is_known)
             assert plans["one.zarr"] == plans["again.zarr"]
             assert plans["before.zarr"].subchunk == 8192
             assert plans["before.zarr"].writer == "sync"
+            assert plans["shards.zarr"].chunks == ((8, 16, 20), (4, 8, 20))
             assert plans["stacked.zarr"].mesh == (plans["stacked.zarr"].servers, 1, 1, 1)
             assert [shape for shape, _ in plans["sizes.zarr"].meshes] == list(SHAPES.values())
             rows = {

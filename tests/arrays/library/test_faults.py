@@ -13,6 +13,7 @@ from parcast.arrays.store.reading import open_store
 from parcast.arrays.store.verify import verify
 from parcast.mpi.find import find_mpi
 from tests.arrays.library.faulty import old, written
+from tests.arrays.store.interruptions import status_of
 
 FAULTY = Path(__file__).parent / "faulty.py"
 RANKS = 4
@@ -56,7 +57,7 @@ def check(folder, err, path, *, why, kind, action):
     assert state in first
     assert {x.name for x in folder.iterdir()} == {"u.zarr", "u.npy"}  # no draft, no lock
     for file in folder.iterdir():
-        assert verify(file).status == "whole"
+        assert verify(file).status == status_of(file)
         if file.suffix == ".npy":
             with open_npy(file) as stored:
                 values = stored.read()
@@ -138,7 +139,7 @@ def test_a_call_that_fails_on_one_server_is_told_to_every_rank(ran, tmp_path, ac
     check(folder, err, str(folder / path), why=why, kind="shared", action=action)
     with connect() as io:  # with the fault mended
         written(io, action, folder / path, rows)
-    assert verify(folder / path).status == "whole"
+    assert verify(folder / path).status == status_of(path)
 
 
 LOST = """

@@ -1,7 +1,9 @@
 """Plans of writes: what they choose, that servers keep to them, and what is refused."""
 
+import json
 import re
 from dataclasses import replace
+from functools import partial
 from itertools import product
 from pathlib import Path
 
@@ -31,7 +33,7 @@ from parcast.arrays.parameters import read_costs
 from parcast.arrays.planning.plan import fitting_meshes
 from parcast.arrays.planning.plan_io import plan_io
 from parcast.arrays.store.reading import open_store
-from parcast.errors import ParameterError, RunFailed
+from parcast.errors import ParameterError, ParcastError, RunFailed
 
 HERE = Path(__file__).parent
 COSTS = HERE.parents[2] / "examples" / "arrays" / "sp2_like.toml"
@@ -129,13 +131,16 @@ def test_each_array_on_disk_has_its_metadata_and_files_once(stack, on_disk, file
     assert waits[0] - waits[1] == pytest.approx(files * 3.0)
 
 
-@pytest.mark.parametrize(("rows", "is_known"), [(12, False), (16, True)])
-def test_a_given_plan_has_a_time_only_where_servers_get_what_was_priced(rows, is_known):
-    # Of 12 rows each server should have 3, but storage chunks of subchunks of 2 have 4.
-    schema = schema_for((rows,), (4,))
-    plan = plan_io(f"{rows}", "4", servers=[4], subchunk=16, costs=COSTS)
-    wanted = Wanted.of(plan, None, None, None)
-    assert (plan_for(schema, wanted, None, serving=[-1] * 4).time is not None) is is_known
+@pytest.mark.parametrize(("rows", "clients", "is_known"), [(12, 4, True), (14, 2, False)])
+def test_a_given_plan_has_a_time_only_where_servers_get_what_was_priced(rows, clients, is_known):
+    # Of 14 rows servers should have 4, 4, 3 and 3: storage chunks are equal but for the last.
+    schema = schema_for((rows,), (clients,))
+    plan = plan_io(f"{rows}", f"{clients}", servers=[4], subchunk=16, costs=COSTS)
+    found = plan_for(schema, Wanted.of(plan, None, None, None), None, serving=[-1] * 4)
+    assert (found.time is not None) is is_known
+    other = schema_for((rows,), (clients,), number=2)
+    found = plan_for(other, Wanted.of(plan, None, None, None), None, serving=[-1] * 4)
+    assert found.time is None
 
 
 def test_servers_that_are_clients_too_are_priced_as_both():
@@ -180,7 +185,7 @@ def test_a_plan_made_before_the_job_is_kept_to(tmp_path):
         assert (written.plan.writer, written.plan.subchunk) == ("sync", 16_384)
         assert written.plan.time == planned.best.time
         again = io.write(tmp_path / "v", held, plan=planned.best, subchunk=8192)
-        assert (again.plan.writer, again.plan.subchunk) == ("double-buffer", 8192)
+        assert (again.plan.writer, again.plan.subchunk) == ("sync", 8192)
         assert io.write(tmp_path / "w", held).plan is None
         handle = io.write(tmp_path / "x", held, plan=planned, wait=False)
         assert handle.wait().plan == written.plan
@@ -223,3 +228,115 @@ def test_what_is_no_plan_is_refused_and_the_session_goes_on(tmp_path):
             assert not (tmp_path / "u").exists()
             io.write(tmp_path / "u", held)
             (tmp_path / "u").rename(tmp_path / f"done-{words[:9]}-{len(list(tmp_path.iterdir()))}")
+
+
+def metadata_of(path):
+    """Extents of the storage chunks and subchunks of an array on disk."""
+    document = json.loads((path / "u" / "zarr.json").read_text())
+    (codec,) = document["codecs"]
+    chunk = document["chunk_grid"]["configuration"]["chunk_shape"]
+    return tuple(chunk), tuple(codec["configuration"]["chunk_shape"])
+
+
+@pytest.mark.parametrize(
+    "storage", [(16, 128, 64), (8, 8, 8), (64, 64, 64), (7, 50, 3), (1, 1, 64)]
+)
+@pytest.mark.parametrize("inner", [None, "half", 1])
+@pytest.mark.parametrize("pick", ["plan", "best", "last"])
+def test_storage_chunks_of_a_plan_are_those_on_disk(tmp_path, storage, inner, pick):
+    shape = (16, 128, 64)
+    values = np.arange(float(np.prod(shape))).reshape(shape)
+    if inner is not None:
+        inner = tuple(n // 2 if n % 2 == 0 and inner == "half" else n for n in storage)
+    if np.prod(-(-np.array(shape) // storage)) > 3000:
+        shape, values = (2, 3, 64), values[:2, :3]
+    planned = plan_io(shape, (1, 1, 1), servers=[1], storage=storage, inner=inner, costs=COSTS)
+    given = {"plan": planned, "best": planned.best, "last": planned.plans[-1]}[pick]
+    with connect() as io:
+        written = io.write(tmp_path / "s", {"u": Block(values, shape, (1, 1, 1))}, plan=given)
+    assert metadata_of(tmp_path / "s") == (storage, inner or storage)
+    assert written.plan.chunks == (storage, inner or storage)
+    assert written.plan.time == planned.best.time
+    assert written.plan.mesh == tuple(-(-n // c) for n, c in zip(shape, storage, strict=True))
+    with open_store(tmp_path / "s") as store:
+        assert np.array_equal(store["u"].read(), values)
+
+
+def test_every_plan_of_a_mesh_is_kept_to_or_refused():
+    for shape in ((12, 9, 10), (16, 8, 4), (5, 5, 5), (30, 7, 1)):
+        schema = schema_for(shape, (1, 1, 1))
+        planned = plan_io(shape, (1, 1, 1), servers=range(1, 7), subchunk=256, costs=COSTS)
+        for plan in planned.plans:
+            wanted = Wanted.of(plan, None, None, None)
+            share = [-(-n // m) for n, m in zip(shape, plan.mesh, strict=True)]
+            cells = tuple(-(-n // s) for n, s in zip(shape, share, strict=True))
+            if cells != plan.mesh:
+                with pytest.raises(ParameterError, match="in equal storage chunks"):
+                    plan_for(schema, wanted, None, serving=[-1] * 6)
+                continue
+            found = plan_for(schema, wanted, None, serving=[-1] * 6)
+            assert (found.servers, found.mesh, found.subchunk) == (plan.servers, plan.mesh, 256)
+            (kind,) = by_plan(schema, found, servers=6).kinds
+            assert tuple(-(-n // c) for n, c in zip(shape, kind.chunk, strict=True)) == plan.mesh
+            assert 8 * np.prod(kind.inner) <= 256
+            assert (kind.chunk == tuple(share)) or found.time is None
+
+
+def test_what_else_a_plan_has_is_done(tmp_path):
+    many = {f"a{i}": Block(np.full((4, 4), i), (4, 4), (1, 1)) for i in range(6)}
+    plan = partial(plan_io, (4, 4), (1, 1), servers=[1], arrays=6, dtype="int64", costs=COSTS)
+    with connect() as io:
+        messages = {
+            batch: io.write(tmp_path / f"{batch}", many, plan=plan(batch=batch))
+            .servers[0]
+            .messages
+            for batch in (False, True)
+        }
+        assert messages == {False: 6, True: 1}
+        written = io.write(tmp_path / "own", many, plan=plan(), batch=True)
+        assert written.servers[0].messages == 1
+        with pytest.raises(ParcastError, match="plan must have batch=True or batch=False, got"):
+            io.write(tmp_path / "x", many, plan=plan(batch=4))
+        with pytest.raises(ParcastError, match="plan must be of a write, got one of a read"):
+            io.write(tmp_path / "x", many, plan=plan(operation="read"))
+        assert not (tmp_path / "x").exists()
+
+
+@pytest.mark.parametrize(
+    ("keys", "options", "path", "says"),
+    [
+        ({"storage": (4, 4)}, {"subchunk": 64}, "x", "subchunk must be left out with a plan of"),
+        (
+            {"storage": (4, 4)},
+            {"stack": "all"},
+            "x",
+            "be one that can be followed, got stack='all'",
+        ),
+        ({}, {"stack": "all"}, "x", "be one that can be followed, got stack='all'"),
+        ({"storage": (4, 4)}, {}, "x.npy", "got storage chunks, which a .npy file has not"),
+        ({"storage": (4, 4, 1), "shape": (8, 8, 1)}, {}, "x", "storage chunks of 3, 4x4x1"),
+    ],
+)
+def test_what_cannot_be_followed_is_refused(tmp_path, keys, options, path, says):
+    keys = dict(keys)
+    shape = keys.pop("shape", (8, 8))
+    plan = plan_io(shape, (1,) * len(shape), servers=[1], costs=COSTS, **keys)
+    held = {"u": Block(np.ones((8, 8)), (8, 8), (1, 1))}
+    with connect() as io:
+        with pytest.raises(ParcastError) as caught:
+            io.write(tmp_path / path, held, plan=plan, **options)
+        assert says in str(caught.value)
+        assert not (tmp_path / path).exists()
+
+
+def test_a_npy_file_follows_a_mesh_of_rows_only():
+    described = schema_for((8, 8), (1, 1))
+    schema = replace(described, path="x.npy")
+    planned = plan_io((8, 8), (1, 1), servers=[2], costs=COSTS)
+    plans = {plan.mesh: Wanted.of(plan, None, None, None) for plan in planned.plans}
+    found = plan_for(schema, plans[2, 1], None, serving=[-1] * 2)
+    assert by_plan(schema, found, servers=2).kinds[0].chunk == (4, 8)
+    with pytest.raises(
+        ParameterError, match=r"a mesh of 1x2, and a \.npy file is written by rows"
+    ):
+        plan_for(schema, plans[1, 2], None, serving=[-1] * 2)

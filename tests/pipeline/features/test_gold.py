@@ -33,7 +33,7 @@ def test_the_corpus_has_the_size_and_the_tags_that_its_guidelines_state(benchmar
         for sentence in sentences
         for _, tag in sentence
     )
-    assert tags.total() == 1572
+    assert tags.total() == 1570
     assert set(tags) == set(UNIVERSAL) - {".", "CONJ", "PRT"}
     assert len(benchmark.gold_corpus()) == 12
 

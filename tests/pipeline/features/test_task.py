@@ -5,6 +5,7 @@ import html
 import json
 import re
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -165,3 +166,13 @@ def test_the_grammar_is_refused_before_anything_is_read():
         Features(grammar="(J|N")
     with pytest.raises(ParameterError, match="tagger must be a str"):
         Features(tagger=3)
+
+
+def test_curly_and_straight_apostrophes_and_soft_hyphens_in_files():
+    data = Path(__file__).parent / "data"
+    state = Features()()
+    curly, straight = (
+        lexicon_of(data / f"{name}.txt", state=state) for name in ("curly", "straight")
+    )
+    assert curly.phrases() == straight.phrases() == ["dagger", "juliet", "maid", "romeo", "tomb"]
+    assert "high speed network" in lexicon_of(data / "x.html", state=state).phrases()

@@ -198,6 +198,12 @@ def test_words_are_compared_in_one_form():
     assert [word for word, _, _ in places_of(text)] == expected
 
 
+def test_apostrophes_and_what_is_not_seen_make_no_other_words():
+    text = "net\u00adwork Romeo\u2019s O\u200b\u2032Brien don\u00b4t well\u200d\u2060ness"
+    assert words_of(text) == ["network", "romeo's", "o'brien", "don't", "wellness"]
+    assert [text[begin:end] for _, begin, end in places_of(text)] == text.split()
+
+
 def test_queries_without_a_hit_and_files_without_a_document(tmp_path):
     (tmp_path / "empty.txt").write_text("")
     result = search_documents(tmp_path, ["any", "other"])

@@ -11,7 +11,7 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 from math import prod
 from os import PathLike
-from typing import Any, Final, Self
+from typing import Any, Final, NamedTuple, Self
 
 from parcast.advice import Choice, ours
 from parcast.arrays.choices import Writer
@@ -46,6 +46,8 @@ class WritePlan:
     meshes : tuple of (shape, mesh)
         For each kind of arrays on disk its shape, and the mesh over which each is cut. Arrays on
         fewer positions than there are servers are dealt out to these one after the other.
+    chunks : tuple of (storage, inner), or None
+        Extents of the storage chunks and subchunks, if the plan has some. [1]
     subchunk : int
         Most bytes of a subchunk. [B]
     writer : {"double-buffer", "write-behind", "sync"}
@@ -59,11 +61,54 @@ class WritePlan:
     subchunk: int
     writer: Writer
     time: float | None = None
+    chunks: tuple[Point, Point] | None = None
 
     @property
     def mesh(self) -> Point:
         """Mesh over which the largest arrays are cut."""
         return max(self.meshes, key=lambda each: prod(each[0]))[1]
+
+
+class Given(NamedTuple):
+    """A plan that was made before, and the request that it is for."""
+
+    servers: int
+    mesh: Point
+    chunks: tuple[Point, Point] | None  # storage chunks and subchunks, where there is no mesh
+    time: float  # [s]
+    shape: Point
+    number: int  # of arrays
+    itemsize: int  # [B]
+    clients: int
+
+    @classmethod
+    def of(cls, plan: Plan) -> Self:
+        """Take a plan, of a write."""
+        of = plan.request
+        if of.options.operation != "write":
+            must, hint = "be of a write", 'Leave out operation="read" of plan_io.'
+            raise ParameterError("plan", must=must, got="one of a read", hint=hint)
+        chunks = (of.storage, of.inner) if of.storage else None
+        request = of.shape, of.number, of.itemsize, of.clients
+        return cls(plan.servers, plan.mesh, chunks, plan.time, *request)
+
+    def __str__(self) -> str:
+        """Say it as messages do."""
+        cut = _by(self.mesh)
+        if self.chunks is not None:
+            cut = f"chunks of {_by(self.chunks[0])} in subchunks of {_by(self.chunks[1])}"
+        return f"{self.servers} servers as {cut} in {self.time:.4g} s"
+
+    def is_for(self, schema: Schema) -> bool:
+        """Whether a request is the one that it was made for."""
+        return len(schema.arrays) == self.number and all(
+            (kind.shape, kind.item, kind.held.clients) == (self.shape, self.itemsize, self.clients)
+            for kind in schema.kinds
+        )
+
+
+def _by(extents: Point) -> str:
+    return "x".join(map(str, extents))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -72,43 +117,70 @@ class Wanted:
 
     subchunks: tuple[int, ...]  # to choose from, the usual first [B]
     writers: tuple[Writer, ...]
-    given: tuple[int, Point, float] | None = None  # servers, mesh and time of a plan made before
+    given: Given | None = None  # a plan made before
     costs: str = ""  # of the connection: the file, if there is one
 
     def __repr__(self) -> str:
         """Say it as messages do, all of it: clients are compared by it."""
-        if self.given is None:
-            text = f'"auto"{" by " * bool(self.costs)}{self.costs}'
-        else:
-            count, mesh, time = self.given
-            text = f"{count} servers as {'x'.join(map(str, mesh)) or 'rows'} in {time:.4g} s"
+        by = f" by {self.costs}" if self.costs else ""
+        text = f'"auto"{by}' if self.given is None else str(self.given)
         sizes = "" if self.subchunks == SUBCHUNKS else f", subchunks of {self.subchunks[0]} B"
         return text + sizes + ("" if self.writers == WRITERS else f", {self.writers[0]}")
 
     @classmethod
     def of(cls, plan: object, subchunk: int | None, writer: Writer | None, costs: Any) -> Self:
         """Take what was given; a plan leaves nothing to choose."""
-        own = "" if plan != "auto" or not isinstance(costs, str | PathLike) else str(costs)
-        subchunks: tuple[int, ...] = SUBCHUNKS
-        writers = WRITERS
-        best: Plan | None = None
-        if isinstance(plan, RequestPlan):
-            subchunks, writers, best = (plan.buffer,), (plan.options.writer,), plan.best
-        elif isinstance(plan, Plan):
-            subchunks, writers, best = SUBCHUNKS[:1], WRITERS[:1], plan
-        elif plan != "auto":
-            raise ParameterError(
-                "plan",
-                must='be "auto", or a plan of parcast.plan_io',
-                got=f"{plan!r:.60}",
-                hint="Leave it out to use all servers.",
-            )
+        best = _plan_in(plan)
+        if best is None:
+            own = str(costs) if isinstance(costs, str | PathLike) else ""
+            subchunks, writers, given = SUBCHUNKS, WRITERS, None
+        else:
+            own, given = "", Given.of(best)
+            subchunks, writers = (best.request.buffer,), (best.request.options.writer,)
+            if subchunk is not None and given.chunks is not None:
+                raise ParameterError(
+                    "subchunk",
+                    must="be left out with a plan of storage chunks, which has subchunks",
+                    got=f"{subchunk} and subchunks of {_by(given.chunks[1])}",
+                    hint="Make a plan with other inner chunks: plan_io(..., inner=...).",
+                )
         return cls(
             subchunks=subchunks if subchunk is None else (subchunk,),
             writers=writers if writer is None else (writer,),
-            given=None if best is None else (best.servers, best.mesh, best.time),
+            given=given,
             costs=own,
         )
+
+
+def _plan_in(plan: object) -> Plan | None:
+    """Take a plan from what was given; None for "auto"."""
+    if isinstance(plan, RequestPlan):
+        return plan.best
+    if isinstance(plan, Plan):
+        return plan
+    if isinstance(plan, str) and plan == "auto":
+        return None
+    raise ParameterError(
+        "plan",
+        must='be "auto", or a plan of parcast.plan_io',
+        got=f"{plan!r:.60}",
+        hint="Leave it out to use all servers.",
+    )
+
+
+def batch_of(plan: object) -> bool:
+    """Tell whether a plan has many small arrays share messages."""
+    best = _plan_in(plan)
+    batch = True if best is None else best.request.options.batch
+    if best is not None and batch is not True and batch > 1 and best.request.number > 1:
+        raise ParameterError(
+            "plan",
+            must="have batch=True or batch=False",
+            got=f"batch={batch}",
+            hint="Servers take as many arrays as fit into a subchunk. Call "
+            "plan_io(..., batch=True).",
+        )
+    return bool(batch)
 
 
 def plan_for(schema: Schema, wanted: Wanted, costs: Any, *, serving: Sequence[int]) -> WritePlan:
@@ -116,39 +188,82 @@ def plan_for(schema: Schema, wanted: Wanted, costs: Any, *, serving: Sequence[in
 
     `serving` is the client that each server also is, -1 for none.
     """
-    servers = len(serving)
-    if wanted.given is None:
+    servers, given = len(serving), wanted.given
+    if given is None:
         known = replace(_known(costs, servers), serving=tuple(serving))
         return plan_write(schema, known, wanted, servers=servers)
-    count, mesh, time = wanted.given
-    if count > servers:
+    if given.servers > servers:
         raise ParameterError(
             "plan",
             must=f"be for at most the {servers} servers of the connection",
-            got=f"{count} servers",
-            hint=f"Call connect(servers={count}), or plan for fewer.",
+            got=f"{given.servers} servers",
+            hint=f"Call connect(servers={given.servers}), or plan for fewer.",
         )
-    if any(len(kind.shape) != len(mesh) for kind in schema.kinds) and mesh:
+    cut = given.mesh if given.chunks is None else given.chunks[0]
+    if any(len(kind.shape) != len(cut) for kind in schema.kinds):
         raise ParameterError(
             "plan",
             must="be for arrays of the same dimensions",
-            got=f"a mesh of {len(mesh)}, {'x'.join(map(str, mesh))}",
+            got=f"a mesh of {len(cut)}, {_by(cut)}"
+            if given.chunks is None
+            else f"storage chunks of {len(cut)}, {_by(cut)}",
             hint="Make a plan for these arrays.",
         )
-    chosen = in_rows(
-        schema, count, subchunk=wanted.subchunks[0], writer=wanted.writers[0], mesh=mesh
+    _require_free(schema, given)
+    made = WritePlan(
+        servers=given.servers,
+        meshes=tuple((kind.shape, _mesh_for(kind, given)) for kind in schema.kinds),
+        subchunk=wanted.subchunks[0],
+        writer=wanted.writers[0],
+        chunks=given.chunks,
     )
-    return replace(chosen, time=time if _is_as_priced(schema, chosen, mesh) else None)
+    planned = by_plan(schema, made, servers=servers)
+    _require_mesh(planned, given)
+    return replace(made, time=given.time if _is_as_priced(planned, given) else None)
 
 
-def _is_as_priced(schema: Schema, plan: WritePlan, mesh: Point) -> bool:
-    """Tell whether servers have the parts that a plan gives them: storage chunks are equal."""
-    if not mesh or schema.stack or is_npy(schema.path):
+def _mesh_for(kind: Kind, given: Given) -> Point:
+    """Mesh over which arrays of a kind are cut."""
+    if given.chunks is None:
+        return given.mesh
+    return tuple(-(-n // c) for n, c in zip(kind.shape, given.chunks[0], strict=True))
+
+
+def _require_free(schema: Schema, given: Given) -> None:
+    """Refuse a plan that a stack or a .npy file cannot follow."""
+    stores = "Write a Zarr store"
+    if schema.stack:
+        has, hint = f"stack={schema.stack!r}", 'Leave out stack=, or give plan="auto".'
+    elif is_npy(schema.path) and given.chunks is not None:
+        has, hint = "storage chunks, which a .npy file has not", f"{stores}, or plan without them."
+    elif is_npy(schema.path) and prod(given.mesh[1:]) > 1:
+        has = f"a mesh of {_by(given.mesh)}, and a .npy file is written by rows"
+        hint = f"{stores}, or give the plan of a mesh such as {given.servers}x1."
+    else:
+        return
+    raise ParameterError("plan", must="be one that can be followed", got=has, hint=hint)
+
+
+def _require_mesh(planned: Schema, given: Given) -> None:
+    """Refuse a mesh over which the arrays of the plan cannot be cut in equal storage chunks."""
+    for kind in planned.kinds:
+        cells = tuple(-(-n // c) for n, c in zip(kind.shape, kind.chunk, strict=True))
+        if given.chunks is None and kind.shape == given.shape and cells != given.mesh:
+            raise ParameterError(
+                "plan",
+                must=f"have a mesh that cuts {_by(kind.shape)} in equal storage chunks",
+                got=f"{_by(given.mesh)}, which leaves {_by(cells)} of {_by(kind.chunk)}",
+                hint='Give another of plan.plans, or plan="auto".',
+            )
+
+
+def _is_as_priced(planned: Schema, given: Given) -> bool:
+    """Tell whether servers have the parts that a plan gives them, of the request it is for."""
+    if is_npy(planned.path) or not given.is_for(planned):
         return False
-    return all(
-        tuple(c * m for c, m in zip(chunk, mesh, strict=True)) == kind.shape
-        for kind in schema.kinds
-        for chunk, _ in [layout_for(kind.shape, kind.item, mesh=mesh, limit=plan.subchunk)]
+    return given.chunks is not None or all(
+        tuple(c * m for c, m in zip(kind.chunk, given.mesh, strict=True)) == kind.shape
+        for kind in planned.kinds
     )
 
 
@@ -207,7 +322,7 @@ def by_plan(schema: Schema, plan: WritePlan, *, servers: int) -> Schema:
     """Cut the arrays of a request, and give them to servers, as a plan says."""
     kinds = []
     for kind, (_, mesh) in zip(schema.kinds, plan.meshes, strict=True):
-        chunk, inner = layout_for(
+        chunk, inner = plan.chunks or layout_for(
             kind.shape,
             kind.item,
             mesh=(1,) * len(kind.shape) if schema.stack else mesh,
@@ -219,7 +334,9 @@ def by_plan(schema: Schema, plan: WritePlan, *, servers: int) -> Schema:
         schema,
         kinds=tuple(kinds),
         writer=plan.writer,
-        limit=plan.subchunk,
+        limit=max(plan.subchunk, *(kind.item * prod(kind.inner) for kind in kinds))
+        if plan.chunks
+        else plan.subchunk,
         servers=spread(plan.servers, servers),
         arrays_a_chunk=-(-len(schema.arrays) // plan.servers) if schema.stack else 1,
     )

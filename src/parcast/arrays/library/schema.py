@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 Operation: TypeAlias = Literal["write", "append", "read"]
 
 LIMIT: Final = 1 << 22  # of a subchunk, by default [B]
+MORE_PARTS: Final = 8  # times as many subchunks at most, to have a storage chunk for each [D]
 AT_ONCE: Final = 1 << 14  # overlaps that are found at a time, at most: they take some 5 MB
 
 
@@ -197,10 +198,11 @@ def layout_for(
 ) -> tuple[Point, Point]:
     """Choose the shapes of storage chunks and subchunks of an array.
 
-    It has one storage chunk for each position of the mesh, by default slabs of rows for as many
-    servers, or one if it is not larger than a subchunk. Subchunks are slabs of whole rows of it;
-    where a row exceeds the limit it is cut too, unless rows have to stay whole. They are of equal
-    size, so that a storage chunk, which has whole ones, is hardly larger than a server's share.
+    It has one storage chunk for each position of the mesh, if equal ones can be, by default slabs
+    of rows for as many servers, or one if it is not larger than a subchunk. Subchunks are slabs of
+    whole rows of it; where a row exceeds the limit it is cut too, unless rows have to stay whole.
+    They are of equal size, so that a storage chunk, which has whole ones, is hardly larger than a
+    server's share.
 
     >>> layout_for((512, 512, 512), 8, servers=4)
     ((128, 512, 512), (2, 512, 512))
@@ -210,6 +212,8 @@ def layout_for(
     ((100, 100), (100, 100))
     >>> layout_for((512, 512, 512), 8, mesh=(1, 2, 2))
     ((512, 256, 256), (8, 256, 256))
+    >>> layout_for((12,), 8, mesh=(4,), limit=16)  # subchunks of 2 would leave 3 storage chunks
+    ((3,), (1,))
     """
     if limit < item:
         raise ParameterError(
@@ -219,11 +223,25 @@ def layout_for(
             hint=f"{LIMIT} bytes is the default.",
         )
     extents = tuple(max(n, 1) for n in shape)
+    is_given = bool(mesh)
     if not mesh:
         slabs = servers if item * prod(extents) > limit else 1
         mesh = (slabs, *(1,) * (len(extents) - 1))
     share = tuple(-(-n // m) for n, m in zip(extents, mesh, strict=True))
     most = max(limit, item * prod(share[1:])) if whole_rows else limit
     parts = -(-np.array(share) // slab_extents(np.array([share]), item, most)[0])
+    if is_given:
+        parts = np.array(
+            [_parts(*each) for each in zip(extents, share, parts.tolist(), strict=True)]
+        )
     inner = -(-np.array(share) // parts)
     return tuple((parts * inner).tolist()), tuple(inner.tolist())
+
+
+def _parts(extent: int, share: int, parts: int) -> int:
+    """Subchunks of a storage chunk in a dimension: more, if their rounding would lose a chunk."""
+    chunks = -(-extent // share)
+    for tried in range(parts, min(share, MORE_PARTS * parts) + 1):
+        if -(-extent // (tried * -(-share // tried))) == chunks:
+            return tried
+    return parts

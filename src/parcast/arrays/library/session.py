@@ -223,7 +223,7 @@ class Session:
         *,
         wait: bool = True,
         writer: Writer | None = None,
-        batch: bool = True,
+        batch: bool | None = None,
         subchunk: int | None = None,
         stack: str = "",
         plan: "Literal['auto'] | RequestPlan | Plan | None" = None,
@@ -245,8 +245,8 @@ class Session:
             What a server does while a subchunk is written: gather the next one, while another
             thread writes (the default); or nothing. "write-behind" leaves it to the cache of the
             system, "sync" does not go on before a subchunk is on the device.
-        batch : bool, default True
-            Whether many small arrays go in one message.
+        batch : bool, optional
+            Whether many small arrays go in one message: by default, unless a plan says otherwise.
         subchunk : int, optional
             Most bytes of a subchunk: what a server gathers at a time, and the least that is
             read later. By default 4 MiB. [B]
@@ -257,8 +257,8 @@ class Session:
             How many of the servers take part, the mesh over which arrays are cut on disk, the
             largest subchunk and the writer. "auto": those of the least time that the law of array
             I/O predicts for this very request, with the `costs` of `connect`; the plan is made
-            once for requests of the same arrays. `subchunk` and `writer` stay as given. By
-            default all servers take part, with slabs of rows.
+            once for requests of the same arrays. A plan is followed or refused; `subchunk`,
+            `writer` and `batch` stay as given. By default all take part, with slabs of rows.
         **storage
             For the store: `dimensions` (names of the dimensions of each array), `coordinates`
             (values for names of dimensions), `attributes`, `array_attributes` (a dict for names of
@@ -340,8 +340,7 @@ class Session:
             kept.update(checked_storage(storage))
             if asked.stack:
                 check_stack(asked.stack, arrays)
-            subchunk = checked_subchunk(asked.subchunk)
-            own = asked._replace(subchunk=subchunk, batch=bool(asked.batch))
+            own = asked._replace(subchunk=checked_subchunk(asked.subchunk))
             options.update(own.options(self._costs))
             held.extend(held_of(arrays, client.number, len(self.clients)))
             if not wait:  # the program may change all that it has given
@@ -575,7 +574,7 @@ class _Asked(NamedTuple):
     """How servers are to carry out a write, where the program says so."""
 
     writer: Writer | None
-    batch: bool
+    batch: bool | None
     subchunk: int | None = None  # [B]
     stack: str = ""
     plan: object = None
@@ -589,12 +588,13 @@ class _Asked(NamedTuple):
                 got=f"{self.writer!r:.60}",
                 hint="double-buffer is the default.",
             )
-        wanted = None
+        wanted, batch = None, self.batch is None or bool(self.batch)
         if self.plan is not None:
-            from parcast.arrays.library.planned import Wanted
+            from parcast.arrays.library.planned import Wanted, batch_of
 
+            batch = batch_of(self.plan) if self.batch is None else batch
             wanted = Wanted.of(self.plan, self.subchunk, self.writer, costs)
         limit = LIMIT if self.subchunk is None else self.subchunk
         writer = self.writer or "double-buffer"
         own = {"writer": writer, "limit": limit, "plan": wanted}
-        return own | {"batch": self.batch, "stack": self.stack}
+        return own | {"batch": batch, "stack": self.stack}

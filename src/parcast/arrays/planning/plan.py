@@ -23,7 +23,7 @@ from parcast.arrays.geometry import Ints, as_schema, leaves_none_empty
 from parcast.arrays.law import Options
 from parcast.arrays.overlaps import overlaps
 from parcast.arrays.planning.reasons import reasons_of
-from parcast.arrays.planning.result import Plan, RequestPlan
+from parcast.arrays.planning.result import Plan, Planned, RequestPlan
 from parcast.arrays.simulation.result import RequestSimulation
 from parcast.arrays.simulation.simulate import simulate_request
 from parcast.arrays.subchunks import Subchunks, schema_subchunks
@@ -103,6 +103,10 @@ def plan_request(
     as_whole("numbers of servers", len(counts), least=1, hint=HINT)
     ok = max(counts) <= MOST_SERVERS
     require("servers", max(counts), ok, must=f"be at most {MOST_SERVERS:,}", hint=HINT)
+    request = Planned(chunks.shape, number, itemsize, chunks.clients, options)
+    if storage is not None:
+        outer = tuple(storage.storage)
+        request = request._replace(storage=outer, inner=tuple(storage.inner or outer))
     evaluated: list[tuple[Plan, RequestSimulation]] = []
     for count in sorted(set(counts)):
         for mesh in fitting_meshes(count, chunks.shape, policy) if storage is None else ((),):
@@ -115,7 +119,7 @@ def plan_request(
             else:
                 arrays = dealt_out(chunks, *storage, number=number, **layout)
             simulation = simulate_request(arrays, costs.with_servers(count), options)
-            evaluated.append((_plan(arrays[0], mesh, simulation), simulation))
+            evaluated.append((_plan(arrays[0], mesh, simulation, request), simulation))
     plans = ranked([plan for plan, _ in evaluated], objective, within)
     return RequestPlan(
         shape=chunks.shape,
@@ -128,10 +132,8 @@ def plan_request(
         simulation=next(simulation for plan, simulation in evaluated if plan is plans[0]),
         options=options,
         reasons=tuple(reasons_of(plans, objective, within)),
-        storage=None if storage is None else tuple(storage.storage),
-        buffer=options.buffer
-        if storage is None
-        else prod(storage.inner or storage.storage) * itemsize,
+        storage=request.storage or None,
+        buffer=request.buffer,
     )
 
 
@@ -175,7 +177,9 @@ def fitting_meshes(
     return fitting or every
 
 
-def _plan(arrays: EqualArrays, mesh: tuple[int, ...], simulation: RequestSimulation) -> Plan:
+def _plan(
+    arrays: EqualArrays, mesh: tuple[int, ...], simulation: RequestSimulation, request: Planned
+) -> Plan:
     """Figures of one plan."""
     result = simulation.normal
     requests = arrays.overlaps.requests()
@@ -196,6 +200,7 @@ def _plan(arrays: EqualArrays, mesh: tuple[int, ...], simulation: RequestSimulat
         limited_by=simulation.limited_by,
         parts=simulation.shares,
         unbalanced=len(simulation.imbalances),
+        request=request,
     )
 
 

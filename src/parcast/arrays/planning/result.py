@@ -2,7 +2,8 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from math import prod
+from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple
 
 from parcast.arrays.choices import Objective
 from parcast.arrays.law import Options
@@ -16,6 +17,23 @@ if TYPE_CHECKING:
     from parcast.importers.darshan_io import JobIo
 
 SCHEMA: Final = "parcast/array-io-plan/1"
+
+
+class Planned(NamedTuple):
+    """The request that a plan is for."""
+
+    shape: tuple[int, ...]
+    number: int  # of equal arrays
+    itemsize: int  # [B]
+    clients: int
+    options: Options
+    storage: tuple[int, ...] = ()  # extents of the storage chunks, if servers have whole ones
+    inner: tuple[int, ...] = ()  # and of the inner chunks of each
+
+    @property
+    def buffer(self) -> int:
+        """What a server writes or reads at a time, at most. [B]."""
+        return prod(self.inner) * self.itemsize if self.storage else self.options.buffer
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -35,6 +53,7 @@ class Plan:
     limited_by: Limit
     parts: Mapping[Limit, float]  # share of the time that each of the three takes [1]
     unbalanced: int  # servers that are out of balance
+    request: Planned = field(repr=False)
 
     def row(self) -> dict[str, Any]:
         """All figures, with the keys of the JSON document."""

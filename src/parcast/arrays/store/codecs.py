@@ -1,15 +1,17 @@
 """Elements of a subchunk to bytes and back: transpose, bytes, then zstd, gzip or crc32c.
 
 What another reader may have written otherwise (blosc, numcodecs, extensions) is refused by name.
+Such a subchunk can still be checked if a codec with a checksum lies around what is not read.
 """
 
 import gzip
+import struct
 import sys
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -18,7 +20,11 @@ from parcast.places import load
 
 CHECKSUM: Final = 4  # length of a CRC32C [B]
 BYTE_CODECS: Final = ("zstd", "gzip", "crc32c")
+BLOSC: Final = ("blosc", "numcodecs.blosc")
+BLOSC_HEADER: Final = struct.Struct("<4xIII")  # versions, flags; sizes: unpacked, block, packed
 INSTALL: Final = 'Install it with: pip install "parcast[arrays]"'
+
+OPAQUE: Final = np.dtype("V1")  # of elements that are not read here
 
 Buffer: TypeAlias = bytes | memoryview
 
@@ -63,11 +69,18 @@ def _zstandard() -> Any:
     return zstandard
 
 
+class Checked(NamedTuple):
+    """What is known of bytes in which no damage was found."""
+
+    has_checksum: bool  # all of them
+    suspicion: str = ""  # what speaks against bytes that are not read here
+
+
 @dataclass(frozen=True, slots=True)
 class ByteCodec:
     """A codec from bytes to bytes."""
 
-    name: str  # of BYTE_CODECS
+    name: str  # of BYTE_CODECS, if it is read here
     level: int = 0  # of compression
 
     def encode(self, parts: list[Buffer]) -> list[Buffer]:
@@ -93,6 +106,12 @@ class ByteCodec:
         except (zlib.error, EOFError, _zstd_error()) as failure:
             raise DamageError(f"cannot be unpacked ({self.name}: {failure})") from failure
 
+    def has_checksum(self, encoded: memoryview) -> bool:
+        """Whether what it has encoded holds a checksum."""
+        if self.name == "zstd":
+            return bool(_zstandard().get_frame_parameters(encoded).has_checksum)
+        return True  # gzip: a CRC-32 of what it was given
+
 
 def _zstd_error() -> type[Exception]:
     """Give the error of zstandard where it is in use."""
@@ -102,29 +121,53 @@ def _zstd_error() -> type[Exception]:
 
 
 def _unpacked_zstd(encoded: memoryview, most: int | None) -> bytes:
-    """Unpack zstd, and never more than is expected."""
-    unpacker = _zstandard().ZstdDecompressor().decompressobj()
+    """Unpack one frame of zstd to its end, and never more than is expected."""
     if most is None:
-        return bytes(unpacker.decompress(encoded))
-    parameters = _zstandard().get_frame_parameters(encoded)
-    unknown = _zstandard().CONTENTSIZE_UNKNOWN
-    if parameters.content_size not in (unknown, most):
-        raise DamageError(f"must unpack to {most} bytes, got {parameters.content_size}")
-    if parameters.content_size == unknown:
-        return bytes(unpacker.decompress(encoded))
-    unpacked: bytes = _zstandard().ZstdDecompressor().decompress(encoded, max_output_size=most)
-    return unpacked
+        unpacker = _zstandard().ZstdDecompressor().decompressobj()
+        unpacked: bytes = unpacker.decompress(encoded)
+        if not unpacker.eof or unpacker.unused_data:
+            raise EOFError("its end is missing or lies before the last byte")
+        return unpacked
+    size = _zstandard().get_frame_parameters(encoded).content_size
+    if size not in (_zstandard().CONTENTSIZE_UNKNOWN, most):
+        raise DamageError(f"must unpack to {most} bytes, got {size}")
+    unpack = _zstandard().ZstdDecompressor().decompress
+    whole: bytes = unpack(encoded, max_output_size=most, allow_extra_data=False)
+    return whole
 
 
 def _unpacked_gzip(encoded: memoryview, most: int | None) -> bytes:
-    """Unpack gzip, and never more than one byte above what is expected."""
-    unpacker = zlib.decompressobj(31)
-    unpacked = unpacker.decompress(encoded, 0 if most is None else most + 1)
-    if most is not None and len(unpacked) > most:
-        raise DamageError(f"must unpack to {most} bytes, got more")
-    if not unpacker.eof:
-        raise EOFError("the end is missing")
-    return unpacked
+    """Unpack the members of gzip to the last byte, and hardly more than is expected."""
+    parts: list[bytes] = []
+    rest: Buffer = encoded
+    while rest or not parts:
+        unpacker = zlib.decompressobj(31)
+        left = 0 if most is None else most - sum(map(len, parts)) + 1
+        parts.append(unpacker.decompress(rest, left))
+        if most is not None and len(parts[-1]) == left:
+            raise DamageError(f"must unpack to {most} bytes, got more")
+        if not unpacker.eof:
+            raise EOFError("the end is missing")
+        rest = unpacker.unused_data
+    return b"".join(parts)
+
+
+def _suspicion(name: str, encoded: memoryview, size: int | None) -> str:
+    """Tell by its header what speaks against bytes of a codec that is not read here, or ""."""
+    if name not in BLOSC:
+        return ""
+    length = len(encoded)
+    if length < BLOSC_HEADER.size:
+        return (
+            f"has {length} bytes of {name}, whose header alone takes {BLOSC_HEADER.size}: "
+            "it is probably cut off"
+        )
+    unpacked, _, packed = BLOSC_HEADER.unpack_from(encoded)
+    if packed != length:
+        return f"has {length} bytes of {name}, but {packed} by its header: probably damaged"
+    if size is not None and unpacked != size:
+        return f"unpacks to {unpacked} bytes by its header, not to {size}: probably damaged"
+    return ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,6 +177,7 @@ class Chain:
     dtype: "np.dtype[Any]"  # as stored
     axes: Index = ()  # order of the dimensions as stored; empty: as they are
     then: tuple[ByteCodec, ...] = ()
+    unread: str = ""  # the first codec that is not read here; no elements can be decoded then
 
     def encode(self, block: "np.ndarray[Any, Any]") -> list[Buffer]:
         """Encode the elements of a whole subchunk; a block that lies as stored is not copied."""
@@ -146,21 +190,39 @@ class Chain:
 
     def decode(self, encoded: Buffer, shape: Index) -> "np.ndarray[Any, Any]":
         """Decode a whole subchunk."""
-        size = int(np.prod(shape, dtype=np.int64)) * self.dtype.itemsize
-        lengths = self._lengths(size)
-        read = memoryview(encoded)
-        for codec, length in zip(reversed(self.then), reversed(lengths), strict=True):
-            read = codec.decode(read, length)
-        if len(read) != size:
-            raise DamageError(f"must have {size} bytes, got {len(read)}")
+        read, _ = self._decoded(encoded, self._size(shape))
         stored = tuple(shape[i] for i in self.axes) if self.axes else shape
         elements = np.frombuffer(read, self.dtype).reshape(stored)
         return elements.transpose(np.argsort(self.axes)) if self.axes else elements
 
-    def _lengths(self, size: int) -> list[int | None]:
+    def check(self, encoded: Buffer, shape: Index) -> Checked:
+        """Check a whole subchunk, as far as its codecs are read here."""
+        _, checked = self._decoded(encoded, self._size(shape))
+        return checked
+
+    def _size(self, shape: Index) -> int | None:
+        """Length of a subchunk before it is encoded as bytes; None: unknown. [B]."""
+        if self.dtype == OPAQUE:
+            return None
+        return int(np.prod(shape, dtype=np.int64)) * self.dtype.itemsize
+
+    def _decoded(self, encoded: Buffer, size: int | None) -> tuple[memoryview, Checked]:
+        """Decode to the bytes of the elements, or to those of a codec that is not read here."""
+        read, has_checksum = memoryview(encoded), False
+        for codec, length in zip(reversed(self.then), reversed(self._lengths(size)), strict=True):
+            if codec.name not in BYTE_CODECS:
+                return read, Checked(has_checksum, _suspicion(codec.name, read, length))
+            inner = codec.decode(read, length)
+            has_checksum = has_checksum or codec.has_checksum(read)
+            read = inner
+        if size is not None and len(read) != size:
+            raise DamageError(f"must have {size} bytes, got {len(read)}")
+        return read, Checked(has_checksum)
+
+    def _lengths(self, size: int | None) -> list[int | None]:
         """Tell what each codec was given when it encoded `size` bytes; None: unknown."""
         given: list[int | None] = []
-        now: int | None = size
+        now = size
         for codec in self.then:
             given.append(now)
             now = now + CHECKSUM if codec.name == "crc32c" and now is not None else None
@@ -169,7 +231,7 @@ class Chain:
     @property
     def keeps_length(self) -> bool:
         """Whether nothing is compressed."""
-        return all(codec.name == "crc32c" for codec in self.then)
+        return not self.unread and all(codec.name == "crc32c" for codec in self.then)
 
     def encoded_size(self, elements: int) -> int | None:
         """Length of so many elements in a file; None where they are compressed. [B]."""
@@ -201,12 +263,16 @@ class Chain:
 
 
 def chain_from_json(
-    listed: Sequence[Mapping[str, Any]], dtype: "np.dtype[Any]", rank: int
+    listed: Sequence[Mapping[str, Any]], dtype: "np.dtype[Any]", rank: int, *, partly: bool = False
 ) -> Chain:
-    """Read the codecs of an array or of the subchunks of a shard."""
+    """Read the codecs of an array or of the subchunks of a shard.
+
+    With `partly` what is not read here is noted, and the others are read.
+    """
     axes: Index = tuple(range(rank))
     then: list[ByteCodec] = []
     stored: np.dtype[Any] | None = None
+    unread = ""
     for each in listed:
         name, settings = each["name"], each.get("configuration", {})
         if name == "transpose" and stored is None:
@@ -218,11 +284,18 @@ def chain_from_json(
             stored = dtype.newbyteorder(">" if settings.get("endian") == "big" else "<")
         elif name in BYTE_CODECS and stored is not None:
             then.append(ByteCodec(name, int(settings.get("level", 0))))
-        else:
+        elif not partly or name in BYTE_CODECS:
             raise UnsupportedError(_refused(name))
+        elif stored is not None:
+            then.append(ByteCodec(name))
+            unread = unread or name
+        else:  # it gives another array, or bytes
+            dtype = OPAQUE
+            stored = None if any(x["name"] == "bytes" for x in listed) else OPAQUE
+            unread = unread or name
     if stored is None:
         raise UnsupportedError('must have the codec "bytes".')
-    return Chain(stored, () if axes == tuple(range(rank)) else axes, tuple(then))
+    return Chain(stored, () if axes == tuple(range(rank)) else axes, tuple(then), unread)
 
 
 def _refused(name: str) -> str:

@@ -6,7 +6,7 @@ from typing import Final
 import click
 
 from parcast.cli.answering import A_FILE, cli_command
-from parcast.cli.failures import ANSWER_IS_NO, ANSWERED, BAD_FILE
+from parcast.cli.failures import ANSWER_IS_NO, ANSWERED, BAD_FILE, NOT_CHECKED
 from parcast.cli.options import all_option, answer_options
 from parcast.cli.outputs import TABLES, Outputs
 from parcast.cli.screen import Progress, tell
@@ -25,6 +25,7 @@ Exit status: 0  every STORE is whole
              2  wrong use, or an output that cannot be written
              3  a STORE does not exist, or is none
              4  --sweep: a STORE is being written
+             5  no damage was found, but not all could be checked
 
 \b
 Examples:
@@ -78,4 +79,6 @@ def command(
         tell(f"{store}: {message}")
     if problems:
         return BAD_FILE
-    return ANSWERED if result.is_sound else ANSWER_IS_NO
+    if result.is_bad:
+        return ANSWER_IS_NO
+    return ANSWERED if result.is_sound else NOT_CHECKED

@@ -14,6 +14,7 @@ import numpy as np
 
 from parcast.arrays.store.codecs import (
     CHECKSUM,
+    OPAQUE,
     ByteCodec,
     Chain,
     UnsupportedError,
@@ -319,10 +320,16 @@ class Layout:
         return self.separator.join(numbers) or "0"
 
 
-def layout_of(document: Mapping[str, Any], *, is_whole: bool = False) -> Layout:
-    """Read the `zarr.json` of an array; UnsupportedError with a whole message if it cannot be."""
+def layout_of(
+    document: Mapping[str, Any], *, is_whole: bool = False, partly: bool = False
+) -> Layout:
+    """Read the `zarr.json` of an array; UnsupportedError with a whole message if it cannot be.
+
+    With `partly` types and codecs may be ones that are not read here: what lies around their
+    bytes can be checked.
+    """
     try:
-        return _layout_of(document, is_whole)
+        return _layout_of(document, is_whole, partly)
     except (LookupError, TypeError, ValueError, AttributeError, OverflowError) as failure:
         why = shown(f"{type(failure).__name__}: {failure}")
         raise UnsupportedError(
@@ -330,10 +337,10 @@ def layout_of(document: Mapping[str, Any], *, is_whole: bool = False) -> Layout:
         ) from failure
 
 
-def _layout_of(document: Mapping[str, Any], is_whole: bool) -> Layout:
+def _layout_of(document: Mapping[str, Any], is_whole: bool, partly: bool) -> Layout:
     """Read the metadata, where what is missing is a KeyError."""
     shape = tuple(map(int, document["shape"]))
-    dtype = _type_of(document["data_type"])
+    dtype = _type_of(document["data_type"], partly)
     _check_members(document)
     grid = document["chunk_grid"]
     if grid["name"] != "regular":
@@ -350,7 +357,8 @@ def _layout_of(document: Mapping[str, Any], is_whole: bool) -> Layout:
         raise ValueError("its extents do not fit together")
     if any(c % s for c, s in zip(chunk, subchunk, strict=True)):
         raise ValueError("its inner chunks do not divide its chunks")
-    chain = chain_from_json(codecs if shard is None else shard["codecs"], dtype, len(shape))
+    listed = codecs if shard is None else shard["codecs"]
+    chain = chain_from_json(listed, dtype, len(shape), partly=partly)
     index = chain_from_json(_index_codecs(shard), np.dtype("u8"), 1)
     if any(codec.name != "crc32c" for codec in index.then) or len(index.then) > 1:
         raise UnsupportedError(_unread("codec of the index", index.then[0].name))
@@ -361,7 +369,7 @@ def _layout_of(document: Mapping[str, Any], is_whole: bool) -> Layout:
         chunk=chunk,
         subchunk=subchunk,
         chain=chain,
-        fill=fill_from_json(document["fill_value"], dtype),
+        fill=None if dtype == OPAQUE else fill_from_json(document["fill_value"], dtype),
         is_sharded=shard is not None,
         index_type=index.dtype,
         index_has_checksum=bool(index.then),
@@ -392,11 +400,13 @@ def _check_members(document: Mapping[str, Any]) -> None:
             raise UnsupportedError(_unread("member", member))
 
 
-def _type_of(name: Any) -> "np.dtype[Any]":
+def _type_of(name: Any, partly: bool) -> "np.dtype[Any]":
     """Read the type of elements."""
-    if name in NAMES:
+    if isinstance(name, str) and name in NAMES:
         known: np.dtype[Any] = np.dtype(name)
         return known
+    if partly:
+        return OPAQUE
     called = name["name"] if isinstance(name, Mapping) and "name" in name else name
     raise UnsupportedError(_unread("data type", called))
 

@@ -3,6 +3,7 @@
 import json
 import os
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -163,6 +164,13 @@ def _node(path: Path, content: bytes, *, is_whole: bool) -> Node:
     except UnsupportedError as failure:
         return Node(path=path, content=content, layout=None, refusal=str(failure))
     return Node(path=path, content=content, layout=layout)
+
+
+def partly_read(node: Node) -> Layout | None:
+    """Give what of the layout of an array is known that is not read here, to check its files."""
+    with suppress(UnsupportedError):
+        return layout_of(json.loads(node.content), partly=True)
+    return None
 
 
 def readable(node: Node, name: str) -> Layout:

@@ -5,7 +5,13 @@ from typing import Final
 
 from parcast.advice import File, ours
 from parcast.arrays.store.layout import label_of
-from parcast.arrays.store.verification import Span, StoreFault, Verification, Verifications
+from parcast.arrays.store.verification import (
+    SUSPICION,
+    Span,
+    StoreFault,
+    Verification,
+    Verifications,
+)
 from parcast.show.sheet import Column, Entry, Fact, Form, Sheet, Table
 from parcast.units import format_quantity, shown
 from parcast.words import counted
@@ -18,6 +24,10 @@ REST: Final = (
 )
 SWEEP: Final = "Write the store again, or clear up without writing: {}"
 PUT_BACK: Final = "Put the old store back: {}"
+COMPARE: Final = (
+    "Compare it with a copy, or read it with the program that wrote it. Stores that parcast "
+    "writes have checksums, as have those of zarr-python with the codec crc32c."
+)
 TITLES: Final = {
     "whole": "is whole",
     "interrupted": "is whole, but a write was interrupted",
@@ -55,9 +65,8 @@ def sheet_of(result: Verification, *, show_all: bool = False) -> Sheet:
     if not result.is_there:
         facts = []
     if result.filled:
-        facts.append(
-            Fact("fill values", f"{counted(result.filled, 'chunk')} without a file, as allowed")
-        )
+        filled = f"{counted(result.filled, 'chunk')} without a file: never written, or lost"
+        facts.append(Fact("fill values", filled))
     if result.writer:
         facts.append(Fact("writing now", result.writer))
     facts += [Fact("lost", text, is_marked=True) for text in _lost(result)]
@@ -75,15 +84,28 @@ def sheet_of(result: Verification, *, show_all: bool = False) -> Sheet:
 
 def _title(result: Verification) -> str:
     """Say in a few words how a store is."""
+    if result.status == "unchecked":
+        return _title_unchecked(result)
     if result.is_there:
         return TITLES[result.status]
     return "is being written" if result.writer else "is not there: a write was interrupted"
 
 
+def _title_unchecked(result: Verification) -> str:
+    """Say how much of a store could not be checked."""
+    if result.unchecked_chunks == result.chunks:
+        return "could not be checked: not known to be whole or damaged"
+    if not result.unchecked_chunks:
+        missing = counted(result.filled, "chunk")
+        return f"was checked in part: {missing} without a file may be lost, the others are right"
+    which = f"{result.unchecked_chunks:,} of {counted(result.chunks, 'chunk')}"
+    return f"was checked in part: {which} could not be checked, the others are right"
+
+
 def _conclusion(result: Verification) -> list[Fact]:
     """Say what else was found, what can be read, and what to do."""
     facts = [
-        Fact("fault" if fault.is_damage else "left over", f"{shown(fault.file)} {fault.message}")
+        Fact(_word_for(fault), f"{shown(fault.file)} {fault.message}")
         for fault in _without_loss(result)
     ]
     if result.status == "damaged":
@@ -94,7 +116,16 @@ def _conclusion(result: Verification) -> list[Fact]:
         advice = PUT_BACK if is_aside else SWEEP
         clear = ours("arrays", "verify", "--sweep", File(result.path))
         facts.append(Fact("what to do", advice.format(clear)))
+    elif result.status == "unchecked":
+        facts.append(Fact("what to do", COMPARE))
     return facts
+
+
+def _word_for(fault: StoreFault) -> str:
+    """Name a fault by what follows from it."""
+    if fault.kind == SUSPICION:
+        return "suspect"
+    return "fault" if fault.is_damage else "left over"
 
 
 def _lost(result: Verification) -> list[str]:

@@ -10,7 +10,8 @@ from parcast.arrays.store.interrupted import Leftover
 from parcast.show.result import Result
 from parcast.words import counted
 
-Status: TypeAlias = Literal["whole", "interrupted", "damaged"]
+Status: TypeAlias = Literal["whole", "interrupted", "damaged", "unchecked"]
+SUSPICION: Final = "suspect chunk"  # its header speaks against it, but it is not read here
 LEFTOVERS: Final = (
     "stale draft",
     "interrupted append",
@@ -51,7 +52,7 @@ class StoreFault:
     @property
     def is_damage(self) -> bool:
         """Whether something of the store is lost, or may be."""
-        return self.kind not in LEFTOVERS
+        return self.kind not in LEFTOVERS and self.kind != SUSPICION
 
     def to_row(self) -> dict[str, Any]:
         """Give it as a tidy row."""
@@ -77,7 +78,7 @@ def _dotted(index: Index | None) -> str | None:
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class Verification(Result):
-    """What was checked of a store, and every fault."""
+    """What was checked of a store, what could not be, and every fault."""
 
     _sheet: ClassVar[str] = "parcast.arrays.store.sheet:sheet_of"
 
@@ -89,6 +90,8 @@ class Verification(Result):
     size: int = 0  # of the files that were read [B]
     filled: int = 0  # storage chunks without a file, which are read as fill values
     unchecked: tuple[str, ...] = ()  # what has no checksums or cannot be decoded here, and why
+    unchecked_chunks: int = 0  # of those that were read
+    is_checked: bool = True  # all that a store can lose would have been found
     writer: str = ""  # process that writes to it now
     is_there: bool = True  # something has its name
     is_complete: bool = True  # every reader finds all of it, or of what is not lost
@@ -96,15 +99,26 @@ class Verification(Result):
 
     @property
     def status(self) -> Status:
-        """Whether it is whole; "interrupted": nothing is lost, but a write did not end."""
+        """Whether it is whole.
+
+        "interrupted": nothing is lost, but a write did not end. "unchecked": no damage was found,
+        but some of it has no checksum or is not read here.
+        """
         if any(fault.is_damage for fault in self.faults):
             return "damaged"
+        if not self.is_checked:
+            return "unchecked"
         return "interrupted" if self.faults else "whole"
 
     @property
     def is_sound(self) -> bool:
-        """Whether all of it is there for every reader, whatever lies beside it."""
-        return self.is_complete and self.status != "damaged"
+        """Whether all of it is there for every reader, whatever lies beside it; and is checked."""
+        return self.is_complete and self.status in ("whole", "interrupted")
+
+    @property
+    def is_bad(self) -> bool:
+        """Whether it is damaged, or not there for every reader."""
+        return self.status == "damaged" or not self.is_complete
 
     @property
     def lost(self) -> dict[str, tuple[Box, ...]]:
@@ -136,6 +150,7 @@ class Verification(Result):
             "size_B": self.size,
             "filled_chunks": self.filled,
             "unchecked": list(self.unchecked),
+            "unchecked_chunks": self.unchecked_chunks,
             "writer": self.writer,
             "sound": self.is_sound,
             "interrupted": [each.to_row() for each in self.left],
@@ -155,6 +170,11 @@ class Verifications(Result):
     def is_sound(self) -> bool:
         """Whether all are sound."""
         return not self.problems and all(store.is_sound for store in self.stores)
+
+    @property
+    def is_bad(self) -> bool:
+        """Whether one is damaged, or not there for every reader."""
+        return any(store.is_bad for store in self.stores)
 
     def __repr__(self) -> str:
         """Say in one line how the stores are."""

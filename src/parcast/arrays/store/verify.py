@@ -14,7 +14,7 @@ from parcast.arrays.store.grid import Index
 from parcast.arrays.store.interrupted import Leftover
 from parcast.arrays.store.layout import METADATA, Layout, label_of
 from parcast.arrays.store.messages import problem
-from parcast.arrays.store.nodes import Node, read_nodes
+from parcast.arrays.store.nodes import Node, partly_read, read_nodes
 from parcast.arrays.store.npy import open_npy
 from parcast.arrays.store.place import (
     Place,
@@ -23,7 +23,7 @@ from parcast.arrays.store.place import (
     pending_metadata,
     writer_at,
 )
-from parcast.arrays.store.verification import Span, StoreFault, Verification
+from parcast.arrays.store.verification import SUSPICION, Span, StoreFault, Verification
 from parcast.errors import FileProblems
 from parcast.words import counted
 
@@ -32,6 +32,7 @@ NO_MANIFEST: Final = (
     "missing arrays and chunks: parcast did not write this store, and a chunk without a file is "
     "read as fill values"
 )
+NO_ARRAYS: Final = "arrays: there is none, and parcast did not write this store"
 
 
 class _Check:
@@ -44,16 +45,39 @@ class _Check:
         self.faults: list[StoreFault] = []
         self.chunks = self.subchunks = self.size = self.filled = 0
         self.unchecked: list[str] = []
+        self.unchecked_chunks, self.is_checked = 0, True
         self.left: list[Leftover] = []
 
     def array(self, name: str, node: Node) -> None:
         """Check one array."""
         if node.layout is not None:
-            _ArrayCheck(self, name, node.layout).run(node)
+            unchecked = _ArrayCheck(self, name, node.layout).run(node)
+            if unchecked:
+                what = f"{counted(unchecked, 'chunk')} of {label_of(name)}: {_why(node.layout)}"
+                self.not_checked(unchecked, what)
         elif node.is_damaged:
             self.add("damaged metadata", node.path, node.refusal, name)
         else:
-            self.unchecked.append(f"{label_of(name)} {node.refusal}")
+            self._unread(name, node)
+
+    def _unread(self, name: str, node: Node) -> None:
+        """Check an array that is not read here as far as it can be."""
+        layout = partly_read(node)
+        if layout is not None:
+            unchecked = _ArrayCheck(self, name, layout).run(node)
+        else:
+            unchecked = sum(1 for file in _files_in(self.root / name) if file != METADATA)
+            self.chunks += unchecked
+        whose = f"{counted(unchecked, 'chunk')} of " if unchecked else ""
+        self.unchecked.append(f"{whose}{label_of(name)}: it {node.refusal}")
+        self.unchecked_chunks += unchecked
+        self.is_checked = self.is_checked and layout is not None and not unchecked
+
+    def not_checked(self, chunks: int, what: str) -> None:
+        """Note that so many of the chunks could not be checked."""
+        self.unchecked_chunks += chunks
+        self.is_checked = False
+        self.unchecked.append(what)
 
     def named(self, path: Path) -> str:
         """Name a file in or beside the store as its user does."""
@@ -80,13 +104,11 @@ class _ArrayCheck:
         self._found, self._name, self._layout = found, name, layout
         self._folder = found.root / name
         self._beyond = 0  # subchunks of its files that lie outside of it
+        self._unchecked = 0
 
-    def run(self, node: Node) -> None:
-        """Check all of its files."""
+    def run(self, node: Node) -> int:
+        """Check all of its files, and give the number of those that could not be checked."""
         layout, found = self._layout, self._found
-        if not any(codec.name == "crc32c" for codec in layout.chain.then):
-            whose = label_of(self._name)
-            found.unchecked.append(f"bytes of {whose}: it was written without checksums")
         files = (x for x in _files_in(self._folder) if x != METADATA)
         there = {index for x in files if (index := self._index(x)) is not None}
         missing = prod(layout.grid.cells) - len(there)
@@ -101,12 +123,15 @@ class _ArrayCheck:
             found.add("missing chunks", node.path, message, self._name)
         for index in layout.grid.indices() if is_listed else sorted(there):
             self._chunk(index)
+        if not layout.is_whole and missing:
+            found.is_checked = False
         if layout.is_whole and self._beyond and not found.writer:
             found.unchecked.append(
                 f"{counted(self._beyond, 'subchunk')} beyond the shape of {label_of(self._name)}, "
                 "as an interrupted append leaves them. If none was interrupted, the shape in "
                 f"{METADATA} is damaged"
             )
+        return self._unchecked
 
     def _chunk(self, index: Index) -> None:
         """Check the file of one storage chunk."""
@@ -167,6 +192,7 @@ class _ArrayCheck:
         layout = self._layout
         whole = layout.grid.box(index)
         cells, inside = [*layout.inner.indices()], 0
+        is_checked = layout.index_has_checksum or not layout.is_sharded
         for number, box in subchunks_of(layout, index, whole):
             at: dict[str, Any] = {"cell": cells[number], "lost": box & whole}
             if not reader.has(number):
@@ -177,10 +203,15 @@ class _ArrayCheck:
             inside += 1
             self._found.subchunks += 1
             try:
-                reader.decoded(number)
+                checked = reader.check(number)
             except DamageError as failure:
                 span = _span(reader, layout, number)
                 self._fault("damaged subchunk", index, str(failure), span=span, **at)
+                continue
+            is_checked = is_checked and checked.has_checksum
+            if checked.suspicion:
+                self._fault(SUSPICION, index, checked.suspicion, cell=cells[number], lost=None)
+        self._unchecked += not is_checked
         self._beyond += reader.count - inside
 
     def _fault(
@@ -223,6 +254,15 @@ class _ArrayCheck:
             message = "belongs to no chunk of the array. Delete it if it is not needed."
         self._found.add(kind, self._folder / file, message, self._name)
         return None
+
+
+def _why(layout: Layout) -> str:
+    """Say why chunks of an array could not be checked."""
+    if layout.is_sharded and not layout.index_has_checksum:
+        return "their index has no checksum"
+    if layout.chain.keeps_length:
+        return "no checksums; their lengths are right, changed bytes are not noticed"
+    return "no checksums; they can be unpacked, changed bytes may not be noticed"
 
 
 def _span(reader: ChunkReader, layout: Layout, number: int | None = None) -> Span | None:
@@ -301,6 +341,8 @@ def verify(path: str | os.PathLike[str]) -> Verification:
         size=check.size,
         filled=check.filled,
         unchecked=tuple(check.unchecked),
+        unchecked_chunks=check.unchecked_chunks,
+        is_checked=check.is_checked,
         writer=check.writer,
         is_there=place.is_there(),
         is_complete=place.is_there() and not pending_metadata(place),
@@ -326,6 +368,8 @@ def _checked(check: _Check) -> int:
         check.array(name, node)
     if not nodes.is_ours:
         check.unchecked.append(NO_MANIFEST)
+    if not nodes.is_ours and not nodes.arrays:
+        check.not_checked(0, NO_ARRAYS)
     for name in nodes.missing:
         check.add("missing array", place.target / name / METADATA, "is missing.", name)
     return len(nodes.arrays)
@@ -339,5 +383,5 @@ def _checked_npy(check: _Check) -> int:
     except FileProblems as failure:
         message = failure.problems[0].message
         check.add("truncated file", check.root, message, "")
-    check.unchecked.append("bytes of the array: a .npy file has no checksums")
+    check.not_checked(0, "bytes of the array: a .npy file has no checksums")
     return 1

@@ -4,8 +4,6 @@ Penn tags have one name for the several uses of *to*, *that* and *'s*, and rules
 often wrong in verbs.
 """
 
-# ruff: noqa: RUF001 - typographic quotes and dashes are what texts contain
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
@@ -145,7 +143,7 @@ BY_WORD: Mapping[str, Rule] = (
     | dict.fromkeys(BEFORE_NUMBERS, _before_number)
     | dict.fromkeys(("first", "last", "next"), _ordinal)
     | dict.fromkeys(("well", "no", "right"), _answer)
-    | dict.fromkeys(("'s", "’s"), _clitic)
-    | dict.fromkeys(("'", "’"), _apostrophe)
+    | {"'s": _clitic}
+    | {"'": _apostrophe}
     | {"to": _to, "like": _like, "half": _half}
 )

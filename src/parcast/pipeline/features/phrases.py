@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from parcast.errors import ParameterError
+from parcast.pipeline.documents.characters import plain
 from parcast.pipeline.features.tagging import LETTERS, Tagger
 from parcast.pipeline.features.tokens import tokenise
 
@@ -89,7 +90,7 @@ class Grammar:
 class Phrases:
     """Phrases of a text, or of a piece of it, in order, with their places in the text."""
 
-    texts: list[str]  # as they stand in the text, white space as single spaces
+    texts: list[str]  # as in the text: single spaces, straight apostrophes, no soft hyphens
     begins: list[int]
     ends: list[int]
     tokens: int  # of the text or piece
@@ -117,7 +118,7 @@ def find_phrases(text: str, tagger: Tagger, grammar: Grammar) -> Iterator[Phrase
                 begins.append(start + tokens.begins[first + i])
                 ends.append(start + tokens.ends[first + j - 1])
         spans = zip(begins, ends, strict=True)
-        texts = [" ".join(text[begin:stop].split()) for begin, stop in spans]
+        texts = [" ".join(plain(text[begin:stop])[0].split()) for begin, stop in spans]
         yield Phrases(texts, begins, ends, len(words))
 
 

@@ -45,7 +45,7 @@ FORM = re.compile(
     r"""(?x)
       (?P<FW> \w+://.* | www\..+ | [^@\s]+@[^@\s]+\.\w+ | --?[A-Za-z][\w-]*(?:=.*)? )
     | (?P<JJ> \d+(?:st|nd|rd|th) | \d[\d.,]*-[^\W\d].* )
-    | (?P<CD> [-+−]?\.?\d[\d.,:/½¼¾⅓⅔⅛×'’-]*(?:[^\W\d]{1,4})? | X{0,3}(?:IX|IV|VI{1,3}|II{1,2}) )
+    | (?P<CD> [-+−]?\.?\d[\d.,:/½¼¾⅓⅔⅛×'-]*(?:[^\W\d]{1,4})? | X{0,3}(?:IX|IV|VI{1,3}|II{1,2}) )
     | (?P<NNP> (?>\w*?[a-z\d]_)\w+ | [A-Z]+_\w+ | _\w+           # MPI_Send, READER_SAFE
              | [~.]*/.+ | (?>\w.*?/).*\.\w+ | \w[\w-]*\.[a-z]\w{0,4}   # src/reader.c, a.txt
              | [a-z]+[A-Z]\w* )                                         # mpiExec
@@ -87,9 +87,18 @@ class RuleTagger:
                 tag = match.lastgroup or ""
             else:
                 tag = FIXED.get(word if word.isupper() and len(word) > 1 else word.lower(), "")
+                tag = tag or self._slashed(word)
             if len(self.kept) < MOST_KEPT:
                 self.kept[word] = tag
         return tag
+
+    def _slashed(self, word: str) -> str:
+        """Tag of words that slashes join: a noun, unless the last is an adjective or an adverb."""
+        *before, last = word.split("/")
+        if not before or not any(map(str.isalpha, word)):
+            return ""
+        known = self.brill.lexicon.get(last) if not word.isupper() else None
+        return known if known in ("JJ", "RB") else "NN"
 
     def _first(self, words: Sequence[str], tags: list[str]) -> str:
         """Tag of the capitalised first word, which need not be a name.

@@ -1,8 +1,10 @@
 r"""Tokens and sentences of English text, with their places in it.
 
-A token has no white space in it. One regular expression finds all of them; contractions are split
-afterwards. A period that belongs to an abbreviation is part of its token, so every other period
-ends a sentence unless the next word begins with a small letter.
+A token has no white space in it, and is written with straight apostrophes and plain hyphens,
+without soft ones (`characters.plain`). One regular expression finds all of them; contractions, and
+function words that a slash joins, are split afterwards. A period that belongs to an abbreviation
+is part of its token, so every other period ends a sentence unless the next word begins with a
+small letter.
 
 >>> tokens = tokenise("Dr. Ruiz didn't use node-07 (e.g. at 6:30 p.m.). It's 4.2% slower!")
 >>> [" ".join(words) for words in tokens.by_sentence()]
@@ -18,46 +20,53 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 
+from parcast.pipeline.documents.characters import places_before, plain
 from parcast.pipeline.features.english import (
     ABBREVIATIONS,
     ENDING_ABBREVIATIONS,
+    FIXED,
     STARTERS,
 )
 
-LETTER = r"[\w\u0300-\u036f\u00ad]"  # with accents written apart and soft hyphens
+LETTER = r"[\w\u0300-\u036f]"  # with accents written apart
+PART = rf"{LETTER}{{1,64}}(?:[-'&.]{LETTER}{{1,64}}){{0,8}}(?:\+\+)?"  # of what slashes join
 TOKEN = re.compile(
     rf"""
       (?P<gap> [\n\f\u2029][^\S\n]*[\n\f\u2029]\s* | \f | \u2029 )           # an empty line
-    | (?:https?|ftp|file)://[^\s<>"“”]*[^\s<>"“”'’.,;:!?)\]}}]
-    | (?<!\w) www\.[^\s<>"“”]*[^\s<>"“”'’.,;:!?)\]}}]
+    | (?:https?|ftp|file)://[^\s<>"“”]*[^\s<>"“”'.,;:!?)\]}}]
+    | (?<!\w) www\.[^\s<>"“”]*[^\s<>"“”'.,;:!?)\]}}]
     # E-mail addresses, whose parts are bounded so that the time stays linear:
     | (?<!\w) [\w.+-]{{1,64}}@[\w-]{{1,63}}(?:\.[\w-]{{1,63}})+
-    | (?<![^\s(\["“'‘`]) --?[A-Za-z][\w-]*(?:=[\w./:@%+,-]*[\w%])?          # --threads=4
+    | (?<![^\s(\["“'`]) --?[A-Za-z][\w-]*(?:=[\w./:@%+,-]*[\w%])?          # --threads=4
     # /usr/lib, ../a.txt and below src/reader.c:
     | (?<![\w/]) (?:~|\.{{1,2}})? (?:/[\w.+-]{{0,64}}[\w+-])+ /?
     | (?<!\w) \w[\w+-]{{0,64}} (?:/[\w.+-]{{0,64}}[\w+-]){{0,16}} / \w[\w+-]{{0,64}}\.[A-Za-z]\w*
     | (?<!\w) (?:[A-Za-z]\.){{2,}}                                          # e.g., U.S., p.m.
     | (?<!\w) (?:{ABBREVIATIONS})\.(?!\w)
     | (?<!\w) [A-Z]\. (?=\s+[A-Z])                                        # K. Lindqvist
-    | (?:(?<![^\s(\[]) [-+−])? \d+ (?:[.,:]\d+)* (?:[-‐‑]?{LETTER}+)*
+    | (?P<slashed> (?<![\w/]) {PART} (?:/{PART}){{1,8}} (?![\w/]) )        # I/O, client/server
+    | (?:(?<![^\s(\[]) [-+−])? \d+ (?:[.,:]\d+)* (?:-?{LETTER}+)*
     | (?<![\w.]) \.\d+
     | °[CFK]\b
-    | {LETTER}+ (?:[-‐‑'’&.]{LETTER}+)* (?:\+\+)?
+    | {LETTER}+ (?:[-'&.]{LETTER}+)* (?:\+\+)?
     | \.{{2,}} | -{{2,}}
     | \S
     """,
     re.VERBOSE,
 )
-CONTRACTION = re.compile(r"(?i)n['’]t$|['’](?:s|re|ve|ll|d|m)$")
+CONTRACTION = re.compile(r"(?i)n't$|'(?:s|re|ve|ll|d|m)$")
 MOST_CONTRACTIONS = 3  # of one word: "shouldn't've" has two
 STOPS = frozenset(".!?…") | {"..."}
-CLOSING = frozenset("\"'”’)]}»")
-OPENING = frozenset("\"'“‘([{«")
+CLOSING = frozenset("\"'”)]}»")
+OPENING = frozenset("\"'“([{«")
 
 
 @dataclass(frozen=True, slots=True)
 class Tokens:
-    """Tokens of one text; sentence s has those from `firsts[s]` to `firsts[s + 1]`."""
+    """Tokens of one text and their places in it.
+
+    Sentence s has those from `firsts[s]` to `firsts[s + 1]`.
+    """
 
     words: list[str]
     begins: list[int]  # of the first character
@@ -75,24 +84,48 @@ class Tokens:
 
 def tokenise(text: str) -> Tokens:
     """Find the tokens of a text and the sentences that they form."""
+    given, cuts = plain(text)
     words: list[str] = []
     begins: list[int] = []
     gaps: list[int] = []  # tokens before which there is an empty line
-    for match in TOKEN.finditer(text):
-        if match.lastgroup is not None:
+    for match in TOKEN.finditer(given):
+        if match.lastgroup == "gap":
             gaps.append(len(words))
-            continue
-        word, begin = match[0], match.start()
-        if ("'" in word or "’" in word) and len(word) > 1:
-            _split(word, begin, words, begins)
-        elif word in CANNOT:
-            words += word[:3], word[3:]
-            begins += begin, begin + 3
+        elif match.lastgroup == "slashed" and _joins_function_words(match[0]):
+            at = match.start()
+            for part in SLASH.split(match[0]):
+                _add(part, at, words, begins)
+                at += len(part)
         else:
-            words.append(word)
-            begins.append(begin)
+            _add(match[0], match.start(), words, begins)
     ends = [begin + len(word) for begin, word in zip(begins, words, strict=True)]
-    return Tokens(words, begins, ends, _firsts(words, begins, ends, gaps))
+    firsts = _firsts(words, begins, ends, gaps)
+    if cuts:
+        begins = places_before(begins, cuts)
+        ends = [place + 1 for place in places_before([end - 1 for end in ends], cuts)]
+    return Tokens(words, begins, ends, firsts)
+
+
+SLASH = re.compile("(/)")
+
+
+def _joins_function_words(word: str) -> bool:
+    """Tell and/or, he/she from I/O, client/server: a word of a closed class is in it."""
+    if word.isupper():
+        return False
+    return any(len(part) > 1 and part.lower() in FIXED for part in word.split("/"))
+
+
+def _add(word: str, begin: int, words: list[str], begins: list[int]) -> None:
+    """Append a word, and what is to be split in two as two."""
+    if "'" in word and len(word) > 1:
+        _split(word, begin, words, begins)
+    elif word in CANNOT:
+        words += word[:3], word[3:]
+        begins += begin, begin + 3
+    else:
+        words.append(word)
+        begins.append(begin)
 
 
 CANNOT = frozenset({"cannot", "Cannot", "CANNOT"})

@@ -1,7 +1,8 @@
 """Words of a text as a search compares them: lower-cased, in one form of their accents.
 
-A word is a run of letters, digits and underscores in any script, with apostrophes between them.
-Nothing is stemmed and no word is left out.
+A word is a run of letters, digits and underscores in any script, with apostrophes between them;
+soft hyphens and what else is not seen are left out (`characters.plain`). Nothing is stemmed, and
+no word is left out.
 
 >>> words_of("The node's CPUs weren't idle: 93 % of Ω-cycles, Straße")
 ['the', "node's", 'cpus', "weren't", 'idle', '93', 'of', 'ω', 'cycles', 'strasse']
@@ -12,9 +13,14 @@ from collections.abc import Iterator
 from typing import Final
 from unicodedata import is_normalized, normalize
 
+from parcast.pipeline.documents.characters import APOSTROPHES, JOINERS, PRIMES, UNSEEN, plain
+
 LETTER: Final = r"[\w\u0300-\u036f]"  # with accents that are written apart
+WITHIN: Final = rf"[{UNSEEN}{JOINERS}]"
 BLOCK: Final = 2**18  # characters: words of some 3 MB
-WORD: Final = re.compile(rf"{LETTER}+(?:['\u2019]{LETTER}+)*")
+WORD: Final = re.compile(
+    rf"{LETTER}+(?:(?:{WITHIN}+|{WITHIN}*['{APOSTROPHES}{PRIMES}]{WITHIN}*){LETTER}+)*"
+)
 
 
 def blocks_of(text: str) -> Iterator[str]:
@@ -37,7 +43,7 @@ def words_of(text: str) -> list[str]:
 
 def form_of(word: str) -> str:
     """Form in which words are compared."""
-    word = word.casefold().replace("\u2019", "'")
+    word = plain(word)[0].casefold()
     return word if is_normalized("NFC", word) else normalize("NFC", word)
 
 
