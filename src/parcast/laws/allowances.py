@@ -53,6 +53,24 @@ MEASURED: Final[dict[str, dict[str, tuple[float, str]]]] = {  # by law and kind 
 }
 WIDEST: Final = max(h for kinds in MEASURED.values() for h, _ in kinds.values())
 
+VALIDATED: Final = {  # laws of programs that parcast runs, and what `parcast validate` calls them
+    **{
+        law: law
+        for law in (
+            "sort",
+            "square_sort",
+            "sample_sort",
+            "fractal",
+            "monte_carlo",
+            "matmul",
+            "gauss",
+            "stencil",
+        )
+    },
+    "pipeline": "pipeline",
+    "array_io": "array-io",
+}
+
 COMPUTE: Final = 0.03  # of counted programs: half-width of log time of computing alone
 OWN: Final = 0.35  # of what a rank waits for by itself
 SHARED: Final = 0.3  # of what the shared network adds: 0.24 on the one that was measured [D]
@@ -86,6 +104,26 @@ def allowance(law: str, platform: str) -> tuple[float, str]:
         widest, where = max(known.values())
         return ELSEWHERE * widest, where
     return WIDEST, ""
+
+
+def how_to_measure(laws: Iterable[str]) -> str:
+    """Say how the error of some laws is measured: by `validate`, or with runs of the program.
+
+    >>> how_to_measure(["sort"])
+    'Measure it with parcast validate sort.'
+    >>> how_to_measure(["spmd"])
+    'Run the program at a few p: parcast fit says how far the runs lie from the law.'
+    """
+    names = list(dict.fromkeys(laws))
+    commands = [f"parcast validate {VALIDATED[law]}" for law in names if law in VALIDATED]
+    others = [law for law in names if law not in VALIDATED]
+    said = [f"Measure it with {' and '.join(commands)}."] if commands else []
+    if others:
+        which = f"the law {' and '.join(others)}" if commands else "the law"
+        said.append(
+            f"Run the program at a few p: parcast fit says how far the runs lie from {which}."
+        )
+    return " ".join(said)
 
 
 def platform_of(machine: Machine, at: Point) -> Array:

@@ -12,7 +12,7 @@ from parcast.descriptions.fit_record import warnings_of_fits
 from parcast.descriptions.machine import Machine
 from parcast.descriptions.program import Program
 from parcast.errors import ParameterError
-from parcast.laws.allowances import LawError
+from parcast.laws.allowances import LawError, how_to_measure
 from parcast.prediction.best_processors import least_between
 from parcast.show.warning import Rank, RankedWarning, ranked
 from parcast.units import Dimension, format_quantity, percent
@@ -162,7 +162,8 @@ def doubts_of_law(
         covered = "the uncertainty of the parameters (+-)"
         if program.fit is not None or machine.fit is not None:
             covered = "what the fitted runs leave open and how far they scatter about the law"
-        yield f"The interval covers {covered}, not the error of the law (see parcast validate)."
+        laws = [law for phase in program.phase for law in phase.laws_within]
+        yield (f"The interval covers {covered}, not the error of the law. {how_to_measure(laws)}")
     unknown: dict[tuple[str, float], list[str]] = {}  # laws, by where and how much is allowed
     for error in errors:
         if not error.is_measured_here:
@@ -173,7 +174,7 @@ def doubts_of_law(
         yield (
             f"The error of the law{'s' if len(laws) > 1 else ''} {listed([*laws])} was not "
             f"measured {where}: the interval allows {percent(most)} for it, as a precaution. "
-            "Measure it with parcast validate."
+            f"{how_to_measure(names)}"
         )
 
 
