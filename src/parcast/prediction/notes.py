@@ -162,8 +162,8 @@ def doubts_of_law(
         covered = "the uncertainty of the parameters (+-)"
         if program.fit is not None or machine.fit is not None:
             covered = "what the fitted runs leave open and how far they scatter about the law"
-        laws = [law for phase in program.phase for law in phase.laws_within]
-        yield (f"The interval covers {covered}, not the error of the law. {how_to_measure(laws)}")
+        advice = how_to_measure(law for phase in program.phase for law in phase.laws_within)
+        yield f"The interval covers {covered}, not the error of the law. {advice}"
     unknown: dict[tuple[str, float], list[str]] = {}  # laws, by where and how much is allowed
     for error in errors:
         if not error.is_measured_here:
