@@ -6,9 +6,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from parcast.descriptions.law_names import IO_LAWS, LAWS
 from parcast.descriptions.machine import Machine
 from parcast.descriptions.program import Program, laws
 from parcast.descriptions.toml_files import read_program
+from parcast.fitting.fit import fit
+from parcast.kernels.registry import KERNELS
 from parcast.laws.allowances import (
     BUS,
     ELSEWHERE,
@@ -17,14 +20,18 @@ from parcast.laws.allowances import (
     MEASURED,
     NODE,
     SWITCH,
+    VALIDATED,
     WIDEST,
     allowance,
     counted_half_width,
+    how_to_measure,
     law_errors,
     law_half_width,
     platform_of,
 )
 from parcast.prediction.predict import predict
+from parcast.validation.command import PARTS
+from parcast.validation.subject import subject_named
 from tests.conftest import ROOT
 
 DATA = Path(__file__).parent / "data"
@@ -95,12 +102,71 @@ def test_a_law_measured_elsewhere_or_never_says_so_and_has_a_cautious_allowance(
     assert told.upper == pytest.approx(told.time * (1 + ELSEWHERE * 0.15))
     assert told.warnings == (
         "The error of the law spmd was not measured on a bus: the interval allows 30% for it, as "
-        "a precaution. Compare it with measured runs.",
+        "a precaution. Compare it with runs at a few p: parcast fit PROGRAM TIMINGS",
     )
     curve = Program(phase=[{"law": "amdahl", "t1": "80 s", "serial": "5 %"}])
     told = predict(curve, Machine(), p=[4])
     assert told.law_error == pytest.approx([WIDEST])
     assert "was not measured anywhere: the interval allows 41% for it" in told.warnings[0]
+
+
+# What a prediction advises, for every law that has no program to be validated with.
+OWN = {
+    "spmd": {"compute": {"parallel": "9 s", "serial": "1 s"}},
+    "regions": {"region": [{"kind": "loop", "iterations": 100, "iteration": "90 ms"}]},
+    "merge_sort": {"capacities": {"compute": "5 Mflop/s", "disk": "2 MB/s"}},
+    "gustafson": {"time": "10 s", "serial": "5 %"},
+    "amdahl": {"t1": "12 s", "serial": "5 %"},
+    "logarithmic": {"shared": "10 s", "growing": "1 s"},
+    "linear": {"shared": "10 s", "growing": "1 s"},
+    "quadratic": {"shared": "10 s", "growing": "1 s"},
+    "usl": {"t1": "12 s", "contention": 0.05, "coherency": 1e-4},
+    "power": {"t1": "12 s", "exponent": 0.8},
+}
+COUNTED = {"counted"}  # knows its error: nothing is advised
+
+
+@pytest.mark.parametrize("law", [*LAWS, *IO_LAWS])
+def test_what_is_advised_exists_for_every_law(law):
+    advice = how_to_measure([law])
+    if law in COUNTED:
+        return
+    if law not in OWN:
+        name = advice.removeprefix("Measure it: parcast validate ")
+        assert name in PARTS or subject_named(name).name == law
+        return
+    assert advice.startswith("Compare it with runs at a few p: parcast fit")
+    program = Program(phase=[{"law": law, **OWN[law]}])
+    machine = Machine(network={"contention": "100 %"})
+    (told,) = [
+        x for x in predict(program, machine, p=[4], **SIZE.get(law, {})).warnings if "fit" in x
+    ]
+    assert told.endswith(f"as a precaution. {advice}")
+    runs = {"p": [1, 2, 4, 8, 16], "time": [12.0, 7.0, 4.5, 3.25, 2.6]}
+    runs |= {"n": [1e6] * 5} if law in SIZE else {}
+    free = None if law != "merge_sort" else ["capacities.compute"]
+    assert fit(program, runs, free=free).noise > 0
+
+
+SIZE = {"merge_sort": {"n": [1e6]}}
+
+
+def test_every_program_that_runs_can_be_validated():
+    assert {VALIDATED[x] for x in VALIDATED} == {*KERNELS, *PARTS}
+
+
+def test_laws_of_both_kinds_have_both_pieces_of_advice():
+    assert how_to_measure(["spmd", "sort", "array_io"]) == (
+        "Measure it: parcast validate sort and parcast validate array-io. Compare spmd with runs "
+        "at a few p: parcast fit PROGRAM TIMINGS"
+    )
+
+
+@pytest.mark.parametrize("name", ["spmd", "regions", "program.toml"])
+def test_validate_says_what_works_for_a_law_without_a_program(parcast, name):
+    said = parcast("validate", name)
+    assert said.status == 2
+    assert "Compare it with runs at a few p: parcast fit" in said.err
 
 
 def test_phases_err_together_each_by_its_share():

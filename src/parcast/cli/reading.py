@@ -124,9 +124,10 @@ def _imported(
         refusal = f"must be timings, got {got}. Import them: {importing}"
         raise FileProblems(name, [Problem(message=refusal)])
     if table.is_of_table:
+        given = [x for x in table.to_document() if x not in {"ignore", "column"}]
         raise click.UsageError(
-            f"--rate, --work, --repeats, --wide and --separator are for tables, and {name} is "
-            f"recognised as {known.name}. Leave them out."
+            f"{Argument(given[0])} is for tables, and {name} is recognised as {known.name}. "
+            "Leave it out."
         )
     rename = {old: new for new, old in table.columns.items()}
     answer = asked_in_options(

@@ -8,6 +8,7 @@ the startup of messages are those that explain all runs best.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Final, Literal
 
 import numpy as np
@@ -26,13 +27,15 @@ from parcast.fitting.capacity_result import (
     result_of,
     timed_runs,
 )
-from parcast.fitting.capacity_sums import NAMES, fitted
+from parcast.fitting.capacity_sums import NAMES, capacity, fitted
+from parcast.fitting.trend import trend_of_disk, trend_of_fit, trend_with_p
 from parcast.importers.registry import as_measurements
 from parcast.laws.counting import SteadyStatePhase
 from parcast.show.warning import Rank, RankedWarning
 from parcast.timings.measurements import Measurements, MeasurementsLike
 
 DISK_KEY: Final = "capacities.disk"  # of a counting phase
+LEAST_RESIDUAL: Final = -0.99  # fitted over measured time, less 1, of a logarithm [1]
 UNKNOWN: Final = "5%"  # of a rate of the disk that was found without repetitions [D]
 
 
@@ -130,8 +133,11 @@ def _found(
     timed = timed_runs(runs)
     counts = counts_of_runs(phase, timed)
     if method == "fit":
-        return _fitted(phase, timed, counts)
-    return by_source(phase, machine, timed, counts, samples=samples, seed=seed)
+        found = _fitted(phase, timed, counts)
+    else:
+        found = by_source(phase, machine, timed, counts, samples=samples, seed=seed)
+    trend = disk_trend(timed, counts[:, NAMES.index("disk")])
+    return replace(found, warnings=(*trend, *found.warnings))
 
 
 def counts_of_runs(phase: SteadyStatePhase, timed: TimedRuns) -> Array:
@@ -179,9 +185,28 @@ def _fitted(phase: SteadyStatePhase, timed: TimedRuns, counts: Array) -> FoundCa
             "There are as many capacities as runs, so the error of the law is unknown. Measure "
             "more runs."
         )
+    used = solution.costs > 0
+    slopes = terms[:, used] * solution.costs[used] / times[:, None]
+    repetitions = None if timed.deviation is None else float(timed.deviation.mean())
+    residuals = np.log1p(np.maximum(solution.residuals, LEAST_RESIDUAL))
+    if trend := trend_with_p(timed.axes["p"], residuals, slopes, repetitions=repetitions):
+        warnings.insert(0, trend_of_fit(trend))
     return result_of(
         phase, values, by_p=[], warnings=warnings, method="fit", runs=len(timed.time), error=error
     )
+
+
+def disk_trend(timed: TimedRuns, disk_bytes: Array) -> Iterator[str]:
+    """Say that the rate of the disk depends on p, if `disk_s` of the runs shows it."""
+    if timed.disk is None or not (used := (disk_bytes > 0) & (timed.disk > 0)).any():
+        return
+    p, volume, seconds = timed.axes["p"][used], disk_bytes[used], timed.disk[used]
+    rate = float(capacity(volume, 0.0, seconds))
+    residuals = np.log(volume / rate / seconds)
+    one = np.ones((len(p), 1))
+    if trend := trend_with_p(p, residuals, one, repetitions=timed.disk_noise):
+        rates = [capacity(volume[p == x], 0.0, seconds[p == x]) for x in trend.p]
+        yield trend_of_disk(trend, np.array(rates), rate)
 
 
 def _inverse(name: str, cost: float, lower: float, upper: float) -> Capacity:
@@ -225,6 +250,14 @@ def with_disk_seconds(
     keys = phase.model_dump(exclude_none=True)
     keys["capacities"] |= {"disk": text}
     return program.model_copy(update={"phase": (type(phase)(**keys),)}), rest
+
+
+def disk_trend_of(program: Program, runs: Measurements) -> Iterator[str]:
+    """Say what `disk_trend` does of the runs of a program of one counting phase."""
+    phase = program.phase[0]
+    if len(program.phase) == 1 and isinstance(phase, SteadyStatePhase) and DISK in runs.axes:
+        timed = timed_runs(runs)
+        yield from disk_trend(timed, counts_of_runs(phase, timed)[:, NAMES.index("disk")])
 
 
 def bounds_in_words(program: Program, machine: Machine, runs: Measurements) -> Iterator[str]:

@@ -9,10 +9,12 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from parcast.aliases import Array
 from parcast.descriptions.amount import NORMAL_90, WIDEST
 from parcast.errors import ParameterError, selection
+from parcast.fitting.runs import noise_of_repetitions
 from parcast.laws.counting import SteadyStatePhase
 from parcast.timings.measurements import Measurements
 from parcast.units import Dimension, format_interval, format_quantity, shown
@@ -173,6 +175,7 @@ class TimedRuns:
     disk: Array | None  # of them, median [s]
     deviation: Array | None  # of the logarithm of a median; None without repetitions [1]
     freedom: float  # degrees of it: repetitions beyond the first of each configuration [1]
+    disk_noise: float | None = None  # of the logarithm of a median of `disk` [1]
 
 
 def timed_runs(runs: Measurements) -> TimedRuns:
@@ -204,6 +207,16 @@ def timed_runs(runs: Measurements) -> TimedRuns:
         disk=None if disk is None else np.array([np.median(disk[rows]) for rows in groups]),
         deviation=deviation,
         freedom=freedom,
+        disk_noise=_noise_of_disk(disk, group),
+    )
+
+
+def _noise_of_disk(disk: Array | None, group: NDArray[np.intp]) -> float | None:
+    """Scatter of repetitions of what the disk took; None without any."""
+    if disk is None or not (is_time := disk > 0).any():
+        return None
+    return noise_of_repetitions(
+        np.log(disk[is_time]), np.unique(group[is_time], return_inverse=True)[1]
     )
 
 

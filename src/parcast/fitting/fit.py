@@ -34,13 +34,19 @@ from parcast.descriptions.machine import Machine
 from parcast.descriptions.program import Program
 from parcast.descriptions.toml_files import MachineLike, ProgramLike, as_machine, as_program
 from parcast.errors import Argument, FitFailed, ParameterError
-from parcast.fitting.capacities import DISK_KEY, bounds_in_words, with_disk_seconds
+from parcast.fitting.capacities import (
+    DISK_KEY,
+    bounds_in_words,
+    disk_trend_of,
+    with_disk_seconds,
+)
 from parcast.fitting.findings import findings
 from parcast.fitting.guesses import guesses_in_words, with_guesses
 from parcast.fitting.model import Model, Parameter, parameters_of
 from parcast.fitting.result import Fit
 from parcast.fitting.runs import Noise, Runs, expected_noise, runs_of
 from parcast.fitting.solver import Solution, Task, profile_intervals, with_scale
+from parcast.fitting.trend import Trend, trend_of_fit, trend_with_p
 from parcast.importers.registry import as_measurements, recognised
 from parcast.timings.measurements import Measurements, MeasurementsLike
 from parcast.timings.speedups import read_runs
@@ -128,6 +134,7 @@ def fit(
     free, fixed = None if free is None else list(free), list(fixed or ())
     guessed = free if quantity == "time" else []  # speedups do not tell rates
     program, guesses = with_guesses(program, machine, measurements, free=guessed, fixed=fixed)
+    trends = [*disk_trend_of(program, measurements)] if quantity == "time" else []
     if quantity == "time":
         is_free = DISK_KEY not in fixed and (free is None or DISK_KEY in free)
         program, measurements = with_disk_seconds(program, measurements, is_free=is_free)
@@ -146,10 +153,26 @@ def fit(
         starts=starts,
         reached=reached,
     )
+    if fitted.has_converged and (trend := _trend(task, noise, coordinates)):
+        trends.append(trend_of_fit(trend, or_else=", or write a constant as a formula of p"))
     if task.model.is_speedup:
-        return fitted
+        return replace(fitted, warnings=(*trends, *fitted.warnings))
     bounds = bounds_in_words(fitted.program, fitted.machine, measurements)
-    return replace(fitted, warnings=(*guesses_in_words(guesses), *fitted.warnings, *bounds))
+    said = (*trends, *guesses_in_words(guesses), *fitted.warnings, *bounds)
+    return replace(fitted, warnings=said)
+
+
+def _trend(task: Task, noise: Noise, coordinates: Array) -> Trend | None:
+    """How the runs depend on p beyond what parameters that are not on a bound explain."""
+    residuals, rows = task.residuals(noise.level, coordinates[None])
+    inside = (coordinates > task.lower) & (coordinates < task.upper)
+    return trend_with_p(
+        task.model.points["p"],
+        residuals[0],
+        rows[0][:, inside],
+        level=noise.level,
+        repetitions=task.runs.repetitions,
+    )
 
 
 def _task(

@@ -65,7 +65,8 @@ class Format:
     title: str  # as a person calls it
     recognises: Callable[[bytes, Path], bool]  # by the first 64 KiB of a file, none of a folder
     timings: Callable[[Runs, str | None], Imported] | None = None  # given files and --metric
-    machine: Callable[[Sequence[Path]], Figures] | None = None
+    machine: Callable[..., Figures] | None = None  # given files, and `memory` if it `has_memories`
+    has_memories: bool = False  # whether results may be of the memory of hosts or of devices
     member: str = ""  # the file that is meant where a folder is given
     extra: str | None = None  # the extra of parcast that it needs, if any
     extra_for: str = ""  # what of it needs the extra; "" for all
@@ -261,9 +262,12 @@ def import_timings(
     return imported
 
 
-def import_machine(paths: Sequence[str | os.PathLike[str]], format: str) -> Any:
+def import_machine(
+    paths: Sequence[str | os.PathLike[str]], format: str, *, memory: str | None = None
+) -> Any:
     """Read benchmark results of a machine, in the format "osu", "imb" or "ior".
 
+    `memory` is that of the data, "host" or "device", where the files have results of several.
     `to_toml()` of the `MachineFigures` is a description, `notes` are remarks for its reader.
     """
     known = format_named(format)
@@ -274,8 +278,15 @@ def import_machine(paths: Sequence[str | os.PathLike[str]], format: str) -> Any:
             got=f"{known.name}, which contains timings",
             hint=f"Import it: {_importing(known, paths, 'timings.csv')}",
         )
+    if memory is not None and not known.has_memories:
+        raise ParameterError(
+            "memory",
+            must=f"be left out for {known.name}, which does not tell memories apart",
+            hint="Leave it out.",
+        )
+    options = {} if memory is None else {"memory": memory}
     with _standing(paths) as files:
-        figures = known.machine(files)
+        figures = known.machine(files, **options)
     must = "an object with notes and to_toml()"
     _require_type(known, "machine", figures, isinstance(figures, Figures), must=must)
     return figures

@@ -23,6 +23,7 @@ from typing import Final
 
 import numpy as np
 
+from parcast.advice import Choice, ours
 from parcast.aliases import Array
 from parcast.descriptions.amount import Point
 from parcast.descriptions.machine import LEVEL, Machine
@@ -91,6 +92,24 @@ def allowance(law: str, platform: str) -> tuple[float, str]:
         widest, where = max(known.values())
         return ELSEWHERE * widest, where
     return WIDEST, ""
+
+
+def how_to_measure(laws: Iterable[str]) -> str:
+    """Say how the error of some laws is measured: by `validate`, or with runs of the program.
+
+    >>> how_to_measure(["sort"])
+    'Measure it: parcast validate sort'
+    >>> how_to_measure(["spmd"])
+    'Compare it with runs at a few p: parcast fit PROGRAM TIMINGS'
+    """
+    names = list(dict.fromkeys(laws))
+    tests = [str(ours("validate", VALIDATED[law])) for law in names if law in VALIDATED]
+    measure = [f"Measure it: {' and '.join(tests)}"] if tests else []
+    others = [law for law in names if law not in VALIDATED]
+    which = f"{' and '.join(others)} " if tests else ""
+    fit = ours("fit", Choice("PROGRAM"), Choice("TIMINGS"))
+    compare = [f"Compare {which or 'it '}with runs at a few p: {fit}"] if others else []
+    return ". ".join([*measure, *compare])
 
 
 def platform_of(machine: Machine, at: Point) -> Array:

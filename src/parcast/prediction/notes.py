@@ -5,7 +5,6 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from parcast.advice import ours
 from parcast.aliases import Array
 from parcast.descriptions.amount import Point
 from parcast.descriptions.breakdown import RESOURCES, Breakdown
@@ -13,7 +12,7 @@ from parcast.descriptions.fit_record import warnings_of_fits
 from parcast.descriptions.machine import Machine
 from parcast.descriptions.program import Program
 from parcast.errors import ParameterError
-from parcast.laws.allowances import VALIDATED, LawError
+from parcast.laws.allowances import LawError, how_to_measure
 from parcast.prediction.best_processors import least_between
 from parcast.show.warning import Rank, RankedWarning, ranked
 from parcast.units import Dimension, format_quantity, percent
@@ -163,7 +162,8 @@ def doubts_of_law(
         covered = "the uncertainty of the parameters (+-)"
         if program.fit is not None or machine.fit is not None:
             covered = "what the fitted runs leave open and how far they scatter about the law"
-        yield f"The interval covers {covered}, not the error of the law."
+        advice = how_to_measure(law for phase in program.phase for law in phase.laws_within)
+        yield f"The interval covers {covered}, not the error of the law. {advice}"
     unknown: dict[tuple[str, float], list[str]] = {}  # laws, by where and how much is allowed
     for error in errors:
         if not error.is_measured_here:
@@ -171,14 +171,10 @@ def doubts_of_law(
             unknown.setdefault((where, error.most), []).append(error.law)
     for (where, most), names in unknown.items():
         laws = dict.fromkeys(names)
-        tests = [str(ours("validate", VALIDATED[law])) for law in laws if law in VALIDATED]
-        remedy = (
-            f"Measure it: {' and '.join(tests)}" if tests else "Compare it with measured runs."
-        )
         yield (
             f"The error of the law{'s' if len(laws) > 1 else ''} {listed([*laws])} was not "
             f"measured {where}: the interval allows {percent(most)} for it, as a precaution. "
-            f"{remedy}"
+            f"{how_to_measure(names)}"
         )
 
 

@@ -11,10 +11,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from parcast.advice import ours
+from parcast.descriptions.law_names import IO_LAWS, LAWS
 from parcast.descriptions.program import law_named
 from parcast.errors import ParameterError
-from parcast.kernels.registry import kernel_named
+from parcast.kernels.registry import KERNELS, kernel_named
+from parcast.laws.allowances import how_to_measure
 from parcast.laws.counting import Counts, SteadyStatePhase
+from parcast.units import shown
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -39,6 +42,15 @@ class Subject:
 
 def subject_named(name: str) -> Subject:
     """Give a program of the registry and its law, which must count steps, messages and bytes."""
+    law = str(name)
+    is_file = law.endswith(".toml")
+    if law not in KERNELS and (is_file or law in LAWS or law in IO_LAWS):
+        raise ParameterError(
+            "name",
+            must="be a program that parcast runs",
+            got=f"{shown(law)}, a {'description' if is_file else 'law'}",
+            hint=how_to_measure([law]),
+        )
     kernel = kernel_named(name)
     law = kernel.phase["law"]
     phase = law_named(law).model_validate(kernel.phase)

@@ -14,6 +14,7 @@ from parcast.prediction.predict import predict
 
 ROOT = Path(__file__).parents[3]
 DATA = Path(__file__).parents[2] / "importers" / "data"
+HERE = Path(__file__).parent / "data"
 EXAMPLE = ROOT / "examples" / "benchmarks" / "imb.txt"
 SECTION = (
     "# Benchmarking PingPong \n# #processes = 2 \n"
@@ -113,6 +114,84 @@ def test_several_files_are_runs(file):
     told = read(paths)
     assert told.figures[0].text == "2 us"
     assert told.figures[0].source.endswith("median of 3 runs (1.5 us to 4 us)")
+
+
+def test_rows_with_defects_are_left_out_and_counted():
+    told = read([HERE / "imb_defects.txt"])
+    assert told.notes[0] == (
+        "imb_defects.txt: 2 rows are left out, as the benchmark marked them as failed: defects "
+        "(2)."
+    )
+    assert texts(told)["primitives.allreduce.bandwidth"] == "982 MB/s"  # of 8 and 65536 B
+
+
+def test_rows_that_were_not_measured_are_left_out_and_counted():
+    told = read([HERE / "imb_gpu.txt"])
+    assert (
+        "imb_gpu.txt: 2 rows are left out, as the benchmark marked them as failed: defects (1), "
+        "int-overflow (1)."
+    ) in told.notes
+    assert any(
+        "ended these before their largest messages: Allreduce of 4." in x for x in told.notes
+    )
+    assert any(
+        "bandwidth is not determined by its 4 sizes, as fewer than 3" in x for x in told.notes
+    )
+    assert told.figures[0].source.startswith("IMB PingPong, device memory, 2 processes")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "int-overflow.; The production rank*size caused int overflow for given sample",
+        'out-of-mem.; needed X=   1.125 GB; use flag "-mem X" or MAX_MEM_USAGE>=X',
+        "invalid-buf.",
+    ],
+)
+def test_a_word_in_place_of_times_is_a_failed_row(file, text):
+    rows = "0 1000 1.00 0.00\n{}1048576 100 250.00 0\n2097152 100 500.00 0\n4194304 9 1000.00 0\n"
+    told = read([file(SECTION + rows.format(f"64 {text}\n") + END)])
+    assert texts(told) == {"network.latency": "1 us", "network.bandwidth": "4.194 GB/s"}
+    assert told.notes[0].endswith(f"marked it as failed: {text.split('.')[0]} (1).")
+    assert "1 row is left out" in refusal(file(f"{SECTION}64 {text}\n{END}"))
+
+
+def test_an_error_between_rows_is_told(file):
+    rows = "0 1000 1.00 0.00\n[n1:7] pml_ucx.c:291  Error: something\n8 1000 1.01 0.00\n"
+    told = read([file(SECTION + rows + END)])
+    assert texts(told)["network.latency"] == "1 us"
+    assert "imb.txt: line 5 reports an error: '[n1:7] pml_ucx.c" in told.notes[0]
+
+
+BANNER = (
+    "#    Intel(R) MPI Benchmarks 2021.7, MPI-1 part{}\n# Calling sequence was: \n\n"
+    "# IMB-MPI1{} PingPong\n#{}\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("banner", "memory"),
+    [
+        (BANNER.format("", "", ""), "host"),
+        (BANNER.format(" (GPU)", "-GPU", ""), "device"),  # its default
+        (BANNER.format(" (GPU)", "-GPU", "  -mem_alloc_type device"), "device"),
+        (BANNER.format(" (GPU)", "-GPU", "  -mem_alloc_type host"), "host"),
+        (BANNER.format(" (GPU)", "-GPU", "  -mem_alloc_type CPU"), "host"),
+        (BANNER.format(" (GPU)", "-GPU", "  -mem_alloc_type shared"), "shared"),
+    ],
+)
+def test_the_suite_and_its_options_tell_the_memory(file, banner, memory):
+    rows = "0 1000 {}.00 0.00\n"
+    path = file(banner + SECTION + rows.format(1) + END, "a.txt")
+    told = read([path], memory=memory)
+    assert (f", {memory} memory, " in told.figures[0].source) == (memory != "host")
+    of_other = (
+        BANNER.format(" (GPU)", "-GPU", "") if memory == "host" else BANNER.format("", "", "")
+    )
+    other = file(of_other + SECTION + rows.format(3) + END, "b.txt")
+    with pytest.raises(FileProblems, match=f"got {memory} memory in a.txt and"):
+        read([path, other])
+    assert texts(read([path, other], memory=memory))["network.latency"] == "1 us"
 
 
 def test_the_registry_imports_it():

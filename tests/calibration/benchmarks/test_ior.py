@@ -171,13 +171,17 @@ def test_the_registry_imports_it():
         (BANNER, "file  must have results of write or read, got none. The file may have been cut"),
         (BANNER + HEADER, "file  must have results of write or read, got none."),
         (BANNER + HEADER + "write 100 1\n", "line 4  must have 5 columns, got 3. The file may ha"),
-        (BANNER + HEADER + "write nan 1 1 0\n", "line 4  bw  must be a rate above 0, got 'nan'."),
-        (BANNER + HEADER + "write -1 1 1 0\n", "must be a rate above 0, got '-1'. Run it again"),
-        (BANNER + HEADER + "write 0.0 1 1 0\n", "must be a rate above 0, got '0.0'."),
-        (BANNER + HEADER + "write inf 1 1 0\n", "must be a rate above 0, got 'inf'."),
-        (BANNER + HEADER + "write 1e300 1 1 0\n", "must be a rate above 0, got '1e300'."),
-        (BANNER + HEADER + "write - 1 1 0\n", "must be a rate above 0, got '-'."),
-        ("access,bw(MiB/s),iter\nread,x,0\n", "line 2  bw  must be a rate above 0, got 'x'."),
+        (BANNER + HEADER + "write nan 1 1 0\n", "got none. ior.out: 1 row is left out, as"),
+        (BANNER + HEADER + "write -1 1 1 0\n", "got none. ior.out: 1 row is left out, as"),
+        (BANNER + HEADER + "write 0.0 1 1 0\n", "got none. ior.out: 1 row is left out, as"),
+        (BANNER + HEADER + "write inf 1 1 0\n", "got none. ior.out: 1 row is left out, as"),
+        (BANNER + HEADER + "write 1e300 1 1 0\n", "got none. ior.out: 1 row is left out, as"),
+        (BANNER + HEADER + "write - 1 1 0\n", "got none. ior.out: 1 row is left out, as"),
+        ("access,bw(MiB/s),iter\nread,x,0\n", "the benchmark marked it as failed: rate x (1)."),
+        (
+            BANNER + HEADER.replace("bw", "rate") + "read 7 1 1 0\n",
+            "line 4  bw  must be a column, got none. The file may",
+        ),
         (b"\x1f\x8b12", "file  must be unpacked, got a gzip archive."),
     ],
 )
@@ -185,9 +189,78 @@ def test_a_file_that_is_none_is_refused_with_its_place_and_a_remedy(file, conten
     assert says in refusal(file(content))
 
 
-def test_a_result_of_json_is_refused_with_its_line(file):
+def test_a_result_without_a_rate_is_left_out_and_counted(file):
     text = (DATA / "ior_older.json").read_text().replace('"bwMiB": 700.0', '"bwMiB": -nan')
-    assert "line 29  bw  must be a rate above 0, got '-nan'." in refusal(file(text))
+    told = read([file(text)])
+    assert texts(told)["storage.bandwidth"] == "524.3 MB/s"  # 500 MiB/s, the other write
+    assert any(
+        "1 row is left out, as the benchmark marked it as failed: rate -nan (1)." in x
+        for x in told.notes
+    )
+
+
+ROWS = "write 100 1 1 0\n{}write 400 1 1 1\n{}read 900 1 1 1\n"
+SIZES = (
+    "WARNING: Expected aggregate file size       = {}\n"
+    "WARNING: Stat() of aggregate file size      = {}\n"
+    "WARNING: Using actual aggregate bytes moved = {}\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("above", "below", "rate", "reason"),
+    [
+        ("", "", "250", ""),
+        ("WARNING: inconsistent file size by different tasks.\n", "", "100", "inconsistent file"),
+        ("ior WARNING: inconsistent file size by different tasks\n", "", "100", "inconsistent"),
+        ("ior ERROR: write() failed, errno 28, No space left (a.c:1)\n", "", "100", "an error"),
+        ("WARNING: fsync(15) failed\n", "", "100", "a failed operation"),
+        (SIZES.format(8, 8, 4), "", "100", "fewer bytes than expected"),
+        (SIZES.format(8, 4, 8), "", "100", "fewer bytes than expected"),
+        (SIZES.format(8, 16, 8), "", "250", ""),  # a larger file was there before
+        (
+            SIZES.format(8, 4, 4) + "WARNING: Maybe caused by deadlineForStonewalling\n",
+            "",
+            "250",
+            "",
+        ),
+        ('WARNING: The file "x" exists already and will be deleted\n', "", "250", ""),
+        ("", "WARNING: incorrect data on write (3 errors found).\n", "100", "wrong data written"),
+        ("", "WARNING: Incorrect data on read (3 errors found).\n", "250", "wrong data read"),
+    ],
+)
+def test_a_result_that_ior_warns_of_is_left_out_and_counted(file, above, below, rate, reason):
+    told = read([file(BANNER + HEADER + ROWS.format(above, below))])
+    assert float(read_machine(file(told.to_toml(), "m.toml")).storage.bandwidth({})) == (
+        pytest.approx(float(rate) * MIB, rel=1e-3)
+    )
+    left_out = [note for note in told.notes if "left out, as the benchmark marked" in note]
+    assert [reason in note for note in left_out] == ([True] if reason else [])
+
+
+def test_json_with_warnings_or_an_error_between_its_results_is_read(file):
+    good = '{"access": "write","bwMiB": 100.0}'
+    bad = '{"access": "write","bwMiB": 900.0}'
+    head = '{"Version": "4.0.0", "Command line": "ior -e", "tests": [{"Results": [[\n'
+    warned = "WARNING: inconsistent file size by different tasks.\n"
+    told = read([file(f'{head}{good},\n{warned}{bad}\n]]}}], "Finished": "now"}}')])
+    assert texts(told)["storage.bandwidth"] == "104.9 MB/s"
+    told = read([file(f"{head}{good},\nERROR: cannot open file, (aiori-POSIX.c:424)\n")])
+    assert texts(told)["storage.bandwidth"] == "104.9 MB/s"
+    assert any("line 3 reports an error: 'ERROR: cannot open file" in x for x in told.notes)
+
+
+def test_data_of_devices_and_of_hosts_are_not_repetitions(file):
+    command = "Command line        : ior -e -C{}\n"
+    paths = [
+        file(f"{BANNER}{command.format(options)}{HEADER}write {rate} 1 1 0\n", name)
+        for options, rate, name in [("", 100, "a"), (" -O allocateBufferOnGPU=1", 400, "b")]
+    ]
+    with pytest.raises(FileProblems, match="got host memory in a and device memory in b"):
+        read(paths)
+    told = read(paths, memory="device")
+    assert texts(told)["storage.bandwidth"] == "419.4 MB/s"
+    assert told.figures[1].source.startswith("IOR write, device memory")
 
 
 @pytest.mark.parametrize("name", ["ior_older.json", "ior.csv", "ior_older.txt"])

@@ -1,5 +1,6 @@
 """`calibration.benchmarks.osu`: what its tables tell of a network, and what is refused."""
 
+import shlex
 from contextlib import suppress
 from pathlib import Path
 
@@ -9,13 +10,14 @@ import pytest
 from parcast.calibration.benchmarks import imb, ior, osu
 from parcast.calibration.benchmarks.osu import read, recognises
 from parcast.descriptions.toml_files import read_machine, read_program
-from parcast.errors import FileProblems
+from parcast.errors import FileProblems, ParameterError
 from parcast.importers.content import HEAD
 from parcast.laws.primitives.price import primitive_time
 from parcast.prediction.predict import predict
 
 ROOT = Path(__file__).parents[3]
 DATA = Path(__file__).parents[2] / "importers" / "data"
+HERE = Path(__file__).parent / "data"
 EXAMPLES = ROOT / "examples" / "benchmarks"
 OSU = sorted(EXAMPLES.glob("osu_*.txt"))
 LATENCY = "# OSU MPI Latency Test v5.3\n# Size          Latency (us)\n"
@@ -300,6 +302,141 @@ def test_the_volume_of_a_gather_is_what_one_rank_gives(file, machine):
 def test_a_name_of_a_file_cannot_break_the_description(file, machine):
     path = file(latency_table(STRAIGHT), 'a"\n[network]\\é\x7f.txt')
     assert '"' in machine(path).source
+
+
+# what the benchmark marks as failed
+
+
+def test_a_row_of_wrong_data_is_left_out_and_counted():
+    told = read([HERE / "osu_fail.n2.txt"])
+    assert (
+        "osu_fail.n2.txt: 1 row is left out, as the benchmark marked it as failed: validation"
+        in (told.notes[0])
+    )
+    assert "startup 1.53 us" in told.remarks[0]
+
+
+def test_a_file_of_failed_rows_alone_is_refused_with_their_number(file):
+    rows = "8  1.25  Fail\n16  1.5  Fail\n"
+    said = refusal(file(LATENCY.replace("(us)\n", "(us)      Validation\n") + rows))
+    assert "osu.txt: 2 rows are left out, as the benchmark marked them as failed" in said
+
+
+def test_a_size_of_wrong_data_is_left_out_where_the_row_does_not_say_so(file):
+    error = "DATA VALIDATION ERROR: osu_latency exited with status 1 on message size {}.\n"
+    told = read([file(latency_table(STRAIGHT | {1024: 900.0}) + error.format(1024))])
+    assert texts(told) == {"network.latency": "5 us", "network.bandwidth": "1 GB/s"}
+    assert "data validation error (1)" in told.notes[0]
+    told = read([file(latency_table(STRAIGHT) + error.format(3))])
+    assert told.notes == ()
+
+
+@pytest.mark.parametrize(
+    ("line", "is_told"),
+    [
+        ("[n001:12345] pml_ucx.c:291  Error: something", True),
+        ("1717689600.123456 [n001:12345:0] parser.c:2036 UCX  ERROR no device", True),
+        ("2026-03-02 10:05:00 INFO started", False),
+        ("12 processes of another job", False),
+        ("[1717689600.1] [n001:1:0] parser.c:2036 UCX  WARN  unused environment variable", False),
+    ],
+)
+def test_lines_of_other_programs_are_no_rows_and_errors_in_them_are_told(file, line, is_told):
+    rows = latency_table(STRAIGHT).splitlines()
+    told = read([file("\n".join([*rows[:4], line, *rows[4:], ""]))])
+    assert texts(told) == {"network.latency": "5 us", "network.bandwidth": "1 GB/s"}
+    assert [f"osu.txt: line 5 reports an error: '{line[:20]}" in x for x in told.notes] == (
+        [True] * is_told
+    )
+
+
+# memories
+
+
+TITLES = {
+    "host": "# OSU MPI Latency Test v7.4\n",
+    "device": "# OSU MPI-CUDA Latency Test v7.5\n",
+    "managed": "# OSU MPI-CUDA MANAGED Latency Test v5.6.2\n",
+    "rocm": "# OSU MPI-ROCM Latency Test v7.3\n",
+}
+BUFFERS = "# Send Buffer on {} and Receive Buffer on {}\n"
+
+
+def of_memory(title, factor=1.0):
+    table = latency_table({m: factor * t for m, t in STRAIGHT.items()})
+    return table.replace("# OSU MPI Latency Test v5.3\n", title)
+
+
+@pytest.mark.parametrize(
+    ("title", "memory"),
+    [
+        (TITLES["host"], "host"),
+        (TITLES["device"], "device"),
+        (TITLES["rocm"], "device"),
+        (TITLES["managed"], "managed"),
+        (TITLES["device"] + BUFFERS.format("HOST (H)", "HOST (H)"), "host"),
+        (TITLES["device"] + BUFFERS.format("DEVICE (D)", "HOST (H)"), "device-host"),
+        (TITLES["rocm"] + BUFFERS.format("MANAGED (M)", "MANAGED (M)"), "managed"),
+        ("$ mpirun -np 2 osu_latency -d cuda H D\n" + TITLES["device"], "host-device"),
+        ("$ mpirun -np 2 osu_latency -d cuda D D\n" + TITLES["device"], "device"),
+    ],
+)
+def test_a_title_tells_the_memory(file, title, memory):
+    told = read([file(of_memory(title))], memory=memory)
+    assert texts(told)["network.bandwidth"] == "1 GB/s"
+    assert (f", {memory} memory, " in told.figures[0].source) == (memory != "host")
+    is_assumed = title in (TITLES["device"], TITLES["rocm"])
+    assert [note.startswith("Both ranks are taken") for note in told.notes] == [True] * is_assumed
+
+
+@pytest.mark.parametrize("other", ["device", "managed", "rocm"])
+def test_messages_of_devices_and_of_hosts_are_no_repetitions(file, other):
+    paths = [
+        file(of_memory(TITLES["host"]), "host.txt"),
+        file(of_memory(TITLES[other], 0.25), "other.txt"),
+    ]
+    memory = "managed" if other == "managed" else "device"
+    said = refusal_of(paths)
+    assert f"host memory in host.txt and {memory} memory in other.txt" in said
+    assert f"parcast import osu {paths[0]} {paths[1]} --memory host" in said
+    assert texts(read(paths, memory="host"))["network.bandwidth"] == "1 GB/s"
+    assert texts(read(paths, memory=memory))["network.bandwidth"] == "4 GB/s"
+
+
+def test_two_memories_in_one_file_are_told_apart(file):
+    path = file(of_memory(TITLES["host"]) + of_memory(TITLES["device"], 0.25), "both of them.txt")
+    said = refusal_of([path])
+    assert "host memory in both of them.txt and device memory in both of them.txt" in said
+    with pytest.raises(ParameterError, match="must be one that was measured, got 'managed'"):
+        read([path], memory="managed")
+    assert texts(read([path], memory="device"))["network.latency"] == "1.25 us"
+
+
+def test_the_command_that_a_refusal_names_chooses(file, parcast):
+    path = file(of_memory(TITLES["host"]) + of_memory(TITLES["device"], 0.25), "both of them.txt")
+    refused = parcast("import", "osu", path)
+    assert refused.status == 3
+    chosen = parcast(*shlex.split(refused.err.split("Choose host or device: parcast ")[1].strip()))
+    assert chosen.status == 0
+    assert 'bandwidth = "1 GB/s"' in chosen.out
+
+
+def test_timings_have_no_memory(parcast):
+    refused = parcast("import", "--memory", "host", ROOT / "examples/imports/weather.txt")
+    assert refused.status == 2
+    assert "--memory cannot be combined with extrap, which contains timings" in refused.err
+
+
+def test_a_barrier_has_no_memory(file):
+    barrier = "# OSU MPI Barrier Latency Test v7.2\n# Avg Latency(us)\n   5.00\n"
+    told = read([file(of_memory(TITLES["device"])), file(barrier, "barrier.n4.txt")])
+    assert texts(told)["primitives.barrier.startup"] == "5 us"
+
+
+def refusal_of(paths):
+    with pytest.raises(FileProblems) as caught:
+        read(paths)
+    return str(caught.value)
 
 
 # what is refused

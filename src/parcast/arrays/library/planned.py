@@ -133,10 +133,12 @@ class Wanted:
         best = _plan_in(plan)
         if best is None:
             own = str(costs) if isinstance(costs, str | PathLike) else ""
-            subchunks, writers, given = SUBCHUNKS, WRITERS, None
+            subchunks: tuple[int, ...] = SUBCHUNKS
+            writers, given = WRITERS, None
         else:
             own, given = "", Given.of(best)
-            subchunks, writers = (best.request.buffer,), (best.request.options.writer,)
+            subchunks = (best.request.buffer,)
+            writers = (best.request.options.writer,)
             if subchunk is not None and given.chunks is not None:
                 raise ParameterError(
                     "subchunk",

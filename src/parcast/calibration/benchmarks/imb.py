@@ -3,7 +3,9 @@
 Only bytes and times are used, never the column `Mbytes/sec`: it counts 10^6 B in release 2021, as
 its own bytes and times show, and 2^20 B in older ones, and no line of the file says which. The
 time of a collective is `t_max`, that of the slowest process. A section that ran out of time ends
-with `time-out.` and counts as far as it went.
+with `time-out.` and counts as far as it went. A row with `defects` above 0 has received wrong
+data, and one with a word such as `int-overflow.` in place of its times was not measured: both are
+left out.
 """
 
 import re
@@ -12,7 +14,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
+from parcast.calibration.benchmarks.failed_rows import FailedRows
 from parcast.calibration.benchmarks.machine_figures import MachineFigures, named_first
+from parcast.calibration.benchmarks.memories import (
+    DEVICE,
+    HOST,
+    SHARED,
+    in_words,
+    of_one_memory,
+)
 from parcast.calibration.benchmarks.message_tables import (
     LARGEST_TEXT,
     Table,
@@ -22,6 +32,7 @@ from parcast.calibration.benchmarks.message_tables import (
 )
 from parcast.files.decoding import base_name, name_of
 from parcast.files.faults import Faults
+from parcast.files.numbers import finite
 from parcast.importers.content import CUT_OFF, text_lines
 from parcast.importers.registry import Format
 from parcast.units import shown
@@ -30,8 +41,13 @@ BANNER = re.compile(rb"^#[ \t]*(?:Intel\s?\(R\) MPI Benchmark|Benchmarking )", r
 SECTION = re.compile(r"#\s*Benchmarking\s+(\S{1,60})")
 PROCESSES = re.compile(r"#\s*#processes\s*=\s*(\d{1,9})")
 GROUPS = re.compile(r"#\s*\(\s*(\d{1,9}) groups? of (\d{1,9}) processes each")
+SUITE = re.compile(r"#\s*Intel\s?\(R\) MPI Benchmark.{0,80}?\bpart\b\s*(\(GPU\))?", re.IGNORECASE)
+ON_DEVICE = re.compile(r"\bIMB-\w+-GPU\b")
+ALLOCATED = re.compile(r"-mem_alloc_type[ =]\s*(\w{1,20})")
+MEMORIES: Final = {"device": DEVICE, "host": HOST, "cpu": HOST, "shared": SHARED}
 FINISHED = "All processes entering MPI_Finalize"
-TIMED_OUT = "time-out."
+TIMED_OUT = "time-out"
+NOT_MEASURED = re.compile(r"(?:\d+\s+){1,2}([A-Za-z][\w-]{1,30})\.(?:[;\s]|$)")
 KINDS: Final = {
     "PingPong": "message",
     "Multi-PingPong": "pairs",
@@ -45,6 +61,7 @@ KINDS: Final = {
     "Barrier": "barrier",
 }
 TIMES: Final = ("t_max[usec]", "t[usec]")  # the column that is taken, the first that there is
+DEFECTS: Final = "defects"  # the column of what arrived wrong, of a suite that checks it
 MICROSECOND = 1e-6  # [s]
 
 
@@ -56,6 +73,8 @@ class _Begun:
     line: int
     processes: int | None = None
     groups: int = 1
+    memory: str = HOST
+    has_failed: bool = False  # a row at least
     columns: list[str] | None = None
     is_timed_out: bool = False
     points: list[tuple[int, float]] = field(default_factory=list)
@@ -66,8 +85,11 @@ def recognises(head: bytes, _: Path) -> bool:
     return b"#" in head and BANNER.search(head) is not None
 
 
-def read(paths: Sequence[Path]) -> MachineFigures:
-    """Network and primitives of one machine; several sections of one benchmark are runs of it."""
+def read(paths: Sequence[Path], *, memory: str | None = None) -> MachineFigures:
+    """Network and primitives of one machine; several sections of one benchmark are runs of it.
+
+    `memory` is that of the messages, "host" or "device", where files have several.
+    """
     from parcast.calibration.benchmarks.network_figures import machine_of_network  # loads SciPy
 
     tables: list[Table] = []
@@ -75,15 +97,17 @@ def read(paths: Sequence[Path]) -> MachineFigures:
     timed_out: dict[str, None] = {}
     notes: list[str] = []
     for path in paths:
-        faults = Faults(name_of(path))
-        for section in _sections(path, faults, notes):
+        failed = FailedRows(base_name(path))
+        for section in _sections(path, Faults(name_of(path)), failed, notes):
             if section.is_timed_out:
                 timed_out[f"{section.name} of {section.processes}"] = None
-            table = _finished(section)
+            table = _finished(section, path)
             if table is None:
                 passed_over[section.name] = None
-            else:
+            elif table.points:
                 tables.append(table)
+        notes += failed.notes()
+    tables = of_one_memory(tables, memory, format="imb", paths=paths)
     notes += ends_of_lines(paths)
     if timed_out:
         notes.append(
@@ -96,27 +120,33 @@ def read(paths: Sequence[Path]) -> MachineFigures:
     return machine_of_network("Intel MPI Benchmarks", paths, tables, notes, hint=hint)
 
 
-FORMAT = Format(title="Intel MPI Benchmarks", recognises=recognises, machine=read)
+FORMAT = Format(
+    title="Intel MPI Benchmarks", recognises=recognises, machine=read, has_memories=True
+)
 
 
-def _sections(path: Path, faults: Faults, notes: list[str]) -> Iterator[_Begun]:
+def _sections(
+    path: Path, faults: Faults, failed: FailedRows, notes: list[str]
+) -> Iterator[_Begun]:
     """Read the sections of a file, those to be ignored without their rows."""
     begun: list[_Begun] = []
-    first, is_finished = "", False
+    first, is_finished, memory = "", False, HOST
     for line, text in text_lines(path, faults, largest=LARGEST_TEXT):
         first = first or text
         is_finished = is_finished or FINISHED in text
+        memory = _memory(text[:2000], memory)
         if match := SECTION.match(text):
-            begun.append(_Begun(name=match[1], line=line))
+            begun.append(_Begun(name=match[1], line=line, memory=memory))
         elif begun:
-            _add_line(begun[-1], text, line, faults)
+            _add_line(begun[-1], text, line, faults, failed)
     if not begun:
         faults.refuse(
             "must have a section such as # Benchmarking PingPong, got none; it begins with "
             f"{shown(repr(first), limit=40)}. {CUT_OFF if 'Intel' in first else ''}".rstrip()
         )
     for section in begun:
-        is_bare = section.name in KINDS and not section.points and not section.is_timed_out
+        is_bare = section.name in KINDS and not section.points
+        is_bare = is_bare and not section.is_timed_out and not section.has_failed
         if is_bare and not len(faults):
             faults.add(f"must have rows in this section, got none. {CUT_OFF}", line=section.line)
         elif section.points and section.processes is None:
@@ -130,7 +160,18 @@ def _sections(path: Path, faults: Faults, notes: list[str]) -> Iterator[_Begun]:
     yield from begun
 
 
-def _add_line(section: _Begun, text: str, line: int, faults: Faults) -> None:
+def _memory(text: str, known: str) -> str:
+    """Tell the memory of the messages below a line: a suite for devices has another default."""
+    if match := SUITE.match(text):
+        known = DEVICE if match[1] else HOST
+    if ON_DEVICE.search(text):
+        known = DEVICE
+    if match := ALLOCATED.search(text):
+        known = MEMORIES.get(match[1].casefold(), match[1].casefold())
+    return known
+
+
+def _add_line(section: _Begun, text: str, line: int, faults: Faults, failed: FailedRows) -> None:
     """Take a line of a section for what it is."""
     if match := PROCESSES.match(text):
         section.processes = int(match[1])
@@ -139,26 +180,44 @@ def _add_line(section: _Begun, text: str, line: int, faults: Faults) -> None:
         section.processes = int(match[1]) * int(match[2])
     elif text.startswith(("#bytes ", "#repetitions ")):
         section.columns = text.split()
-    elif section.name in KINDS and is_row(text):
-        if TIMED_OUT in text:
+    elif section.name not in KINDS or text.startswith("#"):
+        return
+    elif match := NOT_MEASURED.match(text[:2000]):
+        if match[1] == TIMED_OUT:
             section.is_timed_out = True
-            return
-        columns = section.columns or []
-        wanted = [columns.index(name) for name in TIMES if name in columns]
-        if not wanted:
-            faults.add(
-                "must follow a header such as #bytes #repetitions t[usec], got "
-                f"{shown(' '.join(columns), limit=50) or 'none'}. {CUT_OFF}",
-                line=line,
-            )
-            return
-        size = columns.index("#bytes") if "#bytes" in columns else None
-        point = row_of(text, columns, wanted[0], faults, line=line, size=size)
-        if point is not None:
-            section.points.append((point[0], point[1] * MICROSECOND))
+        else:
+            section.has_failed = True
+            failed.leave_out(match[1])
+    elif is_row(text, section.columns or []):
+        _row(section, text, line, faults, failed)
+    else:
+        failed.look_at(text, line)
 
 
-def _finished(section: _Begun) -> Table | None:
+def _row(section: _Begun, text: str, line: int, faults: Faults, failed: FailedRows) -> None:
+    """Read a row, or leave it out where data arrived wrong."""
+    columns, words = section.columns or [], text.split()
+    wanted = [columns.index(name) for name in TIMES if name in columns]
+    if not wanted:
+        faults.add(
+            "must follow a header such as #bytes #repetitions t[usec], got "
+            f"{shown(' '.join(columns), limit=50) or 'none'}. {CUT_OFF}",
+            line=line,
+        )
+        return
+    if DEFECTS in columns and len(words) == len(columns):
+        defects = finite(words[columns.index(DEFECTS)])
+        if defects is None or defects > 0:
+            section.has_failed = True
+            failed.leave_out(DEFECTS)
+            return
+    size = columns.index("#bytes") if "#bytes" in columns else None
+    point = row_of(text, columns, wanted[0], faults, line=line, size=size)
+    if point is not None:
+        section.points.append((point[0], point[1] * MICROSECOND))
+
+
+def _finished(section: _Begun, path: Path) -> Table | None:
     """Give a section as a table; None where it is ignored."""
     kind = KINDS.get(section.name)
     if kind is None or section.processes is None:
@@ -171,4 +230,12 @@ def _finished(section: _Begun) -> Table | None:
         points = tuple((m, section.groups * m / t) for m, t in points if m > 0 and t > 0)
     elif kind != "message":
         tool += " (t_max)"
-    return Table(kind=kind, tool=tool, processes=section.processes, points=points)
+    memory = "" if kind == "barrier" else section.memory
+    return Table(
+        kind=kind,
+        tool=tool + in_words(memory),
+        processes=section.processes,
+        points=points,
+        memory=memory,
+        file=str(path),
+    )

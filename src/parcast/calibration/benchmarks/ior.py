@@ -9,7 +9,9 @@ What a cache may have done is reported: whether writes were not forced to the di
 were of what the same node had written (no -C, or one node only).
 
 All three forms give rates in MiB/s (2^20 B/s), sizes in KiB in the results and in bytes among the
-parameters, and times in seconds. JSON is searched for the flat objects that hold results and not
+parameters, and times in seconds. A result is left out if it has no rate, or if IOR warns that data
+were wrong or missing: such a warning stands above the result, but that of a check of what was
+written below it. JSON is searched for the flat objects that hold results and not
 parsed as a whole: releases before 4 write it with commas too many, brackets too few, quotes that
 are not escaped, and `nan` or `inf`.
 """
@@ -21,6 +23,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal, NoReturn
 
+from parcast.calibration.benchmarks.failed_rows import FailedRows
 from parcast.calibration.benchmarks.machine_figures import (
     Figure,
     MachineFigures,
@@ -28,6 +31,7 @@ from parcast.calibration.benchmarks.machine_figures import (
     median_of,
     written,
 )
+from parcast.calibration.benchmarks.memories import DEVICE, HOST, in_words, of_one_memory
 from parcast.calibration.benchmarks.message_tables import LARGEST_TEXT
 from parcast.files.decoding import base_name, name_of
 from parcast.files.faults import Faults
@@ -48,7 +52,21 @@ BANNER = re.compile(r"^[ \t]*IOR-\S{1,60}: MPI Coordinated Test", re.MULTILINE)
 CSV = re.compile(r"\s*access,bw\(MiB/s\)", re.IGNORECASE)
 MDTEST = re.compile(r"^mdtest-\S+ was launched|^-- started at [^\n]*\n\s*mdtest-", re.MULTILINE)
 RESULT = re.compile(r'"access"\s*:\s*"(write|read)"')
-FLAT = re.compile(r"\{[^{}]*\}")
+MESSAGE = re.compile(r"[ \t]*(?:\S{0,40}[ \t])?(?:WARNING|ERROR)\b.*")  # also "ior WARNING: ..."
+MESSAGE_OR_FLAT = re.compile(rf"\{{[^{{}}]*\}}|^{MESSAGE.pattern}", re.MULTILINE)
+ENDED = re.compile(r"^[ \t]*(?:\S{0,40}[ \t])?ERROR\b", re.MULTILINE)
+MOVED: Final = "using actual"
+SIZES = re.compile(
+    rf"(Expected|Stat\(\) of|{MOVED}) +aggregate (?:file size|bytes moved) *= *(\d{{1,18}})",
+    re.IGNORECASE,
+)
+WRONG_WRITTEN: Final = r"incorrect data on write"
+WARNINGS: Final = {  # what a warning says, and why the next result is left out
+    r"inconsistent file size": "inconsistent file size",
+    r"incorrect data": "wrong data read",
+    r"\bERROR\b": "an error",
+    r"\bfailed\b|\bcannot\b|\bunable\b|short (?:write|read)": "a failed operation",
+}
 PAIR = re.compile(r'"(\w+)"\s*:\s*("[^"\n]*"|[^\s,}]+)')
 ITS_KEY = re.compile(r'"(?:bwMiB|blockKiB|refnum|testFileName)"\s*:')
 BEGUN = re.compile(r'"(?:tests|Results|Command line)"\s*:')
@@ -75,43 +93,114 @@ def form_of(text: str) -> Form | None:
     return "text" if BANNER.search(text) else None
 
 
-def runs_of(text: str, form: Form, faults: Faults, notes: list[str]) -> list[Run]:
+def runs_of(
+    text: str, form: Form, faults: Faults, failed: FailedRows, notes: list[str]
+) -> list[Run]:
     """Read the results of a file, at least one, in their order; add notes."""
-    rows = _of_json(text, faults, notes) if form == "json" else _of_table(text, form, faults)
-    runs = [run for line, row in rows if (run := _run(row, line, faults)) is not None]
+    if form == "json":
+        _check_json(text, faults, notes)
+    results = _of_json(text) if form == "json" else _of_table(text, form, faults)
+    runs: list[Run] = []
+    trouble = Trouble()
+    for line, row in results:
+        if isinstance(row, str):
+            if re.search(WRONG_WRITTEN, row, re.IGNORECASE):
+                _leave_out_last_write(runs, failed)
+            elif not trouble.add(row) or "ERROR" in row:
+                failed.look_at(row, line)
+            continue
+        run, reason, trouble = _run(row), trouble.reason(), Trouble()
+        if not any(title in row for title in COLUMNS["rate"]):
+            faults.add(f"must be a column, got none. {CUT_OFF}", line=line, field="bw")
+        elif run is None:
+            failed.leave_out(f"rate {shown(_word(row, 'rate'), limit=24)}")
+        elif reason:
+            failed.leave_out(reason)
+        else:
+            runs.append(run)
     if len(faults):
         faults.raise_all()
     if not runs:
-        faults.refuse(f"must have results of write or read, got none. {CUT_OFF}")
+        said = " ".join(failed.notes())
+        faults.refuse(f"must have results of write or read, got none. {said or CUT_OFF}")
     return runs
 
 
-def _of_json(text: str, faults: Faults, notes: list[str]) -> Iterator[tuple[int, dict[str, str]]]:
-    """Go through the flat objects that hold results."""
+def _leave_out_last_write(runs: list[Run], failed: FailedRows) -> None:
+    """Leave out what was written last, as a check of it has failed."""
+    written = [i for i, run in enumerate(runs) if run.access == "write"]
+    if written:
+        del runs[written[-1]]
+        failed.leave_out("wrong data written")
+
+
+class Trouble:
+    """What IOR has warned of since the last result, for which the next one is left out."""
+
+    def __init__(self) -> None:
+        self._warned = ""
+        self._sizes: dict[str, int] = {}  # expected, found and moved [B]
+        self._is_by_time = False  # the time of a test was limited, so that it moved less
+
+    def add(self, text: str) -> bool:
+        """Take in a line; tell whether it was one of these warnings."""
+        if match := SIZES.search(text):
+            self._sizes[match[1].casefold()] = int(match[2])
+            return True
+        if "deadlineForStonewalling" in text:
+            self._is_by_time = True
+            return True
+        for pattern, reason in WARNINGS.items():
+            if re.search(pattern, text, re.IGNORECASE):
+                self._warned = self._warned or reason
+                return True
+        return False
+
+    def reason(self) -> str:
+        """Say why the result that follows is left out; "" if it is not."""
+        moved = self._sizes.get(MOVED, 0)
+        found, expected = (self._sizes.get(x, moved) for x in ("stat() of", "expected"))
+        is_short = not self._is_by_time and (moved < expected or found < moved)
+        return self._warned or ("fewer bytes than expected" if is_short else "")
+
+
+def _check_json(text: str, faults: Faults, notes: list[str]) -> None:
+    """Refuse JSON that was cut off, unless an error ended the run: then it is what there is."""
     name = shown(faults.path.rpartition("/")[2])
     try:
         json.loads(text, parse_int=whole_of_json)
     except (ValueError, RecursionError) as error:
-        if '"Finished"' not in text:
+        if '"Finished"' not in text and not ENDED.search(text):
             line = getattr(error, "lineno", None)
             faults.refuse(f'must be complete, got no "Finished" at its end. {CUT_OFF}', line=line)
         notes.append(
             f"{name} is not valid JSON, as some releases of IOR write it. The results were read "
             "one by one."
         )
+
+
+Result = tuple[int, dict[str, str] | str]  # a line and its row, or what else it says
+
+
+def _of_json(text: str) -> Iterator[Result]:
+    """Go through the flat objects that hold results, and the warnings between them."""
     line, last = 1, 0
-    for match in FLAT.finditer(text):
-        access = RESULT.search(match[0])
-        if access is None:
+    for match in MESSAGE_OR_FLAT.finditer(text):
+        is_message = not match[0].startswith("{")
+        access = None if is_message else RESULT.search(match[0])
+        if access is None and not is_message:
             continue
-        at = match.start() + access.start()
+        at = match.start() + (access.start() if access else 0)
         line, last = line + text.count("\n", last, at), at
+        if access is None:
+            yield line, match[0]
+            continue
         row = {key.casefold(): value.strip('"') for key, value in PAIR.findall(match[0])}
         yield line, row | {"access": access[1]}
 
 
-def _of_table(text: str, form: Form, faults: Faults) -> Iterator[tuple[int, dict[str, str]]]:
-    """Go through the rows below the header that begins with "access"."""
+def _of_table(text: str, form: Form, faults: Faults) -> Iterator[Result]:
+    """Go through the rows below the header that begins with "access", and the warnings."""
     separator = "," if form == "csv" else None
     columns: Sequence[str] = ()
     for line, row in enumerate(text.splitlines(), start=1):
@@ -129,29 +218,26 @@ def _of_table(text: str, form: Form, faults: Faults) -> Iterator[tuple[int, dict
             yield line, dict(zip(columns, words, strict=True)) | {"access": words[0]}
         elif row.startswith("Summary of all tests"):  # its rows begin as those of results do
             columns = ()
+        elif MESSAGE.match(row):
+            yield line, row
 
 
-def _run(row: dict[str, str], line: int, faults: Faults) -> Run | None:
-    """Read one result, or note what is wrong with it."""
-    words = {
-        name: next((row[title] for title in titles if title in row), "-")
-        for name, titles in COLUMNS.items()
-    }
-    rate = _number(words["rate"])
+def _run(row: dict[str, str]) -> Run | None:
+    """Read one result; None where it has no rate."""
+    rate = _number(_word(row, "rate"))
     if not rate:
-        got = shown(repr(words["rate"]), limit=24)
-        faults.add(
-            f"must be a rate above 0, got {got}. Run it again, or leave this result out.",
-            line=line,
-            field="bw",
-        )
         return None
     return Run(
         access=row["access"],
         rate=rate * MEBIBYTE,
-        open=_number(words["open"]),
-        total=_number(words["total"]),
+        open=_number(_word(row, "open")),
+        total=_number(_word(row, "total")),
     )
+
+
+def _word(row: dict[str, str], name: str) -> str:
+    """Text of a column, whatever a form calls it; "-" where there is none."""
+    return next((row[title] for title in COLUMNS[name] if title in row), "-")
 
 
 def _number(word: str) -> float | None:
@@ -167,6 +253,7 @@ TASKS = re.compile(
 COMMAND = re.compile(r'^"?Command line(?: used)?"?\s*:\s*(.*)', re.MULTILINE)
 FORCED = re.compile(r'"fsync(?:perwrite)?"\s*:\s*1', re.IGNORECASE)
 REORDERED = re.compile(r'"reorderTasks(?:Random)?"\s*:\s*1')
+ON_DEVICE = re.compile(r"allocateBufferOnGPU=[1-9]|gpuDirect(?!=0)", re.IGNORECASE)
 TOO_MUCH = 0.1  # share of the time of a test that opening may take [D]
 
 
@@ -182,6 +269,8 @@ class _Test:
     is_forced: bool  # to the disk, when it was written
     is_elsewhere: bool  # read by another node than that which wrote it
     is_direct: bool  # past the cache
+    memory: str  # of the data
+    file: str
 
 
 def recognises(head: bytes, _: Path) -> bool:
@@ -189,10 +278,14 @@ def recognises(head: bytes, _: Path) -> bool:
     return form_of(head.decode("utf-8", errors="replace")) is not None
 
 
-def read(paths: Sequence[Path]) -> MachineFigures:
-    """Servers, bandwidth and latency of the storage of one machine, and its rate when read."""
+def read(paths: Sequence[Path], *, memory: str | None = None) -> MachineFigures:
+    """Servers, bandwidth and latency of the storage of one machine, and its rate when read.
+
+    `memory` is that of the data, "host" or "device", where files have several.
+    """
     notes: list[str] = []
     tests = [_test(path, notes) for path in paths]
+    tests = of_one_memory(tests, memory, format="ior", paths=paths)
     writes, reads = (
         [run for test in tests for run in test.runs if run.access == access]
         for access in ("write", "read")
@@ -200,7 +293,8 @@ def read(paths: Sequence[Path]) -> MachineFigures:
     taken = writes or reads
     access = "write" if writes else "read"
     tasks = sorted({test.tasks for test in tests if test.tasks})
-    of_tasks = f", {' and '.join(map(str, tasks))} tasks" if tasks else ""
+    of_tasks = in_words(tests[0].memory)
+    of_tasks += f", {' and '.join(map(str, tasks))} tasks" if tasks else ""
     rate, spread = median_of([run.rate for run in taken], "rate")
     figures = [
         Figure(key="storage.servers", text="1", source="not reported by IOR: assumed to be one"),
@@ -243,7 +337,9 @@ def read(paths: Sequence[Path]) -> MachineFigures:
     )
 
 
-FORMAT = Format(title="IOR text, JSON or CSV", recognises=recognises, machine=read)
+FORMAT = Format(
+    title="IOR text, JSON or CSV", recognises=recognises, machine=read, has_memories=True
+)
 
 
 def _test(path: Path, notes: list[str]) -> _Test:
@@ -256,7 +352,9 @@ def _test(path: Path, notes: list[str]) -> _Test:
     form = form_of(text)
     if form is None or form == "mdtest":
         _refuse(form, text, faults)
-    runs = runs_of(text, form, faults, notes)
+    failed = FailedRows(base_name(path))
+    runs = runs_of(text, form, faults, failed, notes)
+    notes += failed.notes()
     command = match[1] if (match := COMMAND.search(text)) else ""
     tasks, nodes = TASKS.search(text), NODES.search(text)
     return _Test(
@@ -268,6 +366,8 @@ def _test(path: Path, notes: list[str]) -> _Test:
         is_forced=bool(FORCED.search(text) or re.search(r"\s-[eY]\b|\bfsync=1\b", command)),
         is_elsewhere=bool(REORDERED.search(text) or re.search(r"\s-[CZ]\b", command)),
         is_direct=bool(re.search(r"\s-B\b|odirect|useO_DIRECT=1", command)),
+        memory=DEVICE if ON_DEVICE.search(command) else HOST,
+        file=str(path),
     )
 
 

@@ -10,6 +10,7 @@ from typing import Final
 
 import numpy as np
 
+from parcast.calibration.benchmarks.memories import HOST
 from parcast.files.decoding import base_name
 from parcast.files.faults import Faults
 from parcast.files.numbers import finite, whole
@@ -30,7 +31,9 @@ LONG = 2**16  # bytes: of one size alone, from here on it is long [D]
 LARGEST_TEXT: Final = 16_000_000  # bytes of a file; benchmarks print some hundred lines
 LARGEST = 1e15  # in the unit of a file: a month in microseconds, or more than any memory moves
 LARGEST_SIZE = 10**15  # of a message [B]
-_NUMBER = re.compile(r"[-+]?(?:[0-9.]|nan\b|inf)", re.IGNORECASE)
+_NUMBER = re.compile(
+    r"[-+]?(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[-+]?[0-9]+)?|nan|inf(?:inity)?)", re.IGNORECASE
+)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -42,14 +45,30 @@ class Table:
     processes: int
     points: tuple[tuple[int, float], ...]  # size [B], and the time of one message or call [s],
     # or the rate [B/s]; what has no size is at 0
+    memory: str = HOST  # that the messages lie in; "" for a barrier
+    file: str = ""
 
 
 Values = dict[int, list[float]]  # by size
 
 
-def is_row(text: str) -> bool:
-    """Tell whether a line begins with a number, as a row of a table does."""
-    return _NUMBER.match(text) is not None
+def is_row(text: str, columns: Sequence[str]) -> bool:
+    """Tell a row of a table, possibly one with a fault, from lines of other programs.
+
+    A line that begins with the time of day or with a count, such as "12 errors found", is no row.
+
+    >>> is_row("8  1.25", ["Size", "t"]), is_row("8", ["Size", "t"]), is_row("12 errors found", [])
+    (True, True, False)
+    """
+    first, *others = text[:2000].split()
+    if not is_number(first):
+        return False
+    return len(others) + 1 == len(columns) or not others or is_number(others[0])
+
+
+def is_number(word: str) -> bool:
+    """Tell whether a word of a table is a number, or one of those that stand for none."""
+    return _NUMBER.fullmatch(word) is not None
 
 
 def row_of(

@@ -32,7 +32,12 @@ from parcast.calibration.benchmarks.message_tables import (
 )
 from parcast.files.decoding import name_of
 from parcast.files.faults import Faults
-from parcast.laws.primitives.message import MessageCurve, fit_long_messages, fit_messages
+from parcast.laws.primitives.message import (
+    FEWEST_LONG,
+    MessageCurve,
+    fit_long_messages,
+    fit_messages,
+)
 from parcast.units import percent
 
 MOSTLY_BYTES = 0.5  # share of the largest message's time that its bytes must take [D]
@@ -127,7 +132,13 @@ def _fitted_rate(tables: Sequence[Table], notes: list[str]) -> tuple[float, str]
             f"{tool}, 2 processes, r_inf of t = t0 + m/r_inf from {fit.first:.0f} to {largest} B, "
             f"mean error {percent(fit.error)}"
         )
-    notes.append(_too_short(tool, largest, "network.bandwidth"))
+    if fit is None and is_mostly_bytes(times, largest):
+        notes.append(
+            f"{tool}: network.bandwidth is not determined by its {len(times)} sizes, "
+            f"as fewer than {FEWEST_LONG} are long. Measure more sizes, up to {largest} B."
+        )
+    else:
+        notes.append(_too_short(tool, largest, "network.bandwidth"))
     return None
 
 

@@ -12,7 +12,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
+from parcast.calibration.benchmarks.failed_rows import FailedRows
 from parcast.calibration.benchmarks.machine_figures import MachineFigures, named_first
+from parcast.calibration.benchmarks.memories import (
+    DEVICE,
+    HOST,
+    LETTERS,
+    between,
+    in_words,
+    of_one_memory,
+)
 from parcast.calibration.benchmarks.message_tables import (
     LARGEST_TEXT,
     RATES,
@@ -29,8 +38,14 @@ from parcast.units import shown
 
 HEAD = re.compile(rb"^[ \t]*#[ \t]*(?:OSU|OMB)\b[^\n]{1,100}?\bTest\b", re.MULTILINE)
 TITLE = re.compile(
-    r"#\s*+(?:OSU|OMB)\s++(?:Python\s++)?(?:MPI(?:-\w++)?\s)?\s*+(\S(?:.{0,98}?\S)??)\s++Test\b"
+    r"#\s*+(?:OSU|OMB(?:-Py)?)\s++(?:Python\s++)?(?:MPI(?:-(\w++(?:\s++MANAGED)?))?\s)?\s*+"
+    r"(\S(?:.{0,98}?\S)??)\s++Test\b"
 )
+BUFFERS = re.compile(
+    r"#\s*Send Buffer on .{0,40}?\((\w+)\) and Receive Buffer on .{0,40}?\((\w+)\)"
+)
+STARTED = re.compile(r"\bosu_\w+\b(?:.{0,500}\s(D|H|M|MD|MH)\s+(D|H|M|MD|MH)\s*$)?")
+WRONG_DATA = re.compile(r"DATA VALIDATION ERROR\b.{0,1000}? message size (\d{1,15})")
 PAIRS = re.compile(r"#\s*\[\s*pairs:\s*(\d{1,9})\s*\]")
 LAUNCH = re.compile(r"\b(?:mpirun|mpiexec|srun)\b.{0,200}?\s(?:-np|-n|--ntasks[= ])\s*(\d{1,9})\b")
 NAMED = re.compile(r"(?:^|[._-])(?:np|n|p|ranks)(\d{1,9})(?=[._-]|$)")
@@ -68,9 +83,12 @@ class _Begun:
     title: str  # as the file has it
     line: int
     processes: int | None  # told so far
+    accelerator: str  # "CUDA", "ROCM", "CUDA MANAGED"; "" for none
+    buffers: tuple[str, str] | None  # letters of the memories of both ranks, where they are told
     columns: tuple[str, ...] = ()
     wanted: int | None = None
     points: list[tuple[int, float]] = field(default_factory=list)
+    has_failed: bool = False  # a row at least
 
     @property
     def kind(self) -> str:
@@ -83,31 +101,58 @@ class _Begun:
         title = self.title.casefold()
         return KINDS.get(title) or KINDS.get(title.removesuffix(" latency"), ("", ""))
 
+    @property
+    def memory(self) -> str:
+        """Memory of the messages."""
+        if self.kind == "barrier":
+            return ""
+        if "MANAGED" in self.accelerator.upper():
+            return LETTERS["M"]
+        if not self.accelerator:
+            return HOST
+        sender, receiver = self.buffers or ("D", "D")
+        return between(*(LETTERS.get(x, x.casefold()) for x in (sender, receiver)))
+
+    @property
+    def is_memory_assumed(self) -> bool:
+        """Whether either rank may have had its messages in the memory of its host."""
+        is_between_two = self.kind in ("message", *RATES)
+        return is_between_two and self.memory == DEVICE and self.buffers is None
+
 
 def recognises(head: bytes, _: Path) -> bool:
     """Tell by its first bytes whether a file is output of the OSU Micro-Benchmarks."""
     return b"#" in head and HEAD.search(head) is not None
 
 
-def read(paths: Sequence[Path]) -> MachineFigures:
-    """Network and primitives of one machine; several files of one benchmark are runs of it."""
+def read(paths: Sequence[Path], *, memory: str | None = None) -> MachineFigures:
+    """Network and primitives of one machine; several files of one benchmark are runs of it.
+
+    `memory` is that of the messages, "host" or "device", where files have several.
+    """
     from parcast.calibration.benchmarks.network_figures import machine_of_network  # loads SciPy
 
     tables: list[Table] = []
     passed_over: dict[str, None] = {}
     uncounted: dict[str, None] = {}
     from_names: dict[str, None] = {}
+    assumed: dict[str, None] = {}
+    notes: list[str] = []
     for path in paths:
-        faults = Faults(name_of(path))
-        for begun in _tables(path, faults):
+        failed = FailedRows(base_name(path))
+        for begun in _tables(path, Faults(name_of(path)), failed):
             table = _finished(begun, path, from_names)
             if begun.kind == "" or begun.wanted is None:
                 passed_over[begun.title] = None
             elif table is None:
                 uncounted[base_name(path)] = None
-            else:
+            elif table.points:
                 tables.append(table)
-    notes = [*ends_of_lines(paths)]
+                if begun.is_memory_assumed:
+                    assumed[base_name(path)] = None
+        notes += [*failed.notes()]
+    tables = of_one_memory(tables, memory, format="osu", paths=paths)
+    notes += ends_of_lines(paths)
     if uncounted:
         notes.append(
             f"Left out, as the number of processes is unknown: {named_first(uncounted)}. Add it "
@@ -117,39 +162,64 @@ def read(paths: Sequence[Path]) -> MachineFigures:
         notes.append(
             f"The number of processes is taken from the file name: {named_first(from_names)}."
         )
+    if assumed:
+        notes.append(
+            "Both ranks are taken to have had their messages in device memory (D D), as nothing "
+            f"else is written: {named_first(assumed)}."
+        )
     if passed_over:
         notes.append(f"Other tables are ignored: {named_first(passed_over)}.")
     hint = "Import osu_latency, osu_bw, osu_mbw_mr or a collective."
     return machine_of_network("OSU Micro-Benchmarks", paths, tables, notes, hint=hint)
 
 
-FORMAT = Format(title="OSU Micro-Benchmarks", recognises=recognises, machine=read)
+FORMAT = Format(
+    title="OSU Micro-Benchmarks", recognises=recognises, machine=read, has_memories=True
+)
 
 
-def _tables(path: Path, faults: Faults) -> Iterator[_Begun]:
+def _tables(path: Path, faults: Faults, failed: FailedRows) -> Iterator[_Begun]:
     """Read the tables of a file, those to be ignored without their rows."""
     begun: list[_Begun] = []
     processes: int | None = None
+    buffers: tuple[str, str] | None = None
     first = ""
     for line, text in text_lines(path, faults, largest=LARGEST_TEXT):
         first = first or text
         if launched := LAUNCH.search(text[:2000]):
             processes = int(launched[1])
+        if started := STARTED.search(text[:2000]):
+            buffers = (started[1], started[2]) if started[1] else None
         if text.startswith("#"):
             if title := TITLE.match(text):
-                begun.append(_Begun(title=title[1], line=line, processes=processes))
+                table = _Begun(
+                    title=title[2],
+                    line=line,
+                    processes=processes,
+                    accelerator=title[1] or "",
+                    buffers=buffers,
+                )
+                begun.append(table)
             elif begun and begun[-1].wanted is None:
                 _head(begun[-1], text)
-        elif begun and is_row(text):
-            _row(begun[-1], text, line, faults)
+        elif begun and is_row(text, begun[-1].columns):
+            _row(begun[-1], text, line, faults, failed)
+        elif begun:
+            _other_line(begun[-1], text, line, failed)
     if not begun:
         faults.refuse(
             "must have a title such as # OSU MPI Latency Test v7.4, got none; it begins with "
             f"{shown(repr(first), limit=40)}. Name the format if it is another.",
         )
+    _check_whole(begun, faults)
+    yield from begun
+
+
+def _check_whole(begun: Sequence[_Begun], faults: Faults) -> None:
+    """Refuse tables without a header or rows, and all that was noted so far."""
     for table in begun:
-        if table.kind and table.columns and table.wanted is not None and not table.points:
-            if not len(faults):
+        if table.kind and table.columns and table.wanted is not None:
+            if not table.points and not table.has_failed and not len(faults):
                 faults.add(
                     f"must have rows below this title, got none. {CUT_OFF}", line=table.line
                 )
@@ -159,13 +229,14 @@ def _tables(path: Path, faults: Faults) -> Iterator[_Begun]:
             )
     if len(faults):
         faults.raise_all()
-    yield from begun
 
 
 def _head(table: _Begun, text: str) -> None:
     """Take a line for the header of a table, or for what it says of the processes."""
     if pairs := PAIRS.match(text):
         table.processes = 2 * int(pairs[1])
+    if memories := BUFFERS.match(text):
+        table.buffers = memories[1], memories[2]
     titles = re.split(r"\s{2,}|\t", text[1:].strip())
     columns = tuple(title.replace(" (", "(") for title in titles)
     lower = [column.casefold() for column in columns]
@@ -177,15 +248,35 @@ def _head(table: _Begun, text: str) -> None:
     table.wanted = there[0] if there else None
 
 
-def _row(table: _Begun, text: str, line: int, faults: Faults) -> None:
-    """Read a row of a table that is wanted."""
+def _row(table: _Begun, text: str, line: int, faults: Faults, failed: FailedRows) -> None:
+    """Read a row of a table that is wanted, or leave it out where its data were wrong."""
     if not table.kind or table.wanted is None:
         return
-    size = 0 if table.columns[0].casefold().startswith("size") else None
+    words, titles = text.split(), [title.casefold() for title in table.columns]
+    if "validation" in titles and len(words) == len(titles):
+        verdict = words[titles.index("validation")]
+        if verdict.casefold() != "pass":
+            table.has_failed = True
+            failed.leave_out(f"validation {shown(verdict, limit=24)}")
+            return
+    size = 0 if titles[0].startswith("size") else None
     point = row_of(text, table.columns, table.wanted, faults, line=line, size=size)
     if point is not None:
         factor = MEGABYTE if table.kind in RATES else MICROSECOND
         table.points.append((point[0], point[1] * factor))
+
+
+def _other_line(table: _Begun, text: str, line: int, failed: FailedRows) -> None:
+    """Look at a line between the rows: the benchmark itself may say that a row has failed."""
+    wrong = WRONG_DATA.match(text[:2000])
+    if wrong is None:
+        failed.look_at(text, line)
+    elif table.kind and table.wanted is not None:
+        kept = [point for point in table.points if point[0] != int(wrong[1])]
+        for _ in range(len(table.points) - len(kept)):  # none where the row says so itself
+            failed.leave_out("data validation error")
+        table.has_failed = True
+        table.points = kept
 
 
 def _finished(begun: _Begun, path: Path, from_names: dict[str, None]) -> Table | None:
@@ -200,9 +291,12 @@ def _finished(begun: _Begun, path: Path, from_names: dict[str, None]) -> Table |
         return None
     column = begun.columns[begun.wanted]
     of = re.match(r"(?i)p50|max", column)
+    tool += f" ({of[0].casefold()})" if of else ""
     return Table(
         kind=kind,
-        tool=f"{tool} ({of[0].casefold()})" if of else tool,
+        tool=tool + in_words(begun.memory),
         processes=processes,
         points=tuple(begun.points),
+        memory=begun.memory,
+        file=str(path),
     )

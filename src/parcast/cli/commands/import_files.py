@@ -35,6 +35,7 @@ ARGUMENTS: Final = {
     "columns": "--column",
     "constants": "--set",
     "metric": "--metric",
+    "memory": "--memory",
 }
 
 HELP = """Convert files of other tools to tables of timings.
@@ -71,6 +72,11 @@ def settings(texts: Sequence[str], option: str) -> list[tuple[str, str]]:
 @click.argument("files", metavar="[FORMAT] FILES...", nargs=-1, type=A_FILE)
 @click.option("--list", "is_list", is_flag=True, help="List the formats and what they require.")
 @click.option("--metric", metavar="NAME", help="Metric to use as the time, if there are several.")
+@click.option(
+    "--memory",
+    metavar="NAME",
+    help="Memory of the messages of a machine file, if there are several: host, device.",
+)
 @repeated_option(
     "--rename",
     "NAME=AXIS",
@@ -207,13 +213,17 @@ def _imported(
 
     if known.makes == "machine":
         for argument, option in ARGUMENTS.items():
-            if options[argument]:
+            if options[argument] and argument != "memory":
                 raise click.UsageError(
                     f"{option} cannot be combined with {known.name}, which describes a machine. "
                     "Leave it out."
                 )
-        figures = import_machine(paths, known.name)
+        figures = import_machine(paths, known.name, memory=options["memory"])
         return lambda: iter([figures.to_toml()]), figures.notes
+    if options["memory"]:
+        raise click.UsageError(
+            f"--memory cannot be combined with {known.name}, which contains timings. Leave it out."
+        )
     imported = import_timings(
         paths,
         known.name,

@@ -35,10 +35,8 @@ _BARS = str.maketrans(dict.fromkeys("\u2502\u2503\u2551\u2506\u250a", "|"))  # o
 _RULE = re.compile(r"[\s|+\-=:_~*.\u2500-\u257f]+")
 _DASHES = re.compile("[-=_~\u2500-\u257f]")
 _SEPARATOR_LINE = re.compile(r'"?sep=(.)"?', re.IGNORECASE)
-SACCT: Final = (
-    "sacct",
-    "--parsable2",
-    "--format=JobID,JobName,NTasks,AllocCPUS,ElapsedRaw,State",
+SACCT: Final = Command(
+    ("sacct", "--parsable2", "--format=JobID,JobName,NTasks,AllocCPUS,ElapsedRaw,State")
 )
 _SACCT = {"jobid", "jobidraw", "jobname", "alloccpus", "allocnodes", "elapsed", "state", "ncpus"}
 
@@ -306,7 +304,7 @@ def _refuse_other_kinds(rows: Sequence[Line], faults: Faults) -> None:
     if "," not in first and "|" not in first and len(_SACCT & titles) >= 3:
         faults.refuse(
             "must have bars between its columns, got what sacct prints, whose columns are cut. "
-            f"Print it again: {Command(SACCT)}",
+            f"Print it again: {SACCT}",
             line=line,
         )
 

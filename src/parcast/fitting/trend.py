@@ -1,0 +1,146 @@
+"""Whether what a fit leaves over depends on p: then one set of constants does not hold for all.
+
+To the parameters of a fit others are added: one by which times change as a power of p, or one for
+each p. They are there if they lower the sum of squared residuals by more than chance would, by an
+F test of the extra sum of squares [1]_. Each of both is asked at half of the level. The scatter
+that is compared with is that about the fit with the added parameters; with few runs it is filled
+up by what is expected beforehand, as in `fitting.runs`. A trend that parameters of the law explain
+is none.
+
+Found in 95 % of tables or more where times differ by 20 % between p, with a scatter of 3 % and
+two runs for each p, and in less than 5 % where they do not: `tests/fitting/test_trend.py`.
+
+References
+----------
+.. [1] N. R. Draper and H. Smith, Applied Regression Analysis, 3rd ed., Wiley, 1998, chapter 6,
+   :doi:`10.1002/9781118625590`.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from scipy import special  # type: ignore[import-untyped]  # SciPy ships no types
+
+from parcast.aliases import Array
+from parcast.fitting.runs import noise_of
+from parcast.show.warning import Rank, RankedWarning
+from parcast.units import format_quantity, percent
+
+CHANCE: Final = 0.05  # of seeing a trend where there is none [1]
+LEAST: Final = 0.05  # largest over least ratio, less 1, from which it matters [1] [D]
+EXPLAINED: Final = 1e-3  # share of an added parameter that others leave: what is less is rounding
+FREE: Final = 2  # runs beyond the first at each p, without which only a power of p is looked for
+PLACES_NAMED: Final = 4
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class Trend:
+    """How times differ from a fit at each p."""
+
+    p: Array  # ascending [1]
+    ratio: Array  # measured over fitted, geometric mean of the runs at each p [1]
+
+    @property
+    def size(self) -> float:
+        """Largest over least ratio, less 1. [1]."""
+        return float(self.ratio.max() / self.ratio.min() - 1.0)
+
+
+def trend_with_p(
+    p: Array,
+    residuals: Array,
+    jacobian: Array,
+    *,
+    level: float = 1.0,
+    repetitions: float | None = None,
+) -> Trend | None:
+    """Find how logarithms of fitted over measured times depend on p; None if they do not.
+
+    `residuals` (rows,) and their `jacobian` (rows, parameters) are over `level`; rows beyond those
+    of the runs say what is known of parameters. `repetitions` is the scatter of repeated runs.
+    """
+    counts, group = np.unique(p, return_inverse=True)
+    if len(counts) < 2:
+        return None
+    each = np.eye(len(counts))[np.ravel(group)]
+    mean = each.T @ residuals[: len(p)] / each.sum(axis=0)
+    found = Trend(p=counts, ratio=np.exp(-level * mean))
+    if found.size < LEAST:
+        return None
+    fitted = _basis(jacobian)
+    added = [np.log(p)[:, None]]
+    if len(counts) > 2 and len(p) - len(counts) >= FREE:
+        added.append(each)
+    chances = [
+        _chance(columns, fitted, residuals, level=level, repetitions=repetitions)
+        for columns in added
+    ]
+    return found if min(chances) < CHANCE / len(added) else None
+
+
+def _chance(
+    columns: Array, fitted: Array, residuals: Array, *, level: float, repetitions: float | None
+) -> float:
+    """Probability that added parameters explain as much where there is no trend. [1]."""
+    runs = len(columns)
+    added = np.zeros((len(residuals), columns.shape[1]))
+    added[:runs] = columns / np.linalg.norm(columns, axis=0)
+    added = _basis(added - fitted @ (fitted.T @ added))
+    number = added.shape[1]
+    if not number:
+        return 1.0
+    left = residuals - fitted @ (fitted.T @ residuals)
+    parts = added.T @ left
+    after = (left - added @ parts)[:runs]
+    determined = float((fitted[:runs] ** 2).sum() + (added[:runs] ** 2).sum())
+    noise = noise_of(float(after @ after) * level**2, runs, determined, repetitions)
+    ratio = float(parts @ parts) * level**2 / number / noise.level**2
+    return float(special.fdtrc(number, noise.freedom, ratio))
+
+
+def _basis(columns: Array) -> Array:
+    """Orthonormal columns that span the same, without those that rounding alone keeps apart."""
+    if not columns.shape[1]:
+        return columns
+    vectors, sizes, _ = np.linalg.svd(columns, full_matrices=False)
+    return np.asarray(vectors[:, sizes > EXPLAINED * max(1.0, sizes[0])])
+
+
+def trend_of_fit(trend: Trend, *, or_else: str = "") -> RankedWarning:
+    """Say how the runs of a fit depend on p beyond their law, and what to do."""
+    texts = [f"{x:.2f}" for x in trend.ratio]
+    return RankedWarning(
+        f"The runs depend on p otherwise than the fitted law, by up to {percent(trend.size)}: "
+        f"measured over fitted time is {at_each_p(trend.p, texts)}. The intervals do not cover "
+        f"this. Fit only runs near the p that you predict{or_else}.",
+        kind="trend with p",
+        rank=Rank.SERIOUS,
+        size=trend.size,
+    )
+
+
+def trend_of_disk(trend: Trend, rates: Array, used: float) -> RankedWarning:
+    """Say how the rate of the disk depends on p, where one rate [B/s] is used."""
+    texts = [format_quantity(x, "rate") for x in rates]
+    return RankedWarning(
+        f"The rate of the disk depends on p, by up to {percent(trend.size)}: "
+        f"{at_each_p(trend.p, texts)}. One rate, {format_quantity(used, 'rate')}, is used for "
+        "all, and its interval does not cover this. Use only runs near the p that you predict.",
+        kind="trend of the disk with p",
+        rank=Rank.SERIOUS,
+        size=trend.size,
+    )
+
+
+def at_each_p(p: Array, texts: Sequence[str]) -> str:
+    """Name what holds at each p, the first and the last of many.
+
+    >>> at_each_p(np.array([1.0, 2.0]), ["3 MB/s", "2 MB/s"])
+    '3 MB/s at p = 1, 2 MB/s at p = 2'
+    """
+    named = [f"{text} at p = {x:g}" for x, text in zip(p, texts, strict=True)]
+    if len(named) > PLACES_NAMED:
+        named = [*named[: PLACES_NAMED - 1], named[-1]]
+    return ", ".join(named)
