@@ -25,30 +25,26 @@ FAILED: Final = {  # what people write where a run has no time, in small letters
 }
 NOT_TOLD: Final = {"", "-", "--", "---", "\u2013", "\u2014", "n/a", "na", "nan", "none", "null"}
 _SPACES = "[ \u00a0\u2009\u202f]"  # between thousands
+# Patterns are compiled where a cell needs them, which those of most tables do not.
 _GROUPED = {
-    ".": re.compile(rf"[-+]?[0-9]{{1,3}}(?:(?:,|'|\u2019|{_SPACES})[0-9]{{3}})+(?:\.[0-9]+)?"),
-    ",": re.compile(rf"[-+]?[0-9]{{1,3}}(?:(?:\.|'|\u2019|{_SPACES})[0-9]{{3}})+(?:,[0-9]+)?"),
+    ".": rf"[-+]?[0-9]{{1,3}}(?:(?:,|'|\u2019|{_SPACES})[0-9]{{3}})+(?:\.[0-9]+)?",
+    ",": rf"[-+]?[0-9]{{1,3}}(?:(?:\.|'|\u2019|{_SPACES})[0-9]{{3}})+(?:,[0-9]+)?",
 }
 _MARKED = {
     ".": rf"[-+]?{NUMBER}",
     ",": r"[-+]?(?:[0-9]+(?:,[0-9]*)?|,[0-9]+)(?:[eE][+-]?[0-9]+)?",
 }
 _UNIT = r"[a-zA-Z\u00b5\u03bc%\u00d7]+\.?"
-_WITH_UNIT = re.compile(rf"(.*?[0-9.,)])\s*({_UNIT})")
-_PLUS_MINUS = re.compile(r"(.+?)\s*(?:\u00b1|\+/-|\+-|\\pm)\s*(.+)")
-_CONCISE = re.compile(r"([-+]?[0-9]+(?:[.,][0-9]+)?)\(([0-9]+)\)")
-_CLOCK = re.compile(r"(?:([0-9]+)-)?([0-9]+):([0-5]?[0-9]):([0-5]?[0-9](?:[.,][0-9]+)?)")
-_SHORT_CLOCK = re.compile(r"([0-9]+):([0-5]?[0-9](?:[.,][0-9]+)?)")
+_WITH_UNIT = rf"(.*?[0-9.,)])\s*({_UNIT})"
+_PLUS_MINUS = r"(.+?)\s*(?:\u00b1|\+/-|\+-|\\pm)\s*(.+)"
+_CONCISE = r"([-+]?[0-9]+(?:[.,][0-9]+)?)\(([0-9]+)\)"
+_CLOCK = r"(?:([0-9]+)-)?([0-9]+):([0-5]?[0-9]):([0-5]?[0-9](?:[.,][0-9]+)?)"
+_SHORT_CLOCK = r"([0-9]+):([0-5]?[0-9](?:[.,][0-9]+)?)"
 _PART = rf"({NUMBER})\s*(d|days?|h|hrs?|hours?|m|mins?|minutes?|ms|s|secs?|seconds?)"
-_PARTS = re.compile(rf"(?:{_PART}\s*,?\s*(?:and\s+)?){{2,}}", re.IGNORECASE)
-_MESH = re.compile(
-    r"\(\s*([0-9]+(?:\s*,\s*[0-9]+)+)\s*,?\s*\)|([0-9]+(?:\s*[x\u00d7*]\s*[0-9]+)+)"
-)
-_PROCESSORS = re.compile(
-    r"([0-9][0-9,.' ]*)\s*(?:mpi\s+)?(?:ranks?|procs?|processes|tasks?|cores?|threads?|nodes?"
-    r"|gpus?|cpus?|workers?)",
-    re.IGNORECASE,
-)
+_PARTS = rf"(?i)(?:{_PART}\s*,?\s*(?:and\s+)?){{2,}}"
+_MESH = r"\([0-9]+(?:\s*,\s*[0-9]+)+\s*,?\s*\)|[0-9]+(?:\s*[x\u00d7*]\s*[0-9]+)+"
+_OF_PROCESSORS = "ranks?|procs?|processes|tasks?|cores?|threads?|nodes?|gpus?|cpus?|workers?"
+_PROCESSORS = rf"(?i)([0-9][0-9,.' ]*)\s*(?:mpi\s+)?(?:{_OF_PROCESSORS})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,17 +76,17 @@ def read_cell(text: str, decimal: str = ".", clock: str = "") -> Cell:
         return Cell(value)
     if (seconds := _clock(plain, clock)) is not None:
         return Cell(seconds, "clock")
-    if _MESH.fullmatch(plain):
+    if re.fullmatch(_MESH, plain):
         factors = tuple(int(x) for x in re.findall("[0-9]+", plain))
         return Cell(float(math.prod(factors)), factors=factors)
-    if match := _PLUS_MINUS.fullmatch(plain.strip("()")):
+    if match := re.fullmatch(_PLUS_MINUS, plain.strip("()")):
         return _with_deviation(match[1], match[2], decimal)
     return _concise(plain, decimal) or _with_unit(plain, decimal)
 
 
 def _with_unit(text: str, decimal: str) -> Cell:
     """Read a number with its unit."""
-    match = _WITH_UNIT.fullmatch(text)
+    match = re.fullmatch(_WITH_UNIT, text)
     unit = _unit_of_cell(match[2]) if match else ""
     if match is None or not unit:
         return Cell()
@@ -100,7 +96,7 @@ def _with_unit(text: str, decimal: str) -> Cell:
 
 def _concise(text: str, decimal: str) -> Cell | None:
     """Read a number with its standard deviation in units of the last digit: 29.3(8)."""
-    match = _CONCISE.fullmatch(text)
+    match = re.fullmatch(_CONCISE, text)
     value = _plain_number(match[1], decimal) if match else None
     if match is None or value is None:
         return None
@@ -110,7 +106,7 @@ def _concise(text: str, decimal: str) -> Cell | None:
 
 def processors_in(text: str, decimal: str = ".") -> Cell:
     """Read a cell of a column of processors: a number, `4x2`, or `16 cores`."""
-    match = _PROCESSORS.fullmatch(text.strip())
+    match = re.fullmatch(_PROCESSORS, text.strip())
     return read_cell(match[1] if match else text, decimal)
 
 
@@ -143,7 +139,7 @@ def _plain_number(text: str, decimal: str) -> float | None:
     """Read a number with its decimal mark, and marks between thousands; None where it is none."""
     if re.fullmatch(_MARKED[decimal], text):
         return float(text.replace(",", "."))
-    if _GROUPED[decimal].fullmatch(text):
+    if re.fullmatch(_GROUPED[decimal], text):
         bare = re.sub(
             rf"['\u2019]|{_SPACES}|{re.escape('.' if decimal == ',' else ',')}", "", text
         )
@@ -153,17 +149,17 @@ def _plain_number(text: str, decimal: str) -> float | None:
 
 def _clock(text: str, clock: str) -> float | None:
     """Read a duration in hours, minutes and seconds. [s]; None where it is none."""
-    if match := _CLOCK.fullmatch(text):
+    if match := re.fullmatch(_CLOCK, text):
         days, hours, minutes, seconds = match.groups()
         whole = (int(days or 0) * 24 + int(hours)) * 60 + int(minutes)
         return whole * 60 + float(seconds.replace(",", "."))
-    if match := _SHORT_CLOCK.fullmatch(text):
+    if match := re.fullmatch(_SHORT_CLOCK, text):
         first, second = int(match[1]), float(match[2].replace(",", "."))
         if clock == "h:min":
             return first * 3600 + second * 60
         is_told = clock in {"min:s", "h:min:s"} or re.search("[.,]", match[2])
         return first * 60 + second if is_told else None
-    if _PARTS.fullmatch(text):
+    if re.fullmatch(_PARTS, text):
         units = {"d": 86400.0, "h": 3600.0, "m": 60.0, "s": 1.0}
         found = re.findall(_PART, text, re.IGNORECASE)
         seconds_of = [

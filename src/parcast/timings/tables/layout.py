@@ -33,8 +33,8 @@ MOST_LOOKED_AT: Final = 200  # rows that decide
 MOST_ABOVE: Final = 10  # lines of text above a table
 _BARS = str.maketrans(dict.fromkeys("\u2502\u2503\u2551\u2506\u250a", "|"))  # of boxes
 _RULE = re.compile(r"[\s|+\-=:_~*.\u2500-\u257f]+")
-_DASHES = re.compile("[-=_~\u2500-\u257f]")
-_SEPARATOR_LINE = re.compile(r'"?sep=(.)"?', re.IGNORECASE)
+_DASHES = "[-=_~\u2500-\u257f]"
+_SEPARATOR_LINE = r'(?i)"?sep=(.)"?'
 SACCT: Final = Command(
     ("sacct", "--parsable2", "--format=JobID,JobName,NTasks,AllocCPUS,ElapsedRaw,State")
 )
@@ -87,7 +87,7 @@ def is_row(text: str) -> bool:
 
 def is_rule(text: str) -> bool:
     """Whether a line is only drawn: `|---|---|`, `-----+----`, or the edge of a box."""
-    return bool(_RULE.fullmatch(text)) and len(_DASHES.findall(text)) >= 3
+    return bool(_RULE.fullmatch(text)) and len(re.findall(_DASHES, text)) >= 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +109,7 @@ def find_layout(
     """
     separator, given = _given(separator, decimal)
     rows = [(line, text) for line, text in lines if is_row(text)]
-    if rows and (match := _SEPARATOR_LINE.fullmatch(rows[0][1].strip())):
+    if rows and (match := re.fullmatch(_SEPARATOR_LINE, rows[0][1].strip())):
         separator = separator or match[1]
         rows = rows[1:]
     if not rows:
@@ -249,6 +249,8 @@ def _name_of(separator: str) -> str:
 
 def _decimal(layout: Layout, below: Sequence[Line], faults: Faults) -> str:
     """Find the decimal mark of the cells, or refuse those that could have either."""
+    if layout.separator == "," and not any('"' in text for _, text in below):
+        return "."  # a comma would end the cell
     marks: dict[str, tuple[int, str]] = {}
     for line, text in below:
         try:

@@ -120,7 +120,7 @@ def _require_titles(
 def _row_of_units(header: Header) -> list[str]:
     """Take the row below the titles, if it holds their units; "" for each where it does not."""
     none = [""] * len(header.titles)
-    if not header.rows:
+    if not header.rows or any(cell[:1].isdigit() for cell in header.rows[0]):
         return none
     bare = [cell.strip("[](){} ").strip() for cell in header.rows[0]]
     units = [time_unit_of(cell) or rate_unit_of(cell) for cell in bare]
@@ -185,10 +185,12 @@ def _opened(title: str, unit: str, titles: Sequence[str]) -> Title:
 
 def _is_minimum(title: str, titles: Sequence[str]) -> bool:
     """Whether `time_min` stands beside `time_max` or a mean, and is no time in minutes."""
+    if not title.lower().endswith("_min"):
+        return False
     own = title_of(title)
     others = (title_of(other) for other in titles if other != title)
     beside = {other.statistic for other in others if other.words == own.words}
-    return title.lower().endswith("_min") and bool(beside & {"max", "mean", "median"})
+    return bool(beside & {"max", "mean", "median"})
 
 
 def _quantity_of_pair(header: Header, called: Sequence[str | None]) -> str:

@@ -60,8 +60,8 @@ _OF_EACH = {"node", "rank", "task", "process", "proc", "socket", "host"}
 _COST = {"core", "cores", "cpu", "cpus", "node", "nodes", "gpu", "gpus", "sbu", "su"}
 _FILLERS = {"the", "a", "is", "in", "lower", "higher", "better", "less", "more"}
 _SIMULATED = {"ns", "ps", "us", "fs", "day", "days", "month", "months", "year", "years"}
-_DATA = re.compile(r"(?:[kmgtp]i?)?(?:b|bytes?|bits?|flops?|op|ops|iops)", re.IGNORECASE)
-_WORD = re.compile(r"[A-Z]{2,}s(?![a-z])|[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+|[\u0370-\u03ff]+")
+_DATA = r"(?i)(?:[kmgtp]i?)?(?:b|bytes?|bits?|flops?|op|ops|iops)"
+_WORD = r"[A-Z]{2,}s(?![a-z])|[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+|[\u0370-\u03ff]+"
 _RATE_WORDS = {"throughput", "bandwidth", "rate", "perf", "performance", "speed", "fps", "qps"}
 SYPD: Final = {"sypd": "simulated year", "sdpd": "simulated day"}
 
@@ -196,7 +196,7 @@ def title_of(text: str) -> Title:
     if plain.lower() in SYPD:
         return Title(text, (), rate=plain.lower())
     rest, unit, rate = _without_unit(plain)
-    words = [x for x in _WORD.findall(rest.replace("/", " per ")) if x.lower() not in _FILLERS]
+    words = [x for x in re.findall(_WORD, rest.replace("/", " per ")) if x.lower() not in _FILLERS]
     words, statistic = _without_statistic(words, kept={"min"})  # it may be minutes
     if not unit and not rate:
         words, unit, rate = _unit_of_words(words)
@@ -270,7 +270,7 @@ def rate_in_seconds(unit: str) -> tuple[str, float]:
     if unit in SYPD:
         return SYPD[unit], 86400.0
     amount, _, per = unit.rpartition("/")
-    if len(amount) > 3 and not _DATA.fullmatch(amount):
+    if len(amount) > 3 and not re.fullmatch(_DATA, amount):
         amount = amount.removesuffix("s")
     spelled = TIME_SPELLINGS.get(per, "s")
     return {"it": "iteration"}.get(amount, amount) or "unit of work", TIME_UNITS[spelled]
@@ -302,7 +302,7 @@ def _unit_of_words(words: list[str]) -> tuple[list[str], str, str]:
         return words, "", ""
     if len(first) > 1 and first[-1] == "per":
         return [], "", f"{' '.join(first[:-1])}/{ {'d': 'day', 'h': 'hour'}.get(unit, unit) }"
-    if unit == "s" and first and len(first[-1]) > 1 and _DATA.fullmatch(first[-1]):
+    if unit == "s" and first and len(first[-1]) > 1 and re.fullmatch(_DATA, first[-1]):
         return first[:-1], "", f"{first[-1]}/s"
     named = {word.lower() for word in first}
     is_time = bool(named & (_TIME_CORE | {"total", "t"})) or named <= _COST
