@@ -15,7 +15,6 @@ from parcast.importers.axes import chosen_metric
 from parcast.importers.registry import (
     FORMATS,
     Format,
-    ImportNote,
     as_measurements,
     format_named,
     formats,
@@ -24,6 +23,7 @@ from parcast.importers.registry import (
     recognised,
 )
 from parcast.timings.measurements import Measurements
+from parcast.timings.notes import ImportNote
 
 DATA = Path(__file__).parent / "data"
 OURS = {

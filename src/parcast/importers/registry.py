@@ -13,10 +13,7 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
-from inspect import currentframe
-from itertools import takewhile
 from pathlib import Path
-from traceback import walk_stack
 from typing import Any, Final, Literal, Protocol, runtime_checkable
 
 from parcast.errors import Argument, FileProblems, ParameterError, Text, parts
@@ -29,6 +26,7 @@ from parcast.importers.runs import Imported, Runs
 from parcast.places import PluginFaultError, PluginWarning, load, plugins
 from parcast.timings.csv_files import read_measurements
 from parcast.timings.measurements import Measurements, MeasurementsLike
+from parcast.timings.notes import warn_reader
 from parcast.units import shown
 
 GROUP: Final = "parcast.importers"  # of entry points
@@ -168,10 +166,6 @@ def _recognises(known: Format, start: bytes, path: Path) -> bool:
         return False
 
 
-class ImportNote(UserWarning):
-    """What was left out of imported timings, or taken for granted."""
-
-
 def as_measurements(given: MeasurementsLike) -> Measurements:
     """Take measurements as they are, a table by its columns, and read a file by its path.
 
@@ -187,8 +181,7 @@ def as_measurements(given: MeasurementsLike) -> Measurements:
             problems = [replace(x, hint=_for_reading(x.hint)) for x in refusal.problems]
             raise FileProblems(refusal.path, problems, unlisted=refusal.unlisted) from None
     imported = import_timings(given)
-    for note in imported.notes:
-        warnings.warn(f"{name_of(given)}: {note}", ImportNote, stacklevel=_level_of_user())
+    warn_reader(name_of(given), imported.notes)
     return imported.measurements
 
 
@@ -202,12 +195,6 @@ def _for_reading(hint: Text) -> Text:
         else part
         for part in parts(hint)
     )
-
-
-def _level_of_user() -> int:
-    """Stack level of the first caller outside parcast: a warning names its line."""
-    names = (frame.f_globals.get("__name__", "") for frame, _ in walk_stack(currentframe()))
-    return sum(1 for _ in takewhile(lambda name: name.startswith("parcast."), names))
 
 
 def import_timings(

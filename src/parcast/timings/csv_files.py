@@ -21,6 +21,7 @@ from parcast.files.faults import Faults
 from parcast.timings.csv_header import Column, read_header
 from parcast.timings.csv_rows import Table, byte_fault
 from parcast.timings.measurements import Measurements
+from parcast.timings.notes import warn_reader
 
 ROWS_AT_A_TIME = 65536  # made into Python's numbers when writing
 HOPELESS: Final = 10_000  # faults after which no more rows are looked at
@@ -102,7 +103,9 @@ def read_table(
                 table.add(rows, is_utf8=block.is_utf8)
         if table is None:
             faults.refuse("must contain a table, got nothing. Begin it with a line p,time_s.")
-        return table.measurements()
+        measurements = table.measurements()
+    warn_reader(name, (f"{note}." for note in table.left_out.notes))
+    return measurements
 
 
 def _as_speedups(column: Column | None) -> Column | None:

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from parcast.errors import Text, spelled
 from parcast.files.bounds import require_at_most
+from parcast.files.decoding import in_shell
 from parcast.files.faults import Faults
 from parcast.files.numbers import is_no_float, number
 from parcast.timings.columns import (
@@ -34,6 +35,7 @@ from parcast.timings.columns import (
 )
 from parcast.timings.csv_header import Column, called, ignored
 from parcast.timings.measurements import Measurements, measurements_of
+from parcast.timings.oversubscribed import TIME, Oversubscribed
 from parcast.units import NUMBER, shown
 
 
@@ -52,6 +54,8 @@ class Table:
         self._parts: dict[str, list[NDArray[Any]]] = {x.name: [] for x in self._read.values()}
         self._labels: dict[str, str] = {}  # each text met: without blanks, "" where it is no name
         self._metrics: dict[str, float | None] = {}  # seconds in its unit, None for no time
+        self.left_out = Oversubscribed()
+        self._place_of_p = place.get("p", 0)
         self._has_rows = False
         self._rows = 0  # kept
         self._text = 0  # characters of the labels
@@ -85,6 +89,7 @@ class Table:
         self._has_rows |= bool(lines)
         scale = None
         if self._metric is not None:
+            self.left_out.look_at(cells[self._metric], cells[self._place_of_p])
             is_time, scale = self._choose_times(cells[self._metric], lines)
             lines = list(compress(lines, is_time))
             cells = [list(compress(values, is_time)) for values in cells]
@@ -126,9 +131,15 @@ class Table:
             self._faults.add("must have rows below its header, got none. Add a row for each run.")
         if self._metric is not None and not any(self._metrics.values()) and not self._faults:
             metrics = ", ".join(shown(metric) for metric in list(self._metrics)[:8])
+            advice = "Name one time_s or time_ms."
+            if self.left_out.notes:
+                path = in_shell(self._faults.path)
+                advice = (
+                    "All runs had more ranks than cores. To use them all the same: sed "
+                    f"s/{TIME}/time_s/ {path} > all.csv"
+                )
             self._faults.add(
-                f"must have a time among its metrics, got {metrics}. Name one time_s or time_ms.",
-                field="metric",
+                f"must have a time among its metrics, got {metrics}. {advice}", field="metric"
             )
         if self._faults:
             self._faults.raise_all()
