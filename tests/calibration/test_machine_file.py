@@ -147,7 +147,7 @@ def test_no_key_of_one_launch_is_exact():
     )
     figures = machine_figures(once).figures
     exact = [x.key for x in figures if "+- 100%" not in x.text]
-    assert exact == ["processors", "storage.servers"]
+    assert exact == ["processors", "oversubscribed_from", "storage.servers"]
     assert {x.counts for x in primitive_words(once)} == {
         "2, 4, 8 (one launch)",
         "16, 32 on one core (one launch)",
@@ -266,6 +266,15 @@ def test_counts_on_one_core_are_told_as_such():
     )
     alone = tuple(x for x in WHOLE.tables if x.ranks == 16)
     assert machine_figures(replace(WHOLE, tables=alone)).notes == ()
+
+
+def test_the_file_says_from_which_p_ranks_shared_a_core(machine):
+    assert machine(machine_figures(WHOLE)).oversubscribed_from == 9  # 8 cores
+    own = replace(WHOLE, tables=tuple(x for x in WHOLE.tables if x.ranks <= 8))
+    assert machine(machine_figures(own)).oversubscribed_from is None
+    alone = replace(HOST, cores=1, placement={1: "own", 2: "one"})
+    network = replace(WHOLE, host=alone, tables=(), lines=())
+    assert machine(machine_figures(network)).oversubscribed_from == 2
 
 
 def test_what_files_tell_takes_the_place_of_what_was_measured(machine):

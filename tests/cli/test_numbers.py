@@ -83,7 +83,7 @@ def test_more_servers_than_there_can_be_are_refused_with_their_key(parcast, tmp_
         ("caliper", json.dumps(CALIPER | {"data": [["@", 1, 1]]}).replace('"@"', MANY),
          "data[0]  must be a rank, got inf."),
         ("ior", IOR.replace("total(s)", "access"), "[storage]"),
-        ("ior", IOR.replace("bw(MiB/s)", "rate"), "must be a rate above 0, got '-'."),
+        ("ior", IOR.replace("bw(MiB/s)", "rate"), "bw  must be a column, got none."),
         ("ior", IOR.replace("clients            = 8", f"clients = {MANY}"), "[storage]"),
         ("darshan", DARSHAN.replace("nprocs: 4", f"nprocs: {MANY}"),
          "line 10  nprocs must be a finite number, got '9999"),

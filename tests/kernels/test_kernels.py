@@ -535,10 +535,10 @@ def test_what_a_reader_must_know_is_said():
     assert warnings_of([]) == []
     assert warnings_of([run_of(is_correct=None), run_of()]) == []
     assert warnings_of([run_of(cores=1), run_of(p=4, cores=3)]) == [
-        "2 ranks took turns on one core, so the wall time shows no speedup beyond that: do not "
-        "use it for a forecast. Processor times are not affected.",
-        "4 ranks took turns on 3 cores, so the wall time shows no speedup beyond that: do not "
-        "use it for a forecast. Processor times are not affected.",
+        "2 ranks took turns on one core, so the wall time shows no speedup beyond that: "
+        "forecast, fit and others leave it out. Processor times are not affected.",
+        "4 ranks took turns on 3 cores, so the wall time shows no speedup beyond that: "
+        "forecast, fit and others leave it out. Processor times are not affected.",
     ]
     assert warnings_of([run_of(is_correct=False)]) == [
         "Wrong result at p = 2, n = 8, 1: it differs from that of one processor. Do not use "

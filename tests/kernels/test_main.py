@@ -148,3 +148,18 @@ def test_it_runs_under_mpiexec():
 
 def test_without_a_size_a_program_takes_one_of_its_own():
     assert program._task(["gauss"])[0].sizes == (kernel_named("gauss").example,)
+
+
+def test_ranks_that_another_mpiexec_started_are_refused_by_each(tmp_path):
+    said = subprocess.run(
+        [sys.executable, "-m", "parcast.kernels", "monte_carlo", "-n", "100"],
+        env=os.environ | {"OMPI_COMM_WORLD_SIZE": "2", "OMPI_COMM_WORLD_RANK": "0"},
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=tmp_path,
+    )
+    assert said.returncode == program.FAILED
+    assert said.stdout == ""
+    assert "parcast: mpiexec has started 2 processes, but MPI connects none of them" in said.stderr
+    assert "Traceback" not in said.stderr

@@ -457,3 +457,10 @@ def test_efficiencies_relative_to_different_counts_are_warned_of():
     says = "relative to the smallest measured p of a machine, and these differ (1 on A, 16 on B)"
     assert any(says in text for text in match(runs, goal="efficiency").warnings)
     assert not any(says in text for text in match(runs).warnings)
+
+
+def test_a_column_of_one_callpath_is_one_program():
+    runs = {"p": [1, 2, 4], "time": [8.0, 4.2, 2.3], "callpath": ["sort"] * 3}
+    assert [row["p"] for row in match(runs).rows()] == [1, 2, 4]
+    with pytest.raises(ParameterError, match="got several values of callpath"):
+        match({name: 2 * values for name, values in runs.items()} | {"callpath": list("aaabbb")})

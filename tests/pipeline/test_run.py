@@ -409,6 +409,20 @@ def test_ranks_are_known_by_what_started_them(monkeypatch):
         require_one_world(1)
 
 
+@pytest.mark.parametrize("name", ["PMI_SIZE", "OMPI_COMM_WORLD_SIZE", "MPI_LOCALNRANKS"])
+def test_ranks_of_the_mpiexec_of_another_mpi_are_refused(monkeypatch, name):
+    monkeypatch.setenv(name, "1")
+    require_one_world(1)
+    monkeypatch.setenv(name, "4")
+    require_one_world(4)
+    with pytest.raises(RunFailed) as refused:
+        require_one_world(1, library="Open MPI 4.1.4")
+    assert str(refused.value).startswith(
+        "mpiexec has started 4 processes, but MPI connects none of them: mpiexec belongs to "
+        "another MPI than mpi4py (Open MPI 4.1.4). Start them with the mpiexec of that MPI"
+    )
+
+
 def test_one_process_needs_no_mpi():
     program = (
         "import sys; sys.modules['mpi4py'] = None; sys.modules['cloudpickle'] = None\n"

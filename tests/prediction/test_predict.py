@@ -308,3 +308,51 @@ def test_files_are_read_where_descriptions_are_taken():
         best_processors(own, machine, upto=64).p
         == best_processors(read_program(own), read_machine(machine), upto=64).p
     )
+
+
+REGIONS = Program(
+    phase=[
+        {
+            "law": "regions",
+            "region": [
+                {"kind": "loop", "iterations": 1000, "iteration": "1 us"},
+                {"kind": "allreduce", "volume": "8 B"},
+            ],
+        }
+    ]
+)
+TWO_CORES = {
+    "name": "vm",
+    "processors": 2,
+    "network": {"latency": "1 us", "bandwidth": "1 GB/s"},
+    "primitives": {
+        "allreduce": {"startup": "1 us if p <= 2 else 500 us", "bandwidth": "1 GB/s"},
+    },
+}
+
+
+def said_of(program, p, **keys):
+    told = predict(program, Machine(**TWO_CORES, **keys), p=p)
+    return [text for text in told.warnings if "more ranks than cores" in text]
+
+
+def test_a_machine_measured_with_more_ranks_than_cores_says_so():
+    (said,) = said_of(REGIONS, [2, 4], oversubscribed_from=3)
+    assert said == (
+        "vm was measured with more ranks than cores from p = 3 on, where ranks took turns on a "
+        "core. These times do not apply to a machine with a core for each rank: predict up to "
+        "p = 2, or calibrate where more cores are."
+    )
+    assert said.rank == Rank.SERIOUS
+    told = predict(REGIONS, Machine(**TWO_CORES, oversubscribed_from=3), p=[2, 4])
+    assert not any("assume a larger machine" in text for text in told.warnings)
+
+
+def test_it_says_nothing_where_no_time_is_made_of_that():
+    assert said_of(REGIONS, [1, 2], oversubscribed_from=3) == []
+    assert said_of(REGIONS, [2, 4]) == []
+    assert (
+        said_of(program(compute={"parallel": "8 s"}, io={}), [2, 4], oversubscribed_from=3) == []
+    )
+    on_one_core = said_of(program(compute={"parallel": "8 s"}, io={}), [2], oversubscribed_from=2)
+    assert len(on_one_core) == 1  # its network was measured so

@@ -18,6 +18,7 @@ from typing import Any, Final
 import numpy as np
 
 from parcast.errors import ParameterError
+from parcast.mpi.launched import one_world
 
 Cell = tuple[str, int, int]  # benchmark, ranks, bytes
 FEWEST_LEFT: Final = 3  # repetitions, of which a median is taken without the disturbed ones [D]
@@ -179,7 +180,7 @@ def started(arguments: Sequence[str]) -> tuple[Any, Recorder, Plan]:
     from mpi4py import MPI
 
     path, plan = arguments
-    comm = MPI.COMM_WORLD
+    comm = one_world()
     record = Recorder(Path(path) if comm.rank == 0 else None, comm.size)
     vendor, version = MPI.get_vendor()
     record.fact("mpi", f"{vendor} {'.'.join(map(str, version))}")

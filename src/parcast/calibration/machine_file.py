@@ -48,7 +48,8 @@ def machine_figures(
 
     `to_toml()` is the file. Where both know a key, that of the other benchmarks is taken.
     """
-    order = {key: i for i, key in enumerate(("processors", "storage.servers", *machine_keys()))}
+    plain = ("processors", "oversubscribed_from", "storage.servers")
+    order = {key: i for i, key in enumerate((*plain, *machine_keys()))}
     figures = {x.key: x for x in [*_values(calibration), *primitive_figures(calibration)]}
     figures |= {x.key: x for each in others for x in each.figures}
     theirs = {x.key for each in others for x in each.figures}
@@ -96,6 +97,9 @@ def _values(calibration: Calibration) -> Iterator[Figure]:
     source = f"usable {processors} of {host.name}"
     if host.hosts or "free" not in host.placement.values():  # else ranks were on other hosts too
         yield Figure(key="processors", text=str(host.hosts or host.cores), source=source)
+    if is_oversubscribed(calibration):
+        source = "from here on ranks took turns on one core"
+        yield Figure(key="oversubscribed_from", text=str(host.cores + 1), source=source)
     known = set(machine_keys())
     stored = [x for x in calibration.measured if x.key.startswith("storage.") and x.key in known]
     if stored:
@@ -105,6 +109,14 @@ def _values(calibration: Calibration) -> Iterator[Figure]:
         if each.key in known and 0 <= each.value < math.inf:
             text = with_spread(_text(each), _spread(each))
             yield Figure(key=each.key, text=text, source=_origin(each, calibration.date))
+
+
+def is_oversubscribed(calibration: Calibration) -> bool:
+    """Whether a value of the file is of ranks that shared a core."""
+    host = calibration.host
+    shared = [ranks for ranks, how in host.placement.items() if how == "one" and ranks > 1]
+    on_one_core = host.cores == 1 and bool(shared)  # the network too
+    return on_one_core or any(x.shares_a_core for x in primitive_formulas(calibration))
 
 
 def _spread(each: Measured) -> float | None:

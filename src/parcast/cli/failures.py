@@ -138,7 +138,9 @@ def run(command: click.Command, args: Sequence[str] | None = None) -> int:
 
 @contextmanager
 def _plugins_told() -> Iterator[None]:
-    """Say in a line which plugins are ignored, like every other message."""
+    """Say in a line which plugins are ignored and what a table says, like every other message."""
+    from parcast.timings.notes import ImportNote
+
     shown = warnings.showwarning
 
     def told(  # noqa: PLR0917 - the signature of `warnings.showwarning`
@@ -149,16 +151,15 @@ def _plugins_told() -> Iterator[None]:
         file: TextIO | None = None,
         line: str | None = None,
     ) -> None:
-        if issubclass(category, PluginWarning):
+        if issubclass(category, PluginWarning | ImportNote):
             tell(str(message))
         else:
             shown(message, category, filename, lineno, file, line)
 
-    warnings.showwarning = told
-    try:
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", ImportNote)
+        warnings.showwarning = told
         yield
-    finally:
-        warnings.showwarning = shown
 
 
 def _invoked(command: click.Command, given: list[str]) -> int:

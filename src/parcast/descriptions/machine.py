@@ -245,6 +245,13 @@ class Machine(Description):
     processors: int | None = Field(
         default=None, ge=1, le=LARGEST_COUNT, description="Number of processors."
     )
+    oversubscribed_from: int | None = Field(
+        default=None,
+        ge=2,
+        le=LARGEST_COUNT,
+        description="Least p that was measured with more ranks than cores; `parcast calibrate` "
+        "writes it.",
+    )
     compute: Compute = Compute()
     network: Network = Network()
     storage: Storage = Storage()

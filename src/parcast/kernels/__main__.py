@@ -12,13 +12,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TextIO
 
-from parcast.errors import ParameterError, ParcastError
+from parcast.errors import ParameterError, ParcastError, RunFailed
 from parcast.kernels.course import NAMES, Course, mesh_of, read_checkpoint
 from parcast.kernels.kernel import Run
 from parcast.kernels.ledger import Communicator
 from parcast.kernels.registry import KERNELS, kernel_named
 from parcast.kernels.sheet import document_of, measurement_rows, warnings_of
 from parcast.kernels.worker import Task, runs_of, waiting_time, whole_size
+from parcast.mpi.launched import is_first, one_world
 
 WRONG_USE, FAILED = 2, 4  # as the command line has them
 
@@ -65,10 +66,15 @@ def parser() -> argparse.ArgumentParser:
 
 def main(arguments: Sequence[str], comm: Communicator | None = None) -> int:
     """Run a program on the ranks that are there, and give the exit status."""
-    world = _world() if comm is None else comm
-    is_first = world.Get_rank() == 0
+    try:
+        world: Communicator = one_world() if comm is None else comm
+    except RunFailed as failure:
+        if is_first():
+            _note(str(failure))
+        return FAILED
+    is_root = world.Get_rank() == 0
     task_or_status: tuple[Task, str | None] | int | None = None
-    if is_first:
+    if is_root:
         try:
             task_or_status = _task(arguments)
         except SystemExit as stop:  # argparse has said why
@@ -82,10 +88,10 @@ def main(arguments: Sequence[str], comm: Communicator | None = None) -> int:
     task, output = task_or_status
     try:
         runs = list(runs_of(world, task))
-        if is_first:
+        if is_root:
             _write(runs, output)
     except ParameterError as refusal:  # of the task: all ranks refuse it
-        if is_first:
+        if is_root:
             _note(str(refusal))
         return WRONG_USE
     except (ParcastError, OSError) as failure:
@@ -160,14 +166,6 @@ def _abort(world: Communicator) -> None:
     abort = getattr(world, "Abort", None)
     if abort is not None and world.Get_size() > 1:
         abort(FAILED)
-
-
-def _world() -> Communicator:
-    """Give the ranks that mpiexec started."""
-    from mpi4py import MPI
-
-    world: Communicator = MPI.COMM_WORLD
-    return world
 
 
 if __name__ == "__main__":

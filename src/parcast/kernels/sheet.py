@@ -14,6 +14,7 @@ from parcast.kernels.registry import kernel_named
 from parcast.show.sheet import Column, Entry, Fact, Form, Sheet, Table
 from parcast.show.warning import Rank, RankedWarning
 from parcast.timings.disturbed import counting, is_disturbed, least_quantum, slowdown
+from parcast.timings.oversubscribed import name_of_time
 from parcast.units import TIME_UNITS, format_quantity
 from parcast.words import MARK, OTHERS, common_unit, disturbance, rounded
 
@@ -208,11 +209,11 @@ def measurement_rows(runs: Sequence[Run]) -> Iterator[dict[str, Any]]:
     """Give runs as rows of a table of measurements, one for each figure of a run.
 
     The columns `metric,value` hold the time, which a forecast reads, and all else, which it
-    ignores: so the "disturbed_time" of a run that does not count. Where the clock stepped there is
-    none.
+    ignores: so the "disturbed_time" of a run that does not count, and the "oversubscribed_time" of
+    one with more ranks than cores. Where the clock stepped there is none.
     """
     for run, seen in zip(runs, circumstances(runs), strict=True):
-        name = "time_s" if seen.counts else "disturbed_time"
+        name = name_of_time(run.p, run.cores, counts=seen.counts)
         figures: dict[str, float | None] = {
             name: run.time if run.time > 0 else None,
             "compute_max": max(run.compute),
@@ -276,8 +277,8 @@ def _crowded(runs: Sequence[Run]) -> Iterator[str]:
             one = "one core" if cores == 1 else f"{cores} cores"
             yield RankedWarning(
                 f"{' and '.join(map(str, counts))} ranks took turns on {one}, so the wall time "
-                "shows no speedup beyond that: do not use it for a forecast. Processor times are "
-                "not affected.",
+                "shows no speedup beyond that: forecast, fit and others leave it out. Processor "
+                "times are not affected.",
                 rank=Rank.SERIOUS,
             )
 

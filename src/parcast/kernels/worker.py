@@ -24,6 +24,7 @@ from parcast.kernels.ledger import Communicator
 from parcast.kernels.quanta import Quanta
 from parcast.kernels.registry import kernel_named
 from parcast.mpi.find import available_cores
+from parcast.mpi.launched import one_world
 from parcast.testbed.testbed import testbed_here
 from parcast.units import format_quantity, quantity, shown
 
@@ -200,12 +201,11 @@ def free_memory() -> float | None:
 
 def main(arguments: Sequence[str]) -> None:
     """Run the task that stands in a file."""
-    from mpi4py import MPI
-
+    comm = one_world()
     given = json.loads(Path(arguments[0]).read_text(encoding="utf-8"))
     answer = Path(given.pop("answer"))
-    for run in runs_of(MPI.COMM_WORLD, Task.from_document(given)):
-        if MPI.COMM_WORLD.Get_rank() == 0:
+    for run in runs_of(comm, Task.from_document(given)):
+        if comm.Get_rank() == 0:
             with answer.open("a", encoding="utf-8") as stream:
                 stream.write(json.dumps(run.to_document()) + "\n")
 

@@ -166,7 +166,8 @@ def unrepeated(what: Program | Measurements) -> list[str]:
 def _require_one_program(runs: Measurements) -> None:
     """Refuse runs that are of more than one program or problem."""
     series = runs.series()
-    apart = [name for name in series.by if name != "machine"]
+    several = [name for name, values in runs.labels.items() if len(set(values.tolist())) > 1]
+    apart = [x for x in series.by if x != "machine" and (x in several or x not in runs.labels)]
     if apart:
         remedy = remedy_of_lone_runs(runs, series, briefly=True)
         call = f"runs.select({apart[0]}=...)."

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 # What the process managers of MPICH, Intel MPI, Open MPI and Slurm set for every rank.
 VARIABLES: Final = ("PMI_RANK", "PMIX_RANK", "OMPI_COMM_WORLD_RANK", "MPI_LOCALRANKID")
+SIZES: Final = ("OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "MPI_LOCALNRANKS")  # how many they are
 STEP: Final = "SLURM_STEP_NUM_TASKS"  # of a step of Slurm: how often srun has started it
 
 
@@ -77,17 +78,26 @@ def world() -> "MPI.Intracomm | None":
     if is_inside_run() or not is_rank():
         return None
     try:
-        from mpi4py import MPI
+        from mpi4py import MPI  # noqa: F401 - whether it is there
     except ImportError as missing:
         from parcast.mpi.find import INSTALL  # which loads more than telling a rank needs
 
         raise RunFailed(f"Running on ranks needs mpi4py. {INSTALL}") from missing
-    require_one_world(MPI.COMM_WORLD.Get_size())
+    return one_world()
+
+
+def one_world() -> "MPI.Intracomm":
+    """All ranks that were started with this process, by whatever MPI started them."""
+    from mpi4py import MPI
+
+    vendor, version = MPI.get_vendor()
+    library = f"{vendor} {'.'.join(map(str, version))}"
+    require_one_world(MPI.COMM_WORLD.Get_size(), library=library)
     return MPI.COMM_WORLD
 
 
-def require_one_world(size: int) -> None:
-    """Refuse ranks that srun has started and that MPI does not connect.
+def require_one_world(size: int, *, library: str = "") -> None:
+    """Refuse ranks that srun or mpiexec has started and that MPI, a `library`, does not connect.
 
     Each would take itself for the only one, and do all the work.
     """
@@ -100,6 +110,14 @@ def require_one_world(size: int) -> None:
             f"srun has started {_tasks()} tasks, but MPI connects none of them. Start them with "
             f"{with_('pmix')} or {with_('pmi2')} ({with_('list')} shows what there is), with the "
             "MPI of the cluster."
+        )
+    started = max((int(x) for x in map(os.environ.get, SIZES) if x and x.isdigit()), default=1)
+    if started > 1 and size == 1:
+        own = f" ({library})" if library else ""
+        raise RunFailed(
+            f"mpiexec has started {started} processes, but MPI connects none of them: mpiexec "
+            f"belongs to another MPI than mpi4py{own}. Start them with the mpiexec of that MPI, "
+            "or install mpi4py for the other one."
         )
 
 

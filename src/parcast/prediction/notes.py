@@ -127,7 +127,8 @@ def warnings_of(program: Program, machine: Machine, axes: Mapping[str, Array]) -
     """Everything that a reader of the times must know."""
     fits = [x for x in (program.fit, machine.fit) if x is not None]
     yield from warnings_of_fits(fits)
-    yield from beyond_machine(machine, axes["p"])
+    oversubscribed = tuple(_oversubscribed(program, machine, axes))
+    yield from oversubscribed or beyond_machine(machine, axes["p"])
     servers = machine.storage.servers
     if servers is not None and "d" in axes and axes["d"].max() > servers:
         yield RankedWarning(
@@ -210,6 +211,38 @@ def beyond_machine(machine: Machine, p: Array) -> Iterator[str]:
             f"{machine.name} has {most} processor{'s' if most > 1 else ''}: results for p > "
             f"{most} assume a larger machine of the same kind."
         )
+
+
+def _oversubscribed(
+    program: Program, machine: Machine, axes: Mapping[str, Array]
+) -> Iterator[str]:
+    """Say that a machine was measured with ranks that shared a core, if times are made of it."""
+    least = machine.oversubscribed_from
+    if least is None or axes["p"].max() < least:
+        return
+    # With two cores or more the network was measured with a core each, only primitives were not.
+    if least > 2 and not _has_primitives(program, machine, axes):
+        return
+    yield RankedWarning(
+        f"{machine.name} was measured with more ranks than cores from p = {least} on, where ranks "
+        "took turns on a core. These times do not apply to a machine with a core for each rank: "
+        f"predict up to p = {least - 1}, or calibrate where more cores are.",
+        rank=Rank.SERIOUS,
+        kind="oversubscribed",
+        size=float(axes["p"].max()),
+    )
+
+
+def _has_primitives(program: Program, machine: Machine, axes: Mapping[str, Array]) -> bool:
+    """Whether a time is another without the primitives of the machine."""
+    plain = machine.model_copy(update={"primitives": Machine().primitives})
+    at = dict(zip(axes, np.ix_(*axes.values()), strict=True))
+    at.setdefault("d", np.asarray(float(machine.storage.servers or 1)))
+    try:
+        without = program.times(plain, at).time
+    except ParameterError:  # they are needed
+        return True
+    return not np.array_equal(program.times(machine, at).time, without)
 
 
 def idle_parameters(program: Program, time: Array, axes: Mapping[str, Array]) -> Iterator[str]:

@@ -9,6 +9,7 @@ from statistics import median
 from typing import Any, ClassVar, Final
 
 from parcast.show.result import Result
+from parcast.timings.oversubscribed import name_of_time
 
 INTERVAL: Final = 0.9  # share of runs that the intervals are meant to hold
 
@@ -276,12 +277,13 @@ class Validation(Result):
         are counted over all launches.
         """
         made: Counter[tuple[str, int, int]] = Counter()
+        cores = {program.program: program.cores for program in self.programs}
         for row in self.rows():
             program, n, p = place = (row["program"], row["n"], row["p"])
             made[place] += 1
             key = {"callpath": program, "p": p, "n": n, "repetition": made[place]}
             figures = {
-                "time_s" if row["counts"] else "disturbed_time": row["time_s"],
+                name_of_time(p, cores[program], counts=row["counts"]): row["time_s"],
                 "compute_max": row["compute_s"],
                 "disk": row["disk_s"],
                 "launch": row["launch"],

@@ -238,6 +238,14 @@ def test_a_result_that_ior_warns_of_is_left_out_and_counted(file, above, below, 
     assert [reason in note for note in left_out] == ([True] if reason else [])
 
 
+def test_transfers_of_several_sizes_are_told(file):
+    header = HEADER.replace("block(KiB)", "xfer(KiB)")
+    told = read([file(BANNER + header + "write 100 4 1 0\nwrite 120 16384 1 0\n")])
+    assert any("several sizes, 4.1 kB to 16.8 MB, which are no" in note for note in told.notes)
+    told = read([file(BANNER + header + "write 100 4 1 0\nwrite 120 4 1 0\n")])
+    assert not any("several sizes" in note for note in told.notes)
+
+
 def test_json_with_warnings_or_an_error_between_its_results_is_read(file):
     good = '{"access": "write","bwMiB": 100.0}'
     bad = '{"access": "write","bwMiB": 900.0}'

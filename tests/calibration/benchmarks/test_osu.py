@@ -427,6 +427,24 @@ def test_timings_have_no_memory(parcast):
     assert "--memory cannot be combined with extrap, which contains timings" in refused.err
 
 
+ALL_TYPES = (
+    "# OSU MPI Allreduce Latency Test v7.4\n"
+    "# Datatype: MPI_CHAR.\n# Size       Avg Latency(us)\n8  2.0\n1000008  1002.0\n"
+    "# Datatype: MPI_FLOAT.\n# Size       Avg Latency(us)\n8  9.0\n1000008  9009.0\n"
+)
+
+
+def test_reductions_of_another_type_are_no_repetitions(file):
+    told = read([file(ALL_TYPES, "allreduce.n4.txt")])
+    assert texts(told)["primitives.allreduce.bandwidth"] == "1 GB/s"
+    assert (
+        "Of allreduce, results with MPI_FLOAT are left out, as others are with MPI_CHAR: these "
+        "are no repetitions. Import each alone."
+    ) in told.notes
+    same = file(ALL_TYPES.replace("MPI_FLOAT", "MPI_CHAR"), "same.n4.txt")
+    assert not any("are left out" in note for note in read([same]).notes)
+
+
 def test_a_barrier_has_no_memory(file):
     barrier = "# OSU MPI Barrier Latency Test v7.2\n# Avg Latency(us)\n   5.00\n"
     told = read([file(of_memory(TITLES["device"])), file(barrier, "barrier.n4.txt")])

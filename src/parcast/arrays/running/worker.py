@@ -31,6 +31,7 @@ from parcast.arrays.store.layout import METADATA
 from parcast.errors import RunFailed
 from parcast.instrument.accounts import Users
 from parcast.instrument.memory import provide
+from parcast.mpi.launched import one_world
 
 if TYPE_CHECKING:
     from mpi4py import MPI
@@ -41,9 +42,7 @@ CACHES: Final = 1 << 26  # more than the caches of the processor hold [B]
 
 def main(arguments: Sequence[str]) -> None:
     """Run what a file asks for."""
-    from mpi4py import MPI
-
-    comm = MPI.COMM_WORLD
+    comm = one_world()
     text = Path(arguments[0]).read_text(encoding="utf-8") if comm.Get_rank() == 0 else ""
     task = json.loads(comm.bcast(text))
     layout = Layout(*task["layout"])

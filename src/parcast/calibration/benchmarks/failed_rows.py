@@ -59,9 +59,9 @@ class FailedRows:
                 f"as failed: {listed(reasons, REASONS_NAMED)}."
             )
         for line, text in self._errors:
-            also = f", and {self._more} more line{'s' if self._more > 1 else ''}"
+            also = f" and {self._more} more report" if self._more else " reports"
             yield (
-                f"{self._name}: line {line}{also if self._more else ''} reports an error: "
+                f"{self._name}: line {line}{also} an error: "
                 f"{shown(repr(text.strip()), limit=WIDTH)}. Check whether the run was "
                 "disturbed; if so, repeat it."
             )

@@ -38,15 +38,17 @@ from parcast.files.faults import Faults
 from parcast.files.numbers import finite, whole, whole_of_json
 from parcast.importers.content import CUT_OFF, text_lines
 from parcast.importers.registry import Format
-from parcast.units import percent, shown
+from parcast.units import format_quantity, percent, shown
 
 Form = Literal["text", "json", "csv", "mdtest"]
 LARGEST = 1e12  # MiB/s, or seconds: more than any storage moves, or any test takes
 MEBIBYTE = 2.0**20  # [B]
+KIBIBYTE = 2.0**10  # [B]
 COLUMNS: Final = {  # what each form calls them, without the unit
     "rate": ("bw", "bwmib"),
     "open": ("open", "opentime"),
     "total": ("total", "totaltime"),
+    "transfer": ("xfer", "xferkib"),
 }
 BANNER = re.compile(r"^[ \t]*IOR-\S{1,60}: MPI Coordinated Test", re.MULTILINE)
 CSV = re.compile(r"\s*access,bw\(MiB/s\)", re.IGNORECASE)
@@ -80,6 +82,7 @@ class Run:
     rate: float  # with opening and closing [B/s]
     open: float | None  # [s]
     total: float | None  # [s]
+    transfer: float | None  # size of a transfer [B]
 
 
 def form_of(text: str) -> Form | None:
@@ -232,6 +235,7 @@ def _run(row: dict[str, str]) -> Run | None:
         rate=rate * MEBIBYTE,
         open=_number(_word(row, "open")),
         total=_number(_word(row, "total")),
+        transfer=None if (size := _number(_word(row, "transfer"))) is None else size * KIBIBYTE,
     )
 
 
@@ -422,11 +426,18 @@ def _notes(tests: Sequence[_Test], taken: Sequence[Run]) -> Iterator[str]:
             f"Opening the file took {share} of the time of a {access}, and storage.bandwidth "
             "includes it. Run IOR with more bytes."
         )
-    least, most = (f(run.rate for run in taken) for f in (min, max))
-    if most > 2 * least:
+    sizes = sorted({run.transfer for run in taken if run.transfer})
+    if len(sizes) > 1:
+        least, most = (format_quantity(size, "size") for size in (sizes[0], sizes[-1]))
         yield (
-            f"The rates of {access} vary from {written(least, 'rate')} to "
-            f"{written(most, 'rate')}. Run more repetitions."
+            f"The median of {access} is one of transfers of several sizes, {least} to {most}, "
+            "which are no repetitions. Import those of one size."
+        )
+    slowest, fastest = (f(run.rate for run in taken) for f in (min, max))
+    if fastest > 2 * slowest:
+        yield (
+            f"The rates of {access} vary from {written(slowest, 'rate')} to "
+            f"{written(fastest, 'rate')}. Run more repetitions."
         )
 
 

@@ -8,7 +8,7 @@ from a line `mpirun -np 8 ...` above it, or from the name of the file, `osu_bcas
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
@@ -44,6 +44,7 @@ TITLE = re.compile(
 BUFFERS = re.compile(
     r"#\s*Send Buffer on .{0,40}?\((\w+)\) and Receive Buffer on .{0,40}?\((\w+)\)"
 )
+DATATYPE = re.compile(r"#\s*Datatype:\s*(\w{1,60})")
 STARTED = re.compile(r"\bosu_\w+\b(?:.{0,500}\s(D|H|M|MD|MH)\s+(D|H|M|MD|MH)\s*$)?")
 WRONG_DATA = re.compile(r"DATA VALIDATION ERROR\b.{0,1000}? message size (\d{1,15})")
 PAIRS = re.compile(r"#\s*\[\s*pairs:\s*(\d{1,9})\s*\]")
@@ -72,6 +73,7 @@ COLUMNS: Final = {
     "pairs": ("mb/s",),
     "collective": ("max latency(us)", "avg latency(us)", "latency(us)"),
 }
+REDUCTIONS: Final = ("reduce", "allreduce")
 MICROSECOND = 1e-6  # [s]
 MEGABYTE = 1e6  # [B]
 
@@ -88,6 +90,7 @@ class _Begun:
     columns: tuple[str, ...] = ()
     wanted: int | None = None
     points: list[tuple[int, float]] = field(default_factory=list)
+    datatype: str = ""  # of the elements, which matters to a reduction
     has_failed: bool = False  # a row at least
 
     @property
@@ -132,7 +135,7 @@ def read(paths: Sequence[Path], *, memory: str | None = None) -> MachineFigures:
     """
     from parcast.calibration.benchmarks.network_figures import machine_of_network  # loads SciPy
 
-    tables: list[Table] = []
+    typed: list[tuple[Table, str]] = []
     passed_over: dict[str, None] = {}
     uncounted: dict[str, None] = {}
     from_names: dict[str, None] = {}
@@ -147,10 +150,11 @@ def read(paths: Sequence[Path], *, memory: str | None = None) -> MachineFigures:
             elif table is None:
                 uncounted[base_name(path)] = None
             elif table.points:
-                tables.append(table)
+                typed.append((table, begun.datatype))
                 if begun.is_memory_assumed:
                     assumed[base_name(path)] = None
         notes += [*failed.notes()]
+    tables = _of_one_type(typed, notes)
     tables = of_one_memory(tables, memory, format="osu", paths=paths)
     notes += ends_of_lines(paths)
     if uncounted:
@@ -200,6 +204,8 @@ def _tables(path: Path, faults: Faults, failed: FailedRows) -> Iterator[_Begun]:
                     buffers=buffers,
                 )
                 begun.append(table)
+            elif begun and (named := DATATYPE.match(text)):
+                begun += _of_another_type(begun[-1], named[1], line)
             elif begun and begun[-1].wanted is None:
                 _head(begun[-1], text)
         elif begun and is_row(text, begun[-1].columns):
@@ -213,6 +219,35 @@ def _tables(path: Path, faults: Faults, failed: FailedRows) -> Iterator[_Begun]:
         )
     _check_whole(begun, faults)
     yield from begun
+
+
+def _of_another_type(table: _Begun, datatype: str, line: int) -> list[_Begun]:
+    """Note the type of the elements of a table; with -T all, more tables stand below one title."""
+    if not (table.points or table.has_failed):
+        table.datatype = datatype
+        return []
+    return [replace(table, line=line, datatype=datatype, columns=(), wanted=None, points=[])]
+
+
+def _of_one_type(tables: Sequence[tuple[Table, str]], notes: list[str]) -> list[Table]:
+    """Keep reductions of the type that comes first of each kind; say which are left out."""
+    types: dict[str, dict[str, None]] = {}
+    for table, datatype in tables:
+        if table.kind in REDUCTIONS:
+            types.setdefault(table.kind, {})[datatype] = None
+    for kind, found in types.items():
+        if len(found) > 1:
+            first, *others = found
+            notes.append(
+                f"Of {kind}, results with {named_first(others)} are left out, as others are with "
+                f"{first or 'a type that is not named'}: these are no repetitions. Import each "
+                "alone."
+            )
+    return [
+        table
+        for table, datatype in tables
+        if table.kind not in types or datatype == next(iter(types[table.kind]))
+    ]
 
 
 def _check_whole(begun: Sequence[_Begun], faults: Faults) -> None:

@@ -19,6 +19,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any, Final
 
 from parcast.errors import ParcastError, RunFailed
+from parcast.mpi.launched import one_world
 from parcast.mpi.payload import portable
 from parcast.pipeline.engine.desk import RANK, Place, finish, watched
 from parcast.pipeline.engine.items import Stopped, Supply
@@ -170,12 +171,10 @@ def main(arguments: Sequence[str]) -> None:
     desk = Path(arguments[0])
     place = watched(desk)
     faulthandler.enable(all_threads=False)  # says in which line of a task a library has crashed
-    from mpi4py import MPI
-
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):  # so that lines of several ranks do not mix
             stream.reconfigure(line_buffering=True, write_through=False)
-    comm = MPI.COMM_WORLD
+    comm = one_world()
     place.numbers[RANK] = comm.Get_rank()
     is_root = comm.Get_rank() == 0
     pickled = comm.bcast((desk / JOB).read_bytes() if is_root else None)

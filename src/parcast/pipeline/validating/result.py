@@ -13,6 +13,7 @@ from parcast.pipeline.validating.observation import Observed, Point, Schedule
 from parcast.pipeline.validating.predicting import CALIBRATED, WAYS, Costs
 from parcast.pipeline.validating.work import Job
 from parcast.show.result import Result
+from parcast.timings.oversubscribed import name_of_time
 
 MEDIAN: Final = 0.10  # absolute error, up to which a law agrees: the mean of the source's [1]
 WORST: Final = 0.25  # absolute error of one point; the largest of the source is 0.26 [1]
@@ -175,7 +176,7 @@ class PipelineValidation(Result):
             made[tuple(key.values())] += 1
             key["repetition"] = made[tuple(key.values())]
             figures: dict[str, float | None] = {
-                "time_s" if counts else "disturbed_time": run.time,
+                name_of_time(point.layout.total, self.cores, counts=counts): run.time,
                 "launch": run.launch,
                 "waiting": run.waiting,
                 "is_calibration": int(purpose == "calibration"),

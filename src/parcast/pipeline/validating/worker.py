@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 from parcast.instrument.accounts import core_seconds
 from parcast.instrument.quanta import waited_for_core
 from parcast.mpi.find import available_cores
+from parcast.mpi.launched import one_world
 from parcast.pipeline.result import PipelineResult
 from parcast.pipeline.run import run_pipeline
 from parcast.pipeline.trace import read_trace
@@ -48,9 +49,7 @@ class Accounts:
 
 def main(arguments: Sequence[str]) -> None:
     """Run what a file asks for."""
-    from mpi4py import MPI
-
-    comm = MPI.COMM_WORLD
+    comm = one_world()
     text = Path(arguments[0]).read_text(encoding="utf-8") if comm.Get_rank() == 0 else ""
     task = json.loads(comm.bcast(text))
     work = job_from(task["work"])

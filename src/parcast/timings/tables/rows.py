@@ -15,6 +15,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from parcast.advice import Command
 from parcast.errors import spelled
 from parcast.files.bounds import require_at_most
 from parcast.files.faults import Faults
@@ -29,6 +30,7 @@ from parcast.timings.columns import (
     time_unit,
 )
 from parcast.timings.measurements import Measurements, measurements_of
+from parcast.timings.oversubscribed import TIME, Oversubscribed
 from parcast.timings.tables.cells import read_cell
 from parcast.timings.tables.header import Header
 from parcast.timings.tables.layout import Layout
@@ -59,6 +61,8 @@ class Table:
         self._metrics: dict[str, float | None] = {}  # seconds in its unit, None for no time
         self._failed: Counter[str] = Counter()  # what stood in place of times
         self._has_units: dict[int, bool] = {}  # whether the cells of a column have units
+        self._oversubscribed = Oversubscribed()
+        self._place_of_p = next((i for i, x in self._read.items() if x.name == "p"), 0)
         self._has_rows = False
         self._rows = 0  # kept
         self._text = 0  # characters of the labels
@@ -100,6 +104,7 @@ class Table:
         self._has_rows |= bool(lines)
         scale = None
         if self._metric is not None:
+            self._oversubscribed.look_at(cells[self._metric], cells[self._place_of_p])
             is_time, scale = self._choose_times(cells[self._metric], lines)
             lines = list(compress(lines, is_time))
             cells = [list(compress(values, is_time)) for values in cells]
@@ -194,9 +199,13 @@ class Table:
             self._faults.add("must have rows below its header, got none. Add a row for each run.")
         if self._metric is not None and not any(self._metrics.values()) and not self._faults:
             metrics = ", ".join(shown(metric) for metric in list(self._metrics)[:8])
+            advice = "Name one time_s or time_ms."
+            if self._oversubscribed.notes:
+                words = ("sed", f"s/{TIME}/time_s/")
+                use = Command(words, reads=self._faults.path, writes="all.csv")
+                advice = f"All runs had more ranks than cores. To use them all the same: {use}"
             self._faults.add(
-                f"must have a time among its metrics, got {metrics}. Name one time_s or time_ms.",
-                field="metric",
+                f"must have a time among its metrics, got {metrics}. {advice}", field="metric"
             )
         if not self._rows and not self._faults:
             self._faults.add(
@@ -217,10 +226,11 @@ class Table:
         """What a reader must know of the rows."""
         count = self._failed.total()
         if not count:
-            return []
+            return self._oversubscribed.notes
         kinds = [shown(x) if x else "no time" for x in self._failed]
         return [
-            f"{count} failed run{'s' if count > 1 else ''} left out ({listed(kinds, MOST_KINDS)})"
+            f"{count} failed run{'s' if count > 1 else ''} left out ({listed(kinds, MOST_KINDS)})",
+            *self._oversubscribed.notes,
         ]
 
     def _split(
