@@ -130,9 +130,11 @@ class Wanted:
     def of(cls, plan: object, subchunk: int | None, writer: Writer | None, costs: Any) -> Self:
         """Take what was given; a plan leaves nothing to choose."""
         best = _plan_in(plan)
+        subchunks: tuple[int, ...] = SUBCHUNKS
+        writers = WRITERS
         if best is None:
             own = str(costs) if isinstance(costs, str | PathLike) else ""
-            subchunks, writers, given = SUBCHUNKS, WRITERS, None
+            given = None
         else:
             own, given = "", Given.of(best)
             subchunks, writers = (best.request.buffer,), (best.request.options.writer,)
