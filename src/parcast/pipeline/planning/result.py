@@ -1,5 +1,7 @@
 """What `plan pipeline` answers: the best plan of every number of ranks, one recommended."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Final, Literal
