@@ -240,7 +240,7 @@ def warnings_of(
 
 
 def beyond_the_run(plan: Plan | None, measured: int | None) -> Iterator[str]:
-    """Say that a plan needs more cores than the run had that it rests on."""
+    """Say that a plan needs more cores than the traced run had."""
     if plan is not None and measured is not None and plan.ranks > measured:
         yield (
             f"The plan assumes {plan.ranks} cores, and the traced run had {measured}: that others "
