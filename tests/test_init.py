@@ -9,6 +9,7 @@ import sys
 import pytest
 
 import parcast
+from parcast.show.result import Result
 
 
 def fresh(code):
@@ -92,3 +93,54 @@ def test_every_function_describes_its_parameters_and_has_an_example(name):
 def test_no_default_in_a_signature_is_the_address_of_an_object():
     for name in FUNCTIONS:
         assert " at 0x" not in str(inspect.signature(getattr(parcast, name)))
+
+
+def test_every_answer_of_a_public_function_is_a_public_class():
+    for name in FUNCTIONS:
+        for word in re.findall(
+            r"\w+", str(inspect.signature(getattr(parcast, name)).return_annotation)
+        ):
+            home = sys.modules[getattr(parcast, name).__module__]
+            answer = getattr(home, word, None)
+            if isinstance(answer, type) and issubclass(answer, Result):
+                assert word in parcast.__all__, (name, word)
+
+
+@pytest.mark.parametrize(
+    "package", ["parcast", "parcast.arrays", "parcast.instrument", "parcast.testbed"]
+)
+def test_dir_of_a_package_is_what_it_offers(package):
+    module = importlib.import_module(package)
+    listed = [name for name in dir(module) if not name.startswith("__")]
+    assert listed == sorted(module.__all__)
+    for name in module.__all__:
+        assert getattr(module, name) is not None
+    code = f"import {package} as x; print(set(x.__all__) <= set(dir(x)))"
+    assert fresh(code) == ["True"]
+
+
+RESULTS = [
+    name
+    for name in parcast.__all__
+    if isinstance(getattr(parcast, name), type) and issubclass(getattr(parcast, name), Result)
+]
+
+
+@pytest.mark.parametrize("name", RESULTS)
+def test_dir_of_a_result_hides_what_is_parcasts_own(name):
+    answer = getattr(parcast, name)
+    listed = dir(answer)
+    assert {"rows", "save", "to_document", "__init__", *inspect.get_annotations(answer)} - {
+        "_sheet", "_picture", "_never_filled", *listed
+    } == set()  # fmt: skip
+    assert not [name for name in listed if name.startswith("_") and not name.startswith("__")]
+
+
+def test_dir_of_an_answer_has_plot_only_where_it_has_a_picture():
+    simulation = parcast.explain_pipeline(2)
+    assert "plot" in dir(simulation)
+    result = parcast.run_pipeline(range(3), abs, "sum")
+    listed = dir(result)
+    assert {"value", "rows", "save", "seconds"} <= set(listed)
+    assert "plot" not in listed
+    assert not [name for name in listed if name.startswith("_") and not name.startswith("__")]

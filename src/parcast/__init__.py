@@ -10,10 +10,13 @@ from parcast.former import FormerModules
 
 if TYPE_CHECKING:
     from parcast.arrays.planning.plan_io import plan_io
+    from parcast.arrays.planning.result import RequestPlan
+    from parcast.arrays.validating.result import ArrayIoValidation
     from parcast.arrays.validating.validate import validate_array_io
     from parcast.calibration.calibrate import calibrate
     from parcast.calibration.result import Calibration
     from parcast.characterisation.characterise import characterise
+    from parcast.characterisation.result import Characterisation
     from parcast.descriptions.machine import Machine
     from parcast.descriptions.program import Program
     from parcast.descriptions.toml_files import read_machine, read_program
@@ -30,22 +33,28 @@ if TYPE_CHECKING:
     from parcast.instrument.regions import profile_parameters, region
     from parcast.kernels.run import run_kernel
     from parcast.matching.match import match
+    from parcast.matching.result import Match
     from parcast.pipeline.explaining.explain import explain_pipeline
-    from parcast.pipeline.explaining.timeline import timeline_of
+    from parcast.pipeline.explaining.result import PipelineSchedule
+    from parcast.pipeline.explaining.timeline import Timeline, timeline_of
     from parcast.pipeline.planning.plan import plan_pipeline
+    from parcast.pipeline.planning.result import PipelinePlan
     from parcast.pipeline.result import PipelineResult
     from parcast.pipeline.run import run_pipeline
     from parcast.pipeline.search.result import SearchResult
     from parcast.pipeline.search.search_documents import search_documents
     from parcast.pipeline.sorting.result import SortedFile
     from parcast.pipeline.sorting.sort_file import sort_file
-    from parcast.pipeline.trace import read_trace
+    from parcast.pipeline.trace import Trace, read_trace
     from parcast.pipeline.traffic.check import check_traffic
+    from parcast.pipeline.traffic.result import TrafficCheck
+    from parcast.pipeline.validating.result import PipelineValidation
     from parcast.pipeline.validating.validate import validate_pipeline
     from parcast.prediction.best_processors import best_processors
     from parcast.prediction.predict import predict
     from parcast.prediction.result import Prediction
     from parcast.projection.program import project
+    from parcast.projection.result import CountedProjection, Projection
     from parcast.simulation.result import Simulation
     from parcast.simulation.simulate import simulate
     from parcast.timings.measurements import Measurements
@@ -57,23 +66,35 @@ if TYPE_CHECKING:
 
 
 __all__ = [
+    "ArrayIoValidation",
     "Calibration",
+    "Characterisation",
+    "CountedProjection",
     "FileProblems",
     "Fit",
     "FitFailed",
     "Forecast",
     "Knee",
     "Machine",
+    "Match",
     "Measurements",
     "ParameterError",
     "ParcastError",
+    "PipelinePlan",
     "PipelineResult",
+    "PipelineSchedule",
+    "PipelineValidation",
     "Prediction",
     "Program",
+    "Projection",
+    "RequestPlan",
     "RunFailed",
     "SearchResult",
     "Simulation",
     "SortedFile",
+    "Timeline",
+    "Trace",
+    "TrafficCheck",
     "Validation",
     "best_processors",
     "calibrate",
@@ -113,23 +134,35 @@ __all__ = [
 
 _HOME = {
     "__version__": "parcast.version",
+    "ArrayIoValidation": "parcast.arrays.validating.result",
     "Calibration": "parcast.calibration.result",
+    "Characterisation": "parcast.characterisation.result",
+    "CountedProjection": "parcast.projection.result",
     "FileProblems": "parcast.errors",
     "Fit": "parcast.fitting.result",
     "FitFailed": "parcast.errors",
     "Forecast": "parcast.forecasting.result",
     "Knee": "parcast.forecasting.knee",
     "Machine": "parcast.descriptions.machine",
+    "Match": "parcast.matching.result",
     "Measurements": "parcast.timings.measurements",
     "ParameterError": "parcast.errors",
     "ParcastError": "parcast.errors",
+    "PipelinePlan": "parcast.pipeline.planning.result",
     "PipelineResult": "parcast.pipeline.result",
+    "PipelineSchedule": "parcast.pipeline.explaining.result",
+    "PipelineValidation": "parcast.pipeline.validating.result",
     "Prediction": "parcast.prediction.result",
     "Program": "parcast.descriptions.program",
+    "Projection": "parcast.projection.result",
+    "RequestPlan": "parcast.arrays.planning.result",
     "RunFailed": "parcast.errors",
     "SearchResult": "parcast.pipeline.search.result",
     "Simulation": "parcast.simulation.result",
     "SortedFile": "parcast.pipeline.sorting.result",
+    "Timeline": "parcast.pipeline.explaining.timeline",
+    "Trace": "parcast.pipeline.trace",
+    "TrafficCheck": "parcast.pipeline.traffic.result",
     "Validation": "parcast.validation.result",
     "best_processors": "parcast.prediction.best_processors",
     "calibrate": "parcast.calibration.calibrate",

@@ -5,6 +5,7 @@ import json
 import subprocess
 import sys
 import textwrap
+from dataclasses import replace
 from itertools import chain
 
 import numpy as np
@@ -13,7 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from parcast.errors import FileProblems
-from parcast.pipeline.trace import EVENTS, SCHEMA, TraceHeader, read_trace, write_trace
+from parcast.pipeline.trace import EVENTS, read_trace, write_trace
+from parcast.pipeline.trace_header import SCHEMA, Reduction, TraceHeader
 from tests.conftest import unmeasured
 
 HEADER = TraceHeader(
@@ -114,7 +116,7 @@ def test_the_first_line_is_the_header_of_the_format(path):
 
 
 times = st.floats(0, 1e6, allow_subnormal=False)
-whole = st.integers(0, 2**62)
+whole = st.integers(0, 2**62 - 1)  # a sum of two fits into int64
 
 
 @given(
@@ -238,6 +240,32 @@ def test_every_wrong_value_of_a_header_is_named(path):
         "[-1.0].",
         "seconds must be a time of at least 0 in seconds, got '2'.",
     ]
+
+
+TWO = [{"program": "one", "start": 0.0}, {"program": "two", "start": 0.5}]
+
+
+def test_a_header_that_names_reductions_is_read(tmp_path):
+    path = tmp_path / "trace.jsonl"
+    two = Reduction("one", 0.0), Reduction("two", 0.5)
+    write_trace(path, replace(HEADER, reductions=two), ())
+    assert json.loads(path.read_text())["reductions"] == TWO
+    assert read_trace(path).header.reductions == two
+
+
+@pytest.mark.parametrize(
+    "listed",
+    [None, 3, "two", [3], [{"program": "a"}], TWO[::-1], TWO[1:]]
+    + [[*TWO, {"program": "c", "start": x}] for x in ("x", float("nan"), float("inf"), 1e31)],
+)
+def test_reductions_that_make_no_sense_are_refused(tmp_path, listed):
+    path = tmp_path / "trace.jsonl"
+    document = HEADER.to_document() | {"reductions": listed}
+    path.write_text(json.dumps(document) + "\n")
+    with pytest.raises(
+        FileProblems, match="must be programs with rising times from 0 on as start"
+    ):
+        read_trace(path)
 
 
 def test_a_header_with_unknown_items_is_read(path):

@@ -1,5 +1,7 @@
 """What `characterise` answers: regions with their formulas, and how well they meet the runs."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Final

@@ -25,3 +25,8 @@ loaded.
 from parcast.instrument.regions import PROFILING, cost_of_a_region, profile_parameters, region
 
 __all__ = ["PROFILING", "cost_of_a_region", "profile_parameters", "region"]
+
+
+def __dir__() -> list[str]:
+    """List the public names, and what every module has."""
+    return sorted({*(name for name in globals() if name.startswith("__")), *__all__})

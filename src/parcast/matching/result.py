@@ -1,5 +1,7 @@
 """Result of `match`: machines ranked by a goal, each at its best processor count."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, ClassVar

@@ -10,7 +10,7 @@ from parcast.pipeline.result import PipelineResult, RankShare
 from parcast.version import __version__
 
 if TYPE_CHECKING:
-    from parcast.pipeline.trace import TraceHeader
+    from parcast.pipeline.trace_header import TraceHeader
 
 EMPTY_INPUT: Final = "the value is that of an empty input (zero)."
 
@@ -66,7 +66,7 @@ def traced(
     job: Job, outcome: Outcome, started: datetime
 ) -> tuple["TraceHeader", Iterator[Mapping[str, Any]]]:
     """Make the header of a trace, and its events on the clock of rank 0."""
-    from parcast.pipeline.trace import TraceHeader
+    from parcast.pipeline.trace_header import TraceHeader
 
     header = TraceHeader(
         program=job.name,

@@ -35,25 +35,21 @@ from itertools import islice
 from math import inf
 from operator import itemgetter
 from pathlib import Path
-from typing import Any, BinaryIO, Final, TypeGuard
+from typing import Any, BinaryIO, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from parcast.advice import Choice, ours
 from parcast.errors import require_kind
 from parcast.files.decoding import opened
 from parcast.files.document import replacing
 from parcast.files.faults import Faults
-from parcast.files.numbers import is_number, whole
+from parcast.pipeline.trace_header import LARGEST_TIME, TraceHeader, name_one, read_header
 from parcast.units import format_quantity, shown
-from parcast.words import did_you_mean, listed
+from parcast.words import listed
 
 Events = NDArray[np.void]  # a structured array: one element an event, in the order of the file
 
-SCHEMA: Final = "parcast/pipeline-trace/"
-VERSION: Final = 1
-SCHEDULES: Final = ("adaptive", "source")
 
 _ITEMS: Final = [("first", np.int64), ("stop", np.int64)]  # of the input, [first, stop)
 _SPAN: Final = [("start", np.float64), ("end", np.float64)]  # [s]
@@ -79,47 +75,8 @@ GZIP: Final = b"\x1f\x8b"
 PIECE: Final = 2**22  # read at a time [B]
 LONGEST: Final = 2**26  # of a line: a header of a million ranks [B]
 HOPELESS: Final = 1_000  # faults after which no more lines are looked at
-LARGEST_TIME: Final = 1e30  # so that what follows is finite [s]
-LARGEST_WHOLE: Final = 10**15  # of items and ranks, which a float holds exactly
 GROWTH: Final = 1.25  # of an array that has no room for more events
 NANOSECONDS: Final = 9  # decimals of a time
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class TraceHeader:
-    """What a trace says of its run as a whole."""
-
-    program: str
-    schedule: str  # one of SCHEDULES
-    ranks: int
-    pipelines: int = 1
-    fan_in: int = 2
-    items: int | None = None  # None: unknown, as the input did not end
-    hosts: tuple[str, ...]  # of each rank
-    cores: int  # that the ranks could use
-    offset: tuple[float, ...]  # of the clock of each rank to that of rank 0, removed [s]
-    residual: tuple[float, ...]  # how far the times of each rank may still be off [s]
-    seconds: float  # wall time of the run [s]
-    started: str = ""  # date and time, ISO 8601
-    parcast: str = ""  # version that wrote it
-
-    def to_document(self) -> dict[str, Any]:
-        """Everything as the first line of a trace."""
-        return {
-            "schema": f"{SCHEMA}{VERSION}",
-            "program": self.program,
-            "schedule": self.schedule,
-            "ranks": self.ranks,
-            "pipelines": self.pipelines,
-            "fan_in": self.fan_in,
-            "items": self.items,
-            "hosts": list(self.hosts),
-            "cores": self.cores,
-            "clock": {"offset_s": list(self.offset), "residual_s": list(self.residual)},
-            "seconds": self.seconds,
-            "started": self.started,
-            "parcast": self.parcast,
-        }
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -144,12 +101,8 @@ class Trace:
 
     def events(self) -> Iterator[dict[str, Any]]:
         """Give all events as objects, in the order of their beginnings."""
-        kinds = zip(
-            EVENTS,
-            (self.tasks, self.merges, self.messages, self.fetches, self.deliveries),
-            strict=True,
-        )
-        each = (_objects(kind, events) for kind, events in kinds)
+        columns = self.tasks, self.merges, self.messages, self.fetches, self.deliveries
+        each = (_objects(kind, events) for kind, events in zip(EVENTS, columns, strict=True))
         for _, event in merge(*each, key=itemgetter(0)):
             yield event
 
@@ -245,7 +198,7 @@ def read_trace(path: str | os.PathLike[str]) -> Trace:
             reader.take(events, first_line=count + 1, is_cut=is_cut)
             count += len(events)
         if reader is None:
-            faults.refuse(f"must be a trace, but is empty. {_name_one()}")
+            faults.refuse(f"must be a trace, but is empty. {name_one()}")
         if len(faults):
             faults.raise_all()
         return reader.trace(name)
@@ -267,11 +220,11 @@ def _blocks(raw: BinaryIO, faults: Faults) -> Iterator[tuple[list[bytes], bool]]
         if not read:
             break
         if b"\0" in read:
-            faults.refuse(f"must be text, got a NUL byte. {_name_one()}")
+            faults.refuse(f"must be text, got a NUL byte. {name_one()}")
         *lines, rest = (rest + read).split(b"\n")
         if len(rest) > LONGEST:
             faults.refuse(
-                f"must be lines of JSON, got a line of more than 64 MiB. {_name_one()}",
+                f"must be lines of JSON, got a line of more than 64 MiB. {name_one()}",
                 line=count + len(lines) + 1,
             )
         count += len(lines)
@@ -283,7 +236,7 @@ def _blocks(raw: BinaryIO, faults: Faults) -> Iterator[tuple[list[bytes], bool]]
 
 def _document(line: bytes, number: int, faults: Faults, *, is_cut: bool = False) -> Any:
     """Parse one line as a JSON object; None if it is none, which is noted."""
-    advice = _name_one()
+    advice = name_one()
     try:
         document = json.loads(line)
     except (UnicodeDecodeError, RecursionError):
@@ -309,111 +262,7 @@ def _header(line: bytes, faults: Faults, *, is_cut: bool) -> TraceHeader:
     document = _document(line.removeprefix(b"\xef\xbb\xbf"), 1, faults, is_cut=is_cut)
     if document is None:
         faults.raise_all()
-    schema = document.get("schema")
-    _check_schema(schema, faults)
-    header = _Fields(document, faults)
-    ranks = header.whole("ranks", 1)
-    clock = document.get("clock")
-    clocks = _Fields(clock if isinstance(clock, dict) else {}, faults, within="clock.")
-    facts = TraceHeader(
-        program=header.text("program"),
-        schedule=header.text("schedule", SCHEDULES),
-        ranks=ranks,
-        pipelines=header.whole("pipelines", 1),
-        fan_in=header.whole("fan_in", 2),
-        items=None if document.get("items", 0) is None else header.whole("items", 0),
-        hosts=tuple(header.each("hosts", ranks, str, "a name")),
-        cores=header.whole("cores", 1),
-        offset=tuple(clocks.each("offset_s", ranks, float, "a time")),
-        residual=tuple(clocks.each("residual_s", ranks, float, "a time of at least 0", least=0)),
-        seconds=header.time("seconds"),
-        started=header.text("started"),
-        parcast=header.text("parcast"),
-    )
-    if len(faults):
-        faults.raise_all()
-    return facts
-
-
-def _check_schema(schema: Any, faults: Faults) -> None:
-    """Refuse what is no trace, and one of a later version."""
-    expected = f"{SCHEMA}{VERSION}"
-    if schema == expected:
-        return
-    name, _, version = str(schema).rpartition("/")
-    if f"{name}/" == SCHEMA and (whole(version) or 0) > VERSION:
-        faults.refuse(
-            f'must be "{expected}", got "{schema}", which a later parcast wrote. Update parcast.',
-            line=1,
-            field="schema",
-        )
-    got = "none" if schema is None else f'"{shown(schema)}"'
-    faults.refuse(
-        f'must be "{expected}", got {got}. {_name_one()}',
-        line=1,
-        field="schema",
-    )
-
-
-@dataclass(frozen=True, slots=True)
-class _Fields:
-    """Values of the header, checked one by one; a wrong one is noted, and replaced."""
-
-    document: Mapping[str, Any]
-    faults: Faults
-    within: str = ""
-
-    def wrong(self, name: str, must: str) -> None:
-        """Note that a value is missing or wrong."""
-        got = shown(repr(self.document[name])) if name in self.document else "none"
-        self.faults.add(f"must be {must}, got {got}.", line=1, field=f"{self.within}{name}")
-
-    def text(self, name: str, choices: Sequence[str] = ()) -> str:
-        """Read a text, one of the choices if there are some."""
-        value = self.document.get(name)
-        if not isinstance(value, str):
-            self.wrong(name, "text")
-        elif choices and value not in choices:
-            near = did_you_mean(value, choices)
-            must = " or ".join(f'"{x}"' for x in choices)
-            self.faults.add(
-                f'must be {must}, got "{shown(value)}".{near}', line=1, field=self.within + name
-            )
-        return str(value)
-
-    def whole(self, name: str, least: int) -> int:
-        """Read a whole number."""
-        value = self.document.get(name)
-        if isinstance(value, int) and whole(value, least=least, most=LARGEST_WHOLE) is not None:
-            return value
-        self.wrong(name, f"a whole number of at least {least}")
-        return least
-
-    def time(self, name: str) -> float:
-        """Read a time of at least 0 [s]."""
-        value = self.document.get(name)
-        if _is_number(value) and value >= 0:
-            return float(value)
-        self.wrong(name, "a time of at least 0 in seconds")
-        return 0.0
-
-    def each(
-        self, name: str, ranks: int, kind: type, what: str, least: float = -np.inf
-    ) -> list[Any]:
-        """Read a list with a value for each rank."""
-        values = self.document.get(name)
-        if isinstance(values, list) and len(values) == ranks:
-            if kind is str and all(isinstance(x, str) for x in values):
-                return values
-            if kind is float and all(_is_number(x) and x >= least for x in values):
-                return [float(x) for x in values]
-        self.wrong(name, f"a list with {what} for each of the {ranks} ranks")
-        return []
-
-
-def _is_number(value: Any) -> TypeGuard[float]:
-    """Tell a number that can be computed with from everything else."""
-    return is_number(value) and abs(value) <= LARGEST_TIME
+    return read_header(document, faults)
 
 
 class _Reader:
@@ -583,9 +432,3 @@ def _limits(kind: str, events: Events, ranks: int) -> Iterator[tuple[str, NDArra
             yield name, events[name] < least, f"at least {least}"
     if "stop" in names:
         yield "stop", events["stop"] < events["first"], "at least first"
-
-
-def _name_one() -> str:
-    """Say what a trace is written by."""
-    write = ours("run", "pipeline", Choice("JOB"), "--trace", "trace.jsonl")
-    return f"Name a trace, which this writes: {write}"

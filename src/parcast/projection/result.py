@@ -1,5 +1,7 @@
 """Results of `project`: times on a machine with their intervals, and what they consist of."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Final

@@ -1,6 +1,6 @@
 """What every answer of a question can do; its sheet and its picture are loaded when asked for."""
 
-from abc import ABC, abstractmethod
+from abc import ABCMeta, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import fields
 from functools import partial
@@ -31,7 +31,20 @@ def restore(result: Any, state: Sequence[Any]) -> None:
         object.__setattr__(result, field.name, value)
 
 
-class Result(ABC):
+class _Listed(ABCMeta):
+    """Has `dir` of a class list what its users call, and what every class has."""
+
+    def __dir__(cls) -> list[str]:
+        """List its names without those of parcast's own use."""
+        return [name for name in super().__dir__() if _is_public(name)]
+
+
+def _is_public(name: str) -> bool:
+    """Whether users may call a name: it has no leading underscore, or is one of Python's."""
+    return not name.startswith("_") or name.startswith("__")
+
+
+class Result(metaclass=_Listed):
     """An answer: frozen data with rows, a document, a sheet and possibly a picture.
 
     A subclass names by place the functions of a result that make its sheet and draw its figure.
@@ -139,6 +152,11 @@ class Result(ABC):
             )
         figure: Figure = load(self._picture)(self, **options)
         return figure
+
+    def __dir__(self) -> list[str]:
+        """List its names without those of parcast's own use, and `plot` where it has a picture."""
+        hidden = () if self._picture else ("plot",)
+        return [x for x in super().__dir__() if _is_public(x) and x not in hidden]
 
     def __str__(self) -> str:
         """Write what the command line prints, without an edge."""

@@ -19,3 +19,8 @@ def __getattr__(name: str) -> Any:
     from parcast.testbed.testbed import Testbed
 
     return Testbed
+
+
+def __dir__() -> list[str]:
+    """List the public names, and what every module has."""
+    return sorted({*(name for name in globals() if name.startswith("__")), *__all__})

@@ -2,7 +2,8 @@
 
 import random
 
-from parcast.pipeline.trace import TraceHeader, write_trace
+from parcast.pipeline.trace import write_trace
+from parcast.pipeline.trace_header import TraceHeader
 
 
 def header(ranks, seconds, **others):

@@ -1,5 +1,8 @@
 """Costs from a trace: those it was made with come back, and a real run on two ranks is planned."""
 
+from dataclasses import replace
+from tempfile import TemporaryDirectory
+
 import numpy as np
 import pytest
 
@@ -7,7 +10,9 @@ import parcast
 from parcast.errors import FitFailed
 from parcast.pipeline.planning.from_trace import fit_power, measured_costs
 from parcast.pipeline.planning.plan import plan_pipeline
-from parcast.pipeline.trace import EVENTS, Trace, TraceHeader, read_trace
+from parcast.pipeline.reductions import joined, reductions_of
+from parcast.pipeline.trace import EVENTS, Trace, read_trace, write_trace
+from parcast.pipeline.trace_header import TraceHeader
 
 TASK, MERGE, MESSAGE, FETCH = 4e-3, 2e-4, 1000.0, 3e-5
 LATENCY, BANDWIDTH, GAP = 1e-4, 5e7, 5e-5
@@ -95,8 +100,9 @@ def test_the_costs_of_a_trace_come_back(growth):
 
 
 def test_growth_is_said_and_changes_the_plan():
-    flat = plan_pipeline(made(), items=50_000, ranks=256)
-    grown = plan_pipeline(made(merge_growth=0.9, message_growth=0.9), items=50_000, ranks=256)
+    flat = plan_pipeline(made(cores=256), items=50_000, ranks=256)
+    several = made(merge_growth=0.9, message_growth=0.9, cores=256)
+    grown = plan_pipeline(several, items=50_000, ranks=256)
     assert any(
         text.startswith("merges grow as items^0.90 (0.90 to 0.90)") for text in grown.origins
     )
@@ -194,7 +200,99 @@ def test_a_run_on_two_ranks_is_planned_and_its_time_is_near(tmp_path):
     work = 400 * plan.costs.task
     assert work / 2 <= plan.best.time - plan.costs.startup <= 2 * work
     bigger = plan_pipeline(path, items=100_000, ranks=64)
+    assert bigger.best.ranks <= trace.header.cores
+    bigger = plan_pipeline(path, items=100_000, ranks=64, cores=64)
     assert bigger.best.ranks > 8
     assert parcast.run_pipeline(
         range(40), count_to, "sum", **{**plan.arguments, "ranks": 1}
     ).value == sum(counts[n % 3] for n in range(40))
+
+
+@pytest.mark.parametrize("ranks", [None, 4, 64])
+@pytest.mark.parametrize("cores", [1, 2, 3])
+def test_no_more_ranks_are_planned_than_the_traced_run_had_cores(cores, ranks):
+    plan = plan_pipeline(made(items=4096, cores=cores), ranks=ranks)
+    assert plan.best.ranks == cores
+    assert max(each.ranks for each in plan.plans) == cores
+    assert plan.to_use_more[0] == (
+        f"more cores than the {cores} of the traced run. Plan for a machine that has more: "
+        "--cores COUNT, cores="
+    )
+    assert plan.to_document()["limits"]["measured_cores"] == cores
+    late = plan_pipeline(made(items=4096, cores=cores), ranks=ranks, within=0.1)
+    assert late.best is None
+    assert f"ranks keep to the {cores} core" in " ".join(late.verdict)
+
+
+@pytest.mark.parametrize("machine", [{"cores": 16}, {"per_node": 8}])
+def test_a_plan_for_a_larger_machine_says_that_it_assumes_more_cores(machine):
+    plan = plan_pipeline(made(items=4096), ranks=16, **machine)
+    assert plan.best.ranks > 2
+    [said] = [text for text in plan.warnings if "cores, and the traced run had" in text]
+    assert said.startswith(f"The plan assumes {plan.best.ranks} cores, and the traced run had 2:")
+    small = plan_pipeline(made(items=4096), ranks=2, **machine)
+    assert not any("traced run had" in text for text in small.warnings)
+
+
+def both(*traces):
+    """Write some traces as one, and read it."""
+    with TemporaryDirectory() as folder:
+        write_trace(f"{folder}/run.jsonl", *joined(traces, program="both"))
+        return read_trace(f"{folder}/run.jsonl")
+
+
+def test_costs_of_several_reductions_are_added_and_their_plan_takes_all_of_them():
+    kinds = {"merge_growth": 0.6, "message_growth": 1.0}, {"slow": 3.0}
+    first, second = (made(items=256, **kind) for kind in kinds)
+    first = replace(first, deliveries=first.deliveries[:0])
+    trace = both(first, second)
+    assert trace.header.items == 256
+    assert trace.header.seconds == pytest.approx(first.header.seconds + second.header.seconds)
+    parts = reductions_of(trace)
+    for part, alone in zip(parts, (first, second), strict=True):
+        found, expected = measured_costs(part).costs, measured_costs(alone).costs
+        for name in ("task", "merge", "merge_growth", "message", "fetch", "overhead", "latency"):
+            assert found[name] == pytest.approx(expected[name], rel=1e-3, abs=1e-7), name
+        assert part.header.seconds == pytest.approx(alone.header.seconds, rel=1e-3)
+    for ranks in (1, 2, 8):
+        keys = {"ranks": ranks, "cores": ranks, "samples": 2}
+        own = [plan_pipeline(each, **keys).plans[-1].time for each in (first, second)]
+        assert plan_pipeline(trace, **keys).plans[-1].time == pytest.approx(sum(own), rel=0.05)
+    measured = measured_costs(trace)
+    assert measured.costs["merge"] == pytest.approx(4 * MERGE, rel=1e-3)
+    assert measured.origins[0] == "made: wall times of a run of 256 items on 2 ranks"
+    assert 0 < measured.costs["merge_growth"] < 0.6
+    assert len(reductions_of(first)) == 1
+
+
+def test_a_search_is_traced_with_both_reductions_and_planned_as_a_whole(tmp_path):
+    words = [f"word{i}" for i in range(500)]
+    for i in range(12):
+        text = " ".join(words[(i * k) % 500] for k in range(40_000))
+        (tmp_path / f"{i}.txt").write_text(text)
+    trace_path = tmp_path / "run.jsonl.gz"
+    found = parcast.search_documents(tmp_path, "word1 word7", ranks=2, trace=trace_path)
+    assert found.has_hits
+    assert found.run.warnings == ()
+    trace = read_trace(trace_path)
+    assert [x.program for x in trace.header.reductions] == [
+        "search, statistics",
+        "search, ranking",
+    ]
+    one, other = reductions_of(trace)
+    assert [int((x.tasks["stop"] - x.tasks["first"]).sum()) for x in (one, other)] == [12, 12]
+    assert trace.header.seconds >= found.run.seconds + one.header.seconds * 0.99
+    plan = plan_pipeline(trace, clock="wall", ranks=2, cores=2)
+    spent = sum(float((x.tasks["end"] - x.tasks["start"]).sum()) for x in (one, other))
+    assert plan.costs.task == pytest.approx(spent / 12, rel=0.06)
+    assert plan.plans[-1].time >= spent / 2
+    timeline = parcast.timeline_of(trace)
+    assert timeline.warnings == ()
+    assert sum(rank.items for rank in timeline.ranks) == 24
+
+
+def test_a_search_without_a_hit_is_traced_as_the_one_reduction_that_ran(tmp_path):
+    (tmp_path / "a.txt").write_text("some words")
+    trace = tmp_path / "run.jsonl"
+    parcast.search_documents(tmp_path / "a.txt", "nothing", trace=trace)
+    assert read_trace(trace).header.reductions == ()

@@ -131,10 +131,11 @@ class Wanted:
     def of(cls, plan: object, subchunk: int | None, writer: Writer | None, costs: Any) -> Self:
         """Take what was given; a plan leaves nothing to choose."""
         best = _plan_in(plan)
+        subchunks: tuple[int, ...] = SUBCHUNKS
+        writers = WRITERS
         if best is None:
             own = str(costs) if isinstance(costs, str | PathLike) else ""
-            subchunks: tuple[int, ...] = SUBCHUNKS
-            writers, given = WRITERS, None
+            given = None
         else:
             own, given = "", Given.of(best)
             subchunks = (best.request.buffer,)

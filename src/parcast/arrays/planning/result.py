@@ -1,5 +1,7 @@
 """What a plan of a request answers: all plans, the best first."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from math import prod
@@ -110,7 +112,7 @@ class RequestPlan(Result):
     buffer: int = MOST  # that a server writes or reads at a time, at most [B]
     machine: str = ""  # whose costs they are
     notes: tuple[str, ...] = ()  # warnings about what was given
-    now: "JobIo | None" = None  # what the job does, as Darshan has measured it
+    now: JobIo | None = None  # what the job does, as Darshan has measured it
     compared: Compared | None = None  # a setting beside the best
     inputs: Mapping[str, Any] = field(default_factory=dict)
 

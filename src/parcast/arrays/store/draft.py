@@ -21,7 +21,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Final, Self
 
 import numpy as np
 
@@ -62,6 +62,11 @@ from parcast.arrays.store.place import (
 )
 from parcast.arrays.store.writing import Part, Writer, dotted
 from parcast.errors import ParameterError, RunFailed, as_whole
+
+LINK: Final = (
+    "must be a folder, got a link, or lies below one: nothing is written outside of a store. Put "
+    "what it leads to in its place."
+)
 
 
 class Draft:
@@ -130,6 +135,8 @@ class Draft:
         with _begun(place) as lock:
             found = read_nodes(place.target, place)
             nodes = found.arrays
+            for link in found.links:
+                raise problem(place.target / link, LINK)
             if not nodes:
                 raise problem(place.target, "must have arrays to append to. Create the store.")
             name = dimension or _first_dimension(nodes)
@@ -275,6 +282,8 @@ class Draft:
             for index in self.part.chunks(name):
                 key = layout.key(index)
                 path = target / name / key
+                if path.parent not in folders and not durable.is_within(path.parent, target):
+                    raise problem(path.parent, LINK)
                 durable.make_folders(str(path.parent), str(target))
                 os.replace(self._folder / name / key, path)
                 folders |= {path.parent, *path.parents} - {target, *target.parents}

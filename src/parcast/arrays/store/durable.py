@@ -8,6 +8,7 @@ import errno
 import os
 import platform
 import re
+import stat
 import threading
 from collections.abc import Iterable
 from functools import cache
@@ -87,6 +88,28 @@ def flush_folder(folder: str | os.PathLike[str]) -> None:
         os.close(place)
 
 
+def open_regular(
+    path: str | os.PathLike[str], flags: int = os.O_RDONLY, *, folder: int | None = None
+) -> int:
+    """Open a regular file: a pipe would wait for another process, a device has no end."""
+    file = os.open(path, flags | os.O_CLOEXEC | os.O_NONBLOCK, 0o666, dir_fd=folder)
+    if stat.S_ISREG(os.fstat(file).st_mode):
+        return file
+    os.close(file)
+    raise OSError(errno.EINVAL, "it is no regular file", os.fspath(path))
+
+
+def read_regular(path: str | os.PathLike[str]) -> bytes:
+    """Read a small regular file."""
+    with open(open_regular(path), "rb") as stream:
+        return stream.read()
+
+
+def is_within(folder: Path, top: Path) -> bool:
+    """Tell whether a folder, or the part of it that there is, lies below another without links."""
+    return Path(os.path.realpath(folder)) == folder and (folder == top or top in folder.parents)
+
+
 def path_in(top: str, *names: str) -> str:
     """Path below a folder; names may be empty, as that of the only array of a store is."""
     return "/".join([top, *filter(None, names)])
@@ -155,7 +178,7 @@ def read_at(file: int, length: int, offset: int) -> bytes:
 
 def write_file(path: str | os.PathLike[str], content: bytes) -> None:
     """Write a small new file and flush it."""
-    file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o666)
+    file = os.open(path, NEW, 0o666)
     try:
         write_all(file, [content], 0)
         os.fsync(file)

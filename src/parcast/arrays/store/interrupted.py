@@ -5,9 +5,11 @@ import os
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from math import prod
 from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias
 
+from parcast.arrays.store import durable
 from parcast.arrays.store.chunk_file import ChunkReader
 from parcast.arrays.store.codecs import DamageError, UnsupportedError
 from parcast.arrays.store.layout import METADATA, Layout, layout_of
@@ -16,6 +18,8 @@ from parcast.words import counted
 
 Kind: TypeAlias = Literal["stale draft", "interrupted append", "interrupted commit"]
 
+MOST_PID: Final = 2**31 - 1
+LATEST: Final = 253_402_300_799  # the end of the year 9999 [s]
 BLOCK: Final = 512  # unit in which the system counts what a file occupies [B]
 
 
@@ -37,13 +41,16 @@ class Owner:
         """Read what a writer has noted of itself; None where it is nothing."""
         try:
             noted = json.loads(content)
+            pid, begun = int(noted["pid"]), float(noted.get("begun", 0.0))
+            if not 0 < pid <= MOST_PID:
+                return None
             return cls(
                 host=str(noted["host"]),
-                pid=int(noted["pid"]),
+                pid=pid,
                 program=str(noted.get("program", "")),
-                begun=float(noted.get("begun", 0.0)),
+                begun=begun if 0 <= begun <= LATEST else 0.0,
             )
-        except (ValueError, KeyError, TypeError, AttributeError):
+        except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError):
             return None
 
     def note(self) -> bytes:
@@ -120,7 +127,7 @@ class Leftover:
 
 def moment(seconds: float) -> str:
     """Write a moment as date and time of day here."""
-    return time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(seconds))
+    return time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(min(max(seconds, 0.0), LATEST)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,26 +142,29 @@ class Progress:
 
 def progress_of(draft: Path, appended_to: Path | None = None) -> Progress:
     """Tell how far a draft is; of an append, also which store has the rows from before."""
-    files = [draft, *draft.rglob("*")] if draft.is_dir() else [draft]
+    is_folder = draft.is_dir() and not draft.is_symlink()
+    files = [draft, *draft.rglob("*")] if is_folder else [draft]
     size, last = 0, 0.0
     for file in files:
         try:
-            found = file.stat()
+            found = file.lstat()
         except OSError:  # its writer, or who clears up, removed it meanwhile
             continue
         last = max(last, found.st_mtime)
         if not file.is_dir():
             size += min(found.st_size, BLOCK * found.st_blocks)
-    if not draft.is_dir():
+    if not is_folder:
         return Progress(None, None, size, last)
     complete = expected = 0
     for name, layout in _layouts_of(draft):
         old = None if appended_to is None else _document(appended_to / name / METADATA)
         first = _rows_in(old) // layout.chunk[0] if layout.shape else 0
-        for index in layout.grid.indices():
-            if not index or index[0] >= first:
-                expected += 1
-                complete += _is_complete(layout, draft / name / layout.key(index))
+        rows, *others = layout.grid.cells or (1,)
+        expected += max(rows - first, 0) * prod(others)
+        for key in files_in(draft / name):
+            index = layout.index_of(key)
+            if index is not None and (not index or index[0] >= first):
+                complete += _is_complete(layout, draft / name / key)
     return Progress(complete, expected, size, last)
 
 
@@ -170,6 +180,13 @@ def _layouts_of(draft: Path) -> Iterator[tuple[str, Layout]]:
                 continue
 
 
+def files_in(top: Path) -> Iterator[str]:
+    """Paths of the files below a folder, relative to it; links to folders are not followed."""
+    for folder, _, files in os.walk(top):
+        for file in files:
+            yield os.path.relpath(os.path.join(folder, file), top)
+
+
 def _rows_in(document: Mapping[str, Any] | None) -> int:
     """Rows of an array by its metadata, if there are any."""
     try:
@@ -181,8 +198,8 @@ def _rows_in(document: Mapping[str, Any] | None) -> int:
 def _document(path: Path) -> Mapping[str, Any] | None:
     """Read metadata; None where they are none."""
     try:
-        document = json.loads(path.read_bytes())
-    except (OSError, ValueError):
+        document = json.loads(durable.read_regular(path))
+    except (OSError, ValueError, RecursionError):
         return None
     return document if isinstance(document, dict) else None
 
@@ -190,7 +207,7 @@ def _document(path: Path) -> Mapping[str, Any] | None:
 def _is_complete(layout: Layout, path: Path) -> bool:
     """Tell whether the file of a chunk has its index."""
     try:
-        reader = ChunkReader(layout, os.open(path, os.O_RDONLY | os.O_CLOEXEC))
+        reader = ChunkReader(layout, durable.open_regular(path))
     except OSError:
         return False
     try:

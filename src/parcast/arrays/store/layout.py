@@ -35,6 +35,7 @@ FILES: Final = "manifest"  # attribute of the root: what the store must have
 SCHEMA: Final = "parcast/array-store/1"
 ENTRY: Final = 16  # offset and length of a subchunk in the index of its shard [B]
 ZSTD_LEVELS: Final = range(-7, 23)
+MOST_DIGITS: Final = 20  # of an index
 COORDINATE_CHUNK: Final = 4096  # elements of a coordinate in one file at least
 
 
@@ -318,6 +319,16 @@ class Layout:
         if self.prefix:
             return self.separator.join([self.prefix, *numbers])
         return self.separator.join(numbers) or "0"
+
+    def index_of(self, key: str) -> Index | None:
+        """Index of a storage chunk by its path; None where it is no such path."""
+        numbers = key.split(self.separator)
+        if self.prefix and numbers.pop(0) != self.prefix:
+            return None
+        if not self.prefix and not self.shape:
+            numbers = numbers[1:]
+        index = tuple(int(x) for x in numbers if x.isdecimal() and len(x) <= MOST_DIGITS)
+        return index if len(self.shape) == len(numbers) == len(index) else None
 
 
 def layout_of(

@@ -62,6 +62,14 @@ def is_busy_here(target: str) -> RunFailed:
     )
 
 
+def is_no_lock(target: str, lock: str) -> RunFailed:
+    """Say that something has the name of the lock of a place, and was not made by parcast."""
+    return RunFailed(
+        f"{target} cannot be written: {lock} must be a lock of parcast, and is something else. "
+        "Nothing of it was changed. Move it away."
+    )
+
+
 def within_store(target: str, store: str) -> ParameterError:
     """Refuse a place inside a store."""
     return ParameterError(

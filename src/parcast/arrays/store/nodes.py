@@ -9,10 +9,11 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final
 
+from parcast.arrays.store import durable
 from parcast.arrays.store.codecs import UnsupportedError
 from parcast.arrays.store.layout import METADATA, SCHEMA, Layout, label_of, layout_of
 from parcast.arrays.store.messages import not_readable, problem
-from parcast.arrays.store.place import Place, pending_metadata
+from parcast.arrays.store.place import Place, is_name_within, pending_metadata
 from parcast.errors import FileProblems
 
 MANIFEST: Final = "parcast"  # attribute of the root of a store that parcast wrote
@@ -44,6 +45,7 @@ class Nodes:
     arrays: Mapping[str, Node]
     attributes: Mapping[str, Any]
     missing: tuple[str, ...] = ()  # arrays that the store should have
+    links: tuple[str, ...] = ()  # to folders, which are not followed
 
     @property
     def is_ours(self) -> bool:
@@ -111,31 +113,44 @@ def _nodes(root: Path, place: Place) -> Nodes:
         return Nodes(root=node, arrays={"": node}, attributes=attributes)
     root_node = Node(path=root / METADATA, content=top, layout=None)
     expected = _expected(attributes, root) if is_ours(attributes) else set()
-    arrays = _arrays_in(root, "", pending, expected, 0)
-    missing = tuple(sorted(expected - arrays.keys()))
-    return Nodes(root=root_node, arrays=arrays, attributes=attributes, missing=missing)
+    links: list[str] = []
+    arrays = _arrays_in(root, "", pending, expected, links)
+    return Nodes(
+        root=root_node,
+        arrays=arrays,
+        attributes=attributes,
+        missing=tuple(sorted(expected - arrays.keys())),
+        links=tuple(links),
+    )
 
 
 def _expected(attributes: Mapping[str, Any], root: Path) -> set[str]:
     """Names of the arrays that a store that parcast wrote should have."""
     names = attributes[MANIFEST].get("arrays")
-    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
-        message = "must name the arrays of the store as text. Restore it from a copy."
+    if not isinstance(names, list) or not all(map(is_name_within, names)):
+        message = "must name the arrays of the store as text, within it. Restore it from a copy."
         raise problem(root / METADATA, message)
     return set(names)
 
 
 def _arrays_in(
-    root: Path, group: str, pending: Mapping[Path, bytes], expected: set[str], depth: int
+    root: Path, group: str, pending: Mapping[Path, bytes], expected: set[str], links: list[str]
 ) -> dict[str, Node]:
-    """Find the arrays in a group and in those within it."""
+    """Find the arrays in a group and in those within it; links to folders are noted."""
     arrays: dict[str, Node] = {}
-    for entry in sorted(os.scandir(root / group), key=lambda entry: entry.name):
+    try:
+        entries = sorted(os.scandir(root / group), key=lambda entry: entry.name)
+    except OSError as failure:
+        raise not_readable(root / group, failure) from failure
+    for entry in entries:
         path = Path(entry.path) / METADATA
-        if entry.name.startswith(".") or not entry.is_dir() or not path.is_file():
+        if entry.name.startswith(".") or not entry.is_dir() or not os.path.lexists(path):
             continue
         name = f"{group}/{entry.name}" if group else entry.name
-        content = _content(path, pending, root)
+        if entry.is_symlink():
+            links.append(name)
+            continue
+        content = _content(path, pending, root) if path.is_file() else b""
         try:
             document = _document(path, content)
         except FileProblems as failure:  # the other arrays can be read
@@ -146,8 +161,8 @@ def _arrays_in(
             continue
         if document.get("node_type") == "array":
             arrays[name] = _node(path, content, is_whole=name in expected)
-        elif depth < DEEPEST:
-            arrays |= _arrays_in(root, name, pending, expected, depth + 1)
+        elif name.count("/") < DEEPEST:
+            arrays |= _arrays_in(root, name, pending, expected, links)
     return arrays
 
 
@@ -183,7 +198,7 @@ def readable(node: Node, name: str) -> Layout:
 def _content(path: Path, pending: Mapping[Path, bytes], root: Path) -> bytes:
     """Read the metadata of a node."""
     try:
-        return pending[path] if path in pending else path.read_bytes()
+        return pending[path] if path in pending else durable.read_regular(path)
     except (FileNotFoundError, NotADirectoryError):
         raise problem(root, _no_store(root)) from None
     except OSError as failure:
@@ -205,6 +220,8 @@ def _no_store(root: Path) -> str:
 
 def _document(path: Path, content: bytes) -> dict[str, Any]:
     """Read metadata as JSON."""
+    if not content and os.path.lexists(path) and not path.is_file():
+        raise problem(path, "must be a file with JSON, got none. Restore it from a copy.")
     try:
         document = json.loads(content)
     except RecursionError:

@@ -311,7 +311,7 @@ class NpyArray:
 def open_npy(path: str | os.PathLike[str]) -> NpyArray:
     """Open a .npy file to read boxes of its array."""
     try:
-        file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        file = durable.open_regular(path)
     except OSError as failure:
         raise not_readable(path, failure) from failure
     try:

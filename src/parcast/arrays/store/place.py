@@ -24,17 +24,21 @@ from typing import ClassVar, Final, NamedTuple
 from parcast.arrays.store import durable
 from parcast.arrays.store.codecs import UnsupportedError
 from parcast.arrays.store.freeing import freed_later, wait_until_freed
-from parcast.arrays.store.interrupted import Leftover, Owner, progress_of
+from parcast.arrays.store.interrupted import Leftover, Owner, files_in, progress_of
 from parcast.arrays.store.layout import METADATA, layout_of
 from parcast.arrays.store.messages import (
     is_busy,
     is_busy_here,
+    is_no_lock,
     no_folder,
     not_written,
     within_store,
 )
 from parcast.errors import ParcastError
 
+NO_FILE: Final = {errno.ELOOP, errno.EISDIR, errno.ENXIO, errno.EINVAL}  # a link, a pipe
+NOTE: Final = b'{"host": '  # how a lock begins
+MOST_NOTE: Final = 4096  # of a writer, in its lock [B]
 NO_LOCKS: Final = {errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOSYS, errno.EINVAL}
 DRAFT: Final = "draft"  # of a whole store or file
 APPEND: Final = "append"  # of rows
@@ -116,7 +120,7 @@ class Lock:
         if place.target in cls._held:
             raise is_busy_here(str(place.target))
         while True:
-            file = os.open(place.lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+            file = _open_lock(place)
             try:
                 if cls._is_ours(place, file):
                     previous = _written_owner(file)
@@ -159,6 +163,25 @@ class Lock:
             os.close(self._file)
 
 
+def _open_lock(place: Place) -> int:
+    """Open the lock to be written, or make it; refuse what has its name and is no lock."""
+    try:
+        file = durable.open_regular(place.lock, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW)
+    except OSError as failure:
+        if failure.errno in NO_FILE:
+            raise is_no_lock(str(place.target), str(place.lock)) from None
+        raise
+    if _is_note(os.pread(file, MOST_NOTE, 0)):
+        return file
+    os.close(file)
+    raise is_no_lock(str(place.target), str(place.lock))
+
+
+def _is_note(content: bytes) -> bool:
+    """Tell whether a file is a lock: what a writer notes of itself, or the beginning of it."""
+    return content.startswith(NOTE) or NOTE.startswith(content)
+
+
 def _this_process() -> Owner:
     """Describe this process as a writer."""
     program = os.path.basename(sys.argv[0]) if sys.argv else ""
@@ -167,7 +190,7 @@ def _this_process() -> Owner:
 
 def _written_owner(file: int) -> Owner | None:
     """Read who wrote a lock."""
-    return Owner.read(os.pread(file, 4096, 0))
+    return Owner.read(os.pread(file, MOST_NOTE, 0))
 
 
 def _owner_of(file: int) -> str:
@@ -207,7 +230,7 @@ def last_owner(place: Place) -> Owner | None:
 def _opened_lock(place: Place) -> Iterator[int | None]:
     """Open the lock of a place to look at it; None where there is none."""
     try:
-        file = os.open(place.lock, os.O_RDONLY | os.O_CLOEXEC)
+        file = durable.open_regular(place.lock, os.O_RDONLY | os.O_NOFOLLOW)
     except OSError:
         yield None
         return
@@ -246,7 +269,7 @@ def leftovers_of(place: Place, owner: Owner | None) -> list[Leftover]:
     `owner` is the process that had the lock.
     """
     found = []
-    if place.journal.exists():
+    if os.path.lexists(place.journal):
         is_complete = bool(pending_metadata(place))
         found.append(
             Leftover(
@@ -312,14 +335,14 @@ def check_surroundings(place: Place) -> None:
 def settle(place: Place) -> list[str]:
     """Finish or remove what an interrupted write left, under the lock; say what was done."""
     done = []
-    if place.journal.exists():
+    if os.path.lexists(place.journal):
         appended = pending_metadata(place)
         for path, content in appended.items():
             replace_file(place, path, content)
             durable.flush_folder(path.parent)
         if appended:
             done.append("an interrupted append was completed")
-        place.journal.unlink()
+        remove(place.journal)
     if os.path.lexists(place.aside):
         if place.is_there():
             remove(place.aside)
@@ -340,16 +363,21 @@ def settle(place: Place) -> list[str]:
 
 def _remove_unreached(place: Place, draft: Path) -> None:
     """Remove the chunks of an append that were put beside those of a store, but not made valid."""
-    for path in draft.rglob(METADATA):
+    for path in () if draft.is_symlink() else draft.rglob(METADATA):
         name = "/".join(path.parent.relative_to(draft).parts)
+        folder = place.target / name
         try:
-            current = json.loads((place.target / name / METADATA).read_bytes())
-            now, later = layout_of(current), layout_of(json.loads(path.read_bytes()))
-        except (OSError, ValueError, UnsupportedError):
+            now, later = (
+                layout_of(json.loads(durable.read_regular(each)))
+                for each in (folder / METADATA, path)
+            )
+        except (OSError, ValueError, RecursionError, UnsupportedError):
             continue  # nothing was put there: metadata are written before chunks are moved
-        for index in later.grid.indices():
-            if index[0] >= now.grid.cells[0]:
-                (place.target / name / now.key(index)).unlink(missing_ok=True)
+        rows = range(now.grid.cells[0], later.grid.cells[0]) if now.shape and later.shape else ()
+        for file in list(files_in(folder)) if durable.is_within(folder, place.target) else ():
+            index = now.index_of(file)
+            if index and index[0] in rows:
+                (folder / file).unlink(missing_ok=True)
 
 
 def sweep(path: str | os.PathLike[str]) -> list[str]:
@@ -457,21 +485,29 @@ def journal_of(changed: dict[str, tuple[bytes, bytes]]) -> bytes:
     return json.dumps({"schema": JOURNAL_SCHEMA, "nodes": nodes}).encode()
 
 
+def is_name_within(name: object) -> bool:
+    """Tell whether a name in a file is that of an array within a store."""
+    parts = name.split("/") if isinstance(name, str) and name else []
+    return isinstance(name, str) and "\0" not in name and not {"", ".", ".."} & {*parts}
+
+
 def pending_metadata(place: Place) -> dict[Path, bytes]:
     """Metadata of a complete append that are not all in place yet, by their files.
 
     A journal of another store than the one that is there is worth nothing: no metadata.
     """
     try:
-        journal = json.loads(place.journal.read_bytes())
+        journal = json.loads(durable.read_regular(place.journal))
         nodes = journal["nodes"] if journal["schema"] == JOURNAL_SCHEMA else {}
         pending = {}
         for name, node in nodes.items():
             path = place.target / name / METADATA
-            now, new = path.read_bytes(), node["becomes"].encode()
+            if not is_name_within(name) or not durable.is_within(path.parent, place.target):
+                return {}
+            now, new = durable.read_regular(path), node["becomes"].encode()
             if now != new and hashlib.sha256(now).hexdigest() != node["was"]:
                 return {}
             pending[path] = new
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return {}
     return pending

@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from copy import deepcopy
 from dataclasses import dataclass
+from math import prod
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final, Self
@@ -22,6 +23,7 @@ import numpy as np
 
 from parcast.advice import File, ours
 from parcast.arrays.geometry import Box
+from parcast.arrays.store import durable
 from parcast.arrays.store.chunk_file import ChunkReader, subchunks_of
 from parcast.arrays.store.codecs import DamageError
 from parcast.arrays.store.grid import Index
@@ -30,6 +32,7 @@ from parcast.arrays.store.messages import not_readable, problem
 from parcast.arrays.store.nodes import MANIFEST, Nodes, read_nodes, readable
 from parcast.arrays.store.place import Lock, Place, Stamp, settle
 from parcast.errors import FileProblems, ParameterError, RunFailed, as_whole
+from parcast.units import format_quantity
 from parcast.words import did_you_mean
 
 OPEN: Final = 4  # files of an array that stay open between reads
@@ -169,7 +172,16 @@ class StoredArray:
     def _target(self, box: Box, out: "np.ndarray[Any, Any] | None") -> "np.ndarray[Any, Any]":
         """Give the array to read into."""
         if out is None:
-            return np.empty(box.count, self.dtype)
+            try:
+                return np.empty(box.count, self.dtype)
+            except (MemoryError, ValueError):
+                size = prod(box.count) * self.dtype.itemsize
+                raise ParameterError(
+                    "count",
+                    must="be a box that fits into memory",
+                    got=f"{box.count}, {format_quantity(float(size), 'size')}",
+                    hint="Read a smaller box.",
+                ) from None
         if out.shape != box.count or out.dtype != self.dtype:
             raise ParameterError(
                 "out",
@@ -242,7 +254,7 @@ class StoredArray:
         """Open the file of a storage chunk."""
         key = os.path.join(self.name, self._layout.key(index))
         try:
-            file = os.open(key, os.O_RDONLY | os.O_CLOEXEC, dir_fd=self._root.folder)
+            file = durable.open_regular(key, folder=self._root.folder)
         except FileNotFoundError:
             self._root.check_same()
             if self._layout.is_whole:

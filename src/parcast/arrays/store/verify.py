@@ -7,11 +7,12 @@ from pathlib import Path
 from typing import Any, Final
 
 from parcast.arrays.geometry import Box
+from parcast.arrays.store import durable
 from parcast.arrays.store.chunk_file import ChunkReader, length_expected, subchunks_of
 from parcast.arrays.store.codecs import DamageError
 from parcast.arrays.store.flipped import flipped_byte
 from parcast.arrays.store.grid import Index
-from parcast.arrays.store.interrupted import Leftover
+from parcast.arrays.store.interrupted import Leftover, files_in
 from parcast.arrays.store.layout import METADATA, Layout, label_of
 from parcast.arrays.store.messages import problem
 from parcast.arrays.store.nodes import Node, partly_read, read_nodes
@@ -66,7 +67,7 @@ class _Check:
         if layout is not None:
             unchecked = _ArrayCheck(self, name, layout).run(node)
         else:
-            unchecked = sum(1 for file in _files_in(self.root / name) if file != METADATA)
+            unchecked = sum(1 for file in files_in(self.root / name) if file != METADATA)
             self.chunks += unchecked
         whose = f"{counted(unchecked, 'chunk')} of " if unchecked else ""
         self.unchecked.append(f"{whose}{label_of(name)}: it {node.refusal}")
@@ -109,7 +110,7 @@ class _ArrayCheck:
     def run(self, node: Node) -> int:
         """Check all of its files, and give the number of those that could not be checked."""
         layout, found = self._layout, self._found
-        files = (x for x in _files_in(self._folder) if x != METADATA)
+        files = (x for x in files_in(self._folder) if x != METADATA)
         there = {index for x in files if (index := self._index(x)) is not None}
         missing = prod(layout.grid.cells) - len(there)
         if not layout.is_whole:
@@ -138,7 +139,7 @@ class _ArrayCheck:
         layout, found = self._layout, self._found
         path, whole = self._folder / layout.key(index), layout.grid.box(index)
         try:
-            reader = ChunkReader(layout, os.open(path, os.O_RDONLY | os.O_CLOEXEC))
+            reader = ChunkReader(layout, durable.open_regular(path))
         except FileNotFoundError:
             self._fault("missing chunk", index, "is missing", lost=whole)
             return
@@ -241,7 +242,7 @@ class _ArrayCheck:
 
     def _index(self, file: str) -> Index | None:
         """Give the storage chunk of a file below the array; note a file that belongs to none."""
-        index = _index_of(self._layout, file)
+        index = self._layout.index_of(file)
         cells = self._layout.grid.cells
         beyond = [i >= n for i, n in zip(index or (), cells, strict=index is not None)]
         if index is not None and not any(beyond):
@@ -302,24 +303,6 @@ def _least_size(layout: Layout, index: Index) -> int | None:
     return count * encoded + layout.index_size
 
 
-def _files_in(top: Path) -> Iterator[str]:
-    """Paths of the files below a folder, relative to it."""
-    for folder, _, files in os.walk(top):
-        for file in files:
-            yield os.path.relpath(os.path.join(folder, file), top)
-
-
-def _index_of(layout: Layout, key: str) -> Index | None:
-    """Give the index of a storage chunk by its path; None where it is no such path."""
-    numbers = key.split(layout.separator)
-    if layout.prefix and numbers.pop(0) != layout.prefix:
-        return None
-    if not layout.prefix and not layout.shape:
-        numbers = numbers[1:]
-    index = tuple(int(x) for x in numbers if x.isdecimal())
-    return index if len(layout.shape) == len(numbers) == len(index) else None
-
-
 def verify(path: str | os.PathLike[str]) -> Verification:
     """Check a store, or the length of a .npy file: every fault, and which elements are lost.
 
@@ -370,6 +353,8 @@ def _checked(check: _Check) -> int:
         check.unchecked.append(NO_MANIFEST)
     if not nodes.is_ours and not nodes.arrays:
         check.not_checked(0, NO_ARRAYS)
+    for name in nodes.links:
+        check.not_checked(0, f"array or group {name}: it is a link, which is not followed")
     for name in nodes.missing:
         check.add("missing array", place.target / name / METADATA, "is missing.", name)
     return len(nodes.arrays)

@@ -143,7 +143,7 @@ class Writer:
             return None
         path = self._part.target / name / layout.key(index)
         try:
-            reader = ChunkReader(layout, os.open(path, os.O_RDONLY | os.O_CLOEXEC))
+            reader = ChunkReader(layout, durable.open_regular(path))
         except FileNotFoundError:
             if layout.is_whole:
                 raise problem(path, _cannot_append("is missing")) from None

@@ -4,6 +4,8 @@ Steps are counted from 1, and step 0 is the start, in which every rank takes its
 and items are counted from 0.
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from math import log2

@@ -101,6 +101,8 @@ class Timeline(Result):
     def warnings(self) -> tuple[str, ...]:
         """What was ignored in the trace, what is odd in it, and what is missing."""
         tasks, items = self.trace.tasks, self.trace.header.items
+        if items is not None:
+            items *= max(len(self.trace.header.reductions), 1)
         found = int((tasks["stop"] - tasks["first"]).sum())
         if items is None or found >= items:
             return self.trace.notes

@@ -15,3 +15,8 @@ def __getattr__(name: str) -> Any:
     from parcast.places import load
 
     return load(f"{__name__}.plan:plan_pipeline")
+
+
+def __dir__() -> list[str]:
+    """List the public names, and what every module has."""
+    return sorted({*(name for name in globals() if name.startswith("__")), *__all__})

@@ -111,7 +111,12 @@ def cost_options(function: Any) -> Any:
     "Growth of messages and merges with the items in a result: 0 sums, 1 concatenation.",
 )
 @size_option("Problem size, where formulas of PROGRAM use n.", metavar="SIZE", read=sizes)
-@click.option("--cores", type=Whole(1), metavar="COUNT", help="Cores that all ranks share.")
+@click.option(
+    "--cores",
+    type=Whole(1),
+    metavar="COUNT",
+    help="Cores that all ranks share; by default one each, and with --trace those of its run.",
+)
 @click.option(
     "--channel",
     type=OneOf(["own", "shared"]),
@@ -125,7 +130,10 @@ def cost_options(function: Any) -> Any:
     help="adaptive (default) or source, the published one.",
 )
 @click.option(
-    "--ranks", type=Whole(1, 100_000), metavar="COUNT", help="Most ranks.  [default: 1024]"
+    "--ranks",
+    type=Whole(1, 100_000),
+    metavar="COUNT",
+    help="Most ranks.  [default: 1024, and with --trace the cores of its run]",
 )
 @click.option(
     "--per-node", type=Whole(1), metavar="COUNT", help="Ranks of a node: plan whole nodes."

@@ -10,7 +10,7 @@ for a rank that is busy. Its processor time is what lies between a task or a mer
 of a rank: the median gap, times the tasks and merges over the messages that the law counts.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
@@ -23,6 +23,7 @@ from parcast.errors import FitFailed
 from parcast.numerics import fit_non_negative
 from parcast.pipeline.adaptive import batches
 from parcast.pipeline.planning.costs import MOST_GROWTH, Costs, tree_of
+from parcast.pipeline.reductions import reductions_of
 from parcast.pipeline.trace import Trace
 from parcast.units import format_quantity, percent
 from parcast.words import counted
@@ -54,10 +55,24 @@ class Measured:
     origins: tuple[str, ...]
     warnings: tuple[str, ...]
     largest: int  # items of a result that was merged; 0: none [1]
+    cores: int  # that the ranks could use [1]
 
 
 def measured_costs(trace: Trace, clock: Clock | None = None) -> Measured:
-    """Take the costs of a run from its trace, by a clock or the one that suits the run."""
+    """Take the costs of a run from its trace, by a clock or the one that suits the run.
+
+    Those of several reductions are added: an item, a merge and a message then stand for one of
+    each, and the time of the plan is that of all of them.
+    """
+    parts = reductions_of(trace)
+    measured = [_measured(part, clock) for part in parts]
+    if len(parts) == 1:
+        return measured[0]
+    return _added(measured, [part.header.program for part in parts])
+
+
+def _measured(trace: Trace, clock: Clock | None) -> Measured:
+    """Take the costs of one reduction."""
     header = trace.header
     if not len(trace.tasks):
         raise FitFailed("The trace has no task. Trace a run of some items.", outcome="No plan.")
@@ -103,7 +118,53 @@ def measured_costs(trace: Trace, clock: Clock | None = None) -> Measured:
         origins=tuple(_origins(trace, clock, costs, merge, message)),
         warnings=tuple(_warnings(trace, clock, merge)),
         largest=int(_length(trace.merges).max()) if len(trace.merges) else 0,
+        cores=header.cores,
     )
+
+
+def _added(measured: Sequence[Measured], programs: Sequence[str]) -> Measured:
+    """Add the costs of reductions that run one after the other."""
+    each = [part.costs for part in measured]
+    largest = max(part.largest for part in measured)
+    costs = dict(each[0])
+    for name in ("task", "merge", "message", "fetch", "overhead", "startup", "latency"):
+        costs[name] = sum(x[name] for x in each)
+    for name in ("merge", "message"):
+        costs[f"{name}_growth"] = _growth([(x[name], x[f"{name}_growth"]) for x in each], largest)
+    costs.pop("bandwidth", None)
+    transfer = sum(x["message"] / x["bandwidth"] for x in each if "bandwidth" in x)
+    if transfer > 0:
+        costs["bandwidth"] = costs["message"] / transfer
+    costs["spreads"] = _spreads(each, costs)
+    origins = zip(programs, measured, strict=True)
+    return Measured(
+        costs=costs,
+        origins=tuple(f"{name}: {text}" for name, part in origins for text in part.origins),
+        warnings=tuple(dict.fromkeys(text for part in measured for text in part.warnings)),
+        largest=largest,
+        cores=measured[0].cores,
+    )
+
+
+def _growth(powers: Sequence[tuple[float, float]], largest: int) -> float:
+    """Growth of a sum of powers of the items, between one item and the largest result."""
+    if largest < 2 or not sum(value for value, _ in powers):
+        return 0.0
+    at_largest = sum(value * float(largest) ** growth for value, growth in powers)
+    return float(np.log(at_largest / sum(value for value, _ in powers)) / np.log(largest))
+
+
+def _spreads(each: Sequence[dict[str, Any]], costs: dict[str, Any]) -> dict[str, float]:
+    """Relative half-widths of sums, and the largest half-widths of growths."""
+    spreads: dict[str, float] = {}
+    for name in {name for x in each for name in x["spreads"]}:
+        own = [x["spreads"].get(name, 0.0) for x in each]
+        if name.endswith("_growth"):
+            spreads[name] = max(own)
+        elif costs[name]:
+            parts = [x[name] * spread for x, spread in zip(each, own, strict=True)]
+            spreads[name] = float(np.linalg.norm(parts)) / costs[name]
+    return spreads
 
 
 def fit_power(x: Array, y: Array) -> Power:

@@ -21,7 +21,13 @@ from parcast.pipeline.planning.grid import (
     figures_of,
     shapes_of,
 )
-from parcast.pipeline.planning.reasons import limits_of, reasons_of, verdict_of, warnings_of
+from parcast.pipeline.planning.reasons import (
+    beyond_the_run,
+    limits_of,
+    reasons_of,
+    verdict_of,
+    warnings_of,
+)
 from parcast.pipeline.planning.result import Curves, Limits, PipelinePlan, Plan
 from parcast.pipeline.planning.sources import Known, costs_of
 
@@ -98,7 +104,8 @@ def plan_pipeline(
     bandwidth, latency : str or float, optional
         Of the channel of messages; by default unlimited [B/s] and 0 [s].
     cores : int, optional
-        Cores that all ranks share; by default each rank has its own. [1]
+        Cores that all ranks share; by default each rank has its own, and with a trace there are no
+        more ranks than cores of the traced run, unless `per_node` is given. [1]
     channel : {"own", "shared"}, optional
         Whether each pipeline has a channel, such as a node of its own, or all share one. By
         default that of the program, or "shared".
@@ -162,6 +169,9 @@ def plan_pipeline(
 def _planned(known: Known, limits: Limits, sampling: tuple[int, int]) -> PipelinePlan:
     """Evaluate all plans, and choose."""
     costs, own = known.costs, known.schedule
+    if known.measured is not None and costs.cores is None and limits.per_node is None:
+        most = min(limits.ranks, known.measured)
+        limits = replace(limits, ranks=most, measured=known.measured)
     each = limits.per_node or 1
     most = min(limits.ranks, -(-costs.items // each) * each)  # that have an item
     shapes = shapes_of(costs.items, counts_up_to(most, each), own)
@@ -197,7 +207,11 @@ def _planned(known: Known, limits: Limits, sampling: tuple[int, int]) -> Pipelin
         verdict=verdict,
         curves=None if shown is None else _curves(costs, own, shown, plans),
         origins=known.origins,
-        warnings=(*known.warnings, *warnings_of(costs, shown, plans, limits)),
+        warnings=(
+            *known.warnings,
+            *warnings_of(costs, shown, plans, limits),
+            *beyond_the_run(shown, known.measured),
+        ),
         inputs=known.inputs,
     )
 

@@ -23,6 +23,7 @@ ADVICE: Final = {  # what makes a stage shorter
     "communication": "Send less, use a faster channel, or give each item more to do",
     "fetch": "Give names of files as items, and read them in the task",
 }
+MORE_CORES: Final = "Plan for a machine that has more: --cores COUNT, cores="
 DOES: Final = {"merge": "a merge", "communication": "communication", "fetch": "fetching"}
 
 
@@ -107,15 +108,19 @@ def limits_of(
 ) -> Iterator[str]:
     """Say what would have to change to use more ranks; `twice` is the best plan of 2x as many."""
     most, ranks = limits.ranks, twice.ranks
-    if best.ranks == 1:
+    if best.ranks == 1 and limits.measured != 1:
         if limits.within is None and limits.efficiency is None and most > 1:
             yield "more items, longer tasks, or less costly messages and merges"
         return
     if costs.cores is not None and best.ranks >= costs.cores:
         yield f"more cores than {costs.cores}, which the ranks share"
         return
+    is_at_cores = limits.measured is not None and best.ranks == limits.measured
+    if is_at_cores:
+        yield f"more cores than the {limits.measured} of the traced run. {MORE_CORES}"
     if twice.is_balanced and best.time / twice.time >= 2 * USED:
-        more = f"nothing but a higher limit than {most} ranks: " if ranks > most else ""
+        is_limit = ranks > most and not is_at_cores
+        more = f"nothing but a higher limit than {most} ranks: " if is_limit else ""
         yield f"{more}{ranks} ranks would take {format_quantity(twice.time, 'time')}"
         return
     stage, ratio = twice.longest
@@ -183,6 +188,9 @@ def verdict_of(
             f"the least time of a balanced plan is {format_quantity(least.time, 'time')}, with "
             f"{_shape(least)}; the limit is {limit}"
         )
+        if limits.ranks == limits.measured:
+            cores = counted(limits.ranks, "core")
+            yield f"ranks keep to the {cores} of the traced run. {MORE_CORES}"
         return
     best = max(quick, key=lambda plan: plan.efficiency)
     yield (
@@ -229,6 +237,15 @@ def warnings_of(
         )
     if costs.cores is not None and plan.ranks > costs.cores:
         yield f"{plan.ranks} ranks share {costs.cores} cores."
+
+
+def beyond_the_run(plan: Plan | None, measured: int | None) -> Iterator[str]:
+    """Say that a plan needs more cores than the traced run had."""
+    if plan is not None and measured is not None and plan.ranks > measured:
+        yield (
+            f"The plan assumes {plan.ranks} cores, and the traced run had {measured}: that others "
+            "are as fast, and messages between them as quick, was not measured."
+        )
 
 
 def _named(stage: str) -> str:

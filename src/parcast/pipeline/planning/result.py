@@ -1,5 +1,7 @@
 """What `plan pipeline` answers: the best plan of every number of ranks, one recommended."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Final, Literal
@@ -86,6 +88,7 @@ class Limits:
     per_node: int | None = None  # ranks; None: nodes do not matter
     within: float | None = None  # longest time [s]
     efficiency: float | None = None  # least [1]
+    measured: int | None = None  # cores of the traced run, of which no more are planned [1]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -178,6 +181,7 @@ class PipelinePlan(Result):
                 "per_node": self.limits.per_node,
                 "within_s": self.limits.within,
                 "efficiency": self.limits.efficiency,
+                "measured_cores": self.limits.measured,
             },
             "arguments": self.arguments,
             "options": self.options,

@@ -1,5 +1,6 @@
 """Where the costs of a pipeline come from: numbers, a program file or the trace of a run."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from os import PathLike, fspath
 from typing import Any, Final
@@ -12,7 +13,7 @@ from parcast.descriptions.toml_files import as_machine, as_program
 from parcast.errors import ParameterError, require
 from parcast.pipeline.law import PipelinePhase
 from parcast.pipeline.planning.costs import GROWTHS, Costs, checked_growth
-from parcast.pipeline.planning.from_trace import Clock, measured_costs
+from parcast.pipeline.planning.from_trace import Clock, Measured, measured_costs
 from parcast.pipeline.planning.result import Schedule
 from parcast.pipeline.trace import Trace, read_trace
 from parcast.words import rounded
@@ -31,6 +32,7 @@ class Known:
     origins: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
     inputs: dict[str, Any] = field(default_factory=dict)
+    measured: int | None = None  # cores of the traced run [1]
 
 
 def costs_of(
@@ -42,7 +44,7 @@ def costs_of(
     fits: list[FitRecord | None] = []
     inputs: dict[str, Any] = {}
     schedule: Schedule = "adaptive"
-    largest = 0
+    measured: Measured | None = None
     if clock is not None:
         require_one_of("clock", clock, ("wall", "processor"))
     described = None if machine is None else as_machine(machine)
@@ -53,7 +55,6 @@ def costs_of(
         measured = measured_costs(trace, clock)
         costs |= measured.costs
         origins, warnings = [*measured.origins], [*measured.warnings]
-        largest = measured.largest
         inputs["trace"] = {"file": trace.path}
     elif source is not None:
         program = as_program(source)
@@ -82,19 +83,26 @@ def costs_of(
         if name not in own and name not in costs:
             raise ParameterError(name, must="be given", hint=hint)
     final = Costs.of(**{**costs, **own, "spreads": spreads})
-    if largest and not own.keys() & {"merge_growth"} and final.items > FAR * largest:
-        warnings.append(
-            f"The results of the traced run have up to {largest:,} items, the planned ones "
-            f"{final.items:,}: their growth is extrapolated "
-            f"{rounded(final.items / largest, 2)} times. Trace more items."
-        )
+    if measured is not None and "merge_growth" not in own:
+        warnings += _extrapolated(final.items, measured.largest)
     return Known(
         costs=final,
         schedule=schedule,
         origins=tuple(origins),
         warnings=(*warnings_of_fits(fits), *warnings),
         inputs=inputs,
+        measured=None if measured is None else measured.cores,
     )
+
+
+def _extrapolated(items: int, largest: int) -> Iterator[str]:
+    """Say how far the growth of results is from those of the traced run, if that is far."""
+    if largest and items > FAR * largest:
+        yield (
+            f"The results of the traced run have up to {largest:,} items, the planned ones "
+            f"{items:,}: their growth is extrapolated {rounded(items / largest, 2)} times. "
+            "Trace more items."
+        )
 
 
 def require_one_of(name: str, value: Any, known: tuple[str, ...]) -> None:

@@ -8,12 +8,15 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Final
 
-from parcast.errors import ParameterError, as_whole
+from parcast.errors import FileProblems, ParameterError, as_whole
 from parcast.mpi.launched import ranks_for
 from parcast.pipeline.result import PipelineResult, items_skipped
 from parcast.pipeline.run import run_pipeline
@@ -72,7 +75,7 @@ def search_documents(
         How the files are read; by default it is found out.
     **run
         Arguments of `run_pipeline`: `ranks`, `checkpoint` and others. With `on_error="skip"`,
-        documents that cannot be read are skipped and listed. `trace` is of the second reduction.
+        documents that cannot be read are skipped and listed. A `trace` has both reductions.
 
     Returns
     -------
@@ -121,20 +124,21 @@ def search_documents(
         Counting(source, words),
         Statistics.with_others,
         zero=Statistics(),
-        **{**_apart(again, "statistics"), "trace": None},
+        **_apart(again, "statistics"),
     )
     statistics: Statistics = _everywhere(_whole(counted).value, run.get("comm"))
     weights = [model.weights(query, statistics) for query in wanted]
     best: Hits = [[] for _ in asked]
     runs = [counted]
     if any(weights):
-        ranked = run_pipeline(
-            work_items(paths, reading),
-            Ranking(source, model, weights, statistics.mean, count, width),
-            partial(merged_hits, count=count),
-            **_apart(again, "ranking"),
-        )
-        best = _whole(ranked).value
+        rank = Ranking(source, model, weights, statistics.mean, count, width)
+        merge = partial(merged_hits, count=count)
+        with _second_trace(again.get("trace")) as trace:
+            given = _apart({**again, "trace": trace}, "ranking")
+            ranked = _whole(run_pipeline(work_items(paths, reading), rank, merge, **given))
+            if trace is not None and ranked.is_root:
+                ranked = _with_both(ranked, again["trace"], trace)
+        best = ranked.value
         runs.append(ranked)
     if not counted.is_root:
         return SearchResult(run=runs[-1])
@@ -179,6 +183,30 @@ def _apart(run: dict[str, Any], name: str) -> dict[str, Any]:
     if given.get("checkpoint") is not None:
         given["checkpoint"] = Path(given["checkpoint"]) / name
     return given
+
+
+@contextmanager
+def _second_trace(trace: Any) -> Iterator[Path | None]:
+    """Give a place for the trace of the second reduction, beside that of the first."""
+    if trace is None:
+        yield None
+        return
+    with TemporaryDirectory(prefix="parcast-") as folder:
+        yield Path(folder) / Path(trace).name
+
+
+def _with_both(ranked: PipelineResult, trace: Any, second: Path) -> PipelineResult:
+    """Put the traces of both reductions into one; a fault is a warning, as of each of them."""
+    from parcast.pipeline.reductions import joined
+    from parcast.pipeline.trace import read_trace, write_trace
+
+    try:
+        write_trace(trace, *joined([read_trace(trace), read_trace(second)], program="search"))
+    except (OSError, FileProblems) as failure:
+        why = getattr(failure, "strerror", None) or str(failure)
+        fault = f"The trace {trace} has the first of two reductions only: {why.lower()}."
+        return replace(ranked, warnings=(*ranked.warnings, fault))
+    return ranked
 
 
 def _everywhere(value: Any, comm: Any) -> Any:

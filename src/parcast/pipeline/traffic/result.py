@@ -1,5 +1,7 @@
 """Result of `check_traffic`: what messages are like, and which formula for delays they support."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from math import isfinite

@@ -14,7 +14,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from parcast.aliases import Array
 from parcast.errors import require
-from parcast.pipeline.trace import EVENTS, Trace, TraceHeader
+from parcast.pipeline.trace import EVENTS, Trace
+from parcast.pipeline.trace_header import TraceHeader
 from parcast.pipeline.traffic.channel import queue_delays
 from parcast.version import __version__
 
