@@ -97,7 +97,7 @@ def advised(monkeypatch):
     spelled = []
     spell = failures._spell
 
-    def watched(part, options):
+    def watched(part, options=None):
         text = spell(part, options)
         spelled.append((part, text))
         return text

@@ -55,7 +55,7 @@ def own_option(
         if not isinstance(option, click.Option):
             continue
         spellings = [*option.opts, *option.secondary_opts]
-        if expected in spellings:
+        if expected is not None and expected.partition(" ")[0] in spellings:
             return expected
         if expected is None and option.name == argument:
             return option.opts[0]

@@ -115,7 +115,8 @@ def test_a_flipped_byte_names_its_subchunk_and_the_rest_can_be_read(path):
     assert str(caught.value) == (
         "s.zarr/u/c.1.0: 1 problem\n  file  has other bytes than were written: its checksum "
         "differs (array u, chunk 1.0, elements [8:16, 0:6]). Check the store: parcast arrays "
-        "verify. Boxes without it can be read, and everything else with lost=VALUE in its place."
+        "verify s.zarr. Boxes without it can be read, and everything else with lost=VALUE in its "
+        "place."
     )
 
 
