@@ -293,12 +293,16 @@ def ends_of(
             for x, look, name in zip(traces, looks, names, strict=True)
         ]
     (trace,) = traces
-    end = trace.line.p[-1:]
-    return [
-        End(name, float(end[0]), float(trace.value(quantity, end, times[-1:])[0]), ELSEWHERE)
-        for name, times in trace.line.elsewhere.items()
-        if np.isfinite(times[-1])
-    ]
+    ends = []
+    for name, times in trace.line.elsewhere.items():
+        known = np.flatnonzero(np.isfinite(times))[-1:]  # its machine may have no larger count
+        for p, value in zip(
+            trace.line.p[known],
+            trace.value(quantity, trace.line.p[known], times[known]),
+            strict=True,
+        ):
+            ends.append(End(name, float(p), float(value), ELSEWHERE))
+    return ends
 
 
 def name_ends(ax: "Axes", ends: Sequence[End]) -> None:
