@@ -111,7 +111,7 @@ def _spell(part: Part, options: Mapping[str, Spelling] | None = None) -> str:
     value = part.value
     if part.name == "rename" and isinstance(value, Mapping):
         value = {new: old for old, new in value.items()}  # OLD may hold =, where NEW cannot
-        option = None if option is None else OF_IMPORT["rename"]
+        option = OF_IMPORT["rename"]
     option = own_option(ctx, part.name, option)
     if option is not None:
         return option if value is None or value is True else f"{option} {quoted(_as_text(value))}"

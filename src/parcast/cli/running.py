@@ -58,7 +58,8 @@ def own_option(
         if expected is not None and expected.partition(" ")[0] in spellings:
             return expected
         if expected is None and option.name == argument:
-            return option.opts[0]
+            full = f"--{argument}"
+            return full if full in spellings else option.opts[0]
     return None
 
 
