@@ -70,6 +70,11 @@ class Argument:
         return self.python or (self.name if self.value is None else f"{self.name}={self.value!r}")
 
 
+def subject(name: str) -> Argument:
+    """Name what a message is about, which need not be an argument of who is running."""
+    return Argument(name, python=name)
+
+
 def selection(column: str, value: str | float) -> Argument:
     """Name the call that selects the rows with one value in a column.
 
@@ -172,7 +177,7 @@ class ParameterError(ParcastError, ValueError):
             return
         given = () if got is None else (", got ", *parts(got))
         advice = (" ", *parts(hint)) if hint else ()
-        text = (Argument(name), " must ", *parts(must), *given, ".", *advice)
+        text = (subject(name), " must ", *parts(must), *given, ".", *advice)
         super().__init__(text, below=below)
 
     @property

@@ -563,7 +563,7 @@ def other(name, kind="compute", p=1):
                 for m in (1.0, 2.0)
             ],
             "parameter m  must be the same in all runs, got 1, 2. Formulas depend on p and one "
-            "size: make this the size with --size m",
+            "size: make this the size with size='m'",
         ),
     ],
 )

@@ -53,6 +53,18 @@ CASES = {
     "no p in an import": ("import", HYPERFINE, {"COUNT": "4"}, ()),
     "a metric that is not there": ("import", METRICS, {"NAME": "wall_time"}, ("--metric", "x")),
     "two metrics": ("forecast", METRICS, {"NAME": "wall_time"}, ()),
+    "a parameter that is no p": (
+        "import",
+        METRICS.replace("ranks", "my size = x").replace("cpu_time", "x"),
+        {"COUNT": "4"},
+        ("--metric", "wall_time"),
+    ),
+    "two counts": (
+        "import",
+        '{"params": {"ranks": 2, "nprocs": 4}, "metric": "time", "value": 5}',
+        {},
+        (),
+    ),
     "semicolons": ("forecast", table("p,time_s").replace(",", ";"), {}, ()),
     "tabs": ("forecast", table("p,time_s").replace(",", "\t"), {}, ()),
     "decimal commas": ("forecast", "p;time_s\n1;100,5\n2;52,5\n4;28,5\n8;16,25\n", {}, ()),
@@ -97,7 +109,7 @@ def advised(monkeypatch):
     spelled = []
     spell = failures._spell
 
-    def watched(part, options):
+    def watched(part, options=None):
         text = spell(part, options)
         spelled.append((part, text))
         return text

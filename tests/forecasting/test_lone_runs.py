@@ -14,8 +14,8 @@ JOBID = np.arange(4711.0, 4711 + len(P))
 RUNS = Measurements(p=P, time=TIME, jobid=JOBID)
 REMEDY = (
     "jobid differs in nearly every run: each is a series of its own. If jobid is no parameter of "
-    "the program, ignore it (--ignore jobid; in Python read_measurements(path, ignore=['jobid']))."
-    " If it is one, forecast at a value of it (--at jobid=4722; in Python jobid=4722)."
+    "the program, ignore it (read_measurements(path, ignore=['jobid']))."
+    " If it is one, forecast at a value of it (jobid=4722)."
 )
 BRIEFLY = REMEDY.partition(" If it is one,")[0]
 
@@ -61,8 +61,8 @@ def test_both_columns_are_named():
         forecast(runs, 64)
     assert str(refused.value) == (
         "No forecast. jobid and date differ in nearly every run: each is a series of its own. "
-        "Ignore columns that are no parameter of the program (--ignore jobid,date; in Python "
-        "read_measurements(path, ignore=['jobid', 'date']))."
+        "Ignore columns that are no parameter of the program "
+        "(read_measurements(path, ignore=['jobid', 'date']))."
     )
 
 

@@ -187,7 +187,7 @@ def test_a_run_that_fails_names_its_checkpoint(tmp_path, monkeypatch):
 
     monkeypatch.setattr("parcast.kernels.run.run_ranks", run_ranks)
     asked = {"n": N, "ranks": 2, "steps": 9, "checkpoint": path}
-    says = r"^stencil on 2 .* killed\. .*/heat\.zarr has step 7: go on from it with --restart"
+    says = r"^stencil on 2 .* killed\. .*/heat\.zarr has step 7: go on from it with restart='"
     with pytest.raises(RunFailed, match=says):
         package.run_kernel("stencil", **asked)
     (path.parent / "early").touch()
@@ -210,7 +210,7 @@ def test_a_run_that_is_interrupted_names_its_checkpoint(parcast, tmp_path, monke
     monkeypatch.setattr("parcast.kernels.run.run_kernel", run_kernel)
     said = parcast("run", "stencil", "-n", N, "--checkpoint", path)
     assert (said.status, said.out) == (130, "")
-    assert f"parcast: {path} has step 7: go on from it with --restart" in said.err
+    assert f"parcast: {path} has step 7: go on from it with --restart {path}." in said.err
 
 
 # What is refused

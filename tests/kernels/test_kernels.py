@@ -550,5 +550,5 @@ def test_what_a_reader_must_know_is_said():
     ]
     assert warnings_of([run_of(is_correct=None)]) == [
         "No result was checked, as by default this is done only up to n = 4,000,000. Check them "
-        "with --check."
+        "with check=True."
     ]

@@ -188,7 +188,7 @@ def test_disturbed_runs_are_no_times_where_others_of_their_size_were_not(of_work
     assert "are excluded from a table of measurements" in warnings_of(runs)[-1]
     alone = [run for run in runs if run.n == runs[0].n][:1] + [x for x in runs if x.n != runs[0].n]
     assert all(seen.counts for seen in circumstances(alone))
-    assert "(--patience)" in warnings_of(alone)[-1]
+    assert "(patience)" in warnings_of(alone)[-1]
 
 
 def test_where_only_some_sizes_have_quiet_runs_it_is_said_how_many_count(of_work):

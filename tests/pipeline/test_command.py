@@ -499,7 +499,7 @@ def test_shards_of_what_has_no_parts_are_refused_by_their_option(parcast, folder
 
 def test_only_the_beginning_of_a_long_value_is_shown(parcast, folder):
     name = job(folder, "def task(item):\n    return [item * 50]\n")
-    assert "... (-o PATH writes all of it)" in parcast("run", "pipeline", name, *"abcdefg").out
+    assert "... (-o PATH holds all of it)" in parcast("run", "pipeline", name, *"abcdefg").out
 
 
 @pytest.mark.usefixtures("folder")

@@ -388,8 +388,8 @@ def test_a_value_out_of_its_domain_is_named_with_a_remedy(keys, says):
         ),
         (
             {"task_cv": 0.5, "form": "serial"},
-            'must give task_cv only if form = "adaptive". Leave task_cv out. parcast simulate '
-            "takes the variation of tasks for all.",
+            'must give task_cv only if form = "adaptive". Leave task_cv out. A simulation '
+            "takes the variation for all: parcast simulate PROGRAM MACHINE -p LIST",
         ),
         ({"form": "static"}, "must be 'adaptive', 'overlapped' or 'serial', got 'static'."),
         ({"mesage": "1 kB"}, "is not a known key. Did you mean message?"),

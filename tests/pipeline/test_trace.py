@@ -18,6 +18,7 @@ from parcast.pipeline.trace import EVENTS, read_trace, write_trace
 from parcast.pipeline.trace_header import SCHEMA, Reduction, TraceHeader
 from tests.conftest import unmeasured
 
+NAME_ONE = "Name a trace, which this writes: parcast run pipeline JOB --trace trace.jsonl"
 HEADER = TraceHeader(
     program="words",
     schedule="adaptive",
@@ -182,9 +183,7 @@ def test_blank_lines_and_a_last_line_without_its_end_are_read(path):
 
 
 def test_an_empty_file_is_refused(path):
-    assert problems(path, end="") == [
-        (None, "must be a trace, but is empty. Name a file written with --trace.")
-    ]
+    assert problems(path, end="") == [(None, f"must be a trace, but is empty. {NAME_ONE}")]
 
 
 @pytest.mark.parametrize(
@@ -197,12 +196,11 @@ def test_an_empty_file_is_refused(path):
         ),
         (
             "parcast/profile/1",
-            'must be "parcast/pipeline-trace/1", got "parcast/profile/1". Name a file written '
-            "with --trace.",
+            f'must be "parcast/pipeline-trace/1", got "parcast/profile/1". {NAME_ONE}',
         ),
         (
             None,
-            'must be "parcast/pipeline-trace/1", got none. Name a file written with --trace.',
+            'must be "parcast/pipeline-trace/1", got none. ' + NAME_ONE,
         ),
     ],
 )
@@ -214,7 +212,7 @@ def test_another_schema_is_refused(path, schema, says):
 def test_text_that_is_no_trace_is_refused(path):
     [(line, says)] = problems(path, "p,time_s", "1,2.0")
     assert line == 1
-    assert says == "must be a JSON object: expecting value. Name a file written with --trace."
+    assert says == f"must be a JSON object: expecting value. {NAME_ONE}"
 
 
 def test_every_wrong_value_of_a_header_is_named(path):
@@ -320,9 +318,9 @@ def test_a_missing_value_and_lines_that_are_no_objects_come_together(path):
     without = {name: value for name, value in MESSAGE.items() if name != "bytes"}
     assert problems(path, HEADER.to_document(), without, "[1]", "{}", "oh", TASK) == [
         (2, "bytes must be a whole number, got none."),
-        (3, "must be a JSON object, got [1]. Name a file written with --trace."),
+        (3, f"must be a JSON object, got [1]. {NAME_ONE}"),
         (4, "event must be the kind of an event, got none."),
-        (5, "must be a JSON object: expecting value. Name a file written with --trace."),
+        (5, f"must be a JSON object: expecting value. {NAME_ONE}"),
     ]
 
 

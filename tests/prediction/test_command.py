@@ -16,6 +16,7 @@ from parcast.prediction.predict import predict
 from tests.cli.test_golden import kept, near, six_digits
 from tests.conftest import ROOT
 from tests.forecasting.test_command import document
+from tests.written import written
 
 PROGRAM = ROOT / "tests" / "cli" / "data" / "spmd_program.toml"
 MACHINE = ROOT / "examples" / "btio" / "sp2.toml"
@@ -62,7 +63,7 @@ def test_the_answer_is_that_of_the_function(parcast):
     assert (said.status, said.err) == (0, "")
     answered = document(said)
     inputs = answered.pop("inputs")
-    expected = json.loads(json.dumps(told.to_document()))
+    expected = written(told.to_document())
     del expected["inputs"]
     assert answered == expected
     assert inputs == {

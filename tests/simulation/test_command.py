@@ -18,6 +18,7 @@ from parcast.simulation.workers import workers
 from tests.cli.test_golden import kept
 from tests.conftest import FOREGROUND, ROOT, until
 from tests.forecasting.test_command import document
+from tests.written import written
 
 PROGRAM = ROOT / "examples" / "btio" / "program.toml"
 MACHINE = ROOT / "examples" / "btio" / "sp2.toml"
@@ -42,7 +43,7 @@ def test_the_answer_is_that_of_the_function(parcast):
     assert (said.status, said.err) == (0, "")
     answered = document(said)
     inputs = answered.pop("inputs")
-    expected = json.loads(json.dumps(told.to_document()))
+    expected = written(told.to_document())
     del expected["inputs"]
     assert answered == expected
     assert inputs["program"]["file"] == str(PROGRAM)
@@ -230,7 +231,7 @@ def test_workers_are_ended_when_something_fails():
     with pytest.raises(ValueError, match="invalid literal"), workers(2) as executor:
         executor.submit(int, "x").result()
     with (
-        pytest.raises(click.ClickException, match="a process of --jobs ended early"),
+        pytest.raises(click.ClickException, match="a process of jobs ended early"),
         workers(2),
     ):
         raise BrokenProcessPool

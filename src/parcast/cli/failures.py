@@ -24,6 +24,7 @@ from parcast.errors import (
     Part,
     RunFailed,
     one_line,
+    subject,
 )
 from parcast.places import PluginWarning, plugin_at_fault
 from parcast.signals import Terminated
@@ -93,22 +94,25 @@ AXES: Final[dict[str, Spelling]] = {"p": "-p", "d": "-d", "n": "-n"}
 OF_IMPORT: Final = {"constants": "--set", "metric": "--metric", "rename": "--column"}
 
 
-def _spell(part: Part, options: Mapping[str, Spelling]) -> str:
+def _spell(part: Part, options: Mapping[str, Spelling] | None = None) -> str:
     """Write what a message advises for the command that runs, with none but its own options.
 
     Where it has none for an argument, a file that is imported gets it from `parcast import`, and
-    all else is written as Python does.
+    all else is written as Python does. What a message is about is an option only where a command
+    has said so in its `options`.
     """
     ctx = running()
     if isinstance(part, Command):
         return part.line(partial(chosen, ctx))
-    option = options.get(part.name)
+    if part == subject(part.name) and part.name not in (options or {}):
+        return part.name
+    option = (OPTIONS if options is None else options).get(part.name)
     if option is not None and not isinstance(option, str):
         return option(part.value)
     value = part.value
     if part.name == "rename" and isinstance(value, Mapping):
         value = {new: old for old, new in value.items()}  # OLD may hold =, where NEW cannot
-        option = None if option is None else OF_IMPORT["rename"]
+        option = OF_IMPORT["rename"]
     option = own_option(ctx, part.name, option)
     if option is not None:
         return option if value is None or value is True else f"{option} {quoted(_as_text(value))}"
@@ -123,7 +127,7 @@ def run(command: click.Command, args: Sequence[str] | None = None) -> int:
     given = sys.argv[1:] if args is None else list(args)
     if "_PARCAST_COMPLETE" in os.environ:  # a shell asks what may follow
         command.main(given, prog_name="parcast")
-    with spelled_by(partial(_spell, options=OPTIONS)), one_runs():
+    with spelled_by(_spell), one_runs():
         try:
             with _plugins_told():
                 status = _invoked(command, given)

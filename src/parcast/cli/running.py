@@ -55,10 +55,11 @@ def own_option(
         if not isinstance(option, click.Option):
             continue
         spellings = [*option.opts, *option.secondary_opts]
-        if expected in spellings:
+        if expected is not None and expected.partition(" ")[0] in spellings:
             return expected
         if expected is None and option.name == argument:
-            return option.opts[0]
+            full = f"--{argument}"
+            return full if full in spellings else option.opts[0]
     return None
 
 

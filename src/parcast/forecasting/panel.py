@@ -21,15 +21,14 @@ from parcast.aliases import Array
 from parcast.forecasting.trace import Quantity, Trace
 from parcast.show.canvas import any_letters, plain_axes
 from parcast.show.colours import (
-    BLACK,
-    BLUE,
     COLOURS,
-    GREEN,
-    GREY,
+    COMPUTED,
+    ELSEWHERE,
     MACHINE_COLOURS,
     MARKERS,
-    PURPLE,
-    VERMILLION,
+    MEASURED,
+    RECOMMENDED,
+    REFERENCE,
 )
 from parcast.show.scales import INCH, MARGIN, apart, inches
 from parcast.units import format_quantity, shown
@@ -43,9 +42,9 @@ PALEST: Final = 0.66  # of the colours of values, that is still seen on white [1
 
 BAR: Final[dict[str, Any]] = {"fmt": "none", "elinewidth": 1, "capsize": 2.5, "zorder": 3}
 
-MEASURED, HELD_OUT, FORECAST = "measured", "measured, held out", "forecast"
+RUNS, HELD_OUT, FORECAST = "measured", "measured, held out", "forecast"
 IDEAL, SPREAD, KNEE = "ideal scaling", "spread of repeated runs", "knee: worth it up to here"
-ELSEWHERE, NEXT = "scaling of another machine", "run to make next"
+OF_ANOTHER, NEXT = "scaling of another machine", "run to make next"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -62,14 +61,14 @@ class Look:
 
 DIAMOND: Final[dict[str, Any]] = {
     "marker": "D",
-    "color": VERMILLION,
+    "color": MEASURED,
     "mfc": "white",
     "mew": 1.7,
     "ms": 6.5,
 }
 # Of held-out runs, where there are several series.
-EDGED: Final[dict[str, Any]] = {"mec": BLACK, "mew": 1.4, "ms": 7.0}
-ALONE: Final = Look(line=BLUE, dots=BLACK, held_out=DIAMOND)
+EDGED: Final[dict[str, Any]] = {"mec": MEASURED, "mew": 1.4, "ms": 7.0}
+ALONE: Final = Look(line=COMPUTED, dots=MEASURED, held_out=DIAMOND)
 
 
 def looks_of(traces: Sequence[Trace], *, is_ordered: bool) -> list[Look]:
@@ -128,7 +127,7 @@ def _draw(
     kept = apart(np.log(trace.p) * scale)
     if kept.size:
         dots = {"ls": "none", "color": look.dots, "marker": look.marker, "ms": 5, "zorder": 4}
-        ax.plot(trace.p[kept], measured[kept], **dots, label=_named(MEASURED, look))
+        ax.plot(trace.p[kept], measured[kept], **dots, label=_named(RUNS, look))
     if held_out.size:
         style = {"ls": "none", "zorder": 4, **look.held_out}
         ax.plot(trace.held_out_p, held_out, **style, label=_named(HELD_OUT, look))
@@ -136,7 +135,7 @@ def _draw(
     _draw_requested(ax, trace, look, quantity, scale)
     elsewhere = _draw_elsewhere(ax, trace, quantity)
     if trace.knee is not None and along[0] <= trace.knee <= along[-1]:
-        _mark_knee(ax, trace.knee, quantity, VERMILLION if look.is_alone else look.line)
+        _mark_knee(ax, trace.knee, quantity, RECOMMENDED if look.is_alone else look.line)
     if trace.planned_p.size:
         _mark_planned(ax, trace, quantity)
     if len(along) > 1:
@@ -200,29 +199,29 @@ def _draw_ideal(ax: "Axes", trace: Trace, quantity: Quantity, counts: Array) -> 
     """Draw ideal scaling over the whole axis."""
     along = np.geomspace(counts[0], counts[-1], 2)
     ideal = trace.value(quantity, along, trace.ideal_time(along))
-    ax.plot(along, ideal, ":", color=GREY, lw=1.4, zorder=1.8, label=IDEAL)
+    ax.plot(along, ideal, ":", color=REFERENCE, lw=1.4, zorder=1.8, label=IDEAL)
 
 
 def _explain(ax: "Axes", traces: Sequence[Trace]) -> None:
     """Name in grey what is drawn of every series, without drawing anything."""
-    grey: dict[str, Any] = {"color": GREY, "ms": 5}
+    grey: dict[str, Any] = {"color": REFERENCE, "ms": 5}
     if any(trace.p.size for trace in traces):
-        ax.plot([], [], marker="o", lw=1.7, **grey, label=MEASURED)
+        ax.plot([], [], marker="o", lw=1.7, **grey, label=RUNS)
     if any(trace.held_out_p.size for trace in traces):
-        ax.plot([], [], "o", color=GREY, **EDGED, label=HELD_OUT)
+        ax.plot([], [], "o", color=REFERENCE, **EDGED, label=HELD_OUT)
     if not all(trace.within.all() for trace in traces):
         ax.plot([], [], ls=(0, (4, 1.6)), lw=1.7, marker="o", mfc="white", **grey, label=FORECAST)
-    ax.fill_between([], [], [], color=GREY, alpha=0.25, lw=0, label=_band(traces[0]))
+    ax.fill_between([], [], [], color=REFERENCE, alpha=0.25, lw=0, label=_band(traces[0]))
     if any(trace.spread.any() for trace in traces):
-        ax.errorbar([], [], [], ecolor=GREY, **BAR, label=SPREAD)
+        ax.errorbar([], [], [], ecolor=REFERENCE, **BAR, label=SPREAD)
 
 
 def _draw_elsewhere(ax: "Axes", trace: Trace, quantity: Quantity) -> Array:
     """Draw how it would go on as on each machine that was used, and give what was drawn."""
-    along, label = trace.line.p, ELSEWHERE
+    along, label = trace.line.p, OF_ANOTHER
     drawn = [trace.value(quantity, along, times) for times in trace.line.elsewhere.values()]
     for line in drawn:
-        ax.plot(along, line, color=PURPLE, lw=0.9, zorder=1.9, label=label)
+        ax.plot(along, line, color=ELSEWHERE, lw=0.9, zorder=1.9, label=label)
         label = "_another machine"
     values = np.concatenate([np.empty(0), *drawn])
     return np.asarray(values[np.isfinite(values)])
@@ -250,7 +249,7 @@ def _mark_knee(ax: "Axes", knee: int, quantity: Quantity, colour: Any) -> None:
 def _mark_planned(ax: "Axes", trace: Trace, quantity: Quantity) -> None:
     """Draw the runs to make next at their forecast times, each with its number in the plan."""
     heights = trace.value(quantity, trace.planned_p, trace.planned_time)
-    (mark,) = ax.plot(trace.planned_p, heights, "^", color=GREEN, ms=8, zorder=4.2)
+    (mark,) = ax.plot(trace.planned_p, heights, "^", color=RECOMMENDED, ms=8, zorder=4.2)
     mark.set(label=NEXT, markerfacecolor="white", markeredgewidth=1.8)
     for number, place in enumerate(zip(trace.planned_p, heights, strict=True), start=1):
         ax.annotate(
@@ -259,7 +258,7 @@ def _mark_planned(ax: "Axes", trace: Trace, quantity: Quantity) -> None:
             xytext=(0, 7),
             textcoords="offset points",
             ha="center",
-            color=GREEN,
+            color=RECOMMENDED,
             fontsize="small",
         )
 
@@ -294,12 +293,16 @@ def ends_of(
             for x, look, name in zip(traces, looks, names, strict=True)
         ]
     (trace,) = traces
-    end = trace.line.p[-1:]
-    return [
-        End(name, float(end[0]), float(trace.value(quantity, end, times[-1:])[0]), PURPLE)
-        for name, times in trace.line.elsewhere.items()
-        if np.isfinite(times[-1])
-    ]
+    ends = []
+    for name, times in trace.line.elsewhere.items():
+        known = np.flatnonzero(np.isfinite(times))[-1:]  # its machine may have no larger count
+        for p, value in zip(
+            trace.line.p[known],
+            trace.value(quantity, trace.line.p[known], times[known]),
+            strict=True,
+        ):
+            ends.append(End(name, float(p), float(value), ELSEWHERE))
+    return ends
 
 
 def name_ends(ax: "Axes", ends: Sequence[End]) -> None:

@@ -26,7 +26,12 @@ from parcast.show.canvas import (
     plain_axes,
     sources_of,
 )
-from parcast.show.colours import GREY, MACHINE_COLOURS, MARKERS
+from parcast.show.colours import (
+    MACHINE_COLOURS,
+    MARKERS,
+    NOT_ALLOWED,
+    REFERENCE,
+)
 from parcast.show.scales import MARGIN, round_ticks, scale_p, scale_time
 from parcast.units import TIME_UNITS, format_quantity, shown
 from parcast.words import common_unit
@@ -37,7 +42,6 @@ if TYPE_CHECKING:
     from matplotlib.lines import Line2D
 
 
-SHADE: Final = "#F1EDE6"  # of what is not allowed
 MOST_TICKS: Final = 8
 LONGEST: Final = 40  # characters of a machine's name
 
@@ -123,7 +127,7 @@ def _mark(ax: "Axes", x: Array, y: Array, known: NDArray[np.bool_], style: dict[
 def _explain_markers(ax: "Axes", candidates: Sequence[Candidate], *, is_program: bool) -> None:
     """Say in the legend what is filled and what is hollow."""
     known = np.concatenate([x.measured for x in candidates])
-    style = {"color": GREY, "marker": "o", "ms": 5.5, "ls": "none"}
+    style = {"color": REFERENCE, "marker": "o", "ms": 5.5, "ls": "none"}
     if known.any():
         ax.plot([], [], label="filled: measured", **style)  # type: ignore[arg-type]  # styles
     if not known.all():
@@ -189,8 +193,8 @@ def _span(values: Array, limit: float | None) -> tuple[float, float]:
 def _draw_limits(ax: "Axes", match: Match, *, over_time: bool) -> list["Line2D"]:
     """Shade what is not allowed, and give the lines that bound it."""
     (left, right), (bottom, top) = ax.get_xlim(), ax.get_ylim()
-    style = {"color": SHADE, "lw": 0, "zorder": 0.5}
-    line = {"color": GREY, "lw": 1.3, "ls": (0, (1, 1.5)), "zorder": 1.5}
+    style = {"color": NOT_ALLOWED, "lw": 0, "zorder": 0.5}
+    line = {"color": REFERENCE, "lw": 1.3, "ls": (0, (1, 1.5)), "zorder": 1.5}
     drawn = []
     if match.within is not None:
         label = f"longest time, {format_quantity(match.within, 'time')}"

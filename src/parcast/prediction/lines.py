@@ -19,7 +19,16 @@ from parcast.aliases import Array
 from parcast.prediction.notes import SPENT_ON
 from parcast.prediction.shown import GridAxis, Shown, thinned
 from parcast.show.canvas import add_legend, entries_of, new_figure, plain_axes, require_one_panel
-from parcast.show.colours import BLUE, COLOURS, GREEN, GREY, ORANGE, PURPLE, add_bar
+from parcast.show.colours import (
+    COLOURS,
+    COMMUNICATION,
+    COMPUTED,
+    COMPUTING,
+    INPUT_OUTPUT,
+    REFERENCE,
+    WAITING,
+    add_bar,
+)
 from parcast.show.scales import CHARACTER, INCH, apart, inches, scale_speedup, scale_time
 from parcast.units import format_quantity
 from parcast.words import common_unit
@@ -37,10 +46,10 @@ MOST_POINTS: Final = 512  # of a line
 MARKERS: Final = "osD^vPX*"
 PALEST: Final = 0.78  # of these colours, that is still seen on white [1]
 SPENT_COLOURS: Final = {
-    "compute": BLUE,
-    "communication": ORANGE,
-    "io": GREEN,
-    "synchronisation": PURPLE,
+    "compute": COMPUTING,
+    "communication": COMMUNICATION,
+    "io": INPUT_OUTPUT,
+    "synchronisation": WAITING,
 }
 BELOW_CHARACTERS: Final = 90  # of a line below all panels
 NAME_HEIGHT: Final = 0.2  # of a name in the stack, with some room [inch]
@@ -143,7 +152,7 @@ def _lines(shown: Shown) -> _Lines:
 
     second = shown.axes[1] if len(shown.axes) > 1 else None
     chosen = np.zeros(1, dtype=np.intp)
-    colours: Sequence[Any] = [BLUE]
+    colours: Sequence[Any] = [COMPUTED]
     if second:
         named = len(second.values) <= MOST_NAMED
         chosen = thinned(second, MOST_NAMED if named else MOST_LINES)
@@ -196,7 +205,7 @@ def _draw_speedups(ax: "Axes", lines: _Lines) -> None:
     low, high = float(speedup.min()), float(speedup.max())
     first, last = lines.x[[0, -1]].tolist()
     if lines.along.name == "p" and first < high * ABOVE:
-        ax.plot(lines.x, lines.x, ":", color=GREY, lw=1.5, label="ideal speedup, p")
+        ax.plot(lines.x, lines.x, ":", color=REFERENCE, lw=1.5, label="ideal speedup, p")
         high = max(high, min(high * ABOVE, last))
     scale_speedup(ax, low, high)
 
@@ -247,8 +256,7 @@ def _name_area(ax: "Axes", lines: _Lines, name: str, low: Array, high: Array) ->
     if (top - bottom)[best] * height < NAME_HEIGHT:
         return False
     x = float(lines.along.values_at(places[best + half : best + half + 1])[0])
-    colour = "white" if name == SPENT_ON["compute"] else "black"
-    ax.text(x, float(top[best] + bottom[best]) / 2, name, ha="center", va="center", color=colour)
+    ax.text(x, float(top[best] + bottom[best]) / 2, name, ha="center", va="center")
     return True
 
 

@@ -25,8 +25,8 @@ from parcast.show.canvas import add_legend, add_legend_inside, entries_of, new_f
 from parcast.show.colours import (
     COLOURS,
     COLOURS_OF_TIMES,
-    GREY,
-    VERMILLION,
+    RECOMMENDED,
+    REFERENCE,
     add_bar,
     add_efficiency_bar,
     add_time_bar,
@@ -82,7 +82,7 @@ def draw_surface(shown: Shown, ax: Any = None) -> "Figure":
         ax = figure.add_axes(PLACE, projection="3d")
         bar = {"cax": figure.add_axes(BAR)}
         for note in shown.notes:
-            figure.text(0.01, 0.015, note, fontsize="x-small", color=GREY, parse_math=False)
+            figure.text(0.01, 0.015, note, fontsize="x-small", color=REFERENCE, parse_math=False)
     ax.plot_surface(
         *np.meshgrid(x, y, indexing="ij"),
         speedup,
@@ -182,7 +182,7 @@ def _draw_ridge(ax: "Axes", points: Array) -> None:
     from matplotlib.patheffects import withStroke
 
     label = "fewest disks within 1 % of the best time"
-    (line,) = ax.plot(*points.T, color=VERMILLION, lw=2.2, label=label, clip_on=False, zorder=3)
+    (line,) = ax.plot(*points.T, color=RECOMMENDED, lw=2.2, label=label, clip_on=False, zorder=3)
     line.set_path_effects([withStroke(linewidth=4.0, foreground="white")])
     if len(points) <= MOST_MARKERS:
         across = ax.transAxes.inverted().transform(ax.transData.transform(points))[:, 0]

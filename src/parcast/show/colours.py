@@ -1,6 +1,10 @@
-"""Colours of speedups, efficiencies and times, and the bars that explain them.
+"""Colours of all pictures, each with one meaning, and the bars that explain scales of them.
 
-One scale for all: even in lightness, so that it serves colour-blind readers and prints in grey.
+What a point or a line is has a colour (`MEASURED` and those below it), and what time is spent on
+has others. Where several of a kind share axes, such as machines, call paths or methods, each has
+one of `MACHINE_COLOURS`, in their order, and a marker of its own, and the legend names it: there
+they mean nothing else. Speedups, efficiencies and times have one scale, even in lightness. All
+serve colour-blind readers, and no colour is alone in telling two things apart.
 """
 
 from collections.abc import Sequence
@@ -22,8 +26,25 @@ MACHINE_COLOURS: Final = (
     *("#E69F00", "#56B4E9", "#000000", "#757575"),
 )
 MARKERS: Final = ("o", "s", "^", "D", "v", "P", "X", "h")
-BLUE, VERMILLION, GREEN, PURPLE, ORANGE = MACHINE_COLOURS[:5]
+BLUE, VERMILLION, GREEN, PURPLE, ORANGE, SKY = MACHINE_COLOURS[:6]
 BLACK, GREY, PALE = "#000000", "#757575", "#E4E4E4"
+OLIVE: Final = "#999933"  # of the scheme "muted" of P. Tol, which goes with the others
+
+# What a point, a line or a band is.
+MEASURED: Final = BLACK
+COMPUTED: Final = BLUE  # forecast, predicted or simulated, and its interval
+RECOMMENDED: Final = VERMILLION  # what to choose or to run
+ELSEWHERE: Final = PURPLE  # other machines, which the answer is based on
+REFERENCE: Final = GREY  # ideal, limits, equality, structure
+NOT_ALLOWED: Final = "#F1EDE6"  # beyond limits
+
+# What time is spent on, or limited by.
+COMPUTING: Final = SKY
+MERGING: Final = OLIVE  # of results in a pipeline
+COMMUNICATION: Final = ORANGE
+RECEIVING: Final = "#F5D9A0"  # communication of which one waits for another
+INPUT_OUTPUT: Final = GREEN
+WAITING: Final = "#C9C9C9"
 
 COLOURS: Final = "viridis"
 COLOURS_OF_TIMES: Final = "viridis_r"  # short times are bright, as large speedups are

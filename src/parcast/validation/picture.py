@@ -22,7 +22,11 @@ from parcast.show.canvas import (
     plain_axes,
     require_one_panel,
 )
-from parcast.show.colours import MACHINE_COLOURS, MARKERS
+from parcast.show.colours import (
+    MACHINE_COLOURS,
+    MARKERS,
+    REFERENCE,
+)
 from parcast.show.scales import fitting_ticks, inches, scale_time, span
 from parcast.units import shown
 from parcast.validation.result import Comparison, TimedRun, ValidatedProgram, Validation
@@ -39,7 +43,6 @@ OUTSIDE: Final = "outside its interval"
 DISTURBED: Final = "pale: disturbed"
 OF_ALL: Final = (BAND, CALIBRATED, OUTSIDE, DISTURBED)  # labels that no count has for itself
 PALENESS: Final = 0.4  # of points where others used the processors
-GREY: Final = "#444444"
 SHORTER: Final = 1.35  # times as short as the sizes written out, are the labels of ticks
 MOST_PANELS: Final = 9
 MOST_COUNTS: Final = len(MACHINE_COLOURS)
@@ -77,7 +80,7 @@ def _entries(axes: "Sequence[Axes]", programs: Sequence[ValidatedProgram]) -> "d
     """What the legend explains: each count, and then what all have."""
     handles = entries_of(axes)
     if any(x.is_disturbed for program in programs for x in program.compared):
-        (pale,) = axes[0].plot([], [], ls="", marker="o", color=GREY, alpha=PALENESS)
+        (pale,) = axes[0].plot([], [], ls="", marker="o", color=REFERENCE, alpha=PALENESS)
         handles[DISTURBED] = pale
     return {x: handles[x] for x in sorted(handles, key=lambda label: label in OF_ALL)}
 

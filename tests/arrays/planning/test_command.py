@@ -9,6 +9,7 @@ import parcast as package
 from parcast.deciding.groups import PLAN
 from tests.conftest import ROOT
 from tests.forecasting.test_command import document
+from tests.written import written
 
 BIG = ["--shape", "512x512x512", "--dtype", "float64", "--clients", "3x4x2", "--servers", "1..8"]
 SMALL = ["--shape", "32x16x16", "--clients", "3x4x2", "--arrays", "2048"]
@@ -57,7 +58,7 @@ def test_the_document_is_that_of_python(plan):
     result = package.plan_io(
         "32x16x16", "3x4x2", arrays=2048, costs=COSTS[1], objective="utilisation", batch=True
     )
-    expected = json.loads(json.dumps(result.to_document()))
+    expected = written(result.to_document())
     assert {**told, "inputs": {}} == {**expected, "inputs": {}}
     assert told["inputs"]["costs"]["file"] == COSTS[1]
     assert len(told["inputs"]["costs"]["sha256"]) == 64

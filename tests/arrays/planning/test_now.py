@@ -183,7 +183,7 @@ def test_reads_are_planned_if_asked_for(tmp_path):
     assert said["planned"].startswith("8 servers read pieces")
     assert result.to_document()["now"]["sequential"] is None
     with pytest.raises(
-        FileProblems, match=r"got none, and 8\.39 MB the other way\. Plan that: --op"
+        FileProblems, match=r"got none, and 8\.39 MB the other way\. Plan that: operation='read'"
     ):
         parcast.plan_io(darshan=path, costs=COSTS)
 

@@ -131,7 +131,7 @@ def test_a_client_that_is_needed_by_many_servers_is_warned_of():
     [needed, single] = simulate_request(table, fast).warnings
     assert needed == (
         "The client 0 would be busy for 4.36 ms, longer than the servers: the time is too low. "
-        "Count it with contention=True (--contention)."
+        "Count it with contention=True."
     )
     assert single.startswith("The transfer of a subchunk that overlaps one client only")
     counted = Options(contention=True, overlap_rendezvous=True)

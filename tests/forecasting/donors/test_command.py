@@ -256,5 +256,5 @@ def test_a_column_that_leaves_runs_alone_is_named(parcast, tmp_path):
     said = parcast("forecast", path, "-p", "16")
     assert said.status == 4
     assert said.err.startswith("parcast: No forecast. jobid differs in nearly every run: each")
-    assert "ignore it (--ignore jobid;" in said.err
+    assert "ignore it (--ignore jobid)." in said.err
     assert parcast("forecast", path, "-p", "16", "--ignore", "jobid").status == 0

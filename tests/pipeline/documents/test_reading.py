@@ -326,7 +326,7 @@ BAD = {  # name and content, place, and what is said
         1,
         None,
         "must have a JSON object on each line (JSON Lines), got one value over many lines. "
-        "Convert it: jq -c 'if type == \"array\" then .[] else . end' {path} > documents.jsonl",
+        "Convert it: jq -c 'if type == \"array\" then .[] else . end' < {path} > documents.jsonl",
     ),
     "element": (
         "a.xml",
@@ -401,7 +401,7 @@ def test_one_document_that_is_too_large_is_refused(tmp_path, name):
     tracemalloc.stop()
     split = f"Split it: split -C 32m {path}"
     if name.endswith(".gz"):
-        split = f"Split it: gzip -dc {path} | split -C 32m -"
+        split = f"Split it: gzip -dc < {path} | split -C 32m -"
     html = "Name the element that separates documents with document"
     assert str(caught.value).endswith(
         "must be at most 67,108,864 characters a document, got 220,000,000. "

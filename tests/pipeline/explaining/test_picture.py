@@ -1,5 +1,7 @@
 """Pictures of schedules and traced runs: what is drawn, for any number of ranks."""
 
+from collections import Counter
+
 import matplotlib as mpl
 import numpy as np
 import pytest
@@ -13,13 +15,17 @@ from parcast.pipeline.explaining.picture import figure_of
 from parcast.pipeline.explaining.timeline import timeline_of
 from parcast.pipeline.explaining.timeline_picture import figure_of as figure_of_run
 from parcast.pipeline.trace import read_trace
+from parcast.show.colours import COMMUNICATION, COMPUTING, INPUT_OUTPUT, MERGING, RECEIVING
 from tests.pipeline.explaining.traced import traced
 
 
 def boxes_of(ax):
     """Count the bars of each colour."""
     drawn = [x for x in ax.collections if isinstance(x, PolyCollection)]
-    return {mpl.colors.to_hex(x.get_facecolor()[0]).upper(): len(x.get_paths()) for x in drawn}
+    counts = Counter()
+    for x in drawn:
+        counts[mpl.colors.to_hex(x.get_facecolor()[0]).upper()] += len(x.get_paths())
+    return dict(counts)
 
 
 def texts_of(ax):
@@ -30,14 +36,14 @@ def texts_of(ax):
 def test_a_schedule_has_a_bar_for_each_task_and_merge():
     result = explain_pipeline(8)
     ranks, stages, tree = figure_of(result).axes
-    assert boxes_of(ranks) == {"#0072B2": 8 + 6 * 4, "#E69F00": 6 * 4 - 1, "#F5D9A0": 1}
+    assert boxes_of(ranks) == {COMPUTING: 8 + 6 * 4, MERGING: 6 * 4 - 1, RECEIVING: 1}
     texts = texts_of(ranks)
     assert {"31", "8-19", "0-7"} <= set(texts)
     arrows = [x for x in ranks.texts if isinstance(x, Annotation)]
     assert len(arrows) == len(result.messages) == 24
     assert ranks.get_ylim() == (7.5, -0.5)
     assert [x.get_text() for x in ranks.get_xticklabels()][:2] == ["start", "1"]
-    assert boxes_of(stages) == {"#0072B2": 7, "#C9C9C9": 21, "#E69F00": 14, "#009E73": 7}
+    assert boxes_of(stages) == {COMPUTING: 7, COMMUNICATION: 21 + 7, MERGING: 14}
     assert "".join(texts_of(stages)).count("M") == 14
     assert stages.get_xlim() == (0, 13)
     [lines] = [x for x in tree.collections if isinstance(x, LineCollection)]
@@ -75,7 +81,7 @@ def test_any_number_of_ranks_is_drawn(size, tmp_path):
 
 def test_neighbours_of_many_ranks_are_one_bar():
     ranks, *_ = figure_of(explain_pipeline(256, cycles=1)).axes
-    assert boxes_of(ranks)["#0072B2"] == 1 + 128 + 64 + 32 + 16 + 8 + 4 + 2 + 1
+    assert boxes_of(ranks)[COMPUTING] == 1 + 128 + 64 + 32 + 16 + 8 + 4 + 2 + 1
     assert texts_of(ranks) == []
 
 
@@ -84,7 +90,7 @@ def test_a_schedule_of_several_panels_is_not_drawn_in_given_axes():
     with pytest.raises(ParameterError, match="several panels"):
         explain_pipeline(8).plot(ax)
     assert explain_pipeline(1).plot(ax) is ax
-    assert boxes_of(ax) == {"#0072B2": 3}
+    assert boxes_of(ax) == {COMPUTING: 3}
 
 
 def test_a_run_has_a_lane_for_each_rank(tmp_path):
@@ -92,7 +98,7 @@ def test_a_run_has_a_lane_for_each_rank(tmp_path):
     ax = run.plot()
     assert ax.get_ylim() == (3.5, -0.5)
     assert ax.get_xlabel() == "time [ms]"
-    assert set(boxes_of(ax)) == {"#0072B2", "#E69F00", "#CC79A7"}
+    assert set(boxes_of(ax)) == {COMPUTING, MERGING, INPUT_OUTPUT}
     [lines] = [x for x in ax.collections if isinstance(x, LineCollection)]
     assert len(lines.get_segments()) == len(run.trace.messages)
     tasks = next(x for x in ax.collections if isinstance(x, PolyCollection))

@@ -13,6 +13,7 @@ from parcast.pipeline.trace import write_trace
 from tests.forecasting.test_command import document
 from tests.pipeline.planning.test_from_trace import made
 from tests.pipeline.planning.test_sources import MACHINE, PROGRAM
+from tests.written import written
 
 COSTS = ["--items", "100000", "--task", "5ms", "--merge", "0.2ms", "--message", "20kB"]
 CHANNEL = ["--bandwidth", "1GB/s", "--latency", "20us", "--fetch", "10us"]
@@ -32,7 +33,7 @@ def test_the_answer_comes_first_and_fits_the_width(plan):
     assert lines[0] == "Pipeline of 100,000 items, up to 16 ranks: 16 ranks"
     assert max(map(len, lines)) <= 80
     assert "ask for     16 ranks: 32.6 s, speedup 16.0, efficiency 100%" in lines
-    assert "run         parcast run ... -np 16 --batch 1" in lines
+    assert "run         parcast run pipeline JOB -np 16 --batch 1" in lines
     wide = plan(
         *["--items", "100000000", "--task", "50ms +- 10%", "--merge", "2ms", "--growth", "0.6"],
         *["--message", "20kB", "--bandwidth", "1GB/s", "--overhead", "1ms", "--ranks", "4096"],
@@ -61,7 +62,7 @@ def test_the_document_is_that_of_python(plan):
         ranks=12,
     )
     assert told["schema"] == "parcast/pipeline-plan/1"
-    assert told["plans"] == list(result.rows())
+    assert told["plans"] == written(list(result.rows()))
     assert told["arguments"] == result.arguments
     assert told["costs"]["task_s"] == 5e-3
     others = ("per_node", "within_s", "efficiency", "measured_cores")

@@ -13,6 +13,7 @@ from parcast.pipeline.traffic.check import check_traffic
 from parcast.pipeline.traffic.picture import figure_of_traffic
 from parcast.pipeline.traffic.simulated import KINDS, simulated_trace
 from tests.conftest import ROOT
+from tests.written import written
 
 EXAMPLES = ROOT / "examples" / "pipeline"
 
@@ -66,7 +67,7 @@ def test_the_document_is_that_of_the_function(explain):
     said = explain(path, "--capacity", "50 MB/s", "--latency", "10 us", "--seed", "3", "--json")
     document = json.loads(said.out)
     options = {"capacity": 50e6, "latency": 1e-5, "seed": 3}
-    expected = json.loads(json.dumps(check_traffic(read_trace(path), **options).to_document()))
+    expected = written(check_traffic(read_trace(path), **options).to_document())
     inputs = document.pop("inputs")
     assert inputs["trace"] == {"file": str(path)}
     assert inputs["options"] == options

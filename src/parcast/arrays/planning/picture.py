@@ -21,7 +21,14 @@ from parcast.show.canvas import (
     require_one_panel,
     sources_of,
 )
-from parcast.show.colours import BLUE, GREEN, GREY, ORANGE
+from parcast.show.colours import (
+    COMMUNICATION,
+    COMPUTED,
+    COMPUTING,
+    INPUT_OUTPUT,
+    RECOMMENDED,
+    REFERENCE,
+)
 from parcast.show.scales import scale_time
 from parcast.units import format_quantity
 from parcast.words import counted
@@ -33,9 +40,9 @@ if TYPE_CHECKING:
 HEIGHT: Final = 6.5  # [inch]
 WIDTH: Final = 0.7  # of a bar
 STYLE: Final[dict[Limit, tuple[str, str]]] = {  # colour and marker
-    "file system": (ORANGE, "s"),
-    "communication": (BLUE, "o"),
-    "computation": (GREEN, "^"),
+    "file system": (INPUT_OUTPUT, "s"),
+    "communication": (COMMUNICATION, "o"),
+    "computation": (COMPUTING, "^"),
 }
 
 
@@ -68,8 +75,8 @@ def _times(ax: "Axes", result: RequestPlan, best: list[Plan]) -> None:
     times = np.array([plan.time for plan in result.plans])
     if len(best) < len(times):
         at = [place[plan.servers] for plan in result.plans]
-        ax.plot(at, times, ls="none", marker=".", ms=5, color=GREY, label="other schema")
-    ax.plot(range(len(best)), [plan.time for plan in best], color=GREY, lw=1.2)
+        ax.plot(at, times, ls="none", marker=".", ms=5, color=REFERENCE, label="other schema")
+    ax.plot(range(len(best)), [plan.time for plan in best], color=COMPUTED, lw=1.5)
     for limit, (colour, marker) in STYLE.items():
         shown = [plan for plan in best if plan.limited_by == limit]
         if shown:
@@ -85,7 +92,7 @@ def _times(ax: "Axes", result: RequestPlan, best: list[Plan]) -> None:
     first = result.best
     time = format_quantity(first.time, "time", 4)
     label = f"recommended: {counted(first.servers, 'server')}, {time}"
-    ring: dict[str, Any] = {"mec": "black", "mfc": "none", "mew": 1.6, "ms": 14, "ls": "none"}
+    ring: dict[str, Any] = {"mec": RECOMMENDED, "mfc": "none", "mew": 2.2, "ms": 14, "ls": "none"}
     ax.plot(place[first.servers], first.time, marker="o", label=label, **ring)
     scale_time(ax, float(times.min()), float(times.max()))
 

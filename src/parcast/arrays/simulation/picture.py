@@ -6,7 +6,7 @@ its file system as a line.
 """
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -18,7 +18,15 @@ from parcast.show.canvas import (
     plain_axes,
     require_one_panel,
 )
-from parcast.show.colours import BLACK, BLUE, GREEN, GREY, ORANGE
+from parcast.show.colours import (
+    COMMUNICATION,
+    COMPUTED,
+    COMPUTING,
+    INPUT_OUTPUT,
+    RECEIVING,
+    REFERENCE,
+    WAITING,
+)
 from parcast.units import TIME_UNITS
 from parcast.words import common_unit
 
@@ -31,10 +39,11 @@ WIDTH: Final = 0.8  # of the bars of a server
 THINNEST: Final = 1e-6  # part that is drawn, of the time of the request [1]
 MOST_TICKS: Final = 16
 MEGABYTE: Final = 1e6
+HATCH: Final = "///"  # of waiting at the end, which has the colour of that at the start
 NAMES: Final = {
-    "none": ("normal", BLUE),
-    "disks": ("infinitely fast disks", ORANGE),
-    "disks and network": ("infinitely fast network too", GREEN),
+    "none": ("normal", COMPUTED),
+    "disks": ("infinitely fast disks", COMMUNICATION),
+    "disks and network": ("infinitely fast network too", COMPUTING),
 }
 
 
@@ -59,21 +68,23 @@ def _times(ax: "Axes", result: RequestSimulation) -> None:
     unit = common_unit([result.time])
     delays = normal.delay
     parts = {
-        "startup": (normal.startup, GREY),
-        "assembly": (normal.assembly - delays, BLUE),
-        "delay by clients": (delays, "#A6CEE3"),
-        "file system": (normal.file_system, ORANGE),
-        "last client": (normal.intermediate - normal.assembly - normal.file_system, GREEN),
+        "startup": (normal.startup, WAITING),
+        "assembly": (normal.assembly - delays, COMMUNICATION),
+        "delay by clients": (delays, RECEIVING),
+        "file system": (normal.file_system, INPUT_OUTPUT),
+        "last client": (normal.intermediate - normal.assembly - normal.file_system, WAITING),
     }
     place, bottom = np.arange(len(normal.startup)), np.zeros(len(normal.startup))
     for label, (times, colour) in parts.items():
         if times.max() <= THINNEST * result.time:
             continue
         height = times / TIME_UNITS[unit]
-        ax.bar(place, height, WIDTH, bottom=bottom, color=colour, label=label)
+        hatch = HATCH if label == "last client" else None
+        style: dict[str, Any] = {"color": colour, "hatch": hatch, "edgecolor": "white", "lw": 0}
+        ax.bar(place, height, WIDTH, bottom=bottom, label=label, **style)
         bottom += height
     end = result.time / TIME_UNITS[unit]
-    ax.axhline(end, color=BLACK, lw=0.8, ls="--", label="end of the request")
+    ax.axhline(end, color=REFERENCE, lw=0.8, ls="--", label="end of the request")
     ax.set_ylabel(f"time [{unit}]")
     ax.set_ylim(0, 1.05 * end)
     _legend_above(ax)
@@ -94,7 +105,9 @@ def _throughput(ax: "Axes", result: RequestSimulation) -> None:
         ax.bar(at, np.minimum(rate, 2 * highest) / MEGABYTE, each, color=colour, label=label)
     edges = np.stack([place - 0.5, place + 0.5])
     disks = np.stack([result.normal.disk_rate] * 2) / MEGABYTE
-    ax.plot(edges.T.ravel(), disks.T.ravel(), color=BLACK, lw=0.8, label="rate of the file system")
+    ax.plot(
+        edges.T.ravel(), disks.T.ravel(), color=REFERENCE, lw=0.8, label="rate of the file system"
+    )
     ax.set_ylabel("throughput [MB/s]")
     ax.set_ylim(0, 1.05 * highest / MEGABYTE)
     _legend_above(ax)

@@ -15,7 +15,13 @@ from parcast.show.canvas import (
     plain_axes,
     require_one_panel,
 )
-from parcast.show.colours import BLACK, BLUE, GREEN, GREY, ORANGE
+from parcast.show.colours import (
+    COMMUNICATION,
+    COMPUTING,
+    MERGING,
+    RECEIVING,
+    REFERENCE,
+)
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
@@ -35,12 +41,12 @@ MOST_NAMED: Final = 36  # items of a tree whose nodes name their ranks
 MOST_ARROWS: Final = 32  # ranks, up to which messages are drawn
 MOST_BARS: Final = 64  # ranks, up to which each has bars of its own
 MOST_STEPS: Final = 200  # that are drawn
-COLOURS: Final = {"task": BLUE, "merge": ORANGE, "receive": "#F5D9A0"}
+COLOURS: Final = {"task": COMPUTING, "merge": MERGING, "receive": RECEIVING}
 STAGES: Final = {  # colour of each stage, and what the legend calls it if nothing else does
-    "T": ("", BLUE),
-    "S": ("send", "#C9C9C9"),
-    "M": ("", ORANGE),
-    "D": ("", GREEN),
+    "T": ("", COMPUTING),
+    "S": ("", COMMUNICATION),
+    "M": ("", MERGING),
+    "D": ("", COMMUNICATION),
 }
 WORDS: Final = {  # each with what is written in its bars
     "task": ("task", ", with its item"),
@@ -118,14 +124,13 @@ def _draw_ranks(ax: "Axes", result: PipelineSchedule) -> "dict[str, Artist]":
         longest = max((len(items_text(x.items)) for x in shown), default=1)
         size = min(8.0, 8.0 * 6 * 15 / (longest * max(steps, 7) * 1.15))
         for x in shown:
-            colour = "white" if x.kind == "task" else BLACK
-            style: dict[str, Any] = {"color": colour, "ha": "center", "va": "center"}
+            style: dict[str, Any] = {"ha": "center", "va": "center"}
             ax.text(x.step + 0.5, x.rank, items_text(x.items), fontsize=size, **style)
     entries |= _draw_messages(ax, result, steps)
     done = [x for x in result.deliveries if x.step < steps]
     if done:
         places = [x.step + 1 for x in done], [x.rank for x in done]
-        style = {"marker": ">", "color": GREEN, "ls": "none", "ms": 7, "clip_on": False}
+        style = {"marker": ">", "color": COMMUNICATION, "ls": "none", "ms": 7, "clip_on": False}
         (entries["delivery to the server"],) = ax.plot(*places, zorder=4, **style)
     plain_axes(ax)
     ax.grid(visible=False)
@@ -164,7 +169,7 @@ def _draw_messages(ax: "Axes", result: PipelineSchedule, steps: int) -> "dict[st
         return {}
     sent = [x for x in result.messages if x.step < steps]
     head = 7.0 if result.ranks <= MOST_TEXTS else 4.0
-    arrow: dict[str, Any] = {"arrowstyle": "->", "color": GREY, "lw": 0.7, "shrinkA": 0}
+    arrow: dict[str, Any] = {"arrowstyle": "->", "color": COMMUNICATION, "lw": 1.0, "shrinkA": 0}
     arrow |= {"shrinkB": 0, "mutation_scale": head}
     for x in sent:
         down = 1 if x.target > x.source else -1
@@ -173,7 +178,7 @@ def _draw_messages(ax: "Axes", result: PipelineSchedule, steps: int) -> "dict[st
         ax.annotate("", xy=end, xytext=start, arrowprops=arrow, zorder=3)
     if not sent:
         return {}
-    (line,) = ax.plot([], [], color=GREY, lw=0.7, marker=">", ms=3.5)
+    (line,) = ax.plot([], [], color=COMMUNICATION, lw=1.0, marker=">", ms=3.5)
     return {"message": line}
 
 
@@ -204,7 +209,7 @@ def _draw_stages(ax: "Axes", result: PipelineSchedule) -> "dict[str, Artist]":
             entries[kind] = drawn
         for time, group in cells:
             style: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": 8}
-            ax.text(time + 0.5, group, letter, color="white" if letter in "TD" else BLACK, **style)
+            ax.text(time + 0.5, group, letter, **style)
     last = len(stages) + groups - 1
     plain_axes(ax)
     ax.grid(visible=False)
@@ -229,7 +234,7 @@ def _draw_tree(ax: "Axes", tree: MergeTree) -> None:
         for node in nodes
     }
     lines = [[places[node.items], places[merge.items]] for node, merge in tree.branches()]
-    ax.add_collection(LineCollection(lines, colors=GREY, linewidths=0.8, zorder=1))
+    ax.add_collection(LineCollection(lines, colors=REFERENCE, linewidths=0.8, zorder=1))
     ranks = max((node.rank for level in tree.levels for node in level), default=0)
     is_named = len(leaves) <= MOST_NAMED
     size = 8.0 if len(leaves) <= 20 else 6.0
@@ -246,7 +251,7 @@ def _draw_tree(ax: "Axes", tree: MergeTree) -> None:
             continue
         for node, (x, y) in zip(nodes, where, strict=True):
             style: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": size}
-            ax.text(x, y, str(node.rank), color="white" if not level else BLACK, **style)
+            ax.text(x, y, str(node.rank), **style)
     first, stop = tree.items
     every = max(1, (stop - first) // 16)
     ax.set_xticks(range(first, stop, every))

@@ -16,7 +16,12 @@ from parcast.show.canvas import (
     plain_axes,
     sources_of,
 )
-from parcast.show.colours import BLUE, GREEN, GREY, ORANGE, PURPLE
+from parcast.show.colours import (
+    COMMUNICATION,
+    COMPUTING,
+    INPUT_OUTPUT,
+    MERGING,
+)
 from parcast.units import TIME_UNITS
 from parcast.words import readable_unit
 
@@ -32,7 +37,7 @@ BAR: Final = (-0.32, 0.36)  # a bar of its lane, from the top to the bottom [1]
 STRIP: Final = (-0.46, -0.36)  # fetches, which go on beside the work [1]
 POINTS: Final = 3000  # of the width of a picture: what is closer cannot be told apart
 MOST_MESSAGES: Final = 200  # that are drawn, those with the most bytes
-COLOURS: Final = {"task": BLUE, "merge": ORANGE, "fetch": PURPLE}
+COLOURS: Final = {"task": COMPUTING, "merge": MERGING, "fetch": INPUT_OUTPUT}
 
 
 def figure_of(result: Timeline, ax: "Axes | None" = None) -> "Figure":
@@ -67,7 +72,7 @@ def _draw(ax: "Axes", result: Timeline) -> "tuple[dict[str, Artist], list[str]]"
     entries |= lines
     if len(trace.deliveries):
         where = trace.deliveries["end"] / scale, trace.deliveries["rank"]
-        style = {"marker": ">", "color": GREEN, "ls": "none", "ms": 6, "clip_on": False}
+        style = {"marker": ">", "color": COMMUNICATION, "ls": "none", "ms": 6, "clip_on": False}
         (entries["delivery to the server"],) = ax.plot(*where, zorder=4, **style)
     plain_axes(ax)
     ax.grid(visible=False, axis="y")
@@ -111,6 +116,6 @@ def _draw_messages(
     end = np.stack([messages["received"] / scale, messages["target"]], axis=-1)
     pairs = [*np.stack([start, end], axis=1)]
     width = 0.9 if len(pairs) <= 100 else 0.6
-    lines = LineCollection(pairs, colors=GREY, linewidths=width)
+    lines = LineCollection(pairs, colors=COMMUNICATION, linewidths=width)
     lines.set_zorder(3)
     return {"message": ax.add_collection(lines)}, notes

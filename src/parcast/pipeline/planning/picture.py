@@ -16,7 +16,16 @@ from parcast.show.canvas import (
     require_one_panel,
     sources_of,
 )
-from parcast.show.colours import BLUE, GREEN, GREY, ORANGE, PURPLE, VERMILLION
+from parcast.show.colours import (
+    COMMUNICATION,
+    COMPUTED,
+    COMPUTING,
+    INPUT_OUTPUT,
+    MERGING,
+    NOT_ALLOWED,
+    RECOMMENDED,
+    REFERENCE,
+)
 from parcast.show.scales import scale_p, scale_time
 from parcast.units import format_quantity
 
@@ -25,10 +34,10 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 COLOURS: Final[dict[Stage, tuple[str, str]]] = {  # colour and style of each stage
-    "task": (BLUE, "-"),
-    "merge": (ORANGE, "--"),
-    "communication": (VERMILLION, "-."),
-    "fetch": (PURPLE, ":"),
+    "task": (COMPUTING, "-"),
+    "merge": (MERGING, "--"),
+    "communication": (COMMUNICATION, "-."),
+    "fetch": (INPUT_OUTPUT, ":"),
 }
 FARTHEST: Final = 4.0  # from the times, up to which an interval is shown
 SMALLEST: Final = 1e-4  # of the task, of a stage that is drawn
@@ -67,17 +76,17 @@ def _draw_times(ax: "Axes", result: PipelinePlan) -> None:
     fits = np.array([plan.fits for plan in plans])
     if np.any(high > low):
         ax.fill_between(
-            ranks, low, high, where=fits, color=BLUE, alpha=0.18, lw=0, label="90 % interval"
+            ranks, low, high, where=fits, color=COMPUTED, alpha=0.18, lw=0, label="90 % interval"
         )
     ideal = times[0] / ranks
-    ax.plot(ranks, ideal, color=GREY, lw=1.0, ls=(0, (1, 1.5)), label="ideal")
+    ax.plot(ranks, ideal, color=REFERENCE, lw=1.0, ls=(0, (1, 1.5)), label="ideal")
     within = np.where(fits, times, np.nan)
-    style: dict[str, Any] = {"color": BLUE, "marker": "o" if len(ranks) <= 32 else "", "ms": 4}
+    style: dict[str, Any] = {"color": COMPUTED, "marker": "o" if len(ranks) <= 32 else "", "ms": 4}
     if not fits.all():
         ax.plot(
             ranks,
             np.where(fits, np.nan, times),
-            color=GREY,
+            color=REFERENCE,
             ls="none",
             marker=".",
             ms=4,
@@ -87,13 +96,19 @@ def _draw_times(ax: "Axes", result: PipelinePlan) -> None:
         ax.plot(ranks, within, lw=1.9, label="best plan", **style)
     if result.limits.within is not None:
         label = f"longest time, {format_quantity(result.limits.within, 'time')}"
-        ax.axhline(result.limits.within, color=GREY, lw=1.3, ls="--", label=label)
+        ax.axhline(result.limits.within, color=REFERENCE, lw=1.3, ls="--", label=label)
     bottom = max(float(np.min(low)), float(np.min(times)) / FARTHEST)
     top = min(float(np.max(high)), float(np.max(times)) * FARTHEST)
     if result.best is not None:
         best = result.best
         label = f"recommended: {best.ranks} ranks, {format_quantity(best.time, 'time')}"
-        ring: dict[str, Any] = {"mec": GREEN, "mfc": "none", "mew": 2.2, "ms": 12, "ls": "none"}
+        ring: dict[str, Any] = {
+            "mec": RECOMMENDED,
+            "mfc": "none",
+            "mew": 2.2,
+            "ms": 12,
+            "ls": "none",
+        }
         ax.plot(best.ranks, best.time, marker="o", label=label, **ring)
     _scale(ax, ranks, bottom, top)
     plain_axes(ax)
@@ -130,13 +145,13 @@ def _draw_stages(ax: "Axes", result: PipelinePlan) -> None:
             curves.ranks,
             task,
             np.maximum(highest, task),
-            color=VERMILLION,
-            alpha=0.1,
+            color=NOT_ALLOWED,
             lw=0,
+            zorder=0.5,
             label="longer than the task",
         )
     if result.best is not None and plan.ranks > 1:
-        ax.axvline(plan.ranks, color=GREEN, lw=1.2, zorder=1)
+        ax.axvline(plan.ranks, color=RECOMMENDED, lw=1.2, zorder=1)
     values = np.concatenate(drawn)
     ranks = np.array([x.ranks for x in result.plans], dtype=np.float64)
     _scale(ax, ranks, float(values.min()), float(values.max()))

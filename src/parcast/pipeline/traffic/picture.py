@@ -11,7 +11,8 @@ import numpy as np
 from scipy import stats  # type: ignore[import-untyped]  # SciPy ships no types
 
 from parcast.aliases import Array
-from parcast.pipeline.traffic.result import MEASURED, QUEUE, TrafficCheck
+from parcast.pipeline.traffic.result import MEASURED as IN_TRACE
+from parcast.pipeline.traffic.result import QUEUE, TrafficCheck
 from parcast.pipeline.traffic.sheet import FORMULA, title_of
 from parcast.show.canvas import (
     add_legend,
@@ -22,7 +23,11 @@ from parcast.show.canvas import (
     require_one_panel,
     sources_of,
 )
-from parcast.show.colours import BLUE, GREEN, GREY, VERMILLION
+from parcast.show.colours import (
+    COMPUTED,
+    MEASURED,
+    REFERENCE,
+)
 from parcast.units import Dimension, format_quantity
 
 if TYPE_CHECKING:
@@ -38,7 +43,7 @@ NAMES: Final = {
     "md1": "M/D/1",
     "mg1": "M/G/1",
     QUEUE: "queue",
-    MEASURED: "measured",
+    IN_TRACE: "measured",
 }
 
 
@@ -77,13 +82,13 @@ def _histogram(ax: "Axes", values: Array, what: str, dimension: Dimension) -> No
     factor, unit = _unit(float(values.max()), dimension)
     edges = np.linspace(0, float(values.max()) * (1 + 1e-9), BINS + 1)
     counts, _ = np.histogram(values, edges)
-    style: dict[str, Any] = {"color": BLUE, "alpha": 0.75, "lw": 0, "label": "messages"}
+    style: dict[str, Any] = {"color": MEASURED, "alpha": 0.45, "lw": 0, "label": "messages"}
     ax.bar(edges[:-1] / factor, counts, np.diff(edges) / factor, align="edge", **style)
     expected = len(values) * -np.diff(np.exp(-edges / mean))
     middles = (edges[1:] + edges[:-1]) / 2
     is_seen = expected > 0.3
     label = "exponential with the same mean"
-    ax.plot(middles[is_seen] / factor, expected[is_seen], "--", color=VERMILLION, label=label)
+    ax.plot(middles[is_seen] / factor, expected[is_seen], "--", color=COMPUTED, label=label)
     ax.set(yscale="log", xlabel=f"{what} [{unit}]", ylabel="messages")
     ax.minorticks_off()
     ax.set_ylim(0.5, 2 * max(float(counts.max()), float(expected.max())))
@@ -99,7 +104,7 @@ def _successive(ax: "Axes", gaps: Array) -> None:
     ranks = 100 * (stats.rankdata(gaps) - 0.5) / len(gaps)
     pairs = np.stack([ranks[:-1], ranks[1:]])
     kept = np.unique(np.linspace(0, pairs.shape[1] - 1, MOST_POINTS).astype(int))
-    style: dict[str, Any] = {"color": BLUE, "alpha": 0.5, "ms": 2.5, "mew": 0}
+    style: dict[str, Any] = {"color": MEASURED, "alpha": 0.4, "ms": 2.5, "mew": 0}
     ax.plot(*pairs[:, kept], "o", **style)
     ax.set(xlim=(0, 100), ylim=(0, 100))
     ax.set(xlabel="gap, rank [%]", ylabel="next gap, rank [%]")
@@ -115,10 +120,10 @@ def _delays(ax: "Axes", check: TrafficCheck) -> None:
         return
     factor, unit = _unit(max((x.mean for x in known), key=abs), "time")
     for place, x in enumerate(known):
-        colour = {QUEUE: GREEN, MEASURED: BLUE}.get(x.name, VERMILLION)
+        colour = MEASURED if x.name == IN_TRACE else COMPUTED
         if np.isfinite(x.lower):
             ends = np.array([x.lower, x.upper]) / factor
-            label = "90 % interval" if x.name == MEASURED else None
+            label = "90 % interval" if x.name == IN_TRACE else None
             ax.plot(ends, [place, place], color=colour, lw=5, alpha=0.3, label=label)
         ax.plot(x.mean / factor, place, "o", color=colour, ms=6, clip_on=False, zorder=3)
     ax.set_yticks(range(len(known)), labels=[NAMES[x.name] for x in known])
@@ -131,4 +136,4 @@ def _delays(ax: "Axes", check: TrafficCheck) -> None:
 def _empty(ax: "Axes", why: str) -> None:
     """Say in a panel why nothing is drawn."""
     ax.set_axis_off()
-    ax.text(0.5, 0.5, why, ha="center", va="center", color=GREY, transform=ax.transAxes)
+    ax.text(0.5, 0.5, why, ha="center", va="center", color=REFERENCE, transform=ax.transAxes)
