@@ -90,7 +90,12 @@ OPTIONS: Final[dict[str, Spelling]] = {
     "vary": "--vary",
 }
 AXES: Final[dict[str, Spelling]] = {"p": "-p", "d": "-d", "n": "-n"}
-OF_IMPORT: Final = {"constants": "--set", "metric": "--metric", "rename": "--column"}
+OF_IMPORT: Final = {
+    "constants": "--set",
+    "count_pattern": "--count-pattern",
+    "metric": "--metric",
+    "rename": "--column",
+}
 
 
 def _spell(part: Part, options: Mapping[str, Spelling]) -> str:
@@ -108,7 +113,7 @@ def _spell(part: Part, options: Mapping[str, Spelling]) -> str:
     value = part.value
     if part.name == "rename" and isinstance(value, Mapping):
         value = {new: old for old, new in value.items()}  # OLD may hold =, where NEW cannot
-        option = None if option is None else OF_IMPORT["rename"]
+        option = OF_IMPORT["rename"]
     option = own_option(ctx, part.name, option)
     if option is not None:
         return option if value is None or value is True else f"{option} {quoted(_as_text(value))}"
