@@ -43,6 +43,8 @@ FORMATS: Final = {  # each name and the place of its Format
     "hatchet": "parcast.importers.hatchet:FORMAT",
     "cubex": "parcast.importers.cubex:FORMAT",
     "darshan": "parcast.importers.darshan:FORMAT",
+    "lammps": "parcast.importers.lammps:FORMAT",
+    "gromacs": "parcast.importers.gromacs:FORMAT",
     "log": "parcast.importers.own_log:FORMAT",
     "table": "parcast.importers.joined_tables:FORMAT",
     "osu": "parcast.calibration.benchmarks.osu:FORMAT",
