@@ -39,6 +39,8 @@ FORMATS: Final = {  # each name and the place of its Format
     "slurm": "parcast.importers.slurm:FORMAT",
     "hyperfine": "parcast.importers.hyperfine:FORMAT",
     "google-benchmark": "parcast.importers.google_benchmark:FORMAT",
+    "pyperf": "parcast.importers.pyperf:FORMAT",
+    "pytest-benchmark": "parcast.importers.pytest_benchmark:FORMAT",
     "caliper": "parcast.importers.caliper:FORMAT",
     "hatchet": "parcast.importers.hatchet:FORMAT",
     "cubex": "parcast.importers.cubex:FORMAT",
