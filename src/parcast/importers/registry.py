@@ -41,6 +41,7 @@ FORMATS: Final = {  # each name and the place of its Format
     "google-benchmark": "parcast.importers.google_benchmark:FORMAT",
     "pyperf": "parcast.importers.pyperf:FORMAT",
     "pytest-benchmark": "parcast.importers.pytest_benchmark:FORMAT",
+    "reframe": "parcast.importers.reframe:FORMAT",
     "caliper": "parcast.importers.caliper:FORMAT",
     "hatchet": "parcast.importers.hatchet:FORMAT",
     "cubex": "parcast.importers.cubex:FORMAT",
