@@ -42,6 +42,7 @@ FORMATS: Final = {  # each name and the place of its Format
     "pyperf": "parcast.importers.pyperf:FORMAT",
     "pytest-benchmark": "parcast.importers.pytest_benchmark:FORMAT",
     "reframe": "parcast.importers.reframe:FORMAT",
+    "talp": "parcast.importers.talp:FORMAT",
     "caliper": "parcast.importers.caliper:FORMAT",
     "hatchet": "parcast.importers.hatchet:FORMAT",
     "cubex": "parcast.importers.cubex:FORMAT",
