@@ -47,6 +47,7 @@ FORMATS: Final = {  # each name and the place of its Format
     "hatchet": "parcast.importers.hatchet:FORMAT",
     "cubex": "parcast.importers.cubex:FORMAT",
     "darshan": "parcast.importers.darshan:FORMAT",
+    "parquet": "parcast.importers.arrow_tables:FORMAT",
     "lammps": "parcast.importers.lammps:FORMAT",
     "gromacs": "parcast.importers.gromacs:FORMAT",
     "log": "parcast.importers.own_log:FORMAT",
