@@ -235,6 +235,18 @@ def test_json_that_no_importer_knows_is_called_so(tmp_path, text, keys):
         assert says in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    "name",
+    ["lammps.np2.log", "gromacs_2.log", "reframe_report.json", "hyperfine.json", "pyperf.json"],
+)
+def test_a_count_that_a_file_has_is_not_set_to_another(name):
+    path = DATA / name
+    rename = {"threads": "p"} if name == "hyperfine.json" else {}
+    rename |= {"nprocs": "p"} if name == "pyperf.json" else {}
+    with pytest.raises(ParameterError, match="constants must be axes that the files do not have"):
+        import_timings(path, constants={"p": 64}, rename=rename)
+
+
 def test_a_rate_is_no_time():
     for metric in ("samples/s", "ns_day rate", "throughput", "GFlops", "it per second", "SYPD"):
         with pytest.raises(FileProblems, match="must have a metric that is a time, got the rate"):

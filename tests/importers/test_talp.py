@@ -71,7 +71,8 @@ def test_a_file_that_cannot_be_used_is_refused(talp, tmp_path):
     path.write_text('{"Application": {"Global": {"elapsedTime": "long", "numCpus": 2}}}')
     assert "must be a time above 0, got 'long'." in refusal(path, format="talp")
     path.write_text('{"Application": {"Global": {"elapsedTime": 5}}}')
-    assert "must tell numMpiRanks or numCpus, got neither." in refusal(path, format="talp")
+    assert "must have numMpiRanks or numCpus, got neither." in refusal(path, format="talp")
+    assert import_timings(path, "talp", constants={"p": 4}).measurements.p.tolist() == [4]
     alone = talp(1, name="talp_np8.json", Global=4)
     assert "got 8 in its name and 1 process in its text" in refusal(alone)
     assert "got only elapsedTime" in refusal(talp(2, Global=1), metric="usefulTime")

@@ -84,8 +84,7 @@ def read(runs: Runs, metric: str | None) -> Imported:
         )
     for run, faults in found:
         time = DAY / run.rate if by_rate and run.rate else run.wall
-        has_p = run.p is not None and runs.constant_p is None
-        point = {"p": run.p} if has_p else {}
+        point = {} if run.p is None else {"p": run.p}
         runs.add(point, [time], faults, metric="time_s", line=run.line)
     return runs.imported(notes=notes)
 

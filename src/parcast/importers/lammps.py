@@ -91,9 +91,8 @@ def read(runs: Runs, metric: str | None) -> Imported:
     has_names = len({(loop.number, loop.steps) for loop in loops}) > 1
     for log, faults in logs:
         for loop in log.loops:
-            point = {} if runs.constant_p is not None else {"p": loop.p}
             runs.add(
-                point | ({"n": loop.atoms} if has_size else {}),
+                {"p": loop.p} | ({"n": loop.atoms} if has_size else {}),
                 [loop.time],
                 faults,
                 metric="time_s",

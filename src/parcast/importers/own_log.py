@@ -87,7 +87,7 @@ def read(runs: Runs, metric: str | None) -> Imported:
     alone: list[int] = []
     for (times, counts), faults in logs:
         for p, found in _paired(times, counts, faults):
-            point = {} if p is None or runs.constant_p is not None else {"p": p}
+            point = {} if p is None else {"p": p}
             alone += [] if p is None else [p]
             runs.add(point, [found.time], faults, metric="time_s", line=found.line)
     units = sorted({found.unit for (times, _), _ in logs for found in times})

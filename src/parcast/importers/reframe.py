@@ -99,7 +99,7 @@ def read(runs: Runs, metric: str | None) -> Imported:
     callpaths, machines = _callpaths(timed), _machines(timed)
     for case, callpath, machine in zip(timed, callpaths, machines, strict=True):
         point = {x: case.numbers[x] for x in axes}
-        if case.p is not None and runs.constant_p is None:
+        if case.p is not None:
             point["p"] = case.p
         for name in metrics:
             if (time := _seconds(case, name)) is not None:

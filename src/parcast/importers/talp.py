@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from parcast.advice import Choice
+from parcast.errors import Argument
 from parcast.files.faults import Faults
 from parcast.files.numbers import is_number, whole
 from parcast.importers.content import json_document
@@ -55,12 +57,16 @@ def read(runs: Runs, metric: str | None) -> Imported:
     by_cpus, notes = _counted([region for region, _ in found])
     for region, faults in found:
         p = region.cpus if by_cpus else region.ranks or region.cpus
-        if p is None:
-            faults.refuse("must tell numMpiRanks or numCpus, got neither.", field=region.field)
-        refuse_lone_rank(p, faults)
+        if p is None and runs.constant_p is None:
+            faults.refuse(
+                "must have numMpiRanks or numCpus, got neither. Give the count: "
+                f"{Argument('constants', {'p': Choice('COUNT')}, file=faults.path)}",
+                field=region.field,
+            )
+        refuse_lone_rank(p or 0, faults)
         known = is_number(region.elapsed) and abs(region.elapsed) <= LARGEST
         time = region.elapsed / IN_A_SECOND if known else region.elapsed
-        point = {} if runs.constant_p is not None else {"p": p}
+        point = {} if p is None else {"p": p}
         name = region.name if has_names else ""
         runs.add(point, [time], faults, metric="time_s", callpath=name, field=region.field)
     return runs.imported(notes=notes)
