@@ -52,6 +52,30 @@ CASES = {
     "no p in a format": ("forecast", HYPERFINE, {"COUNT": "4"}, ()),
     "no p in an import": ("import", HYPERFINE, {"COUNT": "4"}, ()),
     "a metric that is not there": ("import", METRICS, {"NAME": "wall_time"}, ("--metric", "x")),
+    "a size in a format": (
+        "forecast",
+        HYPERFINE.replace('"times"', '"parameters": {"my size": 4}, "times"'),
+        {"COUNT": "4"},
+        (),
+    ),
+    "a size in an import": (
+        "import",
+        HYPERFINE.replace('"times"', '"parameters": {"my size": 4}, "times"'),
+        {"COUNT": "4"},
+        (),
+    ),
+    "two counts": (
+        "forecast",
+        "".join(f'{{"params": {{"ranks": {p}, "threads": 2}}, "value": {t}}}\n' for p, t in TIMES),
+        {},
+        (),
+    ),
+    "no count in a log": (
+        "import",
+        "elapsed: 8\n",
+        {"COUNT": "4"},
+        ("--time-pattern", "elapsed: (.)"),
+    ),
     "two metrics": ("forecast", METRICS, {"NAME": "wall_time"}, ()),
     "a parameter that is no p": (
         "import",

@@ -19,7 +19,7 @@ DATA = ROOT / "tests" / "importers" / "data"
 PROFILE = "PARAMETER ranks\nPOINTS 1 2 4 8\nDATA 12\nDATA 7.01\nDATA 4.49\nDATA 3.25\n"
 PROGRAM = '[[phase]]\nlaw = "spmd"\ncompute = { parallel = "5 s", serial = "1 s" }\n'
 pytestmark = pytest.mark.usefixtures("folder")
-RECOGNISED = "recognised as extrap: Extra-P text, JSON or JSON Lines."
+RECOGNISED = "recognised as extrap: Extra-P text, JSON or .extra-p."
 
 
 @pytest.fixture

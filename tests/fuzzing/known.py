@@ -117,7 +117,12 @@ NINES = "9" * 60_000
 KEYS = "\n".join(f"key_{i} = 1" for i in range(20_000))
 PHASES = '[[phase]]\nlaw = "amdahl"\nt1 = "1 s"\nserial = 0.1\n' * 40_000
 
+COUNTED = "".join(f"ranks: {1 + i % 2}\nelapsed: 1\nelapsed: 2\n" for i in range(20_000))
+
 KNOWN = {
+    "a log of 20,000 counts": Known(
+        "log", "all of them were searched for each time", _of(COUNTED)
+    ),
     "a time of 60,000 digits": Known(
         "csv", "a number with a unit was looked for by backtracking", _of(f"p,time_s\n1,{NINES}\n")
     ),

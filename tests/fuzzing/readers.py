@@ -27,6 +27,7 @@ from parcast.cli.ranges import parse_range
 from parcast.errors import ParameterError
 from parcast.expressions import Expression
 from parcast.importers.darshan_io import read_job_io
+from parcast.importers.patterns import compiled
 from parcast.importers.registry import FORMATS, import_machine, import_timings, recognised_format
 from parcast.pipeline.documents.reading import read_documents
 from parcast.pipeline.engine.checkpoint import MANIFEST as CHECKPOINT
@@ -282,10 +283,45 @@ _READERS = [
             "slurm": tool_documents.slurm,
             "hyperfine": tool_documents.hyperfine(),
             "google-benchmark": tool_documents.google_benchmarks(),
+            "pyperf": tool_documents.pyperf(),
+            "pytest-benchmark": tool_documents.pytest_benchmarks(),
+            "talp": tool_documents.talp(),
+            "lammps": tool_documents.lammps(),
+            "gromacs": tool_documents.gromacs(),
             "caliper": tool_documents.caliper,
             "hatchet": tool_documents.hatchet,
             "darshan": tool_documents.darshan,
         }.items()
+    ),
+    Reader(
+        name="reframe",
+        documents=tool_documents.reframe,
+        read=partial(import_timings, format="reframe"),
+        is_slow=True,
+    ),
+    Reader(
+        name="parquet",
+        documents=tool_documents.parquet_tables(),
+        read=partial(import_timings, format="parquet"),
+        library="pyarrow",
+        is_slow=True,
+    ),
+    Reader(
+        name="log",
+        documents=tool_documents.own_logs(),
+        read=partial(
+            import_timings, time_pattern=r"elapsed: (\S+)", count_pattern=r"ranks: (\S+)"
+        ),
+    ),
+    Reader(
+        name="table",
+        documents=documents.timings(),
+        read=lambda path: import_timings([path, path], "table"),
+    ),
+    Reader(
+        name="pattern",
+        documents=st.sampled_from((rb"elapsed: ([\d.]+)", rb"(?P<time>\d+) s", rb"a|(b)")),
+        read=_text(lambda text: compiled(text, "time_pattern")),
     ),
     Reader(
         name="cali",

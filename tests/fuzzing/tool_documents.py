@@ -6,8 +6,10 @@ are samples of `tests/importers/data`, one of which is chosen.
 
 import io
 import json
+import sqlite3
 import tarfile
 import tempfile
+import zipfile
 from pathlib import Path
 
 from hypothesis import strategies as st
@@ -102,6 +104,32 @@ def sacct_tables(draw):
 
 
 @st.composite
+def extrap_saved(draw):
+    """What Extra-P 4 saves: an archive of measurements, some of which have values."""
+    measured = []
+    for p in draw(processors):
+        time = draw(seconds)
+        values = draw(st.sampled_from((None, [time, time], [time])))
+        measured.append({"coordinate": [p], "median": time, "mean": time, "values": values})
+    document = {
+        "Extra-P": "4.2.5",
+        "parameters": ["p"],
+        "measurements": {"main": {"time": measured}},
+    }
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w") as archive:
+        archive.writestr("experiment.json", json.dumps(document))
+    return draw(st.sampled_from((stream.getvalue(), json.dumps(document).encode())))
+
+
+@st.composite
+def talpas(draw):
+    """Talpas: one measurement a line, with semicolons for commas."""
+    line = '{{"parameters": {{"p": {}}};"metric": "time";"callpath": "main";"value": {}}}'
+    return lines(line.format(p, draw(seconds)) for p in draw(processors))
+
+
+@st.composite
 def hyperfine(draw):
     """What `hyperfine --export-json` writes."""
     results = []
@@ -116,6 +144,9 @@ def hyperfine(draw):
                 "parameters": {"p": str(p), "n": "100"},
             }
         )
+    if draw(st.booleans()):
+        for result in results:
+            del result["parameters"]
     return json.dumps({"results": results}).encode()
 
 
@@ -136,7 +167,147 @@ def google_benchmarks(draw):
         for p in draw(processors)
     ]
     context = {"date": "2026-03-01T10:00:00+00:00", "executable": "./bench", "num_cpus": 8}
+    context["library_version"] = draw(st.sampled_from(("v1.8.3", "v1.9.5")))
     return json.dumps({"context": context, "benchmarks": runs}).encode()
+
+
+@st.composite
+def pyperf(draw):
+    """What pyperf writes."""
+    suite = [
+        {
+            "metadata": {"name": f"solve[{p}]", "nprocs": p},
+            "runs": [
+                {"metadata": {"loops": 1}, "values": [draw(seconds)], "warmups": [[1, 2.0]]},
+                {"values": [draw(seconds), draw(seconds)]},
+            ],
+        }
+        for p in draw(processors)
+    ]
+    metadata = {"unit": "second", "cpu_count": 8}
+    return json.dumps({"benchmarks": suite, "metadata": metadata, "version": "1.0"}).encode()
+
+
+@st.composite
+def pytest_benchmarks(draw):
+    """What pytest-benchmark writes."""
+    rows = [
+        {
+            "group": None,
+            "name": f"test_solve[{p}-gcc]",
+            "fullname": f"test_b.py::test_solve[{p}-gcc]",
+            "params": {"nprocs": p, "compiler": "gcc"},
+            "extra_info": {"n": 100},
+            "stats": {"median": draw(seconds), "data": [draw(seconds)]},
+        }
+        for p in draw(processors)
+    ]
+    document = {"machine_info": {}, "commit_info": {}, "benchmarks": rows}
+    return json.dumps(document).encode()
+
+
+@st.composite
+def reframe_logs(draw):
+    """A performance log of ReFrame."""
+    rows = [["name", "num_tasks", "num_cpus_per_task", "result", "elapsed_value", "elapsed_unit"]]
+    for p in draw(processors):
+        result = draw(st.sampled_from(("pass", "pass", "fail")))
+        rows.append([f"Solver %np={p} %mesh=fine", p, "null", result, draw(seconds), "s"])
+    return cells(rows, "|")
+
+
+@st.composite
+def reframe_reports(draw):
+    """A report of ReFrame, newer or older."""
+    cases = []
+    for p in draw(processors):
+        case = {"name": f"Solver %np={p}", "num_tasks": p, "result": "pass", "system": "daint"}
+        time = draw(seconds)
+        if draw(st.booleans()):
+            case["perfvalues"] = {"daint:gpu:elapsed": [time, 0, None, None, "s", "pass"]}
+        else:
+            case["perfvars"] = [{"name": "elapsed", "unit": "s", "value": time}]
+        cases.append(case)
+    return json.dumps({"session_info": {}, "runs": [{"testcases": cases}]}).encode()
+
+
+@st.composite
+def reframe_databases(draw):
+    """A database of ReFrame's results."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "results.db"
+        made = sqlite3.connect(path)
+        made.execute(
+            "CREATE TABLE sessions(uuid TEXT, session_start_unix REAL, session_end_unix REAL, "
+            "json_blob TEXT, report_file TEXT)"
+        )
+        made.execute("CREATE TABLE testcases(name TEXT, session_uuid TEXT)")
+        report = draw(reframe_reports()).decode()
+        made.execute("INSERT INTO sessions VALUES('a', 1.0, 2.0, ?, '')", (report,))
+        made.commit()
+        made.close()
+        return path.read_bytes()
+
+
+@st.composite
+def talp(draw):
+    """What TALP writes for one run."""
+    p = draw(st.integers(1, 64))
+    common = {"numCpus": p, "numMpiRanks": p}
+    regions = {
+        region: common | {"elapsedTime": int(draw(seconds) * 10**9)}
+        for region in draw(several(("Global", "solve"), least=1))
+    }
+    document = {"dlbVersion": "3.5.0", "resources": common, "Application": regions}
+    return json.dumps(document).encode()
+
+
+@st.composite
+def lammps(draw):
+    """Logs of LAMMPS, one after another."""
+    text = []
+    for p in draw(processors):
+        text += ["LAMMPS (2 Aug 2023)", f"Loop time of {draw(seconds)} on {p} procs for 100 steps"]
+        text[-1] += " with 4000 atoms"
+        text.append(f"99.1% CPU use with {p} MPI tasks x 1 OpenMP threads")
+    return lines(text)
+
+
+@st.composite
+def gromacs(draw):
+    """A log of GROMACS, to which runs are appended."""
+    text = ["GROMACS:      gmx mdrun, version 2022.5"]
+    for p in draw(processors):
+        text += [f"Using {p} MPI processes", "Using 2 OpenMP threads per MPI process"]
+        text += [f"       Time:  {draw(seconds):.3f}  {draw(seconds):.3f}  1600.0"]
+        text += [f"Performance:  {draw(seconds):.3f}  0.1"]
+    return lines(text)
+
+
+@st.composite
+def own_logs(draw):
+    """Logs of one's own, as the patterns of their reader expect them."""
+    text = []
+    for p in draw(processors):
+        unit = draw(st.sampled_from(("", " s", " ms", " min")))
+        text += ["starting", f"ranks: {p}", f"elapsed: {draw(seconds)}{unit}"]
+    return lines(text)
+
+
+@st.composite
+def parquet_tables(draw):
+    """A table in Parquet or Feather."""
+    import pyarrow
+    from pyarrow import feather, parquet
+
+    points = draw(processors)
+    table = pyarrow.table({"p": points, "time_s": [draw(seconds) for _ in points]})
+    stream = io.BytesIO()
+    if draw(st.booleans()):
+        parquet.write_table(table, stream)
+    else:
+        feather.write_feather(table, stream)
+    return stream.getvalue()
 
 
 @st.composite
@@ -239,7 +410,16 @@ def imb_sections(draw):
     return lines([*text, "", "# All processes entering MPI_Finalize"])
 
 
-extrap = extrap_texts() | extrap_newer() | extrap_older() | extrap_lines()
+extrap = (
+    extrap_texts()
+    | extrap_newer()
+    | extrap_older()
+    | extrap_lines()
+    | extrap_saved()
+    | talpas()
+    | samples("*.extra-p")
+)
+reframe = reframe_logs() | reframe_reports() | reframe_databases()
 slurm = sacct_tables() | samples("sacct*.json")
 caliper = caliper_tables() | caliper_records()
 cali = samples("*.cali")
@@ -252,5 +432,19 @@ osu = (
     | samples("osu_*.txt", folder=EXAMPLES / "benchmarks")
 )
 imb = imb_sections() | samples("imb.txt", folder=EXAMPLES / "benchmarks")
-anything = extrap | slurm | hyperfine() | google_benchmarks() | caliper | hatchet | darshan
+anything = (
+    extrap
+    | slurm
+    | hyperfine()
+    | google_benchmarks()
+    | pyperf()
+    | pytest_benchmarks()
+    | reframe
+    | talp()
+    | lammps()
+    | gromacs()
+    | caliper
+    | hatchet
+    | darshan
+)
 ior = samples("ior*") | samples("ior.txt", folder=EXAMPLES / "benchmarks")

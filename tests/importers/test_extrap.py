@@ -1,6 +1,7 @@
 """`parcast.importers.extrap`: one study in its four forms, and what is said of other files."""
 
 import json
+import zipfile
 from functools import partial
 from pathlib import Path
 
@@ -10,7 +11,7 @@ from hypothesis import strategies as st
 
 from parcast.errors import FileProblems
 from parcast.importers.extrap import recognises
-from parcast.importers.registry import format_of_beginning, import_timings
+from parcast.importers.registry import format_of_beginning, import_timings, recognised
 from parcast.timings.measurements import Measurements
 
 read = partial(import_timings, format="extrap")
@@ -320,3 +321,96 @@ def test_more_than_fits_into_memory_is_refused(limit, most, says, monkeypatch, t
     with pytest.raises(FileProblems) as caught:
         import_timings(path, "extrap")
     assert says in str(caught.value)
+
+
+# what Extra-P 4 saves
+
+
+@pytest.fixture
+def saved(tmp_path):
+    """Write an archive as Extra-P 4 saves it, with one measurement at each of some points."""
+
+    def write(*measured, name="x.extra-p", **members):
+        document = {
+            "Extra-P": "4.2.5", "parameters": ["p"],
+            "measurements": {"main": {"time": list(measured)}}, "scaling": None,
+        }  # fmt: skip
+        with zipfile.ZipFile(tmp_path / name, "w") as archive:
+            for member, content in members.items():
+                archive.writestr(f"values/{member.replace('_', '.')}", content)
+            archive.writestr("experiment.json", json.dumps(document))
+        (tmp_path / "experiment.json").write_text(json.dumps(document))
+        return tmp_path / name
+
+    return write
+
+
+def measurement(p, median, values=None):
+    return {"coordinate": [p], "median": median, "mean": median, "values": values}
+
+
+def test_an_experiment_that_extra_p_saved_is_read_with_the_values_that_it_kept():
+    path = DATA / "extrap_kept.extra-p"
+    main = read([path]).measurements.select(callpath="main")
+    assert main.p.tolist() == [4, 4, 8, 8, 8]
+    assert main.time.tolist() == [8.5, 8.25, 4.5, 4.75, 9.5]
+    assert recognised(path).name == "extrap"
+
+
+def test_without_values_the_medians_are_used_and_it_is_said():
+    told = read([DATA / "extrap_saved.extra-p"])
+    assert told.measurements.select(callpath="main").time.tolist() == [8.375, 4.625, 9.5]
+    assert told.notes[0] == (
+        "12 measurements have no values, and the median is used. Keep them with --keep-values of "
+        "extrap."
+    )
+
+
+def test_an_archive_that_was_unpacked_is_the_same(tmp_path):
+    kept = DATA / "extrap_kept.extra-p"
+    with zipfile.ZipFile(kept) as archive:
+        archive.extractall(tmp_path)
+    path = tmp_path / "experiment.json"
+    assert read([path]).measurements == read([kept]).measurements
+    for values in (tmp_path / "values").iterdir():
+        values.unlink()
+    assert read([path]).measurements.select(callpath="main").time.tolist() == [8.375, 4.625, 9.5]
+
+
+def test_values_in_the_document_itself_are_times(saved):
+    told = read([saved(measurement(4, 8, [7, 9]), measurement(8, 4.5, [4.0, 4.5, 5.0]))])
+    assert told.measurements.time.tolist() == [7, 9, 4, 4.5, 5]
+    assert told.notes == ()
+    mean = {"coordinate": [4], "mean": 8.5}
+    assert read([saved(mean)]).measurements.time.tolist() == [8.5]
+
+
+@pytest.mark.parametrize(
+    ("members", "says"),
+    [
+        ({"0_indx": b"x", "0_vals": b"x"}, "must have values of Extra-P in chunk 0."),
+        (
+            {"0_indx": b"Extra-P INDEX" + bytes(11), "0_vals": b"Extra-P VALUES" + bytes(2)},
+            "must have the values [0, 1], got:",
+        ),
+        ({"0_indx": b""}, "must be an archive of Extra-P with values/0.vals, got:"),
+    ],
+)
+def test_damaged_values_are_refused(saved, members, says):
+    assert says in refusal(saved(measurement(4, 8.5, [0, 1]), **members))
+
+
+def test_a_damaged_archive_is_refused(saved):
+    path = saved(measurement(4, 8.5))
+    path.write_bytes(path.read_bytes()[:60])
+    says = "must be an archive of Extra-P with experiment.json, got: File is not a zip file."
+    assert says in refusal(path)
+
+
+def test_talpas_is_json_lines_with_semicolons(file):
+    line = '{"parameters": {"p": %d;"n": 2};"metric": "time";"callpath": "a;b";"value": %s}'
+    path = file("\n".join((line % (4, 8.5), line % (8, 4.25))), "talpas.txt")
+    assert recognised(path).name == "extrap"
+    assert read([path]).measurements == Measurements(
+        p=[4, 8], n=2, time=[8.5, 4.25], callpath="a;b"
+    )

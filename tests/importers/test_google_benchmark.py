@@ -44,7 +44,7 @@ def test_named_arguments_are_axes_and_aggregates_and_errors_are_left_out():
     assert told.measurements == Measurements(
         p=[1, 1, 2], n=100, time=[8e-3, 8.5e-3, 4.5e-3], repetition=[1, 2, 1]
     )
-    assert told.notes == ("1 benchmark is left out, as they ended in an error.",)
+    assert told.notes == ("1 failed run was left out: no.",)
     assert read([SAMPLE], metric="cpu_time").measurements.time[0] == 7.5e-3
 
 
@@ -71,7 +71,7 @@ def test_threads_are_p_where_they_vary(written):
 def test_several_functions_are_callpaths(written):
     path = written(run("std::sort/p:2", 2), run("std::copy/p:2/min_time:0.1/real_time", 1))
     assert read([path]).measurements == Measurements(
-        p=2, time=[2, 1], callpath=["std::sort", "std::copy"]
+        p=2, time=[2, 1], callpath=["std::sort", "std::copy/real_time"]
     )
 
 
@@ -151,3 +151,56 @@ def test_a_benchmark_with_aggregates_only_stands_beside_one_with_single_runs(wri
     assert told.notes == (
         "1 benchmark has only aggregates: the median of the repetitions is used.",
     )
+
+
+def threaded(p, time, name="BM", how="", **more):
+    return run(f"{name}{how}/threads:{p}", time, threads=p, **more)
+
+
+def test_how_a_benchmark_was_timed_tells_it_apart(written):
+    hows = ("", "/real_time", "/process_time", "/manual_time")
+    rows = [threaded(p, 8 / p, how=how) for how in hows for p in (1, 2)]
+    told = read([written(*rows)])
+    assert told.measurements.labels["callpath"].tolist() == [f"BM{x}" for x in hows for _ in "12"]
+    assert told.notes[0].startswith("The library_version is not given: until 1.8, real_time of th")
+
+
+def versions(folder, **of_files):
+    """Write files of several versions of the library."""
+    paths = []
+    for version, rows in of_files.items():
+        context = {"library_version": version.replace("_", ".")} if version != "none" else {}
+        paths.append(folder / f"{version}.json")
+        paths[-1].write_text(json.dumps({"context": context, "benchmarks": rows}))
+    return paths
+
+
+def test_until_1_8_real_times_of_threads_were_divided_by_their_number(tmp_path):
+    old, new = versions(
+        tmp_path,
+        v1_8_3=[threaded(p, 8 / p) for p in (1, 2, 4)],
+        v1_9_5=[threaded(p, 8) for p in (1, 2, 4)],
+    )
+    told = read([old])
+    assert told.measurements == read([new]).measurements == Measurements(p=[1, 2, 4], time=8)
+    assert told.notes[0].startswith("real_time of threads is multiplied by their number, by which")
+    together = read([old, new]).measurements
+    assert together.time.tolist() == [8] * 6
+    assert read([old], metric="cpu_time").measurements.time.tolist() == [4, 2, 1]
+
+
+def test_files_that_do_not_tell_the_version_are_not_put_beside_those_that_do(tmp_path):
+    paths = versions(tmp_path, none=[threaded(2, 8)], v1_9_0=[threaded(4, 8)])
+    with pytest.raises(FileProblems, match="must tell its library_version to be compared with"):
+        read(paths)
+    alone = versions(tmp_path, none=[threaded(1, 8)], v1_9_0=[threaded(4, 8)])
+    assert read(alone).measurements == Measurements(p=[1, 4], time=8)
+
+
+def test_messages_of_errors_are_named_and_counted(written):
+    failed = [
+        threaded(2, 0, error_occurred=True, error_message="no device"),
+        threaded(4, 0, skipped=True, skip_message="too small"),
+    ]
+    told = read([written(run("BM/p:1", 8), *failed)])
+    assert told.notes[0] == "2 failed runs were left out: no device, too small."

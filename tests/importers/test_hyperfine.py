@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from parcast.errors import FileProblems
+from parcast.errors import FileProblems, ParameterError
 from parcast.importers.hyperfine import recognises
 from parcast.importers.registry import import_timings
 from parcast.timings.measurements import Measurements
@@ -45,7 +45,7 @@ def test_parameters_are_axes_and_runs_that_failed_are_left_out():
         p=[1, 1, 2, 2], time=[8, 8.5, 4.25, 4.75], repetition=[1, 2, 1, 2]
     )
     assert told.notes == (
-        "1 run is left out: exit status not 0.",
+        "1 failed run was left out: exit status not 0.",
         "threads is used as p, the processor count.",
     )
 
@@ -142,3 +142,55 @@ def test_parameters_without_a_value_do_not_make_a_command_longer(export):
     runs = [result("solve", [1.0], p=1, **names), result("solve -v", [2.0], p=1, **names)]
     imported = read([export(*runs)])
     assert len(imported.measurements) == 2
+
+
+# counts in commands
+
+
+def command(text, *times, **more):
+    return {"command": text, "times": list(times)} | more
+
+
+@pytest.mark.parametrize(
+    "form",
+    ["mpirun -n {} ./solve", "OMP_NUM_THREADS={} ./solve", "make -j{}", "srun --ntasks={} ./solve",
+     "cd x && mpiexec -np {} ./solve -n 7"],
+)  # fmt: skip
+def test_commands_that_differ_in_their_count_tell_p(export, form):
+    told = read([export(*(command(form.format(p), 8 / p) for p in (1, 2, 4)))])
+    assert told.measurements == Measurements(p=[1, 2, 4], time=[8, 4, 2])
+    assert told.notes == (f"p is taken from the commands: 4 from {form.format(4)}.",)
+
+
+def test_ranks_and_threads_are_multiplied_and_other_numbers_are_axes(export):
+    form = "OMP_NUM_THREADS=2 mpirun -n {} ./solve --size {}"
+    told = read([export(*(command(form.format(p, n), n / p) for p in (1, 2) for n in (8, 9)))])
+    assert told.measurements == Measurements(
+        p=[2, 2, 4, 4], size=[8, 9, 8, 9], time=[8, 9, 4, 4.5]
+    )
+
+
+def test_several_programs_are_callpaths_and_equal_commands_repetitions(export):
+    rows = [command(f"mpirun -n {p} ./{x}", 8 / p) for p in (1, 2) for x in "ab"]
+    told = read([export(*rows, rows[0])]).measurements
+    assert told.labels["callpath"].tolist() == [f"mpirun -n # ./{x}" for x in "ababa"]
+    assert told.columns["repetition"].tolist() == [1, 1, 1, 1, 2]
+
+
+def test_a_count_that_commands_contradict_is_not_set_for_all(export):
+    path = export(*(command(f"mpirun -n {p} ./solve", 8 / p) for p in (1, 2)))
+    with pytest.raises(ParameterError, match="constants must be axes that the files do not have"):
+        read([path], constants={"p": 64})
+
+
+def test_other_numbers_in_commands_are_no_counts(export):
+    path = export(*(command(f"./solve {n}", n) for n in (1, 2)))
+    assert "got only arg1. Set it: constants={'p': COUNT}, or rename a parameter" in refusal(path)
+    assert read([path], rename={"arg1": "p"}).measurements == Measurements(p=[1, 2], time=[1, 2])
+
+
+def test_runs_that_a_signal_ended_failed(export):
+    path = export(command("mpirun -n 2 ./a", 8, 1, 2, exit_codes=[0, None, 1]))
+    told = read([path])
+    assert told.measurements == Measurements(p=2, time=8)
+    assert "2 failed runs were left out: exit status not 0." in told.notes

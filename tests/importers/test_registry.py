@@ -218,3 +218,36 @@ def test_measurements_are_taken_from_a_table_or_from_a_file_in_any_format(tmp_pa
         assert f" parcast.read_measurements(path, {argument})" in str(caught.value)
     with pytest.raises(ParameterError, match="table must have columns by name, got NoneType"):
         as_measurements(None)
+
+
+@pytest.mark.parametrize(
+    ("text", "keys"),
+    [('{"a": 1, "b": [{"c": 2}]}', " (keys a, b, c)"), ("[1, 2]", ""), ('[{"x": 1}]', " (keys x)"),
+     ("{}", "")],
+)  # fmt: skip
+def test_json_that_no_importer_knows_is_called_so(tmp_path, text, keys):
+    path = tmp_path / "other.json"
+    path.write_text(text)
+    says = f"got JSON that no importer knows{keys}. JSON is read of extrap, slurm, hyperfine, "
+    for read in (import_timings, as_measurements):
+        with pytest.raises(FileProblems) as caught:
+            read(path)
+        assert says in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["lammps.np2.log", "gromacs_2.log", "reframe_report.json", "hyperfine.json", "pyperf.json"],
+)
+def test_a_count_that_a_file_has_is_not_set_to_another(name):
+    path = DATA / name
+    rename = {"threads": "p"} if name == "hyperfine.json" else {}
+    rename |= {"nprocs": "p"} if name == "pyperf.json" else {}
+    with pytest.raises(ParameterError, match="constants must be axes that the files do not have"):
+        import_timings(path, constants={"p": 64}, rename=rename)
+
+
+def test_a_rate_is_no_time():
+    for metric in ("samples/s", "ns_day rate", "throughput", "GFlops", "it per second", "SYPD"):
+        with pytest.raises(FileProblems, match="must have a metric that is a time, got the rate"):
+            chosen_metric([metric], None, Faults("profile"))

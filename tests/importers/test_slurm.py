@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from parcast.errors import FileProblems, ParameterError
 from parcast.importers.registry import import_timings
-from parcast.importers.slurm import recognises
+from parcast.importers.slurm import ASK, recognises
 from parcast.timings.measurements import Measurements
 
 read = partial(import_timings, format="slurm")
@@ -216,3 +216,16 @@ def test_what_was_cut_off_or_changed_is_read_or_refused(tmp_path_factory, name, 
             read([path])
         except FileProblems:
             continue  # as it should be, and nothing else may be raised
+
+
+def test_a_table_without_bars_is_refused_with_how_to_print_it(tmp_path):
+    path = tmp_path / "sacct.txt"
+    path.write_text(
+        "JobID           JobName  AllocCPUS   TotalCPU      State \n"
+        "------------ ---------- ---------- ---------- ---------- \n"
+        "20                sleep          2  00:00.004     FAILED \n"
+    )
+    assert recognises(path.read_bytes(), path)
+    with pytest.raises(FileProblems, match="got columns that are aligned with blanks") as caught:
+        import_timings([path], "slurm")
+    assert str(caught.value).endswith(f"Print it again: {ASK}")

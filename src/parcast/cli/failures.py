@@ -91,7 +91,12 @@ OPTIONS: Final[dict[str, Spelling]] = {
     "vary": "--vary",
 }
 AXES: Final[dict[str, Spelling]] = {"p": "-p", "d": "-d", "n": "-n"}
-OF_IMPORT: Final = {"constants": "--set", "metric": "--metric", "rename": "--column"}
+OF_IMPORT: Final = {
+    "constants": "--set",
+    "count_pattern": "--count-pattern",
+    "metric": "--metric",
+    "rename": "--column",
+}
 
 
 def _spell(part: Part, options: Mapping[str, Spelling] | None = None) -> str:

@@ -11,23 +11,36 @@ from parcast.units import TIME_UNITS, shown
 from parcast.words import did_you_mean, listed
 
 WORDS_FOR_P = re.compile(
-    r"np|n_?procs|procs|num_?procs|processes|processors|n?ranks|mpi_?ranks|cores|n?tasks|n?threads",
+    r"(?:n_?|num_?|number_of_)?(?:procs?|processes|processors?|ranks?|tasks?|cores?|cpus?|threads?)"
+    r"|np|mpi_?(?:ranks?|tasks?|procs?)|omp_?(?:num_?)?threads",
     re.IGNORECASE,
+)
+OTHER_WORDS_FOR_P = re.compile(  # where none of these is there
+    r"(?:n_?|num_?|number_of_)?(?:nodes?|gpus?|workers?|executors?|jobs)", re.IGNORECASE
 )
 BRACKETED = re.compile(r"[\[(]([^\[\]()]*+)[\])]\s*+$")
 ABBREVIATED = re.compile(
     r"[_ ](msecs?|millis|usecs?|micros|nsecs?|nanos|mins|minutes?|hrs?|hours?)$", re.I
 )
 _UNITS = r"s|secs?|seconds?|ms|us|ns|min|h"
-UNIT_AT_END = re.compile(rf"[_ ]?[\[(]\s*({_UNITS})\s*[\])]$|[_ ]({_UNITS})$", re.IGNORECASE)
+UNIT_AT_END = re.compile(
+    rf"[_ ]?[\[(]\s*({_UNITS})\s*[\])]$|[_ ]({_UNITS})$|(?<=time)\s*/\s*({_UNITS})$", re.IGNORECASE
+)
 MINIMUM = re.compile(r"[_ ]min$", re.IGNORECASE)
 STATISTIC = re.compile(r"[_ ](max|avg|average|mean|median|std|stddev|sum|total)$", re.IGNORECASE)
 WORD_FOR_TIME = re.compile(
-    r"((wall|run|elapsed|execution|exec|total|real)[ _-]*)?(time|clock)|elapsed|duration|seconds?",
+    r"((wall|run|elapsed|execution|exec|total|real|loop)[ _-]*)?(time|clock)|elapsed|duration"
+    r"|wall|real|tts|seconds?",
+    re.IGNORECASE,
+)
+WORD_FOR_RATE = re.compile(
+    r"/\s*(s|secs?|seconds?|min|h|hours?|days?)\b|per[ _-]?(sec|second|min|hour|day)"
+    r"|(^|[ _])(sypd|throughput|bandwidth|rate|[kmgtp]?flops?|speed)([ _]|$)",
     re.IGNORECASE,
 )
 UNNAMED = ("", "<default>")  # what Extra-P calls a metric without a name
 MOST_NAMED, MOST_METRICS = 8, 12  # in a message
+LAST_NUMBER = r"([0-9]+)[^0-9]*$"  # in the name of a file
 Constants = Mapping[str, float | str]
 
 
@@ -38,6 +51,7 @@ def named_axes(
     labels: Sequence[str] = (),
     rename: Mapping[str, str],
     constants: Constants,
+    is_several: bool = False,
 ) -> tuple[list[str], list[str]]:
     """Names that the axes of imported runs get, one for each of `names`, and notes on them.
 
@@ -55,9 +69,10 @@ def named_axes(
     renamed = [rename.get(name, name) for name in names]
     notes: list[str] = []
     if "p" not in renamed and "p" not in constants:
-        likely = [name for name in renamed if WORDS_FOR_P.fullmatch(name)]
+        likely = words_for_p(renamed)
         if len(likely) != 1:
-            _refuse_without_p(renamed, likely, faults)
+            called = dict(zip(renamed, names, strict=True))
+            _refuse_without_p(called, likely, faults, is_several=is_several)
         renamed[renamed.index(likely[0])] = "p"
         notes.append(f"{shown(likely[0])} is used as p, the processor count.")
     for name in constants:
@@ -117,17 +132,40 @@ def names_of(parameters: Sequence[str]) -> str:
     return listed(map(shown, parameters), MOST_NAMED) or "none"
 
 
-def _refuse_without_p(names: Sequence[str], likely: Sequence[str], faults: Faults) -> None:
-    """Refuse runs of which nothing tells the processors."""
+def tells_p(names: Sequence[str], rename: Mapping[str, str], constants: Constants) -> bool:
+    """Tell whether parameters or constants tell the processors."""
+    renamed = [rename.get(name, name) for name in names]
+    return "p" in renamed or "p" in constants or bool(words_for_p(renamed))
+
+
+def words_for_p(names: Sequence[str]) -> list[str]:
+    """Give the parameters that could be the processors by their names."""
+    if "p" in names:
+        return ["p"]
+    for words in (WORDS_FOR_P, OTHER_WORDS_FOR_P):
+        if likely := [name for name in names if words.fullmatch(name)]:
+            return likely
+    return []
+
+
+def _refuse_without_p(
+    names: Mapping[str, str], likely: Sequence[str], faults: Faults, *, is_several: bool
+) -> None:
+    """Refuse runs of which nothing tells the processors; `names` are by what they are called."""
     if likely:
         faults.refuse(
             f"must have one processor count, got {names_of(likely)}. Choose one: "
-            f"{_renaming(likely[0], 'p', faults)}"
+            f"{_renaming(names[likely[0]], 'p', faults)}"
         )
-    got = f"only {names_of(names)}" if names else "no parameter"
-    rename = f", or rename a parameter: {_renaming(names[0], 'p', faults)}" if names else ""
     count = Argument("constants", {"p": Choice("COUNT")}, file=faults.path)
-    faults.refuse(f"must have the processor count, got {got}. Set it: {count}{rename}")
+    got, hint = "no parameter", f"Set it: {count}"
+    if names:
+        got, first = f"only {names_of([*names])}", next(iter(names))
+        hint += f", or rename a parameter: {_renaming(names[first], 'p', faults)}"
+    elif is_several:
+        pattern = Argument("count_pattern", LAST_NUMBER, file=faults.path)
+        hint = f"If the last number in their names is the count: {pattern}"
+    faults.refuse(f"must have the processor count, got {got}. {hint}")
 
 
 def _renaming(old: str, new: str, faults: Faults) -> Argument:
@@ -174,14 +212,18 @@ def chosen_metric(
 
 
 def _refuse_other_units(metric: str, faults: Faults) -> None:
-    """Refuse a metric whose name ends with a unit that parcast does not have."""
-    if UNIT_AT_END.search(metric):
-        return
-    match = BRACKETED.search(metric) or ABBREVIATED.search(metric)
+    """Refuse a metric that is a rate, or whose name ends with another unit than ours."""
+    is_ours = UNIT_AT_END.search(metric)
+    match = None if is_ours else BRACKETED.search(metric) or ABBREVIATED.search(metric)
     if match and (unit := match[1].strip()):
         faults.refuse(
             f"must have times in one of {', '.join(TIME_UNITS)}, got {shown(repr(unit))} in "
             f"the name of the metric {shown(repr(metric))}. Write one of these in its place."
+        )
+    if WORD_FOR_RATE.search(metric) and not is_time(metric):
+        faults.refuse(
+            f"must have a metric that is a time, got the rate {shown(repr(metric))}. Import the "
+            "time of the runs."
         )
 
 
@@ -201,9 +243,18 @@ def is_time(metric: str) -> bool:
 
 def seconds_in(metric: str) -> float:
     """Give the seconds in the unit that ends a name; 1 where there is none. [s]."""
+    return TIME_UNITS[unit_of(metric)]
+
+
+def unit_of(metric: str) -> str:
+    """Give the unit that ends a name; "s" where there is none.
+
+    >>> unit_of("wall [ms]"), unit_of("time_sec"), unit_of("time/h"), unit_of("elapsed")
+    ('ms', 's', 'h', 's')
+    """
     match = UNIT_AT_END.search(metric)
-    unit = (match[1] or match[2]).lower() if match else "s"
-    return TIME_UNITS["s" if unit.startswith("s") else unit]
+    unit = (match[1] or match[2] or match[3]).lower() if match else "s"
+    return "s" if unit.startswith("s") else unit
 
 
 def _doubt(metric: str) -> list[str]:

@@ -55,7 +55,7 @@ def text_lines(
     for number, raw in raw_lines(path, faults, largest=largest):
         if number == 1:
             refuse_packed(raw, faults)
-        text = _decoded(raw, faults, line=number).strip()
+        text = decoded(raw, faults, line=number).strip()
         if text:
             is_empty = False
             yield number, text
@@ -110,7 +110,7 @@ def document_text(path: str | os.PathLike[str], faults: Faults) -> str:
     if len(raw) > LARGEST_DOCUMENT:
         faults.refuse(too_large(LARGEST_DOCUMENT, remedy))
     refuse_packed(raw[:4], faults)
-    text = _decoded(raw, faults)
+    text = decoded(raw, faults)
     if not text or text.isspace():
         _refuse_empty(faults)
     return text
@@ -155,7 +155,7 @@ def json_object(
     return value
 
 
-def _decoded(raw: bytes, faults: Faults, *, line: int | None = None) -> str:
+def decoded(raw: bytes, faults: Faults, *, line: int | None = None) -> str:
     """Turn bytes into text, or say which byte is not UTF-8."""
     raw = raw.removeprefix(UTF8_MARK) if line in (None, 1) else raw
     if b"\0" in raw:

@@ -1,4 +1,4 @@
-"""Profiles of Extra-P: its text format, both dialects of its JSON, and JSON Lines.
+"""Profiles of Extra-P: text, both dialects of its JSON, JSON Lines, Talpas, and what it saves.
 
 The values of a metric are in seconds unless its name ends in another unit. In text, `DATA` lines
 stand in the order of the points, below `PARAMETER`, `POINTS`, `REGION` and `METRIC`; in JSON each
@@ -13,8 +13,15 @@ from typing import Any
 from parcast.files.bounds import require_at_most
 from parcast.files.faults import Faults
 from parcast.files.numbers import number
-from parcast.importers.content import first_line, json_document, parsed, text_lines
-from parcast.importers.extrap_json import Packing, add_document, add_object, is_object_line
+from parcast.importers.content import beginning, document_text, first_line, parsed, text_lines
+from parcast.importers.extrap_archive import SavedValues, archived_text, is_archive
+from parcast.importers.extrap_json import (
+    Packing,
+    add_document,
+    add_object,
+    is_object_line,
+    with_commas,
+)
 from parcast.importers.registry import Format
 from parcast.importers.runs import Imported, Runs
 from parcast.timings.columns import MOST_COLUMNS, MOST_POINTS
@@ -24,7 +31,9 @@ WORDS = "PARAMETER, POINTS, REGION, METRIC or DATA"
 GROUP = re.compile(r"\(([^()]*)\)")
 TEXT = re.compile(rb"\s*(#[^\n]*\n\s*)*PARAMETER[ \t]+\S")
 OBJECT = re.compile(rb"\s*\{")
-BEGUN = re.compile(r'\{\s*"params"\s*:')  # a line of JSON Lines, even if it is cut off
+BEGUN = re.compile(  # a line of JSON Lines or Talpas, even if it is cut off
+    r'\{\s*"(?:params"\s*:|parameters"\s*:\s*\{)'
+)
 DOCUMENT = re.compile(rb'"parameters"\s*:\s*\[')
 PARTS = re.compile(rb'"(measurements|callpaths|coordinates)"\s*:\s*[\[{]')
 
@@ -32,32 +41,51 @@ PARTS = re.compile(rb'"(measurements|callpaths|coordinates)"\s*:\s*[\[{]')
 def recognises(head: bytes, _: Path) -> bool:
     """Tell by its first bytes whether a file is a profile of Extra-P."""
     first = head.lstrip().split(b"\n", 1)[0]
-    if TEXT.match(head) or is_object_line(first):
+    if TEXT.match(head) or is_object_line(first) or is_archive(head):
         return True
     return bool(OBJECT.match(head) and DOCUMENT.search(head) and PARTS.search(head))
 
 
 def read(runs: Runs, metric: str | None) -> Imported:
     """Take in a row for each value. Default of `metric`: the only one, or the only time."""
+    medians = 0
     for path, faults in runs.files():
-        match _form(path, faults):
+        match form := _form(path, faults):
             case "text":
                 add_text(text_lines(path, faults), runs, faults)
             case "lines":
                 for line, text in text_lines(path, faults):
-                    add_object(parsed(text, faults, line=line), line, runs, faults)
-            case _:  # not bound to a name, which would keep it while the table is built
-                packing = Packing()
-                add_document(json_document(path, faults, hook=packing), packing, runs, faults)
-                del packing
-    return runs.imported(metric=metric)
+                    measured = parsed(with_commas(text), faults, line=line)
+                    add_object(measured, line, runs, faults)
+            case _:
+                medians += _add_document(path, runs, faults, is_saved=form == "archive")
+    notes = []
+    if medians:
+        has = "measurement has" if medians == 1 else "measurements have"
+        notes.append(
+            f"{medians} {has} no values, and the median is used. Keep them with --keep-values of "
+            "extrap."
+        )
+    return runs.imported(metric=metric, notes=notes)
 
 
-FORMAT = Format(title="Extra-P text, JSON or JSON Lines", recognises=recognises, timings=read)
+FORMAT = Format(title="Extra-P text, JSON or .extra-p", recognises=recognises, timings=read)
+
+
+def _add_document(path: Path, runs: Runs, faults: Faults, *, is_saved: bool) -> int:
+    """Add a document, of an archive or by itself; how many medians are used for values."""
+    saved = SavedValues(path, faults, is_archive=is_saved)
+    packing = Packing(saved.times)
+    text = archived_text(path, faults) if is_saved else document_text(path, faults)
+    # the document is not bound to a name, which would keep it while the table is built
+    add_document(parsed(text, faults, hook=packing), packing, runs, faults)
+    return saved.medians
 
 
 def _form(path: Path, faults: Faults) -> str:
     """Tell the form by the first line that holds something."""
+    if is_archive(beginning(path)):
+        return "archive"
     first = first_line(path, faults)
     if not first.startswith("{"):
         return "text"

@@ -7,7 +7,7 @@ Older::
                       "parameter_value": 4}]}],
      "measurements": [{"coordinate_id": 1, "callpath_id": 1, "metric_id": 1, "value": 8.1}]}
 
-Newer::
+Newer; saved by Extra-P 4, a measurement has `coordinate` and aggregates as well::
 
     {"parameters": ["p"],
      "measurements": {"main": {"time": [{"point": [4], "values": [8.1, 8.0]}]}}}
@@ -15,11 +15,16 @@ Newer::
 JSON Lines, one measurement a line::
 
     {"params": {"p": 4}, "callpath": "main", "metric": "time", "value": 8.1}
+
+Talpas, the same with `parameters` and semicolons::
+
+    {"parameters": {"p": 4};"callpath": "main";"metric": "time";"value": 8.1}
 """
 
 import json
+import re
 from array import array
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from parcast.files.faults import Faults
@@ -28,6 +33,8 @@ from parcast.importers.content import json_object
 from parcast.importers.runs import Runs
 from parcast.units import shown
 
+BEGUN_TALPAS = re.compile(r'\s*\{\s*"(?:parameters|metric|callpath|value)"\s*:')
+STRING_OR_SEMICOLON = re.compile(r'"(?:[^"\\]|\\.)*"|;')
 PLAIN = {int, float, str, type(None)}  # what the place of a measurement may hold
 IDS = ("coordinate_id", "callpath_id", "metric_id")
 
@@ -39,9 +46,13 @@ class Packed(int):
 
 
 class Packing:
-    """The measurements of a document as they are read, in a fifth of the memory of objects."""
+    """The measurements of a document as they are read, in a fifth of the memory of objects.
 
-    def __init__(self) -> None:
+    `times` gives those of a measurement in an experiment that Extra-P 4 saved.
+    """
+
+    def __init__(self, times: Callable[[dict[str, Any]], Any]) -> None:
+        self._times_of = times
         self._numbers: dict[tuple[Any, ...], int] = {}  # of the places met
         self._places: list[tuple[Any, ...]] = []
         self._place = array("q")  # of each measurement
@@ -53,6 +64,8 @@ class Packing:
         """Take the place of each object as it is read: measurements are packed."""
         if "values" in one and "point" in one:
             return self._packed(one["point"], one["values"])
+        if "coordinate" in one and not one.keys().isdisjoint(("values", "median", "mean")):
+            return self._packed(one["coordinate"], self._times_of(one))
         if "value" in one and "coordinate_id" in one:
             return self._packed([one.get(key) for key in IDS], [_as_number(one["value"])])
         return one
@@ -84,14 +97,31 @@ class Packing:
 
 
 def is_object_line(line: str | bytes) -> bool:
-    """Tell whether a line is one measurement of JSON Lines."""
+    """Tell whether a line is one measurement of JSON Lines or Talpas."""
+    text = line.decode("utf-8", "replace") if isinstance(line, bytes) else line
     try:
-        parsed = json.loads(line)
+        parsed = json.loads(with_commas(text))
     except (ValueError, RecursionError):
         return False
-    return (
-        isinstance(parsed, dict) and isinstance(parsed.get("params"), dict) and "value" in parsed
-    )
+    if not isinstance(parsed, dict) or "value" not in parsed:
+        return False
+    return isinstance(_params(parsed), dict)
+
+
+def with_commas(line: str) -> str:
+    """Give a line of Talpas, which may have semicolons for commas, as JSON.
+
+    >>> with_commas('{"parameters": {"p": 4;"n": 2};"callpath": "a;b"}')
+    '{"parameters": {"p": 4,"n": 2},"callpath": "a;b"}'
+    """
+    if not BEGUN_TALPAS.match(line):
+        return line
+    return STRING_OR_SEMICOLON.sub(lambda x: "," if x[0] == ";" else x[0], line)
+
+
+def _params(measured: dict[str, Any]) -> Any:
+    """Give the parameters of a line, in either spelling."""
+    return measured.get("params", measured.get("parameters"))
 
 
 def add_document(document: Any, packing: Packing, runs: Runs, faults: Faults) -> None:
@@ -110,7 +140,7 @@ def add_document(document: Any, packing: Packing, runs: Runs, faults: Faults) ->
 
 def add_object(measured: Any, line: int, runs: Runs, faults: Faults) -> None:
     """Add one line of JSON Lines."""
-    if not isinstance(measured, dict) or not isinstance(measured.get("params"), dict):
+    if not isinstance(measured, dict) or not isinstance(_params(measured), dict):
         faults.refuse('must be {"params": {...}, "value": ...}. Correct the line.', line=line)
     if "value" not in measured:
         faults.refuse('must have a "value", got none. Add it, or remove the line.', line=line)
@@ -123,7 +153,7 @@ def add_object(measured: Any, line: int, runs: Runs, faults: Faults) -> None:
     value = measured["value"]
     values = value if isinstance(value, list) else [value]
     runs.add(
-        measured["params"],
+        _params(measured),
         values,
         faults,
         metric=metric,

@@ -1,7 +1,9 @@
 """Benchmarks that wrote the JSON of Google Benchmark: `--benchmark_format=json`.
 
 A name such as `BM_Solve/n:1000/8/real_time/threads:4` is the function, its arguments (named, or
-else `arg1`, `arg2` ... in their order), and how it was timed. A time is that of one iteration.
+else `arg1`, `arg2` ... in their order), and how it was timed, which tells benchmarks apart. A time
+is that of one iteration. Until version 1.8 the library divided the real time of threads by their
+number; it is multiplied by them, so that versions compare.
 """
 
 import re
@@ -14,16 +16,20 @@ from parcast.files.numbers import is_number, number
 from parcast.importers.axes import metric_argument
 from parcast.importers.content import json_document
 from parcast.importers.registry import Format
-from parcast.importers.runs import LARGEST, Imported, Runs
+from parcast.importers.runs import LARGEST, Imported, Runs, left_out
 from parcast.units import TIME_UNITS, shown
+from parcast.words import listed
 
 LIST = re.compile(rb'"benchmarks"\s*:\s*\[')
 KEPT = {  # keys
     *("benchmarks", "name", "run_name", "run_type", "aggregate_name", "threads"),
-    *("real_time", "cpu_time", "time_unit", "error_occurred", "skipped"),
+    *("real_time", "cpu_time", "time_unit", "error_occurred", "error_message", "skipped"),
+    *("skip_message", "context", "library_version"),
 }
 OWN = {"repeats", "iterations", "min_time", "min_warmup_time", "threads"}  # words of the tool
-HOW = {"real_time", "process_time", "manual_time"}
+UNDIVIDED = (1, 9)  # the first version that does not divide the real time by the threads
+VERSION = re.compile(r"v?([0-9]{1,6})\.([0-9]{1,6})")
+Entry = tuple[Faults, int, dict[str, Any]]
 AGGREGATE = re.compile(r"_(mean|median|stddev|cv|min|max|BigO|RMS)$")
 METRICS = ("real_time", "cpu_time")
 KEPT_KINDS = ("", "median", "mean")  # single runs, and aggregates in place of them
@@ -41,13 +47,13 @@ def read(runs: Runs, metric: str | None) -> Imported:
     Several functions become `callpath`; `threads` is an axis where it varies.
     """
     notes: list[str] = []
-    entries = [
-        (faults, i, one) for path, faults in runs.files() for i, one in _benchmarks(path, faults)
-    ]
+    entries: list[Entry] = []
+    versions: dict[int, tuple[int, int] | None] = {}  # of the library, by the faults of a file
+    for path, faults in runs.files():
+        versions[id(faults)], benchmarks = _benchmarks(path, faults)
+        entries += [(faults, i, one) for i, one in enumerate(benchmarks)]
     ended = [x for x in entries if not (x[2].get("error_occurred") or x[2].get("skipped"))]
-    if failed := len(entries) - len(ended):
-        are = "benchmark is" if failed == 1 else "benchmarks are"
-        notes.append(f"{failed} {are} left out, as they ended in an error.")
+    notes += left_out(len(entries) - len(ended), _reasons(entries))
     singles = _singles(ended, notes)
     wanted = metric or METRICS[0]
     if wanted not in METRICS:
@@ -55,6 +61,8 @@ def read(runs: Runs, metric: str | None) -> Imported:
             f"must have the metric {shown(repr(wanted))}, got {', '.join(METRICS)}. Choose one "
             f"of them: {metric_argument(runs.faults)}"
         )
+    if wanted == METRICS[0]:
+        _multiply_by_threads(singles, versions, notes)
     parts = [_parts(one) for _, _, one in singles]
     threads = [one.get("threads", 1) for _, _, one in singles]
     vary = len({repr(x) for x in threads}) > 1
@@ -77,20 +85,65 @@ def read(runs: Runs, metric: str | None) -> Imported:
 FORMAT = Format(title="Google Benchmark JSON", recognises=recognises, timings=read)
 
 
-def _benchmarks(path: Path, faults: Faults) -> Iterable[tuple[int, dict[str, Any]]]:
-    """Read the benchmarks of one file, numbered."""
+def _reasons(entries: Iterable[Entry]) -> str:
+    """Give the messages of benchmarks that ended in an error."""
+    texts = (x[2].get("error_message") or x[2].get("skip_message") for x in entries)
+    return listed(dict.fromkeys(shown(x) for x in texts if x)) or "error_occurred"
+
+
+def _multiply_by_threads(
+    singles: list[Entry], versions: dict[int, tuple[int, int] | None], notes: list[str]
+) -> None:
+    """Give real times of threads their meaning from version 1.9 on, or refuse a mixture."""
+    threaded = [x for x in singles if is_number(x[2].get("threads")) and x[2]["threads"] > 1]
+    kinds = {
+        None if version is None else version >= UNDIVIDED
+        for version in (versions[id(faults)] for faults, *_ in threaded)
+    }
+    if None in kinds and len(kinds) > 1:
+        untold = next(faults for faults, *_ in threaded if versions[id(faults)] is None)
+        untold.refuse(
+            "must tell its library_version to be compared with files that do, got none: until 1.8 "
+            "the real time of threads was divided by their number. Import it separately."
+        )
+    if None in kinds:
+        notes.append(
+            "The library_version is not given: until 1.8, real_time of threads is divided by "
+            "their number. It is used as it stands."
+        )
+    if False in kinds:
+        notes.append(
+            "real_time of threads is multiplied by their number, by which library_version 1.8 and "
+            "older divides it."
+        )
+    for faults, _, one in threaded:
+        version, time = versions[id(faults)], one.get(METRICS[0])
+        if version and version < UNDIVIDED and is_number(time) and abs(time) <= LARGEST:
+            one[METRICS[0]] = time * one["threads"]
+
+
+def _version(document: dict[str, Any]) -> tuple[int, int] | None:
+    """Give the version of the library that wrote a document, where it is given."""
+    context = document.get("context")
+    told = context.get("library_version") if isinstance(context, dict) else None
+    match = VERSION.match(told) if isinstance(told, str) else None
+    return (int(match[1]), int(match[2])) if match else None
+
+
+def _benchmarks(path: Path, faults: Faults) -> tuple[tuple[int, int] | None, list[dict[str, Any]]]:
+    """Read the benchmarks of one file, and the version of the library."""
     document = json_document(path, faults, hook=_kept)
-    listed = document.get("benchmarks") if isinstance(document, dict) else None
-    if not isinstance(listed, list) or not listed:
+    benchmarks = document.get("benchmarks") if isinstance(document, dict) else None
+    if not isinstance(benchmarks, list) or not benchmarks:
         faults.refuse(
             "must be a list of benchmarks, as --benchmark_format=json writes it. "
             "Name the format if it is another.",
             field="benchmarks",
         )
-    for i, one in enumerate(listed):
+    for i, one in enumerate(benchmarks):
         if not isinstance(one, dict) or not isinstance(one.get("name"), str):
             faults.refuse("must be an object with a name. Correct it.", field=f"benchmarks[{i}]")
-    return enumerate(listed)
+    return _version(document), benchmarks
 
 
 def _kept(entry: dict[str, Any]) -> dict[str, Any]:
@@ -98,9 +151,7 @@ def _kept(entry: dict[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in entry.items() if key in KEPT}
 
 
-def _singles(
-    entries: list[tuple[Faults, int, dict[str, Any]]], notes: list[str]
-) -> list[tuple[Faults, int, dict[str, Any]]]:
+def _singles(entries: list[Entry], notes: list[str]) -> list[Entry]:
     """Keep single runs; of benchmarks that have none, the medians, or else the means."""
     kinds: dict[tuple[int, str], set[str]] = {}  # of each benchmark of each file
     for faults, _, one in entries:
@@ -141,7 +192,7 @@ def _parts(one: dict[str, Any]) -> tuple[str, dict[str, float]]:
         elif i and is_named and named is not None:
             if key not in OWN:
                 arguments[key] = named
-        elif part not in HOW and not (is_named and key in OWN):
+        elif not (is_named and key in OWN):
             function.append(part)
     return "/".join(function), arguments
 

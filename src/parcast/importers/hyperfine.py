@@ -1,19 +1,22 @@
 """Runs that hyperfine timed: `hyperfine --export-json`, with its parameters as axes.
 
 Times are in seconds. Parameters that are text (`--parameter-list compiler gcc,clang`), and
-several commands at the same parameters, tell callpaths apart.
+several commands at the same parameters, tell callpaths apart. Without parameters, the numbers in
+which commands differ are: `mpirun -n 4`, `OMP_NUM_THREADS=4` and `-j 4` tell p.
 """
 
 import re
 from collections.abc import Sequence
+from math import prod
 from pathlib import Path
 from typing import Any
 
 from parcast.files.faults import Faults
 from parcast.files.numbers import number
 from parcast.importers.content import json_document
+from parcast.importers.counts import numbers_in_command
 from parcast.importers.registry import Format
-from parcast.importers.runs import Imported, Runs
+from parcast.importers.runs import Imported, Runs, left_out
 from parcast.units import shown
 
 LONGEST_COMMAND = 10_000  # characters of a command that are looked at
@@ -34,6 +37,7 @@ def read(runs: Runs, metric: str | None) -> Imported:
         for path, faults in runs.files()
         for i, result in enumerate(_results(path, faults))
     ]
+    notes = _take_from_commands([result for _, _, result in results], runs)
     callpaths = _callpaths([result for _, _, result in results])
     for (faults, i, result), callpath in zip(results, callpaths, strict=True):
         times, failures = _times(result, i, faults)
@@ -45,10 +49,7 @@ def read(runs: Runs, metric: str | None) -> Imported:
             numbers, times, faults, metric="time_s", callpath=callpath, machine=machine,
             field=field,
         )  # fmt: skip
-    notes = []
-    if failed:
-        are = "run is" if failed == 1 else "runs are"
-        notes.append(f"{failed} {are} left out: exit status not 0.")
+    notes += left_out(failed, "exit status not 0")
     if metric not in {None, "times"}:
         runs.faults.refuse(
             f"must have the metric {shown(repr(metric))}, got only times. Leave it out."
@@ -81,10 +82,42 @@ def _times(result: dict[str, Any], i: int, faults: Faults) -> tuple[list[Any], i
             field=f"results[{i}].times",
         )
     codes = result.get("exit_codes")
-    if not isinstance(codes, list) or len(codes) != len(times) or not any(codes):
+    if not isinstance(codes, list) or len(codes) != len(times):
         return times, 0
-    good = [time for time, code in zip(times, codes, strict=True) if not code]
+    good = [time for time, code in zip(times, codes, strict=True) if code == 0]  # null: a signal
     return good, len(times) - len(good)
+
+
+def _take_from_commands(results: Sequence[dict[str, Any]], runs: Runs) -> list[str]:
+    """Give results without parameters those numbers in which their commands differ."""
+    if any(result.get("parameters") for result in results):
+        return []
+    commands = [str(result.get("command", ""))[:LONGEST_COMMAND] for result in results]
+    read = [numbers_in_command(command) for command in commands]
+    varying = {
+        name
+        for template in {template for template, *_ in read}
+        for name, values in _by_name([x for x in read if x[0] == template]).items()
+        if len(values) > 1
+    }
+    counts = [prod(own) if own else None for _, _, own in read]
+    is_told = None not in counts and (len(set(counts)) > 1 or runs.constant_p is None)
+    for result, (template, numbers, _), p in zip(results, read, counts, strict=True):
+        given = {name: numbers[name] for name in numbers if name in varying}
+        result["parameters"] = given | ({"p": p} if is_told else {})
+        result["template"] = template
+    if not is_told or not results:
+        return []
+    return [f"p is taken from the commands: {counts[-1]} from {shown(commands[-1])}."]
+
+
+def _by_name(read: Sequence[tuple[str, dict[str, float], list[int]]]) -> dict[str, set[float]]:
+    """Give all values of each number in some commands."""
+    values: dict[str, set[float]] = {}
+    for _, numbers, _ in read:
+        for name, value in numbers.items():
+            values.setdefault(name, set()).add(value)
+    return values
 
 
 def _parameters(result: dict[str, Any]) -> tuple[dict[str, float], dict[str, str]]:
@@ -119,7 +152,9 @@ def _callpaths(results: Sequence[dict[str, Any]]) -> list[str]:
         for result in results
     ]
     programs = [""] * len(results)
-    if len(set(points)) < len(points):  # several commands at one point
+    if len(own := {result.get("template") for result in results}) > 1 and None not in own:
+        programs = [_template(result) for result in results]
+    elif len(set(points)) < len(points):  # several commands at one point
         programs = _programs(results, points)
     named = [" ".join(filter(None, pair)) for pair in zip(programs, texts, strict=True)]
     return named if len(set(named)) > 1 else [text.strip() for text in texts]
@@ -144,6 +179,8 @@ def _programs(results: Sequence[dict[str, Any]], points: Sequence[Any]) -> list[
 
 def _template(result: dict[str, Any]) -> str:
     """Give a command with the names of its parameters in place of their values."""
+    if isinstance(own := result.get("template"), str):
+        return shown(own, limit=200)
     command = str(result.get("command", ""))[:LONGEST_COMMAND]
     given = result.get("parameters")
     for name, value in given.items() if isinstance(given, dict) else ():

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import difflib
 import os
+import re
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
@@ -23,12 +24,14 @@ from parcast.files.decoding import UTF8_MARK, name_of, opened
 from parcast.files.faults import AnyPath, Faults, as_paths
 from parcast.importers.axes import Constants
 from parcast.importers.content import HEAD, head_of, refuse_packed
+from parcast.importers.patterns import Patterns, compiled
 from parcast.importers.runs import Imported, Runs
 from parcast.places import PluginFaultError, PluginWarning, load, plugins
 from parcast.timings.measurements import Measurements, MeasurementsLike
 from parcast.timings.notes import warn_reader
 from parcast.timings.tables.files import read_measurements
 from parcast.units import shown
+from parcast.words import listed
 
 GROUP: Final = "parcast.importers"  # of entry points
 FORMATS: Final = {  # each name and the place of its Format
@@ -36,14 +39,29 @@ FORMATS: Final = {  # each name and the place of its Format
     "slurm": "parcast.importers.slurm:FORMAT",
     "hyperfine": "parcast.importers.hyperfine:FORMAT",
     "google-benchmark": "parcast.importers.google_benchmark:FORMAT",
+    "pyperf": "parcast.importers.pyperf:FORMAT",
+    "pytest-benchmark": "parcast.importers.pytest_benchmark:FORMAT",
+    "reframe": "parcast.importers.reframe:FORMAT",
+    "talp": "parcast.importers.talp:FORMAT",
     "caliper": "parcast.importers.caliper:FORMAT",
     "hatchet": "parcast.importers.hatchet:FORMAT",
     "cubex": "parcast.importers.cubex:FORMAT",
     "darshan": "parcast.importers.darshan:FORMAT",
+    "parquet": "parcast.importers.arrow_tables:FORMAT",
+    "lammps": "parcast.importers.lammps:FORMAT",
+    "gromacs": "parcast.importers.gromacs:FORMAT",
+    "log": "parcast.importers.own_log:FORMAT",
+    "table": "parcast.importers.joined_tables:FORMAT",
     "osu": "parcast.calibration.benchmarks.osu:FORMAT",
     "imb": "parcast.calibration.benchmarks.imb:FORMAT",
     "ior": "parcast.calibration.benchmarks.ior:FORMAT",
 }
+JSON: Final = re.compile(rb'\s*(?:\{\s*["}]|\[\s*(?:[{"\]0-9-]|\[\s*[\[{"\]0-9-]))')
+KEY: Final = re.compile(rb'"([^"\\]{1,40})"\s*:')
+KEYS_IN: Final = 4096  # bytes in which keys are looked for, to be named
+MOST_NAMED: Final = 4  # of them
+OWN_LOG: Final = "log"  # the format that time_pattern is for
+TABLES: Final = "table"  # that of several files which no format recognises
 
 
 @runtime_checkable
@@ -176,6 +194,7 @@ def as_measurements(given: MeasurementsLike) -> Measurements:
     if not isinstance(given, str | os.PathLike):
         return given if isinstance(given, Measurements) else Measurements.from_table(given)
     if recognised(given) is None:
+        refuse_unknown_json(given)
         try:
             return read_measurements(given)
         except FileProblems as refusal:
@@ -205,13 +224,16 @@ def import_timings(
     metric: str | None = None,
     rename: Mapping[str, str] | None = None,
     constants: Constants | None = None,
+    time_pattern: str | None = None,
+    count_pattern: str | None = None,
 ) -> Imported:
-    """Read timings that another tool wrote.
+    r"""Read timings that another tool wrote.
 
     Parameters
     ----------
     paths : path or sequence of path
-        The files, all in one format; their rows are joined.
+        The files, all in one format; their rows are joined. The processor count is read
+        from a file, or else from its name, such as ``p8.json``.
     format : str, optional
         Name of the format: "extrap", "slurm", "hyperfine" ... By default it is recognised.
     metric : str, optional
@@ -221,6 +243,12 @@ def import_timings(
     constants : mapping, optional
         Axes that the files do not contain, such as ``{"p": 64}``, or a label, ``{"machine":
         "T3E"}``.
+    time_pattern : str, optional
+        Regular expression whose group is the time in a log of your own, such as
+        ``r"elapsed: ([\d.]+)"``. The unit may follow it or stand in brackets before it. [s]
+    count_pattern : str, optional
+        Regular expression whose group is the processor count: in a log of your own, or else in
+        the names of the files.
 
     Returns
     -------
@@ -244,8 +272,20 @@ def import_timings(
     >>> weather.measurements
     Measurements(10 rows: p 1 to 16, callpath 2 names, time 3.02 to 61.4 s)
     """
+    patterns = Patterns(
+        compiled(time_pattern, "time_pattern"), compiled(count_pattern, "count_pattern")
+    )
+    if format is None and time_pattern is not None:
+        format = OWN_LOG
     with _standing(paths) as files:
         known = format_named(format) if format is not None else recognised_format(files)
+        if time_pattern is not None and known.name != OWN_LOG:
+            raise ParameterError(
+                "time_pattern",
+                must="be for logs of your own",
+                got=f"files as {known.name}",
+                hint="Leave it out, or leave the format out.",
+            )
         if known.timings is None:
             raise ParameterError(
                 "format",
@@ -256,7 +296,8 @@ def import_timings(
         members = [
             path / known.member if known.member and path.is_dir() else path for path in files
         ]
-        imported = known.timings(Runs(members, rename=rename, constants=constants), metric)
+        runs = Runs(members, rename=rename, constants=constants, patterns=patterns)
+        imported = known.timings(runs, metric)
     is_one = isinstance(imported, Imported) and isinstance(imported.measurements, Measurements)
     _require_type(known, "timings", imported, is_one, must="an Imported with Measurements")
     return imported
@@ -309,6 +350,8 @@ def _require_type(known: Format, function: str, given: object, is_one: bool, *, 
 
 def recognised_format(paths: Sequence[str | os.PathLike[str]]) -> Format:
     """Tell the one format of some files, or refuse them."""
+    if len(paths) > 1 and all(map(_is_table, paths)):
+        return format_named(TABLES)
     by_name: dict[str, Format] = {}
     for path in paths:
         likely = _likely(path)
@@ -337,6 +380,14 @@ def recognised_format(paths: Sequence[str | os.PathLike[str]]) -> Format:
     return next(iter(by_name.values()))
 
 
+def _is_table(path: str | os.PathLike[str]) -> bool:
+    """Tell whether a file is a table of measurements as text, which no format recognises."""
+    from parcast.timings.tables.files import titles_of
+
+    head = head_of(path)
+    return bool(head and not _likely(path) and not JSON.match(head) and titles_of(head))
+
+
 def _refuse_unfit(path: str | os.PathLike[str]) -> None:
     """Refuse a path that no file can be read from, and a file that no format could be in."""
     if os.path.isdir(path):
@@ -351,10 +402,27 @@ def _refuse_unfit(path: str | os.PathLike[str]) -> None:
     if not head.strip():
         faults.refuse("must not be empty. Write it again.")
     refuse_packed(head, faults)
+    refuse_unknown_json(path, head)
     if _is_our_table(head):
         faults.refuse(
             "must be of another tool, got a table of measurements. Use it directly: "
             f"{ours('forecast', File(faults.path))}"
+        )
+
+
+def refuse_unknown_json(path: str | os.PathLike[str], head: bytes | None = None) -> None:
+    """Refuse a file that is JSON, which no format knows: it is no table either.
+
+    `head` is how it begins, where that was read already.
+    """
+    known = head_of(path) if head is None else head
+    if known is not None and JSON.match(known.removeprefix(UTF8_MARK)):
+        keys = dict.fromkeys(x.decode("utf-8", "replace") for x in KEY.findall(known[:KEYS_IN]))
+        with_keys = f" (keys {', '.join(map(shown, list(keys)[:MOST_NAMED]))})" if keys else ""
+        names = [x.name for x in formats().values() if x.timings and "JSON" in x.title.upper()]
+        Faults(name_of(path)).refuse(
+            f"must be in a known format, got JSON that no importer knows{with_keys}. JSON is "
+            f"read of {listed(names, len(names))}: {ours('import', '--list')}"
         )
 
 

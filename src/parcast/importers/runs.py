@@ -24,7 +24,9 @@ from parcast.importers.axes import (
     chosen_metric,
     named_axes,
     names_of,
+    tells_p,
 )
+from parcast.importers.patterns import COUNT_PATTERN, Patterns
 from parcast.timings.columns import (
     DOMAINS,
     LIMITS,
@@ -40,6 +42,16 @@ ROOT = "<root>"  # the callpath of what has none, beside others that have
 LARGEST = 1e30  # of a time, as of `Measurements`; also bounds what its unit may make of it [s]
 MOST_METRICS: Final = 1_000  # of the files of an import
 Point = tuple[float, ...]
+
+
+def left_out(count: int, why: str) -> list[str]:
+    """Say how many runs failed, and by which mark.
+
+    >>> left_out(2, "exit status not 0"), left_out(0, "")
+    (['2 failed runs were left out: exit status not 0.'], [])
+    """
+    runs = "1 failed run was" if count == 1 else f"{count} failed runs were"
+    return [f"{runs} left out: {why}."] if count else []
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -63,11 +75,15 @@ class Runs:
         *,
         rename: Mapping[str, str] | None = None,
         constants: Constants | None = None,
+        patterns: Patterns | None = None,
     ) -> None:
         self._paths = paths
+        self.patterns = patterns or Patterns()
+        self.names = [name_of(path) for path in paths]
+        self._place_of_file = {name: i for i, name in enumerate(self.names)}
         self.faults = Faults("")  # of the file that is read, and at the end of the last one
-        self._rename = rename or {}
-        self._constants = checked_constants(constants or {})
+        self.rename = rename or {}
+        self.constants = checked_constants(constants or {})
         self._names: tuple[str, ...] | None = None  # of the axes, as the files have them
         self._points: dict[Point, int] = {}
         self._places: list[tuple[Faults, int | None, str]] = []  # where each point was met first
@@ -82,7 +98,7 @@ class Runs:
     @property
     def constant_p(self) -> int | None:
         """Processors that are given for all runs; None: the files tell them. [1]."""
-        given = self._constants.get("p")
+        given = self.constants.get("p")
         return None if given is None else int(given)
 
     def files(self) -> Iterator[tuple[Path, Faults]]:
@@ -118,7 +134,7 @@ class Runs:
                 line=line,
                 field=field,
             )
-        values = tuple(point[name] for name in self._names)
+        values = self._place_of_file.get(faults.path, 0), *(point[x] for x in self._names)
         try:
             place = self._points.get(values)
         except TypeError:  # a list or an object, which is refused below
@@ -147,30 +163,56 @@ class Runs:
             faults.refuse(
                 "must contain measurements, got none. Check that this is the right file."
             )
-        chosen, scale, of_metric = chosen_metric(list(self._metrics), metric, faults)
+        metrics = list(self._metrics)
+        chosen, scale, of_metric = chosen_metric(metrics, metric, faults)
         for bad in self._bad.get(chosen, []):
             bad.raise_all()
         labels = [
             x for i, x in enumerate(("callpath", "machine")) if any(key[i] for key in self._labels)
         ]
+        of_files = self._add_counts()
         names, of_axes = named_axes(
             self._names or (),
             faults,
             labels=labels,
-            rename=self._rename,
-            constants=self._constants,
+            rename=self.rename,
+            constants=self.constants,
+            is_several=len(self.names) > 1,
         )
-        all_notes = [*notes, *of_metric, *of_axes]
+        all_notes = [*notes, *of_metric, *of_files, *of_axes]
         if zeros := self._zeros.get(chosen, 0):
             some = "1 time of 0 is" if zeros == 1 else f"{zeros} times of 0 are"
             all_notes.append(f"{some} left out: a time must be above 0.")
         self._check_processors(names)
         columns = self._columns(names, labels, self._metrics[chosen], scale, faults)
         try:
-            measurements = Measurements(**columns | self._constants)
+            measurements = Measurements(**columns | self.constants)
         except ParameterError as error:  # as a name of two lines, or a time below 1e-30 s
             faults.refuse(str(error))
         return Imported(measurements=measurements, notes=tuple(all_notes))
+
+    def _add_counts(self) -> list[str]:
+        """Drop files from the points, but for the counts in their names where p is not told."""
+        own = self._names or ()
+        counts, notes = None, list[str]()
+        if self.patterns.count and "p" in own:
+            self.faults.refuse(
+                f"must not contain p for {COUNT_PATTERN}, got files that do. Leave it out."
+            )
+        if self.patterns.count or not tells_p(own, self.rename, self.constants):
+            counts, notes = self.patterns.counts_of_files(self.names, self.faults)
+        numbers: dict[Point, int] = {}
+        places, renumbered = [], array("q")
+        for (file, *values), place in zip(self._points, self._places, strict=True):
+            point = (*values, float(counts[int(file)])) if counts else (*values,)
+            if point not in numbers:
+                numbers[point] = len(numbers)
+                places.append(place)
+            renumbered.append(numbers[point])
+        self._names = (*own, "p") if counts else own
+        self._points, self._places = numbers, places
+        self._chunks["point"] = array("q", (renumbered[i] for i in self._chunks["point"]))
+        return notes
 
     def _label(self, callpath: str, machine: str, faults: Faults, line: int | None) -> int:
         """Number a callpath on a machine."""
@@ -187,7 +229,7 @@ class Runs:
         self, values: tuple[Any, ...], faults: Faults, line: int | None, field: str
     ) -> int:
         """Check the parameters of a run that was not met before, and number it."""
-        for name, value in zip(self._names or (), values, strict=True):
+        for name, value in zip(self._names or (), values[1:], strict=True):
             if not is_number(value) or finite(value) is None:
                 faults.refuse(
                     f"{shown(name)} must be a finite number, got {shown(repr(value))}. "

@@ -33,9 +33,10 @@ HELPERS: Final = frozenset(  # steps in which mpirun and mpiexec start ranks on 
     {"orted", "prted", "hydra_bstrap_proxy", "hydra_pmi_proxy", "pmi_proxy"}
 )
 FAILED: Final = frozenset(
-    {"FAILED", "OUT_OF_MEMORY", "TIMEOUT", "NODE_FAIL", "BOOT_FAIL", "DEADLINE"}
+    {"FAILED", "OUT_OF_MEMORY", "TIMEOUT", "NODE_FAIL", "BOOT_FAIL", "DEADLINE", "CANCELLED"}
 )
 JOBS = re.compile(rb'"jobs"\s*:\s*\[')
+ALIGNED = re.compile(rb"\s*JobID(?:Raw)?[ \t]+[A-Za-z][A-Za-z \t]*\r?\n[ \t]*-{3}", re.IGNORECASE)
 KEYS = (b'"allocation_nodes"', b'"derived_exit_code"', b'"association"')
 
 
@@ -90,10 +91,12 @@ def joined(parts: Sequence[Job]) -> Job:
 
 
 def recognises(head: bytes, _: Path) -> bool:
-    """Tell by its first bytes whether a file is what `sacct` prints."""
+    """Tell by its first bytes whether a file is what `sacct` prints, also without -P."""
     if head.lstrip().startswith(b"{"):
         return bool(JOBS.search(head)) and sum(key in head for key in KEYS) >= 2
     first = head.lstrip().split(b"\n", 1)[0].lower()
+    if ALIGNED.match(head):
+        return True
     titles = {title.strip() for title in first.split(b"|")}
     return bool(titles & {b"jobid", b"jobidraw"} and titles & {b"elapsed", b"elapsedraw"})
 
@@ -129,7 +132,13 @@ def read(runs: Runs, metric: str | None) -> Imported:
 
 
 def _jobs(path: Path, faults: Faults) -> list[Job]:
-    is_json = first_line(path, faults).startswith("{")
+    first = first_line(path, faults)
+    if ALIGNED.match(first.encode() + b"\n---"):
+        faults.refuse(
+            "must have bars between its columns, got columns that are aligned with blanks, which "
+            f"cannot be told apart where a cell is empty. Print it again: {ASK}"
+        )
+    is_json = first.startswith("{")
     return jobs_of_json(path, faults) if is_json else jobs_of_table(path, faults)
 
 

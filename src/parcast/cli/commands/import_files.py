@@ -35,6 +35,8 @@ ARGUMENTS: Final = {
     "columns": "--column",
     "constants": "--set",
     "metric": "--metric",
+    "time_pattern": "--time-pattern",
+    "count_pattern": "--count-pattern",
     "memory": "--memory",
 }
 
@@ -56,6 +58,8 @@ Examples:
   parcast import extrap profile.txt --rename ranks=p -o timings.csv
   parcast import node.json --set p=64 --set machine=T3E -o timings.csv
   sacct --json -j 1001,1002 | parcast import slurm - -o timings.csv
+  parcast import runs/p*.json -o timings.csv
+  parcast import *.log --time-pattern 'time (\\S+)' --count-pattern 'np (\\d+)'
 """
 
 
@@ -97,6 +101,16 @@ def settings(texts: Sequence[str], option: str) -> list[tuple[str, str]]:
     settings,
     "constants",
 )
+@click.option(
+    "--time-pattern",
+    metavar="REGEX",
+    help="Read logs of your own: the group of REGEX is the time.",
+)
+@click.option(
+    "--count-pattern",
+    metavar="REGEX",
+    help="The group of REGEX is p, in logs of your own or in the names of FILES.",
+)
 @output_option('Write PATH: .csv, or .toml for a machine file. "-" prints it. Repeatable.')
 def command(
     ctx: click.Context,
@@ -109,12 +123,14 @@ def command(
 ) -> int:
     """Import the files and return the exit status."""
     from parcast.files.document import write_document
-    from parcast.importers.registry import format_named, recognised_format
+    from parcast.importers.registry import OWN_LOG, format_named, recognised_format
 
     if is_list:
         _show_formats()
         return ANSWERED
     name, paths = _divided(files)
+    if name is None and asked["time_pattern"] is not None:
+        name = OWN_LOG
     if not paths:
         raise click.UsageError(f"FILES must be given. Usage: {usage(ctx)}", ctx)
 
@@ -233,6 +249,8 @@ def _imported(
             **dict(options["rename"]),
         },
         constants=dict(options["constants"]),
+        time_pattern=options["time_pattern"],
+        count_pattern=options["count_pattern"],
     )
     return lambda: measurements_pieces(imported.measurements), imported.notes
 

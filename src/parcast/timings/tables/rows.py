@@ -73,7 +73,7 @@ class Table:
         names = [column.name for column in self._read.values()]
         single = len({*names}) == len(names) and not {"rank", "deviation"} & {*names}
         is_split = self._layout.decimal == "." and self._layout.separator in ",;\t"
-        return single and is_split and self._metric is None
+        return single and is_split and self._metric is None and not self._header.options.p
 
     def add_plain(self, text: str) -> bool:
         """Take in lines that are all rows without quotes or faults, which is quick.

@@ -1,0 +1,70 @@
+"""Tables of measurements in several files, which are joined: `runs/p4.csv`, `runs/p8.csv`.
+
+Each is read as it is alone. Where the files have no processor counts, their names tell them.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from parcast.errors import FileProblems
+from parcast.files.decoding import opened
+from parcast.files.faults import Faults
+from parcast.importers.registry import Format
+from parcast.importers.runs import Imported, Runs
+from parcast.timings.measurements import Measurements, measurements_of
+from parcast.timings.tables.options import TableOptions
+from parcast.units import shown
+
+
+def read(runs: Runs, metric: str | None) -> Imported:
+    """Join the rows of all files. `metric` is the column that is the time."""
+    columns = {new: old for old, new in runs.rename.items()}
+    options = TableOptions(columns=columns | ({"time_s": metric} if metric else {}))
+    paths = [path for path, _ in runs.files()]
+    counts, notes = None, list[str]()
+    try:
+        found = list(_tables(paths, options, [None] * len(paths)))
+    except FileProblems:
+        counts, notes = runs.patterns.counts_of_files(runs.names, runs.faults)
+        if counts is None:
+            raise
+        found = list(_tables(paths, options, counts))
+    tables = [table for table, _ in found]
+    notes += dict.fromkeys(note for _, of_one in found for note in of_one)
+    joined = _joined(tables, runs)
+    return Imported(measurements=measurements_of(joined, tables[0].measure), notes=tuple(notes))
+
+
+FORMAT = Format(title="Tables in several files", recognises=lambda *_: False, timings=read)
+
+
+def _tables(
+    paths: Sequence[Path], options: TableOptions, counts: Sequence[int | None]
+) -> Iterator[tuple[Measurements, tuple[str, ...]]]:
+    """Read each file, with the processors that are not in it."""
+    from parcast.timings.tables.files import read_table
+
+    for path, p in zip(paths, counts, strict=True):
+        with opened(path) as (name, stream):
+            yield read_table(stream, name, replace(options, p=p))
+
+
+def _joined(tables: list[Measurements], runs: Runs) -> dict[str, Any]:
+    """Put the columns of tables below each other, without the numbers of repetitions."""
+    parts = [{x: y for x, y in t.columns.items() if x != "repetition"} for t in tables]
+    names = [*parts[0]]
+    for part, table, name in zip(parts, tables, runs.names, strict=True):
+        if sorted(part) != sorted(names) or table.measure != tables[0].measure:
+            Faults(name).refuse(
+                f"must have the same columns as the files before, {shown(', '.join(names))}, got "
+                f"{shown(', '.join(part))}. Import them separately."
+            )
+    joined: dict[str, Any] = {x: np.concatenate([part[x] for part in parts]) for x in names}
+    return joined | {
+        x: np.full(len(joined["time"]), y, dtype=object if isinstance(y, str) else float)
+        for x, y in runs.constants.items()
+    }

@@ -1,0 +1,172 @@
+r"""Logs of one's own: `--time-pattern 'elapsed: ([\d.]+)' --count-pattern 'ranks: (\d+)'`.
+
+A count holds for the times below it, or for the whole file where it stands only once; without
+one in the text, that in the name of the file is taken. The unit of a time follows it, or stands in
+brackets before it; otherwise it is in seconds.
+"""
+
+import re
+from bisect import bisect_right
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from parcast.errors import Argument
+from parcast.files.faults import Faults
+from parcast.files.numbers import number
+from parcast.importers.content import text_lines
+from parcast.importers.counts import short_names
+from parcast.importers.logs import note_on_lone_ranks, refuse_lone_rank
+from parcast.importers.patterns import COUNT_PATTERN, TIME_PATTERN, Patterns, count_of, group_of
+from parcast.importers.registry import Format
+from parcast.importers.runs import Imported, Runs, left_out
+from parcast.units import TIME_UNITS, shown
+from parcast.words import listed
+
+EXAMPLE = r"elapsed: ([\d.]+)"
+LONGEST = 10_000  # characters of a line that are searched
+UNITS = {
+    "s": r"s|secs?|seconds?",
+    "ms": r"ms|msecs?|millis|milliseconds?",
+    "us": r"us|µs|μs|usecs?|microseconds?",
+    "ns": r"ns|nsecs?|nanoseconds?",
+    "min": r"min|mins|minutes?",
+    "h": r"h|hrs?|hours?",
+    "d": r"d|days?",
+}
+FOLLOWING = {
+    unit: re.compile(rf"\s*[\[(]?(?:{words})\b(?!/)", re.I) for unit, words in UNITS.items()
+}
+BRACKETED = {
+    unit: re.compile(rf"[\[(]\s*(?:{words})\s*[\])][^\[\]()]*$", re.I)
+    for unit, words in UNITS.items()
+}
+CLOCK = re.compile(r"(?:([0-9]+):)?([0-9]{1,9}):([0-9]{1,2}(?:\.[0-9]+)?)")  # h:m:s, m:s
+LETTERED = re.compile(  # 1h2m3.5s
+    r"(?=[0-9])(?:([0-9]+)\s*h)?\s*(?:([0-9]+)\s*m(?:in)?)?\s*(?:([0-9]+(?:\.[0-9]*)?)\s*s?)?",
+    re.I,
+)
+MOST_NAMED = 3  # files in a message
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Found:
+    """A time in a log."""
+
+    time: float  # [s]
+    unit: str
+    line: int
+
+
+def read(runs: Runs, metric: str | None) -> Imported:
+    """Take in a row for each time that the pattern finds. There is no `metric`."""
+    if runs.patterns.time is None:
+        runs.faults.refuse(
+            f"needs the pattern of the time. Give it, such as: {Argument('time_pattern', EXAMPLE)}"
+        )
+    if metric is not None:
+        runs.faults.refuse(f"must have no metric, as {TIME_PATTERN} finds the time. Leave it out.")
+    logs = [(_log(path, runs.patterns, faults), faults) for path, faults in runs.files()]
+    empty = [faults.path for (times, _), faults in logs if not times]
+    if len(empty) == len(logs):
+        runs.faults.refuse(
+            f"must have a time that {shown(repr(runs.patterns.time.pattern))} finds, got none. "
+            f"Correct {TIME_PATTERN}."
+        )
+    notes = left_out(
+        len(empty), f"no time in {listed(map(shown, short_names(empty)), MOST_NAMED)}"
+    )
+    in_text = [bool(counts) for (times, counts), _ in logs if times]
+    if any(in_text) and not all(in_text):
+        lacking = next(faults for (times, counts), faults in logs if times and not counts)
+        lacking.refuse(
+            f"must have a count that {COUNT_PATTERN} finds, as other files do, got none."
+        )
+    if all(in_text):
+        runs.patterns = Patterns(runs.patterns.time)
+    alone: list[int] = []
+    for (times, counts), faults in logs:
+        for p, found in _paired(times, counts, faults):
+            point = {} if p is None else {"p": p}
+            alone += [] if p is None else [p]
+            runs.add(point, [found.time], faults, metric="time_s", line=found.line)
+    units = sorted({found.unit for (times, _), _ in logs for found in times})
+    notes += [f"The unit of the times is {', '.join(units)}."]
+    return runs.imported(notes=notes + note_on_lone_ranks(alone))
+
+
+FORMAT = Format(title="Logs, with --time-pattern", recognises=lambda *_: False, timings=read)
+
+
+def _log(
+    path: Path, patterns: Patterns, faults: Faults
+) -> tuple[list[Found], list[tuple[int, int]]]:
+    """Find the times of one log, and the counts with their lines."""
+    times: list[Found] = []
+    counts: list[tuple[int, int]] = []
+    for line, text in text_lines(path, faults):
+        part = text[:LONGEST]
+        if patterns.count is not None:
+            counts += [(count_of(x, faults, line), line) for x in patterns.count.finditer(part)]
+        if patterns.time is not None:
+            times += [_time(x, part, faults, line) for x in patterns.time.finditer(part)]
+    return times, counts
+
+
+def _paired(
+    times: Sequence[Found], counts: Sequence[tuple[int, int]], faults: Faults
+) -> list[tuple[int | None, Found]]:
+    """Give each time its count."""
+    if not counts:
+        return [(None, found) for found in times]
+    if len({p for p, _ in counts}) == 1:
+        refuse_lone_rank(counts[0][0], faults)
+        return [(counts[0][0], found) for found in times]
+    if len(counts) == len(times):
+        return [(p, found) for (p, _), found in zip(counts, times, strict=True)]
+    if times and counts[0][1] > times[0].line:
+        faults.refuse(
+            f"must have a count for each time, got {len(times)} times and {len(counts)} counts. "
+            f"Correct {COUNT_PATTERN}."
+        )
+    lines = [line for _, line in counts]
+    return [(counts[bisect_right(lines, found.line) - 1][0], found) for found in times]
+
+
+def _time(match: re.Match[str], text: str, faults: Faults, line: int) -> Found:
+    """Read a time that the pattern found, in the unit that stands at it."""
+    own = group_of(match)
+    end = next((match.end(i + 1) for i, x in enumerate(match.groups()) if x), match.end())
+    value = number(own)
+    if value is not None:
+        start = end - len(own)
+        unit = next((x for x, y in FOLLOWING.items() if y.match(text, end)), "") or next(
+            (x for x, y in BRACKETED.items() if y.search(text, 0, start)), "s"
+        )
+        return Found(time=value * TIME_UNITS[unit], unit=unit, line=line)
+    seconds = duration(own)
+    if seconds is None:
+        faults.refuse(
+            f"must be a time where {TIME_PATTERN} finds one, got {shown(repr(own))}. Put only the "
+            r"number into its group: ([\d.]+)",
+            line=line,
+        )
+    return Found(time=seconds, unit="s", line=line)
+
+
+def duration(text: str) -> float | None:
+    """Seconds of a time as people write it; None of anything else.
+
+    >>> duration("1:02:03"), duration("2m3.5s"), duration("80 ms"), duration("soon")
+    (3723.0, 123.5, 0.08, None)
+    """
+    text = text.strip()
+    match = CLOCK.fullmatch(text) or LETTERED.fullmatch(text)
+    if match and text:
+        hours, minutes, seconds = (float(x or 0) for x in match.groups())
+        return hours * 3600 + minutes * 60 + seconds
+    for unit, following in FOLLOWING.items():
+        value, rest = re.match(r"([-+0-9.eE]*)(.*)", text, re.S).groups()  # type: ignore[union-attr]  # matches any text
+        if following.fullmatch(rest) and (read := number(value)) is not None:
+            return read * TIME_UNITS[unit]
+    return None
