@@ -2,7 +2,7 @@
 
 import difflib
 from collections.abc import Iterable, Sequence
-from math import floor, isfinite, log, log10
+from math import ceil, floor, isfinite, log, log10
 from typing import Any, Final
 
 from parcast.units import TIME_UNITS, Dimension, format_quantity, percent
@@ -151,6 +151,16 @@ def axis_value(value: float, dimension: Dimension) -> str:
     if dimension == "count":
         return f"{whole(value)}" if abs(value) < 1e15 else f"{value:g}"
     return format_quantity(value, dimension, digits=4)
+
+
+def clock(seconds: float) -> str:
+    """Write a time as Slurm reads it, in whole minutes.
+
+    >>> clock(61), clock(130 * 3600)
+    ('00:02:00', '130:00:00')
+    """
+    minutes = ceil(seconds / 60)
+    return f"{minutes // 60:02d}:{minutes % 60:02d}:00"
 
 
 def listed(names: Iterable[str], most: int = NAMED) -> str:

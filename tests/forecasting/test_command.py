@@ -149,7 +149,7 @@ def test_columns_of_by_are_those_named(parcast, machines):
 
 def test_scaling_is_taken_from_the_user(parcast, times):
     said = parcast("forecast", times, "-p", "16", "--scaling", "weak")
-    assert "scaling     weak: as requested" in said.out
+    assert "scaling     weak (as requested)" in said.out
 
 
 # where it goes
@@ -294,12 +294,14 @@ def test_the_knee_alone_is_answered_at_the_knees(parcast, machines):
     assert knee.keys() == {
         *("machine", "p", "lower", "upper", "because", "fastest"),
         *("efficiency", "min_efficiency", "upto", "lower_is_limit", "upper_is_limit"),
+        *("no_forecast_beyond", "time_s", "time_limit_s", "time_limit", "time_limit_certainty"),
+        *("core_hours", "core_hours_lower", "core_hours_upper", "scaling", "verdict"),
     }
     assert knee["lower"] <= knee["p"] <= knee["upper"]
 
 
 def test_an_end_of_the_knee_beyond_the_search_is_told(parcast, times):
-    asked = ("forecast", times, "--select", "p=1", "--select", "p=2", "--knee", "-p")
+    asked = ("forecast", times, "--select", "p=1", "--select", "p=2", "--beyond", "--knee", "-p")
     (knee,) = document(parcast(*asked, "150", "--json"))["knee"]
     assert (knee["because"], knee["upper"]) == ("efficiency", 150)
     assert (knee["lower_is_limit"], knee["upper_is_limit"]) == (False, True)
@@ -320,13 +322,12 @@ def test_the_efficiency_of_the_knee_is_a_fraction_or_percent(parcast, times, tex
     assert document(said)["knee"][0]["min_efficiency"] == pytest.approx(0.7)
 
 
-def test_a_count_beyond_the_knee_ends_with_status_1(parcast, machines):
-    said = parcast("forecast", machines, "--knee", "-p", "8,100000")
-    assert said.status == 1
+def test_a_count_beyond_the_knee_is_an_answer(parcast, machines):
+    said = parcast("forecast", machines, "--knee", "-p", "8,1000")
+    assert (said.status, said.err) == (0, "")
     assert said.out.count("past knee") == 3  # two rows and the legend
     assert "\nknee        T3E: p = " in said.out
     assert "\n            SP: p = " in said.out
-    assert said.err.startswith("parcast: no: p = 100000 lies beyond the knee of T3E (")
 
 
 def test_counts_before_the_knee_end_with_status_0(parcast, machines):
@@ -335,19 +336,16 @@ def test_counts_before_the_knee_end_with_status_0(parcast, machines):
     assert said.out.count(": not reached up to p = 4") == 2
 
 
-def test_a_single_series_needs_no_name_for_its_knee(parcast, times):
-    said = parcast("forecast", times, "--knee", "-p", "100000")
-    assert said.err.startswith("parcast: no: p = 100000 lies beyond the knee of this program (")
-
-
-def test_many_knees_are_named_in_part(parcast):
-    table = "callpath,p,time_s\n" + "".join(
-        f"f{i},{p},{1 + 9 / p}\n" for i in range(9) for p in (1, 2, 4)
+def test_what_a_run_at_the_knee_needs_is_told(parcast, times):
+    asked = ("forecast", times, "--knee", "-p", "64")
+    (knee,) = document(parcast(*asked, "--json"))["knee"]
+    assert knee["core_hours"] == pytest.approx(knee["p"] * knee["time_s"] / 3600)
+    assert knee["time_limit_s"] == 60.0
+    said = parcast(*asked).out
+    assert (
+        f"\nrequest     p = {knee['p']}: wall-time limit 00:01:00 (kept with 90% certainty)"
+        in said
     )
-    said = parcast("forecast", "-", "--knee", "-p", "4096", stdin=table)
-    assert said.status == 1
-    assert said.err.endswith(" and 4 more.\n")
-    assert said.err.count("f") == 6  # five names, and "of"
 
 
 def test_the_knees_of_many_series_are_thinned_out(parcast):

@@ -120,10 +120,3 @@ def test_the_noise_is_found_in_the_repetitions(family):
     told, _ = answers(family, 5)
     noise = np.median([note.noise for note in told.notes])
     assert noise == pytest.approx(NOISE, rel=0.25)
-
-
-@pytest.mark.parametrize("family", FAMILIES)
-def test_the_scaling_is_told_from_the_times(family):
-    told, _ = answers(family, 5)
-    right = np.mean([family.startswith(note.scaling) for note in told.notes])
-    assert right > 0.99

@@ -162,7 +162,7 @@ def test_what_was_measured_comes_back_with_it():
 
 def test_scaling_may_be_said_and_decides_what_speedup_means():
     flat = Measurements(p=[1, 2, 4], time=[10.0, 10, 10])
-    weak, strong = forecast(flat, [1, 4]), forecast(flat, [1, 4], scaling="strong")
+    weak, strong = forecast(flat, [1, 4], scaling="weak"), forecast(flat, [1, 4])
     assert (weak.notes[0].scaling, strong.notes[0].scaling) == ("weak", "strong")
     np.testing.assert_allclose(weak.speedup, [1, 4])
     np.testing.assert_allclose(strong.speedup, [1, 1])
@@ -343,7 +343,7 @@ def test_one_count_that_is_left_is_too_few():
 def test_scaling_must_be_one_of_three_words():
     assert refusal(RUNS, 8, scaling="Strong") == (
         'scaling must be "auto", "strong" or "weak", got \'Strong\'. '
-        'By default ("auto") it is derived from n and the times.'
+        'By default ("auto") it is weak where n grows with p, else strong.'
     )
 
 

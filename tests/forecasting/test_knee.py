@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 
 from parcast.errors import FitFailed, ParameterError
 from parcast.forecasting.forecast import forecast
-from parcast.forecasting.knee import COUNTS_A_DOUBLING, knee
+from parcast.forecasting.knee import knee
+from parcast.forecasting.verdict import COUNTS_A_DOUBLING
 from parcast.timings.measurements import Measurements
 from parcast.units import percent
 
@@ -84,21 +85,27 @@ def test_efficiency_may_fall_before_time_does():
 def test_under_weak_scaling_rising_time_alone_is_no_knee():
     p = np.array([1, 2, 4, 8, 16])
     runs = Measurements(p=p, time=10 + 0.2 * np.log2(p))
-    assert only(knee(runs, upto=64)).because == "not reached"
-    assert only(knee(runs, upto=64, min_efficiency=0.95)).because == "efficiency"
-    # the same times of a fixed work: the first count is the fastest
-    told = only(knee(runs, upto=64, scaling="strong"))
+    assert only(knee(runs, upto=64, scaling="weak")).because == "not reached"
+    told = only(knee(runs, upto=64, min_efficiency=0.95, scaling="weak"))
+    assert told.because == "efficiency"
+    # the same times of a fixed work, as which they are read: the first count is the fastest
+    told = only(knee(runs, upto=64))
+    assert told.verdict.startswith(
+        "This does not scale: p = 16 takes 1.08 times as long as p = 1."
+    )
     assert (told.p, told.because) == (1, "time")
 
 
 def test_the_knee_of_weak_scaling_is_where_the_time_has_grown_too_much():
     p = np.array([1, 2, 4, 8, 16, 32])
-    found = only(knee(Measurements(p=p, time=10 + np.log2(p)), upto=64, min_efficiency=0.8))
+    runs = Measurements(p=p, n=100 * p, time=10 + np.log2(p))
+    found = only(knee(runs, upto=64, min_efficiency=0.8))
     assert np.log2(found.p) == pytest.approx(2.5, abs=0.2)  # 10 / 12.5 = 0.8
 
 
 def test_under_weak_scaling_it_is_the_efficiency_even_where_the_first_count_is_the_fastest():
-    found = only(knee(Measurements(p=[1, 2, 4], time=[10, 14, 20.0]), upto=8, min_efficiency=1))
+    runs = Measurements(p=[1, 2, 4], time=[10, 14, 20.0])
+    found = only(knee(runs, upto=8, min_efficiency=1, scaling="weak"))
     assert (found.p, found.fastest, found.because) == (1, 1, "efficiency")
 
 
@@ -197,15 +204,26 @@ def test_the_ends_of_the_interval_are_the_knees_of_the_ends_of_the_times():
     data=st.data(),
     min_efficiency=st.floats(0.01, 1),
     scaling=st.sampled_from(["auto", "strong", "weak"]),
+    beyond=st.booleans(),
 )
-def test_the_knee_lies_in_its_interval_and_in_the_range_looked_at(data, min_efficiency, scaling):
+def test_the_knee_lies_in_its_interval_and_in_the_range_looked_at(
+    data, min_efficiency, scaling, beyond
+):
     p = data.draw(
         st.lists(st.sampled_from([2, 3, 4, 8, 17, 64]), min_size=2, max_size=6, unique=True)
     )
     time = data.draw(st.lists(st.floats(0.5, 20), min_size=len(p), max_size=len(p)))
     upto = data.draw(st.integers(min(p) + 1, 2000))
     runs = {"p": p, "time": time}
-    found = only(knee(runs, upto=upto, min_efficiency=min_efficiency, scaling=scaling))
+    found = only(
+        knee(runs, upto=upto, min_efficiency=min_efficiency, scaling=scaling, beyond=beyond)
+    )
+    assert found.is_cut == (found.upto < upto)
+    assert not (beyond and found.is_cut)
+    told = forecast(runs, found.p, scaling=scaling)
+    assert beyond or told.notes[0].no_forecast == ()
+    assert found.time == pytest.approx(told.time.item())
+    upto = found.upto
     assert min(p) <= found.lower <= found.p <= found.upper <= upto
     assert min(p) <= found.fastest <= upto
     assert found.upto == upto
@@ -273,7 +291,8 @@ def test_below_its_smallest_count_a_series_is_never_the_fastest():
         "time": [8, 4.2, 2.2, 10, 20, 40],
         "machine": ["A"] * 3 + ["B"] * 3,
     }
-    _, late = knee(rising, upto=64)
+    _, late = knee(rising, upto=64, scaling="weak")
+    assert knee(rising, upto=64)[1].p == 8
     assert late.fastest == pytest.approx(8, abs=1)
     assert late.p >= 8
     assert late.lower >= 8

@@ -10,6 +10,7 @@ from parcast.forecasting.ensemble import LAWS, MEMBERS, READINGS
 from parcast.forecasting.forecast import forecast
 from parcast.forecasting.measured import MeasuredCurve
 from parcast.forecasting.notes import DEPENDS, NOISY, WIDE, notes_of
+from parcast.forecasting.scaling import Reading
 from parcast.show.warning import Rank, by_rank
 from parcast.timings.measurements import Measurements
 from parcast.units import format_quantity
@@ -52,7 +53,7 @@ def note(
     table = np.ones((6, 1, len(targets)))
     table[4] = efficiency
     estimate = Estimate(targets=targets, curve=curve, donated=None, table=table)
-    (found,) = notes_of(series, estimate, strong=np.array([strong]), reasons=[reason])
+    (found,) = notes_of(series, estimate, reading=Reading(strong, reason))
     return found
 
 
@@ -129,7 +130,8 @@ def test_the_slope_is_that_at_the_largest_count_wherever_it_stands():
     ],
 )
 def test_what_limits_real_forecasts(time, asked, says):
-    found = forecast({"p": P, "time": time}, asked).notes[0].limited_by
+    scaling = "weak" if says is WEAK else "auto"
+    found = forecast({"p": P, "time": time}, asked, scaling=scaling).notes[0].limited_by
     assert found.startswith(says.split("{")[0].replace("p = 16", f"p = {asked}"))
 
 
@@ -316,11 +318,11 @@ def test_each_series_has_its_own_note():
         },
         8,
     )
-    strong, weak = told.notes
-    assert (strong.label, strong.scaling) == ("A", "strong")
-    assert (weak.label, weak.scaling) == ("B", "weak")
-    assert strong.measured == (1, 4)
-    assert weak.measured == (1, 2)
-    assert (strong.backtest is None, weak.backtest is None) == (False, True)
-    assert any(text.startswith("Only two counts") for text in weak.warnings)
-    assert not any(text.startswith("Only two counts") for text in strong.warnings)
+    falls, rises = told.notes
+    assert (falls.label, told.verdict[0][:22]) == ("A", "B: This does not scale")
+    assert (rises.label, rises.warnings[0][:19]) == ("B", "This does not scale")
+    assert falls.measured == (1, 4)
+    assert rises.measured == (1, 2)
+    assert (falls.backtest is None, rises.backtest is None) == (False, True)
+    assert any(text.startswith("Only two counts") for text in rises.warnings)
+    assert not any(text.startswith("Only two counts") for text in falls.warnings)

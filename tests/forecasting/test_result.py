@@ -87,7 +87,17 @@ def test_the_document_says_everything():
     told = replace(forecast(RUNS, [8, 16]), inputs={"file": "times.csv"})
     document = told.to_document()
     assert list(document) == [
-        *("schema", "rows", "interval", "limited_by", "warnings", "law", "sources", "inputs"),
+        *(
+            "schema",
+            "verdict",
+            "rows",
+            "interval",
+            "limited_by",
+            "warnings",
+            "law",
+            "sources",
+            "inputs",
+        ),
         *("series", "refused"),
     ]
     assert document["schema"] == "parcast/forecast/1"
@@ -119,6 +129,8 @@ def test_the_document_says_of_each_series_what_its_note_does():
             "backtest_error": note.backtest,
             "noise": note.noise,
             "donors": [],
+            "no_forecast_p": list(note.no_forecast),
+            "useful_upto": note.useful_upto,
             "warnings": list(note.warnings),
         }
     first = told.to_document()["series"][0]
@@ -129,9 +141,10 @@ def test_warnings_name_their_series_and_those_left_out():
     told = forecast(RUNS, [64])
     starts = [text.split(": ")[0] for text in told.warnings]
     expected = [note.label for note in told.notes for _ in note.warnings]
-    assert starts == [*expected, "one count"]
+    assert sorted(starts) == sorted([*expected, "one count"])
+    assert told.warnings[: len(told.verdict)] == told.verdict
     assert told.warnings[-1].startswith("one count: no forecast. All its times are at p = 4,")
-    assert told.warnings[0] == f"T3E: {told.notes[0].warnings[0]}"
+    assert f"T3E: {told.notes[0].warnings[0]}" in told.warnings
 
 
 def test_warnings_of_a_single_series_stand_alone():
@@ -214,7 +227,7 @@ def test_in_a_notebook_it_is_a_table_with_everything_of_the_user_escaped():
 def test_in_a_notebook_it_says_what_each_series_rests_on():
     told = forecast(RUNS.columns | {"machine": ["<i>T3E"] * 4 + ["SP"] * 4 + ["one"]}, [64])
     shown = told._repr_html_()
-    assert "<b>&lt;i&gt;T3E</b><br><b>scaling:</b> strong: time falls from" in shown
+    assert "<b>&lt;i&gt;T3E</b><br><b>scaling:</b> strong (n is the same at every p)" in shown
     for note in told.notes:
         for text in (note.scaling_reason, note.limited_by, note.rests_on):
             assert escape(text) in shown

@@ -1,94 +1,109 @@
-"""`parcast.forecasting.scaling`: strong or weak for whole runs, and the words for it."""
+"""`parcast.forecasting.scaling`: strong or weak by what is said or by n, never by the times."""
 
+import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from parcast.forecasting.forecast import forecast
-from parcast.forecasting.scaling import scaling_of_runs
+from parcast.forecasting.knee import knee
+from parcast.forecasting.scaling import reading_of, size_of_runs
+from parcast.matching.match import match
 from parcast.timings.measurements import Measurements
 
 P = [1, 2, 4, 8]
 FALLS, STAYS, RISES = [8.0, 5.0, 3.0, 2.5], [5.0, 5.0, 5.0, 5.25], [0.1, 0.2, 0.4, 0.8]
+times = st.lists(st.floats(0.1, 100), min_size=4, max_size=4)
+ASSUMED = "assumed: nothing says that the work grows with p"
 
 
-def program(*machines_and_paths):
-    """A table of the times of (machine, call path, times)."""
+@given(times)
+def test_times_alone_are_read_as_strong_scaling_which_is_said_to_be_assumed(time):
+    note = forecast({"p": P, "time": time}, 16).notes[0]
+    assert (note.scaling, note.scaling_reason) == ("strong", ASSUMED)
+
+
+@given(times, st.sampled_from(["strong", "weak"]))
+def test_what_the_user_says_holds(time, scaling):
+    note = forecast({"p": P, "time": time, "n": [1, 2, 3, 4]}, 16, scaling=scaling).notes[0]
+    assert (note.scaling, note.scaling_reason) == (scaling, "as requested")
+
+
+@pytest.mark.parametrize(
+    ("n", "size", "scaling"),
+    [
+        ([100, 200, 400, 800], "grows", "weak"),
+        ([100, 100, 200, 200], "grows", "weak"),
+        ([100, 100, 100, 100], "fixed", "strong"),
+        ([800, 400, 200, 100], "mixed", "strong"),
+        ([100, 800, 200, 900], "mixed", "strong"),
+        ([5e-324, 1e308, 1e308, 1.7e308], "grows", "weak"),
+    ],
+)
+def test_a_problem_size_that_grows_with_p_is_weak_scaling_whatever_the_times(n, size, scaling):
+    runs = Measurements(p=P, n=n, time=FALLS)
+    assert size_of_runs(runs, ()) == size
+    assert forecast(runs, 16, by=[]).notes[0].scaling == scaling
+
+
+def test_a_size_grows_where_it_does_so_on_every_machine():
+    runs = {"p": [1, 2, 1, 2], "time": [5, 5, 6, 6], "machine": ["A", "A", "B", "B"]}
+    assert size_of_runs(Measurements(**runs, n=[1, 2, 10, 20]), ["machine"]) == "grows"
+    assert size_of_runs(Measurements(**runs, n=[1, 2, 20, 10]), ["machine"]) == "mixed"
+    assert size_of_runs(Measurements(**runs, n=[1, 1, 2, 2]), ["machine", "n"]) == "fixed"
+    assert size_of_runs(Measurements(**runs), ["machine"]) == ""
+
+
+def test_call_paths_and_machines_are_read_alike():
     table = {"p": [], "time": [], "machine": [], "callpath": []}
-    for machine, path, times in machines_and_paths:
+    for machine, path, time in (("A", "main", FALLS), ("A", "halo", RISES), ("B", "main", STAYS)):
         table["p"] += P
-        table["time"] += times
-        table["machine"] += [machine] * len(P)
-        table["callpath"] += [path] * len(P)
-    return Measurements(**table).series()
+        table["time"] += time
+        table["machine"] += [machine] * 4
+        table["callpath"] += [path] * 4
+    told = forecast(table, 16)
+    assert {note.scaling for note in told.notes} == {"strong"}
+    assert told.efficiency.max() < 1
+    weak = forecast(table, 16, scaling="weak")
+    assert weak.efficiency[1:].max() > 0.5
 
 
-@pytest.mark.parametrize(
-    ("time", "strong", "says"),
-    [
-        (FALLS, True, "time falls from 8 s at p = 1 to 2.5 s at p = 8"),
-        ([8, 5, 3.14159, 7], True, "time falls from 8 s at p = 1 to 3.14 s at p = 4"),
-        (
-            STAYS,
-            False,
-            "time goes from 5 s at p = 1 to 5.25 s at p = 8 and does not fall as that of fixed "
-            "work would (if the work was fixed, choose strong scaling)",
-        ),
-    ],
-)
-def test_the_times_tell_the_scaling_and_which_of_them_is_said(time, strong, says):
-    found, reasons = scaling_of_runs(Measurements(p=P, time=time).series(), "auto")
-    assert found.tolist() == [strong]
-    assert reasons == [says]
+def test_other_axes_are_read_alike():
+    runs = {"p": [1, 2, 4, 8] * 2, "theta": [1] * 4 + [2] * 4, "time": [5.0] * 4 + [7.0] * 4}
+    told = forecast(runs, 16, theta=2)
+    assert (told.notes[0].scaling, told.notes[0].scaling_reason) == ("strong", ASSUMED)
+    assert told.efficiency[0] < 0.1
+    assert forecast(runs, 16, theta=2, scaling="weak").efficiency[0] > 0.9
+    grows = forecast(runs | {"n": P * 2}, 16, theta=2)
+    assert (grows.notes[0].scaling, grows.notes[0].scaling_reason) == ("weak", "n grows with p")
 
 
-@pytest.mark.parametrize("scaling", ["strong", "weak"])
-def test_what_the_user_says_holds(scaling):
-    found, reasons = scaling_of_runs(program(("SP", "main", FALLS)), scaling)
-    assert found.tolist() == [scaling == "strong"]
-    assert reasons == ["as requested"]
+def test_the_donors_tell_that_the_work_grows_where_no_run_here_can():
+    there = {"p": P * 2, "time": [5.0] * 8, "n": P * 2, "machine": ["A"] * 4 + ["B"] * 4}
+    note = forecast({"p": [1], "n": [1], "time": [4.0]}, 8, donors=there).notes[0]
+    assert (note.scaling, note.scaling_reason) == ("weak", "n grows with p on the other machines")
+    alone = {name: column for name, column in there.items() if name != "n"}
+    note = forecast({"p": [1], "time": [4.0]}, 8, donors=alone).notes[0]
+    assert (note.scaling, note.scaling_reason) == ("strong", ASSUMED)
 
 
-def test_a_problem_size_that_grows_with_p_is_weak_scaling_whatever_the_times():
-    table = {"p": P, "n": [100, 200, 400, 800], "time": FALLS}
-    note = forecast(Measurements(**table), 16).notes[0]
-    assert (note.scaling, note.scaling_reason) == ("weak", "n grows with p")
-    shrinks = forecast(Measurements(**(table | {"n": [800, 400, 200, 100]})), 16).notes[0]
-    assert shrinks.scaling == "strong"
-    fixed = forecast(Measurements(**(table | {"n": 100})), 16).notes[0]
-    assert fixed.scaling == "strong"
+def test_one_rule_for_forecast_knee_and_match():
+    for n, scaling, efficiency in ((None, "strong", 0.125), (P, "weak", 1.0)):
+        runs = {"p": P, "time": [100.0] * 4} | ({} if n is None else {"n": n})
+        assert forecast(runs, 8).efficiency == pytest.approx(efficiency)
+        (found,) = knee(runs, upto=8)
+        assert found.efficiency == pytest.approx(1.0)
+        assert found.p == (1 if n is None else 8)
+        matched = match(runs)
+        assert matched.reading.name == scaling
+        assert matched.candidates[0].efficiency[-1] == pytest.approx(efficiency)
+        assert match(runs, scaling="weak").candidates[0].efficiency[-1] == pytest.approx(1.0)
 
 
-def test_the_longest_call_path_tells_it_for_its_whole_run():
-    found, reasons = scaling_of_runs(program(("A", "halo", RISES), ("A", "main", FALLS)), "auto")
-    assert found.tolist() == [True, True]
-    assert reasons[0] == "as for main, the longest call path"
-    assert reasons[1].startswith("time falls")
-
-
-def test_runs_on_another_machine_tell_their_own():
-    runs = program(("A", "main", FALLS), ("A", "halo", RISES), ("B", "main", STAYS))
-    found, _ = scaling_of_runs(runs, "auto")
-    assert found.tolist() == [True, True, False]
-
-
-@pytest.mark.parametrize(
-    ("n", "is_strong", "says"),
-    [
-        (
-            [100] * 4,
-            True,
-            "although the time does not fall (if n is the size per processor, choose",
-        ),
-        ([100, 200, 400, 800], False, "n grows with p"),
-        ([800, 100, 400, 200], False, "does not fall as that of fixed work would"),
-    ],
-)
-def test_a_problem_size_tells_it_before_the_times(n, is_strong, says):
-    runs = Measurements(p=[1, 2, 4, 8], n=n, time=[10.0, 10.0, 10.1, 10.0])
-    told = forecast(runs, p=[16], by=[])
-    assert (told.notes[0].scaling == "strong") == is_strong
-    assert says in told.notes[0].scaling_reason
-
-
-def test_times_that_fall_tell_it_where_the_size_is_fixed_too():
-    runs = Measurements(p=[1, 2, 4], n=[100] * 3, time=[8.0, 4.2, 2.3])
-    assert "time falls from" in forecast(runs, p=[8]).notes[0].scaling_reason
+@pytest.mark.parametrize("size", ["", "mixed", "fixed"])
+def test_an_assumption_says_what_to_do_if_it_is_wrong(size):
+    remedy = reading_of("auto", size).remedy
+    assert "--scaling weak" in remedy
+    assert 'scaling="weak"' in remedy
+    assert not reading_of("strong", size).remedy
+    assert np.all([reading_of("weak", size).name == "weak"])

@@ -38,7 +38,7 @@ def said_in(answer):
 
 
 def test_a_file_of_donors_helps_and_is_not_ranked(parcast):
-    asked = ("match", "here.csv", "-p", "16,64", "--json")
+    asked = ("match", "here.csv", "-p", "16,64", "--beyond", "--json")
     alone, told = said_in(parcast(*asked)), said_in(parcast(*asked, "--donors", "elsewhere.csv"))
     assert [row["machine"] for row in told["ranking"]] == ["T3E"]
     assert told["rows"][1]["time_s"] > 2 * alone["rows"][1]["time_s"]
@@ -50,17 +50,17 @@ def test_a_file_of_donors_helps_and_is_not_ranked(parcast):
 
 
 def test_a_target_is_forecast_as_the_command_forecast_does(parcast):
-    asked = ("whole.csv", "--target", "T3E", "-p", "8,64", "--json")
+    asked = ("whole.csv", "--target", "T3E", "-p", "8,16", "--json")
     ranked, told = (said_in(parcast(command, *asked)) for command in ("match", "forecast"))
     assert [row["machine"] for row in ranked["ranking"]] == ["T3E"]
     times = [[row["time_s"] for row in document["rows"]] for document in (ranked, told)]
     assert times[0] == pytest.approx(times[1])
-    donors = ("match", "here.csv", "--donors", "elsewhere.csv", "-p", "8,64", "--json")
+    donors = ("match", "here.csv", "--donors", "elsewhere.csv", "-p", "8,16", "--json")
     assert said_in(parcast(*donors))["rows"] == ranked["rows"]
 
 
 def test_several_targets_are_ranked(parcast):
-    asked = ("--target", "T3E", "--target", "SP", "-p", "128", "--json")
+    asked = ("--target", "T3E", "--target", "SP", "-p", "128", "--beyond", "--json")
     told = said_in(parcast("match", TIMES, *asked))
     assert {row["machine"] for row in told["ranking"]} == {"T3E", "SP"}
     assert told["inputs"]["options"]["target"] == ["T3E", "SP"]
@@ -74,7 +74,7 @@ def test_a_target_leaves_the_files_of_other_machines_aside(parcast):
 
 
 def test_rows_that_are_not_selected_are_no_donors(parcast):
-    said = parcast("match", "whole.csv", "--select", "machine=T3E", "-p", "64")
+    said = parcast("match", "whole.csv", "--select", "machine=T3E", "-p", "8")
     assert "based on    forecast of T3E from its runs alone\n" in said.out
 
 

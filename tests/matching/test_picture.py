@@ -57,7 +57,7 @@ def test_it_shows_every_machine_its_choice_and_the_limits(told):
         "longest time, 12 s",
         "budget, 5 credits",
         "cost [credits]",
-        "Machines by least cost, within 12 s and at most 5 credits",
+        "Machines by least cost, within 12 s and at most 5 credits with a probability of 90 %",
     ):
         assert text in seen
 
@@ -103,9 +103,9 @@ def test_the_same_match_gives_the_same_bytes(told, tmp_path):
 
 def test_measured_counts_are_filled_and_forecast_ones_hollow(told):
     runs = read_measurements(EXAMPLE / "times.csv").select(machine="T3E")
-    figure = figure_of_match(match(runs, p=[1, 2, 3, 64, 128]))
+    figure = figure_of_match(match(runs, p=[1, 2, 3, 64, 80]))
     assert points(figure, are_hollow=False) == [1, 2, 64]
-    assert points(figure, are_hollow=True) == [3, 128]
+    assert points(figure, are_hollow=True) == [3, 80]
     assert {"filled: measured", "hollow: forecast"} <= texts(figure)
     seen = texts(figure_of_match(told))
     assert "filled: measured" in seen

@@ -4,7 +4,8 @@ import shlex
 from collections.abc import Sequence
 from typing import Final
 
-from parcast.cli.batch_script import clock, wrapped
+from parcast.cli.batch_script import wrapped
+from parcast.words import clock
 
 LEAST: Final = 600.0  # that a job is given [s]
 MARGIN: Final = 1.5  # times the time limit of the calibration: queues of a file system, starts

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 import click
 
-from parcast.cli.answering import A_FILE, Whole
+from parcast.cli.answering import A_FILE, OneOf, Whole
 from parcast.cli.outputs import FIGURES, Outputs
 from parcast.cli.ranges import parse_counts, parse_sizes
 from parcast.cli.screen import VERBOSE
@@ -320,6 +320,27 @@ def select_option(help: str = "Use only rows with these values: machine=T3E,SP."
 def seed_option(help: str, **more: Any) -> Option[Any]:
     """Option for what makes random numbers repeat."""
     return click.option("--seed", type=Whole(0), metavar="NUMBER", default=0, help=help, **more)
+
+
+def scaling_option() -> Option[Any]:
+    """Option to say how the work of runs changed with p."""
+    return click.option(
+        "--scaling",
+        type=OneOf(["auto", "strong", "weak"]),
+        default="auto",
+        help="Scaling of the runs: strong (fixed problem size) or weak (size grows with p). By "
+        "default weak if a column n grows with p, strong otherwise.",
+    )
+
+
+def beyond_option(what: str) -> Option[Any]:
+    """Option to choose where there is no forecast."""
+    return click.option(
+        "--beyond",
+        is_flag=True,
+        help=f"Allow {what} where there is no forecast: an interval of more than thirtyfold, or "
+        "a test that was more than 100% off.",
+    )
 
 
 def law_error_option() -> Option[Any]:

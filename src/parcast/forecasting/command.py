@@ -7,18 +7,20 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from parcast.cli.answering import A_FILE, OneOf, Whole, cli_command
-from parcast.cli.failures import ANSWER_IS_NO, ANSWERED, OPTIONS, spelled_with
+from parcast.cli.failures import ANSWERED, OPTIONS, spelled_with
 from parcast.cli.options import (
     Counts,
     Sizes,
     all_option,
     answer_options,
+    beyond_option,
     columns,
     counts,
     efficiency,
     plain,
     processors,
     repeated_option,
+    scaling_option,
     select_option,
     size_option,
     text_option,
@@ -28,8 +30,6 @@ from parcast.cli.outputs import Outputs, with_inputs
 from parcast.cli.screen import show, show_sheet, tell
 from parcast.cli.table_options import table_options
 from parcast.errors import ParameterError
-from parcast.units import shown
-from parcast.words import listed
 
 if TYPE_CHECKING:
     from parcast.descriptions.machine import Machine
@@ -40,7 +40,6 @@ if TYPE_CHECKING:
     from parcast.timings.tables.options import TableOptions
 
 
-MOST_NAMED = 5  # series in one message
 MOST_KNEES = 12  # counts that a forecast is made for where only the knee is asked for
 
 HELP = """Forecast run times, speedup and efficiency from measured timings.
@@ -57,8 +56,6 @@ of ten). SIZES is a list of problem sizes: 1e6 or 1000,2000 or 1000..8000x2.
 
 \b
 Exit status: 0  answered
-             1  answered, and the answer is no: with --knee and -p, a count
-                lies beyond the knee of a series
              2  wrong use, or an output that cannot be written
              3  FILE cannot be read, or something in it is wrong
              4  no forecast is possible from these timings
@@ -93,6 +90,7 @@ class Question:
     n: Sizes | None  # the same of n
     plan_runs: int | None  # runs to plan
     upto: int | None  # largest count of a planned run [1]
+    beyond: bool  # whether a knee or a planned run may be where there is no forecast
 
     @property
     def axes(self) -> dict[str, list[float]]:
@@ -121,6 +119,7 @@ class Question:
             **({"at": self.axes} if self.axes else {}),
             **({} if self.plan_runs is None else {"plan_runs": self.plan_runs}),
             **({} if self.upto is None else {"upto": self.upto}),
+            **({"beyond": True} if self.beyond else {}),
         }
 
 
@@ -177,13 +176,7 @@ def _numbers(axis: str, text: str) -> list[float]:
     metavar="MACHINE",
     help="Forecast this machine of FILE, with its other machines as donors.",
 )
-@click.option(
-    "--scaling",
-    type=OneOf(["auto", "strong", "weak"]),
-    default="auto",
-    help="Scaling of the runs: strong (fixed problem size) or weak (size grows with p). "
-    "By default found from n and the times.",
-)
+@scaling_option()
 @click.option(
     "--knee",
     callback=understood(efficiency),
@@ -217,6 +210,7 @@ def _numbers(axis: str, text: str) -> list[float]:
     metavar="P",
     help="Largest processor count of a suggested run. By default below the largest count of -p.",
 )
+@beyond_option("a knee, or a suggested run,")
 @answer_options()
 @click.option(
     "--quantity",
@@ -269,7 +263,7 @@ def command(
             forecast, path, knees=knees, planned=planned or (), overlay=overlay, **style
         ),
     )
-    return _status(question, knees)
+    return ANSWERED
 
 
 def _draw(forecast: "Forecast", path: str, **options: Any) -> None:
@@ -379,6 +373,7 @@ def _knees(
         machines=machines,
         by=question.by,
         scaling=question.scaling,
+        beyond=question.beyond,
     )
 
 
@@ -388,21 +383,6 @@ def _spread_out(counts: Sequence[int]) -> list[int]:
         return list(counts)
     step = (len(counts) - 1) / (MOST_KNEES - 1)
     return [counts[round(i * step)] for i in range(MOST_KNEES)]
-
-
-def _status(question: Question, knees: Sequence["Knee"]) -> int:
-    """Say whether every count asked for is worth it, where the knee was asked for as well."""
-    furthest = max(question.p.values) if question.p else 0
-    beyond = [
-        f"{knee.label} ({knee.p})" if knee.label else f"this program ({knee.p})"
-        for knee in knees
-        if furthest > knee.p
-    ]
-    if not beyond:
-        return ANSWERED
-    named = listed(map(shown, beyond), MOST_NAMED)
-    tell(f"no: p = {furthest} lies beyond the knee of {named}.")
-    return ANSWER_IS_NO
 
 
 def check_together(ctx: click.Context, question: Question) -> None:
@@ -415,6 +395,12 @@ def check_together(ctx: click.Context, question: Question) -> None:
         )
     if question.upto is not None and question.plan_runs is None:
         raise click.UsageError("--upto requires --plan-runs. Add --plan-runs 3.", ctx)
+    if question.beyond and question.knee is None and question.plan_runs is None:
+        raise click.UsageError(
+            "--beyond requires --knee or --plan-runs: a forecast is shown for every p. Leave it "
+            "out.",
+            ctx,
+        )
     if question.n is not None and "n" in question.at:
         raise click.UsageError("-n cannot be combined with --at n=... Leave one out.", ctx)
     elsewhere = {"--donors": question.donors, "--target": question.target}
@@ -475,6 +461,7 @@ def plan_of_question(
     options: dict[str, Any] = {
         "runs": question.plan_runs,
         "upto": question.upto,
+        "beyond": question.beyond,
     }
     options |= {"by": question.by, "donors": donors, "machines": machines, **question.axes}
     return plan_runs(runs, counts, **options)
@@ -493,6 +480,8 @@ def show_plan(
     where = f"up to p = {question.upto}"
     if question.upto is None:
         where = f"below p = {largest} (--upto {largest} includes it)"
+    if not question.beyond:
+        where += " whose own time can be forecast (--beyond allows others)"
     show_sheet(sheet_of_plan(planned, question.plan_runs, where=where))
 
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from parcast.aliases import Array
 from parcast.errors import FitFailed
 from parcast.forecasting.call_paths import made_consistent, profile_of
-from parcast.forecasting.curve import Curve, Estimate
+from parcast.forecasting.curve import Columns, Curve, Estimate
 from parcast.forecasting.donors import notes as words
 from parcast.forecasting.donors.curve import Elsewhere
 from parcast.forecasting.donors.gather import gather
@@ -23,7 +23,8 @@ from parcast.forecasting.lone_runs import remedy_of_lone_runs
 from parcast.forecasting.notes import notes_of, notes_of_profile
 from parcast.forecasting.question import Question
 from parcast.forecasting.result import SeriesNotes
-from parcast.forecasting.scaling import scaling_with_donors, size_of_runs
+from parcast.forecasting.scaling import Reading, reading_of, size_of_runs
+from parcast.forecasting.verdict import judged
 from parcast.timings.series import Series, label_of
 from parcast.words import whole
 
@@ -47,8 +48,7 @@ class SeriesCurves:
         notes = notes_of(
             curve.series,
             estimate,
-            strong=curve.strong,
-            reasons=self.evidence.reasons,
+            reading=self.evidence.reading,
             helped=None if donated is None else donated.share[:, np.argmax(p)] >= words.MATTERS,
         )
         if curve.elsewhere is not None and donated is not None:
@@ -62,7 +62,7 @@ class SeriesEvidence:
 
     p: Array  # (points,): counts asked for [1]
     curve: Curve
-    reasons: Sequence[str]  # why each series scales as it does
+    reading: Reading  # of all series: strong or weak scaling
     refused: Mapping[str, str]  # label of each series that has no answer, and why
     everything: Series  # with what is held out
 
@@ -95,7 +95,7 @@ class SeriesEvidence:
     def parts(self) -> Iterator["SeriesEvidence"]:
         """Cut it into parts that are answered one after the other, by themselves."""
         for part in self.curve.parts(len(self.p)):
-            yield replace(self, curve=self.curve.only(part), reasons=self.reasons[part])
+            yield replace(self, curve=self.curve.only(part))
 
     def curves(self) -> SeriesCurves:
         """Forecast all series at once."""
@@ -110,6 +110,10 @@ class SeriesEvidence:
             return table, notes
         table = made_consistent(self.curve.series, profile, table, self.p)
         return table, notes_of_profile(notes, profile)
+
+    def judged(self, table: Array, notes: list[SeriesNotes]) -> list[SeriesNotes]:
+        """Say first what the answers are worth."""
+        return judged(self.curve, self.p, Columns(*table), notes, self.reading)
 
     def observed(self) -> Array:
         """Median time measured at each count, NaN where none was: (series, points) [s]."""
@@ -140,11 +144,14 @@ def series_evidence(question: Question) -> SeriesEvidence:
     series = known.take(is_answered)
     elsewhere = None if elsewhere is None else elsewhere.take(is_answered)
     size = size_of_runs(question.measurements, series.by)
-    strong, reasons = scaling_with_donors(series, elsewhere, question.scaling, size=size)
+    is_silent = size == "" or bool(np.all(series.count == 1))  # of how the work changes with p
+    grows_elsewhere = is_silent and elsewhere is not None and elsewhere.grows
+    reading = reading_of(question.scaling, size, grows_elsewhere=grows_elsewhere)
+    strong = np.full(len(series), reading.is_strong)
     return SeriesEvidence(
         p=question.p.ravel(),
         curve=Curve(series=series, elsewhere=elsewhere, strong=strong),
-        reasons=reasons,
+        reading=reading,
         refused=refused,
         everything=everything,
     )

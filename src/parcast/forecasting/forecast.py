@@ -119,6 +119,7 @@ def forecast(
         if progress:
             progress(len(notes), len(evidence))
     table, notes = evidence.together(np.concatenate(tables, axis=1), notes)
+    notes = evidence.judged(table, notes)
     shape = (len(evidence), *question.p.shape) if evidence.by else question.p.shape
     columns = Columns(*(np.reshape(column, shape) for column in table))
     return Forecast(

@@ -11,9 +11,17 @@ from numpy.typing import NDArray
 
 from parcast.aliases import Array
 from parcast.errors import ParameterError, as_number, as_whole, require
+from parcast.forecasting.donors.curve import INSIDE
 from parcast.forecasting.evidence import SeriesEvidence, series_evidence
 from parcast.forecasting.question import question_of
+from parcast.forecasting.request import Request, request_for, time_kept
 from parcast.forecasting.scaling import Scaling
+from parcast.forecasting.verdict import (
+    counts_between,
+    is_useful,
+    tested_errors,
+    verdicts_on_scaling,
+)
 from parcast.importers.registry import as_measurements
 from parcast.timings.measurements import MeasurementsLike
 from parcast.timings.series import Key, label_of
@@ -24,7 +32,6 @@ if TYPE_CHECKING:
     from parcast.descriptions.toml_files import MachineLike
 
 
-COUNTS_A_DOUBLING = 24  # steps of 3 % between the counts that are looked at
 DIGITS = 9  # of logarithms of times and of efficiencies; what follows is rounding
 REACH_OF_KNEE = 16  # times the largest measured count: how far a knee is looked for by default
 
@@ -41,7 +48,12 @@ class Knee:
     fastest: int  # the count with the least time; `upto` where it still falls there [1]
     because: str  # "efficiency", "time" or "not reached"
     min_efficiency: float  # the threshold asked for [1]
-    upto: int  # the largest count looked at [1]
+    upto: int  # the largest count looked at: at most the last one with a forecast [1]
+    is_cut: bool  # whether there is no forecast beyond `upto`, where more was to be looked at
+    time: float  # at `p` [s]
+    request: Request  # what a run at `p` needs
+    scaling: str  # "strong" or "weak": how the runs were read
+    verdict: str  # that the program does not scale, and what to do; "" where it does
 
     @property
     def label(self) -> str:
@@ -76,6 +88,11 @@ class Knee:
             "efficiency": self.efficiency,
             "min_efficiency": self.min_efficiency,
             "upto": self.upto,
+            "no_forecast_beyond": self.is_cut,
+            "time_s": self.time,
+            **self.request.to_document(),
+            "scaling": self.scaling,
+            "verdict": self.verdict or None,
         }
 
     def __str__(self) -> str:
@@ -85,7 +102,8 @@ class Knee:
         if self.because == "not reached":
             interval = "" if self.lower_is_limit else interval
             share = percent(self.efficiency)
-            return f"not reached up to p = {self.upto}{interval}: efficiency there is {share}"
+            text = f"not reached up to p = {self.upto}{interval}: efficiency there is {share}"
+            return f"{text}; beyond it there is no forecast" if self.is_cut else text
         if self.because == "time":
             return f"p = {self.p}{interval}: beyond it time stops falling"
         share = percent(self.min_efficiency)
@@ -101,6 +119,7 @@ def knee(
     machines: Sequence[MachineLike] = (),
     by: Sequence[str] | None = None,
     scaling: Scaling = "auto",
+    beyond: bool = False,
 ) -> list[Knee]:
     """Find the largest processor count that is still worth using.
 
@@ -116,6 +135,9 @@ def knee(
         measured count. [1]
     min_efficiency : float, default 0.5
         Efficiency that is required, in (0, 1]. [1]
+    beyond : bool, default False
+        Whether to consider counts at which there is no forecast, too: where the 90 % interval
+        spans more than thirtyfold, or the forecast was more than 100 % too high when tested.
 
     Returns
     -------
@@ -147,8 +169,7 @@ def knee(
             "upto", must=f"be above the smallest measured p ({first})", got=f"{upto}", hint=hint
         )
     upto = as_whole("upto", upto, least=1, hint=hint)
-    steps = int(np.ceil(np.log2(upto / first) * COUNTS_A_DOUBLING)) + 1
-    counts = np.unique(np.round(np.geomspace(first, upto, steps)))
+    counts = counts_between(first, upto)
     question = question_of(
         knee, measurements, counts, donors=donors, machines=machines, by=by, scaling=scaling
     )
@@ -161,27 +182,36 @@ def knee(
                 got=f"{upto} where {label_of(key)} starts at {whole(start)}",
                 hint="Give a larger one, or select other series.",
             )
-    return _knees(evidence, counts, share)
+    return _knees(evidence, counts, share, beyond=beyond)
 
 
-def _knees(evidence: SeriesEvidence, counts: Array, share: float) -> list[Knee]:
+def _knees(evidence: SeriesEvidence, counts: Array, share: float, *, beyond: bool) -> list[Knee]:
     """Look for the knee of every series among `counts`, ascending [1], by its efficiency [1]."""
     columns, strong = evidence.curve.at(counts), evidence.curve.strong
     started = counts >= evidence.measured.p[:, :1]
-    holds = [
-        _worth(times, columns.efficiency * columns.time / times, share, started, strong)
+    useful = np.ones_like(started)
+    if not beyond:
+        useful = is_useful(columns, tested_errors(evidence.curve))
+    unbroken = np.cumprod(useful | (columns.reach <= INSIDE) | ~started, axis=1)
+    last = unbroken.sum(axis=1) - 1  # the last count up to which there is a forecast
+    place, low, high = (
+        _largest(
+            _worth(times, columns.efficiency * columns.time / times, share, started, strong),
+            (unbroken > 0) & useful & started,
+        )
         for times in (columns.time, columns.upper, columns.lower)
-    ]
-    place, low, high = ((worth.sum(axis=1) - 1).clip(0) for worth in holds)
-    fastest = _fastest(columns.time, started)
-    skipped = (~started).sum(axis=1)
-    place, low, high = (np.minimum(x + skipped, len(counts) - 1) for x in (place, low, high))
+    )
+    fastest = _fastest(columns.time, started & (unbroken > 0))
 
+    verdicts = verdicts_on_scaling(evidence.measured, evidence.reading, evidence.curve.elsewhere)
     knees = []
     for i, key in enumerate(evidence.measured.keys):
-        is_reached = place[i] < len(counts) - 1
+        is_reached = place[i] < last[i]
         by_time = strong[i] and place[i] == fastest[i]
         because = ("time" if by_time else "efficiency") if is_reached else "not reached"
+        time, lower, upper = (
+            float(x[i, place[i]]) for x in (columns.time, columns.lower, columns.upper)
+        )
         knees.append(
             Knee(
                 key=key,
@@ -192,10 +222,24 @@ def _knees(evidence: SeriesEvidence, counts: Array, share: float) -> list[Knee]:
                 fastest=int(counts[fastest[i]]),
                 because=because,
                 min_efficiency=share,
-                upto=int(counts[-1]),
+                upto=int(counts[last[i]]),
+                is_cut=bool(last[i] < len(counts) - 1),
+                time=time,
+                request=request_for(
+                    float(counts[place[i]]), time, lower, upper, kept=time_kept(time, upper)
+                ),
+                scaling=evidence.reading.name,
+                verdict=verdicts.get(i, ""),
             )
         )
     return knees
+
+
+def _largest(worth: NDArray[np.bool_], useful: NDArray[np.bool_]) -> NDArray[np.intp]:
+    """Place of the largest count that is both, of each series; its first one if none is."""
+    both = worth & useful
+    both[np.arange(len(both)), np.argmax(worth, axis=1)] = True
+    return np.asarray(both.shape[1] - 1 - np.argmax(both[:, ::-1], axis=1))
 
 
 def _worth(

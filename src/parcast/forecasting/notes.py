@@ -11,7 +11,7 @@ from parcast.forecasting.curve import Estimate
 from parcast.forecasting.ensemble import LAWS, MEMBERS
 from parcast.forecasting.measured import pooled_noise
 from parcast.forecasting.result import SeriesNotes
-from parcast.forecasting.scaling import Limit
+from parcast.forecasting.scaling import Limit, Reading
 from parcast.show.warning import Rank, RankedWarning
 from parcast.timings.series import Series
 from parcast.units import format_quantity, percent
@@ -28,8 +28,7 @@ def notes_of(
     series: Series,
     estimate: Estimate,
     *,
-    strong: NDArray[np.bool_],
-    reasons: Sequence[str],
+    reading: Reading,
     helped: NDArray[np.bool_] | None = None,
 ) -> list[SeriesNotes]:
     """Notes of every series; the last target of the `estimate` only gives the slope there.
@@ -56,14 +55,14 @@ def notes_of(
         first, last = float(series.p[i, 0]), float(series.p[i, count - 1])
         backtest = float(np.expm1(-curve.backtest[i])) if count > 2 else None
         own_noise = float(noise[i]) if repeated[i] else None
-        limit, limited_by = _limit(at, slope[i], efficiency[i], strong=bool(strong[i]))
+        limit, limited_by = _limit(at, slope[i], efficiency[i], strong=reading.is_strong)
         is_helped = helped is not None and bool(helped[i])
         notes.append(
             SeriesNotes(
                 key=key,
                 measured=(first, last),
-                scaling="strong" if strong[i] else "weak",
-                scaling_reason=reasons[i],
+                scaling=reading.name,
+                scaling_reason=reading.reason,
                 limited_by=limited_by,
                 rests_on=_rests_on(series, i, backtest),
                 backtest=backtest,

@@ -43,7 +43,7 @@ PALEST: Final = 0.66  # of the colours of values, that is still seen on white [1
 BAR: Final[dict[str, Any]] = {"fmt": "none", "elinewidth": 1, "capsize": 2.5, "zorder": 3}
 
 RUNS, HELD_OUT, FORECAST = "measured", "measured, held out", "forecast"
-IDEAL, SPREAD, KNEE = "ideal scaling", "spread of repeated runs", "knee: worth it up to here"
+SPREAD, KNEE = "spread of repeated runs", "knee: worth it up to here"
 OF_ANOTHER, NEXT = "scaling of another machine", "run to make next"
 
 
@@ -199,7 +199,12 @@ def _draw_ideal(ax: "Axes", trace: Trace, quantity: Quantity, counts: Array) -> 
     """Draw ideal scaling over the whole axis."""
     along = np.geomspace(counts[0], counts[-1], 2)
     ideal = trace.value(quantity, along, trace.ideal_time(along))
-    ax.plot(along, ideal, ":", color=REFERENCE, lw=1.4, zorder=1.8, label=IDEAL)
+    ax.plot(along, ideal, ":", color=REFERENCE, lw=1.4, zorder=1.8, label=_ideal(trace))
+
+
+def _ideal(trace: Trace) -> str:
+    """Name the line of ideal scaling: that of the reading of the runs."""
+    return f"ideal {'strong' if trace.is_strong else 'weak'} scaling"
 
 
 def _explain(ax: "Axes", traces: Sequence[Trace]) -> None:

@@ -20,9 +20,11 @@ from parcast.forecasting.panel import Look, draw_panel, ends_of, looks_of, name_
 from parcast.forecasting.result import Forecast
 from parcast.forecasting.trace import Quantity, Trace, along_axis, baseline, traces_of
 from parcast.show.canvas import (
+    add_heads,
     add_legend,
     add_legend_inside,
     entries_of,
+    heads_of,
     house_style,
     new_figure,
     require_one_panel,
@@ -37,6 +39,7 @@ from parcast.show.scales import (
     scale_time,
     span,
 )
+from parcast.show.warning import verdicts
 from parcast.timings.series import label_of
 from parcast.units import shown
 from parcast.words import common_unit, whole
@@ -192,9 +195,11 @@ def figure_of(
     if overlay is None:
         overlay = ax is not None or _shares_a_panel(forecast, marked=bool(knees or planned))
     picture, notes = _picture(forecast, quantity, knees, planned, overlay=overlay)
+    heads = heads_of(forecast.verdict)
     if ax is not None:
         require_one_panel(len(picture.panes), "Leave it out, or forecast fewer series.")
         _draw_into(ax, picture)
+        add_heads(ax, heads)
         return ax.figure  # type: ignore[return-value]  # a sub-figure is as good
     columns = {1: 1, 2: 2, 4: 2}.get(len(picture.panes), 3)
     rows = ceil(len(picture.panes) / columns)
@@ -208,8 +213,9 @@ def figure_of(
             if i % columns and not own_scales:
                 each.set_ylabel("")
                 each.tick_params(labelleft=False)
-        figure.suptitle(_title(forecast, picture), fontsize="large")
-        notes += sources_of(forecast.inputs)
+        title = "\n".join([_title(forecast, picture), *heads])
+        figure.suptitle(title, fontsize="large", parse_math=False)
+        notes += [_reading(forecast), *sources_of(forecast.inputs)]
         add_legend(figure, entries_of(figure.axes), notes=notes)
         _name_lines(axes, picture)
     return figure
@@ -220,14 +226,18 @@ def _draw_series(forecast: Forecast, ax: "Axes | None", series: int, quantity: Q
     (trace,) = traces_of(forecast, [series])
     pane = Pane(title=trace.label, traces=[trace], names=[""], is_ordered=False)
     picture = Picture(panes=[pane], quantity=quantity, unit=_unit(forecast))
+    heads = heads_of(verdicts(forecast.notes[series].warnings))
     if ax is not None:
         _draw_all([ax], picture)
+        add_heads(ax, heads)
         return ax
     with house_style():
         figure = new_figure(height=4.6)
         own = figure.add_subplot()
         _draw_all([own], picture)
-        add_legend(figure, entries_of([own]), notes=sources_of(forecast.inputs))
+        add_heads(own, heads)
+        notes = [_reading(forecast), *sources_of(forecast.inputs)]
+        add_legend(figure, entries_of([own]), notes=notes)
         _name_lines([own], picture)
     return own
 
@@ -278,6 +288,12 @@ def _name_lines(axes: Sequence["Axes"], picture: Picture) -> None:
 def _unit(forecast: Forecast) -> str:
     """Unit of the times in the table."""
     return common_unit(np.ravel(forecast.time).tolist())
+
+
+def _reading(forecast: Forecast) -> str:
+    """Say how the runs of all series are read."""
+    note = forecast.notes[0]
+    return f"{note.scaling.capitalize()} scaling ({note.scaling_reason})."
 
 
 def _shares_a_panel(forecast: Forecast, *, marked: bool) -> bool:

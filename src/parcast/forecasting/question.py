@@ -92,13 +92,7 @@ def question_of(
     at: Mapping[str, ArrayLike] | None = None,
 ) -> Question:
     """Check what `verb` was called with; `at` holds the keywords that it does not have itself."""
-    if scaling not in ("auto", "strong", "weak"):
-        raise ParameterError(
-            "scaling",
-            must='be "auto", "strong" or "weak"',
-            got=f"{scaling!r}",
-            hint='By default ("auto") it is derived from n and the times.',
-        )
+    check_scaling(scaling)
     measurements = as_measurements(measurements)
     check_keywords(verb, at or {}, measurements)
     if p is None:
@@ -113,6 +107,17 @@ def question_of(
         scaling=scaling,
         at=at or {},
     )
+
+
+def check_scaling(scaling: object) -> None:
+    """Refuse what names no scaling."""
+    if scaling not in ("auto", "strong", "weak"):
+        raise ParameterError(
+            "scaling",
+            must='be "auto", "strong" or "weak"',
+            got=f"{scaling!r:.60}",
+            hint='By default ("auto") it is weak where n grows with p, else strong.',
+        )
 
 
 def _machines(given: Sequence["MachineLike"]) -> Sequence["Machine"]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
+from itertools import filterfalse
 from math import isnan
 from typing import Any, ClassVar, NamedTuple
 
@@ -17,7 +18,7 @@ from parcast.forecasting.curve import Columns, Curve
 from parcast.forecasting.scaling import Limit
 from parcast.forecasting.totals import Totals, totals_of
 from parcast.show.result import Result, restore
-from parcast.show.warning import said_of
+from parcast.show.warning import is_remark, said_of, verdicts
 from parcast.timings.series import Key, Series, label_of
 from parcast.words import whole
 
@@ -52,6 +53,8 @@ class SeriesNotes:
     shares: tuple[float, float] | None = None  # of all time, without callees: measured, forecast
     limit: Limit = ""  # what holds it back, in one or two words; "" over several axes
     laws: tuple[tuple[str, float], ...] = ()  # their names and weights, the heaviest first [1]
+    no_forecast: tuple[float, ...] = ()  # counts asked for at which there is no forecast [1]
+    useful_upto: float | None = None  # the last count with a forecast, where some have none [1]
 
     def __setstate__(self, state: Sequence[Any]) -> None:
         """Take the fields of a pickle; one of an earlier version lacks the last of them."""
@@ -137,14 +140,20 @@ class Forecast(Result):
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """All warnings of all series, each after the name of its series."""
+        """All warnings of all series, each after the name of its series; verdicts come first."""
         of_series = [
             said_of(note.label, text) if note.label else text
             for note in self.notes
             for text in note.warnings
         ]
         left_out = [f"{name}: no forecast. {why}" for name, why in self.refused.items()]
-        return (*of_series, *left_out)
+        every = (*of_series, *left_out)
+        return (*filterfalse(is_remark, every), *filter(is_remark, every))
+
+    @property
+    def verdict(self) -> tuple[str, ...]:
+        """What the answer is worth: which series do not scale, and where there is no forecast."""
+        return tuple(verdicts(self.warnings))
 
     @property
     def limited_by(self) -> tuple[str, ...]:
@@ -199,6 +208,7 @@ class Forecast(Result):
         """Everything as one JSON document, schema ``parcast/forecast/1``."""
         return {
             "schema": "parcast/forecast/1",
+            "verdict": list(self.verdict),
             "rows": list(self.rows()),
             "interval": self.interval,
             "limited_by": list(self.limited_by),
@@ -251,6 +261,8 @@ def _note_document(note: SeriesNotes) -> dict[str, Any]:
             for x in note.donors
         ],
         **({} if note.shares is None else dict(zip(SHARES, note.shares, strict=True))),
+        "no_forecast_p": [whole(x) for x in note.no_forecast],
+        "useful_upto": None if note.useful_upto is None else whole(note.useful_upto),
         "warnings": list(note.warnings),
     }
 

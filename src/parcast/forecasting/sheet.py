@@ -10,12 +10,11 @@ from typing import Any, Final
 import numpy as np
 
 from parcast.forecasting.result import Forecast, SeriesNotes
-from parcast.forecasting.scaling import as_for
 from parcast.forecasting.table import table_of
 from parcast.show.sheet import Fact, Sheet
 from parcast.show.warning import Rank, RankedWarning, minor
 from parcast.units import percent
-from parcast.words import listed, whole
+from parcast.words import whole
 
 MOST_SERIES: Final = 20  # shown unless all are asked for
 NEARLY_ALL: Final = 0.95  # of the time: warnings on call paths that take the rest are minor [D]
@@ -53,11 +52,8 @@ def sheet_of(forecast: Forecast, *, knees: Sequence[Any] = (), show_all: bool = 
         Sheet(title=label, warnings=(RankedWarning(f"No forecast. {why}", **REFUSED),))
         for label, why in forecast.refused.items()
     ]
-    found = [(x.label, by_series.get(tuple(x.key.values()))) for x in shown.notes]
-    knee_facts = [
-        Fact("" if i else "knee", f"{label}: {knee}" if label else f"{knee}")
-        for i, (label, knee) in enumerate(x for x in found if x[1])
-    ]
+    found = [by_series.get(tuple(x.key.values())) for x in shown.notes]
+    knee_facts = [*_knee_facts([knee for knee in found if knee])]
     if is_one:
         parts[0] = replace(parts[0], facts=(*parts[0].facts, *knee_facts))
     known = {x: knee.p for x, knee in by_series.items()}
@@ -67,6 +63,16 @@ def sheet_of(forecast: Forecast, *, knees: Sequence[Any] = (), show_all: bool = 
         parts=tuple(parts),
         left_out=left_out,
     )
+
+
+def _knee_facts(knees: Sequence[Any]) -> Iterator[Fact]:
+    """Give the knees, and what a run at each of them needs."""
+    for name, texts in (
+        ("knee", [f"{knee}" for knee in knees]),
+        ("request", [f"p = {knee.p}: {knee.request}" for knee in knees]),
+    ):
+        for i, (knee, text) in enumerate(zip(knees, texts, strict=True)):
+            yield Fact("" if i else name, f"{knee.label}: {text}" if knee.label else text)
 
 
 def _matter(forecast: Forecast) -> list[bool]:
@@ -90,7 +96,7 @@ def _facts(note: SeriesNotes) -> Iterator[Fact]:
         now, then = (percent(part) for part in note.shares)
         last = whole(note.measured[1])
         yield Fact("own share", f"{then} of all time at the largest p, {now} at p = {last}")
-    yield Fact("scaling", f"{note.scaling}: {note.scaling_reason}")
+    yield Fact("scaling", f"{note.scaling} ({note.scaling_reason})")
     yield Fact("limited by", note.limited_by)
     yield Fact("based on", note.rests_on)
     if note.elsewhere:
@@ -102,34 +108,12 @@ def _facts(note: SeriesNotes) -> Iterator[Fact]:
 
 def _facts_on_all(forecast: Forecast) -> Iterator[Fact]:
     """Give how several series scale, and what their forecasts are based on."""
-    yield Fact("scaling", _scaling_of_all(forecast.notes))
+    first = forecast.notes[0]  # all series are read alike
+    yield Fact("scaling", f"{first.scaling} ({first.scaling_reason})")
     if forecast.is_surface:  # the table has no room for the effects of several axes
         slowest = forecast.notes[forecast.slowest(1)[0]]
         yield Fact("limited by", f"{slowest.limited_by} ({slowest.label})")
     yield Fact("based on", _basis_of_all(forecast))
-
-
-def _scaling_of_all(notes: Sequence[SeriesNotes]) -> str:
-    """Say how several series scale, and why where one of them decides for all."""
-    reasons = {note.scaling_reason for note in notes}
-    scalings = {note.scaling for note in notes}
-    if len(scalings) > 1:
-        return "; ".join(
-            f"{scaling}: {_names([x.label for x in notes if x.scaling == scaling])}"
-            for scaling in ("strong", "weak")
-        )
-    (scaling,) = scalings
-    if len(reasons) == 1:
-        return f"{scaling}: {reasons.pop()}"
-    for note in notes:
-        if reasons == {note.scaling_reason, as_for(str(note.key.get("callpath")))}:
-            return f"{scaling}: {note.scaling_reason} ({note.label})"
-    return f"{scaling} ({'both' if len(notes) == 2 else f'all {len(notes)}'} series)"
-
-
-def _names(labels: Sequence[str]) -> str:
-    """Name some series, or count them."""
-    return listed(labels) if len(labels) <= NAMED_LAWS else f"{len(labels)} series"
 
 
 def _basis_of_all(forecast: Forecast) -> str:

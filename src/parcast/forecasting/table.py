@@ -32,6 +32,7 @@ LEGEND: Final = {
     "x": "xN: extrapolated by a factor of N",
     "outside": "outside: the measured time is not in the interval",
     "past": "past knee: p is beyond the knee",
+    "no forecast": "no forecast: the first lines say why",
 }
 TOTALS: Final = {  # columns of rows by those of totals
     **{f"{name}_s": name for name in ("time", "lower", "upper")},
@@ -88,7 +89,12 @@ def _rows(forecast: Forecast, totals: Totals | None) -> Iterator[dict[str, Any]]
             share = row["time_s"] / whole_time[i, j]
             if note.shares is not None:
                 share = note.shares[1] if j == furthest else np.nan
-            yield {**row, "share": share, "limit": note.limit if j == furthest else ""}
+            yield {
+                **row,
+                "share": share,
+                "limit": note.limit if j == furthest else "",
+                "has_none": counts[j] in note.no_forecast,
+            }
     if totals is None:
         return
     is_own = any(note.shares is not None for note in forecast.notes)
@@ -105,7 +111,7 @@ def _rows(forecast: Forecast, totals: Totals | None) -> Iterator[dict[str, Any]]
             name = f"total of {parts}" if parts > 1 else "total"
             key = {**totals.keys[i], PATH: name, "p": whole(p)}
             share = 1.0 if j == furthest or not is_own else np.nan
-            yield {**empty, **key, **values, "share": share, "limit": ""}
+            yield {**empty, **key, **values, "share": share, "limit": "", "has_none": False}
 
 
 def _whole_times(forecast: Forecast, totals: Totals | None) -> Array:
@@ -161,6 +167,8 @@ def _remarks(row: Row, most: int | None) -> Iterator[str]:
         yield "outside"
     if most is not None and row["p"] > most:
         yield "past knee"
+    if row["has_none"]:
+        yield "no forecast"
 
 
 def _times(reach: float) -> str:

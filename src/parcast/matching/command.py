@@ -27,6 +27,7 @@ from parcast.cli.options import (
     Sizes,
     answer_options,
     as_written,
+    beyond_option,
     disks,
     duration,
     in_percent,
@@ -35,6 +36,7 @@ from parcast.cli.options import (
     pairs,
     processors,
     repeated_option,
+    scaling_option,
     seed_option,
     select_option,
     size_option,
@@ -193,6 +195,8 @@ class Question:
     table: "TableOptions"  # how TIMINGS are read
     donors: tuple[str, ...]  # files of runs on machines that are not ranked
     target: tuple[str, ...]  # machines of the table that are ranked, all others being donors
+    scaling: Any  # "auto", "strong" or "weak"
+    beyond: bool  # whether to choose where there is no forecast
     law_error: bool  # whether intervals allow for it
     seed: int
 
@@ -225,7 +229,7 @@ class Question:
     "--certainty",
     "SHARE",
     certainty,
-    "Probability with which both limits must be met. By default 50%.",
+    "Probability with which the limits must be met. By default 90%.",
 )
 @repeated_option(
     "--price", "NAME=PRICE", "Price of a processor-hour on a machine: T3E=0.5,SP=0.2.", prices
@@ -240,6 +244,8 @@ class Question:
 @repeated_option(
     "--target", "MACHINE", "Rank this machine of TIMINGS, with the other machines as donors."
 )
+@scaling_option()
+@beyond_option("a choice")
 @seed_option("Seed of the samples for the probabilities.")
 @law_error_option()
 @answer_options()
@@ -291,7 +297,9 @@ def _matched(ctx: click.Context, question: Question) -> "Match":
             goal=question.goal,
             within=question.within,
             budget=question.budget.value if question.budget else None,
-            certainty=question.certainty,
+            **({} if question.certainty is None else {"certainty": question.certainty}),
+            scaling=question.scaling,
+            beyond=question.beyond,
             prices=question.price,
             donors=donors,
             law_error=question.law_error,
@@ -332,6 +340,7 @@ def _program_or_runs(
             **{f"--{name}": value for name, value in question.table.to_document().items()},
             "--donors": question.donors,
             "--target": question.target,
+            "--scaling": question.scaling != "auto",
         }
         if wrong := [option for option, value in of_table.items() if value]:
             raise click.UsageError(

@@ -20,21 +20,25 @@ from parcast.aliases import Array
 from parcast.descriptions.machine import Machine
 from parcast.descriptions.program import Program
 from parcast.descriptions.toml_files import MachineLike, ProgramLike, as_machines
-from parcast.errors import FitFailed, ParameterError, as_whole
+from parcast.errors import FitFailed, as_whole
 from parcast.forecasting.donors.tables import machines_in
 from parcast.forecasting.ensemble import LAWS
+from parcast.forecasting.request import CERTAIN, request_for
+from parcast.forecasting.scaling import Reading, Scaling
+from parcast.forecasting.verdict import run_to_make
 from parcast.laws.allowances import together
 from parcast.matching.outcomes import (
     DIGITS,
+    TAILS,
     Outcomes,
     Outlook,
     described,
     drawn_together,
     measured,
     projected,
-    scaling_of,
 )
 from parcast.matching.question import (
+    check_goal,
     constraints_of,
     counts_of,
     donors_beside,
@@ -42,19 +46,20 @@ from parcast.matching.question import (
     on_named_machines,
     program_or_runs,
     ranked_ones,
+    reading_for,
     require_prices,
     unrepeated,
 )
 from parcast.matching.result import Candidate, Match
 from parcast.matching.verdict import HAIR, Constraints, verdict_of
-from parcast.show.warning import Rank, RankedWarning, ranked
+from parcast.show.warning import Rank, RankedWarning, is_remark, ranked, verdicts
 from parcast.timings.measurements import Measurements, MeasurementsLike
-from parcast.units import percent, shown
+from parcast.units import format_quantity, percent, shown
 from parcast.words import listed, whole
 
 Goal = Literal["time", "cost", "efficiency"]
-TAILS: Final = (0.05, 0.95)
-SAFE: Final = 0.9  # probability of meeting the limits below which a warning is given [D]
+MOST_WHYS: Final = 3  # machines of which it is said why they are not ranked
+WORTH_IT: Final = 0.5  # efficiency below which a count is past the knee, as by `parcast.knee`
 SURE: Final = 0.5  # probability of being best below which the order is open
 
 
@@ -68,9 +73,11 @@ def match(
     goal: Goal = "time",
     within: float | str | None = None,
     budget: float | None = None,
-    certainty: float | str | None = None,
+    certainty: float | str = CERTAIN,
     prices: Mapping[str, float | str] | None = None,
     donors: MeasurementsLike | Sequence[MeasurementsLike] | None = None,
+    scaling: Scaling = "auto",
+    beyond: bool = False,
     law_error: bool = True,
     seed: int = 0,
 ) -> Match:
@@ -96,14 +103,19 @@ def match(
         Longest time allowed: a number, or text such as "2 h". [s]
     budget : float, optional
         Cost limit, in the currency of the prices.
-    certainty : float in [0.5, 1), or text such as "90%", optional
-        Probability with which `within` and `budget` must both hold. By default the medians of time
-        and cost must lie within them. [1]
+    certainty : float in [0.5, 1), or text such as "90%", default 0.9
+        Probability with which `within` and `budget` must both hold, and a run must end within the
+        wall-time limit that is to be requested. [1]
     prices : mapping of str to float or str, optional
         Price of one processor-hour by the name of the machine, instead of that in its description.
     donors : Measurements, table or path, or a list of them, optional
         Runs of the same program on machines that are not to be ranked, with a column `machine`.
         They improve the forecasts as in `parcast.forecast`; projections do not use them.
+    scaling : {"auto", "strong", "weak"}, default "auto"
+        Whether the work of runs was the same at every `p`, as for `parcast.forecast`.
+    beyond : bool, default False
+        Whether to consider counts at which there is no forecast, too: where the 90 % interval
+        spans more than thirtyfold, or the forecast was more than 100 % too high when tested.
     law_error : bool, default True
         Whether times of a program may err by what its law has been wrong, as in `parcast.predict`;
         forecasts and projections from runs have intervals of their own.
@@ -137,17 +149,16 @@ def match(
     >>> [(x.machine, x.best_p) for x in matched.candidates], round(matched.candidates[0].best, 2)
     ([('A', 4), ('B', 4)], 1.0)
     """
-    if goal not in ("time", "cost", "efficiency"):
-        raise ParameterError("goal", must='be "time", "cost" or "efficiency"', got=f"{goal!r:.60}")
+    check_goal(goal)
     seed = as_whole("seed", seed, least=0, hint="Use any such number.")
     constraints = constraints_of(within, budget, certainty)
     what = on_named_machines(program_or_runs(what), prices or {})
-    given = as_machines(machines)
     helping, remarks = donors_beside(what, donors)
-    given, not_ranked = ranked_ones(what, given, helping)
+    given, not_ranked = ranked_ones(what, as_machines(machines), helping)
     named = machines_of(what, given, prices or {})
     require_prices(named, goal, constraints)
     counts = counts_of(what, p, len(named))
+    reading = reading_for(what, scaling)
     outlooks, left_out, notes = _outlooks(
         what,
         named,
@@ -156,32 +167,31 @@ def match(
         seed=seed,
         donors=helping,
         law_error=law_error,
+        reading=reading,
     )
-    if not outlooks:
-        name, why = next(iter(left_out.items()))
-        raise FitFailed(f"No machine can be ranked. {name}: {why}")
-    outcomes = drawn_together(outlooks, seed)
-    candidates = _ranked(
-        [_candidate(x, goal, constraints) for x in outcomes], outcomes, goal, constraints
-    )
-    currencies = {x.price.currency for x in named if x.price.currency}
-    sizes = {x.name: x.processors for x in named}
-    warnings = _warnings(candidates, outcomes, goal, constraints, sizes)
-    warnings += _different_bases(what, outcomes) if goal == "efficiency" else ()
+    outcomes = _with_forecast(drawn_together(outlooks, seed), left_out, notes, beyond=beyond)
+    candidates = _ranked(outcomes, goal, constraints)
+    notes += [
+        *remarks,
+        *unrepeated(what),
+        *_warnings(candidates, outcomes, goal, constraints, named),
+    ]
+    notes += _different_bases(what, outcomes) if goal == "efficiency" else ()
     return Match(
         candidates=candidates,
         goal=goal,
         within=constraints.within,
         budget=constraints.budget,
-        certainty=constraints.certainty,
-        currency=next(iter(currencies), ""),
+        certainty=constraints.certainty if constraints else None,
+        currency=next((x.price.currency for x in named if x.price.currency), ""),
         left_out=left_out | not_ranked,
         verdict=() if candidates[0].fits else verdict_of(outcomes, constraints),
-        warnings=tuple(dict.fromkeys([*notes, *remarks, *unrepeated(what), *warnings])),
+        warnings=tuple(dict.fromkeys([*verdicts(notes), *filter(is_remark, notes)])),
         program=what.name if isinstance(what, Program) else "",
         law=law_of(what, outcomes),
         sources=sources_of(what, outcomes),
         law_errors=together(error for x in outcomes for error in x.law_errors),
+        reading=reading if isinstance(what, Measurements) else None,
     )
 
 
@@ -194,11 +204,11 @@ def _outlooks(
     seed: int,
     donors: Measurements | None,
     law_error: bool,
+    reading: Reading,
 ) -> tuple[list[Outlook], dict[str, str], list[str]]:
     """What is known of each machine; which have no answer, and why; which counts are none."""
     outlooks, left_out, notes = [], {}, []
     named = machines_in(what) if isinstance(what, Measurements) else []
-    scaling = scaling_of(what, named) if isinstance(what, Measurements) else "auto"
     for machine in machines:
         most = machine.processors or np.inf
         here = counts[counts <= most]
@@ -212,10 +222,10 @@ def _outlooks(
             if isinstance(what, Program):
                 outlooks.append(described(what, machine, at, here, seed, law_error=law_error))
             elif machine.name in named:
-                outlooks.append(measured(what, machine, here, seed, donors, scaling=scaling))
+                outlooks.append(measured(what, machine, here, seed, donors, reading=reading))
             else:
                 known = [x for x in machines if x.name in named]
-                outlooks.append(projected(what, machine, known, here, seed))
+                outlooks.append(projected(what, machine, known, here, seed, reading=reading))
         except FitFailed as refusal:
             left_out[machine.name] = refusal.reason
             continue
@@ -226,6 +236,45 @@ def _outlooks(
                 f"{machine.name} has {most:.0f} processors: p = {listed} is not considered on it."
             )
     return outlooks, left_out, notes
+
+
+def _with_forecast(
+    outcomes: Sequence[Outcomes], left_out: dict[str, str], notes: list[str], *, beyond: bool
+) -> list[Outcomes]:
+    """Leave out the counts at which there is no forecast, and the machines that have none left."""
+    kept = []
+    for x in outcomes:
+        useful = x.useful | beyond
+        if useful.all():
+            kept.append(x)
+            continue
+        missing = x.p[~useful]
+        lower, upper = x.interval
+        width = format_quantity(float((upper / lower)[~useful].max()), "count", 2)
+        counts = listed([f"{whole(p)}" for p in missing.tolist()])
+        text = (
+            f"no forecast at p = {counts}: intervals of up to a factor of {width}. Measure a run "
+            f"at p = {whole(_run_to_make(x, missing))}, or allow them: --beyond (in Python "
+            "beyond=True)."
+        )
+        if useful.any():
+            last = whole(float(x.p[useful].max()))
+            said = f"{x.machine}: {text} The last useful count is p = {last}."
+            notes.append(RankedWarning(said, kind="no forecast there", rank=Rank.SERIOUS))
+            kept.append(x.at(useful))
+        else:
+            left_out[x.machine] = f"There is {text}"
+    if not kept:
+        whys = [f"{name}: {why}" for name, why in list(left_out.items())[:MOST_WHYS]]
+        raise FitFailed(f"No machine can be ranked. {' '.join(whys)}")
+    return kept
+
+
+def _run_to_make(x: Outcomes, missing: Array) -> float:
+    """Count of a run that would help a machine; without any runs, the largest one missing."""
+    known = x.p[x.known]
+    first, last = (float(known[0]), float(known[-1])) if known.size else (1.0, 1.0)
+    return run_to_make(float(missing.max()), first, last)
 
 
 def _different_bases(runs: Program | Measurements, outcomes: Sequence[Outcomes]) -> Iterator[str]:
@@ -249,7 +298,8 @@ def _candidate(outcomes: Outcomes, goal: Goal, constraints: Constraints) -> Cand
     chosen = int(
         np.argmin(np.where(fits, place, np.inf) if fits.any() else constraints.excess(outcomes))
     )
-    lower, upper = np.quantile(outcomes.times, TAILS, axis=0)
+    lower, upper = outcomes.interval
+    kept = float(np.quantile(outcomes.times[:, chosen], constraints.certainty))
     cost_lower = cost_upper = None
     if outcomes.cost is not None and outcomes.costs is not None:
         ends = np.quantile(outcomes.costs, TAILS, axis=0)
@@ -261,8 +311,8 @@ def _candidate(outcomes: Outcomes, goal: Goal, constraints: Constraints) -> Cand
         machine=outcomes.machine,
         p=outcomes.p,
         time=outcomes.time,
-        lower=np.minimum(lower, outcomes.time),
-        upper=np.maximum(upper, outcomes.time),
+        lower=lower,
+        upper=upper,
         cost=outcomes.cost,
         cost_lower=cost_lower,
         cost_upper=cost_upper,
@@ -272,6 +322,14 @@ def _candidate(outcomes: Outcomes, goal: Goal, constraints: Constraints) -> Cand
         measured=outcomes.known,
         fits=bool(fits.any()),
         best=None,
+        request=request_for(
+            float(outcomes.p[chosen]),
+            float(outcomes.time[chosen]),
+            float(lower[chosen]),
+            float(upper[chosen]),
+            kept=kept,
+            certainty=constraints.certainty,
+        ),
     )
 
 
@@ -302,7 +360,6 @@ def _scores(outcomes: Outcomes, goal: Goal, at: int) -> Array:
 
 
 def _ranked(
-    candidates: Sequence[Candidate],
     outcomes: Sequence[Outcomes],
     goal: Goal,
     constraints: Constraints,
@@ -312,7 +369,7 @@ def _ranked(
     Where machines are equally good, as efficiencies at p = 1 are, the shorter time comes first,
     then the lower cost.
     """
-    pairs = list(zip(candidates, outcomes, strict=True))
+    pairs = [(_candidate(x, goal, constraints), x) for x in outcomes]
     good = [(x, y) for x, y in pairs if x.fits]
     good.sort(key=lambda pair: _place(pair[0], pair[1], goal))
     failing = [pair for pair in pairs if not pair[0].fits]
@@ -338,10 +395,11 @@ def _warnings(
     outcomes: Sequence[Outcomes],
     goal: Goal,
     constraints: Constraints,
-    sizes: Mapping[str, int | None],
+    machines: Sequence[Machine],
 ) -> list[str]:
-    """Give what a reader of the ranking must know; `sizes` are the processors of each machine."""
+    """Give what a reader of the ranking must know."""
     warnings: list[str] = []
+    sizes = {x.name: x.processors for x in machines}
     by_name = {x.machine: x for x in outcomes}
     good = [x for x in candidates if x.fits]
     if len(good) > 1 and max(x.best or 0.0 for x in good) < SURE:
@@ -350,13 +408,8 @@ def _warnings(
             "Compare the intervals; further runs on the first machines would narrow them."
         )
         warnings.append(RankedWarning(text, rank=Rank.SERIOUS))
-    first = next(iter(good), None)
-    if first and constraints.certainty is None and first.holds[first.chosen] < SAFE:
-        text = (
-            f"{first.machine} meets the limits with a probability of only "
-            f"{percent(float(first.holds[first.chosen]))}. Require more with a certainty of 90%."
-        )
-        warnings.append(RankedWarning(text, rank=Rank.SERIOUS))
+    if goal == "time":
+        warnings += filter(None, map(_past_the_knee, good[:1]))
     if goal != "time" and constraints.within is None:
         leading = "cheapest" if goal == "cost" else "most efficient"
         warnings.append(
@@ -382,6 +435,19 @@ def _warnings(
         said = known if of_all else f"{', '.join(names)}: {known}"
         warnings.append(RankedWarning(said, kind=known.kind, rank=known.rank, size=known.size))
     return warnings
+
+
+def _past_the_knee(first: Candidate) -> str:
+    """Say where the count that was chosen is not worth it: half of the processors do nothing."""
+    efficiency = first.efficiency
+    if efficiency[first.chosen] >= WORTH_IT or not np.any(efficiency >= WORTH_IT):
+        return ""
+    knee = whole(float(first.p[efficiency >= WORTH_IT].max()))
+    return RankedWarning(
+        f"{first.machine} has an efficiency of {percent(float(efficiency[first.chosen]))} at "
+        f"p = {first.best_p}; up to p = {knee} it is at least {percent(WORTH_IT)}.",
+        kind="past the knee",
+    )
 
 
 def law_of(what: Program | Measurements, outcomes: Sequence[Outcomes]) -> str:

@@ -12,7 +12,7 @@ first random numbers of its own, the next one the second.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Final
 from zlib import crc32
@@ -29,7 +29,8 @@ from parcast.errors import FitFailed
 from parcast.forecasting.donors.tables import donors_of, without
 from parcast.forecasting.forecast import forecast
 from parcast.forecasting.result import Forecast
-from parcast.forecasting.scaling import Scaling, scaling_of_runs, size_of_runs
+from parcast.forecasting.scaling import Reading, speedup_and_efficiency
+from parcast.forecasting.verdict import WIDEST_USEFUL
 from parcast.laws.allowances import LawError, law_errors, law_half_width
 from parcast.numerics import stratified_normal
 from parcast.prediction.predict import predict
@@ -39,6 +40,8 @@ from parcast.units import shown
 
 SAMPLES: Final = 4000  # of which the probabilities are made: good to 1 % [D]
 SHARED: Final = 0.3  # correlation of the errors for two machines, of forecasts and laws [D]
+TAILS: Final = (0.05, 0.95)
+NONE: Final = np.empty(0)
 DIGITS: Final = 9  # by which machines are told apart, fewer than rounding reaches
 
 
@@ -56,9 +59,37 @@ class Outcomes:
     costs: Array | None  # (samples, points)
     doubts: Callable[[int], Sequence[str]]  # what to doubt of the times at one count
     known: NDArray[np.bool_]  # (points,): whether the program was run there
+    no_forecast: Array  # (points,): counts at which other things than the interval say so [1]
     donors: tuple[str, ...] = ()  # other machines that have a say in the times
     base: str = ""  # machine that it is projected from
     law_errors: tuple[LawError, ...] = ()  # allowed for in the times of a program
+
+    @property
+    def interval(self) -> tuple[Array, Array]:
+        """Ends of the 90 % interval of the times, (points,) each. [s]."""
+        lower, upper = np.quantile(self.times, TAILS, axis=0)
+        return np.minimum(lower, self.time), np.maximum(upper, self.time)
+
+    @property
+    def useful(self) -> NDArray[np.bool_]:
+        """Whether there is a forecast, (points,)."""
+        lower, upper = self.interval
+        is_told = ~np.isin(self.p, self.no_forecast)
+        return np.asarray(self.known | (is_told & (upper / lower <= WIDEST_USEFUL)))
+
+    def at(self, points: NDArray[np.bool_]) -> "Outcomes":
+        """Keep some of the counts."""
+        return replace(
+            self,
+            p=self.p[points],
+            time=self.time[points],
+            efficiency=self.efficiency[points],
+            times=self.times[:, points],
+            efficiencies=self.efficiencies[:, points],
+            cost=None if self.cost is None else self.cost[points],
+            costs=None if self.costs is None else self.costs[:, points],
+            known=self.known[points],
+        )
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -72,6 +103,7 @@ class Outlook:
     draw: Callable[[str], tuple[Array, Array]]  # times and efficiencies from numbers of a name
     doubts: Callable[[int], Sequence[str]]
     known: NDArray[np.bool_]
+    no_forecast: Array  # counts at which other things than the interval say so [1]
     donors: tuple[str, ...] = ()
     base: str = ""
     law_errors: tuple[LawError, ...] = ()
@@ -104,6 +136,7 @@ class Outlook:
             costs=_cost(self.machine, self.p, times, prices),
             doubts=self.doubts,
             known=self.known,
+            no_forecast=self.no_forecast,
             donors=self.donors,
             base=self.base,
             law_errors=self.law_errors,
@@ -157,6 +190,7 @@ def described(
             ).warnings
         ),
         known=np.zeros(len(p), dtype=bool),
+        no_forecast=NONE,
         law_errors=errors,
     )
 
@@ -187,21 +221,6 @@ def _sampled(
     return np.broadcast_to(times, (SAMPLES if factors or fits else 1, len(grid)))
 
 
-def scaling_of(runs: Measurements, machines: Sequence[str]) -> Scaling:
-    """Strong scaling where the times on any machine fall: all ran one program and problem.
-
-    Otherwise a machine that does not get faster would be more efficient than one that does.
-    """
-    for name in machines:
-        here = runs.select(machine=name)
-        series = here.series(())
-        if (series.count > 1).all():
-            strong, _ = scaling_of_runs(series, "auto", size=size_of_runs(here, ()))
-            if strong.all():
-                return "strong"
-    return "auto"
-
-
 def measured(
     runs: Measurements,
     machine: Machine,
@@ -209,14 +228,14 @@ def measured(
     seed: int,
     donors: Measurements | None = None,
     *,
-    scaling: Scaling = "auto",
+    reading: Reading,
 ) -> Outlook:
     """Outlook on a machine that was run on, forecast from its runs and those on the others."""
     here = runs.select(machine=machine.name)
     elsewhere = donors_of(machine.name, runs, donors)
 
     def forecast_at(counts: Any) -> Any:
-        return forecast(here, counts, donors=elsewhere, by=(), scaling=scaling)
+        return forecast(here, counts, donors=elsewhere, by=(), scaling=reading.scaling)
 
     predicted, known = forecast_at(p), np.isin(p, here.p)
     return Outlook(
@@ -227,6 +246,7 @@ def measured(
         draw=partial(_disturbed, predicted, slice(None), predicted.efficiency, seed),
         doubts=lambda count: forecast_at([count]).warnings,
         known=known,
+        no_forecast=np.array(predicted.notes[0].no_forecast),
         donors=() if known.all() else _used_donors(predicted, p),
     )
 
@@ -237,7 +257,13 @@ def _used_donors(answer: Forecast, p: Array) -> tuple[str, ...]:
 
 
 def projected(
-    runs: Measurements, machine: Machine, known: Sequence[Machine], p: Array, seed: int
+    runs: Measurements,
+    machine: Machine,
+    known: Sequence[Machine],
+    p: Array,
+    seed: int,
+    *,
+    reading: Reading,
 ) -> Outlook:
     """Outlook on a machine without runs, scaled from that with runs whose rate is nearest."""
     base = _base_of(runs, machine, known)
@@ -248,7 +274,14 @@ def projected(
 
     first = float(here.p.min())
     predicted = projection_at(np.append(first, p))
-    efficiency = predicted.time[0] * first / (predicted.time[1:] * p)
+    _, efficiency = speedup_and_efficiency(
+        p=p,
+        time=predicted.time[None, 1:],
+        p0=np.array([first]),
+        time0=predicted.time[:1],
+        strong=np.array([reading.is_strong]),
+    )
+    efficiency = efficiency[0]
     return Outlook(
         machine=machine,
         p=p,
@@ -257,6 +290,7 @@ def projected(
         draw=partial(_disturbed, predicted, slice(1, None), efficiency, seed),
         doubts=lambda count: (f"Projected from {base.name}.", *projection_at([count]).warnings),
         known=np.zeros(len(p), dtype=bool),
+        no_forecast=NONE,
         base=base.name,
     )
 

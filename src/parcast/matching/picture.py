@@ -18,9 +18,11 @@ from parcast.matching.labels import RING, WIDEST_BAND, Curve, curve_of, name_cou
 from parcast.matching.result import Candidate, Match
 from parcast.matching.sheet import title_of
 from parcast.show.canvas import (
+    add_heads,
     add_legend,
     add_legend_inside,
     entries_of,
+    heads_of,
     house_style,
     new_figure,
     plain_axes,
@@ -33,6 +35,7 @@ from parcast.show.colours import (
     REFERENCE,
 )
 from parcast.show.scales import MARGIN, round_ticks, scale_p, scale_time
+from parcast.show.warning import verdicts
 from parcast.units import TIME_UNITS, format_quantity, shown
 from parcast.words import common_unit
 
@@ -54,18 +57,23 @@ def figure_of_match(match: Match, ax: "Axes | None" = None) -> "Figure":
     priced = [x for x in match.candidates if x.cost is not None]
     shown_ones = (priced or match.candidates)[: len(MACHINE_COLOURS)]
     curves = [curve_of(x, has_cost=bool(priced)) for x in shown_ones]
+    heads = heads_of(verdicts(match.warnings))
     if ax is not None:
+        add_heads(ax, heads)
         limits = _draw_all(ax, match, shown_ones, curves, over_time=bool(priced))
         add_legend_inside(ax, entries_of([ax]))
         name_counts(ax, shown_ones, curves, limits, only_chosen=not priced)
         return ax.figure  # type: ignore[return-value]  # a sub-figure is as good
     left = len(match.candidates) - len(shown_ones)
     notes = [f"{left} more without a curve"] if left else []
+    if match.reading is not None:
+        notes.append(f"{match.reading.name.capitalize()} scaling ({match.reading.reason}).")
     with house_style():
         figure = new_figure(height=5.4)
         own = figure.subplots()
         limits = _draw_all(own, match, shown_ones, curves, over_time=bool(priced))
-        figure.suptitle(title_of(match), fontsize="large", parse_math=False)
+        title = "\n".join([title_of(match), *heads])
+        figure.suptitle(title, fontsize="large", parse_math=False)
         add_legend(figure, entries_of([own]), notes=[*notes, *sources_of(match.inputs)])
         name_counts(own, shown_ones, curves, limits, only_chosen=not priced)
     return figure

@@ -13,10 +13,12 @@ from parcast.aliases import Array
 from parcast.descriptions.machine import LARGEST_PRICE, Machine, Price
 from parcast.descriptions.program import Program
 from parcast.descriptions.toml_files import ProgramLike, read_program
-from parcast.errors import Argument, ParameterError, require
+from parcast.errors import Argument, ParameterError, as_number, require
 from parcast.forecasting.donors.tables import machines_in, table_of_donors
 from parcast.forecasting.lone_runs import remedy_of_lone_runs
 from parcast.forecasting.measured import UNKNOWN_NOISE
+from parcast.forecasting.question import check_scaling
+from parcast.forecasting.scaling import Reading, Scaling, reading_of, size_of_runs
 from parcast.importers.registry import as_measurements
 from parcast.matching.verdict import Constraints
 from parcast.timings.measurements import Measurements, MeasurementsLike
@@ -26,7 +28,7 @@ MOST_POINTS: Final = 6000  # counts on all machines: three tables of samples tak
 
 
 def constraints_of(
-    within: float | str | None, budget: float | None, certainty: float | str | None
+    within: float | str | None, budget: float | None, certainty: float | str
 ) -> Constraints:
     """Check what must hold."""
     longest = quantity(within, "time", name="within") if isinstance(within, str) else within
@@ -38,11 +40,10 @@ def constraints_of(
             require(name, value, ok, must="be above 0", hint="Give the largest value allowed.")
     if isinstance(certainty, str):
         certainty = quantity(certainty, "fraction", name="certainty")
-    if certainty is not None:
-        ok = 0.5 <= certainty < 1
-        hint = "Write 90% as 0.9; leave it out for 50%."
-        require("certainty", certainty, ok, must="lie in [0.5, 1)", hint=hint)
-    return Constraints(within=longest, budget=budget, certainty=certainty)
+    hint = "Write 90% as 0.9."
+    sure = as_number("certainty", certainty, hint=hint)
+    require("certainty", sure, 0.5 <= sure < 1, must="lie in [0.5, 1)", hint=hint)
+    return Constraints(within=longest, budget=budget, certainty=sure)
 
 
 def program_or_runs(what: ProgramLike | MeasurementsLike) -> Program | Measurements:
@@ -137,6 +138,27 @@ def ranked_ones(
     names = [x.name for x in given if x.name in helping]
     kept = [x for x in given if x.name not in helping]
     return kept, dict.fromkeys(names, why)
+
+
+def check_goal(goal: str) -> None:
+    """Refuse what is no goal."""
+    if goal not in ("time", "cost", "efficiency"):
+        raise ParameterError("goal", must='be "time", "cost" or "efficiency"', got=f"{goal!r:.60}")
+
+
+def reading_for(what: Program | Measurements, scaling: Scaling) -> Reading:
+    """How the runs of all machines are read: it is one program on all of them."""
+    check_scaling(scaling)
+    if isinstance(what, Measurements):
+        return reading_of(scaling, size_of_runs(what, ["machine"]))
+    if scaling != "auto":
+        raise ParameterError(
+            "scaling",
+            must="be combined with runs",
+            got="a program",
+            hint="Its description says how the work changes with p: leave it out.",
+        )
+    return reading_of(scaling, "")
 
 
 def _price(machine: Machine, price: float | str) -> Price:

@@ -10,6 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from parcast.aliases import Array
+from parcast.forecasting.request import Request
+from parcast.forecasting.scaling import Reading
 from parcast.laws.allowances import LawError
 from parcast.show.result import Result, restore
 from parcast.words import whole
@@ -33,6 +35,11 @@ class Candidate:
     measured: NDArray[np.bool_]  # whether the program was run at this count
     fits: bool  # whether the constraints hold there as asked
     best: float | None  # probability that it is the best of all that fit; None where it does not
+    request: Request | None = None  # what a run at the chosen count needs
+
+    def __setstate__(self, state: Sequence[Any]) -> None:
+        """Take the fields of a pickle; one of an earlier version lacks the last of them."""
+        restore(self, state)
 
     @property
     def best_p(self) -> int:
@@ -71,7 +78,7 @@ class Match(Result):
     goal: str  # "time", "cost" or "efficiency"
     within: float | None  # time limit [s]
     budget: float | None  # cost limit [currency]
-    certainty: float | None  # required probability of meeting them; None: the medians must
+    certainty: float | None  # required probability of meeting them; None where there are none
     currency: str  # "" if it has no name
     left_out: Mapping[str, str]  # machines that are not ranked, and why
     verdict: tuple[str, ...]  # what fails and what would fit, where nothing fits
@@ -82,6 +89,7 @@ class Match(Result):
     interval: float = 0.9
     inputs: Mapping[str, Any] | None = None  # files, what was asked: set by who reads
     law_errors: tuple[LawError, ...] = ()  # allowed for, of each law and kind of platform
+    reading: Reading | None = None  # how runs were read: strong or weak scaling; None of a program
 
     def __setstate__(self, state: Sequence[Any]) -> None:
         """Take the fields of a pickle; one of an earlier version lacks the last of them."""
@@ -106,6 +114,7 @@ class Match(Result):
                 **candidate.row(candidate.chosen),
                 "fits": candidate.fits,
                 "probability_best": candidate.best,
+                **({} if candidate.request is None else candidate.request.to_document()),
             }
 
     def rows(self) -> Iterator[dict[str, Any]]:
@@ -136,6 +145,8 @@ class Match(Result):
             "left_out": [{"machine": name, "why": why} for name, why in self.left_out.items()],
             "verdict": list(self.verdict),
             "warnings": list(self.warnings),
+            "scaling": self.reading and self.reading.name,
+            "scaling_reason": self.reading and self.reading.reason,
             "program": self.program,
             "law": self.law,
             "law_error": [asdict(error) for error in self.law_errors],

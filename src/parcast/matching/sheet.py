@@ -58,8 +58,11 @@ def _facts(match: Match) -> Iterator[Fact]:
     best = match.best
     if best is not None:
         yield Fact("choose", _advice(match, best))
+        yield Fact("request", f"{best.request or ''}")
     for i, text in enumerate(match.verdict):
         yield Fact("" if i else "none fits", text)
+    if match.reading is not None:
+        yield Fact("scaling", f"{match.reading}")
     yield Fact("law" if match.program else "based on", match.law)
     for i, text in enumerate(law_error_of(match.law_errors)):
         yield Fact("" if i else "law error", text)

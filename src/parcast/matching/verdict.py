@@ -22,7 +22,11 @@ class Constraints:
 
     within: float | None  # [s]
     budget: float | None  # [currency]
-    certainty: float | None  # of both together; None: the middle of each must hold [1]
+    certainty: float  # of both together [1]
+
+    def __bool__(self) -> bool:
+        """Whether there is any."""
+        return self.within is not None or self.budget is not None
 
     def holds(self, outcomes: Outcomes) -> Array:
         """Probability that both hold together, at each count. [1]."""
@@ -35,22 +39,16 @@ class Constraints:
 
     def fits(self, outcomes: Outcomes) -> NDArray[np.bool_]:
         """Whether they hold as asked, at each count."""
-        if self.certainty is None:
-            return self.excess(outcomes) <= 1 + HAIR
         return np.asarray(self.holds(outcomes) >= self.certainty)
 
     def time(self, outcomes: Outcomes) -> Array:
         """Time that must be allowed at each count, to be as sure as asked. [s]."""
-        if self.certainty is None:
-            return outcomes.time
         return np.asarray(np.quantile(outcomes.times, self.certainty, axis=0))
 
     def cost(self, outcomes: Outcomes) -> Array:
         """Cost that must be allowed at each count; 0 where there is no price. [currency]."""
         if outcomes.cost is None or outcomes.costs is None:
             return np.zeros(len(outcomes.p))
-        if self.certainty is None:
-            return outcomes.cost
         return np.asarray(np.quantile(outcomes.costs, self.certainty, axis=0))
 
     def excess(self, outcomes: Outcomes) -> Array:
@@ -84,13 +82,10 @@ def _failure(outcomes: Outcomes, constraints: Constraints) -> str:
             f"costs {rounded(cost, 3)}, {_over(cost, constraints.budget)} {constraints.budget:g}"
         )
     both = ", and ".join(misses)
-    if constraints.certainty is not None:
-        required = f"the required probability of {percent(constraints.certainty)}"
-        both = (
-            f"{both} (at {required})"
-            if misses
-            else f"meets each limit, but not both with {required}"
-        )
+    required = f"the required probability of {percent(constraints.certainty)}"
+    both = (
+        f"{both} (at {required})" if misses else f"meets each limit, but not both with {required}"
+    )
     return f"{outcomes.machine} at best (p = {_count(outcomes, i)}) {both}."
 
 

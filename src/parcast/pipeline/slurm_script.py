@@ -5,7 +5,8 @@ import shlex
 from collections.abc import Sequence
 from typing import Final
 
-from parcast.cli.batch_script import clock, wrapped
+from parcast.cli.batch_script import wrapped
+from parcast.words import clock
 
 USUAL: Final = 3600.0  # that a job is given where no time limit is asked for [s]
 MARGIN: Final = 60.0  # for the start of the ranks [s]

@@ -11,6 +11,7 @@ from contextvars import ContextVar
 from io import BytesIO
 from os import PathLike
 from pathlib import Path
+from textwrap import wrap
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -32,6 +33,9 @@ WIDTH: Final = 8.0  # of a figure, at which its text can be read on a page [inch
 DOTS_AN_INCH: Final = 150
 EDGE: Final = 0.06  # between the edges of a figure and what is below its axes [inch]
 MOST_FILES: Final = 4  # named below a figure
+MOST_HEADS: Final = 2  # verdicts above a figure
+HEAD_WIDTH: Final = 90  # characters in a line of them
+LONGEST_HEAD: Final = 170
 LEGEND: Final[dict[str, Any]] = {
     "fontsize": "small",
     "frameon": False,
@@ -193,6 +197,25 @@ def add_legend_inside(
     legend = ax.legend(list(entries.values()), list(entries), **style)
     for text in legend.get_texts():
         text.set_parse_math(False)
+
+
+def heads_of(verdicts: Sequence[str]) -> list[str]:
+    """What a picture says of its worth: the first sentences of verdicts, in lines of a title.
+
+    >>> heads_of(["A: This does not scale: p = 8 takes 1.2 times as long as p = 1. Choose weak."])
+    ['A: This does not scale: p = 8 takes 1.2 times as long as p = 1.']
+    """
+    first = [text.partition(". ")[0].rstrip(".") + "." for text in verdicts]
+    more = [f"{len(first) - MOST_HEADS} more series likewise."] if len(first) > MOST_HEADS else []
+    lines = (wrap(shown(text, limit=LONGEST_HEAD), HEAD_WIDTH) for text in first[:MOST_HEADS])
+    return [*(line for each in lines for line in each), *more]
+
+
+def add_heads(ax: "Axes", heads: Sequence[str]) -> None:
+    """Write what a picture says of its worth above its axes, below their title."""
+    if heads:
+        text = "\n".join(filter(None, [ax.get_title(), *heads]))
+        ax.set_title(text, fontsize="medium", parse_math=False, usetex=False)
 
 
 def sources_of(inputs: Mapping[str, Any] | None) -> list[str]:

@@ -10,7 +10,7 @@ from itertools import groupby
 from typing import Final
 
 from parcast.show.sheet import Fact, Form, Sheet, Table
-from parcast.show.warning import gathered
+from parcast.show.warning import gathered, is_remark
 
 MOST_ROWS: Final = 60  # of a table; a notebook is no place for ten thousand
 RIGHT: Final = ' style="text-align:right"'  # of a row; notebooks differ without it
@@ -21,8 +21,20 @@ WHERE: Final = "to_document()"  # there is what is left out
 
 def html_of(sheet: Sheet) -> str:
     """HTML of a sheet."""
-    pieces = (_pieces(sheet), _warnings(sheet), _conclusions(sheet), _details(sheet))
+    pieces = (
+        _verdicts(sheet),
+        _pieces(sheet),
+        _warnings(sheet),
+        _conclusions(sheet),
+        _details(sheet),
+    )
     return "".join(piece for some in pieces for piece in some)
+
+
+def _verdicts(sheet: Sheet) -> Iterator[str]:
+    """Give what stands before the answer."""
+    for text in gathered(sheet).verdicts:
+        yield f"<p><b>{escape(text)}</b></p>"
 
 
 def _pieces(sheet: Sheet, *, is_whole: bool = True) -> Iterator[str]:
@@ -56,7 +68,7 @@ def _warnings(sheet: Sheet) -> Iterator[str]:
     """Give the most important warnings of a sheet and its parts; the others are folded."""
     warnings = gathered(sheet)
     shown, folded = (
-        [text for text in warnings.every if (text in warnings.shown) == is_shown]
+        [x for x in warnings.every if is_remark(x) and (x in warnings.shown) == is_shown]
         for is_shown in (True, False)
     )
     if shown:

@@ -11,7 +11,7 @@ from itertools import groupby
 from typing import Final
 
 from parcast.show.sheet import Column, Entry, Fact, Form, Sheet, Table
-from parcast.show.warning import by_rank, gathered
+from parcast.show.warning import by_rank, gathered, is_remark
 from parcast.units import TIME_UNITS
 
 LABEL_WIDTH: Final = 12  # of the names that stand before what is said of them
@@ -99,10 +99,11 @@ def text_of(sheet: Sheet) -> str:
 def lay_out(sheet: Sheet, page: Page) -> tuple[list[str], str]:
     """Lines of a sheet, and what is to be said of what they leave out; "" if nothing.
 
-    The most important warnings of the sheet and all its parts come last, unless the page shows
-    every one of them below the facts on its series.
+    Verdicts come first. The most important warnings of the sheet and all its parts come last,
+    unless the page shows every one of them below the facts on its series.
     """
     blocks, missed = _blocks(sheet, page)
+    blocks[:0] = [Block(_verdict(text, page)) for text in gathered(sheet).verdicts]
     if not page.is_verbose:
         last = [*_gathered(sheet, page), *_facts([*_conclusions(sheet)], page)]
         if sum(block.holds_facts for block in blocks) == 1 and blocks[-1].holds_facts:
@@ -158,7 +159,7 @@ def _entries(sheet: Sheet, page: Page) -> Iterator[str]:
     """Write the facts of a sheet, and its warnings where all are shown."""
     yield from _facts(sheet.facts, page)
     if page.is_verbose:
-        yield from _warnings(by_rank(sheet.warnings), page)
+        yield from _warnings([*filter(is_remark, by_rank(sheet.warnings))], page)
         yield from _facts(sheet.conclusion, page)
 
 
@@ -170,6 +171,13 @@ def _gathered(sheet: Sheet, page: Page) -> Iterator[str]:
         yield from _faint(
             f"{more} more warning{'s' if more > 1 else ''}: {page.warnings_are_in}", page
         )
+
+
+def _verdict(text: str, page: Page) -> list[str]:
+    """Write a verdict, its first sentence in lines of its own."""
+    first, stop, others = text.partition(". ")
+    lines = [*map(page.marked, page.wrapped(f"{first}{stop.rstrip()}", indent=0))]
+    return [*lines, *page.wrapped(others, indent=0)] if others else lines
 
 
 def _warnings(warnings: Sequence[str], page: Page) -> Iterator[str]:

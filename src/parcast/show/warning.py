@@ -19,6 +19,7 @@ MOST_SHOWN: Final = 3
 class Rank(IntEnum):
     """Consequence of a warning, the gravest first."""
 
+    VERDICT = -1  # what the answer is worth: stands before it
     UNUSABLE = 0  # there is no answer, or a wrong one
     SERIOUS = 1  # it may be far off
     PLAIN = 2  # worth reading; what a text is that carries no rank
@@ -63,6 +64,16 @@ def said_of(name: str, text: str) -> RankedWarning:
     return RankedWarning(f"{name}: {text}", kind=kind, rank=warning.rank, size=warning.size)
 
 
+def verdicts(warnings: Iterable[str]) -> list[RankedWarning]:
+    """Give the verdicts among some warnings."""
+    return [warning for warning in map(ranked, warnings) if not is_remark(warning)]
+
+
+def is_remark(warning: str) -> bool:
+    """Whether a warning stands below the answer, as all do but verdicts."""
+    return ranked(warning).rank > Rank.VERDICT
+
+
 def by_rank(warnings: Iterable[str]) -> list[RankedWarning]:
     """Order warnings, the gravest first and else as they are; each is one line, as in a sheet."""
     return sorted(map(_on_one_line, warnings), key=lambda warning: warning.rank)
@@ -82,6 +93,11 @@ class Gathered:
     every: Sequence[RankedWarning]
 
     @property
+    def verdicts(self) -> Sequence[RankedWarning]:
+        """Those that stand before the answer."""
+        return verdicts(self.every)
+
+    @property
     def shown(self) -> Sequence[RankedWarning]:
         """Those that are shown where not all are asked for."""
         return self._important[:MOST_SHOWN]
@@ -93,7 +109,9 @@ class Gathered:
 
     @property
     def _important(self) -> Sequence[RankedWarning]:
-        return [warning for warning in self.every if warning.rank < Rank.MINOR]
+        return [
+            warning for warning in self.every if is_remark(warning) and warning.rank < Rank.MINOR
+        ]
 
 
 def gathered(sheet: Sheet) -> Gathered:

@@ -66,7 +66,7 @@ def test_one_run_is_enough():
     )
     assert named(note) == ["A", "B", "C"]
     assert sum(donor.weight for donor in note.donors) == pytest.approx(1)
-    assert note.scaling_reason == "as on 3 of 3 other machines (a single count does not show it)"
+    assert note.scaling_reason == "assumed: nothing says that the work grows with p"
     assert note.backtest is None
 
 
@@ -259,7 +259,10 @@ def test_an_axis_of_the_donors_alone_tells_donors_apart():
 def test_one_run_of_a_weak_scaling_study_has_donors_that_grow_likewise():
     donors = runs({"A": lambda p: 20 + p / 9, "B": lambda p: 30 + p / 9}, n=[*COUNTS, *COUNTS])
     told = forecast(Measurements(p=4, time=20.0, n=4), 16, donors=donors)
-    assert (only(told).scaling, only(told).scaling_reason) == ("weak", "n grows with p")
+    assert (only(told).scaling, only(told).scaling_reason) == (
+        "weak",
+        "n grows with p on the other machines",
+    )
     assert told.time == pytest.approx(21, rel=0.03)
     said = forecast(Measurements(p=4, time=20.0, n=4), 16, donors=donors, scaling="strong")
     assert (only(said).scaling, only(said).scaling_reason) == ("strong", "as requested")
@@ -269,7 +272,6 @@ def test_series_of_one_and_of_several_counts_stand_together():
     here = Measurements(p=[4, 1, 2, 4], time=[20.0, 90, 46, 25], machine=["S", "T", "T", "T"])
     told = forecast(here, [8, 16], donors=DONORS)
     assert [note.scaling for note in told.notes] == ["strong", "strong"]
-    assert told.notes[1].scaling_reason.startswith("time falls from 90 s")
     for i in range(2):
         mine = forecast(here.select(machine="ST"[i]), [8, 16], donors=DONORS)
         assert told.time[i] == pytest.approx(mine.time[0])
@@ -556,13 +558,11 @@ def test_call_paths_of_a_single_run_scale_alike():
     one = Measurements(p=4, time=list(here.values()), callpath=list(here))
     told = forecast(one, 16, donors=donors)
     assert {note.scaling for note in told.notes} == {"strong"}
-    assert [note.scaling_reason for note in told.notes[1:]] == [
-        "as for main, the longest call path"
-    ] * 2
+    assert told.verdict == ()  # io does not scale, main does
     several = Measurements(p=[1, 4, 4], time=[160, 85, 59], callpath=["main", "main", "main->io"])
     both = forecast(several, 16, donors=donors)
     assert [note.scaling for note in both.notes] == ["strong", "strong"]
-    assert both.notes[1].scaling_reason == "as for main, the longest call path"
+    assert both.verdict == ()
 
 
 def test_runs_here_that_say_otherwise_than_the_donors_are_told_with_both_times():

@@ -183,7 +183,7 @@ def test_donors_asked_beyond_their_runs_give_way_to_those_that_were_there():
     assert said.weights[0, 0].tolist() == [0.5, 0.5, 0.0]
     alone = carried([3.0, np.nan], outside=[0.4, 0.0])
     assert alone.weights[0, 0].tolist() == [1.0, 0.0]
-    assert DROPPED < 1 / (1 + 1)  # half a weight is still used
+    assert DROPPED[0] < 1 / (1 + 1)  # half a weight is still used
 
 
 def test_without_a_donor_nothing_is_said():
@@ -338,3 +338,31 @@ def test_a_donor_of_another_shape_is_marked_and_left_out():
     told = donated_curve(here, elsewhere, np.array([[0, 1, -1]]), np.array([16.0]))
     assert told.contradicts.tolist() == [[False, True, False]]
     assert told.weights[0, 0].tolist() == [1, 0, 0]
+
+
+@given(
+    seed=st.integers(0, 10**6),
+    last=st.lists(st.integers(1, 8), min_size=1, max_size=6),
+    own=st.integers(1, 4),
+)
+def test_the_band_has_no_cliff_where_a_donor_ends(seed, last, own):
+    random = np.random.default_rng(seed)
+    rows = []
+    for k in last:
+        serial, scale = random.uniform(0, 0.15), 10 ** random.uniform(0, 2)
+        counts = 2.0 ** np.arange(k + 1)
+        noise = np.exp(random.normal(scale=0.02, size=len(counts)))
+        times = scale * (serial + (1 - serial) / counts) * noise
+        rows.append(dict(zip(counts.tolist(), times.tolist(), strict=True)))
+    here = curves([{2.0**k: 50 * (0.05 + 0.95 / 2**k) for k in range(own)}])
+    elsewhere, of = curves(rows), np.arange(len(rows))[None]
+    p = np.geomspace(2.0 ** (own - 1) * 1.001, 1024, 400)
+
+    def ends(counts):
+        return np.stack(donated_curve(here, elsewhere, of, counts).curve.ends)[:, 0]
+
+    # between the two counts where an end moves most, it moves less the closer one looks
+    steps = np.abs(np.diff(ends(p)))
+    place = int(np.argmax(steps.max(axis=0)))
+    closer = np.geomspace(p[place], p[place + 1], 400)
+    assert np.abs(np.diff(ends(closer))).max() < max(0.1 * steps.max(), 1e-3)

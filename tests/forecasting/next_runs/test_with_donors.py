@@ -49,7 +49,7 @@ def test_the_run_is_taken_to_take_what_is_forecast_for_it():
 
 def test_runs_follow_on_each_other_and_each_narrows(study):
     elsewhere, here = study.select(machine=["T3E", "SP"]), study.select(machine="O2000", p=1)
-    found = plan_runs(here, p=64, donors=elsewhere, runs=3)
+    found = plan_runs(here, p=64, donors=elsewhere, runs=3, beyond=True)
     assert len({run.at["p"] for run in found}) == len(found) == 3
     assert [run.before for run in found[1:]] == [run.after for run in found[:-1]]
     assert all(run.after < 0.95 * run.before for run in found)
@@ -59,7 +59,7 @@ def test_runs_follow_on_each_other_and_each_narrows(study):
         "tests the donors, and the forecast from the own runs",
         "reduces the extrapolation to p = 64 from 4x to 2x",
     ]
-    assert plan_runs(here, p=64, donors=elsewhere, runs=1) == found[:1]
+    assert plan_runs(here, p=64, donors=elsewhere, runs=1, beyond=True) == found[:1]
 
 
 def test_a_run_that_would_widen_the_interval_is_not_proposed(study):

@@ -254,7 +254,7 @@ def _was_run_between(elsewhere: Timings, of: NDArray[np.intp], base: _Base) -> N
 
     Its own line between them would be taken for evidence of one here. (series, points, donors).
     """
-    if not (base.part > 0).any():
+    if not (base.part > 0).any() or not (of >= 0).any():
         return np.zeros((*base.part.shape, of.shape[1]), dtype=bool)
     runs = elsewhere.p[of][:, None]  # NaN beyond the last one
     low, high = (x[..., None, None] for x in (base.low * INSIDE, base.high / INSIDE))

@@ -5,7 +5,8 @@ to the count asked for, the donor's logarithm of time changes by some ``r``; the
 forecast from those of all donors:
 
 1. A donor weighs by how well its shape agrees with what is known of the target (`agreement`), and
-   less where it is asked beyond its own runs.
+   less where it is asked beyond its own runs. One that weighs much less than the heaviest fades
+   out of all that follows, so that nothing jumps where a donor's runs end.
 2. Machines that are faster at the known count gain less from more processors than slow ones, or
    more: which of the two, and how much, the donors tell. ``r`` is regressed on the logarithm of
    their time at the known count, with what lies beyond 1.5 standard deviations drawn in, and with
@@ -46,7 +47,7 @@ WORTH = 5.0  # ... and counting as much as so many of them [D]
 SKEWED = 0.3  # typical skew of the interval, from many donors [D]
 TOLD_SKEW = 0.5  # part of the skew that the donors' own scatter shows that is believed [D]
 OUTSIDE = 0.2  # half-width of a donor's own forecast at which the donor weighs half [D]
-DROPPED = 0.4  # a donor that weighs less than this part of the heaviest is not used [D]
+DROPPED = (0.25, 0.55)  # part of the heaviest donor's weight: below not used, above in full [D]
 UNLIKE = (0.1, 0.5)  # rms difference of shapes that contradict: constant, and per log of p [D]
 RELATED = 0.4  # how far own runs and donors fall short of independence: 1.1 times as wide [D]
 OWN_TELLS = 4.0  # own counts from which donors are trusted less, as their square grows [D]
@@ -102,25 +103,29 @@ def transfer(
     worse = (outside**2 - best) / (OUTSIDE**2 + 2 * best)  # where none was run, all are guessing
     weight = np.where(there, agreement / (1 + worse), 0.0)
     heaviest = weight.max(axis=-1, keepdims=True, initial=0.0)
-    used = (weight > 0) & (weight >= DROPPED * heaviest)
-    weight = np.where(used, weight / np.maximum(heaviest, TINY), 0.0)
+    weight = weight / np.maximum(heaviest, TINY)
+    presence = np.clip((weight - DROPPED[0]) / (DROPPED[1] - DROPPED[0]), 0.0, 1.0)
+    weight = weight * presence  # a donor fades along p: none of what follows may jump there
+    used = weight > 0
     change, slower = (np.where(used, x, 0.0) for x in (change, slower))
-    count = used.sum(axis=-1)
+    count = presence.sum(axis=-1)
+    third = np.clip(count - 2, 0.0, 1.0)  # from the third donor on there is a slope
 
-    middle = _median(slower, weight)
+    middle = _median(slower, weight, count)
     x = np.where(used, slower - middle[..., None], 0.0)
-    off = np.where(used, change - _median(change, weight)[..., None], 0.0)
-    scatter = MAD_TO_SD * _median(np.abs(off), weight) + LEAST
+    off = np.where(used, change - _median(change, weight, count)[..., None], 0.0)
+    scatter = MAD_TO_SD * _median(np.abs(off), weight, count) + LEAST
     bound = DRAWN_IN * scatter[..., None]
     stiffness = (weight * x * x).sum(axis=-1) + (scatter / STEEPNESS) ** 2
     slope = (weight * x * np.clip(off, -bound, bound)).sum(axis=-1) / stiffness
-    slope = np.where(count > 2, slope, 0.0)
+    slope = slope * third
     left = change - slope[..., None] * x
     much = np.where(leans, LEANING, 0.0)
-    leant = leaning(left, weight, much)
-    centre = _median(left, leant)
+    leant = leaning(left, weight, much, count)
+    centre = _median(left, leant, count)
+    seen_x = presence * x
     # the target itself stands at slower = 0
-    target = np.clip(-middle, x.min(axis=-1, initial=0.0), x.max(axis=-1, initial=0.0))
+    target = np.clip(-middle, seen_x.min(axis=-1, initial=0.0), seen_x.max(axis=-1, initial=0.0))
 
     near = weight / (np.abs(slower) + NEAR)
     total = np.maximum(near.sum(axis=-1), TINY)
@@ -129,7 +134,7 @@ def transfer(
     apart = MEAN_TO_SD * (near * np.abs(off)).sum(axis=-1) / total
     typical, seen = WORTH * TYPICAL**2 * reach**GROWTH, many * apart**2
     pooled = (seen + typical) / (many - 1 + WORTH)
-    doubt = 1 + MEDIAN_DOUBT / many + np.where(count > 2, middle**2 / stiffness, 0.0)
+    doubt = 1 + MEDIAN_DOUBT / many + third**2 * middle**2 / stiffness
     all_weight = np.maximum(weight.sum(axis=-1), TINY)
     beyond = (weight * outside**2).sum(axis=-1) / all_weight / NORMAL_90**2
     sd = np.sqrt(pooled * doubt + beyond) * (1 + 1 / many**2)
@@ -146,14 +151,14 @@ def transfer(
     )
 
 
-def leaning(log_time: Array, weights: Array, much: Array) -> Array:
+def leaning(log_time: Array, weights: Array, much: Array, count: Array | None = None) -> Array:
     """Weights, (..., donors), whose median has the least relative error, not logarithmic one.
 
     The ``x`` with the least mean of ``w |x - t| / t`` is the median by the weights ``w / t``.
     These weigh at most e times what `weights` do, at least 1/e, if `much`, (...), is 1; if 0, the
     same.
     """
-    off = log_time - _median(log_time, weights)[..., None]
+    off = log_time - _median(log_time, weights, count)[..., None]
     return np.asarray(weights * np.exp(-much[..., None] * np.clip(off, -FURTHEST, FURTHEST)))
 
 
@@ -175,13 +180,18 @@ def half_width_together(*, own: Array, donors: Array, share: Array, apart: Array
     return np.asarray(np.sqrt(joint + mixed * (NORMAL_90 * apart) ** 2))
 
 
-def _median(values: Array, weights: Array) -> Array:
-    """Weighted median along the last axis, as `ensemble.weighted_median`; 0 without any weight."""
+def _median(values: Array, weights: Array, count: Array | None = None) -> Array:
+    """Weighted median along the last axis, as `ensemble.weighted_median`; 0 without any weight.
+
+    `count` is how many values there are, those that fade counted in part; by default all that have
+    a weight.
+    """
+    many = (weights > 0).sum(axis=-1) if count is None else count
     order = np.argsort(np.where(weights > 0, values, np.inf), axis=-1)
     ordered, w = (np.take_along_axis(v, order, axis=-1) for v in (values, weights))
     w = w / np.maximum(w.sum(axis=-1, keepdims=True), TINY)
     end = np.cumsum(w, axis=-1)
-    half = 0.5 / np.maximum((w > 0).sum(axis=-1, keepdims=True), 1)
+    half = 0.5 / np.maximum(many, 1)[..., None]
     covered = np.clip(np.minimum(end, 0.5 + half) - np.maximum(end - w, 0.5 - half), 0.0, None)
     middle = (covered * ordered).sum(axis=-1) / np.maximum(covered.sum(axis=-1), TINY)
     return cast(Array, middle)

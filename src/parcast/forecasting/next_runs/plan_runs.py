@@ -38,6 +38,7 @@ from parcast.forecasting.surface.runs import (
     why_refused,
 )
 from parcast.forecasting.surface.terms import coordinates_of
+from parcast.forecasting.verdict import WIDEST_USEFUL
 from parcast.timings.measurements import MeasurementsLike
 from parcast.timings.series import Series
 from parcast.units import percent
@@ -112,6 +113,7 @@ def plan_runs(
     donors: MeasurementsLike | Sequence[MeasurementsLike] | None = None,
     machines: Sequence[MachineLike] = (),
     by: Sequence[str] | None = None,
+    beyond: bool = False,
     **at: ArrayLike,
 ) -> list[PlannedRun]:
     """Plan the next runs: those that narrow the interval of a forecast most for their cost.
@@ -140,6 +142,9 @@ def plan_runs(
     by : sequence of str, optional
         Columns that distinguish the series, as for `parcast.forecast`. Cannot be combined with
         `at`.
+    beyond : bool, default False
+        Whether a run may be planned where there is no forecast: where the 90 % interval of its own
+        time spans more than thirtyfold.
     **at : float or array_like
         Values of other axes, as for `parcast.forecast`. A planned run takes measured values of
         these axes, the given ones, or doublings between them.
@@ -175,7 +180,7 @@ def plan_runs(
     most = float(requested.max()) if upto is None else float(counts_of("upto", upto)[0])
     programs, values, series = _programs(question)
     elsewhere = _elsewhere(question, series)
-    options: dict[str, Any] = {"runs": runs, "cost": cost}
+    options: dict[str, Any] = {"runs": runs, "cost": cost, "beyond": beyond}
     combinations = grid_of(values)
     planned: dict[int, list[PlannedRun]] = {}
     refused, with_donors = [], {}
@@ -186,9 +191,9 @@ def plan_runs(
             continue
         candidates = candidates_of(program, combinations, allowed, most)
         if upto is None:
-            beyond = most > program.axes[:, 0].max()
+            is_beyond = most > program.axes[:, 0].max()
             candidates = candidates[
-                ~answers_itself(candidates, requested, combinations, beyond=beyond)
+                ~answers_itself(candidates, requested, combinations, beyond=is_beyond)
             ]
         planned[i] = []
         if has_donors:
@@ -258,6 +263,7 @@ def _planned(
     *,
     runs: int,
     cost: Cost | None,
+    beyond: bool,
 ) -> Iterator[PlannedRun]:
     """Plan one run after the other, each the best one for its cost."""
     if not len(candidates):
@@ -277,7 +283,7 @@ def _planned(
     time = np.exp(log_time)
     costs = costs_of(cost, candidates[:, 0], time)
     places = answered.estimate.coordinates.logs(candidates[:, kept])
-    free = np.ones(len(candidates), dtype=bool)
+    free = np.full(len(candidates), beyond) | (np.exp(2 * own) <= WIDEST_USEFUL)
     before = plan.doubts.half_width()
     for _ in range(min(runs, len(candidates))):
         after = plan.after(places).half_width()

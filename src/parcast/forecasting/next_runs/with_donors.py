@@ -36,6 +36,7 @@ from parcast.forecasting.next_runs.result import (
     costs_of,
     words_of_reach,
 )
+from parcast.forecasting.verdict import WIDEST_USEFUL
 from parcast.timings.series import Series
 
 POINTS_AT_ONCE = 200_000  # of all runs, counts and donors together: bounds the memory
@@ -125,6 +126,7 @@ def planned_with_donors(
     *,
     runs: int,
     cost: Cost | None,
+    beyond: bool,
 ) -> list[list[PlannedRun]]:
     """Plan one run after the other for series with donors, each the best one for its cost.
 
@@ -139,7 +141,9 @@ def planned_with_donors(
     for start in range(0, len(series), at_once):
         part = slice(start, start + at_once)
         some, donors = series.take(part), elsewhere.take(part)
-        planned += _planned(some, donors, requested, candidates[part], runs=runs, cost=cost)
+        planned += _planned(
+            some, donors, requested, candidates[part], runs=runs, cost=cost, beyond=beyond
+        )
     return planned
 
 
@@ -151,6 +155,7 @@ def _planned(
     *,
     runs: int,
     cost: Cost | None,
+    beyond: bool,
 ) -> list[list[PlannedRun]]:
     """Plan for some series at once."""
     planned: list[list[PlannedRun]] = [[] for _ in candidates]
@@ -165,7 +170,7 @@ def _planned(
     widest = np.argmax(plan.half_width, axis=1)
     target_times = np.exp(curve.log_time[:, : len(requested)])
 
-    left = np.arange(len(counts))  # runs not planned, of series not done
+    left = np.flatnonzero(beyond | (upper / lower <= WIDEST_USEFUL))  # not planned yet
     for _ in range(runs):
         if not left.size:
             break

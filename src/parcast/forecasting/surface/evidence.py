@@ -16,7 +16,7 @@ from parcast.errors import FitFailed, ParameterError
 from parcast.forecasting.ensemble import LAWS
 from parcast.forecasting.question import Question
 from parcast.forecasting.result import SeriesNotes
-from parcast.forecasting.scaling import Scaling, scaling_at_values, speedup_and_efficiency
+from parcast.forecasting.scaling import Reading, reading_of, size_of_runs, speedup_and_efficiency
 from parcast.forecasting.surface.method import MOST_LEVELS
 from parcast.forecasting.surface.notes import notes_of_values
 from parcast.forecasting.surface.runs import (
@@ -30,6 +30,15 @@ from parcast.forecasting.surface.runs import (
     runs_by_label,
     why_refused,
 )
+from parcast.forecasting.surface.verdict import (
+    SurfaceVerdict,
+    problem_axes,
+    runs_faster,
+    smaller_problems,
+    verdicts_of_values,
+)
+from parcast.forecasting.verdict import does_not_scale
+from parcast.show.warning import RankedWarning
 from parcast.timings.series import Series, label_of
 
 STEP = 1.25  # factor over which the slope of an axis is taken
@@ -55,8 +64,8 @@ class SurfaceCurves:
         Answered  # at the counts asked for first, then at measured counts, then beside the largest
     )
     table: Array  # (columns, combinations, points)
-    strong: NDArray[np.bool_]  # (combinations,)
-    reasons: Sequence[str]  # what tells so
+    verdicts: Sequence[SurfaceVerdict | None]  # one a combination
+    does_not_scale: Mapping[int, RankedWarning]  # by the numbers of combinations
 
     def notes(self) -> list[SeriesNotes]:
         """What the forecast for each combination is based on."""
@@ -68,9 +77,10 @@ class SurfaceCurves:
             p=p,
             furthest=furthest,
             slopes=_slopes(self.answered, furthest, float(p.max())),
-            strong=self.strong,
-            reasons=self.reasons,
+            reading=self.evidence.reading,
             left_out=self.evidence.left_out,
+            verdicts=self.verdicts,
+            does_not_scale=self.does_not_scale,
         )
 
 
@@ -84,7 +94,7 @@ class SurfaceEvidence:
     names: tuple[str, ...]  # of the axes besides p
     combinations: Array  # (combinations, axes besides p): of the values asked for
     left_out: tuple[str, ...]  # axes that go along with p and were passed over
-    scaling: Scaling
+    reading: Reading  # of all runs: strong or weak scaling
     refused: Mapping[str, str]  # label of each program that has no answer, and why
 
     curve = None  # no line is drawn through a surface
@@ -124,32 +134,44 @@ class SurfaceEvidence:
         levels = measured[some]  # of which the first is what speedup is over
         points = np.concatenate([p, levels])
         beside = _stepped(runs, p.max(), self.combinations)
-        answered = answered_at(runs, points, self.combinations, beside)
+        problem = list(problem_axes(runs))
+        smaller = smaller_problems(points, self.combinations, problem, STEP)
+        answered = answered_at(runs, points, self.combinations, np.concatenate([beside, smaller]))
         time, factor = np.exp(answered.log_time), np.exp(answered.half_width)
-        strong, reasons = scaling_at_values(
-            levels, time[:, len(p) :], self.scaling, names=self.names
-        )
         speedup, efficiency = speedup_and_efficiency(
             p=points,
             time=time,
             p0=np.full(len(time), levels[0]),
             time0=time[:, len(p)],
-            strong=strong,
+            strong=np.full(len(time), self.reading.is_strong),
         )
         beyond = answered.estimate.beyond[: time.size].reshape(*time.shape, -1)
         reach = np.exp(beyond.max(axis=-1))
         columns = [time, time / factor, time * factor, speedup, efficiency, reach]
+        last = answered.estimate.log_time[time.size + len(beside) :]
+        faster = runs_faster(
+            answered, points, self.combinations, last.reshape(len(problem), *time.shape)
+        )
         return SurfaceCurves(
             evidence=self,
             answered=answered,
+            verdicts=[*verdicts_of_values(answered, self.combinations, points, len(p), faster)],
+            does_not_scale=does_not_scale(
+                np.tile(levels, (len(time), 1)),
+                time[:, len(p) :],
+                np.full(len(time), len(levels)),
+                self.reading,
+            ),
             table=np.stack([column[:, : len(p)] for column in columns]),
-            strong=strong,
-            reasons=reasons,
         )
 
     def together(self, table: Array, notes: list[SeriesNotes]) -> tuple[Array, list[SeriesNotes]]:
         """Leave the answers as they are: call paths are not made to add up over several axes."""
         return table, notes
+
+    def judged(self, _: Array, notes: list[SeriesNotes]) -> list[SeriesNotes]:
+        """Leave the notes as they are: verdicts on a surface stand among them."""
+        return notes
 
     def observed(self) -> Array:
         """Median time measured at each count, NaN where none was: (rows, points) [s]."""
@@ -178,6 +200,7 @@ def surface_evidence(question: Question) -> SurfaceEvidence:
             hint="Ask for fewer values.",
         )
     names = list(values)
+    by = [*question.measurements.labels, *names]
     everything = {tuple(x.key.values()): x for x in runs_by_label(question.measurements, names)}
     programs, refused = [], {}
     for runs in runs_by_label(known, names):
@@ -194,7 +217,7 @@ def surface_evidence(question: Question) -> SurfaceEvidence:
         names=tuple(names),
         combinations=combinations,
         left_out=left_out,
-        scaling=question.scaling,
+        reading=reading_of(question.scaling, size_of_runs(question.measurements, by)),
         refused=refused,
     )
 
@@ -216,9 +239,9 @@ def _slopes(answered: Answered, furthest: int, p: float) -> Array:
 
     The points beside those at `p` lie below them, but for p where it would be below 1.
     """
-    axes = answered.runs.axes.shape[1]
+    axes, begin = answered.runs.axes.shape[1], answered.log_time.size
     here = answered.log_time[:, furthest, None]
-    there = answered.estimate.log_time[answered.log_time.size :].reshape(-1, axes)
+    there = answered.estimate.log_time[begin : begin + len(here) * axes].reshape(-1, axes)
     steps = np.full(axes, np.log(STEP))
     if p < STEP:
         steps[0] = -steps[0]

@@ -40,7 +40,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from parcast.aliases import Array
-from parcast.forecasting.scaling import is_strong
+from parcast.forecasting.scaling import falls_with_p
 
 FREE = 10.0  # standard deviation of the trend's coefficients: as good as unknown
 CURVED, MIXED = 0.3, 0.2  # of squares and of products of two axes [D]
@@ -298,5 +298,5 @@ def _split(u: Array, plain: Surface, doubling: float) -> Split | None:
     line[:, 0] = first
     time = np.exp(plain.log_time(line) - plain.shift)
     p = np.exp(doubling * (first - first[0]))
-    strong = bool(is_strong(p[None], time[None], np.array([len(p)]))[0])
-    return Split(surface=plain, corner=corner, grows=grows, shares=doubling if strong else 0.0)
+    falls = bool(falls_with_p(p[None], time[None], np.array([len(p)]))[0])
+    return Split(surface=plain, corner=corner, grows=grows, shares=doubling if falls else 0.0)

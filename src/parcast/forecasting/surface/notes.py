@@ -1,17 +1,19 @@
 """Notes on a forecast over several axes: what it is based on, and its warnings."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import combinations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from parcast.aliases import Array
 from parcast.forecasting.notes import FAR, NOISY, warning_of_noise, warning_of_width
 from parcast.forecasting.result import SeriesNotes
+from parcast.forecasting.scaling import Reading
 from parcast.forecasting.surface.method import MEMBERS
 from parcast.forecasting.surface.runs import Answered
-from parcast.show.warning import Rank, RankedWarning
+from parcast.forecasting.surface.verdict import SurfaceVerdict
+from parcast.forecasting.verdict import WIDE
+from parcast.show.warning import Rank, RankedWarning, ranked
 from parcast.units import format_quantity, percent
 from parcast.words import whole
 
@@ -25,9 +27,10 @@ def notes_of_values(
     p: Array,
     furthest: int,
     slopes: Array,
-    strong: NDArray[np.bool_],
-    reasons: Sequence[str],
+    reading: Reading,
     left_out: tuple[str, ...],
+    verdicts: Sequence[SurfaceVerdict | None],
+    does_not_scale: Mapping[int, RankedWarning],
 ) -> list[SeriesNotes]:
     """Notes of every combination of values, (combinations, axes besides p).
 
@@ -45,18 +48,26 @@ def notes_of_values(
     for i, values in enumerate(combinations.tolist()):
         missed = float(backtest[i, furthest])
         warnings = (*_of_values(answered, i, values, p, beyond[i, : len(p)]), *general)
+        verdict = verdicts[i]
+        if verdict:
+            kept = (x for x in warnings if ranked(x).kind != WIDE)
+            warnings = (verdict.text, *kept)
+        if i in does_not_scale:
+            warnings = (does_not_scale[i], *warnings)
         notes.append(
             SeriesNotes(
                 key={**runs.key, **dict(zip(runs.names[1:], values, strict=True))},
                 measured=(float(runs.axes[:, 0].min()), float(runs.axes[:, 0].max())),
-                scaling="strong" if strong[i] else "weak",
-                scaling_reason=reasons[i],
+                scaling=reading.name,
+                scaling_reason=reading.reason,
                 limited_by=_limit(answered, float(p[furthest]), slopes[i]),
                 rests_on=_rests_on(answered, missed, beyond[i, furthest]),
                 backtest=None if np.isnan(missed) else float(np.expm1(missed)),
                 noise=answered.noise if repeated else None,
                 warnings=warnings,
                 laws=tuple(zip(MEMBERS, weights[i, furthest].tolist(), strict=True)),
+                no_forecast=verdict.no_forecast if verdict else (),
+                useful_upto=verdict.useful_upto if verdict else None,
             )
         )
     return notes
