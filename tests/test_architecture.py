@@ -16,7 +16,7 @@ ROOT = Path(parcast.__file__).parent
 FILES = sorted(ROOT.rglob("*.py"))
 DIRECTIONS = [  # a module imports from its own folder, and from folders above it in this list
     {"advice"},
-    {"aliases", "errors", "former", "places", "signals", "version"},
+    {"aliases", "errors", "places", "signals", "version"},
     {"units", "files", "queueing", "numerics"},
     {"expressions", "words", "mpi"},
     {"show"},

@@ -1,4 +1,4 @@
-"""Results survive pickling and copying, and those pickled before modules moved are still read."""
+"""Results survive pickling and copying."""
 
 import copy
 import pickle
@@ -10,32 +10,6 @@ import pytest
 import parcast
 
 ROOT = Path(__file__).parents[1]
-EARLIER = sorted((Path(__file__).parent / "pickles").glob("*.pickle"))
-KINDS = {
-    "calibration": parcast.Calibration,
-    "forecast": parcast.Forecast,
-    "forecast_donors": parcast.Forecast,
-    "forecast_surface": parcast.Forecast,
-    "measurements": parcast.Measurements,
-    "prediction": parcast.Prediction,
-    "prediction_grid": parcast.Prediction,
-    "regions": parcast.Forecast,
-    "simulation": parcast.Simulation,
-    "validation": parcast.Validation,
-}
-
-
-@pytest.mark.parametrize("path", EARLIER, ids=lambda path: path.stem)
-def test_a_result_of_an_earlier_version_is_read(path):
-    """They were written by the version before the move, commit 754ee4b."""
-    result = pickle.loads(path.read_bytes())
-    assert isinstance(result, KINDS.get(path.stem, object))
-    assert len(str(result)) > 0
-    if getattr(result, "curve", None) is not None:
-        again = result.curve.at(result.p).time  # by the method of this version
-        np.testing.assert_allclose(again.reshape(result.time.shape), result.time, rtol=0.25)
-    if hasattr(result, "to_document"):
-        assert result.to_document()["schema"].startswith("parcast/")
 
 
 def examples():
@@ -86,8 +60,3 @@ def test_results_and_descriptions_survive_pickling_and_copying(name, again):
         at = {"p": np.array([1.0, 4.0])}
         ours, theirs = (x.times(EXAMPLES["machine"], at).time for x in (first, second))
         assert ours.tolist() == theirs.tolist()
-
-
-def test_a_module_that_never_was_is_still_not_there():
-    with pytest.raises(ModuleNotFoundError):
-        import parcast.results  # noqa: F401 - it must not be found

@@ -3,10 +3,7 @@
 The names below are loaded when first asked for, so that ``import parcast`` costs nothing.
 """
 
-import sys
 from typing import TYPE_CHECKING, Any
-
-from parcast.former import FormerModules
 
 if TYPE_CHECKING:
     from parcast.arrays.planning.plan_io import plan_io
@@ -199,8 +196,6 @@ _HOME = {
     "validate_array_io": "parcast.arrays.validating.validate",
     "validate_pipeline": "parcast.pipeline.validating.validate",
 }
-if FormerModules not in sys.meta_path:
-    sys.meta_path.append(FormerModules)
 
 
 def __getattr__(name: str) -> Any:

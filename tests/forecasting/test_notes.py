@@ -49,7 +49,7 @@ def note(
         without_last=np.full((1, len(targets)), without_last),
         skew=np.zeros((1, len(targets))),
     )
-    series = replace(series, spread=np.full(series.p.shape, noise))
+    series = replace(series, spread=np.where(series.repetitions > 1, noise, 0.0))
     table = np.ones((6, 1, len(targets)))
     table[4] = efficiency
     estimate = Estimate(targets=targets, curve=curve, donated=None, table=table)

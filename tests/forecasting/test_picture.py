@@ -592,7 +592,8 @@ def test_a_quantity_that_is_not_known_is_refused():
     with pytest.raises(ParameterError) as caught:
         figure_of(forecast(STRONG, [32]), quantity="speed")
     assert str(caught.value) == (
-        'quantity must be "time", "speedup" or "efficiency", got \'speed\'. '
+        'quantity must be "time", "speedup" or "efficiency", or "rate" where rates were measured, '
+        "got 'speed'. "
         'Leave it out for "time".'
     )
 

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from parcast.timings.tables.files import read_measurements
 
 from parcast.forecasting.forecast import forecast
 from parcast.forecasting.knee import knee
@@ -14,6 +13,7 @@ from parcast.forecasting.next_runs.plan_runs import plan_runs
 from parcast.forecasting.picture import figure_of
 from parcast.forecasting.verdict import WIDEST_USEFUL
 from parcast.timings.measurements import Measurements
+from parcast.timings.tables.files import read_measurements
 
 SERIAL = Path(__file__).parent / "data" / "serial.csv"
 SAYS = "This does not scale: p = 8 takes as long as p = 1."

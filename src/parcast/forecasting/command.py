@@ -214,8 +214,8 @@ def _numbers(axis: str, text: str) -> list[float]:
 @answer_options()
 @click.option(
     "--quantity",
-    type=OneOf(["time", "speedup", "efficiency"]),
-    help="What a picture shows. By default the time.",
+    type=OneOf(["time", "rate", "speedup", "efficiency"]),
+    help="What a picture shows. By default the time, or the rate where rates were measured.",
 )
 @click.option(
     "--overlay/--panels",
@@ -433,7 +433,7 @@ def check_axes_of_file(runs: "Measurements", question: Question) -> None:
     try:
         check_axes(runs, question.at)
     except ParameterError as error:
-        raise click.UsageError(f"--at {error}") from None
+        raise click.UsageError(f"--at {error.name} {error.fault}") from None
     for verb in (forecast, plan_runs) if question.plan_runs is not None else (forecast,):
         if taken := sorted(question.axes.keys() & {*parameters_of(verb)}):
             raise click.UsageError(

@@ -95,7 +95,8 @@ class Curve:
         donated = None
         if self.elsewhere is None:
             own = timings_of(self.series)
-            curve = curve_from(own.p, own.time, own.count, own.noise, targets)
+            weight = self.series.weight
+            curve = curve_from(own.p, own.time, own.count, own.noise, targets, weight=weight)
         else:
             donated = curve_with_donors(self.series, self.elsewhere, targets)
             curve = donated.curve

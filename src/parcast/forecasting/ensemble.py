@@ -78,13 +78,16 @@ class Extrapolation:
     without_last: Array  # (series, points): the forecast without the last count; NaN likewise
 
 
-def extrapolate(p: Array, time: Array, valid: NDArray[np.bool_], targets: Array) -> Extrapolation:
+def extrapolate(
+    p: Array, time: Array, valid: NDArray[np.bool_], targets: Array, weight: Array | None = None
+) -> Extrapolation:
     """Forecast times at `targets`, (series, points) at least 1 [1], from the measured counts.
 
     `p` [1] and `time` [s], (series, counts), are ordered towards the targets; any positive number
-    where not `valid`, as at least the last two columns are.
+    where not `valid`, as at least the last two columns are. A count with a smaller `weight`, by
+    default 1, counts less in the fits.
     """
-    weight = valid.astype(np.float64)
+    weight = valid.astype(np.float64) if weight is None else valid * weight
     earlier, testable = _without_last(weight)
     before, was_testable = _without_last(earlier)
     now, then, once = _fitted(p, time, (weight, earlier, before))
@@ -157,7 +160,7 @@ def _fitted(p: Array, time: Array, weights: Sequence[Array]) -> list[_Fitted]:
 
 def _of_last_two(weight: Array) -> Array:
     """Weights of the last two counts alone."""
-    return weight * (np.cumsum(weight[:, ::-1], axis=1)[:, ::-1] <= 2)
+    return weight * (np.cumsum((weight > 0)[:, ::-1], axis=1)[:, ::-1] <= 2)
 
 
 def _last(values: Array, weight: Array) -> Array:

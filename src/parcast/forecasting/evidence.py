@@ -17,7 +17,7 @@ from parcast.forecasting.curve import Columns, Curve, Estimate
 from parcast.forecasting.donors import notes as words
 from parcast.forecasting.donors.curve import Elsewhere
 from parcast.forecasting.donors.gather import gather
-from parcast.forecasting.donors.tables import table_of_donors
+from parcast.forecasting.donors.tables import require_same_measure, table_of_donors
 from parcast.forecasting.ensemble import LAWS, MEMBERS
 from parcast.forecasting.lone_runs import remedy_of_lone_runs
 from parcast.forecasting.notes import notes_of, notes_of_profile
@@ -162,6 +162,7 @@ def _donors(question: Question, known: Series, remedies: list[str]) -> Elsewhere
     if question.donors is None:
         return None
     donors, remarks = table_of_donors(question.donors)
+    require_same_measure(question.measurements, donors, "donors")
     elsewhere = gather(donors, question.measurements, known, question.machines)
     if any(x.both is not None or x.once or x.is_alone for x in elsewhere.left_out):
         whose = "of the donors"

@@ -134,6 +134,7 @@ def forecast(
         curve=evidence.curve,
         law=evidence.law,
         sources=evidence.sources,
+        measure=question.measurements.measure,
     )
 
 

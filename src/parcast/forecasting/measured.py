@@ -119,12 +119,19 @@ class MeasuredCurve:
 
 
 def curve_from(
-    p: Array, time: Array, count: NDArray[np.int64], noise: Array, targets: Array
+    p: Array,
+    time: Array,
+    count: NDArray[np.int64],
+    noise: Array,
+    targets: Array,
+    *,
+    weight: Array | None = None,
 ) -> MeasuredCurve:
     """Forecast times and intervals at `targets`, (points,) or (series, points), at least 1 [1].
 
     `p` [1] and `time` [s], (series, counts), ascend and are padded after the first `count` of a
-    row; `noise`, (series,), is the standard deviation of log time among repetitions.
+    row; `noise`, (series,), is the standard deviation of log time among repetitions, and `weight`,
+    (series, counts), how much each count counts in the fits, by default 1.
     """
     rows = np.arange(len(p))
     first, last = p[:, 0], p[rows, count - 1]
@@ -134,13 +141,16 @@ def curve_from(
     skew = np.zeros_like(half_width)
 
     above = points > last[:, None]
-    up = _towards(p, time, count, noise, np.maximum(points, last[:, None]), ascending=True)
+    weight = np.ones_like(p) if weight is None else weight
+    measured = (p, time, weight)
+    up = _towards(measured, count, noise, np.maximum(points, last[:, None]), ascending=True)
     log_time = np.where(above, up.log_time, log_time)
     half_width = np.where(above, up.half_width, half_width)
     skew = np.where(above, up.skew, skew)
     below = points < first[:, None]
     if below.any():
-        down = _towards(p, time, count, noise, np.minimum(points, first[:, None]), ascending=False)
+        nearer = np.minimum(points, first[:, None])
+        down = _towards(measured, count, noise, nearer, ascending=False)
         log_time = np.where(below, down.log_time, log_time)
         half_width = np.where(below, down.half_width, half_width)
         skew = np.where(below, down.skew, skew)
@@ -157,21 +167,24 @@ def curve_from(
 
 
 def _towards(
-    p: Array,
-    time: Array,
+    measured: tuple[Array, Array, Array],
     count: NDArray[np.int64],
     noise: Array,
     targets: Array,
     *,
     ascending: bool,
 ) -> MeasuredCurve:
-    """Extrapolate upwards or downwards, with the half-width that belongs to it."""
-    width = p.shape[1]
+    """Extrapolate upwards or downwards, with the half-width that belongs to it.
+
+    `measured` are p, time and weight of each count.
+    """
+    width = measured[0].shape[1]
     place = np.arange(width) - (width - count)[:, None]  # counted from the first valid column
     valid = place >= 0
     source = np.where(valid, place if ascending else count[:, None] - 1 - place, 0)
-    p, time = (np.take_along_axis(values, source, axis=1) for values in (p, time))
-    extrapolated = extrapolate(p, time, valid, np.concatenate([targets, p[:, -1:]], axis=1))
+    p, time, weight = (np.take_along_axis(values, source, axis=1) for values in measured)
+    asked = np.concatenate([targets, p[:, -1:]], axis=1)
+    extrapolated = extrapolate(p, time, valid, asked, weight)
 
     x, y = np.log(p), np.log(time)
     reach = np.abs(np.log(targets) - x[:, -1:])

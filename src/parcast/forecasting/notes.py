@@ -46,8 +46,8 @@ def notes_of(
     belongs = np.array([[law == own for law in laws] for own, _ in MEMBERS], dtype=np.float64)
     weights = curve.weights @ belongs
     heaviest = np.argsort(-weights, axis=1)
-    noise = pooled_noise(series.spread, series.repetitions > 1)
-    repeated = np.asarray(np.any(series.repetitions > 1, axis=1), dtype=bool)
+    noise = pooled_noise(series.spread, series.shows_spread)
+    repeated = np.asarray(np.any(series.shows_spread, axis=1), dtype=bool)
 
     notes = []
     for i, key in enumerate(series.keys):

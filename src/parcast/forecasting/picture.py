@@ -35,6 +35,7 @@ from parcast.show.scales import (
     inches,
     scale_efficiency,
     scale_p,
+    scale_rate,
     scale_speedup,
     scale_time,
     span,
@@ -160,7 +161,7 @@ def figure_of(
     forecast: Forecast,
     ax: "Axes | None" = None,
     *,
-    quantity: Quantity = "time",
+    quantity: Quantity | None = None,
     overlay: bool | None = None,
     knees: Sequence[Knee] = (),
     planned: "Sequence[PlannedRun]" = (),
@@ -173,10 +174,11 @@ def figure_of(
         Of more series than fit, those that take longest at the largest count are drawn.
     ax : matplotlib Axes, default: those of a new figure
         Where to draw a picture of one panel. With `ax`, several series share it.
-    quantity : {"time", "speedup", "efficiency"}
-        Speedup and efficiency are over the median time of the runs at the smallest measured
-        count; over several axes, over the forecast for it. Their intervals are those of the time
-        divided into this baseline, whose own uncertainty is not included.
+    quantity : {"time", "rate", "speedup", "efficiency"}, optional
+        By default the time, or the rate where rates were measured. Speedup and efficiency are over
+        the median time of the runs at the smallest measured count; over several axes, over the
+        forecast for it. Their intervals are those of the time divided into this baseline, whose
+        own uncertainty is not included.
     overlay : bool, optional
         Whether the series share one panel, 8 at most, or have one each, 9 at most. By default 2
         to 4 series share one, unless knees, planned runs or other machines are drawn as well.
@@ -185,12 +187,14 @@ def figure_of(
     planned : sequence of PlannedRun
         Marked at their forecast times.
     """
-    if quantity not in get_args(Quantity):
+    usual: Quantity = "rate" if forecast.measure.quantity == "rate" else "time"
+    quantity = usual if quantity is None else quantity
+    if quantity not in get_args(Quantity) or (quantity == "rate" != usual):
         raise ParameterError(
             "quantity",
-            must='be "time", "speedup" or "efficiency"',
+            must='be "time", "speedup" or "efficiency", or "rate" where rates were measured',
             got=f"{quantity!r}",
-            hint='Leave it out for "time".',
+            hint=f'Leave it out for "{usual}".',
         )
     if overlay is None:
         overlay = ax is not None or _shares_a_panel(forecast, marked=bool(knees or planned))
@@ -267,6 +271,8 @@ def _draw_all(axes: Sequence["Axes"], picture: Picture) -> bool:
             scale_efficiency(ax, high)
         elif quantity == "speedup":
             scale_speedup(ax, low, high, baseline(traces))
+        elif quantity == "rate":
+            scale_rate(ax, low, high, traces[0].measure.axis_title)
         elif own_scales:
             scale_time(ax, *own)
         else:
@@ -391,6 +397,8 @@ def _title(forecast: Forecast, picture: Picture) -> str:
         counts = f"{requested[0]} to {requested[-1]}"
     first, last = span([note.measured for note in forecast.notes])
     processors = "processor" if requested == ["1"] else "processors"
-    question = f"{picture.quantity.capitalize()} on {counts} {processors}"
+    measured = forecast.measure
+    asked = measured.title if picture.quantity == "rate" else picture.quantity.capitalize()
+    question = f"{asked} on {counts} {processors}"
     runs = f"{first:.0f} to {last:.0f}" if last > first else f"{first:.0f}"
     return f"{question}, forecast from runs on {runs}"

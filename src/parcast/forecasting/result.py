@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from itertools import filterfalse
 from math import isnan
 from typing import Any, ClassVar, NamedTuple
@@ -17,8 +17,9 @@ from parcast.forecasting.call_paths import PATH
 from parcast.forecasting.curve import Columns, Curve
 from parcast.forecasting.scaling import Limit
 from parcast.forecasting.totals import Totals, totals_of
-from parcast.show.result import Result, restore
+from parcast.show.result import Result
 from parcast.show.warning import is_remark, said_of, verdicts
+from parcast.timings.measure import TIME, Measure
 from parcast.timings.series import Key, Series, label_of
 from parcast.words import whole
 
@@ -55,10 +56,6 @@ class SeriesNotes:
     laws: tuple[tuple[str, float], ...] = ()  # their names and weights, the heaviest first [1]
     no_forecast: tuple[float, ...] = ()  # counts asked for at which there is no forecast [1]
     useful_upto: float | None = None  # the last count with a forecast, where some have none [1]
-
-    def __setstate__(self, state: Sequence[Any]) -> None:
-        """Take the fields of a pickle; one of an earlier version lacks the last of them."""
-        restore(self, state)
 
     @property
     def label(self) -> str:
@@ -101,21 +98,7 @@ class Forecast(Result):
     is_surface: bool = False  # forecast over several axes at once: no line is drawn through it
     curve: Curve | None = None  # the same series at any other count; None of a surface
     inputs: Mapping[str, Any] | None = None  # file, columns, what was asked: set by who reads
-
-    def __setstate__(self, state: Sequence[Any]) -> None:
-        """Take the fields of a pickle; before there was a curve, it held what one is made from."""
-        names = [field.name for field in fields(self)]
-        if len(state) > len(names):
-            *others, elsewhere, is_surface, among, inputs = state
-            curve = among[0].curve.choose(among[1]) if among else None
-            if curve is None and not is_surface:
-                strong = np.array(
-                    [note.scaling == "strong" for note in others[names.index("notes")]]
-                )
-                series = others[names.index("measured")]
-                curve = Curve(series=series, elsewhere=elsewhere, strong=strong)
-            state = [*others, is_surface, curve, inputs]
-        restore(self, state)
+    measure: Measure = TIME  # what the times are: wall times, or those that a rate gives
 
     def slowest(self, most: int) -> NDArray[np.intp]:
         """Numbers of the series with the largest times at the largest count, the largest first."""
@@ -197,6 +180,7 @@ class Forecast(Result):
                     "time_s": time,
                     "lower_s": lower,
                     "upper_s": upper,
+                    **_rates(self.measure, time, lower, upper),
                     **dict.fromkeys(self._never_filled),
                     "speedup": speedup,
                     "efficiency": efficiency,
@@ -211,6 +195,7 @@ class Forecast(Result):
             "verdict": list(self.verdict),
             "rows": list(self.rows()),
             "interval": self.interval,
+            **({} if self.measure.is_time else {"measured": self.measure.to_document()}),
             "limited_by": list(self.limited_by),
             "warnings": list(self.warnings),
             "law": self.law,
@@ -227,6 +212,14 @@ class Forecast(Result):
         counts = ", ".join(str(whole(x)) for x in np.ravel(self.p).tolist()[:6])
         more = ", ..." if np.size(self.p) > 6 else ""
         return f"Forecast({series}p = {counts}{more})"
+
+
+def _rates(measure: Measure, time: float, lower: float, upper: float) -> dict[str, float]:
+    """Rates, where these were measured, with their interval: that of the time turned over."""
+    if measure.quantity != "rate":
+        return {}
+    rate, most, least = measure.rates([time, lower, upper]).tolist()
+    return {"rate": rate, "rate_lower": least, "rate_upper": most}
 
 
 def one_series(forecast: Forecast, series: int) -> Forecast:

@@ -55,7 +55,8 @@ def sheet_of(forecast: Forecast, *, knees: Sequence[Any] = (), show_all: bool = 
     found = [by_series.get(tuple(x.key.values())) for x in shown.notes]
     knee_facts = [*_knee_facts([knee for knee in found if knee])]
     if is_one:
-        parts[0] = replace(parts[0], facts=(*parts[0].facts, *knee_facts))
+        facts = (*_facts_on_measure(forecast), *parts[0].facts, *knee_facts)
+        parts[0] = replace(parts[0], facts=facts)
     known = {x: knee.p for x, knee in by_series.items()}
     return Sheet(
         tables=(table_of(shown, known, forecast.totals),),
@@ -106,8 +107,18 @@ def _facts(note: SeriesNotes) -> Iterator[Fact]:
         yield Fact("laws", f"those that weigh most: {laws}", is_detail=True)
 
 
+def _facts_on_measure(forecast: Forecast) -> Iterator[Fact]:
+    """Say what the times are, where they are no wall times."""
+    measure = forecast.measure
+    if measure.quantity == "rate":
+        yield Fact("time", f"that of {measure.work_done}, from the rate {measure.title}")
+    elif measure.quantity == "speedup":
+        yield Fact("time", f"relative: 1/{measure.title}")
+
+
 def _facts_on_all(forecast: Forecast) -> Iterator[Fact]:
     """Give how several series scale, and what their forecasts are based on."""
+    yield from _facts_on_measure(forecast)
     first = forecast.notes[0]  # all series are read alike
     yield Fact("scaling", f"{first.scaling} ({first.scaling_reason})")
     if forecast.is_surface:  # the table has no room for the effects of several axes

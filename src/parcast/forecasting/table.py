@@ -59,7 +59,7 @@ def table_of(
 
     `knees` are those of the series of these values; rows beyond them are marked.
     """
-    unit = common_unit(forecast.time.ravel().tolist())
+    unit = _unit(forecast)
     rows = [_scaled(row, TIME_UNITS[unit]) for row in _rows(forecast, totals)]
     remarks = [tuple(_remarks(row, (knees or {}).get(_values(row, forecast)))) for row in rows]
     keys = [
@@ -72,6 +72,13 @@ def table_of(
         forms=tuple(_forms(forecast, keys, columns)),
         in_full=tuple(_in_full(keys, columns, k, unit) for k in range(len(rows))),
     )
+
+
+def _unit(forecast: Forecast) -> str:
+    """Unit of the times; relative times of speedups stay as they are."""
+    if forecast.measure.quantity == "speedup":
+        return "s"
+    return common_unit(forecast.time.ravel().tolist())
 
 
 def _rows(forecast: Forecast, totals: Totals | None) -> Iterator[dict[str, Any]]:
@@ -193,10 +200,13 @@ def _columns(forecast: Forecast, rows: Sequence[Row], unit: str) -> dict[str, Co
             cells[name.removesuffix("_s")].append(text)
         cells["share"].append("" if np.isnan(row["share"]) else whole_percent(row["share"]))
     is_own = any(note.shares is not None for note in forecast.notes)
+    is_relative = forecast.measure.quantity == "speedup"
+    title, shown = ("relative time", "[1]") if is_relative else ("time", f"[{unit}]")
     return {
         "p": Column(title="p", cells=[str(row["p"]) for row in rows]),
-        "time": Column(title="time", unit=f"[{unit}]", cells=[x[0] for x in times]),
-        "interval": interval_column(interval, f"[{unit}]", [x[1:] for x in times]),
+        "time": Column(title=title, unit=shown, cells=[x[0] for x in times]),
+        "interval": interval_column(interval, shown, [x[1:] for x in times]),
+        **_rates(forecast, rows, unit, interval),
         "share": Column(
             title="own share" if is_own else "share", unit="[%]", cells=cells["share"]
         ),
@@ -205,6 +215,20 @@ def _columns(forecast: Forecast, rows: Sequence[Row], unit: str) -> dict[str, Co
         "measured": Column(title="measured", unit=f"[{unit}]", cells=cells["measured"]),
         "error": Column(title="error", unit="[%]", cells=[*_errors(forecast, rows)]),
         "limit": Column(title="limited by", cells=[x["limit"] for x in rows], align="left"),
+    }
+
+
+def _rates(forecast: Forecast, rows: Sequence[Row], unit: str, interval: str) -> dict[str, Column]:
+    """Columns of what was measured in place of times, in the unit it came in."""
+    measure = forecast.measure
+    if measure.is_time:
+        return {}
+    times = [[row[name] for name in ("time_s", "upper_s", "lower_s")] for row in rows]
+    rates = measure.rates(np.array(times, dtype=np.float64) * TIME_UNITS[unit])
+    cells = [rounded_interval(*each) for each in rates.tolist()]
+    return {
+        "rate": Column(title=measure.axis_title, cells=[x[0] for x in cells]),
+        "rate interval": interval_column(interval, "", [x[1:] for x in cells]),
     }
 
 
@@ -238,6 +262,11 @@ def _in_full(keys: Sequence[Column], columns: Mapping[str, Column], k: int, unit
         facts=(
             Fact("time", f"{cells['time']} {unit}"),
             Fact("", f"{columns['interval'].title} {cells['interval']} {unit}"),
+            *(
+                (Fact(columns["rate"].title, f"{cells['rate']} ({cells['rate interval']})"),)
+                if "rate" in cells
+                else ()
+            ),
             Fact(columns["share"].title, f"{cells['share']} %" if cells["share"] else ""),
             Fact("speedup", cells["speedup"]),
             Fact("efficiency", f"{cells['efficiency']} %" if cells["efficiency"] else ""),

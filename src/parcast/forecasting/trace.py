@@ -17,6 +17,7 @@ from parcast.aliases import Array
 from parcast.forecasting.curve import Line
 from parcast.forecasting.knee import Knee
 from parcast.forecasting.result import Forecast, one_series
+from parcast.timings.measure import TIME, Measure
 from parcast.timings.series import Key
 from parcast.words import whole
 
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from parcast.forecasting.next_runs.result import PlannedRun
 
 
-Quantity = Literal["time", "speedup", "efficiency"]
+Quantity = Literal["time", "rate", "speedup", "efficiency"]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -50,6 +51,7 @@ class Trace:
     planned_time: Array  # their forecast times [s]
     at: float | None = None  # the count of processors, where another axis takes the place of p [1]
     ideal: Array | None = None  # ideal times along the line then [s]
+    measure: Measure = TIME
 
     @property
     def counts(self) -> Array:
@@ -70,6 +72,8 @@ class Trace:
         """What to draw for `time` [s] at `p` [1]: itself [s], the speedup or efficiency [1]."""
         if quantity == "time":
             return time
+        if quantity == "rate":
+            return self.measure.rates(time)
         efficiency = self.ideal_time(p) / time
         more = (p if self.at is None else self.at) / self.base[0]
         return efficiency if quantity == "efficiency" else efficiency * more
@@ -157,8 +161,9 @@ def _trace(
         key=note.key,
         p=p,
         time=time,
-        spread=np.where(measured.repetitions > 1, measured.spread, 0.0)[0, :count],
+        spread=np.where(measured.shows_spread, measured.spread, 0.0)[0, :count],
         line=line,
+        measure=own.measure,
         within=within,
         base=base,
         is_strong=is_strong,

@@ -177,7 +177,7 @@ def _price(machine: Machine, price: float | str) -> Price:
 
 def unrepeated(what: Program | Measurements) -> list[str]:
     """Say that the scatter of times is assumed, where no run was repeated."""
-    if isinstance(what, Program) or np.any(what.series().repetitions > 1):
+    if isinstance(what, Program) or np.any(what.series().shows_spread):
         return []
     return [
         f"No run was repeated: times are assumed to scatter by {percent(UNKNOWN_NOISE)}. If they "

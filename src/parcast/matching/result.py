@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, ClassVar
 
@@ -13,7 +13,7 @@ from parcast.aliases import Array
 from parcast.forecasting.request import Request
 from parcast.forecasting.scaling import Reading
 from parcast.laws.allowances import LawError
-from parcast.show.result import Result, restore
+from parcast.show.result import Result
 from parcast.words import whole
 
 
@@ -36,10 +36,6 @@ class Candidate:
     fits: bool  # whether the constraints hold there as asked
     best: float | None  # probability that it is the best of all that fit; None where it does not
     request: Request | None = None  # what a run at the chosen count needs
-
-    def __setstate__(self, state: Sequence[Any]) -> None:
-        """Take the fields of a pickle; one of an earlier version lacks the last of them."""
-        restore(self, state)
 
     @property
     def best_p(self) -> int:
@@ -90,10 +86,6 @@ class Match(Result):
     inputs: Mapping[str, Any] | None = None  # files, what was asked: set by who reads
     law_errors: tuple[LawError, ...] = ()  # allowed for, of each law and kind of platform
     reading: Reading | None = None  # how runs were read: strong or weak scaling; None of a program
-
-    def __setstate__(self, state: Sequence[Any]) -> None:
-        """Take the fields of a pickle; one of an earlier version lacks the last of them."""
-        restore(self, state)
 
     @property
     def best(self) -> Candidate | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, ClassVar, Final
 
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from parcast.aliases import Array
 from parcast.descriptions.breakdown import RESOURCES, Breakdown
 from parcast.laws.allowances import LawError
-from parcast.show.result import Result, restore
+from parcast.show.result import Result
 from parcast.units import Dimension
 from parcast.words import whole
 
@@ -71,10 +71,6 @@ class Prediction(OnGrid):
     by_resource: Breakdown | None = None  # derivative of the time by each one's slowness [s]
     law_error: Array | None = None  # allowed for the error of the law, in the interval, as +- [1]
     law_errors: tuple[LawError, ...] = ()  # of each law and kind of platform
-
-    def __setstate__(self, state: Sequence[Any]) -> None:
-        """Take the fields of a pickle; one of an earlier version lacks the last of them."""
-        restore(self, state)
 
     @property
     def elasticity(self) -> Mapping[str, Array]:

@@ -1,8 +1,7 @@
 """What every answer of a question can do; its sheet and its picture are loaded when asked for."""
 
 from abc import ABCMeta, abstractmethod
-from collections.abc import Iterator, Sequence
-from dataclasses import fields
+from collections.abc import Iterator
 from functools import partial
 from os import PathLike, fspath
 from pathlib import Path
@@ -21,14 +20,6 @@ if TYPE_CHECKING:
 
 TABLES: Final[tuple[str, ...]] = (".csv", ".json")
 PICTURES: Final[tuple[str, ...]] = (".svg", ".png", ".pdf")
-
-
-def restore(result: Any, state: Sequence[Any]) -> None:
-    """Take the fields of a pickle; one of an earlier version lacks the last of them."""
-    known = fields(result)
-    values = [*state, *(field.default for field in known[len(state) :])]
-    for field, value in zip(known, values, strict=True):
-        object.__setattr__(result, field.name, value)
 
 
 class _Listed(ABCMeta):

@@ -59,6 +59,12 @@ def scale_speedup(ax: "Axes", low: float, high: float, over: str = "") -> None:
     ax.set_ylabel(f"speedup over {over}" if over else "speedup")
 
 
+def scale_rate(ax: "Axes", low: float, high: float, title: str) -> None:
+    """Make the vertical axis one of rates, called by a title with their unit."""
+    _scale_log(ax, low, high)
+    ax.set_ylabel(title, parse_math=False)
+
+
 def _scale_log(ax: "Axes", low: float, high: float, factor: float = 1.0) -> None:
     """Make the vertical axis logarithmic, with round ticks in units of `factor`."""
     middle = (low * high) ** 0.5

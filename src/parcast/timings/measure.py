@@ -32,6 +32,12 @@ class Measure:
         return self.quantity == "time"
 
     @property
+    def axis_title(self) -> str:
+        """The title of the column, with the unit where it does not say it."""
+        is_said = self.unit in {"", "1"} or self.unit.lower() in self.title.lower()
+        return self.title if is_said else f"{self.title} [{self.unit}]"
+
+    @property
     def of_time(self) -> str:
         """What a time is, in a few words: "time per ns"."""
         match self.quantity:

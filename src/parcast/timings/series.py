@@ -19,6 +19,7 @@ Key = Mapping[str, str | float]  # {"machine": "T3E", "n": 64.0}: which series
 
 
 SD_PER_MAD = 1.4826  # of a normal distribution: makes the median deviation comparable to an sd
+SPREAD_OF_LAWS: Final = 0.05  # standard deviation of log(time) [D]
 SAMPLE: Final = 4096  # values that may show all that a column has
 SPARSE: Final = 8  # numbers for each that is there, up to which a table of all of them is made
 LONG_RUNS: Final = 16  # values, from which each run is sorted by itself
@@ -49,6 +50,16 @@ class Series:
     def shows_spread(self) -> NDArray[np.bool_]:
         """Where repetitions or a known deviation give the spread, (series, counts)."""
         return (self.repetitions > 1) | (self.spread > 0)
+
+    @property
+    def weight(self) -> NDArray[np.float64]:
+        """How much each point counts in a fit: less where a mean has a large deviation.
+
+        1/(1 + (spread/0.05)^2) of means, with 5 % as the error that laws have anyway [D]; 1 of
+        medians of repetitions, whose few values tell their spread too roughly, (series, counts).
+        """
+        known = np.where(self.repetitions > 1, 0.0, np.nan_to_num(self.spread))
+        return 1 / (1 + (known / SPREAD_OF_LAWS) ** 2)
 
     def take(self, rows: NDArray[np.bool_] | NDArray[np.intp] | slice) -> "Series":
         """Keep some of the series, by a mask, their numbers or a slice."""

@@ -6,9 +6,8 @@ time from the nearest one; between two of them, how far it is from the line that
 log-log. Everything is computed for many series at once, each with its own donors.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
-from typing import Any, NamedTuple
+from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,22 +42,6 @@ class Elsewhere:
     is_described: bool  # whether it comes from descriptions; otherwise it is 1
     grows: bool  # whether the problem size grows with the processors among the donors
     remarks: tuple[str, ...] = ()  # on the donors of all series
-
-    def __setstate__(self, state: Sequence[Any]) -> None:
-        """Take the fields of a pickle; it held words once where it holds facts now."""
-        names = [field.name for field in fields(self)]
-        if len(state) < len(names):
-            runs, series, of, words, *others = state
-            state = [
-                runs,
-                series,
-                of,
-                (LeftOut(None, (), "", is_alone=False),) * len(words),
-                *others,
-                (),
-            ]
-        for name, value in zip(names, state, strict=True):
-            object.__setattr__(self, name, value)
 
     def adding(self, remarks: tuple[str, ...]) -> "Elsewhere":
         """Remark on the donors of all series what is not empty."""
@@ -137,7 +120,7 @@ class DonatedCurve:
 
 def timings_of(series: Series) -> Timings:
     """Give the arrays of some series as the models take them."""
-    noise = measured.pooled_noise(series.spread, series.repetitions > 1)
+    noise = measured.pooled_noise(series.spread, series.shows_spread)
     return Timings(p=series.p, time=series.time, count=series.count, noise=noise)
 
 

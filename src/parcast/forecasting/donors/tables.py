@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,7 @@ from numpy.typing import NDArray
 
 from parcast.errors import Argument, ParameterError, Text
 from parcast.importers.registry import as_measurements
-from parcast.timings.measurements import Measurements, MeasurementsLike
+from parcast.timings.measurements import Measurements, MeasurementsLike, measurements_of
 from parcast.timings.series import number_groups
 from parcast.words import listed
 
@@ -45,8 +46,13 @@ def joined(
     """
     if len(tables) == 1:
         return tables[0], ()
+    for name, runs in zip(names, tables, strict=True):
+        require_same_measure(tables[0], runs, name)
+    beside = {"repetition"}
+    if any(table.deviation is None for table in tables):
+        beside.add("deviation")
     columns = [
-        {name: column for name, column in table.columns.items() if name != "repetition"}
+        {name: column for name, column in table.columns.items() if name not in beside}
         for table in tables
     ]
     every = dict.fromkeys(name for table in columns for name in table)
@@ -61,7 +67,19 @@ def joined(
     stacked = {x: np.concatenate([table[x] for table in columns]) for x in every}
     table_of_row = np.repeat(np.arange(len(tables)), [len(table) for table in tables])
     kept, remarks = _without_copies(stacked, table_of_row, names)
-    return Measurements(**{x: column[kept] for x, column in stacked.items()}), remarks
+    kept_columns = {x: column[kept] for x, column in stacked.items()}
+    return measurements_of(kept_columns, tables[0].measure), remarks
+
+
+def require_same_measure(runs: Measurements, others: Measurements, name: str) -> None:
+    """Refuse to compare times with rates, or rates of different work."""
+    if replace(runs.measure, title="") != replace(others.measure, title=""):
+        raise ParameterError(
+            "donors",
+            must="have the same measure as the runs",
+            got=f"{others.measure.of_time} in {name} beside {runs.measure.of_time}",
+            hint="Give times for both, or rates of the same work.",
+        )
 
 
 def machines_in(runs: Measurements) -> list[str]:

@@ -18,7 +18,7 @@ from parcast.timings.columns import TAKEN, WORDS_FOR_LABELS, is_name_of_time
 from parcast.timings.measure import Measure
 from parcast.timings.tables.cells import Cell, decimal_marks, processors_in, read_cell
 from parcast.timings.tables.header import Column, Header, called, ignored, listed
-from parcast.timings.tables.titles import CERTAIN_REPEATS, Title, rate_in_seconds
+from parcast.timings.tables.titles import CERTAIN_REPEATS, Title, rate_in_seconds, title_of
 from parcast.units import TIME_UNITS, shown
 
 SAME_WORK: Final = 1.1  # ratio of rate times time between runs, above which they disagree [D]
@@ -415,8 +415,9 @@ def _is_amount(unit: str, amount: str) -> bool:
 
 def _find_beside(header: Header) -> None:
     """Find deviations, repetitions and sizes; leave out what is computed from the times."""
+    is_of_many = any(title_of(column.title).statistic for column in header.times)
     for i, title in list(header.open.items()):
-        if title.statistic or title.counts_repetitions:
+        if title.statistic or (title.counts_repetitions and is_of_many):
             _take_statistic(header, i, title)
         elif _says_nothing_new(header, i, title):
             header.leave_out(i)
