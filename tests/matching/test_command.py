@@ -10,6 +10,7 @@ from parcast.descriptions.toml_files import read_machine
 from parcast.matching.match import match
 from parcast.timings.tables.files import read_measurements
 from tests.conftest import ROOT
+from tests.written import written
 
 EXAMPLE = ROOT / "examples" / "matching"
 TIMES = EXAMPLE / "times.csv"
@@ -23,7 +24,7 @@ def test_the_answer_is_that_of_the_function(parcast):
     assert said.status == 0
     document = json.loads(said.out)
     told = match(read_measurements(TIMES), [*map(read_machine, FILES)], goal="cost", within=12.0)
-    assert document["ranking"] == json.loads(json.dumps(list(told.ranking())))
+    assert document["ranking"] == written(list(told.ranking()))
     assert document["inputs"]["runs"]["measurements"] == 21
     assert len(document["inputs"]["machines"]) == 3
     assert document["inputs"]["options"]["goal"] == "cost"

@@ -8,6 +8,7 @@ import pytest
 from parcast.pipeline.explaining.explain import explain_pipeline
 from tests.forecasting.test_command import document
 from tests.pipeline.explaining.traced import traced
+from tests.written import written
 
 
 def test_a_schedule_is_printed(parcast, monkeypatch):
@@ -21,7 +22,7 @@ def test_the_document_has_every_event(parcast):
     told = document(parcast("explain", "pipeline", "-np", "4", "--items", "9", "--json"))
     result = explain_pipeline(4, items=9)
     assert told["schema"] == "parcast/pipeline-schedule/1"
-    assert told["rows"] == list(result.rows())
+    assert told["rows"] == written(list(result.rows()))
     assert (told["depth"], told["speedup"], told["busy"]) == (5, 3.2, result.busy)
     assert told["inputs"]["options"] == {
         "ranks": 4,
