@@ -1,6 +1,7 @@
 """`parcast` itself: its help, its version, and the way it ends."""
 
 import fcntl
+import json
 import os
 import shlex
 import signal
@@ -444,3 +445,27 @@ def test_the_package_can_be_run_as_a_module():
     )
     assert (told.returncode, told.stderr) == (0, "")
     assert told.stdout.startswith("parcast")
+
+
+# several files
+
+
+def test_files_of_one_count_each_are_one_table_with_the_counts_of_their_names(parcast, tmp_path):
+    for p in (1, 2, 4, 8):
+        (tmp_path / f"run_p{p}.csv").write_text(f"elapsed_ms;x\n{8000 / p + 300:.0f};1\n")
+    files = [str(tmp_path / f"run_p{p}.csv") for p in (1, 2, 4, 8)]
+    said = parcast("forecast", *files, "-p", "16", "--ignore", "x", "--json")
+    assert said.status == 0
+    assert "p is taken from the names of the files: 1 of run_p1.csv" in said.err
+    document = json.loads(said.out)
+    assert [x["file"] for x in document["inputs"]["files"]] == files
+    assert document["rows"][0]["time_s"] == pytest.approx(0.8, rel=0.1)
+    again = parcast("forecast", *files, "-p", "16", "--ignore", "y")
+    assert again.status == 2
+    assert "'y'" in again.err
+
+
+def test_only_one_file_may_be_standard_input(parcast, tmp_path):
+    said = parcast("forecast", "-", str(tmp_path / "x.csv"))
+    assert said.status == 2
+    assert "Only a FILE alone can be -" in said.err

@@ -13,7 +13,7 @@ from parcast.advice import File, ours
 from parcast.cli.screen import tell
 from parcast.cli.stdin import WholeStdin, beginning_of_stdin, prepare_stdin, stdin_as_file
 from parcast.errors import Argument
-from parcast.timings.tables.options import TableOptions
+from parcast.timings.tables.options import AS_IT_IS, TableOptions
 from parcast.words import did_you_mean, listed
 
 if TYPE_CHECKING:
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
 Described = TypeVar("Described")
 MOST_NAMED: Final = 12  # values of a column in one message
-AS_IT_IS: Final = TableOptions()
 
 
 def read_file(
@@ -52,6 +51,35 @@ def read_file(
             for note in notes:
                 tell(f"{name}: {note}")
             inputs["measurements"] = len(runs)
+    return rows_selected(runs, select, name), inputs
+
+
+def read_files(
+    files: Sequence[str],
+    select: Sequence[tuple[str, str]] = (),
+    table: TableOptions = AS_IT_IS,
+    *,
+    argument: str = "FILE",
+) -> tuple["Measurements", dict[str, Any]]:
+    """Measurements of one file or of several, which are joined, and what they come from."""
+    if len(files) == 1:
+        return read_file(files[0], select, table, argument=argument)
+    from parcast.cli.commands.import_files import asked_in_options, say
+    from parcast.importers.registry import import_timings
+
+    if "-" in files:
+        raise click.UsageError(f"Only a {argument} alone can be -, got several.")
+    rename = {old: new for new, old in table.columns.items()}
+    answer = asked_in_options(
+        lambda: import_timings(files, rename=rename, table=table), {"rename": "--column"}
+    )
+    name = f"{files[0]} and {len(files) - 1} more"
+    say([f"{name}: {note}" for note in answer.notes])
+    runs = _without(
+        answer.measurements, [x for x in table.ignore if x in answer.measurements.columns], name
+    )
+    sources = [{"file": file, "sha256": _digest(file)} for file in files]
+    inputs = {"file": name, "sha256": None, "files": sources, "measurements": len(runs)}
     return rows_selected(runs, select, name), inputs
 
 
@@ -86,12 +114,17 @@ def _recognised(file: str, argument: str) -> Iterator[tuple["Format | None", str
     from pathlib import Path
 
     from parcast.files.decoding import STDIN, opened
-    from parcast.importers.registry import format_of_beginning, recognised
+    from parcast.importers.registry import (
+        format_of_beginning,
+        recognised,
+        refuse_unknown_json,
+    )
 
     if file != "-":
         if known := recognised(file):
             yield known, file, None
             return
+        refuse_unknown_json(file)
         with opened(file) as (_, stream):
             yield None, file, stream
         return
@@ -100,6 +133,7 @@ def _recognised(file: str, argument: str) -> Iterator[tuple["Format | None", str
         with stdin_as_file(head) as path:
             yield known, path, None
     else:
+        refuse_unknown_json(STDIN, head)
         yield None, file, WholeStdin()
 
 

@@ -48,8 +48,10 @@ Prints the time at each processor count of -p with its 90 % interval, what limit
 how well the forecast did on a test. Without -p, --hold-out and --knee, it forecasts the next two
 doublings of the largest measured count.
 
-FILE is a CSV table with the columns p (processor count) and time_s (or time_ms, ...), and
-optionally machine, callpath, n (problem size) or other parameters. "-" is standard input.
+FILE is a table with the columns p (processor count) and time_s (or time_ms, ...), and optionally
+machine, callpath, n (problem size) or other parameters; other titles, separators, rates and files
+of other tools are recognised. Of several files, one a count, the counts may stand in the names.
+"-" is standard input.
 
 LIST is a list of processor counts: 512,1024 or 1..16 or 1..1024x2 (doubling) or 10..100+10 (steps
 of ten). SIZES is a list of problem sizes: 1e6 or 1000,2000 or 1000..8000x2.
@@ -64,6 +66,7 @@ Exit status: 0  answered
 Examples:
   parcast forecast timings.csv -p 512,1024 -o forecast.svg
   parcast forecast here.csv --donors elsewhere.csv -p 512
+  parcast forecast runs/*.json
 """
 
 EXAMPLE = "Write for example n=1000,2000,theta=0.5."
@@ -74,7 +77,7 @@ Axes = dict[str, list[float]]
 class Question:
     """What was asked on the command line."""
 
-    file: str
+    files: tuple[str, ...]
     p: Counts | None
     hold_out: Counts | None
     by: list[str] | None
@@ -91,6 +94,12 @@ class Question:
     plan_runs: int | None  # runs to plan
     upto: int | None  # largest count of a planned run [1]
     beyond: bool  # whether a knee or a planned run may be where there is no forecast
+
+    @property
+    def file(self) -> str:
+        """What messages call the files."""
+        more = f" and {len(self.files) - 1} more" if len(self.files) > 1 else ""
+        return f"{self.files[0]}{more}"
 
     @property
     def axes(self) -> dict[str, list[float]]:
@@ -156,7 +165,7 @@ def _numbers(axis: str, text: str) -> list[float]:
 
 
 @cli_command(name="forecast", help=HELP, short_help="Forecast run times from measured timings.")
-@click.argument("file", type=A_FILE)
+@click.argument("files", metavar="FILE...", nargs=-1, required=True, type=A_FILE)
 @processors("Processor counts to forecast; node counts if p counts nodes in FILE.")
 @size_option("Problem sizes to forecast, based on all runs: the same as --at n=SIZES.")
 @text_option(
@@ -241,7 +250,7 @@ def command(
         raise click.UsageError(
             "--quantity, --overlay and --panels require a picture. Add -o forecast.svg.", ctx
         )
-    sources = [question.file, *question.donors, *question.machine]
+    sources = [*question.files, *question.donors, *question.machine]
     outputs.check(sources)
     forecast, knees, planned = _forecast(question)
     document = forecast.to_document()
@@ -285,7 +294,7 @@ def _forecast(
 
     targets = [] if question.target is None else [question.target]
     runs, donors, inputs, sources = read_with_donors(
-        question.file,
+        question.files,
         select=question.select,
         table=question.table,
         donors=question.donors,

@@ -23,7 +23,7 @@ from parcast.units import shown
 def read(runs: Runs, metric: str | None) -> Imported:
     """Join the rows of all files. `metric` is the column that is the time."""
     columns = {new: old for old, new in runs.rename.items()}
-    options = TableOptions(columns=columns | ({"time_s": metric} if metric else {}))
+    options = replace(runs.table, columns=columns | ({"time_s": metric} if metric else {}))
     paths = [path for path, _ in runs.files()]
     counts, notes = None, list[str]()
     try:

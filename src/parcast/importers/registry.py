@@ -30,6 +30,7 @@ from parcast.places import PluginFaultError, PluginWarning, load, plugins
 from parcast.timings.measurements import Measurements, MeasurementsLike
 from parcast.timings.notes import warn_reader
 from parcast.timings.tables.files import read_measurements
+from parcast.timings.tables.options import AS_IT_IS, TableOptions
 from parcast.units import shown
 from parcast.words import listed
 
@@ -191,6 +192,10 @@ def as_measurements(given: MeasurementsLike) -> Measurements:
     A file may be a table as CSV or in any format that is recognised, as on the command line; what
     a reader of an import must know comes as an `ImportNote`, which is a warning.
     """
+    if isinstance(given, list | tuple) and given and all(map(_is_path, given)):
+        imported = import_timings(given)
+        warn_reader(f"{name_of(given[0])} and {len(given) - 1} more", imported.notes)
+        return imported.measurements
     if not isinstance(given, str | os.PathLike):
         return given if isinstance(given, Measurements) else Measurements.from_table(given)
     if recognised(given) is None:
@@ -203,6 +208,11 @@ def as_measurements(given: MeasurementsLike) -> Measurements:
     imported = import_timings(given)
     warn_reader(name_of(given), imported.notes)
     return imported.measurements
+
+
+def _is_path(given: object) -> bool:
+    """Whether something is the path of a file."""
+    return isinstance(given, str | os.PathLike)
 
 
 def _for_reading(hint: Text) -> Text:
@@ -226,6 +236,7 @@ def import_timings(
     constants: Constants | None = None,
     time_pattern: str | None = None,
     count_pattern: str | None = None,
+    table: TableOptions = AS_IT_IS,
 ) -> Imported:
     r"""Read timings that another tool wrote.
 
@@ -249,6 +260,8 @@ def import_timings(
     count_pattern : str, optional
         Regular expression whose group is the processor count: in a log of your own, or else in
         the names of the files.
+    table : TableOptions, optional
+        How tables in several files are read: as `read_measurements` takes it.
 
     Returns
     -------
@@ -296,7 +309,7 @@ def import_timings(
         members = [
             path / known.member if known.member and path.is_dir() else path for path in files
         ]
-        runs = Runs(members, rename=rename, constants=constants, patterns=patterns)
+        runs = Runs(members, rename=rename, constants=constants, patterns=patterns, table=table)
         imported = known.timings(runs, metric)
     is_one = isinstance(imported, Imported) and isinstance(imported.measurements, Measurements)
     _require_type(known, "timings", imported, is_one, must="an Imported with Measurements")

@@ -36,6 +36,7 @@ from parcast.timings.columns import (
     MOST_TEXT,
 )
 from parcast.timings.measurements import Measurements
+from parcast.timings.tables.options import AS_IT_IS, TableOptions
 from parcast.units import shown
 
 ROOT = "<root>"  # the callpath of what has none, beside others that have
@@ -66,7 +67,7 @@ class Runs:
     """The runs of some files: where each was taken, and how long it took.
 
     `rename` gives parameters new names as `--rename` does; `constants` are axes and labels that
-    the files do not have, as of `--set`.
+    the files do not have, as of `--set`; `table` is how tables are read.
     """
 
     def __init__(
@@ -76,8 +77,10 @@ class Runs:
         rename: Mapping[str, str] | None = None,
         constants: Constants | None = None,
         patterns: Patterns | None = None,
+        table: TableOptions = AS_IT_IS,
     ) -> None:
         self._paths = paths
+        self.table = table
         self.patterns = patterns or Patterns()
         self.names = [name_of(path) for path in paths]
         self._place_of_file = {name: i for i, name in enumerate(self.names)}

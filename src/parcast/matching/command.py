@@ -356,7 +356,7 @@ def _program_or_runs(
             ctx,
         )
     runs, donors, source, sources = read_with_donors(
-        question.what,
+        [question.what],
         select=question.select,
         table=question.table,
         donors=question.donors,

@@ -19,7 +19,7 @@ MOST_NAMED: Final = 12  # machines in one message
 
 
 def read_with_donors(
-    file: str,
+    files: Sequence[str],
     *,
     select: Sequence[tuple[str, str]],
     table: "TableOptions",
@@ -27,20 +27,20 @@ def read_with_donors(
     targets: Sequence[str],
     argument: str = "FILE",
 ) -> tuple["Measurements", "Measurements | None", dict[str, Any], list[dict[str, Any]]]:
-    """Runs of `file` that are asked about, those on other machines, and where both come from.
+    """Runs of `files` that are asked about, those on other machines, and where both come from.
 
-    `targets` are machines of the file that are asked about; the others in it are donors. Columns
-    to ignore or with another name need not be in every file, but in one.
+    `targets` are machines of the files that are asked about; the others in them are donors.
+    Columns to ignore or with another name need not be in every file, but in one.
     """
-    from parcast.cli.reading import options_in, read_file
+    from parcast.cli.reading import options_in, read_files
     from parcast.forecasting.donors.tables import joined
 
-    here = options_in(file, table, among=donors)
-    runs, source = read_file(file, select, here, argument=argument)
+    here = options_in(files[0], table, among=[*files[1:], *donors])
+    runs, source = read_files(files, select, here, argument=argument)
     others: list[Measurements] = []
     if targets:
         runs, others = parts_of_targets(runs, targets, source["file"])
-    tables, sources = read_donors(donors, table, beside=file)
+    tables, sources = read_donors(donors, table, beside=files)
     named = [*((source["file"], runs) for runs in others), *tables]
     if not named:
         return runs, None, source, sources
@@ -74,7 +74,7 @@ def parts_of_targets(
 
 
 def read_donors(
-    files: Sequence[str], table: "TableOptions", *, beside: str
+    files: Sequence[str], table: "TableOptions", *, beside: Sequence[str]
 ) -> tuple[list[tuple[str, "Measurements"]], list[dict[str, Any]]]:
     """Measurements of each file of donors by its name, and what they come from.
 
@@ -87,7 +87,7 @@ def read_donors(
     for file in files:
         if file == "-":
             raise click.UsageError(f"{Argument('donors')} must be a file, got -. Write its name.")
-        others = [beside, *(other for other in files if other != file)]
+        others = [*beside, *(other for other in files if other != file)]
         runs, source = read_file(file, (), options_in(file, table, among=others))
         inputs.append(source)
         same = next((x["file"] for x in inputs[:-1] if x["sha256"] == source["sha256"]), None)

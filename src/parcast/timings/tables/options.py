@@ -57,3 +57,6 @@ class TableOptions:
     def is_of_table(self) -> bool:
         """Whether something is said that only a table of one's own can need."""
         return bool(self.rate or self.work or self.repeats or self.wide or self.separator)
+
+
+AS_IT_IS: Final = TableOptions()
