@@ -51,6 +51,9 @@ EXCEPTIONS = {
     "importers/darshan.py": "names what a file must be by the tools that write it",
     "importers/google_benchmark.py": "names what a file must be by the tool that writes it",
     "importers/hyperfine.py": "names what a file must be by the tool that writes it",
+    "importers/pyperf.py": "names what a file must be by the tool that writes it",
+    "importers/pytest_benchmark.py": "names what a file must be by the tool that writes it",
+    "importers/talp.py": "a setting of the tool that writes the files",
     "importers/slurm.py": "names what a file must be by the tool that writes it",
 }
 

@@ -19,11 +19,17 @@ from tests.test_architecture import MODULES, imports_of, tree_of
 
 CALLS = {"compile", "match", "fullmatch", "search", "sub", "subn", "split", "finditer", "findall"}
 RUNS = {  # code that makes the patterns of a function, run in its module
+    "parcast.calibration.benchmarks.ior.Trouble.add": "Trouble().add('no warning')",
+    "parcast.timings.tables.cells._plain_number": "[_plain_number('1,234', d) for d in '.,']",
     "parcast.descriptions.toml_files._walk": "_walk(['p = 1'], ['p'])",
     "parcast.expressions._Translation.prepared": (
         "[Expression(x, dimension=y) for x, y in (('1 s', 'time'), ('5 %', 'fraction'))]"
     ),
     "parcast.forecasting.picture._parts": "[_parts('main->solve', ends) for ends in ENDS]",
+    "parcast.importers.counts._before": "[_before(words) for words in KINDS.values()]",
+    "parcast.importers.counts._after": "[_after(words) for words in KINDS.values()]",
+    "parcast.importers.own_log._following": "[_following(words) for words in UNITS.values()]",
+    "parcast.importers.own_log._bracketed": "[_bracketed(words) for words in UNITS.values()]",
     "parcast.importers.hyperfine._template": (
         "_template({'command': 'solve -n 8', 'parameters': {'n': '8'}})"
     ),
@@ -38,6 +44,9 @@ RUNS = {  # code that makes the patterns of a function, run in its module
     "parcast.units._loosely": "_loosely('Mbytes per sec')",
 }
 LEFT_OUT = {
+    "parcast.importers.patterns.compiled": (
+        "is the user's own pattern for a log, asked of LONGEST characters of a line at most"
+    ),
     "parcast.pipeline.documents.markup.collapse": (
         "is the check of offsets that tests and benchmarks make, of short stretches"
     ),

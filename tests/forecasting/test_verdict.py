@@ -40,7 +40,7 @@ def test_that_it_does_not_scale_comes_first_in_every_form():
 
 def test_it_says_what_to_do_if_the_work_grew_and_asks_for_copies():
     (text,) = forecast(read_measurements(SERIAL), 16).verdict
-    assert 'choose weak scaling: --scaling weak (in Python scaling="weak"), or give' in text
+    assert "choose weak scaling: scaling='weak', or give" in text
     assert "Were these independent copies?" in text
     (text,) = forecast(read_measurements(SERIAL), 16, scaling="strong").verdict
     assert "choose weak" not in text

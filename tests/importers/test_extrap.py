@@ -361,8 +361,7 @@ def test_without_values_the_medians_are_used_and_it_is_said():
     told = read([DATA / "extrap_saved.extra-p"])
     assert told.measurements.select(callpath="main").time.tolist() == [8.375, 4.625, 9.5]
     assert told.notes[0] == (
-        "12 measurements have no values, and the median is used. Keep them with --keep-values of "
-        "extrap."
+        "12 measurements have no values, and the median is used. Keep them: extrap --keep-values"
     )
 
 

@@ -142,13 +142,13 @@ def table(*names, rows):
 
 
 @pytest.mark.parametrize("order", [slice(None), slice(None, None, -1)])
-def test_of_call_paths_equally_long_at_first_the_longer_one_decides_the_scaling(order):
-    """Guards: the first row decided whether all call paths scale as strong or as weak ones."""
+def test_of_call_paths_equally_long_at_first_the_longer_one_decides_whether_it_scales(order):
+    """Guards: the first row decided how all call paths of a run scale."""
     falling = [(p, "wima", 10.0 / p) for p in (1, 2, 4)]
     columns = table("p", "callpath", "time", rows=[*falling, (1, "budo", 10.0), (4, "budo", 10.0)])
     told = forecast(Measurements(**{x: y[order] for x, y in columns.items()}), [8])
-    reasons = {x.key["callpath"]: (x.scaling, x.scaling_reason[:11]) for x in told.notes}
-    assert reasons == {"wima": ("weak", "as for budo"), "budo": ("weak", "time goes f")}
+    (text,) = (x for x in told.verdict if "does not scale" in x)
+    assert text.startswith("budo: This does not scale: p = 4 takes as long as p = 1.")
 
 
 def test_the_total_of_a_profile_does_not_depend_on_which_row_stands_first():

@@ -481,7 +481,7 @@ def test_nothing_is_chosen_where_there_is_no_forecast_unless_asked():
     assert np.all(x.upper / x.lower <= 30.5)
     assert 2**20 not in x.p
     (said,) = [text for text in told.warnings if "no forecast at p = 1048576" in text]
-    assert "--beyond (in Python beyond=True)" in said
+    assert "or allow them: beyond=True." in said
     assert "The last useful count is p = 1024." in said
     (allowed,) = match(FALLING, **asked, beyond=True).candidates
     assert allowed.p.tolist() == [64, 1024, 2**20]

@@ -28,6 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from parcast.aliases import Array
+from parcast.errors import Argument
 from parcast.timings.measurements import Measurements
 from parcast.timings.series import number_groups
 
@@ -37,21 +38,11 @@ Size = Literal["", "grows", "fixed", "mixed"]  # of the problem, over the counts
 
 SHARE_OF_IDEAL: Final = 0.25  # of the slope -1 that work shared by the processors would have [D]
 OF_RANGE: Final = 0.1  # the same over all counts: closer ones may differ by noise alone [D]
-CHOOSE_WEAK: Final = 'choose weak scaling: --scaling weak (in Python scaling="weak")'
-IF_IT_GREW: Final = (
-    f"If the work grew with p, {CHOOSE_WEAK}, or give the problem size in a column n."
-)
 REASONS: Final[dict[Size, str]] = {
     "": "assumed: nothing says that the work grows with p",
     "mixed": "assumed: n changes, but does not grow with p",
     "fixed": "n is the same at every p",
     "grows": "n grows with p",
-}
-REMEDIES: Final[dict[Size, str]] = {
-    "": IF_IT_GREW,
-    "mixed": IF_IT_GREW,
-    "fixed": f"If n is the size per processor, {CHOOSE_WEAK}.",
-    "grows": "",
 }
 
 
@@ -92,7 +83,7 @@ def reading_of(scaling: Scaling, size: Size, *, grows_elsewhere: bool = False) -
         return Reading(scaling == "strong", "as requested")
     if grows_elsewhere:
         return Reading(is_strong=False, reason="n grows with p on the other machines")
-    return Reading(size != "grows", REASONS[size], REMEDIES[size], size)
+    return Reading(size != "grows", REASONS[size], _remedy(size), size)
 
 
 def size_of_runs(measurements: Measurements, by: Sequence[str]) -> Size:
@@ -145,3 +136,13 @@ def speedup_and_efficiency(
     more = p / p0[:, None]
     speedup = np.where(strong[:, None], faster, faster * more)
     return speedup, speedup / more
+
+
+def _remedy(size: Size) -> str:
+    """Say what to do if the runs were read otherwise than they were made."""
+    if size == "grows":
+        return ""
+    choose = f"choose weak scaling: {Argument('scaling', 'weak')}"
+    if size == "fixed":
+        return f"If n is the size per processor, {choose}."
+    return f"If the work grew with p, {choose}, or give the problem size in a column n."

@@ -28,16 +28,25 @@ KINDS: Final = {
 }
 _EACH = re.compile(r"[_ -]?per[_ -]?(?:node|task|rank|proc)", re.I)
 BEYOND: Final = 10**8  # [D] a number of more digits is a date or an identity
-_BEFORE = {
-    kind: re.compile(rf"(?<![^\W_])(?:{words})[ _.=:-]?0*([0-9]{{1,8}})(?![^\W_]|\.[0-9])", re.I)
-    for kind, words in KINDS.items()
-}
-_AFTER = {
-    kind: re.compile(
-        rf"(?<![0-9.])(?<![^\W_])0*([0-9]{{1,8}})[ _-]?(?!p(?![a-z]))(?:{words})(?![^\W_])", re.I
+
+
+def _before(words: str) -> re.Pattern[str]:
+    """Find a word before its number: `np8`."""
+    return re.compile(
+        rf"(?<![^\W_])(?:{words})[ _.=:-]?0*([0-9]{{1,8}})(?![^\W_]|\.[0-9])", re.IGNORECASE
     )
-    for kind, words in KINDS.items()
-}
+
+
+def _after(words: str) -> re.Pattern[str]:
+    """Find a word behind its number: `16ranks`."""
+    return re.compile(
+        rf"(?<![0-9.])(?<![^\W_])0*([0-9]{{1,8}})[ _-]?(?!p(?![a-z]))(?:{words})(?![^\W_])",
+        re.IGNORECASE,
+    )
+
+
+_BEFORE = {kind: _before(words) for kind, words in KINDS.items()}
+_AFTER = {kind: _after(words) for kind, words in KINDS.items()}
 _NUMBER = re.compile(r"[0-9]+")
 _IDENTITY = re.compile(r"(?:slurm|job|jobid|pid|run|rep|repetition|iter|trial|v|version)[-_.]?$")
 LEAST_RATIO: Final = 1.5  # [D] between two counts that were chosen to see how a program scales

@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from parcast.advice import Command
 from parcast.files.bounds import require_at_most
 from parcast.files.faults import Faults
 from parcast.files.numbers import number
@@ -63,8 +64,8 @@ def read(runs: Runs, metric: str | None) -> Imported:
     if medians:
         has = "measurement has" if medians == 1 else "measurements have"
         notes.append(
-            f"{medians} {has} no values, and the median is used. Keep them with --keep-values of "
-            "extrap."
+            f"{medians} {has} no values, and the median is used. Keep them: "
+            f"{Command(('extrap', '--keep-values'))}"
         )
     return runs.imported(metric=metric, notes=notes)
 

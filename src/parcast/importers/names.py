@@ -16,7 +16,8 @@ from parcast.words import listed
 MOST_NAMED = 3
 LOOKED_AT = 1_000  # characters of a name that are looked at
 _AT_END = re.compile(
-    rf"(?:[\s_/.:=-]+(?:{'|'.join(KINDS.values())}))?[\s_/.:=-]*#$", re.IGNORECASE
+    rf"(?<![\s_/.:=-])(?:[\s_/.:=-]++(?:{'|'.join(KINDS.values())}))?[\s_/.:=-]*+#$",
+    re.IGNORECASE,
 )
 _DIGITS = re.compile(r"[0-9]+(?:\.[0-9]+)?")
 

@@ -20,30 +20,38 @@ from parcast.importers.logs import note_on_lone_ranks, refuse_lone_rank
 from parcast.importers.patterns import COUNT_PATTERN, TIME_PATTERN, Patterns, count_of, group_of
 from parcast.importers.registry import Format
 from parcast.importers.runs import Imported, Runs, left_out
+from parcast.timings.tables.titles import TIME_SPELLINGS
 from parcast.units import TIME_UNITS, shown
 from parcast.words import listed
 
 EXAMPLE = r"elapsed: ([\d.]+)"
 LONGEST = 10_000  # characters of a line that are searched
-UNITS = {
-    "s": r"s|secs?|seconds?",
-    "ms": r"ms|msecs?|millis|milliseconds?",
-    "us": r"us|µs|μs|usecs?|microseconds?",
-    "ns": r"ns|nsecs?|nanoseconds?",
-    "min": r"min|mins|minutes?",
-    "h": r"h|hrs?|hours?",
-    "d": r"d|days?",
+UNITS = {  # how each is spelled
+    unit: "|".join(
+        "[u\u00b5\u03bc]s" if word == "us" else word
+        for word, spelled in TIME_SPELLINGS.items()
+        if spelled == unit
+    )
+    for unit in TIME_UNITS
 }
-FOLLOWING = {
-    unit: re.compile(rf"\s*[\[(]?(?:{words})\b(?!/)", re.I) for unit, words in UNITS.items()
-}
-BRACKETED = {
-    unit: re.compile(rf"[\[(]\s*(?:{words})\s*[\])][^\[\]()]*$", re.I)
-    for unit, words in UNITS.items()
-}
+
+
+def _following(words: str) -> re.Pattern[str]:
+    """Find a unit behind a number."""
+    return re.compile(rf"\s{{0,9}}[\[(]?(?:{words})\b(?!/)", re.IGNORECASE)
+
+
+def _bracketed(words: str) -> re.Pattern[str]:
+    """Find a unit in brackets before a number."""
+    return re.compile(rf"[\[(]\s*(?:{words})\s*[\])][^\[\]()]*$", re.IGNORECASE)
+
+
+FOLLOWING = {unit: _following(words) for unit, words in UNITS.items()}
+BRACKETED = {unit: _bracketed(words) for unit, words in UNITS.items()}
 CLOCK = re.compile(r"(?:([0-9]+):)?([0-9]{1,9}):([0-9]{1,2}(?:\.[0-9]+)?)")  # h:m:s, m:s
 LETTERED = re.compile(  # 1h2m3.5s
-    r"(?=[0-9])(?:([0-9]+)\s*h)?\s*(?:([0-9]+)\s*m(?:in)?)?\s*(?:([0-9]+(?:\.[0-9]*)?)\s*s?)?",
+    r"(?=[0-9])(?:([0-9]++)\s*+h)?+\s*+(?:([0-9]++)\s*+m(?:in)?)?+\s*+"
+    r"(?:([0-9]++(?:\.[0-9]*+)?)\s*+s?)?",
     re.I,
 )
 MOST_NAMED = 3  # files in a message
@@ -95,7 +103,7 @@ def read(runs: Runs, metric: str | None) -> Imported:
     return runs.imported(notes=notes + note_on_lone_ranks(alone))
 
 
-FORMAT = Format(title="Logs, with --time-pattern", recognises=lambda *_: False, timings=read)
+FORMAT = Format(title="Logs of your own, by patterns", recognises=lambda *_: False, timings=read)
 
 
 def _log(

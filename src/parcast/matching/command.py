@@ -297,7 +297,7 @@ def _matched(ctx: click.Context, question: Question) -> "Match":
             goal=question.goal,
             within=question.within,
             budget=question.budget.value if question.budget else None,
-            **({} if question.certainty is None else {"certainty": question.certainty}),
+            certainty=question.certainty,
             scaling=question.scaling,
             beyond=question.beyond,
             prices=question.price,

@@ -20,10 +20,10 @@ from parcast.aliases import Array
 from parcast.descriptions.machine import Machine
 from parcast.descriptions.program import Program
 from parcast.descriptions.toml_files import MachineLike, ProgramLike, as_machines
-from parcast.errors import FitFailed, as_whole
+from parcast.errors import Argument, FitFailed, as_whole
 from parcast.forecasting.donors.tables import machines_in
 from parcast.forecasting.ensemble import LAWS
-from parcast.forecasting.request import CERTAIN, request_for
+from parcast.forecasting.request import request_for
 from parcast.forecasting.scaling import Reading, Scaling
 from parcast.forecasting.verdict import run_to_make
 from parcast.laws.allowances import together
@@ -73,7 +73,7 @@ def match(
     goal: Goal = "time",
     within: float | str | None = None,
     budget: float | None = None,
-    certainty: float | str = CERTAIN,
+    certainty: float | str | None = None,
     prices: Mapping[str, float | str] | None = None,
     donors: MeasurementsLike | Sequence[MeasurementsLike] | None = None,
     scaling: Scaling = "auto",
@@ -103,9 +103,9 @@ def match(
         Longest time allowed: a number, or text such as "2 h". [s]
     budget : float, optional
         Cost limit, in the currency of the prices.
-    certainty : float in [0.5, 1), or text such as "90%", default 0.9
+    certainty : float in [0.5, 1), or text such as "90%", optional
         Probability with which `within` and `budget` must both hold, and a run must end within the
-        wall-time limit that is to be requested. [1]
+        wall-time limit that is to be requested. By default 0.9. [1]
     prices : mapping of str to float or str, optional
         Price of one processor-hour by the name of the machine, instead of that in its description.
     donors : Measurements, table or path, or a list of them, optional
@@ -254,8 +254,8 @@ def _with_forecast(
         counts = listed([f"{whole(p)}" for p in missing.tolist()])
         text = (
             f"no forecast at p = {counts}: intervals of up to a factor of {width}. Measure a run "
-            f"at p = {whole(_run_to_make(x, missing))}, or allow them: --beyond (in Python "
-            "beyond=True)."
+            f"at p = {whole(_run_to_make(x, missing))}, or allow them: "
+            f"{Argument('beyond', True)}."
         )
         if useful.any():
             last = whole(float(x.p[useful].max()))

@@ -18,6 +18,7 @@ from parcast.forecasting.donors.tables import machines_in, table_of_donors
 from parcast.forecasting.lone_runs import remedy_of_lone_runs
 from parcast.forecasting.measured import UNKNOWN_NOISE
 from parcast.forecasting.question import check_scaling
+from parcast.forecasting.request import CERTAIN
 from parcast.forecasting.scaling import Reading, Scaling, reading_of, size_of_runs
 from parcast.importers.registry import as_measurements
 from parcast.matching.verdict import Constraints
@@ -28,7 +29,7 @@ MOST_POINTS: Final = 6000  # counts on all machines: three tables of samples tak
 
 
 def constraints_of(
-    within: float | str | None, budget: float | None, certainty: float | str
+    within: float | str | None, budget: float | None, certainty: float | str | None
 ) -> Constraints:
     """Check what must hold."""
     longest = quantity(within, "time", name="within") if isinstance(within, str) else within
@@ -41,7 +42,7 @@ def constraints_of(
     if isinstance(certainty, str):
         certainty = quantity(certainty, "fraction", name="certainty")
     hint = "Write 90% as 0.9."
-    sure = as_number("certainty", certainty, hint=hint)
+    sure = as_number("certainty", CERTAIN if certainty is None else certainty, hint=hint)
     require("certainty", sure, 0.5 <= sure < 1, must="lie in [0.5, 1)", hint=hint)
     return Constraints(within=longest, budget=budget, certainty=sure)
 

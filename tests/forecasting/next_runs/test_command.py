@@ -111,8 +111,8 @@ def test_descriptions_of_machines_are_heeded_by_a_plan(parcast, tmp_path, monkey
 def test_nothing_worth_running_is_said(parcast, sizes):
     said = parcast("forecast", sizes, "-p", "4", "--at", "n=200", "--plan-runs", "1")
     assert said.out.endswith(
-        "next runs\nNone: no further run below p = 4 (--upto 4 includes it) would narrow the "
-        "interval by 5 %.\n"
+        "next runs\nNone: no further run below p = 4 (--upto 4 includes it) whose own time can be "
+        "forecast (--beyond allows others) would narrow the interval by 5 %.\n"
     )
 
 
@@ -120,8 +120,16 @@ def test_nothing_worth_running_is_said(parcast, sizes):
     ("requested", "says"),
     [
         ("1", None),
-        ("2", "1 more run was asked for, but no further run up to p = 32 would narrow the"),
-        ("5", "4 more runs were asked for, but no further run up to p = 32 would narrow the"),
+        (
+            "2",
+            "1 more run was asked for, but no further run up to p = 32 whose own "
+            "time can be forecast (--beyond allows others) would narrow the",
+        ),
+        (
+            "5",
+            "4 more runs were asked for, but no further run up to p = 32 whose own "
+            "time can be forecast (--beyond allows others) would narrow the",
+        ),
     ],
 )
 def test_why_there_are_fewer_runs_is_said(parcast, times, requested, says):

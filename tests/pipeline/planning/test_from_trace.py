@@ -216,7 +216,7 @@ def test_no_more_ranks_are_planned_than_the_traced_run_had_cores(cores, ranks):
     assert max(each.ranks for each in plan.plans) == cores
     assert plan.to_use_more[0] == (
         f"more cores than the {cores} of the traced run. Plan for a machine that has more: "
-        "--cores COUNT, cores="
+        "cores=COUNT"
     )
     assert plan.to_document()["limits"]["measured_cores"] == cores
     late = plan_pipeline(made(items=4096, cores=cores), ranks=ranks, within=0.1)

@@ -15,7 +15,7 @@ from parcast.files.decoding import base_name
 from parcast.files.faults import Faults
 from parcast.files.numbers import finite, whole
 from parcast.importers.content import CUT_OFF
-from parcast.units import shown
+from parcast.units import NUMBER, shown
 
 COLLECTIVES: Final = (  # of messages; a barrier has none
     "broadcast",
@@ -31,9 +31,7 @@ LONG = 2**16  # bytes: of one size alone, from here on it is long [D]
 LARGEST_TEXT: Final = 16_000_000  # bytes of a file; benchmarks print some hundred lines
 LARGEST = 1e15  # in the unit of a file: a month in microseconds, or more than any memory moves
 LARGEST_SIZE = 10**15  # of a message [B]
-_NUMBER = re.compile(
-    r"[-+]?(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[-+]?[0-9]+)?|nan|inf(?:inity)?)", re.IGNORECASE
-)
+_NUMBER = re.compile(rf"[-+]?(?:{NUMBER}|nan|inf(?:inity)?)", re.IGNORECASE)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -7,6 +7,8 @@ from typing import Final
 
 import numpy as np
 
+from parcast.advice import Choice
+from parcast.errors import Argument
 from parcast.pipeline.law import FEW_BATCHES
 from parcast.pipeline.planning.costs import Costs
 from parcast.pipeline.planning.grid import Figures, Shapes, figures_of
@@ -23,7 +25,6 @@ ADVICE: Final = {  # what makes a stage shorter
     "communication": "Send less, use a faster channel, or give each item more to do",
     "fetch": "Give names of files as items, and read them in the task",
 }
-MORE_CORES: Final = "Plan for a machine that has more: --cores COUNT, cores="
 DOES: Final = {"merge": "a merge", "communication": "communication", "fetch": "fetching"}
 
 
@@ -117,7 +118,7 @@ def limits_of(
         return
     is_at_cores = limits.measured is not None and best.ranks == limits.measured
     if is_at_cores:
-        yield f"more cores than the {limits.measured} of the traced run. {MORE_CORES}"
+        yield f"more cores than the {limits.measured} of the traced run. {_more_cores()}"
     if twice.is_balanced and best.time / twice.time >= 2 * USED:
         is_limit = ranks > most and not is_at_cores
         more = f"nothing but a higher limit than {most} ranks: " if is_limit else ""
@@ -190,7 +191,7 @@ def verdict_of(
         )
         if limits.ranks == limits.measured:
             cores = counted(limits.ranks, "core")
-            yield f"ranks keep to the {cores} of the traced run. {MORE_CORES}"
+            yield f"ranks keep to the {cores} of the traced run. {_more_cores()}"
         return
     best = max(quick, key=lambda plan: plan.efficiency)
     yield (
@@ -270,3 +271,8 @@ def _shape(plan: Plan) -> str:
     parts += [f"fan-in {plan.fan_in}"] * (plan.fan_in > 2)
     parts += [f"a batch of {plan.batch}"] * (plan.batch > 1)
     return listed(parts)
+
+
+def _more_cores() -> str:
+    """Say how to plan for more cores than the traced run had."""
+    return f"Plan for a machine that has more: {Argument('cores', Choice('COUNT'))}"

@@ -24,6 +24,7 @@ FAILED: Final = {  # what people write where a run has no time, in small letters
     *("\u221e", "\u2717", "\u2718", "\u274c", "time limit", "wall time exceeded"),
 }
 NOT_TOLD: Final = {"", "-", "--", "---", "\u2013", "\u2014", "n/a", "na", "nan", "none", "null"}
+LONGEST: Final = 200  # characters of a cell that may be more than a plain number
 _SPACES = "[ \u00a0\u2009\u202f]"  # between thousands
 # Patterns are compiled where a cell needs them, which those of most tables do not.
 _GROUPED = {
@@ -35,16 +36,16 @@ _MARKED = {
     ",": r"[-+]?(?:[0-9]+(?:,[0-9]*)?|,[0-9]+)(?:[eE][+-]?[0-9]+)?",
 }
 _UNIT = r"[a-zA-Z\u00b5\u03bc%\u00d7]+\.?"
-_WITH_UNIT = rf"(.*?[0-9.,)])\s*({_UNIT})"
-_PLUS_MINUS = r"(.+?)\s*(?:\u00b1|\+/-|\+-|\\pm)\s*(.+)"
+_WITH_UNIT = rf"(.*[0-9.,)])\s*+({_UNIT})"
+_PLUS_MINUS = ("\u00b1", "+/-", "+-", "\\pm")
 _CONCISE = r"([-+]?[0-9]+(?:[.,][0-9]+)?)\(([0-9]+)\)"
 _CLOCK = r"(?:([0-9]+)-)?([0-9]+):([0-5]?[0-9]):([0-5]?[0-9](?:[.,][0-9]+)?)"
 _SHORT_CLOCK = r"([0-9]+):([0-5]?[0-9](?:[.,][0-9]+)?)"
-_PART = rf"({NUMBER})\s*(d|days?|h|hrs?|hours?|m|mins?|minutes?|ms|s|secs?|seconds?)"
-_PARTS = rf"(?i)(?:{_PART}\s*,?\s*(?:and\s+)?){{2,}}"
-_MESH = r"\([0-9]+(?:\s*,\s*[0-9]+)+\s*,?\s*\)|[0-9]+(?:\s*[x\u00d7*]\s*[0-9]+)+"
+_TIMES = "days?|d|hours?|hrs?|h|minutes?|mins?|ms|m|seconds?|secs?|s"
+_PART = rf"(?i)\s*+({NUMBER})\s*+({_TIMES})(?![a-z]),?+"
+_MESH = r"\(\s*+[0-9]++(?:\s*+,\s*+[0-9]++)++\s*+,?+\s*+\)|[0-9]++(?:\s*+[x\u00d7*]\s*+[0-9]++)++"
 _OF_PROCESSORS = "ranks?|procs?|processes|tasks?|cores?|threads?|nodes?|gpus?|cpus?|workers?"
-_PROCESSORS = rf"(?i)([0-9][0-9,.' ]*)\s*(?:mpi\s+)?(?:{_OF_PROCESSORS})"
+_PROCESSORS = rf"(?i)([0-9][0-9,.']*+)\s*+(?:mpi\s++)?(?:{_OF_PROCESSORS})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,19 +70,28 @@ def read_cell(text: str, decimal: str = ".", clock: str = "") -> Cell:
     >>> read_cell("OOM").failed, read_cell("1:40").value, read_cell("123,6", ",").value
     ('OOM', nan, 123.6)
     """
-    plain = text.strip().strip("*`$~").strip().replace("\u2212", "-")
+    if len(text) > LONGEST:
+        return Cell()
+    plain = " ".join(text.strip().strip("*`$~").split()).replace("\u2212", "-")
     if plain.lower().strip("()[]<>!.") in FAILED or plain.lower() in FAILED:
         return Cell(failed=plain or "nothing")
-    if (value := _plain_number(plain, decimal)) is not None:
-        return Cell(value)
-    if (seconds := _clock(plain, clock)) is not None:
-        return Cell(seconds, "clock")
+    if found := _number_or_clock(plain, decimal, clock):
+        return found
     if re.fullmatch(_MESH, plain):
         factors = tuple(int(x) for x in re.findall("[0-9]+", plain))
         return Cell(float(math.prod(factors)), factors=factors)
-    if match := re.fullmatch(_PLUS_MINUS, plain.strip("()")):
-        return _with_deviation(match[1], match[2], decimal)
+    mark = next((mark for mark in _PLUS_MINUS if mark in plain[1:]), "")
+    if mark:
+        return _with_deviation(*plain.strip("()").split(mark, 1), decimal=decimal)
     return _concise(plain, decimal) or _with_unit(plain, decimal)
+
+
+def _number_or_clock(text: str, decimal: str, clock: str) -> Cell | None:
+    """Read a number alone, or a duration such as 1:40:00."""
+    if (value := _plain_number(text, decimal)) is not None:
+        return Cell(value)
+    seconds = _clock(text, clock)
+    return None if seconds is None else Cell(seconds, "clock")
 
 
 def _with_unit(text: str, decimal: str) -> Cell:
@@ -159,14 +169,14 @@ def _clock(text: str, clock: str) -> float | None:
             return first * 3600 + second * 60
         is_told = clock in {"min:s", "h:min:s"} or re.search("[.,]", match[2])
         return first * 60 + second if is_told else None
-    if re.fullmatch(_PARTS, text):
-        units = {"d": 86400.0, "h": 3600.0, "m": 60.0, "s": 1.0}
-        found = re.findall(_PART, text, re.IGNORECASE)
-        seconds_of = [
-            1e-3 if unit.lower() == "ms" else units[unit[0].lower()] for _, unit in found
-        ]
-        if sorted(seconds_of, reverse=True) == seconds_of and len({*seconds_of}) == len(found):
-            return math.fsum(float(x) * y for (x, _), y in zip(found, seconds_of, strict=True))
+    parts: list[tuple[float, float]] = []  # how many, and the seconds of each
+    rest = text
+    while part := re.match(_PART, rest):
+        parts.append((float(part[1]), seconds_in(_unit_of_cell(part[2].lower()))))
+        rest = rest[part.end() :]
+    seconds = [each for _, each in parts]
+    if len(parts) > 1 and not rest and sorted({*seconds}, reverse=True) == seconds:
+        return math.fsum(count * each for count, each in parts)
     return None
 
 
@@ -179,7 +189,7 @@ def _unit_of_cell(text: str) -> str:
     return "min" if text == "m" else time_unit_of(text)
 
 
-def _with_deviation(value: str, deviation: str, decimal: str) -> Cell:
+def _with_deviation(value: str, deviation: str, *, decimal: str) -> Cell:
     """Read a mean and its standard deviation, of which either may have the unit, or both."""
     mean, sd = read_cell(value, decimal), read_cell(deviation, decimal)
     if sd.unit == "%":

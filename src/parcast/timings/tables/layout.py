@@ -34,6 +34,7 @@ MOST_ABOVE: Final = 10  # lines of text above a table
 _BARS = str.maketrans(dict.fromkeys("\u2502\u2503\u2551\u2506\u250a", "|"))  # of boxes
 _RULE = re.compile(r"[\s|+\-=:_~*.\u2500-\u257f]+")
 _DASHES = "[-=_~\u2500-\u257f]"
+_TIME_IN_LOG = r"(?i)\b(?:time|elapsed|runtime|wall|real|took)\b[^0-9,;|\t]{0,20}[0-9]"
 _SEPARATOR_LINE = r'(?i)"?sep=(.)"?'
 SACCT: Final = Command(
     ("sacct", "--parsable2", "--format=JobID,JobName,NTasks,AllocCPUS,ElapsedRaw,State")
@@ -315,6 +316,11 @@ def _refuse_text(rows: Sequence[Line], faults: Faults) -> None:
     """Refuse text without rows of numbers, and rows of numbers without a header."""
     line, first = rows[0]
     below = [text for _, text in rows[1:101]]
+    if any(re.search(_TIME_IN_LOG, text) for _, text in rows) and _is_log(rows):
+        patterns = ("--time-pattern", "Time: ([0-9.]+)", "--count-pattern", "([0-9]+) ranks")
+        take = ours("import", File(faults.path), *patterns, "-o", "timings.csv")
+        got = "the log of a program. Take the times out of it"
+        faults.refuse(f"must be a table of timings, got {got}: {take}", line=line)
     is_prose = not below and not re.search("[,;|\t]", first) and _is_sentence(first)
     if is_prose or (below and not any(map(_looks_like_a_row, below))):
         faults.refuse(
@@ -326,11 +332,6 @@ def _refuse_text(rows: Sequence[Line], faults: Faults) -> None:
         faults.refuse(
             "must name the columns, got numbers. Put a line such as p,time_s above it.", line=line
         )
-    if below and not any(mark in first for mark in ",;\t|") and _is_log(rows):
-        patterns = ("--time-pattern", "Time: ([0-9.]+)", "--count-pattern", "([0-9]+) ranks")
-        take = ours("import", File(faults.path), *patterns, "-o", "timings.csv")
-        got = "the log of a program. Take the times out of it"
-        faults.refuse(f"must be a table of timings, got {got}: {take}", line=line)
 
 
 def _is_sentence(text: str) -> bool:

@@ -63,6 +63,7 @@ _SIMULATED = {"ns", "ps", "us", "fs", "day", "days", "month", "months", "year", 
 _DATA = r"(?i)(?:[kmgtp]i?)?(?:b|bytes?|bits?|flops?|op|ops|iops)"
 _WORD = r"[A-Z]{2,}s(?![a-z])|[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+|[\u0370-\u03ff]+"
 _RATE_WORDS = {"throughput", "bandwidth", "rate", "perf", "performance", "speed", "fps", "qps"}
+LONGEST: Final = 200  # characters of a title that are looked at
 SYPD: Final = {"sypd": "simulated year", "sdpd": "simulated day"}
 
 
@@ -192,7 +193,9 @@ def title_of(text: str) -> Title:
     >>> title_of("avg_time_ms").statistic, title_of("images/s").rate, title_of("SYPD").rate
     ('mean', 'images/s', 'sypd')
     """
-    plain = text.strip().strip("*`\"'").strip().replace("\u00b5", "u").replace("\u03bc", "u")
+    plain = (
+        text[:LONGEST].strip().strip("*`\"'").strip().replace("\u00b5", "u").replace("\u03bc", "u")
+    )
     if plain.lower() in SYPD:
         return Title(text, (), rate=plain.lower())
     rest, unit, rate = _without_unit(plain)
@@ -253,11 +256,13 @@ def rate_unit_of(text: str) -> str:
         return f"{match[1]}flop/s"
     if match := re.fullmatch(r"([kKMGT]?)LUPS", plain, re.IGNORECASE):
         return f"{match[1]}LUP/s"
-    if match := re.fullmatch(r"(\S[^/]*?)\s*(?:/|\bper\b)\s*([A-Za-z]+)", plain):
-        amount, unit = match[1].strip(), TIME_SPELLINGS.get(match[2].lower(), "")
-        is_simulated = unit in {"d", "h"} and amount.lower() in _SIMULATED
-        if unit and (is_simulated or not (time_unit_of(amount) or title_of(amount).is_time)):
-            return f"{amount}/{ {'d': 'day', 'h': 'hour'}.get(unit, unit) }"
+    amount, mark, per = plain.replace(" per ", "/").partition("/")
+    amount, unit = amount.strip(), TIME_SPELLINGS.get(per.strip().lower(), "")
+    if not (mark and amount and unit):
+        return ""
+    is_simulated = unit in {"d", "h"} and amount.lower() in _SIMULATED
+    if is_simulated or not (time_unit_of(amount) or title_of(amount).is_time):
+        return f"{amount}/{ {'d': 'day', 'h': 'hour'}.get(unit, unit) }"
     return ""
 
 
@@ -285,13 +290,16 @@ def _without_unit(text: str) -> tuple[str, str, str]:
         unit, rate = time_unit_of(group[1]), rate_unit_of(group[1])
         if unit or rate:
             return rest, unit, "" if unit else rate
-    match = re.fullmatch(r"(.+?)\s*(?:/|,|\bin\b)\s*([^/,]+)", text)
-    if match is None:
-        return text, "", ""
-    if each := time_unit_of(match[1]):  # s/step: a time for each
-        return f"time per {match[2]}", each, ""
-    unit, rate = time_unit_of(match[2]), rate_unit_of(match[2])
-    return (match[1], unit, "" if unit else rate) if unit or rate else (text, "", "")
+    for mark in ("/", ",", " in "):
+        rest, _, last = (part.strip() for part in text.rpartition(mark))
+        if not rest:
+            continue
+        if each := time_unit_of(rest):  # s/step: a time for each
+            return f"time per {last}", each, ""
+        unit, rate = time_unit_of(last), rate_unit_of(last)
+        if unit or rate:
+            return rest, unit, "" if unit else rate
+    return text, "", ""
 
 
 def _unit_of_words(words: list[str]) -> tuple[list[str], str, str]:
