@@ -18,7 +18,7 @@ from parcast.forecasting.question import Question, question_of
 from parcast.forecasting.result import Forecast, SeriesNotes
 from parcast.forecasting.scaling import Scaling
 from parcast.forecasting.surface.evidence import SurfaceEvidence, surface_evidence
-from parcast.timings.measurements import MeasurementsLike
+from parcast.timings.measurements import Measurements, MeasurementsLike
 
 if TYPE_CHECKING:
     from parcast.descriptions.toml_files import MachineLike
@@ -62,8 +62,8 @@ def forecast(
         takes several values.
     scaling : {"auto", "strong", "weak"}, default "auto"
         Whether the problem size was fixed (strong) or grew with `p` (weak). It defines speedup and
-        efficiency and does not change the times. "auto" decides by a column `n`, the problem size,
-        or else by the times, for all call paths of a run together.
+        efficiency and does not change the times. "auto" is weak where a column `n`, the problem
+        size, grows with `p`, and strong otherwise.
     progress : callable, optional
         Called with the number of series done and the number of all series.
     **at : float or array_like
@@ -135,7 +135,20 @@ def forecast(
         law=evidence.law,
         sources=evidence.sources,
         measure=question.measurements.measure,
+        beside=axes_beside(question.measurements, evidence.by),
     )
+
+
+def axes_beside(runs: Measurements, by: Sequence[str]) -> dict[str, float | None]:
+    """Axes besides p that do not tell series apart, with their value; None if it goes with p.
+
+    >>> axes_beside(Measurements(p=[1, 2], time=[8, 4], n=[10, 20], threads=1), [])
+    {'n': None, 'threads': 1.0}
+    """
+    others = {name: axis for name, axis in runs.axes.items() if name not in ("p", *by)}
+    return {
+        name: float(axis[0]) if np.all(axis == axis[0]) else None for name, axis in others.items()
+    }
 
 
 def evidence_of(question: Question) -> SeriesEvidence | SurfaceEvidence:

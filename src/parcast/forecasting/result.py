@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import filterfalse
 from math import isnan
 from typing import Any, ClassVar, NamedTuple
@@ -99,6 +99,10 @@ class Forecast(Result):
     curve: Curve | None = None  # the same series at any other count; None of a surface
     inputs: Mapping[str, Any] | None = None  # file, columns, what was asked: set by who reads
     measure: Measure = TIME  # what the times are: wall times, or those that a rate gives
+    beside: Mapping[str, float | None] = field(
+        default_factory=dict
+    )  # axes that do not tell series
+    # apart, and the value that each has; None where it goes with p
 
     def slowest(self, most: int) -> NDArray[np.intp]:
         """Numbers of the series with the largest times at the largest count, the largest first."""
@@ -196,6 +200,7 @@ class Forecast(Result):
             "rows": list(self.rows()),
             "interval": self.interval,
             **({} if self.measure.is_time else {"measured": self.measure.to_document()}),
+            **({"parameters": dict(self.beside)} if self.beside else {}),
             "limited_by": list(self.limited_by),
             "warnings": list(self.warnings),
             "law": self.law,

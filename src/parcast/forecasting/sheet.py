@@ -13,7 +13,7 @@ from parcast.forecasting.result import Forecast, SeriesNotes
 from parcast.forecasting.table import table_of
 from parcast.show.sheet import Fact, Sheet
 from parcast.show.warning import Rank, RankedWarning, minor
-from parcast.units import percent
+from parcast.units import percent, shown
 from parcast.words import whole
 
 MOST_SERIES: Final = 20  # shown unless all are asked for
@@ -108,12 +108,18 @@ def _facts(note: SeriesNotes) -> Iterator[Fact]:
 
 
 def _facts_on_measure(forecast: Forecast) -> Iterator[Fact]:
-    """Say what the times are, where they are no wall times."""
+    """Say what the times are, where they are no wall times, and which parameters the runs had."""
     measure = forecast.measure
     if measure.quantity == "rate":
         yield Fact("time", f"that of {measure.work_done}, from the rate {measure.title}")
     elif measure.quantity == "speedup":
         yield Fact("time", f"relative: 1/{measure.title}")
+    if forecast.beside:
+        each = (
+            f"{name} goes with p" if value is None else f"{name} = {whole(value)}"
+            for name, value in forecast.beside.items()
+        )
+        yield Fact("parameters", shown(", ".join(each)))
 
 
 def _facts_on_all(forecast: Forecast) -> Iterator[Fact]:

@@ -98,7 +98,8 @@ def match(
     d, n : float, optional
         Disks and problem size, for a program. [1]
     goal : {"time", "cost", "efficiency"}, default "time"
-        What to minimise ("time", "cost") or maximise ("efficiency").
+        What to minimise ("time", "cost") or maximise ("efficiency"). Of a machine the count is
+        chosen at which the time kept with the `certainty` is least.
     within : float or str, optional
         Longest time allowed: a number, or text such as "2 h". [s]
     budget : float, optional
@@ -294,7 +295,7 @@ def _different_bases(runs: Program | Measurements, outcomes: Sequence[Outcomes])
 def _candidate(outcomes: Outcomes, goal: Goal, constraints: Constraints) -> Candidate:
     """Choose the best count of a machine."""
     fits = constraints.fits(outcomes)
-    place = _score(outcomes, goal)
+    place = _kept(outcomes, constraints.certainty) if goal == "time" else _score(outcomes, goal)
     chosen = int(
         np.argmin(np.where(fits, place, np.inf) if fits.any() else constraints.excess(outcomes))
     )
@@ -331,6 +332,14 @@ def _candidate(outcomes: Outcomes, goal: Goal, constraints: Constraints) -> Cand
             certainty=constraints.certainty,
         ),
     )
+
+
+def _kept(outcomes: Outcomes, certainty: float) -> Array:
+    """Logarithm of the time that is kept with a certainty at each count; rounding as in `_score`.
+
+    A count far beyond the runs has to be faster by more than is known of it.
+    """
+    return np.asarray(np.log(np.quantile(outcomes.times, certainty, axis=0)).round(DIGITS))
 
 
 def _score(outcomes: Outcomes, goal: Goal) -> Array:
