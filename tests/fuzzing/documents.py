@@ -51,6 +51,41 @@ def timings(draw, quantity=None):
     return comment + cells(rows)
 
 
+TITLES_OF_P = ("ranks", "MPI ranks", "Number of cores", "nodes", "nGPU", "threads")
+TITLES_OF_TIME = ("wall [ms]", "Elapsed (min)", "time/s", "t_sec", "runtime", "SYPD", "images/s")
+IN_CELLS = ("{} s", "1m{}s", "{} \u00b5s")  # where the title has no unit
+FAILED = ("OOM", "-", "", "timeout")
+
+
+@st.composite
+def tables(draw):
+    """A table as people have it: other titles, separators, cells and encodings."""
+    separator = draw(st.sampled_from((",", ";", "\t", "|", "   ")))
+    title = draw(st.sampled_from(TITLES_OF_TIME))
+    mark = "." if separator == "," else draw(st.sampled_from((".", ".", ",")))
+    form = draw(st.sampled_from(IN_CELLS)) if (title, mark) == ("runtime", ".") else "{}"
+    form = (
+        draw(st.sampled_from((form, f"{form}\u00b10.5"))) if mark == "." and form == "{}" else form
+    )
+    beside = draw(st.sampled_from(((), ("efficiency",), ("std",))))
+    rows = [[draw(st.sampled_from(TITLES_OF_P)), title, *beside]]
+    for p in draw(several(PROCESSORS, least=3, most=6)):
+        number = f"{draw(seconds) + 0.01:.2f}".replace(".", mark)
+        rows.append([p, form.format(number), *(1 for _ in beside)])
+    is_drawn = separator == "   "
+    rows.append(
+        [7, draw(st.sampled_from(FAILED[:2] if is_drawn else FAILED)), *(1 for _ in beside)]
+    )
+    text = cells(rows, separator).decode()
+    if separator == "|" and draw(st.booleans()):
+        head, _, below = text.partition("\n")
+        text = f"{head}\n|---|---|\n{below}"
+    above = draw(st.sampled_from(("", "# of last week\n")))
+    if separator == ";":
+        above = draw(st.sampled_from((above, "sep=;\n")))
+    return (above + text).encode(draw(st.sampled_from(("utf-8", "utf-8", "utf-8", "utf-16"))))
+
+
 @st.composite
 def counts(draw):
     """A table of what a program was counted to do."""

@@ -179,6 +179,7 @@ def test_work_needs_a_rate_and_an_amount(options, says):
         ("cores,run,runtime [s]\n1,1,10\n1,2,11\n2,1,5\n", [1, 1, 2], [10, 11, 5]),
         ("p,version,time_s\n1,a,10\n2,a,5\n", [1, 2], [10, 5]),
         ("threads;elapsed\n1;1.234,5 s\n2;0,5 s\n", [1, 2], [1234.5, 0.5]),
+        ("sep=!\np!time_s\n1!10\n2!5\n", [1, 2], [10, 5]),
         ("p,time_s\n1,10,\n", None, None),
     ],
 )

@@ -60,7 +60,7 @@ class Layout:
     def name(self) -> str:
         """What messages call it: "semicolons and decimal commas"."""
         mark = " and decimal commas" if self.decimal == "," else ""
-        return f"{SEPARATORS[self.separator]}{mark}"
+        return f"{SEPARATORS.get(self.separator, repr(self.separator))}{mark}"
 
     def split(self, texts: Sequence[str]) -> list[list[str]]:
         """Split lines into cells; `csv.Error` where quotation marks do not fit."""
@@ -158,7 +158,10 @@ def _with_title_in_comment(lines: Sequence[Line], rows: list[Line]) -> list[Line
     line, title = above[-1]
     for separator in SEPARATORS:
         layout = Layout(separator)
-        titles, cells = layout.split_one(title), layout.split_one(text)
+        try:
+            titles, cells = layout.split_one(title), layout.split_one(text)
+        except csv.Error:
+            continue
         if len(titles) == len(cells) > 1 and not any(_is_number(x) for x in titles):
             return [(line, title), *rows]
     return rows

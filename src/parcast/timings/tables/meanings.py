@@ -7,6 +7,7 @@ that choose; nothing is taken by its numbers alone, but for the ranks of one run
 """
 
 import math
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
@@ -20,6 +21,7 @@ from parcast.timings.tables.cells import Cell, decimal_marks, processors_in, rea
 from parcast.timings.tables.header import Column, Header, called, ignored, listed
 from parcast.timings.tables.titles import CERTAIN_REPEATS, Title, rate_in_seconds, title_of
 from parcast.units import TIME_UNITS, shown
+from parcast.words import whole
 
 SAME_WORK: Final = 1.1  # ratio of rate times time between runs, above which they disagree [D]
 STATISTICS_OF_TIME: Final = ("", "median", "mean", "min", "max")  # the first there is counts
@@ -42,7 +44,7 @@ def _say_products(header: Header) -> None:
             cells = [x for x in header.cells(i) if _read(x).factors]
             if cells:
                 product = _read(cells[-1]).value
-                header.said.append(f"{column.title} {cells[-1]} is read as {product:g}")
+                header.said.append(f"{column.title} {cells[-1]} is read as {whole(product)}")
 
 
 # processors
@@ -111,7 +113,7 @@ def _refuse_p(header: Header, fault: str, choices: Sequence[Argument]) -> None:
 def _counts_ranks(header: Header, i: int) -> bool:
     """Whether a column numbers ranks from 0, again and again for each run."""
     cells = header.cells(i)
-    numbers = [int(cell) if cell.isdigit() else -1 for cell in cells]
+    numbers = [int(cell) if re.fullmatch("[0-9]{1,9}", cell) else -1 for cell in cells]
     if len(numbers) < 2 or numbers[0] != 0:
         return False
     return all(after in (before + 1, 0) for before, after in pairwise(numbers))
@@ -421,7 +423,9 @@ def _find_beside(header: Header) -> None:
             _take_statistic(header, i, title)
         elif _says_nothing_new(header, i, title):
             header.leave_out(i)
-        elif _is_repetition(title) and all(cell.isdigit() for cell in header.cells(i)):
+        elif _is_repetition(title) and all(
+            re.fullmatch("[0-9]+", cell) for cell in header.cells(i)
+        ):
             header.take(i, Column("repetition", header.titles[i]))
             header.said.append(f"{header.titles[i]} numbers repetitions")
         elif "n" not in header.titles and _is_problem_size(header, i, title):
