@@ -157,8 +157,8 @@ def test_what_follows_two_dashes_is_left_as_it_is(parcast):
             "--goal must be time, cost or efficiency, got 'tme'. Did you ",
         ),
         (
-            ("forecast", "a", "b"),
-            "'b' is one argument too many. Usage: parcast forecast [OPTIONS]",
+            ("simulate", "a", "b", "c"),
+            "'c' is one argument too many. Usage: parcast simulate [OPTIONS]",
         ),
         (("forecast", "--json=1"), "--json takes no value. Write --json alone."),
         (

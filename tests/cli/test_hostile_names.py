@@ -154,7 +154,7 @@ ARGUMENTS = {
     "a command": ["{}"],
     "an option": ["forecast", "{times}", "--{}"],
     "a value that is no file": ["forecast", "{}.csv", "-p", "4"],
-    "one argument too many": ["forecast", "{times}", "{}", "-p", "4"],
+    "a second file": ["forecast", "{times}", "{}", "-p", "4"],
     "a count": ["forecast", "{times}", "-p", "{}"],
     "a range": ["forecast", "{times}", "-p", "1..{}"],
     "a selection": ["forecast", "{times}", "-p", "4", "--select", "{}"],

@@ -12,7 +12,7 @@ from parcast.descriptions.toml_files import (
     write_description,
 )
 from parcast.errors import FileProblems
-from parcast.timings.speedups import LARGEST, read_runs
+from parcast.timings.speedups import read_runs
 
 TWO_PHASES = """\
 # What it does.
@@ -122,13 +122,6 @@ def test_faults_of_speedups_are_told_as_such():
 def test_what_is_neither_is_refused(table):
     with pytest.raises(FileProblems):
         read_runs(io.StringIO(table))
-
-
-def test_a_table_that_is_too_large_is_refused(monkeypatch):
-    assert LARGEST >= 1e8
-    monkeypatch.setattr("parcast.timings.speedups.LARGEST", 20)
-    with pytest.raises(FileProblems, match="must have at most 20 bytes"):
-        read_runs(io.StringIO("p,time_s\n1,8\n2,4\n4,2\n"))
 
 
 @pytest.mark.parametrize(

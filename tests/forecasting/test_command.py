@@ -461,7 +461,6 @@ def test_series_without_an_answer_are_listed(parcast):
         (("-p",), "-p must have a value, got none. Write -p LIST."),
         (("--json=3",), "--json takes no value. Write --json alone."),
         (("--top", "0"), "--top must be a whole number of at least 1, got '0'."),
-        (("more.csv",), "'more.csv' is one argument too many. Usage: parcast forecast [OPTIONS]"),
         (("-n", "1", "--at", "n=2"), "-n cannot be combined with --at n=... Leave one out."),
         (("-n", "1"), "-n requires a column n (problem size) in "),
         (("-np", "64"), "-np is not an option of parcast forecast. Did you mean -p LIST?"),

@@ -65,8 +65,7 @@ Exit status: 0  answered
 \b
 Examples:
   parcast forecast timings.csv -p 512,1024 -o forecast.svg
-  parcast forecast here.csv --donors elsewhere.csv -p 512
-  parcast forecast runs/*.json
+  parcast forecast runs/*.json --donors elsewhere.csv -p 512
 """
 
 EXAMPLE = "Write for example n=1000,2000,theta=0.5."

@@ -1,8 +1,7 @@
 """One cell of a table as people write them: a number, with a unit or a deviation, or a failed run.
 
 A cell is read only where it has one meaning: `12,345` could be either of two numbers, and is read
-as what the decimal mark of the whole table makes of it; `1:40` alone is no time of day and no
-duration that can be told.
+as what the decimal mark of the whole table makes of it; `1:40` alone could be minutes or hours.
 """
 
 import math

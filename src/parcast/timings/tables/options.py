@@ -1,4 +1,4 @@
-"""How a table is to be read, where its titles and cells do not tell."""
+"""How a table is to be read, where its titles and cells leave it open."""
 
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace

@@ -1,4 +1,4 @@
-"""Reading the header of a table: names of ours and of the user first, then what titles say.
+"""Reading the header of a table: names of parcast and of the user first, then what titles say.
 
 Whatever is left is a parameter.
 """
@@ -135,7 +135,7 @@ def _row_of_units(header: Header) -> list[str]:
 
 
 def _take_named(header: Header, units: Sequence[str]) -> None:
-    """Take the columns that have names of ours, or get one; leave the others open."""
+    """Take the columns that have parcast's names, or get one; leave the others open."""
     options, titles = header.options, header.titles
     new_names = _renamed(header)
     called = [None if t in options.ignore else new_names.get(t, t) for t in titles]
