@@ -183,7 +183,7 @@ def _without(runs: "Measurements", ignore: Sequence[str], name: str) -> "Measure
                 f"{Argument('ignore')} must name columns of {name} besides p and the time, got "
                 f"{column!r:.60}. There {_are(others)}."
             )
-    return type(runs)(**{x: y for x, y in columns.items() if x not in ignore})
+    return runs.without(*ignore)
 
 
 def _are(names: Sequence[str]) -> str:

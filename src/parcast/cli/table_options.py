@@ -8,7 +8,7 @@ import click
 
 from parcast.cli.answering import OneOf
 from parcast.cli.options import Option, called, columns, repeated_option, text_option
-from parcast.timings.tables.options import DECIMALS, SEPARATOR_NAMES, TableOptions
+from parcast.timings.tables.options import DECIMALS, SEPARATOR_NAMES, WIDE, TableOptions
 
 
 def table_options(of: str = "FILE") -> Option[Any]:
@@ -36,7 +36,7 @@ def table_options(of: str = "FILE") -> Option[Any]:
         ),
         click.option(
             "--wide",
-            type=OneOf(["machine", "callpath"]),
+            type=OneOf(list(WIDE)),
             help="Each column of times is of another machine, or call path.",
         ),
         click.option(

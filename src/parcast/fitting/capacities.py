@@ -236,7 +236,7 @@ def with_disk_seconds(
     if len(program.phase) > 1 or not isinstance(phase, SteadyStatePhase) or DISK not in runs.axes:
         return program, runs
     disk_bytes = counts_of_runs(phase, timed_runs(runs))[:, NAMES.index("disk")]
-    rest = Measurements(**{name: x for name, x in runs.columns.items() if name != DISK})
+    rest = runs.without(DISK)
     if not (is_free and (disk_bytes > 0).any()):
         return program, rest
     if phase.capacities.disk is None:

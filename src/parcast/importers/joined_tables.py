@@ -6,16 +6,17 @@ Each is read as it is alone. Where the files have no processor counts, their nam
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
-from parcast.errors import FileProblems
 from parcast.files.decoding import opened
 from parcast.files.faults import Faults
+from parcast.importers.content import beginning
 from parcast.importers.registry import Format
 from parcast.importers.runs import Imported, Runs
 from parcast.timings.measurements import Measurements, measurements_of
+from parcast.timings.tables.files import tells_processors
 from parcast.timings.tables.options import TableOptions
 from parcast.units import shown
 
@@ -25,20 +26,21 @@ def read(runs: Runs, metric: str | None) -> Imported:
     columns = {new: old for old, new in runs.rename.items()}
     options = replace(runs.table, columns=columns | ({"time_s": metric} if metric else {}))
     paths = [path for path, _ in runs.files()]
-    counts, notes = None, list[str]()
-    try:
-        found = list(_tables(paths, options, [None] * len(paths)))
-    except FileProblems:
-        counts, notes = runs.patterns.counts_of_files(runs.names, runs.faults)
-        if counts is None:
-            raise
-        found = list(_tables(paths, options, counts))
+    counts: list[int | None] = [None] * len(paths)
+    notes: list[str] = []
+    without = [i for i, path in enumerate(paths) if not tells_processors(beginning(path), options)]
+    if without:
+        in_names, notes = runs.patterns.counts_of_files(runs.names, runs.faults)
+        if in_names is not None:
+            counts = [in_names[i] if i in without else None for i in range(len(paths))]
+    found = list(_tables(paths, options, counts))
     tables = [table for table, _ in found]
     notes += dict.fromkeys(note for _, of_one in found for note in of_one)
     joined = _joined(tables, runs)
     return Imported(measurements=measurements_of(joined, tables[0].measure), notes=tuple(notes))
 
 
+BESIDE: Final = ("repetition", "deviation")
 FORMAT = Format(title="Tables in several files", recognises=lambda *_: False, timings=read)
 
 
@@ -55,10 +57,19 @@ def _tables(
 
 def _joined(tables: list[Measurements], runs: Runs) -> dict[str, Any]:
     """Put the columns of tables below each other, without the numbers of repetitions."""
-    parts = [{x: y for x, y in t.columns.items() if x != "repetition"} for t in tables]
+    parts = [{x: y for x, y in t.columns.items() if x not in BESIDE} for t in tables]
+    if any(table.deviation is not None for table in tables):
+        for part, table in zip(parts, tables, strict=True):
+            unknown = np.full(len(table), np.nan)
+            part["deviation"] = unknown if table.deviation is None else table.deviation
     names = [*parts[0]]
     for part, table, name in zip(parts, tables, runs.names, strict=True):
-        if sorted(part) != sorted(names) or table.measure != tables[0].measure:
+        if replace(table.measure, title="") != replace(tables[0].measure, title=""):
+            Faults(name).refuse(
+                f"must have the measure of the files before, {tables[0].measure.of_time}, got "
+                f"{table.measure.of_time}. Import them separately."
+            )
+        if sorted(part) != sorted(names):
             Faults(name).refuse(
                 f"must have the same columns as the files before, {shown(', '.join(names))}, got "
                 f"{shown(', '.join(part))}. Import them separately."

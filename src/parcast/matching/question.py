@@ -107,7 +107,7 @@ def on_named_machines(
     if isinstance(what, Program) or "machine" in what.labels:
         return what
     name = next(iter(prices)) if len(prices) == 1 else "here"
-    return Measurements(machine=name, **what.columns)
+    return what.with_columns(machine=name)
 
 
 def donors_beside(

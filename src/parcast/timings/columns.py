@@ -26,6 +26,7 @@ MOST_NAMES: Final = 1_000_000  # different callpaths and machines of a file
 MOST_TEXT: Final = 200_000_000  # characters of all these names together
 MOST_POINTS: Final = 1_000_000  # different places of runs that another tool wrote
 COMPUTED = ("speedup", "efficiency", "lower_s", "upper_s")
+REPETITIONS = ("rep", "reps", "repeat", "repetitions", "run", "trial")  # of their numbers
 TAKEN = {  # names in small letters that no axis may have: what they are, and what to do
     "time": ("a name for times", "Rename it."),
     "metric": ("half of the pair metric,value", "Give both, or rename it."),
@@ -33,11 +34,9 @@ TAKEN = {  # names in small letters that no axis may have: what they are, and wh
     "callpath": ("that of another column", "Rename it to callpath."),
     "machine": ("that of another column", "Rename it to machine."),
     "repetition": ("that of another column", "Rename it to repetition."),
-    **dict.fromkeys(
-        ("rep", "reps", "repeat", "repetitions", "run", "trial"),
-        ("a name of the repetition column", "Rename it to repetition."),
-    ),
+    **dict.fromkeys(REPETITIONS, ("a name of the repetition column", "Rename it to repetition.")),
     **dict.fromkeys(COMPUTED, ("what parcast computes", "Leave it out.")),
+    **dict.fromkeys(("deviation", "deviation_s"), ("that of another column", "Rename it.")),
 }
 
 WORDS_FOR_LABELS = {  # what other tables call a column of text
@@ -77,6 +76,7 @@ DOMAINS = {
 }
 LIMITS = {  # within its domain, what can be computed with
     "p": Domain(lambda x: x <= 1e9, "be at most 1e9", "No machine has more."),
+    "deviation": Domain(lambda x: ~(x > 1e30), "be at most 1e30 s", "Check its unit."),
     "time": Domain(  # the squares of others overflow
         lambda x: (x >= 1e-30) & (x <= 1e30), "lie between 1e-30 and 1e30 s", "Check its unit."
     ),

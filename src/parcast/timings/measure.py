@@ -14,6 +14,8 @@ from typing import Any, Final, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+UNKNOWN: Final = "unit of work"  # what a rate counts, where its title does not say it
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Measure:
@@ -53,6 +55,8 @@ class Measure:
     def work_done(self) -> str:
         """The amount of work that a time is of, with its unit: "10 simulated years"."""
         work = 1.0 if self.work is None else self.work
+        if self.amount == UNKNOWN and work != 1:
+            return f"{work:g} units of work"
         is_word = len(self.amount) > 3 and self.amount.islower() and work != 1
         return f"{work:g} {self.amount}{'s' if is_word else ''}"
 
@@ -74,7 +78,29 @@ class Measure:
         document: dict[str, Any] = {"quantity": self.quantity, "column": self.title}
         if self.quantity == "rate":
             document |= {"unit": self.unit, "amount": self.amount, "work": self.work or 1.0}
+            document["seconds"] = self.seconds
         return document
+
+    @classmethod
+    def from_document(cls, document: dict[str, Any]) -> "Measure":
+        """Read what `to_document` gave.
+
+        Raises
+        ------
+        KeyError, TypeError, ValueError
+            If it is no such document.
+        """
+        if document["quantity"] == "speedup":
+            return cls(quantity="speedup", title=str(document["column"]))
+        work = float(document["work"])
+        return cls(
+            quantity="rate",
+            title=str(document["column"]),
+            unit=str(document["unit"]),
+            amount=str(document["amount"]),
+            seconds=float(document["seconds"]),
+            work=None if work == 1 else work,
+        )
 
 
 TIME: Final = Measure()

@@ -221,6 +221,21 @@ class Measurements:
             )
         return measurements_of({name: x[keep] for name, x in columns.items()}, self._measure)
 
+    def with_columns(self, **columns: ArrayLike) -> Measurements:
+        """Give the same runs with further columns, or others in their place.
+
+        Raises
+        ------
+        ParameterError
+            If a value lies outside its domain, or a column has another length.
+        """
+        return measurements_of(Measurements(**self.columns | columns).columns, self._measure)
+
+    def without(self, *names: str) -> Measurements:
+        """Give the same runs without some columns besides `p` and the time."""
+        kept = {name: column for name, column in self.columns.items() if name not in names}
+        return measurements_of(kept, self._measure)
+
     def series(self, by: Sequence[str] | None = None) -> Series:
         """Group the rows into series of `p`, with the median time of the repetitions.
 

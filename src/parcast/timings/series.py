@@ -20,6 +20,7 @@ Key = Mapping[str, str | float]  # {"machine": "T3E", "n": 64.0}: which series
 
 SD_PER_MAD = 1.4826  # of a normal distribution: makes the median deviation comparable to an sd
 SPREAD_OF_LAWS: Final = 0.05  # standard deviation of log(time) [D]
+MOST_SPREAD: Final = 10.0  # a larger deviation says no more
 SAMPLE: Final = 4096  # values that may show all that a column has
 SPARSE: Final = 8  # numbers for each that is there, up to which a table of all of them is made
 LONG_RUNS: Final = 16  # values, from which each run is sorted by itself
@@ -153,7 +154,7 @@ def _known_spread(
     deviation: NDArray[np.float64], time: NDArray[np.float64], start: NDArray[np.intp]
 ) -> NDArray[np.float64]:
     """Largest standard deviation of log(time) that means at each point have; NaN if untold."""
-    return np.asarray(np.fmax.reduceat(deviation / time, start))
+    return np.minimum(np.fmax.reduceat(deviation / time, start), MOST_SPREAD)
 
 
 def follows_p(

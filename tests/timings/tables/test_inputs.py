@@ -154,9 +154,9 @@ def test_a_choice_is_left_to_the_user(text, says):
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        ({"work": "10"}, "must be a rate where an amount of work is given"),
-        ({"rate": "speed", "work": "0"}, "must be an amount of work above 0, got '0'"),
-        ({"rate": "speed", "work": "3 bananas"}, "must be an amount of work above 0"),
+        ({"work": "10"}, "requires a rate, but the table has times"),
+        ({"rate": "speed", "work": "0"}, "must be an amount above 0, got '0'"),
+        ({"rate": "speed", "work": "3 bananas"}, "must be an amount above 0"),
     ],
 )
 def test_work_needs_a_rate_and_an_amount(options, says):

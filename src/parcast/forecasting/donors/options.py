@@ -106,4 +106,4 @@ def _of_machine(runs: "Measurements", file: str) -> "Measurements":
 
     name = Path(file).stem.strip() or file
     tell(f"{file} names no machine; it is called {name!r:.60}.")
-    return type(runs)(machine=name, **runs.columns)
+    return runs.with_columns(machine=name)

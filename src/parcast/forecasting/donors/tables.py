@@ -48,11 +48,10 @@ def joined(
         return tables[0], ()
     for name, runs in zip(names, tables, strict=True):
         require_same_measure(tables[0], runs, name)
-    beside = {"repetition"}
-    if any(table.deviation is None for table in tables):
-        beside.add("deviation")
+    if any(table.deviation is not None for table in tables):
+        tables = [x.with_columns(deviation=np.nan) if x.deviation is None else x for x in tables]
     columns = [
-        {name: column for name, column in table.columns.items() if name not in beside}
+        {name: column for name, column in table.columns.items() if name != "repetition"}
         for table in tables
     ]
     every = dict.fromkeys(name for table in columns for name in table)
@@ -73,7 +72,10 @@ def joined(
 
 def require_same_measure(runs: Measurements, others: Measurements, name: str) -> None:
     """Refuse to compare times with rates, or rates of different work."""
-    if replace(runs.measure, title="") != replace(others.measure, title=""):
+    ours, theirs = (
+        replace(x.measure, title="", work=x.measure.work or 1.0) for x in (runs, others)
+    )
+    if ours != theirs:
         raise ParameterError(
             "donors",
             must="have the same measure as the runs",

@@ -22,7 +22,6 @@ FAILED: Final = {  # what people write where a run has no time, in small letters
     *("out_of_memory", "node_fail", "preempted", "not run", "skipped", "invalid", "hang", "hung"),
     *("\u221e", "\u2717", "\u2718", "\u274c", "time limit", "wall time exceeded"),
 }
-NOT_TOLD: Final = {"", "-", "--", "---", "\u2013", "\u2014", "n/a", "na", "nan", "none", "null"}
 LONGEST: Final = 200  # characters of a cell that may be more than a plain number
 _SPACES = "[ \u00a0\u2009\u202f]"  # between thousands
 # Patterns are compiled where a cell needs them, which those of most tables do not.
@@ -117,6 +116,11 @@ def processors_in(text: str, decimal: str = ".") -> Cell:
     """Read a cell of a column of processors: a number, `4x2`, or `16 cores`."""
     match = re.fullmatch(_PROCESSORS, text.strip())
     return read_cell(match[1] if match else text, decimal)
+
+
+def read_shown(text: str) -> Cell:
+    """Read a cell with the decimal mark that it shows, before that of the table is known."""
+    return processors_in(text, "," if decimal_marks(text) == "," else ".")
 
 
 def seconds_in(unit: str) -> float:

@@ -8,28 +8,32 @@ a pair `metric,value`, and optionally `machine`, `callpath` and `repetition`. Li
 from __future__ import annotations
 
 import csv
+import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from io import BytesIO
 from typing import Any, BinaryIO, Final, TextIO
 
 import numpy as np
 from numpy.typing import NDArray
 
-from parcast.errors import FileProblems
+from parcast.errors import FileProblems, ParameterError
 from parcast.files.decoding import Block, Progress, numbered_lines, opened
 from parcast.files.document import replacing, row_pieces
 from parcast.files.faults import Faults
+from parcast.timings.measure import Measure
 from parcast.timings.measurements import Measurements, written_name
 from parcast.timings.notes import warn_reader
+from parcast.timings.tables.beside import is_only_a_name
 from parcast.timings.tables.layout import MOST_LOOKED_AT, Line, find_layout, is_row
-from parcast.timings.tables.meanings import is_only_a_name
 from parcast.timings.tables.options import TableOptions
 from parcast.timings.tables.read_header import read_header
 from parcast.timings.tables.rows import Table, byte_fault
 from parcast.timings.tables.titles import title_of
 
 ROWS_AT_A_TIME = 65536  # made into Python's numbers when writing
+MEASURED: Final = "# parcast: times are of "  # and what they are, where they are no wall times
 VERBATIM: Final = "# parcast: all other columns are parameters"  # where titles say more
 HOPELESS: Final = 10_000  # faults after which no more rows are looked at
 
@@ -156,6 +160,7 @@ def _begun(
         faults.refuse(fault, line=line)
     is_verbatim = any(text.strip() == VERBATIM for _, text in lines)
     header = read_header(found, faults, options, is_whole=is_whole, is_verbatim=is_verbatim)
+    header.measure = _measure_written(lines) or header.measure
     table = Table(header, found.layout, faults)
     skipped = line
     if header.has_unit_row:
@@ -163,6 +168,15 @@ def _begun(
     for block in head:
         _add(table, block, after=skipped)
     return table, [*found.notes, *header.notes]
+
+
+def _measure_written(lines: Sequence[Line]) -> Measure | None:
+    """What parcast noted above a table that it wrote of times that a rate or speedup gave."""
+    for _, text in lines:
+        if text.startswith(MEASURED):
+            with suppress(ValueError, KeyError, TypeError, AttributeError):
+                return Measure.from_document(json.loads(text.removeprefix(MEASURED)))
+    return None
 
 
 def _add(table: Table, block: Block, *, after: int = 0) -> None:
@@ -189,12 +203,27 @@ def titles_of(head: bytes) -> list[str]:
     """Titles of the columns of a table that begins so; none where it is no table."""
     faults = Faults("")
     try:
-        blocks = numbered_lines(BytesIO(head), faults)
-        lines = [line for block in blocks for line in enumerate(block.lines, block.first_line)]
-        found = find_layout(lines, faults)
+        found = find_layout(_lines_of(head, faults), faults)
         return [title.strip() for title in found.layout.split_one(found.header[1])]
     except (FileProblems, csv.Error):
         return []
+
+
+def tells_processors(head: bytes, options: TableOptions) -> bool:
+    """Whether a table that begins so has the processors of its runs, or cannot be read."""
+    faults = Faults("")
+    try:
+        found = find_layout(_lines_of(head, faults), faults)
+        header = read_header(found, faults, options, is_whole=True)
+    except (FileProblems, ParameterError):
+        return True
+    return header.has("p") or header.has("rank") or header.is_p_refused
+
+
+def _lines_of(head: bytes, faults: Faults) -> list[Line]:
+    """Lines of the beginning of a file, with their numbers."""
+    blocks = numbered_lines(BytesIO(head), faults)
+    return [line for block in blocks for line in enumerate(block.lines, block.first_line)]
 
 
 def write_measurements(measurements: Measurements, path: str | os.PathLike[str]) -> None:
@@ -232,6 +261,8 @@ def measurements_pieces(measurements: Measurements) -> Iterator[str]:
     >>> "".join(measurements_pieces(Measurements(p=[1, 2], time=[8.0, 4.5])))
     'p,time_s\n1,8.0\n2,4.5\n'
     """
+    if not measurements.measure.is_time:
+        yield f"{MEASURED}{json.dumps(measurements.measure.to_document())}\n"
     if not all(is_only_a_name(title_of(axis)) for axis in measurements.axes):
         yield f"{VERBATIM}\n"
     yield from row_pieces(_written_rows(measurements))

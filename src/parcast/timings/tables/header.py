@@ -5,6 +5,7 @@ Names of parcast's own (`p`, `time_s`, `machine`, ...) and names that the user g
 Whatever was understood beyond parcast's own names, or left out, is noted.
 """
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
@@ -19,6 +20,7 @@ from parcast.timings.columns import (
     Domain,
 )
 from parcast.timings.measure import TIME, Measure
+from parcast.timings.tables.cells import read_shown
 from parcast.timings.tables.options import TableOptions
 from parcast.timings.tables.titles import Title
 from parcast.units import TIME_UNITS, shown
@@ -72,6 +74,8 @@ class Header:
     open: dict[int, Title] = field(default_factory=dict)  # columns not understood so far
     measure: Measure = TIME
     wide: str = ""  # the label that tells columns of times apart
+    are_repeats: bool = False  # whether several columns of times are repetitions
+    is_p_refused: bool = False  # whether it was noted why no column is p
     said: list[str] = field(default_factory=list)  # what was understood beyond our names
     left_out: list[str] = field(default_factory=list)  # titles
 
@@ -87,6 +91,15 @@ class Header:
     def leave_out(self, i: int) -> None:
         """Leave a column out, and say so."""
         self.left_out.append(shown(self.open.pop(i).text))
+
+    def is_numbers(self, i: int) -> bool:
+        """Whether all cells of a column are numbers."""
+        return not any(math.isnan(read_shown(cell).value) for cell in self.cells(i))
+
+    def is_text(self, i: int) -> bool:
+        """Whether no cell of a column is a number."""
+        cells = self.cells(i)
+        return bool(cells) and all(math.isnan(read_shown(cell).value) for cell in cells)
 
     def has(self, name: str) -> bool:
         """Whether a column of this name was found."""

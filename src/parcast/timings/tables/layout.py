@@ -14,7 +14,7 @@ from typing import Final
 from parcast.advice import Command, File, ours
 from parcast.errors import Argument, ParameterError, Text
 from parcast.files.faults import Faults
-from parcast.timings.tables.cells import decimal_marks, read_cell
+from parcast.timings.tables.cells import decimal_marks, read_cell, read_shown
 from parcast.timings.tables.options import DECIMALS, SEPARATOR_NAMES
 from parcast.timings.tables.titles import title_of
 from parcast.units import NUMBER
@@ -224,7 +224,7 @@ def _is_table(grid: Sequence[Sequence[str]], separator: str) -> bool:
 
 def _is_of_numbers(cells: Sequence[str]) -> bool:
     """Whether most of the cells of a column hold numbers, and the others no run."""
-    read = [read_cell(cell, "," if decimal_marks(cell) == "," else ".") for cell in cells]
+    read = [read_shown(cell) for cell in cells]
     numbers = sum(cell.value == cell.value for cell in read)
     return numbers > 0 and 2 * (numbers + sum(bool(cell.failed) for cell in read)) >= len(read)
 

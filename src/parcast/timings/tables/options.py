@@ -4,7 +4,10 @@ from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
+from parcast.errors import ParameterError
+
 SEPARATOR_NAMES: Final = {"comma": ",", "semicolon": ";", "tab": "\t", "bar": "|", "blank": " "}
+WIDE: Final = ("machine", "callpath")  # what may tell columns of times apart
 DECIMALS: Final = {"point": ".", "comma": ","}
 
 
@@ -21,6 +24,24 @@ class TableOptions:
     separator: str = ""
     decimal: str = ""
     p: int | None = None  # processors of all rows, where no column has them [1]
+
+    def __post_init__(self) -> None:
+        """Refuse what excludes each other."""
+        if self.wide not in (None, *WIDE):
+            raise ParameterError(
+                "wide",
+                must=f"be {' or '.join(WIDE)}",
+                got=f"{self.wide!r:.60}",
+                hint="Name what tells the columns apart.",
+            )
+        several = {"repeats": self.repeats, "wide": self.wide}
+        if self.rate and (other := next((x for x, y in several.items() if y), "")):
+            raise ParameterError(
+                "rate",
+                must=f"be left out with {other}",
+                got=f"{self.rate!r:.60}",
+                hint="Columns whose titles have the unit of a rate are recognised.",
+            )
 
     def to_document(self) -> dict[str, Any]:
         """Give what was said as it stands in a document."""
@@ -56,7 +77,8 @@ class TableOptions:
     @property
     def is_of_table(self) -> bool:
         """Whether something is said that only a table of one's own can need."""
-        return bool(self.rate or self.work or self.repeats or self.wide or self.separator)
+        more = self.rate or self.work or self.repeats or self.wide
+        return bool(more or self.separator or self.decimal)
 
 
 AS_IT_IS: Final = TableOptions()

@@ -8,11 +8,14 @@ from numpy.typing import NDArray
 from parcast.files.faults import Faults
 
 
-def runs_of_ranks(columns: dict[str, NDArray[Any]], faults: Faults) -> dict[str, NDArray[Any]]:
+def runs_of_ranks(
+    columns: dict[str, NDArray[Any]], faults: Faults
+) -> tuple[dict[str, NDArray[Any]], list[str]]:
     """Make runs of rows that each hold one rank, numbered from 0 or 1 anew in every run.
 
-    p is the number of ranks unless it is given, the time the largest; all else must be the same
-    for all ranks of a run.
+    p is the number of ranks unless it is given, time and deviation are those of the slowest; all
+    else must be the same for all ranks of a run. A run of which a rank failed has failed: the
+    second value names each of these.
     """
     rank = columns["rank"]
     rank = rank - rank[0] if rank[0] in {0, 1} else rank
@@ -25,9 +28,16 @@ def runs_of_ranks(columns: dict[str, NDArray[Any]], faults: Faults) -> dict[str,
             "them from 0.",
             field="rank",
         )
-    runs = {name: column[start] for name, column in columns.items() if name != "rank"}
+    run = np.repeat(np.arange(len(start)), count)
+    by_time = np.lexsort((columns["time"], run))  # NaN last
+    slowest = by_time[np.cumsum(count) - 1]
+    runs = {name: column[slowest] for name, column in columns.items() if name != "rank"}
     for name in runs.keys() - {"time", "deviation"}:
-        if np.any(np.repeat(runs[name], count) != columns[name]):
+        if np.any(runs[name][run] != columns[name]):
             faults.refuse("must be the same for all ranks of a run, got others.", field=name)
-    runs["time"] = np.maximum.reduceat(columns["time"], start)
-    return {"p": count.astype(np.float64)} | runs
+    ran = ~np.isnan(runs["time"])
+    if not ran.any():
+        faults.refuse("must have a run of which no rank failed. Add the times of other runs.")
+    runs = {"p": count.astype(np.float64)} | runs
+    failed = [f"a rank of {n}" for n in count[~ran].tolist()]
+    return {name: column[ran] for name, column in runs.items()}, failed

@@ -27,7 +27,7 @@ from parcast.timings.tables.titles import Title, rate_unit_of, time_unit_of, tit
 from parcast.units import TIME_UNITS, shown
 from parcast.words import did_you_mean
 
-ROLES = ("p", "repetition", "deviation", *LABELS)
+ROLES = ("p", "repetition", *LABELS)
 
 
 def read_header(
@@ -59,11 +59,12 @@ def read_header(
     )
     _require_titles("ignore", options.ignore, titles, faults.path)
     _require_titles("columns", _old_titles(options, titles), titles, faults.path)
+    _require_titles("rate", [options.rate] if options.rate else [], titles, faults.path)
     units = _row_of_units(header)
     _take_named(header, units)
     understand(header)
     _take_axes(header)
-    if not (header.has("p") or header.has("rank") or options.p):
+    if not (header.has("p") or header.has("rank") or options.p or header.is_p_refused):
         note_missing_p(header)
     return header
 
@@ -100,7 +101,7 @@ def _old_titles(options: TableOptions, titles: Sequence[str]) -> list[str]:
     old = []
     for title in options.columns.values():
         old += [title] if title in titles else [part.strip() for part in title.split("*")]
-    return [*old, *([options.rate] if options.rate else [])]
+    return old
 
 
 def _require_titles(
@@ -156,6 +157,9 @@ def _take_named(header: Header, units: Sequence[str]) -> None:
         elif is_pair and name in {"metric", "value"}:
             kind = "metric" if name == "metric" else "time"
             header.columns[i] = Column(kind, name, quantity=quantity)
+        elif is_deviation(name):
+            of_name = time_unit_of(name.removeprefix("deviation_"))
+            header.columns[i] = Column("deviation", title, unit or title_of(title).unit or of_name)
         elif name in ROLES or (name == "rank" and title in new_names):
             header.columns[i] = Column(name, title)
         elif title in new_names and (name == "time" or time_unit(name)):
@@ -202,6 +206,13 @@ def _quantity_of_pair(header: Header, called: Sequence[str | None]) -> str:
     return "speedup"
 
 
+def is_deviation(name: str) -> bool:
+    """Whether a column is called parcast's name of standard deviations: `deviation_s`."""
+    return name == "deviation" or bool(
+        name.startswith("deviation_") and time_unit_of(name.removeprefix("deviation_"))
+    )
+
+
 def _is_empty(header: Header, i: int) -> bool:
     """Whether a column has neither a title nor cells, as behind a separator at the end."""
     return not header.titles[i] and bool(header.rows) and not any(header.cells(i))
@@ -215,6 +226,13 @@ def _renamed(header: Header) -> dict[str, str]:
             names[old] = new
             continue
         factors = [part.strip() for part in old.split("*")]
+        if len({*factors}) < len(factors):
+            raise ParameterError(
+                "columns",
+                must="name each factor of a product once",
+                got=shown(repr(old)),
+                hint="Multiply different columns, such as ranks*threads.",
+            )
         names |= dict.fromkeys(factors, new)
     return names
 

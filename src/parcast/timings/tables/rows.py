@@ -20,6 +20,7 @@ from parcast.errors import spelled
 from parcast.files.bounds import require_at_most
 from parcast.files.faults import Faults
 from parcast.timings.columns import (
+    LIMITS,
     MOST_CELLS,
     MOST_NAMES,
     MOST_ROWS,
@@ -31,8 +32,7 @@ from parcast.timings.columns import (
 )
 from parcast.timings.measurements import Measurements, measurements_of
 from parcast.timings.oversubscribed import TIME, Oversubscribed
-from parcast.timings.tables.cells import read_cell
-from parcast.timings.tables.header import Header
+from parcast.timings.tables.header import Column, Header
 from parcast.timings.tables.layout import Layout
 from parcast.timings.tables.ranks import runs_of_ranks
 from parcast.timings.tables.values import Measured, cell_fault, in_domain, measured, numbers
@@ -65,6 +65,7 @@ class Table:
         self._place_of_p = next((i for i, x in self._read.items() if x.name == "p"), 0)
         self._has_rows = False
         self._rows = 0  # kept
+        self._deviations: list[tuple[int, NDArray[np.float64]]] = []  # and the row each begins at
         self._text = 0  # characters of the labels
 
     @property
@@ -95,7 +96,7 @@ class Table:
             if bad.any():
                 return False
         self._has_rows = True
-        self._keep(values | {"time": self._header.measure.times(values["time"])})
+        self._keep(values | {"time": self._times_of(values["time"], self._read[self._times[0]])})
         return True
 
     def add(self, rows: Sequence[tuple[int, str]], *, is_utf8: bool) -> None:
@@ -119,15 +120,15 @@ class Table:
                     cells[i],
                     column,
                     decimal=self._layout.decimal,
-                    scale=scale,
+                    scale=scale or self._scale_of_deviation(column),
                     has_units=self._has_units.get(i),
                 )
                 bad[:, i] = times[i].bad
                 self._has_units[i] = times[i].has_units
             else:
                 read, bad[:, i] = numbers(cells[i], column, decimal=self._layout.decimal)
-                is_factor = column.name == "p" and "p" in values
-                values[column.name] = read * values["p"] if is_factor else read
+                is_factor = column.name in values  # of a product such as ranks*threads
+                values[column.name] = read * values[column.name] if is_factor else read
         for row, i in np.argwhere(bad).tolist():
             self._note(i, cells[i][row].strip(), lines[row])
         if not self._faults:
@@ -151,17 +152,22 @@ class Table:
         cells: Sequence[Sequence[str]],
     ) -> None:
         """Keep the runs of some rows: one for each column of times, without those that failed."""
-        measure = self._header.measure
-        beside = [read.values for i, read in times.items() if i not in self._times]
+        beside = [read for i, read in times.items() if i not in self._times]
         for i in self._times:
             given = times[i].values
-            deviations = beside[0] if beside else times[i].deviations
+            deviations = times[i].deviations
+            if beside:
+                deviations = np.where(beside[0].is_relative, given, 1.0) * beside[0].values
             ran = ~np.isnan(given)
-            self._failed.update(cells[i][row].strip() for row in np.flatnonzero(~ran).tolist())
+            if self._header.has("rank"):  # one that failed ends the whole run
+                ran = np.ones(len(given), dtype=bool)
+            else:
+                self._failed.update(cells[i][row].strip() for row in np.flatnonzero(~ran).tolist())
             own = {name: column[ran] for name, column in values.items()}
-            own["time"] = measure.times(given[ran])
-            if self._keeps_deviations:
-                own["deviation"] = deviations[ran] * (own["time"] / given[ran])
+            own["time"] = self._times_of(given[ran], self._read[i])
+            deviations = deviations[ran] * (own["time"] / given[ran])
+            if not np.isnan(deviations).all():
+                self._deviations.append((self._rows, deviations))
             if self._header.wide:
                 label = np.empty(len(own["time"]), dtype=object)
                 label[:] = self._read[i].label
@@ -170,14 +176,26 @@ class Table:
                 own["p"] = np.full(len(own["time"]), float(self._header.options.p))
             self._keep(own)
 
-    @property
-    def _keeps_deviations(self) -> bool:
-        """Whether runs have deviations: of a column, or in the cells that were looked at."""
-        if self._header.has("deviation"):
-            return True
-        decimal = self._layout.decimal
-        sample = (row[i] for i in self._times for row in self._header.rows)
-        return any(read_cell(cell, decimal).deviation >= 0 for cell in sample)
+    def _scale_of_deviation(self, column: Column) -> float | None:
+        """Seconds in the unit of a deviation, where its title has none: that of the time."""
+        is_bare = column.name == "deviation" and not column.unit and self._times
+        return self._read[self._times[0]].scale if is_bare else None
+
+    def _times_of(self, given: NDArray[np.float64], column: Column) -> NDArray[np.float64]:
+        """Turn what was measured into times, or refuse those that cannot be computed with."""
+        if column.quantity == "time":
+            return given
+        times = self._header.measure.times(given)
+        if (
+            not self._header.measure.is_time
+            and not LIMITS["time"].ok(times[~np.isnan(times)]).all()
+        ):
+            self._faults.refuse(
+                "must give times between 1e-30 and 1e30 s, got others. Check the unit of the rate "
+                "and the work.",
+                field=shown(self._header.measure.title),
+            )
+        return times
 
     def _keep(self, values: Mapping[str, NDArray[Any]]) -> None:
         """Keep the columns of some rows, if there are not too many by now."""
@@ -217,8 +235,13 @@ class Table:
         columns = {}
         for name in list(self._parts):
             columns[name] = np.concatenate(self._parts.pop(name))
+        if self._deviations:
+            columns["deviation"] = np.full(self._rows, np.nan)
+            for start, part in self._deviations:
+                columns["deviation"][start : start + len(part)] = part
         if "rank" in columns:
-            columns = runs_of_ranks(columns, self._faults)
+            columns, failed = runs_of_ranks(columns, self._faults)
+            self._failed.update(failed)
         return measurements_of(columns, self._header.measure)
 
     @property

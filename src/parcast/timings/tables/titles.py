@@ -91,11 +91,6 @@ class Title:
         return not self.rate and words <= _TIME_CORE | _TIME_MORE and bool(words & _TIME_CORE)
 
     @property
-    def is_unit_alone(self) -> bool:
-        """Whether it is only a unit of time, such as `seconds`."""
-        return not self.words and bool(self.unit)
-
-    @property
     def may_be_time(self) -> bool:
         """Whether it could be a time of any kind."""
         some_time = {"time", "times", "runtime", "walltime", "wallclock", "elapsed", "duration"}
@@ -224,12 +219,6 @@ def _spelt(word: str) -> str:
     return word[1:] if word[:1] == "n" and word[1:] in _P_CORE - {"p"} else word
 
 
-def is_plain_time(text: str) -> bool:
-    """Whether a title is a time with its unit as parcast writes it: `time_s`, `time [ms]`."""
-    title = title_of(text)
-    return title.words == ("time",) and not title.statistic and title.unit in TIME_UNITS
-
-
 def time_unit_of(text: str) -> str:
     """Read a unit of time in any usual spelling, or of a clock; "" where it is none.
 
@@ -257,7 +246,10 @@ def rate_unit_of(text: str) -> str:
     if match := re.fullmatch(r"([kKMGT]?)LUPS", plain, re.IGNORECASE):
         return f"{match[1]}LUP/s"
     amount, mark, per = plain.replace(" per ", "/").partition("/")
-    amount, unit = amount.strip(), TIME_SPELLINGS.get(per.strip().lower(), "")
+    words = amount.split()
+    while len(words) > 1 and (words[0].lower() in _RATE_WORDS or words[0][-1] in ":="):
+        words.pop(0)  # of "perf ns/day"
+    amount, unit = " ".join(words), TIME_SPELLINGS.get(per.strip().lower(), "")
     if not (mark and amount and unit):
         return ""
     is_simulated = unit in {"d", "h"} and amount.lower() in _SIMULATED
@@ -313,6 +305,8 @@ def _unit_of_words(words: list[str]) -> tuple[list[str], str, str]:
     if unit == "s" and first and len(first[-1]) > 1 and re.fullmatch(_DATA, first[-1]):
         return first[:-1], "", f"{first[-1]}/s"
     named = {word.lower() for word in first}
+    if named & _RATE_WORDS and "per" not in named:  # rate_images_s
+        return [], "", f"{first[-1]}/{unit}" if len(first) > 1 else "1"
     is_time = bool(named & (_TIME_CORE | {"total", "t"})) or named <= _COST
     if unit in {"min", "h", "d"} and first and not is_time:
         return words, "", ""

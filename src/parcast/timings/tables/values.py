@@ -30,6 +30,7 @@ class Measured:
     values: Numbers  # NaN for runs that failed; times in seconds
     deviations: Numbers  # of cells such as 105±3, in the same unit; NaN elsewhere
     bad: NDArray[np.bool_]  # which cells are none
+    is_relative: NDArray[np.bool_]  # which deviations are shares of the time
     has_units: bool  # whether cells have units
 
 
@@ -50,19 +51,23 @@ def measured(
     if values is not None and _is_fine(values, column, factor).all():
         with np.errstate(over="ignore"):
             values *= factor
-        return Measured(values, np.full(len(cells), np.nan), np.zeros(len(cells), bool), False)
+        none = np.zeros(len(cells), dtype=bool)
+        return Measured(values, np.full(len(cells), np.nan), none, none, has_units=False)
     read = [read_cell(cell.strip(), decimal, column.clock) for cell in cells]
     has_units = has_units or any(x.unit in TIME_UNITS for x in read)
     factors = np.array([_factor(x, column, factor, has_units=has_units) for x in read])
     values = np.array([x.value for x in read], dtype=np.float64)
     failed = np.array([bool(x.failed) for x in read], dtype=bool)
     bad = ~failed & ~(_is_fine(values, column, factors) & (factors > 0))
+    is_relative = np.array([x.unit == "%" for x in read], dtype=bool)
     if column.name == "deviation":
-        bad &= ~(values >= 0)
+        factors = np.where(is_relative, 0.01, factors)
+        is_number = ~np.isnan(values) & (factors > 0)
+        bad = ~failed & ~(_is_fine(values, column, factors) & is_number)
     values[failed] = np.nan
     with np.errstate(over="ignore", invalid="ignore"):
         deviations = np.array([x.deviation for x in read], dtype=np.float64) * factors
-        return Measured(values * factors, deviations, bad, has_units)
+        return Measured(values * factors, deviations, bad, is_relative, has_units=has_units)
 
 
 def _factor(cell: Cell, column: Column, factor: float, *, has_units: bool) -> float:
@@ -103,11 +108,11 @@ def in_domain(values: Numbers, column: Column) -> tuple[Numbers, NDArray[np.bool
 
 def _is_fine(values: Numbers, column: Column, factor: float | Numbers) -> NDArray[np.bool_]:
     """Whether numbers are in the domain of their column, and can be computed with."""
-    if column.name == "deviation":
-        return np.asarray(values >= 0)
     with np.errstate(over="ignore", invalid="ignore"):
         values = values * factor
     limit = LIMITS.get(column.name, column.domain)
+    if column.name == "time" and column.quantity != "time":
+        limit = column.domain
     return np.asarray(column.domain.ok(values) & limit.ok(values))
 
 

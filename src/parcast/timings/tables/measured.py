@@ -1,0 +1,234 @@
+"""Which columns of a table are the times, alone, as repetitions or of several machines."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Final
+
+from parcast.advice import Choice
+from parcast.errors import Argument, Text
+from parcast.timings.tables.cells import read_shown
+from parcast.timings.tables.header import Column, Header, called, ignored, listed
+from parcast.timings.tables.rates import find_rate_or_speedup, set_rate, take_rate, take_work
+from parcast.timings.tables.titles import CERTAIN_REPEATS, Title, title_of
+from parcast.units import TIME_UNITS, shown
+
+STATISTICS_OF_TIME: Final = ("", "median", "mean", "min", "max")  # the first there is counts
+
+
+def find_measured(header: Header) -> None:
+    """Find the column of times, of rates or of speedups."""
+    options = header.options
+    if options.rate is not None:
+        take_rate(header, header.titles.index(options.rate))
+    elif options.wide is not None:
+        _take_wide(header)
+    elif not header.times and not options.repeats:
+        _find_time(header)
+        if not header.times:
+            find_rate_or_speedup(header)
+        if not header.times:
+            _note_missing_time(header)
+    if options.work is not None:
+        take_work(header)
+    times = header.times
+    _take_rates(header)
+    if len(times) > 1 and not (header.wide or options.repeats or header.are_repeats):
+        for column in times[1:]:
+            header.faults.add(
+                f"must be the only time, got {times[0].title} as well.",
+                line=header.line,
+                field=shown(column.title),
+                hint=("Leave one out: ", ignored(column.title), "."),
+            )
+
+
+def _take_rates(header: Header) -> None:
+    """Take several columns for rates, where their titles are those of one rate."""
+    rates = {title_of(column.title).rate for column in header.times if column.quantity == "time"}
+    if len(header.times) < 2 or not any(rates):
+        return
+    if len(rates) > 1:
+        header.faults.add(
+            f"must be of one rate, or all times, got {listed([x.title for x in header.times])}.",
+            line=header.line,
+            field="time_s",
+        )
+        return
+    for i, column in enumerate(header.columns):
+        if column and column.name == "time":
+            header.take(i, replace(column, quantity="rate"))
+    set_rate(header, header.times[0].title, rates.pop())
+
+
+def _find_time(header: Header) -> None:
+    """Find the column of times by its title, or by units in its cells."""
+    if _find_repeats(header):
+        return
+    likely = {
+        i: title
+        for i, title in header.open.items()
+        if title.is_time and title.statistic not in {"deviation", "error", "other"}
+    }
+    by_cells = {i: x for i, x in header.open.items() if _has_times(header, i) and not x.is_p}
+    if not likely:
+        likely = {i: x for i, x in by_cells.items() if x.statistic not in {"deviation", "error"}}
+    if not likely:
+        likely = {
+            i: title
+            for i, title in header.open.items()
+            if title.may_be_time
+            and not (title.is_cost or title.is_of_processors)
+            and title.statistic not in {"deviation", "error", "other"}
+        }
+    bases = {title.base for title in likely.values()}
+    if len(bases) > 1:
+        _refuse_several_times(header, [*likely])
+        return
+    for statistic in STATISTICS_OF_TIME:
+        those = [i for i, title in likely.items() if title.statistic == statistic]
+        if len(those) == 1:
+            _take_time(header, those[0], header.open[those[0]])
+            return
+        if those:
+            _refuse_several_times(header, those)
+            return
+
+
+def _has_times(header: Header, i: int) -> bool:
+    """Whether the cells of a column have units of time."""
+    cells = header.cells(i)
+    units = [read_shown(cell).unit for cell in cells]
+    return bool(cells) and 2 * sum(unit in {*TIME_UNITS, "clock"} for unit in units) > len(cells)
+
+
+def _take_time(header: Header, i: int, title: Title) -> None:
+    """Take a column for the times, and say in which unit."""
+    clock = title.unit if title.unit not in TIME_UNITS else ""
+    unit = "" if clock else title.unit
+    header.take(i, Column("time", header.titles[i], unit, clock=clock))
+    which = "" if title.statistic in {"", "median", "mean"} else f", the {title.statistic}imum"
+    if unit:
+        in_unit = f", in {unit}"
+    elif clock or _has_times(header, i):
+        in_unit = ", with units in its cells" if not clock else f" as {clock}"
+    else:
+        in_unit = ", which names no unit: seconds are assumed"
+    header.said.append(f"the time is {header.titles[i]}{which}{in_unit}")
+
+
+def _refuse_several_times(header: Header, several: Sequence[int]) -> None:
+    """Note that several columns could be the time, and how to choose."""
+    titles = [header.titles[i] for i in several]
+    hint: Text = (
+        "Choose one: ",
+        called(
+            "time_s"
+            if not header.open[several[0]].unit
+            else f"time_{header.open[several[0]].unit}",
+            titles[0],
+        ),
+        "; if each is the time on another machine: ",
+        Argument("wide", "machine"),
+        ".",
+    )
+    header.faults.add(
+        f"must be one column, got {listed(titles)}, which could all be.",
+        line=header.line,
+        field="time_s",
+        hint=hint,
+    )
+    header.columns[several[0]] = Column("time", titles[0])
+    for i in several:
+        header.open.pop(i)
+
+
+def _find_repeats(header: Header) -> bool:
+    """Take columns such as run1, run2 for repetitions, if no other column is a time."""
+    numbered = {i: title.numbered for i, title in header.open.items() if title.numbered}
+    words = {word for word, _ in numbered.values()}
+    numbers = [number for _, number in numbered.values()]
+    others = [x for i, x in header.open.items() if i not in numbered and (x.is_time or x.rate)]
+    units = {header.open[i].unit for i in numbered}
+    if len(words) != 1 or len({*numbers}) != len(numbers) or len(numbers) < 2 or others:
+        return False
+    if not words <= CERTAIN_REPEATS or len(units) > 1:
+        return False
+    for i in list(numbered):
+        title = header.open[i]
+        header.take(i, Column("time", header.titles[i], title.unit))
+    names = [header.titles[i] for i in numbered]
+    unit = next(iter(units))
+    in_unit = f", in {unit}" if unit else ", without a unit: seconds are assumed"
+    if title_of(names[0]).rate:
+        in_unit = ""
+    header.are_repeats = True
+    header.said.append(f"repetitions in {len(names)} columns, {names[0]} to {names[-1]}{in_unit}")
+    return True
+
+
+def _take_wide(header: Header) -> None:
+    """Take each column of times for the times of another machine, or call path."""
+    wide = header.options.wide or ""
+    header.wide = wide
+    if header.has(wide):
+        header.faults.add(
+            f"must be told by columns or by a column {wide}, got both.",
+            line=header.line,
+            field=wide,
+            hint=("Leave the column out: ", ignored(wide), "."),
+        )
+        return
+    likely = [i for i, x in header.open.items() if (x.may_be_time or x.rate) and not x.statistic]
+    if not likely:
+        likely = [
+            i
+            for i, x in header.open.items()
+            if not (x.is_p or x.is_derived or x.statistic or x.text == "n")
+        ]
+    known = [i for i, column in enumerate(header.columns) if column and column.name == "time"]
+    if len(likely) + len(known) < 2:
+        _note_missing_time(header)
+        return
+    labels = _labels_of([header.titles[i] for i in (*known, *likely)])
+    for i, label in zip((*known, *likely), labels, strict=True):
+        column = header.columns[i] or Column("time", header.titles[i], header.open[i].unit)
+        header.take(i, replace(column, label=label))
+    header.said.append(f"each of {', '.join(labels)} is a {header.wide}")
+    has_units = all(column.unit or title_of(column.title).rate for column in header.times)
+    if not has_units:
+        header.said.append("their titles name no unit: seconds are assumed")
+
+
+def _labels_of(titles: Sequence[str]) -> list[str]:
+    """Name columns by what their titles do not share: words and units at the end."""
+    words = [title.split() for title in titles]
+    while all(len(each) > 1 for each in words) and len({each[-1] for each in words}) == 1:
+        words = [each[:-1] for each in words]
+    return [" ".join(each) for each in words]
+
+
+def _note_missing_time(header: Header) -> None:
+    """Note that there is no column of times, and which could be one."""
+    numbers = [
+        i
+        for i, title in header.open.items()
+        if not (title.is_p or title.is_derived or title.text == "n") and header.is_numbers(i)
+    ]
+    names = [header.titles[i] for i in numbers]
+    hint: Text = (
+        "Name it: ",
+        called("time_s", names[0] if len(names) == 1 else Choice("NAME")),
+        ".",
+    )
+    if len(names) > 1:
+        hint = (
+            "Name it: ",
+            called("time_s", names[0]),
+            "; if they are repetitions: ",
+            Argument("repeats", names),
+            "; if each is the time on another machine: ",
+            Argument("wide", "machine"),
+            ".",
+        )
+    got = listed(header.titles)
+    header.faults.add(f"must be a column, got {got}.", line=header.line, field="time_s", hint=hint)
