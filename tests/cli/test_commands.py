@@ -157,8 +157,8 @@ def test_what_follows_two_dashes_is_left_as_it_is(parcast):
             "--goal must be time, cost or efficiency, got 'tme'. Did you ",
         ),
         (
-            ("simulate", "a", "b", "c"),
-            "'c' is one argument too many. Usage: parcast simulate [OPTIONS]",
+            ("simulate", "a", "b", "c", "-p", "4"),
+            "simulate reads PROGRAM MACHINE; c is one file too many.",
         ),
         (("forecast", "--json=1"), "--json takes no value. Write --json alone."),
         (
@@ -208,7 +208,7 @@ def test_a_missing_file_argument_is_named(parcast):
     said = parcast("forecast")
     assert said.status == 2
     assert said.err == (
-        "parcast: FILE must be given. Usage: parcast forecast [OPTIONS] FILE\n"
+        "parcast: FILE must be given. Usage: parcast forecast [OPTIONS] FILE...\n"
         "See: parcast forecast --help\n"
     )
 

@@ -261,6 +261,7 @@ def in_options(error: ParcastError, options: Mapping[str, Spelling] = OPTIONS) -
 
     >>> in_options(ParameterError("hold_out", must="be a measured count", got="128"))
     '--hold-out must be a measured count, got 128.'
+    >>> from parcast.errors import Argument
     >>> hint = ("Add 'machine' to ", Argument("by"), ", or say ", Argument("p", [1, 2, 4]), ".")
     >>> in_options(ParameterError("by", must="name it", hint=hint), OPTIONS | AXES)
     "--by must name it. Add 'machine' to --by, or say -p 1..4x2."

@@ -363,8 +363,19 @@ def _require_type(known: Format, function: str, given: object, is_one: bool, *, 
 
 def recognised_format(paths: Sequence[str | os.PathLike[str]]) -> Format:
     """Tell the one format of some files, or refuse them."""
-    if len(paths) > 1 and all(map(_is_table, paths)):
+    tables = [path for path in paths if _is_table(path)] if len(paths) > 1 else []
+    if tables and len(tables) == len(paths):
         return format_named(TABLES)
+    for path in [path for path in paths if tables and path not in tables]:
+        known = recognised(path)
+        if known is None:
+            _refuse_unfit(path)
+        raise ParameterError(
+            "files",
+            must="be in one format",
+            got=f"a table and {name_of(path)}, which is {known.name if known else 'no table'}",
+            hint="Import them separately.",
+        )
     by_name: dict[str, Format] = {}
     for path in paths:
         likely = _likely(path)
