@@ -26,8 +26,8 @@ RUNS = {  # code that makes the patterns of a function, run in its module
         "[Expression(x, dimension=y) for x, y in (('1 s', 'time'), ('5 %', 'fraction'))]"
     ),
     "parcast.forecasting.picture._parts": "[_parts('main->solve', ends) for ends in ENDS]",
-    "parcast.importers.counts._before": "[_before(words) for words in KINDS.values()]",
-    "parcast.importers.counts._after": "[_after(words) for words in KINDS.values()]",
+    "parcast.importers.counts._before": "[_before.__wrapped__(words) for words in KINDS.values()]",
+    "parcast.importers.counts._after": "[_after.__wrapped__(words) for words in KINDS.values()]",
     "parcast.importers.own_log._following": "[_following(words) for words in UNITS.values()]",
     "parcast.importers.own_log._bracketed": "[_bracketed(words) for words in UNITS.values()]",
     "parcast.importers.hyperfine._template": (

@@ -17,11 +17,11 @@ from parcast.forecasting.evidence import SeriesEvidence, series_evidence
 from parcast.forecasting.question import Question, question_of
 from parcast.forecasting.result import Forecast, SeriesNotes
 from parcast.forecasting.scaling import Scaling
-from parcast.forecasting.surface.evidence import SurfaceEvidence, surface_evidence
 from parcast.timings.measurements import Measurements, MeasurementsLike
 
 if TYPE_CHECKING:
     from parcast.descriptions.toml_files import MachineLike
+    from parcast.forecasting.surface.evidence import SurfaceEvidence
 
 
 def forecast(
@@ -153,4 +153,8 @@ def axes_beside(runs: Measurements, by: Sequence[str]) -> dict[str, float | None
 
 def evidence_of(question: Question) -> SeriesEvidence | SurfaceEvidence:
     """Find what the answer is based on: series along p, or runs over several axes."""
-    return surface_evidence(question) if question.at else series_evidence(question)
+    if not question.at:
+        return series_evidence(question)
+    from parcast.forecasting.surface.evidence import surface_evidence
+
+    return surface_evidence(question)

@@ -7,6 +7,7 @@ count only in names of several files that differ in nothing else, and look like 
 
 import re
 from collections.abc import Iterator, Sequence
+from functools import cache
 from itertools import pairwise
 from math import prod
 from pathlib import PurePath
@@ -30,6 +31,7 @@ _EACH = re.compile(r"[_ -]?per[_ -]?(?:node|task|rank|proc)", re.I)
 BEYOND: Final = 10**8  # [D] a number of more digits is a date or an identity
 
 
+@cache  # most questions ask for none of them
 def _before(words: str) -> re.Pattern[str]:
     """Find a word before its number: `np8`."""
     return re.compile(
@@ -37,6 +39,7 @@ def _before(words: str) -> re.Pattern[str]:
     )
 
 
+@cache
 def _after(words: str) -> re.Pattern[str]:
     """Find a word behind its number: `16ranks`."""
     return re.compile(
@@ -45,8 +48,6 @@ def _after(words: str) -> re.Pattern[str]:
     )
 
 
-_BEFORE = {kind: _before(words) for kind, words in KINDS.items()}
-_AFTER = {kind: _after(words) for kind, words in KINDS.items()}
 _NUMBER = re.compile(r"[0-9]+")
 _IDENTITY = re.compile(r"(?:slurm|job|jobid|pid|run|rep|repetition|iter|trial|v|version)[-_.]?$")
 LEAST_RATIO: Final = 1.5  # [D] between two counts that were chosen to see how a program scales
@@ -72,9 +73,9 @@ def count_in(text: str) -> int | None:
 
 def _counts(text: str, kind: str) -> Iterator[int]:
     """Go through the counts of one kind, each read once: `4ranks_2threads` has no `ranks_2`."""
-    after = list(_AFTER[kind].finditer(text))
+    after = list(_after(KINDS[kind]).finditer(text))
     yield from (int(match[1]) for match in after)
-    for match in _BEFORE[kind].finditer(text):
+    for match in _before(KINDS[kind]).finditer(text):
         if not any(x.start() <= match.start() < x.end() for x in after):
             yield int(match[1])
 
