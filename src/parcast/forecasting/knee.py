@@ -191,7 +191,7 @@ def _knees(
 ) -> list[Knee]:
     """Look for the knee of every series among `counts`, ascending [1], by its efficiency [1].
 
-    What a run needs is told where times are those of runs.
+    They say what a run needs if times are those of runs.
     """
     columns, strong = evidence.curve.at(counts), evidence.curve.strong
     started = counts >= evidence.measured.p[:, :1]
