@@ -92,6 +92,7 @@ def test_the_document_says_everything():
             "verdict",
             "rows",
             "interval",
+            "parameters",
             "limited_by",
             "warnings",
             "law",

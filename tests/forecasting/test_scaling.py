@@ -104,6 +104,5 @@ def test_one_rule_for_forecast_knee_and_match():
 def test_an_assumption_says_what_to_do_if_it_is_wrong(size):
     remedy = reading_of("auto", size).remedy
     assert "scaling='weak'" in remedy
-    assert 'scaling="weak"' in remedy
     assert not reading_of("strong", size).remedy
     assert np.all([reading_of("weak", size).name == "weak"])

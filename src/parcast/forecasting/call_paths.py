@@ -201,7 +201,14 @@ def _own(series: Series, profile: Profile, targets: Array) -> tuple[Array, Array
     rows = rows[np.isfinite(profile.own[rows, 0])]
     if rows.size:
         noise = pooled_noise(series.spread, series.shows_spread)[rows]
-        alone = curve_from(series.p[rows], profile.own[rows], series.count[rows], noise, targets)
+        alone = curve_from(
+            series.p[rows],
+            profile.own[rows],
+            series.count[rows],
+            noise,
+            targets,
+            weight=series.weight[rows],
+        )
         log_own[rows], half_width[rows] = alone.log_time, alone.half_width
     return log_own, half_width
 

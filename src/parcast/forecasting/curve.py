@@ -95,8 +95,7 @@ class Curve:
         donated = None
         if self.elsewhere is None:
             own = timings_of(self.series)
-            weight = self.series.weight
-            curve = curve_from(own.p, own.time, own.count, own.noise, targets, weight=weight)
+            curve = curve_from(own.p, own.time, own.count, own.noise, targets, weight=own.weight)
         else:
             donated = curve_with_donors(self.series, self.elsewhere, targets)
             curve = donated.curve

@@ -25,6 +25,7 @@ from parcast.forecasting.question import Question
 from parcast.forecasting.result import SeriesNotes
 from parcast.forecasting.scaling import Reading, reading_of, size_of_runs
 from parcast.forecasting.verdict import judged
+from parcast.timings.measure import Measure
 from parcast.timings.series import Series, label_of
 from parcast.words import whole
 
@@ -49,10 +50,13 @@ class SeriesCurves:
             curve.series,
             estimate,
             reading=self.evidence.reading,
+            measure=self.evidence.measure,
             helped=None if donated is None else donated.share[:, np.argmax(p)] >= words.MATTERS,
         )
         if curve.elsewhere is not None and donated is not None:
-            notes = words.notes_with_donors(notes, curve.series, curve.elsewhere, donated, p)
+            notes = words.notes_with_donors(
+                notes, curve.series, curve.elsewhere, donated, p, measure=self.evidence.measure
+            )
         return notes
 
 
@@ -63,6 +67,7 @@ class SeriesEvidence:
     p: Array  # (points,): counts asked for [1]
     curve: Curve
     reading: Reading  # of all series: strong or weak scaling
+    measure: Measure  # what the times are
     refused: Mapping[str, str]  # label of each series that has no answer, and why
     everything: Series  # with what is held out
 
@@ -146,12 +151,14 @@ def series_evidence(question: Question) -> SeriesEvidence:
     size = size_of_runs(question.measurements, series.by)
     is_silent = size == "" or bool(np.all(series.count == 1))  # of how the work changes with p
     grows_elsewhere = is_silent and elsewhere is not None and elsewhere.grows
-    reading = reading_of(question.scaling, size, grows_elsewhere=grows_elsewhere)
+    measure = question.measurements.measure
+    reading = reading_of(question.scaling, size, measure=measure, grows_elsewhere=grows_elsewhere)
     strong = np.full(len(series), reading.is_strong)
     return SeriesEvidence(
         p=question.p.ravel(),
         curve=Curve(series=series, elsewhere=elsewhere, strong=strong),
         reading=reading,
+        measure=measure,
         refused=refused,
         everything=everything,
     )

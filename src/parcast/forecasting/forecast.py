@@ -135,14 +135,14 @@ def forecast(
         law=evidence.law,
         sources=evidence.sources,
         measure=question.measurements.measure,
-        beside=axes_beside(question.measurements, evidence.by),
+        parameters=parameters_of_runs(question.measurements, evidence.by),
     )
 
 
-def axes_beside(runs: Measurements, by: Sequence[str]) -> dict[str, float | None]:
+def parameters_of_runs(runs: Measurements, by: Sequence[str]) -> dict[str, float | None]:
     """Axes besides p that do not tell series apart, with their value; None if it goes with p.
 
-    >>> axes_beside(Measurements(p=[1, 2], time=[8, 4], n=[10, 20], threads=1), [])
+    >>> parameters_of_runs(Measurements(p=[1, 2], time=[8, 4], n=[10, 20], threads=1), [])
     {'n': None, 'threads': 1.0}
     """
     others = {name: axis for name, axis in runs.axes.items() if name not in ("p", *by)}

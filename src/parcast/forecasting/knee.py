@@ -51,7 +51,7 @@ class Knee:
     upto: int  # the largest count looked at: at most the last one with a forecast [1]
     is_cut: bool  # whether there is no forecast beyond `upto`, where more was to be looked at
     time: float  # at `p` [s]
-    request: Request  # what a run at `p` needs
+    request: Request | None  # what a run at `p` needs; None where times are not those of runs
     scaling: str  # "strong" or "weak": how the runs were read
     verdict: str  # that the program does not scale, and what to do; "" where it does
 
@@ -90,7 +90,7 @@ class Knee:
             "upto": self.upto,
             "no_forecast_beyond": self.is_cut,
             "time_s": self.time,
-            **self.request.to_document(),
+            **({} if self.request is None else self.request.to_document()),
             "scaling": self.scaling,
             "verdict": self.verdict or None,
         }
@@ -182,11 +182,17 @@ def knee(
                 got=f"{upto} where {label_of(key)} starts at {whole(start)}",
                 hint="Give a larger one, or select other series.",
             )
-    return _knees(evidence, counts, share, beyond=beyond)
+    is_of_a_run = question.measurements.measure.is_of_a_run
+    return _knees(evidence, counts, share, beyond=beyond, is_of_a_run=is_of_a_run)
 
 
-def _knees(evidence: SeriesEvidence, counts: Array, share: float, *, beyond: bool) -> list[Knee]:
-    """Look for the knee of every series among `counts`, ascending [1], by its efficiency [1]."""
+def _knees(
+    evidence: SeriesEvidence, counts: Array, share: float, *, beyond: bool, is_of_a_run: bool
+) -> list[Knee]:
+    """Look for the knee of every series among `counts`, ascending [1], by its efficiency [1].
+
+    They say what a run needs if times are those of runs.
+    """
     columns, strong = evidence.curve.at(counts), evidence.curve.strong
     started = counts >= evidence.measured.p[:, :1]
     useful = np.ones_like(started)
@@ -227,7 +233,9 @@ def _knees(evidence: SeriesEvidence, counts: Array, share: float, *, beyond: boo
                 time=time,
                 request=request_for(
                     float(counts[place[i]]), time, lower, upper, kept=time_kept(time, upper)
-                ),
+                )
+                if is_of_a_run
+                else None,
                 scaling=evidence.reading.name,
                 verdict=verdicts.get(i, ""),
             )

@@ -13,6 +13,7 @@ from parcast.forecasting.measured import pooled_noise
 from parcast.forecasting.result import SeriesNotes
 from parcast.forecasting.scaling import Limit, Reading
 from parcast.show.warning import Rank, RankedWarning
+from parcast.timings.measure import TIME, Measure
 from parcast.timings.series import Series
 from parcast.units import format_quantity, percent
 from parcast.words import whole
@@ -29,6 +30,7 @@ def notes_of(
     estimate: Estimate,
     *,
     reading: Reading,
+    measure: Measure = TIME,
     helped: NDArray[np.bool_] | None = None,
 ) -> list[SeriesNotes]:
     """Notes of every series; the last target of the `estimate` only gives the slope there.
@@ -68,7 +70,15 @@ def notes_of(
                 backtest=backtest,
                 noise=own_noise,
                 warnings=tuple(
-                    _warnings(series, i, estimate, furthest, noise=own_noise, helped=is_helped)
+                    _warnings(
+                        series,
+                        i,
+                        estimate,
+                        furthest,
+                        measure=measure,
+                        noise=own_noise,
+                        helped=is_helped,
+                    )
                 ),
                 limit=limit,
                 laws=tuple((laws[j], float(weights[i, j])) for j in heaviest[i].tolist()),
@@ -134,6 +144,7 @@ def _warnings(
     estimate: Estimate,
     furthest: int,
     *,
+    measure: Measure,
     noise: float | None,
     helped: bool,
 ) -> Iterator[str]:
@@ -155,7 +166,7 @@ def _warnings(
     if targets[furthest] > last and change > np.log(DEPENDS):
         yield RankedWarning(
             f"The forecast depends strongly on the runs at p = {last}: without them it would be "
-            f"{format_quantity(np.exp(other), 'time')} at p = {whole(float(targets[furthest]))}. "
+            f"{measure.time_text(float(np.exp(other)))} at p = {whole(float(targets[furthest]))}. "
             "Repeat these runs or measure another count.",
             kind="depends on the last count",
             rank=Rank.SERIOUS if change > curve.half_width[i, furthest] else Rank.MINOR,
@@ -179,7 +190,7 @@ def _warnings(
             size=first / lowest,
         )
     if noise is not None and noise > NOISY:
-        yield warning_of_noise(noise)
+        yield warning_of_noise(noise, series.repetitions[i])
 
 
 def warning_of_width(p: float, width: float, remedy: str) -> Iterator[str]:
@@ -212,10 +223,14 @@ def _warning_of_reach(p: float, last: float, reach: float, *, helped: bool) -> s
     )
 
 
-def warning_of_noise(noise: float) -> str:
-    """Warn of repetitions whose times differ much."""
+def warning_of_noise(noise: float, repetitions: NDArray[np.int64]) -> str:
+    """Warn of repetitions whose times differ much, or of means with large deviations."""
+    if np.any(repetitions > 1):
+        spread = f"Repeated runs differ by {percent(noise)}"
+    else:
+        spread = f"The deviations of the means are {percent(noise)}"
     return RankedWarning(
-        f"Repeated runs differ by {percent(noise)}: repeat each count more often.",
+        f"{spread}: repeat each count more often.",
         kind="noise",
         size=noise,
     )

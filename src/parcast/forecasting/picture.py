@@ -43,7 +43,7 @@ from parcast.show.scales import (
 from parcast.show.warning import verdicts
 from parcast.timings.series import label_of
 from parcast.units import shown
-from parcast.words import common_unit, whole
+from parcast.words import whole
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -129,7 +129,7 @@ class Picture:
 
     panes: Sequence[Pane]
     quantity: Quantity
-    unit: str  # of times, that of the table
+    unit: str  # of times, that of the table; "1" of relative ones
     along: str = "processors p"
 
     @property
@@ -273,6 +273,8 @@ def _draw_all(axes: Sequence["Axes"], picture: Picture) -> bool:
             scale_speedup(ax, low, high, baseline(traces))
         elif quantity == "rate":
             scale_rate(ax, low, high, traces[0].measure.axis_title)
+        elif picture.unit == "1":
+            scale_rate(ax, *(own if own_scales else (low, high)), traces[0].measure.time_title)
         elif own_scales:
             scale_time(ax, *own)
         else:
@@ -281,6 +283,7 @@ def _draw_all(axes: Sequence["Axes"], picture: Picture) -> bool:
 
 
 def _looks(pane: Pane) -> list[Look]:
+    """Tell how each line of a panel is drawn."""
     return looks_of(pane.traces, is_ordered=pane.is_ordered)
 
 
@@ -293,7 +296,7 @@ def _name_lines(axes: Sequence["Axes"], picture: Picture) -> None:
 
 def _unit(forecast: Forecast) -> str:
     """Unit of the times in the table."""
-    return common_unit(np.ravel(forecast.time).tolist())
+    return forecast.measure.time_unit(forecast.time)
 
 
 def _reading(forecast: Forecast) -> str:
@@ -398,7 +401,8 @@ def _title(forecast: Forecast, picture: Picture) -> str:
     first, last = span([note.measured for note in forecast.notes])
     processors = "processor" if requested == ["1"] else "processors"
     measured = forecast.measure
-    asked = measured.title if picture.quantity == "rate" else picture.quantity.capitalize()
+    drawn = measured.time_title if picture.quantity == "time" else picture.quantity
+    asked = measured.title if picture.quantity == "rate" else drawn.capitalize()
     question = f"{asked} on {counts} {processors}"
     runs = f"{first:.0f} to {last:.0f}" if last > first else f"{first:.0f}"
     return f"{question}, forecast from runs on {runs}"

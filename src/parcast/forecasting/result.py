@@ -99,10 +99,8 @@ class Forecast(Result):
     curve: Curve | None = None  # the same series at any other count; None of a surface
     inputs: Mapping[str, Any] | None = None  # file, columns, what was asked: set by who reads
     measure: Measure = TIME  # what the times are: wall times, or those that a rate gives
-    beside: Mapping[str, float | None] = field(
-        default_factory=dict
-    )  # axes that do not tell series
-    # apart, and the value that each has; None where it goes with p
+    # values of the axes that do not tell series apart; None where one goes with p
+    parameters: Mapping[str, float | None] = field(default_factory=dict)
 
     def slowest(self, most: int) -> NDArray[np.intp]:
         """Numbers of the series with the largest times at the largest count, the largest first."""
@@ -200,7 +198,7 @@ class Forecast(Result):
             "rows": list(self.rows()),
             "interval": self.interval,
             **({} if self.measure.is_time else {"measured": self.measure.to_document()}),
-            **({"parameters": dict(self.beside)} if self.beside else {}),
+            **({"parameters": dict(self.parameters)} if self.parameters else {}),
             "limited_by": list(self.limited_by),
             "warnings": list(self.warnings),
             "law": self.law,
@@ -219,12 +217,17 @@ class Forecast(Result):
         return f"Forecast({series}p = {counts}{more})"
 
 
-def _rates(measure: Measure, time: float, lower: float, upper: float) -> dict[str, float]:
-    """Rates, where these were measured, with their interval: that of the time turned over."""
+def _rates(measure: Measure, time: float, lower: float, upper: float) -> dict[str, Any]:
+    """Rates with their interval, that of the time turned over, where rates were measured."""
     if measure.quantity != "rate":
         return {}
     rate, most, least = measure.rates([time, lower, upper]).tolist()
-    return {"rate": rate, "rate_lower": least, "rate_upper": most}
+    return {
+        "rate": rate,
+        "rate_lower": least,
+        "rate_upper": most,
+        "rate_unit": measure.rate_unit or None,
+    }
 
 
 def one_series(forecast: Forecast, series: int) -> Forecast:

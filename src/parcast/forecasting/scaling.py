@@ -14,6 +14,9 @@ the work grew, and of 12.5 % if it did not. So it is weak scaling where the user
 column `n`, the problem size, grows with p, and strong scaling otherwise. The rule is the same for
 all series of a question, for a forecast, a knee and a match, and over several axes.
 
+Rates and speedups compare equal work whatever the problem size, so their times, those of one unit
+of work, are read as of strong scaling.
+
 References
 ----------
 .. [1] J. L. Gustafson, "Reevaluating Amdahl's law," Commun. ACM, vol. 31, no. 5, 1988,
@@ -28,7 +31,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from parcast.aliases import Array
-from parcast.errors import Argument
+from parcast.errors import Argument, ParameterError
+from parcast.timings.measure import TIME, Measure
 from parcast.timings.measurements import Measurements
 from parcast.timings.series import number_groups
 
@@ -71,14 +75,23 @@ class Reading:
         return "auto" if is_clear else self.name
 
 
-def reading_of(scaling: Scaling, size: Size, *, grows_elsewhere: bool = False) -> Reading:
+def reading_of(
+    scaling: Scaling, size: Size, *, measure: Measure = TIME, grows_elsewhere: bool = False
+) -> Reading:
     """Read runs as of strong or weak scaling, by what the user says or by the problem size.
 
+    Rates and speedups are of fixed work, and weak scaling is refused for them.
     `grows_elsewhere` where runs at a single count cannot show that, and those of donors do.
 
     >>> reading_of("auto", "").reason, reading_of("auto", "grows").name
     ('assumed: nothing says that the work grows with p', 'weak')
     """
+    if measure.fixed_work and scaling == "weak":
+        raise ParameterError(
+            "scaling", must=f"be strong, because {measure.fixed_work}", got='"weak"'
+        )
+    if measure.fixed_work and scaling == "auto":
+        return Reading(is_strong=True, reason=measure.fixed_work)
     if scaling != "auto":
         return Reading(scaling == "strong", "as requested")
     if grows_elsewhere:

@@ -70,9 +70,9 @@ def _knee_facts(knees: Sequence[Any]) -> Iterator[Fact]:
     """Give the knees, and what a run at each of them needs."""
     for name, texts in (
         ("knee", [f"{knee}" for knee in knees]),
-        ("request", [f"p = {knee.p}: {knee.request}" for knee in knees]),
+        ("request", [f"p = {knee.p}: {knee.request}" for knee in knees if knee.request]),
     ):
-        for i, (knee, text) in enumerate(zip(knees, texts, strict=True)):
+        for i, (knee, text) in enumerate(zip(knees, texts, strict=False)):  # all or none request
             yield Fact("" if i else name, f"{knee.label}: {text}" if knee.label else text)
 
 
@@ -114,10 +114,10 @@ def _facts_on_measure(forecast: Forecast) -> Iterator[Fact]:
         yield Fact("time", f"that of {measure.work_done}, from the rate {measure.title}")
     elif measure.quantity == "speedup":
         yield Fact("time", f"relative: 1/{measure.title}")
-    if forecast.beside:
+    if forecast.parameters:
         each = (
             f"{name} goes with p" if value is None else f"{name} = {whole(value)}"
-            for name, value in forecast.beside.items()
+            for name, value in forecast.parameters.items()
         )
         yield Fact("parameters", shown(", ".join(each)))
 

@@ -15,9 +15,9 @@ from parcast.forecasting.call_paths import PATH
 from parcast.forecasting.result import Forecast
 from parcast.forecasting.totals import Totals
 from parcast.show.sheet import Column, Entry, Fact, Form, Table, interval_column
-from parcast.units import TIME_UNITS, format_quantity
+from parcast.timings.measure import seconds_in
+from parcast.units import format_quantity
 from parcast.words import (
-    common_unit,
     rounded,
     rounded_interval,
     signed_percent,
@@ -59,8 +59,8 @@ def table_of(
 
     `knees` are those of the series of these values; rows beyond them are marked.
     """
-    unit = _unit(forecast)
-    rows = [_scaled(row, TIME_UNITS[unit]) for row in _rows(forecast, totals)]
+    unit = forecast.measure.time_unit(forecast.time)
+    rows = [_scaled(row, seconds_in(unit)) for row in _rows(forecast, totals)]
     remarks = [tuple(_remarks(row, (knees or {}).get(_values(row, forecast)))) for row in rows]
     keys = [
         Column(title=name, cells=[f"{row[name]}" for row in rows], align="left")
@@ -72,13 +72,6 @@ def table_of(
         forms=tuple(_forms(forecast, keys, columns)),
         in_full=tuple(_in_full(keys, columns, k, unit) for k in range(len(rows))),
     )
-
-
-def _unit(forecast: Forecast) -> str:
-    """Unit of the times; relative times of speedups stay as they are."""
-    if forecast.measure.quantity == "speedup":
-        return "s"
-    return common_unit(forecast.time.ravel().tolist())
 
 
 def _rows(forecast: Forecast, totals: Totals | None) -> Iterator[dict[str, Any]]:
@@ -200,11 +193,10 @@ def _columns(forecast: Forecast, rows: Sequence[Row], unit: str) -> dict[str, Co
             cells[name.removesuffix("_s")].append(text)
         cells["share"].append("" if np.isnan(row["share"]) else whole_percent(row["share"]))
     is_own = any(note.shares is not None for note in forecast.notes)
-    is_relative = forecast.measure.quantity == "speedup"
-    title, shown = ("relative time", "[1]") if is_relative else ("time", f"[{unit}]")
-    return {
+    measure, shown = forecast.measure, f"[{unit}]"
+    columns = {
         "p": Column(title="p", cells=[str(row["p"]) for row in rows]),
-        "time": Column(title=title, unit=shown, cells=[x[0] for x in times]),
+        "time": Column(title=measure.time_title, unit=shown, cells=[x[0] for x in times]),
         "interval": interval_column(interval, shown, [x[1:] for x in times]),
         **_rates(forecast, rows, unit, interval),
         "share": Column(
@@ -212,10 +204,13 @@ def _columns(forecast: Forecast, rows: Sequence[Row], unit: str) -> dict[str, Co
         ),
         "speedup": Column(title="speedup", cells=cells["speedup"]),
         "efficiency": Column(title="efficiency", unit="[%]", cells=cells["efficiency"]),
-        "measured": Column(title="measured", unit=f"[{unit}]", cells=cells["measured"]),
+        "measured": Column(title="measured", unit=shown, cells=cells["measured"]),
         "error": Column(title="error", unit="[%]", cells=[*_errors(forecast, rows)]),
         "limit": Column(title="limited by", cells=[x["limit"] for x in rows], align="left"),
     }
+    if measure.is_relative:  # the speedup that was measured stands there, with its interval
+        del columns["speedup"]
+    return columns
 
 
 def _rates(forecast: Forecast, rows: Sequence[Row], unit: str, interval: str) -> dict[str, Column]:
@@ -224,7 +219,7 @@ def _rates(forecast: Forecast, rows: Sequence[Row], unit: str, interval: str) ->
     if measure.is_time:
         return {}
     times = [[row[name] for name in ("time_s", "upper_s", "lower_s")] for row in rows]
-    rates = measure.rates(np.array(times, dtype=np.float64) * TIME_UNITS[unit])
+    rates = measure.rates(np.array(times, dtype=np.float64) * seconds_in(unit))
     cells = [rounded_interval(*each) for each in rates.tolist()]
     return {
         "rate": Column(title=measure.axis_title, cells=[x[0] for x in cells]),
@@ -257,21 +252,22 @@ def _in_full(keys: Sequence[Column], columns: Mapping[str, Column], k: int, unit
     cells = {name: column.cells[k] for name, column in columns.items()}
     remark = f" ({cells['remarks']})" if cells["remarks"] else ""
     error = f" (error {cells['error']} %)" if cells["error"] else ""
+    in_unit = "" if unit == "1" else f" {unit}"
     return Entry(
         title=f"{named}p = {cells['p']}{remark}",
         facts=(
-            Fact("time", f"{cells['time']} {unit}"),
-            Fact("", f"{columns['interval'].title} {cells['interval']} {unit}"),
+            Fact(columns["time"].title, f"{cells['time']}{in_unit}"),
+            Fact("", f"{columns['interval'].title} {cells['interval']}{in_unit}"),
             *(
                 (Fact(columns["rate"].title, f"{cells['rate']} ({cells['rate interval']})"),)
                 if "rate" in cells
                 else ()
             ),
             Fact(columns["share"].title, f"{cells['share']} %" if cells["share"] else ""),
-            Fact("speedup", cells["speedup"]),
+            Fact("speedup", cells.get("speedup", "")),
             Fact("efficiency", f"{cells['efficiency']} %" if cells["efficiency"] else ""),
             Fact("limited by", cells["limit"]),
-            Fact("measured", f"{cells['measured']} {unit}{error}" if cells["measured"] else ""),
+            Fact("measured", f"{cells['measured']}{in_unit}{error}" if cells["measured"] else ""),
         ),
     )
 

@@ -69,7 +69,10 @@ class Trace:
         return np.asarray(self.base[1] / shared)
 
     def value(self, quantity: Quantity, p: Array, time: Array) -> Array:
-        """What to draw for `time` [s] at `p` [1]: itself [s], the speedup or efficiency [1]."""
+        """What to draw for `time` [s] at `p` [1].
+
+        The time itself [s], the rate [`measure.rate_unit`], the speedup or efficiency [1].
+        """
         if quantity == "time":
             return time
         if quantity == "rate":

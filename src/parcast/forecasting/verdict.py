@@ -134,12 +134,13 @@ def tested_errors(curve: Curve) -> Array:
     if tested.any():
         own = timings_of(curve.series.take(tested))
         far = np.array([curve.series.p[tested, 0].max()])
-        with_test = curve_from(own.p, own.time, own.count, own.noise, far)
+        with_test = curve_from(own.p, own.time, own.count, own.noise, far, weight=own.weight)
         errors[tested] = np.expm1(-with_test.backtest)
     return errors
 
 
 def _has_donors(curve: Curve) -> NDArray[np.bool_]:
+    """Whether each series has runs on other machines that may help it, (series,)."""
     if curve.elsewhere is None:
         return np.zeros(len(curve.series), dtype=bool)
     return np.asarray((curve.elsewhere.of >= 0).any(axis=1))

@@ -48,11 +48,13 @@ from parcast.matching.question import (
     ranked_ones,
     reading_for,
     require_prices,
+    require_times_of_runs,
     unrepeated,
 )
 from parcast.matching.result import Candidate, Match
 from parcast.matching.verdict import HAIR, Constraints, verdict_of
 from parcast.show.warning import Rank, RankedWarning, is_remark, ranked, verdicts
+from parcast.timings.measure import TIME, Measure
 from parcast.timings.measurements import Measurements, MeasurementsLike
 from parcast.units import format_quantity, percent, shown
 from parcast.words import listed, whole
@@ -157,6 +159,7 @@ def match(
     helping, remarks = donors_beside(what, donors)
     given, not_ranked = ranked_ones(what, as_machines(machines), helping)
     named = machines_of(what, given, prices or {})
+    require_times_of_runs(what, constraints)
     require_prices(named, goal, constraints)
     counts = counts_of(what, p, len(named))
     reading = reading_for(what, scaling)
@@ -171,12 +174,10 @@ def match(
         reading=reading,
     )
     outcomes = _with_forecast(drawn_together(outlooks, seed), left_out, notes, beyond=beyond)
-    candidates = _ranked(outcomes, goal, constraints)
-    notes += [
-        *remarks,
-        *unrepeated(what),
-        *_warnings(candidates, outcomes, goal, constraints, named),
-    ]
+    measure = what.measure if isinstance(what, Measurements) else TIME
+    candidates = _requested(_ranked(outcomes, goal, constraints), measure)
+    notes += [*remarks, *unrepeated(what)]
+    notes += _warnings(candidates, outcomes, goal, constraints, named)
     notes += _different_bases(what, outcomes) if goal == "efficiency" else ()
     return Match(
         candidates=candidates,
@@ -193,6 +194,7 @@ def match(
         sources=sources_of(what, outcomes),
         law_errors=together(error for x in outcomes for error in x.law_errors),
         reading=reading if isinstance(what, Measurements) else None,
+        measure=measure,
     )
 
 
@@ -331,6 +333,13 @@ def _candidate(outcomes: Outcomes, goal: Goal, constraints: Constraints) -> Cand
             kept=kept,
             certainty=constraints.certainty,
         ),
+    )
+
+
+def _requested(candidates: tuple[Candidate, ...], measure: Measure) -> tuple[Candidate, ...]:
+    """Tell what a run needs only where times are those of runs."""
+    return (
+        candidates if measure.is_of_a_run else tuple(replace(x, request=None) for x in candidates)
     )
 
 

@@ -34,10 +34,10 @@ from parcast.show.colours import (
     NOT_ALLOWED,
     REFERENCE,
 )
-from parcast.show.scales import MARGIN, round_ticks, scale_p, scale_time
+from parcast.show.scales import MARGIN, round_ticks, scale_p, scale_rate, scale_time
 from parcast.show.warning import verdicts
-from parcast.units import TIME_UNITS, format_quantity, shown
-from parcast.words import common_unit
+from parcast.timings.measure import seconds_in
+from parcast.units import format_quantity, shown
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -151,12 +151,13 @@ def _scale_trade(ax: "Axes", match: Match, curves: Sequence[Curve]) -> None:
     )
     low, high = _span(times, match.within)
     unit = _unit(match)
-    factor = TIME_UNITS[unit]
+    factor = seconds_in(unit)
     ticks = round_ticks(low / factor, high / factor, MOST_TICKS)
+    title = match.measure.time_title + ("" if unit == "1" else f" [{unit}]")
     ax.set(
         xscale="log",
         xlim=(low, high),
-        xlabel=f"time [{unit}]    (numbers: processors; bands: 90 % intervals)",
+        xlabel=f"{title}    (numbers: processors; bands: 90 % intervals)",
     )
     ax.set_xticks([x * factor for x in ticks], labels=[f"{x:.6g}" for x in ticks])
     low, high = _span(costs, match.budget)
@@ -178,12 +179,15 @@ def _scale_plain(ax: "Axes", match: Match, curves: Sequence[Curve]) -> None:
         ax.set_xlabel("processors p")
         ax.set_xticks(counts, labels=[f"{x:.0f}" for x in counts])
     low, high = _span(times, match.within)
-    scale_time(ax, low, high, _unit(match))
+    if match.measure.is_relative:
+        scale_rate(ax, low, high, match.measure.time_title)
+    else:
+        scale_time(ax, low, high, _unit(match))
 
 
 def _unit(match: Match) -> str:
     """Unit of the times in the table."""
-    return common_unit([float(x.time[x.chosen]) for x in match.candidates])
+    return match.measure.time_unit([float(x.time[x.chosen]) for x in match.candidates])
 
 
 def _span(values: Array, limit: float | None) -> tuple[float, float]:

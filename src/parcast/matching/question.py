@@ -1,6 +1,7 @@
 """Arguments of `match`, checked: constraints, machines with their prices, counts."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 from typing import Any, Final
@@ -151,7 +152,7 @@ def reading_for(what: Program | Measurements, scaling: Scaling) -> Reading:
     """How the runs of all machines are read: it is one program on all of them."""
     check_scaling(scaling)
     if isinstance(what, Measurements):
-        return reading_of(scaling, size_of_runs(what, ["machine"]))
+        return reading_of(scaling, size_of_runs(what, ["machine"]), measure=what.measure)
     if scaling != "auto":
         raise ParameterError(
             "scaling",
@@ -202,6 +203,24 @@ def _require_one_program(runs: Measurements) -> None:
             must="be of one program and problem",
             got=f"several values of {', '.join(apart)}",
             hint=remedy or ("Select one, such as ", any_value),
+        )
+
+
+def require_times_of_runs(what: Program | Measurements, constraints: Constraints) -> None:
+    """Refuse limits on the time or cost of a run where times are not those of runs."""
+    if isinstance(what, Program) or what.measure.is_of_a_run:
+        return
+    limits = {"within": constraints.within, "budget": constraints.budget}
+    for name in (name for name, limit in limits.items() if limit is not None):
+        is_rate = what.measure.quantity == "rate"
+        example = replace(what.measure, work=1000.0).work_done
+        raise ParameterError(
+            name,
+            must="be combined with times of runs",
+            got="times of one unit of work" if is_rate else "speedups",
+            hint=("Give the work of a run: ", Argument("work", example), ".")
+            if is_rate
+            else "Give a table of times.",
         )
 
 

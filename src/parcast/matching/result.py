@@ -14,6 +14,7 @@ from parcast.forecasting.request import Request
 from parcast.forecasting.scaling import Reading
 from parcast.laws.allowances import LawError
 from parcast.show.result import Result
+from parcast.timings.measure import TIME, Measure
 from parcast.words import whole
 
 
@@ -35,7 +36,7 @@ class Candidate:
     measured: NDArray[np.bool_]  # whether the program was run at this count
     fits: bool  # whether the constraints hold there as asked
     best: float | None  # probability that it is the best of all that fit; None where it does not
-    request: Request | None = None  # what a run at the chosen count needs
+    request: Request | None = None  # what a run there needs; None where times are not of runs
 
     @property
     def best_p(self) -> int:
@@ -86,6 +87,7 @@ class Match(Result):
     inputs: Mapping[str, Any] | None = None  # files, what was asked: set by who reads
     law_errors: tuple[LawError, ...] = ()  # allowed for, of each law and kind of platform
     reading: Reading | None = None  # how runs were read: strong or weak scaling; None of a program
+    measure: Measure = TIME  # what the times are: wall times, or those that a rate gives
 
     @property
     def best(self) -> Candidate | None:
@@ -139,6 +141,7 @@ class Match(Result):
             "warnings": list(self.warnings),
             "scaling": self.reading and self.reading.name,
             "scaling_reason": self.reading and self.reading.reason,
+            **({} if self.measure.is_time else {"measured": self.measure.to_document()}),
             "program": self.program,
             "law": self.law,
             "law_error": [asdict(error) for error in self.law_errors],

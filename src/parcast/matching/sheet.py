@@ -9,8 +9,9 @@ from parcast.matching.result import Candidate, Match
 from parcast.prediction.notes import law_error_of
 from parcast.show.sheet import Column, Entry, Fact, Form, Sheet, Table, interval_column
 from parcast.show.warning import Rank, RankedWarning
-from parcast.units import TIME_UNITS, format_quantity, shown
-from parcast.words import common_unit, rounded, rounded_interval, supported_digits
+from parcast.timings.measure import seconds_in
+from parcast.units import format_quantity, shown
+from parcast.words import rounded, rounded_interval, supported_digits
 
 LEGENDS: Final = {
     "best": "best: probability of being the best machine",
@@ -58,7 +59,8 @@ def _facts(match: Match) -> Iterator[Fact]:
     best = match.best
     if best is not None:
         yield Fact("choose", _advice(match, best))
-        yield Fact("request", f"{best.request or ''}")
+        if best.request is not None:
+            yield Fact("request", f"{best.request}")
     for i, text in enumerate(match.verdict):
         yield Fact("" if i else "none fits", text)
     if match.reading is not None:
@@ -100,7 +102,7 @@ def probability(value: float) -> str:
 def _advice(match: Match, best: Candidate) -> str:
     """Say which machine is recommended, and how sure that is."""
     i = best.chosen
-    facts = [format_quantity(float(best.time[i]), "time")]
+    facts = [match.measure.time_text(float(best.time[i]))]
     if best.cost is not None:
         facts.append(f"{rounded(float(best.cost[i]), 3)} {match.currency}".rstrip())
     if match.has_constraints:
@@ -115,8 +117,9 @@ def _advice(match: Match, best: Candidate) -> str:
 def _table(match: Match) -> Table:
     """Give the ranking."""
     every = match.candidates
-    unit = common_unit([float(x.time[x.chosen]) for x in every])
-    times = [_interval(x, x.time, x.lower, x.upper, TIME_UNITS[unit]) for x in every]
+    unit = match.measure.time_unit([float(x.time[x.chosen]) for x in every])
+    title = match.measure.time_title
+    times = [_interval(x, x.time, x.lower, x.upper, seconds_in(unit)) for x in every]
     costs = [_interval(x, x.cost, x.cost_lower, x.cost_upper) for x in every]
     ranks = [str(rank) if x.fits else "-" for rank, x in enumerate(every, start=1)]
     efficiency = [_efficiency(x) for x in every]
@@ -127,7 +130,7 @@ def _table(match: Match) -> Table:
         Column(title="", cells=ranks),
         Column(title="machine", cells=[x.machine for x in every], align="left"),
         Column(title="p", cells=[str(x.best_p) for x in every]),
-        Column(title="time", unit=f"[{unit}]", cells=[x[0] for x in times]),
+        Column(title=title, unit=f"[{unit}]", cells=[x[0] for x in times]),
         interval_column(share, f"[{unit}]", [x[1:] for x in times]),
     ]
     if any(x[0] for x in costs):
@@ -151,19 +154,8 @@ def _table(match: Match) -> Table:
     if any(x[0] for x in costs) and not match.currency:
         meanings.append("cost: in the unit of the prices")
     in_full = [
-        Entry(
-            title=f"{rank} {x.machine}, p = {x.best_p}"
-            + ("" if x.fits else " (does not meet the limits)"),
-            facts=(
-                Fact("time", f"{time[0]} {unit}  ({time[1]} to {time[2]})"),
-                Fact(
-                    "cost",
-                    f"{cost[0]} {match.currency}  ({cost[1]} to {cost[2]})" if cost[0] else "",
-                ),
-                Fact("efficiency", f"{efficiency[i]} %"),
-                Fact("best", f"{best[i]} %" if best[i] else ""),
-                Fact("fits", f"{holds[i]} %" if holds[i] else ""),
-            ),
+        _entry(
+            match, x, f"{rank} {x.machine}", unit, (time, cost, efficiency[i], best[i], holds[i])
         )
         for i, (rank, x, time, cost) in enumerate(zip(ranks, every, times, costs, strict=True))
     ]
@@ -172,4 +164,27 @@ def _table(match: Match) -> Table:
         in_full=tuple(in_full),
         is_spaced=False,
         legend="; ".join(meanings),
+    )
+
+
+def _entry(
+    match: Match,
+    x: Candidate,
+    name: str,
+    unit: str,
+    cells: tuple[tuple[str, str, str], tuple[str, str, str], str, str, str],
+) -> Entry:
+    """Give one machine, for a page too narrow for the table."""
+    time, cost, efficiency, best, holds = cells
+    in_unit = "" if match.measure.is_relative else f" {unit}"
+    money = f"{cost[0]} {match.currency}  ({cost[1]} to {cost[2]})" if cost[0] else ""
+    return Entry(
+        title=f"{name}, p = {x.best_p}" + ("" if x.fits else " (does not meet the limits)"),
+        facts=(
+            Fact(match.measure.time_title, f"{time[0]}{in_unit}  ({time[1]} to {time[2]})"),
+            Fact("cost", money),
+            Fact("efficiency", f"{efficiency} %"),
+            Fact("best", f"{best} %" if best else ""),
+            Fact("fits", f"{holds} %" if holds else ""),
+        ),
     )

@@ -14,6 +14,9 @@ from typing import Any, Final, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from parcast.units import TIME_UNITS, format_quantity
+from parcast.words import common_unit
+
 UNKNOWN: Final = "unit of work"  # what a rate counts, where its title does not say it
 
 
@@ -34,10 +37,47 @@ class Measure:
         return self.quantity == "time"
 
     @property
+    def is_relative(self) -> bool:
+        """Whether times are over that of another run and have no unit: those of speedups."""
+        return self.quantity == "speedup"
+
+    @property
+    def is_of_a_run(self) -> bool:
+        """Whether a time is that of a whole run, not of one unit of work or relative."""
+        return self.is_time or (self.quantity == "rate" and self.work is not None)
+
+    @property
+    def fixed_work(self) -> str:
+        """Why the times are of fixed work, however the problem size changed; "" if unknown."""
+        reasons = {"rate": "a rate is per unit of work", "speedup": "a speedup is of equal work"}
+        return reasons.get(self.quantity, "")
+
+    @property
+    def rate_unit(self) -> str:
+        """Unit of a rate as a reader knows it: "simulated years/day"; "" if unknown."""
+        if self.unit in {"", "1"}:
+            return ""
+        is_named = self.amount.startswith("simulated ")
+        return f"{self.amount}s/day" if is_named else self.unit
+
+    @property
     def axis_title(self) -> str:
         """The title of the column, with the unit where it does not say it."""
         is_said = self.unit in {"", "1"} or self.unit.lower() in self.title.lower()
-        return self.title if is_said else f"{self.title} [{self.unit}]"
+        return self.title if is_said else f"{self.title} [{self.rate_unit}]"
+
+    @property
+    def time_title(self) -> str:
+        """The title of times in tables and pictures, without a unit."""
+        return "relative time" if self.is_relative else "time"
+
+    def time_unit(self, times: ArrayLike) -> str:
+        """Unit to print some times in [s]: "ms"; "1" of relative ones."""
+        return "1" if self.is_relative else common_unit(np.ravel(times).tolist())
+
+    def time_text(self, time: float, digits: int = 3) -> str:
+        """Write a time with its unit; a relative one has none."""
+        return format_quantity(time, "count" if self.is_relative else "time", digits)
 
     @property
     def of_time(self) -> str:
@@ -77,7 +117,7 @@ class Measure:
             return {"quantity": "time"}
         document: dict[str, Any] = {"quantity": self.quantity, "column": self.title}
         if self.quantity == "rate":
-            document |= {"unit": self.unit, "amount": self.amount, "work": self.work or 1.0}
+            document |= {"unit": self.rate_unit, "amount": self.amount, "work": self.work or 1.0}
             document["seconds"] = self.seconds
         return document
 
@@ -101,6 +141,11 @@ class Measure:
             seconds=float(document["seconds"]),
             work=None if work == 1 else work,
         )
+
+
+def seconds_in(unit: str) -> float:
+    """Seconds in a unit of `Measure.time_unit`; 1 of relative times."""
+    return 1.0 if unit == "1" else TIME_UNITS[unit]
 
 
 TIME: Final = Measure()

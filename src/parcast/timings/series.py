@@ -49,7 +49,10 @@ class Series:
 
     @property
     def shows_spread(self) -> NDArray[np.bool_]:
-        """Where repetitions or a known deviation give the spread, (series, counts)."""
+        """Where repetitions or a known deviation give the spread, (series, counts).
+
+        A deviation of 0 tells nothing: programs write it for the mean of a single run.
+        """
         return (self.repetitions > 1) | (self.spread > 0)
 
     @property

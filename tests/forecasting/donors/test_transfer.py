@@ -43,7 +43,8 @@ def curves(rows, width=None):
     for i, row in enumerate(rows):
         p[i, : len(row)], time[i, : len(row)] = list(row), list(row.values())
     count = np.array([len(row) for row in rows])
-    return Timings(p=p, time=time, count=count, noise=np.full(len(rows), 0.02))
+    noise = np.full(len(rows), 0.02)
+    return Timings(p=p, time=time, count=count, noise=noise, weight=np.ones_like(p))
 
 
 def law(a, b, counts=(1, 2, 4, 8, 16)):
@@ -88,6 +89,7 @@ def test_just_beyond_the_last_run_its_noise_is_still_there():
         time=np.array([[8.0, 4.2, 2.3]]),
         count=np.array([3]),
         noise=np.array([0.3]),
+        weight=np.ones((1, 3)),
     )
     rows = curves([law(0.1, 8.0 + x) for x in (0.0, 0.1, 0.2, 0.3)])
     told = donated_curve(here, rows, np.arange(4)[None], np.array([4.0, 4.01, 4.5]))

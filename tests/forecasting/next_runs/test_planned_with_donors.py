@@ -23,6 +23,7 @@ def curves(times, counts=COUNTS, noise=0.02):
         time=times,
         count=np.full(rows, len(counts)),
         noise=np.full(rows, noise),
+        weight=np.ones_like(times),
     )
 
 
@@ -103,6 +104,7 @@ def test_series_are_planned_for_as_if_each_were_alone():
             time=np.concatenate([time, third[0].here.time]),
             count=np.array([1, 3]),
             noise=np.full(2, 0.02),
+            weight=np.ones((2, p.shape[1])),
         ),
         elsewhere=DONORS,
         of=np.repeat(OF, 2, axis=0),

@@ -62,6 +62,7 @@ class Timings:
     time: Array  # likewise [s]
     count: NDArray[np.int64]  # (series,) [1]
     noise: Array  # (series,): standard deviation of log time among repetitions
+    weight: Array  # (series, counts): how much each count counts in the fits [1]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -121,7 +122,9 @@ class DonatedCurve:
 def timings_of(series: Series) -> Timings:
     """Give the arrays of some series as the models take them."""
     noise = measured.pooled_noise(series.spread, series.shows_spread)
-    return Timings(p=series.p, time=series.time, count=series.count, noise=noise)
+    return Timings(
+        p=series.p, time=series.time, count=series.count, noise=noise, weight=series.weight
+    )
 
 
 def curve_with_donors(series: Series, elsewhere: Elsewhere, targets: Array) -> DonatedCurve:
@@ -202,11 +205,13 @@ def donated_curve(
 def _own(here: Timings, last: Array, targets: Array) -> MeasuredCurve:
     """Forecast from own runs alone; where there is one count, only that count is of use."""
     single = here.count == 1
-    p, time = here.p, here.time
+    p, time, weight = here.p, here.time, here.weight
     if single.any():
         p, time = (np.pad(v, ((0, 0), (0, 1)), constant_values=np.nan) for v in (p, time))
+        weight = np.pad(weight, ((0, 0), (0, 1)), constant_values=1.0)
         p[single, 1], time[single, 1] = 2 * p[single, 0], time[single, 0]
-    own = curve_from(p, time, np.maximum(here.count, 2), here.noise, targets)
+    count = np.maximum(here.count, 2)
+    own = curve_from(p, time, count, here.noise, targets, weight=weight)
     beyond = np.maximum(targets / last[:, None], here.p[:, :1] / targets)
     return replace(own, reach=np.where(single[:, None], np.maximum(beyond, 1.0), own.reach))
 
@@ -258,6 +263,7 @@ def _at(elsewhere: Timings, of: NDArray[np.intp], *at: Array) -> list[_There]:
             elsewhere.count[pairs],
             noise,
             counts[series],
+            weight=elsewhere.weight[pairs],
         )
         tables[:3, series, place] = theirs.log_time, theirs.half_width, theirs.reach
         tables[3, series, place] = noise[:, None]

@@ -12,8 +12,9 @@ from parcast.forecasting.donors.curve import DonatedCurve, Elsewhere
 from parcast.forecasting.notes import runs_in_words
 from parcast.forecasting.result import Donor, SeriesNotes
 from parcast.show.warning import Rank, RankedWarning
+from parcast.timings.measure import TIME, Measure
 from parcast.timings.series import Series
-from parcast.units import format_quantity, percent
+from parcast.units import percent
 from parcast.words import NAMED, listed, whole
 
 FEW = 2  # donors that do not show how much machines differ
@@ -67,6 +68,8 @@ def notes_with_donors(
     elsewhere: Elsewhere,
     donated: DonatedCurve,
     targets: NDArray[np.float64],
+    *,
+    measure: Measure = TIME,
 ) -> list[SeriesNotes]:
     """Add to the notes of every series which donors were used, and the warnings about them.
 
@@ -99,7 +102,7 @@ def notes_with_donors(
         warnings = (
             *note.warnings,
             *_odd_ones(series, i, elsewhere),
-            *_at_odds(series, i, donated, furthest, at),
+            *_at_odds(series, i, donated, furthest, at, measure=measure),
             *_warnings(
                 i,
                 elsewhere,
@@ -108,6 +111,7 @@ def notes_with_donors(
                 used=used,
                 reach=reach,
                 at=at,
+                measure=measure,
             ),
         )
         answer.append(
@@ -116,7 +120,7 @@ def notes_with_donors(
                 rests_on=rests_on,
                 laws=() if series.count[i] == 1 else note.laws,
                 donors=used,
-                elsewhere=_as_there(used, at),
+                elsewhere=_as_there(used, at, measure),
                 warnings=warnings,
             )
         )
@@ -144,22 +148,22 @@ def _weights(
     return f"; weight of {machines} {percent(here)} at p = {at}{also}: {shares}{more}"
 
 
-def _as_there(used: Sequence[Donor], at: Any) -> str:
+def _as_there(used: Sequence[Donor], at: Any, measure: Measure) -> str:
     """Give the time as on each donor, or as on three of many: least, median and largest."""
     ordered = sorted(used, key=lambda donor: donor.time)
     is_many = len(ordered) > NAMED + 1
     if is_many:
         ordered = [ordered[0], ordered[(len(ordered) - 1) // 2], ordered[-1]]
-    times = [f"as on {x.machine}: {format_quantity(x.time, 'time', 2)}" for x in ordered]
+    times = [f"as on {x.machine}: {measure.time_text(x.time, 2)}" for x in ordered]
     if not times:
         return ""
     among = f" (least, median and largest of {len(used)} machines)" if is_many else ""
     return f"time at p = {at} if scaling continues {', '.join(times)}{among}"
 
 
-def _from_to(group: Sequence[Donor]) -> str:
+def _from_to(group: Sequence[Donor], measure: Measure) -> str:
     """Write the shortest and the longest time of some donors, which are in that order."""
-    first, last = (format_quantity(group[i].time, "time", 2) for i in (0, -1))
+    first, last = (measure.time_text(group[i].time, 2) for i in (0, -1))
     return first if first == last else f"{first} to {last}"
 
 
@@ -191,7 +195,9 @@ def _odd_ones(series: Series, i: int, elsewhere: Elsewhere) -> Iterator[str]:
         )
 
 
-def _at_odds(series: Series, i: int, donated: DonatedCurve, place: int, at: Any) -> Iterator[str]:
+def _at_odds(
+    series: Series, i: int, donated: DonatedCurve, place: int, at: Any, *, measure: Measure
+) -> Iterator[str]:
     """Warn where the forecasts from own runs and from donors differ."""
     share, apart = float(donated.share[i, place]), float(donated.apart[i, place])
     is_limited = bool(donated.is_limited[i, place])
@@ -199,7 +205,7 @@ def _at_odds(series: Series, i: int, donated: DonatedCurve, place: int, at: Any)
     if series.count[i] < 2 or not (is_limited or is_notable):
         return
     own = float(donated.curve.log_time[i, place] - donated.moved[i, place])
-    ours, theirs = (format_quantity(float(np.exp(x)), "time", 2) for x in (own, own + apart))
+    ours, theirs = (measure.time_text(float(np.exp(x)), 2) for x in (own, own + apart))
     limited = " The forecast was kept within the interval of the own runs." if is_limited else ""
     yield RankedWarning(
         f"The own runs alone forecast {ours} at p = {at}, the other machines {theirs}.{limited} "
@@ -219,6 +225,7 @@ def _warnings(
     used: Sequence[Donor],
     reach: float,
     at: Any,
+    measure: Measure,
 ) -> Iterator[str]:
     """Give the warnings about the donors of a series."""
     contrary = np.flatnonzero(donated.contradicts[i]).tolist()
@@ -269,11 +276,13 @@ def _warnings(
             "interval assumes a typical difference.",
             kind="few donors",
         )
-    yield from _groups(used, at, is_described=elsewhere.is_described)
+    yield from _groups(used, at, measure, is_described=elsewhere.is_described)
     yield from words_of_left_out(elsewhere, i)
 
 
-def _groups(used: Sequence[Donor], at: Any, *, is_described: bool) -> Iterator[str]:
+def _groups(
+    used: Sequence[Donor], at: Any, measure: Measure, *, is_described: bool
+) -> Iterator[str]:
     """Warn of donors that scale in two ways, further from each other than within either."""
     ordered = sorted(used, key=lambda x: x.time)
     if len(ordered) < 2 * MEMBERS:
@@ -285,7 +294,7 @@ def _groups(used: Sequence[Donor], at: Any, *, is_described: bool) -> Iterator[s
     if gaps.max() < max(np.log(GAP), widest):
         return
     quick, slow = (
-        f"{_from_to(group)} (as on {listed([x.machine for x in group])})"
+        f"{_from_to(group, measure)} (as on {listed([x.machine for x in group])})"
         for group in (ordered[:cut], ordered[cut:])
     )
     machines = Argument("machine", python="machines")

@@ -212,7 +212,8 @@ def plan_runs(
         planned |= dict(zip(with_donors, lists, strict=True))
     if len(refused) == len(programs):
         raise FitFailed(refused[0], outcome="No forecast.")
-    return [run for i in sorted(planned) for run in planned[i]]
+    measure = question.measurements.measure
+    return [replace(run, measure=measure) for i in sorted(planned) for run in planned[i]]
 
 
 def _programs(question: Question) -> tuple[list[Runs], dict[str, Array], Series | None]:

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 
 from parcast.aliases import Array
 from parcast.errors import ParameterError
+from parcast.timings.measure import TIME, Measure
 from parcast.timings.series import Key, label_of
 from parcast.units import format_quantity
 from parcast.words import whole
@@ -33,6 +34,7 @@ class PlannedRun:
     before: float  # half-width of the interval of log time at the target before the run [1]
     after: float  # the same after this run and those before it [1]
     because: str
+    measure: Measure = TIME  # what the times are
 
     @property
     def label(self) -> str:
@@ -42,7 +44,7 @@ class PlannedRun:
     def __repr__(self) -> str:
         """Say which run it is, and what it is expected to take."""
         at = ", ".join(f"{name} = {whole(value)}" for name, value in self.at.items())
-        time = format_quantity(self.time, "time")
+        time = self.measure.time_text(self.time)
         return f"PlannedRun({self.label}{': ' if self.label else ''}{at}, time {time})"
 
     def to_document(self) -> dict[str, Any]:

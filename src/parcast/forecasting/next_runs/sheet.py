@@ -8,8 +8,9 @@ import numpy as np
 
 from parcast.forecasting.next_runs.result import TELLING, PlannedRun
 from parcast.show.sheet import Column, Entry, Fact, Form, Sheet, Table, interval_column
-from parcast.units import TIME_UNITS, format_quantity
-from parcast.words import common_unit, rounded_interval, whole
+from parcast.timings.measure import seconds_in
+from parcast.units import format_quantity
+from parcast.words import rounded_interval, whole
 
 TITLE: Final = "next runs"
 LEAST: Final = f"{TELLING * 100:g} %"
@@ -29,6 +30,7 @@ def sheet_of_plan(
     numbers = numbers_of(runs)
     columns = _plan_columns(runs, numbers)
     rows = zip(*([x.title, x.unit, *x.cells] for x in columns), strict=True)
+    seconds = "relative time" if runs[0].measure.is_relative else "seconds"
     target = ", ".join(f"{name} = {_cell(value)}" for name, value in runs[0].target.items())
     table = Table(
         title=TITLE,
@@ -39,7 +41,7 @@ def sheet_of_plan(
             for number, run in zip(numbers, runs, strict=True)
         ),
         legend=(
-            "cost: processors x seconds; width: upper / lower end of the interval at "
+            f"cost: processors x {seconds}; width: upper / lower end of the interval at "
             f"{target}, expected before and after the run"
         ),
     )
@@ -75,9 +77,10 @@ def numbers_of(runs: Sequence[PlannedRun]) -> list[int]:
 
 def _plan_columns(runs: Sequence[PlannedRun], numbers: Sequence[int]) -> list[Column]:
     """Give what each run is and what it is expected to do."""
-    unit = common_unit([run.time for run in runs])
+    measure = runs[0].measure
+    unit = measure.time_unit([run.time for run in runs])
     times = [
-        rounded_interval(*(x / TIME_UNITS[unit] for x in (run.time, run.lower, run.upper)))
+        rounded_interval(*(x / seconds_in(unit) for x in (run.time, run.lower, run.upper)))
         for run in runs
     ]
     axes = dict.fromkeys(name for run in runs for name in run.at)
@@ -87,10 +90,12 @@ def _plan_columns(runs: Sequence[PlannedRun], numbers: Sequence[int]) -> list[Co
         Column(title="", cells=[str(number) for number in numbers]),
         *(Column(title=name, cells=cells, align="left") for name, cells in labels.items()),
         *(Column(title=name, cells=[_cell(run.at[name]) for run in runs]) for name in axes),
-        Column(title="time", unit=f"[{unit}]", cells=[x for x, _, _ in times]),
+        Column(title=measure.time_title, unit=f"[{unit}]", cells=[x for x, _, _ in times]),
         interval_column("90 % interval", f"[{unit}]", [(x, y) for _, x, y in times]),
         Column(
-            title="cost", unit="[p x s]", cells=[format_quantity(x.cost, "count") for x in runs]
+            title="cost",
+            unit="[p]" if measure.is_relative else "[p x s]",
+            cells=[format_quantity(x.cost, "count") for x in runs],
         ),
         Column(title="width", unit="before", cells=[_interval_width(run.before) for run in runs]),
         Column(title="width", unit="after", cells=[_interval_width(run.after) for run in runs]),

@@ -82,12 +82,13 @@ class DonatedPlan:
         """Plan on after a run for each of some series, as `after` has told of it."""
         width = ((0, 0), (0, 1))
         p, time = (np.pad(x, width, constant_values=np.nan) for x in (self.here.p, self.here.time))
+        weight = np.pad(self.here.weight, width, constant_values=1.0)
         p[series, -1], time[series, -1] = counts, times
         count = self.here.count.copy()
         count[series] += 1
         now, of_donors = self.half_width.copy(), self.share.copy()
         now[series], of_donors[series] = half_width, share
-        here = _ordered(p, time, count, self.here.noise)
+        here = _ordered(p, time, weight, count=count, noise=self.here.noise)
         return replace(self, here=here, half_width=now, share=of_donors)
 
     def _rule(self, series: NDArray[np.intp], counts: Array) -> Array:
@@ -102,20 +103,24 @@ class DonatedPlan:
 
     def _again(self, series: NDArray[np.intp], counts: Array, times: Array) -> DonatedCurve:
         """Make the forecast again with each of some runs alone: a series for each."""
-        p, time = (
+        had = (self.here.p, self.here.time, self.here.weight)
+        p, time, weight = (
             np.concatenate([column[series], new[:, None]], axis=1)
-            for column, new in ((self.here.p, counts), (self.here.time, times))
+            for column, new in zip(had, (counts, times, np.ones_like(counts)), strict=True)
         )
-        here = _ordered(p, time, self.here.count[series] + 1, self.here.noise[series])
+        count, noise = self.here.count[series] + 1, self.here.noise[series]
+        here = _ordered(p, time, weight, count=count, noise=noise)
         likeness = self.likeness[series]
         return donated_curve(here, self.elsewhere, self.of[series], self.targets, likeness)
 
 
-def _ordered(p: Array, time: Array, count: NDArray[np.int64], noise: Array) -> Timings:
+def _ordered(
+    p: Array, time: Array, weight: Array, *, count: NDArray[np.int64], noise: Array
+) -> Timings:
     """Bring the counts of every series into their order; NaN, the padding, comes last."""
     order = np.argsort(p, axis=1)
-    p, time = (np.take_along_axis(x, order, axis=1) for x in (p, time))
-    return Timings(p=p, time=time, count=count, noise=noise)
+    p, time, weight = (np.take_along_axis(x, order, axis=1) for x in (p, time, weight))
+    return Timings(p=p, time=time, count=count, noise=noise, weight=weight)
 
 
 def planned_with_donors(

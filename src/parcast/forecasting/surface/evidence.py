@@ -217,7 +217,11 @@ def surface_evidence(question: Question) -> SurfaceEvidence:
         names=tuple(names),
         combinations=combinations,
         left_out=left_out,
-        reading=reading_of(question.scaling, size_of_runs(question.measurements, by)),
+        reading=reading_of(
+            question.scaling,
+            size_of_runs(question.measurements, by),
+            measure=question.measurements.measure,
+        ),
         refused=refused,
     )
 

@@ -12,7 +12,8 @@ Each is asked for what lies furthest in the direction of the question, told the 
 chaining): the largest count for a question beyond it, the largest n for one beyond that, every
 fifth run for one in between. A member that missed by ``e`` in the logarithm of time gets its vote
 times ``1 / (e + 0.05)`` as its weight, and the forecast is the weighted mean of the logarithms.
-The member along p is itself the median of twelve forecasts and has eight votes.
+The member along p is itself the median of twelve forecasts and has eight votes. All runs have
+the same weight: known deviations of means, which weigh the counts of a series, are not used.
 
 The half-width of the 90 % interval adds in quadrature how far the curve along p can be trusted
 (`parcast.forecasting.measured`), the same rule for what lies beyond the other axes, twice the

@@ -178,4 +178,4 @@ def _of_all_runs(answered: Answered, left_out: tuple[str, ...]) -> Iterator[str]
     for name in left_out:
         yield f"{name} changes together with p in all runs and is ignored."
     if answered.noise > NOISY and (runs.repetitions > 1).any():
-        yield warning_of_noise(answered.noise)
+        yield warning_of_noise(answered.noise, answered.runs.repetitions)
