@@ -18,6 +18,7 @@ from parcast.units import TIME_UNITS, format_quantity
 from parcast.words import common_unit
 
 UNKNOWN: Final = "unit of work"  # what a rate counts, where its title does not say it
+_AS_READ: Final = {"": "1", "simulated years/day": "sypd", "simulated days/day": "sdpd"}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -132,11 +133,11 @@ class Measure:
         """
         if document["quantity"] == "speedup":
             return cls(quantity="speedup", title=str(document["column"]))
-        work = float(document["work"])
+        work, unit = float(document["work"]), str(document["unit"])
         return cls(
             quantity="rate",
             title=str(document["column"]),
-            unit=str(document["unit"]),
+            unit=_AS_READ.get(unit, unit),
             amount=str(document["amount"]),
             seconds=float(document["seconds"]),
             work=None if work == 1 else work,
