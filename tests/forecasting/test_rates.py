@@ -48,6 +48,7 @@ def test_a_rate_is_forecast_with_the_interval_of_the_time_turned_over():
         "column": "SYPD",
         "unit": "simulated years/day",
         "amount": "simulated year",
+        "seconds": 86400.0,
         "work": 1.0,
     }
 

@@ -7,27 +7,46 @@ from parcast.errors import Argument
 from parcast.timings.columns import REPETITIONS, is_name_of_time
 from parcast.timings.tables.cells import read_cell, read_shown
 from parcast.timings.tables.header import Column, Header, ignored
+from parcast.timings.tables.status import take_status
 from parcast.timings.tables.titles import Title, title_of
 from parcast.units import shown
 
 SAME_WORK: Final = 1.1  # ratio of rate times time between runs, above which they disagree [D]
 PROBLEM_SIZES: Final = {("problem", "size"), ("problemsize",)}
+_COUNTED = "cells dofs dof elements unknowns atoms particles gridpoints vertices"
+_SIZES = {*((x,) for x in _COUNTED.split()), ("grid", "points"), ("degrees", "of", "freedom")}
+_SIZE_WORDS: Final = {"size", "problem", "grid", "mesh", "case", "input", "dataset", "resolution"}
+_REMARKS: Final = {"comment", "comments", "note", "notes", "remark", "remarks"}
+_NUMBERS_OF_ROWS: Final = {
+    *(("id",), ("index",), ("idx",), ("row",), ("job",), ("jobid",), ("job", "id"), ("run", "id")),
+    *(("unnamed", "0"), ("date",), ("datetime",), ("timestamp",), ("host",), ("hostname",)),
+}
 
 
 def find_beside(header: Header) -> None:
     """Find deviations, repetitions and sizes; leave out what is computed from the times."""
     is_of_many = any(title_of(column.title).statistic for column in header.times)
+    is_foreign = not any(column.title == "time_s" for column in header.times)
+    sizes = [
+        i
+        for i, title in header.open.items()
+        if is_foreign and title.words in _SIZES and header.is_numbers(i)
+    ]
     for i, title in list(header.open.items()):
-        if title.statistic or (title.counts_repetitions and is_of_many):
+        if title.statistic or (title.counts_repetitions and (is_of_many or is_foreign)):
             _take_statistic(header, i, title)
-        elif _says_nothing_new(header, i, title):
+        elif take_status(header, i, title):
+            continue
+        elif (is_foreign and _is_no_parameter(title)) or _says_nothing_new(header, i, title):
             header.leave_out(i)
         elif _is_repetition(title) and all(
             re.fullmatch("[0-9]+", cell) for cell in header.cells(i)
         ):
             header.take(i, Column("repetition", header.titles[i]))
             header.said.append(f"{header.titles[i]} numbers repetitions")
-        elif "n" not in header.titles and _is_problem_size(header, i, title):
+        elif "n" not in header.titles and (
+            sizes == [i] or (not sizes and _is_problem_size(header, i, title))
+        ):
             header.take(i, Column("n", header.titles[i]))
             header.said.append(f"n is {header.titles[i]}")
         elif header.is_whole and header.is_text(i):
@@ -47,14 +66,23 @@ def _says_nothing_new(header: Header, i: int, title: Title) -> bool:
     times = header.times
     if not times:
         return False
+    if title.each:
+        return True
     if title.rate:
         return _repeats_the_time(header, i, title)
     is_time = (
         is_name_of_time(title.text)
         if times[0].title == "time_s"  # beside which others may be parts for a fit: disk_s
-        else title.may_be_time or title.is_of_processors
+        else title.names_time or title.is_of_processors
     )
     return is_time or (header.has("rank") and _varies_by_rank(header, i))
+
+
+def _is_no_parameter(title: Title) -> bool:
+    """Whether a column is a remark, the number of a row or job, or a bound of the time."""
+    if set(title.words) & _REMARKS or title.words in _NUMBERS_OF_ROWS:
+        return True
+    return len(title.words) == 1 and title.words[0] in {"lower", "upper", "lo", "hi"}
 
 
 def _is_repetition(title: Title) -> bool:
@@ -72,11 +100,13 @@ def _is_problem_size(header: Header, i: int, title: Title) -> bool:
 def _take_statistic(header: Header, i: int, title: Title) -> None:
     """Take a deviation of the time; leave other statistics out."""
     times = header.times
+    of_time = title_of(times[0].title).words if times else ()
     is_deviation = title.statistic == "deviation" or (title.statistic == "error" and title.words)
-    if len(times) != 1 or not is_deviation or header.has("deviation"):
+    is_of_other = not {*title.words} <= {*of_time, "time", "runtime"}
+    if len(times) != 1 or not is_deviation or is_of_other or header.has("deviation"):
         header.leave_out(i)
         return
-    unit = title.unit or times[0].unit
+    unit = "%" if "%" in title.text else title.unit or times[0].unit
     header.take(i, Column("deviation", header.titles[i], unit))
     header.said.append(f"{header.titles[i]} is its standard deviation")
 
@@ -120,5 +150,7 @@ def _repeats_the_time(header: Header, i: int, title: Title) -> bool:
 def _leave_text_out(header: Header, i: int) -> None:
     """Leave text out that does not tell runs apart: the same in all rows, or another in each."""
     different = len({*header.cells(i)})
-    if different in {1, len(header.rows)} and len(header.rows) > 1:
+    is_size = bool(_SIZE_WORDS & set(header.open[i].words))
+    is_in_each = different == len(header.rows) and not is_size
+    if len(header.rows) > 1 and (different == 1 or is_in_each):
         header.leave_out(i)

@@ -119,7 +119,13 @@ class Header:
     def notes(self) -> list[str]:
         """What a reader must know, in a sentence."""
         left_out = [f"left out: {', '.join(self.left_out)}"] if self.left_out else []
-        return [*self.said, *left_out]
+        axes = [
+            shown(x.title)
+            for x in self.found
+            if x.domain is AXIS and x.name not in {"n", "rank", "metric", "status", *LABELS}
+        ]
+        parameters = [f"parameters: {', '.join(axes)}"] if axes and self.said else []
+        return [*self.said, *parameters, *left_out]
 
 
 def note_missing_p(header: Header) -> None:

@@ -29,7 +29,7 @@ SEPARATORS: Final = {  # and what messages call them
     BLANKS: "blanks",
     BLANK: "blanks",
 }
-MOST_LOOKED_AT: Final = 200  # rows that decide
+MOST_LOOKED_AT: Final = 2000  # rows that decide
 MOST_ABOVE: Final = 10  # lines of text above a table
 _BARS = str.maketrans(dict.fromkeys("\u2502\u2503\u2551\u2506\u250a", "|"))  # of boxes
 _RULE = re.compile(r"[\s|+\-=:_~*.\u2500-\u257f]+")
@@ -256,16 +256,23 @@ def _decimal(layout: Layout, below: Sequence[Line], faults: Faults) -> str:
     if layout.separator == "," and not any('"' in text for _, text in below):
         return "."  # a comma would end the cell
     marks: dict[str, tuple[int, str]] = {}
+    columns: dict[int, list[str]] = {}
     for line, text in below:
         try:
             cells = layout.split_one(text)
         except csv.Error:
             continue
-        for cell in cells:
+        for i, cell in enumerate(cells):
             if read_cell(cell).factors:
                 continue
+            columns.setdefault(i, []).append(cell.strip())
             if mark := decimal_marks(cell):
                 marks.setdefault(mark, (line, cell.strip()))
+    if not marks:
+        for cells in columns.values():
+            if cell := _maybe_thousands(cells):
+                line = next(line for line, text in below if cell in text)
+                marks["?"] = line, cell
     if "." in marks and "," in marks:
         line, cell = max(marks["."], marks[","])
         first = min(marks["."], marks[","])[1]
@@ -284,6 +291,13 @@ def _decimal(layout: Layout, below: Sequence[Line], faults: Faults) -> str:
         )
         faults.raise_all()
     return "," if "," in marks else "."
+
+
+def _maybe_thousands(cells: Sequence[str]) -> str:
+    """Give a cell such as 1.234 from a column that otherwise has whole numbers, up to 999."""
+    grouped = [cell for cell in cells if re.fullmatch(r"[1-9][0-9]{0,2}\.[0-9]{3}", cell)]
+    whole = [cell for cell in cells if re.fullmatch("[0-9]{1,3}", cell)]
+    return grouped[0] if grouped and whole and len(grouped) + len(whole) == len(cells) else ""
 
 
 def _decimal_options() -> tuple[Argument | str, ...]:

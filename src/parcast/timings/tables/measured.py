@@ -1,6 +1,6 @@
 """Which columns of a table are the times, alone, as repetitions or of several machines."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -9,9 +9,17 @@ from parcast.errors import Argument, Text
 from parcast.timings.tables.cells import read_shown
 from parcast.timings.tables.header import Column, Header, called, ignored, listed
 from parcast.timings.tables.rates import find_rate_or_speedup, set_rate, take_rate, take_work
-from parcast.timings.tables.titles import CERTAIN_REPEATS, Title, title_of
+from parcast.timings.tables.titles import (
+    CERTAIN_REPEATS,
+    TIME_SPELLINGS,
+    Title,
+    time_unit_of,
+    title_of,
+)
 from parcast.units import TIME_UNITS, shown
 
+_RANKS: Final = {"rank", "ranks", "process", "processes", "proc", "procs"}
+_PARTS: Final = TIME_SPELLINGS.keys() - {"d", "day", "days"}
 STATISTICS_OF_TIME: Final = ("", "median", "mean", "min", "max")  # the first there is counts
 
 
@@ -32,6 +40,9 @@ def find_measured(header: Header) -> None:
         take_work(header)
     times = header.times
     _take_rates(header)
+    if len(times) == 1 and times[0].unit:
+        _require_unit_beside(header, times[0])
+    _say_unit_of_repeats(header)
     if len(times) > 1 and not (header.wide or options.repeats or header.are_repeats):
         for column in times[1:]:
             header.faults.add(
@@ -60,6 +71,14 @@ def _take_rates(header: Header) -> None:
     set_rate(header, header.times[0].title, rates.pop())
 
 
+def _say_unit_of_repeats(header: Header) -> None:
+    """Say which unit is assumed of repetitions that the user names."""
+    places = [i for i, x in enumerate(header.columns) if x and x.name == "time" and not x.unit]
+    is_of_time = header.options.repeats and header.measure.is_time
+    if is_of_time and places and not any(_has_times(header, i) for i in places):
+        header.said.append(f"{header.titles[places[0]]} names no unit: seconds are assumed")
+
+
 def _find_time(header: Header) -> None:
     """Find the column of times by its title, or by units in its cells."""
     if _find_repeats(header):
@@ -80,11 +99,16 @@ def _find_time(header: Header) -> None:
             and not (title.is_cost or title.is_of_processors)
             and title.statistic not in {"deviation", "error", "other"}
         }
+    if not likely:
+        likely = _bare_statistics(header)
     bases = {title.base for title in likely.values()}
     if len(bases) > 1:
         _refuse_several_times(header, [*likely])
         return
-    for statistic in STATISTICS_OF_TIME:
+    if _are_parts(header, likely):
+        return
+    of_ranks = any(_RANKS & set(title.words) for title in likely.values())
+    for statistic in ("max", *STATISTICS_OF_TIME) if of_ranks else STATISTICS_OF_TIME:
         those = [i for i, title in likely.items() if title.statistic == statistic]
         if len(those) == 1:
             _take_time(header, those[0], header.open[those[0]])
@@ -92,6 +116,34 @@ def _find_time(header: Header) -> None:
         if those:
             _refuse_several_times(header, those)
             return
+
+
+def _bare_statistics(header: Header) -> dict[int, Title]:
+    """Find `min`, `avg` and `max`, which stand for those of the time where no title names it."""
+    likely = {
+        i: title
+        for i, title in header.open.items()
+        if title.statistic and not (title.words or title.rate) and header.is_numbers(i)
+    }
+    return likely if len(likely) > 1 else {}
+
+
+def _are_parts(header: Header, likely: Mapping[int, Title]) -> bool:
+    """Refuse hours, minutes and seconds in columns of their own, which are parts of one time."""
+    statistics = {x.statistic for x in header.open.values()}
+    parts = [i for i, title in header.open.items() if title.text.strip(" []().").lower() in _PARTS]
+    if len(parts) < 2 or not {*parts} & {*likely} or statistics & {"max", "mean", "median"}:
+        return False
+    header.faults.add(
+        f"must be one column, got {listed([header.titles[i] for i in parts])}, which are parts of "
+        "one time. Add them up in one column, or write times as 1:02:30.",
+        line=header.line,
+        field="time_s",
+    )
+    header.columns[parts[-1]] = Column("time", header.titles[parts[-1]])
+    for i in parts:
+        header.open.pop(i, None)
+    return True
 
 
 def _has_times(header: Header, i: int) -> bool:
@@ -105,6 +157,17 @@ def _take_time(header: Header, i: int, title: Title) -> None:
     """Take a column for the times, and say in which unit."""
     clock = title.unit if title.unit not in TIME_UNITS else ""
     unit = "" if clock else title.unit
+    beside = _unit_beside(header) if not title.unit else ""
+    unknown = "" if _has_times(header, i) or beside else title.unknown_unit
+    if unknown:
+        header.faults.add(
+            f"must be in a unit of time such as s, ms or h, got {shown(unknown)}. "
+            "Convert the times.",
+            line=header.line,
+            field=shown(header.titles[i]),
+            hint=("If they are in seconds: ", called("time_s", header.titles[i]), "."),
+        )
+    unit = unit or beside
     header.take(i, Column("time", header.titles[i], unit, clock=clock))
     which = "" if title.statistic in {"", "median", "mean"} else f", the {title.statistic}imum"
     if unit:
@@ -114,6 +177,37 @@ def _take_time(header: Header, i: int, title: Title) -> None:
     else:
         in_unit = ", which names no unit: seconds are assumed"
     header.said.append(f"the time is {header.titles[i]}{which}{in_unit}")
+
+
+def _unit_beside(header: Header) -> str:
+    """Find the unit of the time in a column of its own; refuse one that changes."""
+    for i, title in list(header.open.items()):
+        cells = header.cells(i)
+        units = {time_unit_of(cell) for cell in cells}
+        if not cells or not units <= TIME_UNITS.keys():
+            continue
+        if len(units) > 1 or not (header.is_whole or title.text.lower() in {"unit", "units"}):
+            header.faults.add(
+                f"must be the same in all rows, got {listed(sorted(units))}. Convert the times to "
+                "one unit.",
+                line=header.line,
+                field=shown(title.text),
+            )
+        header.leave_out(i)
+        return min(units)
+    return ""
+
+
+def _require_unit_beside(header: Header, time: Column) -> None:
+    """Refuse a unit in a column of its own that is not that of the title of the time."""
+    unit = _unit_beside(header)
+    if unit and unit != time.unit:
+        header.faults.add(
+            f"must be in the unit of its title, {time.unit}, got {unit} in a column of its own. "
+            "Correct one of them.",
+            line=header.line,
+            field=shown(time.title),
+        )
 
 
 def _refuse_several_times(header: Header, several: Sequence[int]) -> None:
@@ -147,7 +241,11 @@ def _find_repeats(header: Header) -> bool:
     numbered = {i: title.numbered for i, title in header.open.items() if title.numbered}
     words = {word for word, _ in numbered.values()}
     numbers = [number for _, number in numbered.values()]
-    others = [x for i, x in header.open.items() if i not in numbered and (x.is_time or x.rate)]
+    others = [
+        x
+        for i, x in header.open.items()
+        if i not in numbered and (x.is_time or x.rate) and not x.statistic
+    ]
     units = {header.open[i].unit for i in numbered}
     if len(words) != 1 or len({*numbers}) != len(numbers) or len(numbers) < 2 or others:
         return False
@@ -212,7 +310,8 @@ def _note_missing_time(header: Header) -> None:
     numbers = [
         i
         for i, title in header.open.items()
-        if not (title.is_p or title.is_derived or title.text == "n") and header.is_numbers(i)
+        if not (title.is_p or title.is_derived or title.statistic or title.text == "n")
+        and header.is_numbers(i)
     ]
     names = [header.titles[i] for i in numbers]
     hint: Text = (

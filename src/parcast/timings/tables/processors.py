@@ -12,7 +12,9 @@ def find_p(header: Header) -> None:
     """Find the column of processors."""
     if header.has("p") or header.has("rank") or header.options.p:
         return  # other counts are parameters, under their own names
-    likely = {i: title for i, title in header.open.items() if title.is_p}
+    likely = {
+        i: x for i, x in header.open.items() if x.is_p and not (header.rows and header.is_text(i))
+    }
     ranks = [
         i for i, title in header.open.items() if title.is_one_rank and _counts_ranks(header, i)
     ]
@@ -37,6 +39,10 @@ def find_p(header: Header) -> None:
         )
         header.open.pop(alone[0])
         return
+    parts = {title.of_each for title in header.open.values()} & {"node", "rank"}
+    if len(likely) > 1 and parts & {title.kind_of_p for title in likely.values()}:
+        _refuse_several_p(header, [*likely])
+        return
     varying = {i: x for i, x in likely.items() if len({*header.cells(i)}) > 1} or likely
     if len(varying) == 1:
         [i] = varying
@@ -51,8 +57,13 @@ def _refuse_several_p(header: Header, several: Sequence[int]) -> None:
     titles = [header.titles[i] for i in several]
     kinds = {header.open[i].kind_of_p: title for i, title in zip(several, titles, strict=True)}
     choices = [called("p", title) for title in titles]
+    of_each = [title.text for title in header.open.values() if title.of_each == "node"]
     if {"rank", "thread"} <= kinds.keys():
         choices.append(called("p", f"{kinds['rank']}*{kinds['thread']}"))
+    if "node" in kinds and of_each:
+        choices.append(called("p", "*".join([kinds["node"], *of_each])))
+        if "thread" in kinds:
+            choices.append(called("p", "*".join([kinds["node"], *of_each, kinds["thread"]])))
     _refuse_p(header, f"must be one column, got {listed(titles)}, which could all be.", choices)
     for i in several:
         header.open.pop(i)
@@ -72,7 +83,7 @@ def _counts_ranks(header: Header, i: int) -> bool:
     """Whether a column numbers ranks from 0, again and again for each run."""
     cells = header.cells(i)
     numbers = [int(cell) if re.fullmatch("[0-9]{1,9}", cell) else -1 for cell in cells]
-    if len(numbers) < 2 or numbers[0] != 0:
+    if numbers[:2] != [0, 1]:
         return False
     return all(after in (before + 1, 0) for before, after in pairwise(numbers))
 

@@ -6,7 +6,8 @@ from parcast.advice import Choice
 from parcast.errors import Argument, ParameterError
 from parcast.files.numbers import finite
 from parcast.timings.measure import Measure
-from parcast.timings.tables.header import Column, Header, listed
+from parcast.timings.tables.cells import read_shown
+from parcast.timings.tables.header import Column, Header, called, listed
 from parcast.timings.tables.titles import rate_in_seconds, title_of
 from parcast.units import shown
 
@@ -18,6 +19,7 @@ def find_rate_or_speedup(header: Header) -> None:
         for i, title in header.open.items()
         if title.rate and title.statistic not in {"deviation", "error", "other"}
     ]
+    rates = [i for i in rates if not header.open[i].each] or rates
     if len(rates) > 1:
         names = [header.titles[i] for i in rates]
         header.faults.add(
@@ -32,6 +34,7 @@ def find_rate_or_speedup(header: Header) -> None:
         return
     if rates:
         take_rate(header, rates[0])
+        _require_rise(header, rates[0])
         return
     speedups = [i for i, title in header.open.items() if title.is_speedup]
     if len(speedups) == 1:
@@ -42,11 +45,35 @@ def find_rate_or_speedup(header: Header) -> None:
             header.said.append(f"{header.titles[i]} is a speedup: times are relative, 1/speedup")
 
 
+def _require_rise(header: Header, i: int) -> None:
+    """Refuse a rate without a unit that falls with the processors: it may be a time."""
+    name = header.titles[i]
+    places = [j for j, column in enumerate(header.columns) if column and column.name == "p"]
+    if title_of(name).rate != "1" or header.options.rate or len(places) != 1 or not header.rows:
+        return
+    pairs = zip(header.cells(places[0]), header.cells(i), strict=True)
+    runs = [(read_shown(p).value, read_shown(value).value) for p, value in pairs]
+    if max(runs)[1] < min(runs)[1] or "lower" in name.lower():
+        header.faults.add(
+            "must have a unit: it falls with the processors, so it could be a time.",
+            line=header.line,
+            field=shown(name),
+            hint=("Choose: ", Argument("rate", name), " or ", called("time_s", name), "."),
+        )
+
+
 def take_rate(header: Header, i: int) -> None:
     """Take a column for a rate; leave times out."""
     name = header.titles[i]
     title = header.open.get(i) or title_of(name)
     known = header.columns[i]
+    if title.each:
+        header.faults.add(
+            f"must be the rate of a whole run, got that of one {title.each}. Multiply it by the "
+            f"number of {title.each}s in a column of its own.",
+            line=header.line,
+            field=shown(name),
+        )
     if title.is_time or (known and known.name != "time") or name in header.options.ignore:
         what = "a time" if title.is_time else "a column that is something else"
         raise ParameterError(

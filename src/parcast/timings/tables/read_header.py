@@ -145,7 +145,8 @@ def _take_named(header: Header, units: Sequence[str]) -> None:
     repeats = _repeated(header)
     seen: dict[str, str] = {}
     for i, (title, name) in enumerate(zip(titles, called, strict=True)):
-        if name is None or _is_empty(header, i):
+        is_named = title in new_names or title in repeats
+        if name is None or _is_empty(header, i) or (not is_named and _is_of_pandas(header, i)):
             continue
         if name in seen and not ("*" in options.columns.get(name, "") and title in new_names):
             _refuse_twice(header, name, title, seen[name], is_renamed=title in new_names)
@@ -211,6 +212,20 @@ def is_deviation(name: str) -> bool:
     return name == "deviation" or bool(
         name.startswith("deviation_") and time_unit_of(name.removeprefix("deviation_"))
     )
+
+
+def _is_of_pandas(header: Header, i: int) -> bool:
+    """Leave out a first column that numbers the rows; refuse `time.1` beside `time`."""
+    title, cells = header.titles[i], header.cells(i)
+    first, _, number = title.rpartition(".")
+    if first in header.titles and first and number.isdigit():
+        _refuse_twice(header, first, title, first, is_renamed=False)
+        return True
+    numbers = ([str(start + k) for k in range(len(cells))] for start in (0, 1))
+    if i == 0 and not title and len(cells) > 1 and cells in numbers:
+        header.left_out.append("the numbers of rows")
+        return True
+    return False
 
 
 def _is_empty(header: Header, i: int) -> bool:

@@ -35,6 +35,7 @@ from parcast.timings.oversubscribed import TIME, Oversubscribed
 from parcast.timings.tables.header import Column, Header
 from parcast.timings.tables.layout import Layout
 from parcast.timings.tables.ranks import runs_of_ranks
+from parcast.timings.tables.status import have_ended
 from parcast.timings.tables.values import Measured, cell_fault, in_domain, measured, numbers
 from parcast.units import shown
 from parcast.words import listed
@@ -53,6 +54,7 @@ class Table:
         self._width = len(columns)
         self._read = {i: x for i, x in enumerate(columns) if x and x.name != "metric"}
         self._metric = next((i for i, x in enumerate(columns) if x and x.name == "metric"), None)
+        self._status = next((i for i, x in self._read.items() if x.name == "status"), None)
         self._times = [i for i, x in self._read.items() if x.name == "time"]
         kinds = {i: object if x.is_text else np.float64 for i, x in self._read.items()}
         self._kinds = np.dtype([(f"f{i}", kinds.get(i, "U1")) for i in range(len(columns))])
@@ -72,7 +74,7 @@ class Table:
     def _is_simple(self) -> bool:
         """Whether each column is read by itself, one of them the time."""
         names = [column.name for column in self._read.values()]
-        single = len({*names}) == len(names) and not {"rank", "deviation"} & {*names}
+        single = len({*names}) == len(names) and not {"rank", "deviation", "status"} & {*names}
         is_split = self._layout.decimal == "." and self._layout.separator in ",;\t"
         return single and is_split and self._metric is None and not self._header.options.p
 
@@ -113,6 +115,8 @@ class Table:
         values: dict[str, NDArray[Any]] = {}
         times: dict[int, Measured] = {}
         for i, column in self._read.items():
+            if i == self._status:
+                continue
             if column.is_text:
                 values[column.name], bad[:, i] = self._names(cells[i])
             elif column.name in {"time", "deviation"}:
@@ -158,11 +162,14 @@ class Table:
             deviations = times[i].deviations
             if beside:
                 deviations = np.where(beside[0].is_relative, given, 1.0) * beside[0].values
+            said = cells[i] if self._status is None else cells[self._status]
+            if self._status is not None:
+                given = np.where(have_ended(said), given, np.nan)
             ran = ~np.isnan(given)
             if self._header.has("rank"):  # one that failed ends the whole run
                 ran = np.ones(len(given), dtype=bool)
             else:
-                self._failed.update(cells[i][row].strip() for row in np.flatnonzero(~ran).tolist())
+                self._failed.update(said[row].strip() for row in np.flatnonzero(~ran).tolist())
             own = {name: column[ran] for name, column in values.items()}
             own["time"] = self._times_of(given[ran], self._read[i])
             deviations = deviations[ran] * (own["time"] / given[ran])

@@ -6,7 +6,7 @@ Titles are taken apart in the usual forms: `wall [ms]`, `Wall time (min)`, `time
 
 import re
 from collections.abc import Mapping, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Final
 
@@ -32,7 +32,7 @@ STATISTICS: Final[Mapping[str, str]] = {
     **dict.fromkeys(("median", "med", "p50"), "median"),
     **dict.fromkeys(("min", "minimum", "best", "fastest", "lowest"), "min"),
     **dict.fromkeys(("max", "maximum", "worst", "slowest", "highest"), "max"),
-    **dict.fromkeys(("std", "stddev", "stdev", "sd", "dev", "deviation"), "deviation"),
+    **dict.fromkeys(("std", "stddev", "stdev", "sd", "deviation"), "deviation"),
     **dict.fromkeys(("sigma", "sem", "stderr", "uncertainty"), "deviation"),
     **dict.fromkeys(("err", "error"), "error"),  # a deviation only beside what it is of
     **dict.fromkeys(("cv", "var", "variance", "mad", "iqr", "ci", "q1", "q3"), "other"),
@@ -58,11 +58,31 @@ _P_MORE = {"n", "num", "number", "of", "no", "nr", "nb", "count", "counts", "use
 _P_MORE |= {"omp", "openmp", "alloc", "parallel", "cuda", "compute", "hardware"}
 _OF_EACH = {"node", "rank", "task", "process", "proc", "socket", "host"}
 _COST = {"core", "cores", "cpu", "cpus", "node", "nodes", "gpu", "gpus", "sbu", "su"}
-_FILLERS = {"the", "a", "is", "in", "lower", "higher", "better", "less", "more"}
+_FILLERS = {"the", "a", "is", "in"}
+_BETTER = {"lower", "higher", "better", "less", "more"}  # of "(lower is better)"
+_SOME_TIME = {"time", "times", "runtime", "walltime", "wallclock", "elapsed", "duration"}
+_NO_WALL_TIME = {
+    *("start", "end", "begin", "stop", "finish", "submit", "stamp", "timestamp", "date"),
+    *("wait", "waiting", "queue", "queued", "limit", "timelimit", "requested", "remaining"),
+    *("simulated", "saved", "overhead", "eta"),
+}
+_DERIVED = {
+    *("efficiency", "eff", "ratio", "pct", "percent", "percentage", "relative", "rel"),
+    *("ideal", "linear", "theoretical", "expected", "predicted", "modelled", "modeled"),
+    *("log", "log2", "log10", "ln", "inverse", "reciprocal", "reduction", "improvement", "gain"),
+    *("normalized", "normalised", "scaled", "slowdown"),
+}
+_NO_UNIT = {  # of time, but none that is known here
+    *("ks", "ksec", "cs", "ds", "ps", "fs", "week", "weeks", "month", "months", "year", "years"),
+    *("cycle", "cycles", "tick", "ticks", "jiffies", "m"),
+}
+_EACH = "gpu|core|cpu|node|rank|proc|process|processor|task|thread|socket|device|chip"
+_OF_ONE = rf"(?i)(?:/|[ _]per[ _]|\bper[ _])({_EACH})(?:e?s)?[\])]?$"
 _SIMULATED = {"ns", "ps", "us", "fs", "day", "days", "month", "months", "year", "years"}
 _DATA = r"(?i)(?:[kmgtp]i?)?(?:b|bytes?|bits?|flops?|op|ops|iops)"
 _WORD = r"[A-Z]{2,}s(?![a-z])|[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+|[\u0370-\u03ff]+"
 _RATE_WORDS = {"throughput", "bandwidth", "rate", "perf", "performance", "speed", "fps", "qps"}
+_NO_RATE_ALONE = {"rate"}  # hit rate, sampling rate: only with a unit
 LONGEST: Final = 200  # characters of a title that are looked at
 SYPD: Final = {"sypd": "simulated year", "sdpd": "simulated day"}
 
@@ -76,6 +96,7 @@ class Title:
     unit: str = ""  # of time: "ms"; or how a clock is written: "min:s"
     statistic: str = ""  # "mean", "median", "min", "max", "deviation", "error" or "other"
     rate: str = ""  # unit of a rate: "ns/day"; "1" where it is a rate and none is given
+    each: str = ""  # what a rate is for one of: "gpu"
 
     @property
     def base(self) -> str:
@@ -86,15 +107,43 @@ class Title:
     def is_time(self) -> bool:
         """Whether it is a usual name of the wall time."""
         words = set(self.words)
+        if self.is_derived:
+            return False
         if self.unit:  # which makes one of `total [s]`, `T(s)` and `seconds` as well
             return words <= _TIME_CORE | _TIME_MORE | {"t"}
         return not self.rate and words <= _TIME_CORE | _TIME_MORE and bool(words & _TIME_CORE)
 
     @property
+    def names_time(self) -> bool:
+        """Whether it is a time of any kind, or a moment."""
+        words = set(self.words)
+        if self.rate or self._counts_steps:
+            return False
+        return bool(self.unit or _SOME_TIME & words or (words and words <= _NO_WALL_TIME))
+
+    @property
     def may_be_time(self) -> bool:
-        """Whether it could be a time of any kind."""
-        some_time = {"time", "times", "runtime", "walltime", "wallclock", "elapsed", "duration"}
-        return not self.rate and bool(self.unit or some_time & set(self.words))
+        """Whether it could be a time that is measured."""
+        is_other = self.is_derived or bool(_NO_WALL_TIME & set(self.words))
+        return self.names_time and not is_other
+
+    @property
+    def _counts_steps(self) -> bool:
+        """Whether it is about steps in time, and not the time of a step."""
+        named = "_".join(self.words)
+        return "per" not in self.words and bool(re.search("time_?steps?(?:_|$)", named))
+
+    @property
+    def unknown_unit(self) -> str:
+        """What stands where a unit does, and is none of time that is known: "ks", "10^3 s"."""
+        for group in re.findall(r"[\[(]([^\[\]()]{1,20})[\])]", self.text[:LONGEST]):
+            factor, _, unit = group.rpartition(" ")
+            has_factor = factor[:1].isdigit() and time_unit_of(unit)
+            if group.strip(" .").lower() in _NO_UNIT or has_factor or group[:3] == "10^":
+                return str(group)
+        if self.unit or self.rate or "per" in self.words or len(self.words) < 2:
+            return ""
+        return self.words[-1] if self.words[-1] in _NO_UNIT else ""
 
     @property
     def is_cost(self) -> bool:
@@ -104,7 +153,8 @@ class Title:
     @property
     def is_of_processors(self) -> bool:
         """Whether it is time that processors spent, which is no wall time: `user`, `cpu_time`."""
-        return bool(set(self.words) & {"user", "sys", "system", "cpu", "idle"}) and not self.is_p
+        of_processors = {"user", "sys", "system", "cpu", "idle", "core", "cores", "node", "nodes"}
+        return bool(set(self.words) & of_processors) and not self.is_p
 
     @property
     def is_p(self) -> bool:
@@ -149,19 +199,26 @@ class Title:
 
     @property
     def is_speedup(self) -> bool:
-        """Whether it is a speedup."""
-        return "".join(self.words) in {"speedup", "relativespeedup", "parallelspeedup", "speedups"}
+        """Whether it is a speedup that was measured."""
+        is_other = set(self.words) & _DERIVED - {"relative"} or self._is_computed
+        return "speedup" in "".join(self.words) and not is_other
 
     @property
     def is_derived(self) -> bool:
         """Whether it is computed from the times: an efficiency, a ratio, a share."""
-        derived = {"efficiency", "eff", "ratio", "pct", "percent", "percentage", "ideal"}
-        return self.is_speedup or bool(derived & set(self.words)) or self.text.endswith("%")
+        is_speedup = "speedup" in "".join(self.words)
+        return is_speedup or bool(_DERIVED & set(self.words)) or self._is_computed
+
+    @property
+    def _is_computed(self) -> bool:
+        """Whether it is a share in per cent, or one over something."""
+        return "%" in self.text or bool(re.match(r"\s*1\s*/", self.text))
 
     @property
     def counts_repetitions(self) -> bool:
         """Whether it says how many runs a mean is of."""
-        return self.words in {(x,) for x in ("samples", "repetitions", "repeats", "runs", "reps")}
+        words = self.words[1:] if self.words[:1] in {("n",), ("num",), ("number",)} else self.words
+        return words in {(x,) for x in ("samples", "repetitions", "repeats", "runs", "reps")}
 
     @property
     def numbered(self) -> tuple[str, int] | None:
@@ -193,15 +250,24 @@ def title_of(text: str) -> Title:
     )
     if plain.lower() in SYPD:
         return Title(text, (), rate=plain.lower())
+    if plain in {"\u00b1", "+/-", "+-"}:
+        return Title(text, (), statistic="deviation")
+    if (of_one := re.search(_OF_ONE, plain)) and of_one.start():
+        whole = title_of(plain[: of_one.start()].rstrip(" [("))
+        if whole.rate:
+            return replace(whole, text=text, each=of_one[1].lower())
     rest, unit, rate = _without_unit(plain)
-    words = [x for x in re.findall(_WORD, rest.replace("/", " per ")) if x.lower() not in _FILLERS]
+    words = re.findall(_WORD, rest.replace("/", " per "))
+    fillers = _FILLERS | (_BETTER if "better" in plain.lower() else set())
+    words = [x for x in words if x.lower() not in fillers] or words
     words, statistic = _without_statistic(words, kept={"min"})  # it may be minutes
     if not unit and not rate:
         words, unit, rate = _unit_of_words(words)
     if not statistic:
         words, statistic = _without_statistic(words)
     lowered = tuple(_spelt(word.lower()) for word in words)
-    if not rate and not unit and _RATE_WORDS & {*lowered} and "up" not in lowered:
+    is_rate = (_RATE_WORDS - _NO_RATE_ALONE) & {*lowered} and "up" not in lowered
+    if not rate and not unit and is_rate:
         rate = "1"
     return Title(text, lowered, unit, statistic, rate)
 
@@ -209,6 +275,8 @@ def title_of(text: str) -> Title:
 def _without_statistic(words: list[str], kept: Set[str] = frozenset()) -> tuple[list[str], str]:
     """Take the name of a statistic off the words of a title."""
     known = [word for word in words if word.lower() in STATISTICS.keys() - kept]
+    if not known and len(words) > 1 and words[-1].lower() == "dev":
+        return words[:-1], "deviation"
     if not known:
         return words, ""
     return [word for word in words if word not in known], STATISTICS[known[0].lower()]
@@ -282,6 +350,9 @@ def _without_unit(text: str) -> tuple[str, str, str]:
         unit, rate = time_unit_of(group[1]), rate_unit_of(group[1])
         if unit or rate:
             return rest, unit, "" if unit else rate
+        each, _, per = group[1].replace(" per ", "/").partition("/")
+        if per and (unit := time_unit_of(each)):  # [s/step]
+            return f"{rest} time per {per}", unit, ""
     for mark in ("/", ",", " in "):
         rest, _, last = (part.strip() for part in text.rpartition(mark))
         if not rest:

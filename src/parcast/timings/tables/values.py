@@ -46,20 +46,23 @@ def measured(
 
     `scale` takes the place of the column's, `has_units` says whether earlier cells had units.
     """
+    of_percent = column.unit == "%"
     factor = scale or (column.scale if column.quantity == "time" else 1.0)
+    factor = 0.01 if of_percent else factor
     values = None if has_units else _floats(cells, decimal)
     if values is not None and _is_fine(values, column, factor).all():
         with np.errstate(over="ignore"):
             values *= factor
         none = np.zeros(len(cells), dtype=bool)
-        return Measured(values, np.full(len(cells), np.nan), none, none, has_units=False)
+        is_relative = np.full(len(cells), of_percent)
+        return Measured(values, np.full(len(cells), np.nan), none, is_relative, has_units=False)
     read = [read_cell(cell.strip(), decimal, column.clock) for cell in cells]
     has_units = has_units or any(x.unit in TIME_UNITS for x in read)
     factors = np.array([_factor(x, column, factor, has_units=has_units) for x in read])
     values = np.array([x.value for x in read], dtype=np.float64)
     failed = np.array([bool(x.failed) for x in read], dtype=bool)
     bad = ~failed & ~(_is_fine(values, column, factors) & (factors > 0))
-    is_relative = np.array([x.unit == "%" for x in read], dtype=bool)
+    is_relative = np.array([of_percent or x.unit == "%" for x in read], dtype=bool)
     if column.name == "deviation":
         factors = np.where(is_relative, 0.01, factors)
         is_number = ~np.isnan(values) & (factors > 0)
