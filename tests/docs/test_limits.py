@@ -24,6 +24,7 @@ NO_LIMITS = {  # of what is shown, and values that a quantity may have
     "parcast.importers.runs.LARGEST",
     "parcast.importers.reader_process.LONGEST_ANSWER",
     "parcast.timings.read_profiles.MOST_MISSING",
+    "parcast.timings.series.MOST_SPREAD",
     "parcast.importers.axes.MOST_METRICS",
     "parcast.importers.caliper_columns.MOST_RANKS",
     "parcast.calibration.benchmarks.message_tables.LARGEST",

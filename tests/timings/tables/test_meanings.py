@@ -54,7 +54,7 @@ def test_what_could_be_read_wrongly_is_refused(header, rows, says):
         ("ranks,A (s)", "1,10/2,5", [10, 5]),
         ("p,runtime,unit", "1,10,ms/2,5,ms", [0.01, 0.005]),
         ("p,wall_max_ranks [s],wall_avg_ranks [s]", "1,3,2/2,2,1", [3, 2]),
-        ("p,run1,run2,mean", "1,1,2,2/2,3,4,3", [1, 2, 3, 4]),
+        ("p,run1,run2,mean", "1,1,3,2/2,2,4,3", [1, 2, 3, 4]),
         ("ranks,min,avg,max", "1,9,10,11/2,4,5,6", [10, 5]),
         ("ranks,step_time_ms", "1,10/2,5", [0.01, 0.005]),
         ("ranks,time steps,wall [s]", "1,100,10/2,100,5", [10, 5]),

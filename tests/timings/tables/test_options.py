@@ -129,6 +129,6 @@ def test_the_measure_goes_with_the_runs():
         assert other.measure == runs.measure
 
 
-def test_a_label_that_the_file_has_is_not_told_by_columns_as_well():
-    with pytest.raises(FileProblems, match="must be told by columns or by a column machine"):
+def test_a_label_that_the_file_has_cannot_come_from_titles_as_well():
+    with pytest.raises(FileProblems, match="must come from titles or from a column machine"):
         read("p,machine,A [s],B [s]\n1,x,8,9\n2,x,4,5\n", wide="machine")

@@ -270,7 +270,7 @@ def _take_wide(header: Header) -> None:
     header.wide = wide
     if header.has(wide):
         header.faults.add(
-            f"must be told by columns or by a column {wide}, got both.",
+            f"must come from titles or from a column {wide}, got both.",
             line=header.line,
             field=wide,
             hint=("Leave the column out: ", ignored(wide), "."),
