@@ -3,6 +3,7 @@
 import json
 import re
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -18,7 +19,8 @@ from parcast.fitting.solver import least_squares
 from parcast.fitting.written import fitted_text
 from parcast.laws.spmd.law import SpmdPhase
 from parcast.prediction.predict import predict
-from parcast.timings.measurements import Measurements
+from parcast.timings.measure import Measure
+from parcast.timings.measurements import Measurements, measurements_of
 
 SEVEN = {
     "compute.parallel": 7.6,
@@ -647,3 +649,13 @@ def test_files_are_read_where_descriptions_and_runs_are_taken(tmp_path):
     (tmp_path / "speedups.csv").write_text("p,speedup\n2,1.6\n4,2.29\n8,2.9\n")
     told = fit(files[0], tmp_path / "speedups.csv")
     assert told.quantity == "speedup"
+
+
+def test_rates_are_fitted_as_times_of_runs_or_refused():
+    program = Program(phase=[{"law": "spmd", "compute": {"parallel": "5 s"}}])
+    of_one = Measure(quantity="rate", title="ns/day", unit="ns/day", amount="ns", seconds=86400.0)
+    rates = Measurements(p=[1, 2, 4], time=[8.0, 4.0, 2.0])
+    with pytest.raises(ParameterError, match="measurements must be times of runs, got times of"):
+        fit(program, measurements_of(rates.columns, of_one))
+    of_ten = measurements_of(rates.columns, replace(of_one, work=10.0))
+    assert fit(program, of_ten)["compute.parallel"].value == pytest.approx(8)

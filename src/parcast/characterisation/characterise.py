@@ -27,6 +27,7 @@ from parcast.laws.count_formulas import count_formula
 from parcast.laws.regions import RegionsPhase
 from parcast.timings.disturbed import without_disturbed
 from parcast.timings.measurements import MeasurementsLike
+from parcast.timings.of_runs import require_times_of_runs
 from parcast.timings.profile import DISK_KINDS, LOOP_KINDS, RunProfile
 
 MOST_LISTED: Final = 12  # counts or sizes in one remark
@@ -91,6 +92,8 @@ def characterise(
     gathered = runs_of_program(kept, size=size)
     machine = None if machine is None else as_machine(machine)
     plain = None if plain is None else as_measurements(plain)
+    if plain is not None:
+        require_times_of_runs("plain", plain.measure)
     rate = _rate(machine)
     parts, conditions = _parts(gathered, clock)
     keys = [keys_of_loop(x, rate) if isinstance(x, Loop) else keys_of_called(x) for x, _ in parts]

@@ -33,6 +33,7 @@ from parcast.importers.registry import as_measurements
 from parcast.laws.counting import SteadyStatePhase
 from parcast.show.warning import Rank, RankedWarning
 from parcast.timings.measurements import Measurements, MeasurementsLike
+from parcast.timings.of_runs import require_times_of_runs
 
 DISK_KEY: Final = "capacities.disk"  # of a counting phase
 LEAST_RESIDUAL: Final = -0.99  # fitted over measured time, less 1, of a logarithm [1]
@@ -129,6 +130,7 @@ def _found(
 ) -> FoundCapacities:
     """Determine the capacities; without `samples` they have no intervals."""
     runs = as_measurements(runs)
+    require_times_of_runs("runs", runs.measure)
     machine = Machine() if machine is None else as_machine(machine)
     timed = timed_runs(runs)
     counts = counts_of_runs(phase, timed)

@@ -153,7 +153,6 @@ def _fitted(question: Question) -> tuple["Fit", dict[str, str]]:
     from parcast.descriptions.toml_files import read_machine, read_program
     from parcast.errors import ParameterError
     from parcast.fitting.fit import fit
-    from parcast.timings.speedups import quantity_of
 
     (program, text), from_program = read_description(
         question.program, _kept(read_program), argument="PROGRAM"
@@ -173,7 +172,6 @@ def _fitted(question: Question) -> tuple["Fit", dict[str, str]]:
             machine,
             free=question.free,
             fixed=question.fix,
-            quantity=quantity_of(runs),
             starts=question.starts,
             seed=question.seed,
             interval=question.interval,

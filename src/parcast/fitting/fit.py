@@ -23,7 +23,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from os import PathLike
 from typing import Final, Literal, TypeAlias
 
 import numpy as np
@@ -47,9 +46,9 @@ from parcast.fitting.result import Fit
 from parcast.fitting.runs import Noise, Runs, expected_noise, runs_of
 from parcast.fitting.solver import Solution, Task, profile_intervals, with_scale
 from parcast.fitting.trend import Trend, trend_of_fit, trend_with_p
-from parcast.importers.registry import as_measurements, recognised
+from parcast.importers.registry import as_measurements
 from parcast.timings.measurements import Measurements, MeasurementsLike
-from parcast.timings.speedups import read_runs
+from parcast.timings.of_runs import require_times_of_runs
 from parcast.units import shown
 
 Quantity: TypeAlias = Literal["time", "speedup"]
@@ -95,7 +94,7 @@ def fit(
     fixed : iterable of str, optional
         Names of amounts to leave as described.
     quantity : {"time", "speedup"}, default "time"
-        What the measurements are. A table in a file has a column of either.
+        What the measurements are. A table in a file, or read from one, says it itself.
     starts : int, default 10
         Number of sets of initial values: the described ones, and others within a factor of 30. [1]
     seed : int, default 0
@@ -111,8 +110,8 @@ def fit(
     Raises
     ------
     ParameterError
-        If a name is unknown, the runs have an axis that the program does not use, or the law has
-        no answer at one of them.
+        If a name is unknown, the runs have an axis that the program does not use, the law has no
+        answer at one of them, or they are rates without the work of a run.
     FileProblems
         If a file cannot be read, or something in it is wrong.
     FitFailed
@@ -271,7 +270,7 @@ def _starts(parameters: tuple[Parameter, ...], starts: int, seed: int) -> Array:
 def _runs_and_quantity(
     given: MeasurementsLike, quantity: Quantity
 ) -> tuple[Measurements, Quantity]:
-    """Take measurements as `as_measurements` does; a table in a file may hold speedups."""
+    """Take measurements as `as_measurements` does, and as speedups where they say they are."""
     if isinstance(given, tuple | list) or given is None:
         raise ParameterError(
             "measurements",
@@ -279,9 +278,11 @@ def _runs_and_quantity(
             got=shown(repr(given)),
             hint="read_runs gives a pair: runs, quantity = read_runs(path).",
         )
-    if isinstance(given, str | PathLike) and recognised(given) is None:
-        return read_runs(given)
-    return as_measurements(given), quantity
+    runs = as_measurements(given)
+    if runs.measure.is_relative:
+        return runs, "speedup"
+    require_times_of_runs("measurements", runs.measure)
+    return runs, quantity
 
 
 def _require_times(program: Program, machine: Machine, points: Mapping[str, Array]) -> None:

@@ -47,8 +47,8 @@ from parcast.matching.question import (
     program_or_runs,
     ranked_ones,
     reading_for,
+    require_limits_on_runs,
     require_prices,
-    require_times_of_runs,
     unrepeated,
 )
 from parcast.matching.result import Candidate, Match
@@ -159,7 +159,7 @@ def match(
     helping, remarks = donors_beside(what, donors)
     given, not_ranked = ranked_ones(what, as_machines(machines), helping)
     named = machines_of(what, given, prices or {})
-    require_times_of_runs(what, constraints)
+    require_limits_on_runs(what, constraints)
     require_prices(named, goal, constraints)
     counts = counts_of(what, p, len(named))
     reading = reading_for(what, scaling)

@@ -1,7 +1,6 @@
 """Arguments of `match`, checked: constraints, machines with their prices, counts."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 from typing import Any, Final
@@ -24,6 +23,7 @@ from parcast.forecasting.scaling import Reading, Scaling, reading_of, size_of_ru
 from parcast.importers.registry import as_measurements
 from parcast.matching.verdict import Constraints
 from parcast.timings.measurements import Measurements, MeasurementsLike
+from parcast.timings.of_runs import require_times_of_runs
 from parcast.units import percent, quantity, shown
 
 MOST_POINTS: Final = 6000  # counts on all machines: three tables of samples take 0.6 GB
@@ -206,22 +206,13 @@ def _require_one_program(runs: Measurements) -> None:
         )
 
 
-def require_times_of_runs(what: Program | Measurements, constraints: Constraints) -> None:
+def require_limits_on_runs(what: Program | Measurements, constraints: Constraints) -> None:
     """Refuse limits on the time or cost of a run where times are not those of runs."""
-    if isinstance(what, Program) or what.measure.is_of_a_run:
+    if isinstance(what, Program):
         return
     limits = {"within": constraints.within, "budget": constraints.budget}
     for name in (name for name, limit in limits.items() if limit is not None):
-        is_rate = what.measure.quantity == "rate"
-        example = replace(what.measure, work=1000.0).work_done
-        raise ParameterError(
-            name,
-            must="be combined with times of runs",
-            got="times of one unit of work" if is_rate else "speedups",
-            hint=("Give the work of a run: ", Argument("work", example), ".")
-            if is_rate
-            else "Give a table of times.",
-        )
+        require_times_of_runs(name, what.measure, must="be combined with times of runs")
 
 
 def require_prices(machines: Sequence[Machine], goal: str, constraints: Constraints) -> None:

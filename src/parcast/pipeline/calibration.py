@@ -39,6 +39,7 @@ from parcast.numerics import NonNegativeFit, fit_non_negative
 from parcast.pipeline.adaptive import batches
 from parcast.pipeline.formulas import steps, tree_levels
 from parcast.timings.measurements import Measurements
+from parcast.timings.of_runs import require_times_of_runs
 from parcast.units import format_quantity, in_percent
 
 Schedule: TypeAlias = Literal["source", "adaptive"]
@@ -197,6 +198,7 @@ def calibrate(
     (3.11, 0.1575)
     """
     runs = points if isinstance(points, Measurements) else Measurements(points)
+    require_times_of_runs("points", runs.measure)
     if "n" not in runs.axes:
         raise ParameterError("points", must="have a column n", hint="It holds the items.")
     given = runs.axes.get("pipelines", 1.0) if pipelines is None else pipelines

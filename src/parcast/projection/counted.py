@@ -47,6 +47,7 @@ from parcast.projection.ratio import require_one_of_each
 from parcast.projection.result import PARTS, CountedProjection
 from parcast.show.warning import Rank, RankedWarning
 from parcast.timings.measurements import MeasurementsLike
+from parcast.timings.of_runs import require_times_of_runs
 from parcast.units import percent, shown
 
 TOLD: Final = 0.25  # share of the variance that a donor like this machine removes
@@ -113,6 +114,7 @@ def phase_of(program: Program) -> CountedPhase:
 def _medians(runs: MeasurementsLike, *, what: str) -> tuple[Array, Array]:
     """Give counts and medians of the times of runs, which must be the same in all else."""
     runs = as_measurements(runs)
+    require_times_of_runs(what, runs.measure)
     require_one_of_each(runs, what=what)
     counts = np.unique(runs.p)
     return counts, np.array([float(np.median(runs.time[runs.p == x])) for x in counts])

@@ -46,6 +46,7 @@ from parcast.projection.ratio import (
 )
 from parcast.projection.result import Projection
 from parcast.timings.measurements import Measurements, MeasurementsLike
+from parcast.timings.of_runs import require_times_of_runs
 
 SAMPLES: Final = 1024  # of uncertain amounts: ends good to a few percent [D]
 
@@ -209,6 +210,7 @@ def _spread(regions: _Regions, run: _Run | None, point: Point) -> Array:
 
 def _known_run(known: Measurements, n: float | None) -> _Run:
     """Give the run at the smallest count, of several sizes the one nearest to `n`, or at `n`."""
+    require_times_of_runs("known", known.measure)
     runs = known.select(p=float(known.p.min()))
     if n is not None and "n" in runs.axes:
         sizes = np.unique(runs.axes["n"])
