@@ -21,6 +21,7 @@ from parcast.laws.spmd.law import SpmdPhase
 from parcast.prediction.predict import predict
 from parcast.timings.measure import Measure
 from parcast.timings.measurements import Measurements, measurements_of
+from parcast.timings.tables.files import read_measurements
 
 SEVEN = {
     "compute.parallel": 7.6,
@@ -659,3 +660,19 @@ def test_rates_are_fitted_as_times_of_runs_or_refused():
         fit(program, measurements_of(rates.columns, of_one))
     of_ten = measurements_of(rates.columns, replace(of_one, work=10.0))
     assert fit(program, of_ten)["compute.parallel"].value == pytest.approx(8)
+
+
+def test_speedups_say_themselves_that_they_are(tmp_path):
+    (tmp_path / "speed.csv").write_text("p,speedup\n1,1\n2,1.9\n4,3.4\n8,5.6\n", encoding="utf-8")
+    program = Program(phase=[{"law": "amdahl", "t1": "100 s", "serial": "20 %"}])
+    of_file = fit(program, tmp_path / "speed.csv", free=["serial"])
+    of_runs = fit(program, read_measurements(tmp_path / "speed.csv"), free=["serial"])
+    assert of_runs.to_document()["rows"] == of_file.to_document()["rows"]
+    assert of_runs["serial"].value == pytest.approx(0.06, rel=0.2)
+
+
+def test_speedups_over_a_larger_count_are_refused(tmp_path):
+    (tmp_path / "speed.csv").write_text("p,speedup\n8,1\n16,1.9\n32,3.5\n", encoding="utf-8")
+    program = Program(phase=[{"law": "spmd", "compute": {"parallel": "5 s"}}])
+    with pytest.raises(ParameterError, match="over one processor, got a speedup of 1 at p = 8"):
+        fit(program, tmp_path / "speed.csv")

@@ -206,14 +206,14 @@ def test_measurements_are_taken_from_a_table_or_from_a_file_in_any_format(tmp_pa
     with pytest.raises(FileProblems, match="must exist"):
         as_measurements(tmp_path / "none.csv")
     (tmp_path / "scale.csv").write_text(
-        "nodes,cores,seconds,date\n1,4,8,now\n2,8,4,now\n2,8,5,then\n"
+        "nodes,cores,seconds,build\n1,4,8,now\n2,8,4,now\n2,8,5,then\n"
     )
     with pytest.raises(FileProblems) as caught:
         as_measurements(tmp_path / "scale.csv")
     for argument in (
         "columns={'p': 'nodes'}",
-        "columns={'machine': 'date'}",
-        "ignore=['date']",
+        "columns={'machine': 'build'}",
+        "ignore=['build']",
     ):
         assert f" parcast.read_measurements(path, {argument})" in str(caught.value)
     with pytest.raises(ParameterError, match="table must have columns by name, got NoneType"):

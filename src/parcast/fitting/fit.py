@@ -280,9 +280,22 @@ def _runs_and_quantity(
         )
     runs = as_measurements(given)
     if runs.measure.is_relative:
+        _require_one_processor(runs)
         return runs, "speedup"
     require_times_of_runs("measurements", runs.measure)
     return runs, quantity
+
+
+def _require_one_processor(runs: Measurements) -> None:
+    """Refuse speedups over a larger count, which show by a speedup of 1 there."""
+    least = runs.p.min()
+    if least > 1 and np.allclose(runs.time[runs.p == least], 1.0):
+        raise ParameterError(
+            "measurements",
+            must="be speedups over one processor",
+            got=f"a speedup of 1 at p = {least:g}, the smallest count",
+            hint="Give the times, or multiply the speedups by that of this count.",
+        )
 
 
 def _require_times(program: Program, machine: Machine, points: Mapping[str, Array]) -> None:

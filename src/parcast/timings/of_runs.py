@@ -15,7 +15,7 @@ def require_times_of_runs(name: str, measure: Measure, *, must: str = "be times 
     ...     require_times_of_runs("known", known)
     ... except ParameterError as refusal:
     ...     print(refusal.got, "->", refusal.hint[1])
-    times of one unit of work -> work='1000 ns'
+    times of one unit of work -> parcast.read_measurements(path, work='1000 ns')
     """
     if measure.is_of_a_run:
         return
@@ -25,7 +25,11 @@ def require_times_of_runs(name: str, measure: Measure, *, must: str = "be times 
         name,
         must=must,
         got="times of one unit of work" if is_rate else "speedups",
-        hint=("Give the work of a run: ", Argument("work", example), ".")
+        hint=(
+            "Give the work of a run: ",
+            Argument("work", example, python=f"parcast.read_measurements(path, work={example!r})"),
+            ".",
+        )
         if is_rate
         else "Give a table of times.",
     )

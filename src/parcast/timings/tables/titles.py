@@ -238,8 +238,8 @@ CERTAIN_REPEATS: Final = _REPEATS - {"r", "t", "time", "test", "iteration", "ite
 def title_of(text: str) -> Title:
     """Take a title apart.
 
-    >>> title_of("Wall time (min)")
-    Title(text='Wall time (min)', words=('wall', 'time'), unit='min', statistic='', rate='')
+    >>> title_of("Wall time (min)").words, title_of("images/s/GPU").each
+    (('wall', 'time'), 'gpu')
     >>> [title_of(x).unit for x in ("t_sec", "time/s", "elapsedMs", "wall [h]", "p")]
     ['s', 's', 'ms', 'h', '']
     >>> title_of("avg_time_ms").statistic, title_of("images/s").rate, title_of("SYPD").rate
