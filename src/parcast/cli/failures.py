@@ -173,8 +173,10 @@ def _plugins_told() -> Iterator[None]:
 
 def _invoked(command: click.Command, given: list[str]) -> int:
     """Run a command as `click.Command.main` does, but let every failure through."""
+    # A command alone has -h as well: Click keeps the first help option that is made of it.
+    names = ["-h", "--help"]
     try:
-        with command.make_context("parcast", list(given)) as ctx:
+        with command.make_context("parcast", list(given), help_option_names=names) as ctx:
             status = command.invoke(ctx)
     except click.exceptions.Exit as stop:
         return stop.exit_code

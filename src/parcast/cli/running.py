@@ -89,7 +89,9 @@ def files_of(ctx: click.Context) -> Mapping[str, str]:
 def _question(ctx: click.Context) -> str:
     """Write the options that say what was asked, as they were given."""
     command, words = ctx.command, list(ctx.meta.get(WRITTEN, ()))
-    context = click.Context(command, resilient_parsing=True, ignore_unknown_options=True)
+    context = click.Context(
+        command, parent=ctx.parent, resilient_parsing=True, ignore_unknown_options=True
+    )
     given, _, _ = command.make_parser(context).parse_args(args=words)
     spelled = []
     for option in command.params:
