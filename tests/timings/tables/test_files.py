@@ -11,7 +11,6 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from parcast.errors import FileProblems, ParameterError, ParcastError
-from parcast.timings.columns import axis_name_fault, is_label
 from parcast.timings.measurements import Measurements
 from parcast.timings.notes import ImportNote
 from parcast.timings.tables.files import read_measurements, write_measurements
@@ -595,34 +594,6 @@ def test_what_is_nearly_a_table_is_read_or_refused(header, lines, end, chunk):
 
 
 # what is written
-
-names = st.text(max_size=8).filter(is_label)
-axis_names = st.text(max_size=8).filter(lambda x: x != "p" and not axis_name_fault(x))
-
-
-@st.composite
-def tables(draw):
-    rows = draw(st.integers(1, 5))
-
-    def column(values):
-        return draw(st.lists(values, min_size=rows, max_size=rows))
-
-    finite = st.floats(allow_nan=False, allow_infinity=False)
-    axes = draw(st.lists(axis_names, max_size=2, unique=True))
-    columns = {name: column(finite) for name in axes}
-    for label in draw(st.sets(st.sampled_from(["machine", "callpath"]))):
-        columns[label] = column(names)
-    if draw(st.booleans()):
-        columns["repetition"] = column(st.integers(0, 2**53 - 1))
-    times = st.floats(1e-30, 1e30)
-    return Measurements(p=column(st.integers(1, 10**9)), time=column(times), **columns)
-
-
-@given(table=tables())
-def test_what_was_written_is_read_back_equal(tmp_path_factory, table):
-    path = tmp_path_factory.getbasetemp() / "again.csv"
-    write_measurements(table, path)
-    assert read_measurements(path, chunk=16) == table
 
 
 def test_the_file_is_plain_and_exact(tmp_path):

@@ -38,6 +38,13 @@ def test_what_is_printed_is_read_back_equal(table):
     assert read_measurements(io.StringIO("".join(measurements_pieces(table)))) == table
 
 
+@given(table=tables())
+def test_what_was_written_is_read_back_equal(tmp_path_factory, table):
+    path = tmp_path_factory.getbasetemp() / "again.csv"
+    write_measurements(table, path)
+    assert read_measurements(path, chunk=16) == table
+
+
 def test_it_is_what_the_file_would_hold_in_pieces(tmp_path, monkeypatch):
     monkeypatch.setattr(document, "ROWS_AT_A_TIME", 3)
     runs = Measurements(p=range(1, 9), time=0.1, callpath='the "big", größer one')
