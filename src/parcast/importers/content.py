@@ -100,6 +100,18 @@ def json_document(
     return parsed(document_text(path, faults), faults, hook=hook)
 
 
+def benchmarks_in(document: Any, written_by: str, faults: Faults) -> list[Any]:
+    """Give the list of benchmarks of a document that a benchmark tool writes."""
+    benchmarks = document.get("benchmarks") if isinstance(document, dict) else None
+    if not isinstance(benchmarks, list) or not benchmarks:
+        faults.refuse(
+            f"must be a list of benchmarks, as {written_by} writes it. "
+            "Name the format if it is another.",
+            field="benchmarks",
+        )
+    return benchmarks
+
+
 def document_text(path: str | os.PathLike[str], faults: Faults) -> str:
     """Read the text of a file that is one JSON document."""
     remedy = "Split it, or write the runs line by line."

@@ -12,7 +12,7 @@ from typing import Any
 
 from parcast.files.faults import Faults
 from parcast.files.numbers import is_number
-from parcast.importers.content import json_document
+from parcast.importers.content import benchmarks_in, json_document
 from parcast.importers.names import Named
 from parcast.importers.registry import Format
 from parcast.importers.runs import Imported, Runs
@@ -59,13 +59,7 @@ FORMAT = Format(title="pyperf JSON", recognises=recognises, timings=read)
 def _benchmarks(path: Path, faults: Faults) -> list[tuple[dict[str, Any], list[Any]]]:
     """Read the benchmarks of one file: metadata of all levels, and the values of all runs."""
     document = json_document(path, faults)
-    listed = document.get("benchmarks") if isinstance(document, dict) else None
-    if not isinstance(listed, list) or not listed:
-        faults.refuse(
-            "must be a list of benchmarks, as pyperf -o writes it. "
-            "Name the format if it is another.",
-            field="benchmarks",
-        )
+    listed = benchmarks_in(document, "pyperf -o", faults)
     common = _metadata(document, "metadata", faults)
     read = []
     for i, one in enumerate(listed):

@@ -12,7 +12,7 @@ from typing import Any, Final
 from parcast.advice import Command
 from parcast.files.faults import Faults
 from parcast.files.numbers import is_number
-from parcast.importers.content import json_document, json_object
+from parcast.importers.content import benchmarks_in, json_document, json_object
 from parcast.importers.names import Named
 from parcast.importers.registry import Format
 from parcast.importers.runs import Imported, Runs
@@ -73,13 +73,7 @@ FORMAT = Format(title="pytest-benchmark JSON", recognises=recognises, timings=re
 def _benchmarks(path: Path, faults: Faults) -> list[dict[str, Any]]:
     """Read the benchmarks of one file."""
     document = json_document(path, faults)
-    listed = document.get("benchmarks") if isinstance(document, dict) else None
-    if not isinstance(listed, list) or not listed:
-        faults.refuse(
-            "must be a list of benchmarks, as pytest --benchmark-json writes it. "
-            "Name the format if it is another.",
-            field="benchmarks",
-        )
+    listed = benchmarks_in(document, "pytest --benchmark-json", faults)
     return [json_object(one, f"benchmarks[{i}]", faults) for i, one in enumerate(listed)]
 
 

@@ -10,11 +10,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Literal
 
-from parcast.files.decoding import opened
 from parcast.timings.measurements import Measurements
-from parcast.timings.notes import warn_reader
-from parcast.timings.tables.files import Source, read_table
-from parcast.timings.tables.options import TableOptions
+from parcast.timings.tables.files import Source, read_measurements
 
 
 def read_runs(
@@ -53,13 +50,5 @@ def read_runs(
     >>> quantity, runs.time
     ('speedup', array([0.625, 0.4  ]))
     """
-    options = TableOptions(ignore=ignore, columns=columns or {})
-    with opened(source) as (name, stream):
-        runs, notes = read_table(stream, name, options)
-    warn_reader(name, notes)
-    return runs, quantity_of(runs)
-
-
-def quantity_of(runs: Measurements) -> Literal["time", "speedup"]:
-    """What a fit is to reproduce: times, or the speedups that were measured."""
-    return "speedup" if runs.measure.quantity == "speedup" else "time"
+    runs = read_measurements(source, ignore=ignore, columns=columns)
+    return runs, "speedup" if runs.measure.is_relative else "time"
