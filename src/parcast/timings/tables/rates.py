@@ -53,9 +53,11 @@ def _require_rise(header: Header, i: int) -> None:
         return
     pairs = zip(header.cells(places[0]), header.cells(i), strict=True)
     runs = [(read_shown(p).value, read_shown(value).value) for p, value in pairs]
-    if max(runs)[1] < min(runs)[1] or "lower" in name.lower():
+    falls = max(runs)[1] < min(runs)[1]
+    if falls or "lower" in name.lower():
+        why = "it falls with the processors" if falls else "lower is said to be better"
         header.faults.add(
-            "must have a unit: it falls with the processors, so it could be a time.",
+            f"must have a unit: {why}, so it could be a time.",
             line=header.line,
             field=shown(name),
             hint=("Choose: ", Argument("rate", name), " or ", called("time_s", name), "."),
@@ -69,8 +71,8 @@ def take_rate(header: Header, i: int) -> None:
     known = header.columns[i]
     if title.each:
         header.faults.add(
-            f"must be the rate of a whole run, got that of one {title.each}. Multiply it by the "
-            f"number of {title.each}s in a column of its own.",
+            f"must be the rate of a whole run, got that of one {title.each}. Multiply it by their "
+            "number in a column of its own.",
             line=header.line,
             field=shown(name),
         )
