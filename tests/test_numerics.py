@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from parcast.errors import FitFailed, ParameterError
 from parcast.laws.counters import perturbation, perturbation_warnings, unit_times
-from parcast.numerics import fit_non_negative
+from parcast.numerics import distinct, fit_non_negative
 
 TABLE = Path(__file__).parent / "laws" / "data" / "finite_difference_counters.csv"
 
@@ -146,3 +146,9 @@ def test_times_that_do_not_belong_together_are_refused():
         perturbation([1.0], [1.0, 2.0])
     with pytest.raises(ParameterError, match="with_counters must be above 0, got 0"):
         perturbation([0.0], [1.0])
+
+
+@given(st.lists(st.floats(allow_nan=False), max_size=20), st.integers(1, 2))
+def test_distinct_values_are_those_of_numpy(values, rows):
+    matrix = np.array([values] * rows)
+    assert distinct(matrix).tolist() == np.unique(matrix).tolist()

@@ -1,4 +1,4 @@
-"""What several questions compute: sums of terms that are at least 0, evenly spread normal numbers.
+"""What several questions compute: distinct values, sums of terms of at least 0, normal numbers.
 
 Sums of terms with coefficients of at least 0 are fitted to times by their relative residuals:
 
@@ -24,6 +24,13 @@ from parcast.aliases import Array
 from parcast.errors import ParameterError, require
 
 CHANGES = 0.5  # share by which a coefficient changes without a run on which it hangs [D]
+
+
+def distinct(values: NDArray[Any]) -> NDArray[Any]:
+    """Each of the values once, ascending; ``numpy.unique`` would first load ``numpy.ma``. [1]."""
+    ordered = np.sort(values, axis=None)
+    is_first = np.append(True, ordered[1:] != ordered[:-1])
+    return np.asarray(ordered[is_first[: len(ordered)]])
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)

@@ -5,6 +5,8 @@ import hashlib
 import io
 import json
 import os
+import subprocess
+import sys
 
 import pytest
 
@@ -702,3 +704,17 @@ def test_lists_of_counts_may_be_repeated(parcast, tmp_path):
     )
     assert one == both
     assert [row["p"] for row in both] == [128, 256]
+
+
+def test_a_forecast_loads_no_module_that_it_has_no_use_for(tmp_path):
+    table = tmp_path / "runs.csv"
+    table.write_text("p,time_s\n1,100\n2,52\n4,27\n")
+    code = (
+        "import sys; from parcast.cli import main\n"
+        "try: main()\n"
+        "finally: print(*sys.modules, file=sys.stderr)"
+    )
+    show = [sys.executable, "-c", code, "forecast", str(table)]
+    loaded = set(subprocess.run(show, capture_output=True, text=True, check=True).stderr.split())
+    assert "numpy" in loaded
+    assert not {"html", "matplotlib", "numpy.ma", "numpy.random", "scipy"} & loaded

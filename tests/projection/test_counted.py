@@ -308,13 +308,15 @@ def test_one_of_several_programs_is_named(tmp_path):
 @pytest.mark.parametrize(
     ("table", "says"),
     [
-        ("p,ns/day\n1,10\n2,20\n", "times of one unit of work"),
-        ("p,speedup\n1,1\n2,2\n", "speedups"),
+        ("machine,p,ns/day\nfast,1,10\nfast,2,20\n", "times of one unit of work"),
+        ("machine,p,speedup\nfast,1,1\nfast,2,2\n", "speedups"),
     ],
 )
 def test_rates_and_speedups_are_no_times_of_runs(table, says):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ImportNote)
-        known = read_measurements(io.StringIO(table))
+        runs = read_measurements(io.StringIO(table))
     with pytest.raises(ParameterError, match=f"known must be times of runs, got {says}"):
-        project_counts(PROGRAM, HERE, [1], known=known)
+        project_counts(PROGRAM, HERE, [1], known=runs)
+    with pytest.raises(ParameterError, match=f"donors must be times of runs, got {says}"):
+        project_counts(PROGRAM, HERE, [1], known=KNOWN, donors=runs, donor_machines=[FAST])

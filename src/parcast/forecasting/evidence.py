@@ -25,6 +25,7 @@ from parcast.forecasting.question import Question
 from parcast.forecasting.result import SeriesNotes
 from parcast.forecasting.scaling import Reading, reading_of, size_of_runs
 from parcast.forecasting.verdict import judged
+from parcast.numerics import distinct
 from parcast.timings.measure import Measure
 from parcast.timings.series import Series, label_of
 from parcast.words import whole
@@ -217,7 +218,7 @@ def _no_forecast(
         why = " ".join(filter(None, remedies))
     elif is_held_out:
         why = "Fewer than two counts are left to forecast from. Hold out fewer."
-    elif len(np.unique(known.p[:, 0])) > 1:
+    elif len(distinct(known.p[:, 0])) > 1:
         why = (
             f"Grouped by {', '.join(known.by)} the runs form {len(known)} series of one processor "
             "count each. Ignore columns that are no parameter of the program, or measure each "

@@ -12,6 +12,7 @@ from parcast.aliases import Array
 from parcast.errors import ParameterError, require
 from parcast.forecasting.scaling import Scaling
 from parcast.importers.registry import as_measurements
+from parcast.numerics import distinct
 from parcast.timings.columns import DOMAINS, LIMITS
 from parcast.timings.measurements import Measurements, MeasurementsLike
 from parcast.units import shown
@@ -60,7 +61,7 @@ class Question:
         if self.hold_out is None:
             return self.measurements
         held_out = processors("hold_out", self.hold_out)
-        measured = np.unique(self.measurements.p)
+        measured = distinct(self.measurements.p)
         require(
             "hold_out",
             held_out,
@@ -151,7 +152,7 @@ def processors(name: str, p: ArrayLike) -> Array:
 
 def counts_of(name: str, values: ArrayLike) -> Array:
     """Processor counts that a caller names, each once, ascending. [1]."""
-    counts = np.unique(_numbers(name, values))
+    counts = distinct(_numbers(name, values))
     for domain in (DOMAINS["p"], LIMITS["p"]):
         require(name, counts, domain.ok(counts), must=domain.must, hint=domain.hint)
     return counts

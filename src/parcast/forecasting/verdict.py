@@ -23,6 +23,7 @@ from parcast.forecasting.donors.curve import Elsewhere, timings_of
 from parcast.forecasting.measured import curve_from
 from parcast.forecasting.result import SeriesNotes
 from parcast.forecasting.scaling import Reading, falls_with_p
+from parcast.numerics import distinct
 from parcast.show.warning import Rank, RankedWarning, ranked
 from parcast.timings.series import Series
 from parcast.units import format_quantity, percent
@@ -156,7 +157,7 @@ def is_useful(columns: Columns, errors: Array) -> NDArray[np.bool_]:
 def counts_between(first: float, upto: float) -> Array:
     """Processor counts from one to another, close enough to look for a limit among them."""
     steps = int(np.ceil(np.log2(upto / first) * COUNTS_A_DOUBLING)) + 1
-    return np.unique(np.round(np.geomspace(first, upto, steps)))
+    return distinct(np.round(np.geomspace(first, upto, steps)))
 
 
 def useful_upto(curve: Curve, rows: NDArray[np.intp], upto: float, errors: Array) -> list[int]:
@@ -203,7 +204,7 @@ def _no_forecast(
 ) -> RankedWarning:
     """Say that there is no forecast of a series at some counts, and what to measure."""
     first, last = note.measured
-    counts = listed([f"{whole(x)}" for x in np.unique(p).tolist()], MOST_NAMED)
+    counts = listed([f"{whole(x)}" for x in distinct(p).tolist()], MOST_NAMED)
     widest = int(np.argmax(widths))
     if widths[widest] > WIDEST_USEFUL:
         factor = format_quantity(float(widths[widest]), "count", 2)

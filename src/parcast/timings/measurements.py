@@ -19,7 +19,6 @@ from numpy.typing import ArrayLike, NDArray
 from parcast.aliases import TableLike
 from parcast.errors import ParameterError, as_list
 from parcast.files.faults import AnyPath
-from parcast.show.html import html_of
 from parcast.show.result import data_frame
 from parcast.show.sheet import Column, Fact, Form, Sheet, Table
 from parcast.timings.columns import LABELS, axis_name_fault, time_unit, to_names, to_numbers
@@ -315,6 +314,8 @@ class Measurements:
 
     def _repr_html_(self) -> str:
         """Show the first rows as a table in a notebook."""
+        from parcast.show.html import html_of
+
         columns = [
             Column(
                 title=name,

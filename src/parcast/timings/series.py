@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from parcast.errors import Argument, ParameterError, selection
+from parcast.numerics import distinct
 from parcast.words import whole
 
 Key = Mapping[str, str | float]  # {"machine": "T3E", "n": 64.0}: which series
@@ -199,7 +200,7 @@ def _codes(column: NDArray[Any]) -> tuple[NDArray[np.intp], Sequence[Any] | NDAr
         names = column.tolist()
         place = {name: i for i, name in enumerate(dict.fromkeys(names))}
         return np.fromiter(map(place.__getitem__, names), np.intp, len(names)), list(place)
-    few = np.unique(column[:SAMPLE])  # which may be all that there are
+    few = distinct(column[:SAMPLE])  # which may be all that there are
     code = np.searchsorted(few[1:], column, side="right")
     if np.array_equal(few[code], column):
         return code, few

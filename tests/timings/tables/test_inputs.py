@@ -180,16 +180,33 @@ def test_work_needs_a_rate_and_an_amount(options, says):
         ("p,version,time_s\n1,a,10\n2,a,5\n", [1, 2], [10, 5]),
         ("threads;elapsed\n1;1.234,5 s\n2;0,5 s\n", [1, 2], [1234.5, 0.5]),
         ("sep=!\np!time_s\n1!10\n2!5\n", [1, 2], [10, 5]),
-        ("p,time_s\n1,10,\n", None, None),
     ],
 )
 def test_one_reading_is_taken(text, p, time):
-    if p is None:
-        assert "must have 2 values as the header has, got 3" in refusal(text)
-        return
     runs, _ = read(text)
     assert runs.p.tolist() == p
     np.testing.assert_allclose(runs.time, time)
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        (
+            "p,time_s\n1,10,\n",
+            "got 3. Write decimals with a point, and text with commas",
+        ),
+        ('"p" "time_s"\n"1" 1 10\n"2" 2 5\n', "got 3. If rows begin with their names, name that"),
+        ("p\ttime_s\na\t1\t10\nb\t2\t5\n", "got 3. If rows begin with their names, name that"),
+        ("p time_s\na b 1 10\nc d 2 5\n", "got 4. Put text with blanks in quotes."),
+        (
+            "p time_s why not\n1 10\n",
+            "got 2. Fill in the others, or join the words of a title by",
+        ),
+        ("p,time_s,a\n1,10\n", "got 2. Fill in the others."),
+    ],
+)
+def test_a_row_that_is_not_as_wide_as_the_header_is_refused_with_what_to_do(text, says):
+    assert f"as the header has, {says}" in refusal(text)
 
 
 def test_utf16_is_read():

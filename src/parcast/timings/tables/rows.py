@@ -352,10 +352,21 @@ def _fields(text: str, count: int, layout: Layout) -> tuple[list[str], str]:
         hint += 'Write a " inside quotes twice.'
         return [], f"must close its quotation marks, got {got}. {hint}"
     if len(fields) != count:
-        hint = "Write decimals with a point, and text with commas in quotes."
-        hint = hint if len(fields) > count else "Fill in the others."
+        hint = _hint_of_width(len(fields) - count, layout.separator)
         return [], f"must have {count} values as the header has, got {len(fields)}. {hint}"
     return fields, ""
+
+
+def _hint_of_width(more: int, separator: str) -> str:
+    """Say what to do about a row that has so many values more than the header."""
+    if more < 0:
+        is_blank = separator == " "
+        return "Fill in the others" + (", or join the words of a title by _." if is_blank else ".")
+    if separator in ",;":
+        return "Write decimals with a point, and text with commas in quotes."
+    if more == 1:  # as `write.table` of R does
+        return "If rows begin with their names, name that column too, or use row.names=FALSE in R."
+    return "Put text with blanks in quotes."
 
 
 def byte_fault(text: str) -> str:
