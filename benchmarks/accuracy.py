@@ -1,9 +1,10 @@
 """How wrong forecasts are on measured series, beside simple laws: the largest counts held out.
 
-    .venv/bin/python benchmarks/accuracy.py FILE.csv [FILE.csv ...]
+    .venv/bin/python benchmarks/accuracy.py FILE.csv [FILE.csv ...] [--reach 8]
 
 Protocol: a file is a set. Of every series the largest count, and then the largest two, are held
-out; a series takes part if three counts are left. The error is |forecast - median| / median. The
+out; with `--reach K` all counts above 1/K of the largest are, and the largest is asked for. A
+series takes part if three counts are left. The error is |forecast - median| / median. The
 score of a method is the median of each set, averaged over the sets (each capped at 300 %), so
 that a set with a thousand series does not drown one with ten. Coverage is the share of held-out
 points inside the 90 % interval, averaged over the sets; width the median of upper / lower.
@@ -34,28 +35,32 @@ def laws_alone(p: np.ndarray, time: np.ndarray, asked: np.ndarray) -> dict[str, 
     return said | {"median of the four": np.median(list(said.values()), axis=0)}
 
 
-def held_out(series: Series, row: int, held: int):
-    """Counts and times to learn from, and those held out; None if too few are left."""
+def held_out(series: Series, row: int, reach: float | None):
+    """Numbers of counts to learn from, and numbers asked for, where enough are left."""
     count = series.count[row]
-    if count - held < LEFT:
-        return None
-    p, time = series.p[row, :count], series.time[row, :count]
-    return p[:-held], time[:-held], p[-held:], time[-held:]
+    known = [count - 1, count - 2]
+    if reach is not None:
+        known = [int(np.sum(series.p[row, :count] <= series.p[row, count - 1] / reach))]
+    for left in known:
+        if left >= LEFT:
+            yield left, slice(left, count) if reach is None else slice(count - 1, count)
 
 
-def score_file(path: Path, errors: dict, hits: dict, widths: list) -> None:
+def score_file(path: Path, reach: float | None, errors: dict, hits: dict, widths: list) -> None:
     """Add the errors, interval hits and interval widths of one file."""
     runs = parcast.read_measurements(path)
     series = runs.series()
     for row, key in enumerate(series.keys):
         own = runs.select(**key) if key else runs
-        for held in (1, 2):
-            parts = held_out(series, row, held)
-            if parts is None:
-                continue
-            p, time, asked, seen = parts
-            told = parcast.forecast(own, hold_out=asked, by=[])
-            for name, said in {"parcast": told.time, **laws_alone(p, time, asked)}.items():
+        p, time = series.p[row], series.time[row]
+        for left, at in held_out(series, row, reach):
+            asked, seen = p[at], time[at]
+            known = parcast.Measurements(
+                **{name: column[own.p < p[left]] for name, column in own.columns.items()}
+            )
+            told = parcast.forecast(known, asked, by=[])
+            alone = laws_alone(p[:left], time[:left], asked)
+            for name, said in {"parcast": told.time, **alone}.items():
                 errors[name][path.name] += (np.abs(said - seen) / seen).tolist()
             hits[path.name] += ((told.lower <= seen) & (seen <= told.upper)).tolist()
             widths += (told.upper / told.lower).tolist()
@@ -65,12 +70,14 @@ def main() -> int:
     """Score every file and print the table, or say what is wrong; return the exit status."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("files", nargs="+", type=Path)
+    parser.add_argument("--reach", type=float, metavar="K", help="from counts up to 1/K of it")
     errors: dict = defaultdict(lambda: defaultdict(list))
     hits: dict = defaultdict(list)
     widths: list = []
     try:
-        for path in parser.parse_args().files:
-            score_file(path, errors, hits, widths)
+        asked = parser.parse_args()
+        for path in asked.files:
+            score_file(path, asked.reach, errors, hits, widths)
         if not errors:
             raise parcast.FitFailed(NOTHING)
     except parcast.ParcastError as failure:

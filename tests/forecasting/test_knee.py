@@ -118,7 +118,7 @@ def test_what_comes_again_after_the_knee_does_not_count():
 
 
 def test_a_knee_is_looked_for_up_to_16_times_the_largest_count_by_default():
-    runs = Measurements(p=[1, 2, 4, 8], time=[100.0, 52.0, 28.0, 16.0])
+    runs = Measurements(p=[1, 2, 4, 8], time=[100.0, 62.0, 43.0, 33.5])
     (first,) = knee(runs)
     assert first.upto == 128
     assert knee(runs, upto=128) == [first]
@@ -267,11 +267,11 @@ def test_each_series_has_its_own_knee_and_key():
 
 
 def test_a_series_that_starts_at_a_larger_count_is_looked_at_from_there():
-    late = np.array([16.0, 32, 64, 128])
+    late = np.array([16.0, 32, 64, 128, 256])
     columns = {
         "p": [*P, *late],
         "time": [*(100 * (0.1 + 0.9 / P)), *(2 + 1600 / late)],
-        "machine": ["A"] * 6 + ["B"] * 4,
+        "machine": ["A"] * 6 + ["B"] * 5,
     }
     a, b = knee(columns, upto=2000)
     assert a.p == only(knee(amdahl_runs(0.1), upto=2000)).p

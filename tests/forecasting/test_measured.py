@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from parcast.forecasting import measured as doubt
 from parcast.forecasting.ensemble import extrapolate
-from parcast.forecasting.measured import JOINED_FROM, WIDEST, curve_from
+from parcast.forecasting.measured import WIDEST, curve_from
 
 NOISE = 0.01
 seconds = st.floats(1e-9, 1e9)
@@ -112,15 +112,13 @@ def test_doubt_is_largest_midway_between_two_counts():
 def plain_beyond(p, time, target):
     """Log time and the ends of its interval beyond the last of counts, ordered that way."""
     valid = np.ones((1, len(p)), dtype=bool)
-    said = extrapolate(p[None], time[None], valid, np.array([[target, p[-1]]]))
-    x, y = np.log(p), np.log(time)
-    reach = abs(np.log(target) - x[-1])
-    share = max(1 - reach / JOINED_FROM, 0)
-    log_time = said.log_time[0, 0] + share * (y[-1] - said.log_time[0, 1])
+    said = extrapolate(p[None], time[None], valid, np.array([[target]]))
+    log_time = said.log_time[0, 0]
+    reach = abs(np.log(target / p[-1]))
     width = doubt.beyond(
         reach=reach, disagreement=said.disagreement[0, 0], backtest=said.backtest[0]
     )
-    more = doubt.hidden(reach=reach, change=log_time - y[-1], noise=NOISE)
+    more = doubt.hidden(reach=reach, change=log_time - np.log(time[-1]), noise=NOISE)
     down = float(np.hypot(width, noise_alone()))
     return log_time, (log_time - down, log_time + down + float(more))
 

@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 from parcast.forecasting.curve import Estimate
-from parcast.forecasting.ensemble import LAWS, MEMBERS, READINGS
+from parcast.forecasting.ensemble import MEMBERS, NAMEABLE, PARAMETERS, READINGS, LawsOfAll
 from parcast.forecasting.forecast import forecast
 from parcast.forecasting.measured import MeasuredCurve
+from parcast.forecasting.members import LAWS
 from parcast.forecasting.notes import DEPENDS, NOISY, WIDE, notes_of
 from parcast.forecasting.scaling import Reading
 from parcast.show.warning import Rank, by_rank
@@ -16,6 +17,11 @@ from parcast.timings.measurements import Measurements
 from parcast.units import format_quantity
 
 P, TIME = [1, 2, 4, 8], [8.0, 5.0, 3.0, 2.5]
+NONE_RECOGNISED = LawsOfAll(
+    share=np.zeros((1, len(NAMEABLE))),
+    residual=np.ones((1, len(NAMEABLE))),
+    coefficients=tuple(np.ones((1, int(x))) for x in PARAMETERS),
+)
 
 
 def note(
@@ -45,6 +51,7 @@ def note(
         half_width=np.broadcast_to(half_width, (1, len(targets))),
         reach=np.ones((1, len(targets))),
         weights=np.array([share]),
+        laws=NONE_RECOGNISED,
         backtest=np.array([backtest]),
         without_last=np.full((1, len(targets)), without_last),
         skew=np.zeros((1, len(targets))),

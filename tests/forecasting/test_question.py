@@ -61,6 +61,6 @@ def test_runs_are_planned_for_the_next_two_doublings_by_default():
 
 def test_a_planned_run_is_shown_with_its_axes_and_its_time():
     (first, *_) = plan_runs(RUNS, p=128, upto=128)
-    assert repr(first) == "PlannedRun(p = 64, time 5.5 s)"
+    assert repr(first) == "PlannedRun(p = 64, time 4.63 s)"
     (first, *_) = plan_runs(SIZES, p=8, n=4)
     assert repr(first).startswith("PlannedRun(p = 4, n = 4, time ")

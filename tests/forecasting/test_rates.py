@@ -88,13 +88,14 @@ def test_donors_have_the_measure_of_the_runs():
 
 
 def test_a_mean_with_a_large_deviation_counts_less():
-    p, time = np.array([[1.0, 2, 4, 8, 16]]), np.array([[100.0, 75, 26, 14, 8]])
+    p = np.array([[1.0, 2, 4, 8, 16, 32]])
+    time = np.array([[100.0, 75, 26, 14, 8, 5]])
     valid = np.ones(p.shape, dtype=bool)
-    at = np.array([[64.0]])
-    kept = np.array([0, 2, 3, 4])
-    without = extrapolate(p[:, kept], time[:, kept], valid[:, kept], at).members
+    at = np.array([[128.0]])
+    kept = np.array([0, 2, 3, 4, 5])
+    without = extrapolate(p[:, kept], time[:, kept], valid[:, kept], at).log_time
     one, little = (
-        extrapolate(p, time, valid, at, np.array([[1, weight, 1, 1, 1]])).members
+        extrapolate(p, time, valid, at, np.array([[1, weight, 1, 1, 1, 1]])).log_time
         for weight in (1.0, 1e-9)
     )
     assert np.abs(little - without).max() < 1e-3 < np.abs(one - without).max()

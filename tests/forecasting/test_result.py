@@ -126,6 +126,7 @@ def test_the_document_says_of_each_series_what_its_note_does():
             "limited_by": note.limited_by,
             "limit": note.limit,
             "laws": dict(note.laws),
+            "follows": None,
             "rests_on": note.rests_on,
             "backtest_error": note.backtest,
             "noise": note.noise,

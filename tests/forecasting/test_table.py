@@ -44,7 +44,7 @@ def test_long_names_become_titles_where_they_do_not_fit(parcast, monkeypatch):
 def test_times_out_of_all_proportion_keep_the_table_narrow(parcast):
     said = parcast("forecast", "-", "-p", "1000000000", stdin="p,time_s\n1,1\n2,1e30\n")
     assert said.status == 0
-    begin = said.out.splitlines().index(next(x for x in said.out.splitlines() if "[s]" in x))
+    begin = said.out.splitlines().index(next(x for x in said.out.splitlines() if "[d]" in x))
     assert max(map(len, said.out.splitlines()[begin - 1 : begin + 2])) < 90
 
 

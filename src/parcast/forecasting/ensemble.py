@@ -1,15 +1,19 @@
-"""A forecast from a few timings: the weighted median of simple laws, each trusted as it forecast.
+"""A forecast from a few timings: simple laws together, each trusted as it forecast.
 
 No simple law is right for every program, and how well a law fits the runs says little about how
-well it forecasts. So every law forecasts, in two *readings* of the same measurements:
+well it forecasts. So three forecasts are combined, each of laws that are weighted by their errors
+``e`` (in the logarithm of time) at the last counts, each forecast from the counts before:
 
-all points   the law fitted to every measured count;
-last two     the law fitted to the last two counts alone.
+near        up to twice the last count: the weighted median of all laws in two *readings*, fitted
+            to every measured count and to the last two alone, by ``exp(-|e| / 0.35)`` at the last;
+far         from six times: the mean of the logarithms of the laws without a cost that grows as p
+            or faster, by their errors at the last three counts, ``exp(-sum |e| / 0.2)``;
+recognised  from five counts: the mean of the logarithms of the laws through all counts, by how
+            well they fit and forecast the counts before the last. Its share is large where the
+            best of them leaves a few per cent or less there, and small elsewhere.
 
-Each of these members is then asked for the last measured count from the counts before it (forward
-chaining). A member that was wrong by ``e`` (in the logarithm of time) gets the weight
-``1 / (e + 0.1)``; the forecast is the weighted median of the members' logarithms of time. With two
-counts nothing can be held back and all members weigh the same.
+The shares do not depend on the last time, and the weights change slowly with it, so a longer last
+time does not shorten what is forecast beyond it.
 
 This is parcast's own method [D]. The study that chose it, with what else was tried, is in
 ``docs/explanation/forecasting.md``.
@@ -17,50 +21,40 @@ This is parcast's own method [D]. The study that chose it, with what else was tr
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from parcast.aliases import Array
-from parcast.laws.curves import AMDAHL, GUSTAFSON, LINEAR, LOGARITHMIC, POWER, QUADRATIC
+from parcast.forecasting.members import LAWS, Cut, cuts_of, errors_of
+from parcast.laws.curves import AMDAHL, GUSTAFSON, LOGARITHMIC, POWER
 
-TRUST = 0.1  # log error at which a member's weight is half of a faultless one's [D]
 READINGS = ALL, LAST_TWO = "all points", "last two"
-STEEPEST = 2.0  # no member falls below 1/e of the least time over this power of the ratio [D]
+MEMBERS = tuple((name, reading) for reading in READINGS for name in LAWS)
+
+NEAR_ERROR = 0.35  # log error at which a member's weight is 1/e of a faultless one's [D]
+FAR_ERROR = 0.2  # the same of the sum over three counts [D]
+FAR_FROM, FAR_AT = np.log(2.0), np.log(6.0)  # reach between which the far forecast takes over [D]
+CHAIN = 3  # counts that are forecast from those before
+FAR = [list(LAWS).index(law.name) for law in (AMDAHL, LOGARITHMIC, POWER)]
+
+NAMEABLE = [i for i, name in enumerate(LAWS) if name != GUSTAFSON.name]  # Amdahl's without 1/p
+PARAMETERS: Final = np.array([2, 3, 3, 3, 2])  # of these [1]
+TINY = 1e-12
+EXACT = 0.003  # log residual below which all laws fit alike [D]
+TOO_FEW = 4  # counts to recognise a law from
+BELIEVED = 0.04  # log residual at which named laws have half of the say, at five counts [D]
+LIKELY, OF_NOISE = 0.01, 1.5  # log error at the last count that is no surprise [D]
 
 
-class Curve(Protocol):
-    """What a law must offer to take part: it can be fitted to times, and then gives times."""
+@dataclass(frozen=True, kw_only=True, slots=True)
+class LawsOfAll:
+    """What the laws of `NAMEABLE`, fitted to all counts of each series, say of these."""
 
-    @property
-    def name(self) -> str:
-        """Name in the registry."""
-        ...
-
-    @property
-    def formula(self) -> str:
-        """The law as a user would write it."""
-        ...
-
-    @property
-    def source(self) -> str:
-        """Where the law comes from."""
-        ...
-
-    def fit(self, p: Array, time: Array, weight: Array) -> Array:
-        """Parameters, shape (series, parameters)."""
-        ...
-
-    def time(self, p: Array, coefficients: Array) -> Array:
-        """Time [s], shape (series, points)."""
-        ...
-
-
-LAWS: dict[str, Curve] = {
-    law.name: law for law in (GUSTAFSON, AMDAHL, LOGARITHMIC, LINEAR, QUADRATIC, POWER)
-}
-MEMBERS = tuple((name, reading) for name in LAWS for reading in READINGS)
+    share: Array  # (series, laws): of each in the forecast, summing to at most 1
+    residual: Array  # (series, laws): root mean square of the log residuals
+    coefficients: tuple[Array, ...]  # of each law, (series, parameters)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -71,11 +65,25 @@ class Extrapolation:
     """
 
     log_time: Array  # (series, points): the forecast
-    members: Array  # (series, points, members): what each member says
-    weights: Array  # (series, members): how much each counts, summing to 1
-    disagreement: Array  # (series, points): weighted mean distance of the members from the median
+    weights: Array  # (series, members): of the near forecast, summing to 1
+    disagreement: Array  # (series, points): weighted mean distance of all laws from the forecast
     backtest: Array  # (series,): log error of this method at the last count; NaN below 3 counts
     without_last: Array  # (series, points): the forecast without the last count; NaN likewise
+    laws: LawsOfAll
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Together:
+    """Some laws as one forecast of each series."""
+
+    log_time: Array  # (series, points)
+    weights: Array  # (series, laws), summing to 1
+    members: Array  # (series, points, laws)
+
+    def apart(self, log_time: Array) -> Array:
+        """Weighted mean distance of the laws from a forecast, (series, points)."""
+        distance = np.abs(self.members - log_time[..., None])
+        return np.asarray(np.einsum("spm,sm->sp", distance, self.weights))
 
 
 def extrapolate(
@@ -88,22 +96,23 @@ def extrapolate(
     default 1, counts less in the fits.
     """
     weight = valid.astype(np.float64) if weight is None else valid * weight
-    earlier, testable = _without_last(weight)
-    before, was_testable = _without_last(earlier)
-    now, then, once = _fitted(p, time, (weight, earlier, before))
-    members = now.log_times(targets)
-    held_back = then.log_times(np.concatenate([now.last, targets], axis=1))
-    trust = _trust(held_back[:, 0], now.last_time, testable)
-    median = weighted_median(members, trust)
-    earlier_trust = _trust(once.log_times(then.last)[:, 0], then.last_time, was_testable)
-    without_last = np.where(testable[:, None], weighted_median(held_back, earlier_trust), np.nan)
+    cuts = cuts_of(p, time, weight, all_counts=CHAIN + 2, last_two=3)
+    now, earlier = cuts[: CHAIN + 1], cuts[1:]
+    log_time, disagreement, near, named = _forecast(now, p, time, targets)
+    all_known, testable = now[0], earlier[0].is_cut
+    asked = np.concatenate([all_known.last, targets], axis=1)
+    then = np.where(testable[:, None], _forecast(earlier, p, time, asked)[0], np.nan)
     return Extrapolation(
-        log_time=median,
-        members=members,
-        weights=trust,
-        disagreement=np.einsum("spm,sm->sp", np.abs(members - median[..., None]), trust),
-        backtest=np.log(now.last_time)[:, 0] - without_last[:, 0],
-        without_last=without_last[:, 1:],
+        log_time=log_time,
+        weights=near.weights,
+        disagreement=disagreement,
+        backtest=np.log(all_known.last_time)[:, 0] - then[:, 0],
+        without_last=then[:, 1:],
+        laws=LawsOfAll(
+            share=named,
+            residual=np.sqrt(all_known.mean_square(_residuals(all_known, p, time))),
+            coefficients=tuple(all_known.of_all[i] for i in NAMEABLE),
+        ),
     )
 
 
@@ -124,64 +133,72 @@ def weighted_median(values: Array, weights: Array) -> Array:
     return np.asarray((covered * ordered).sum(axis=-1) / covered.sum(axis=-1))
 
 
-@dataclass(frozen=True, slots=True)
-class _Fitted:
-    """All members, fitted to some of the counts of each series."""
-
-    last: Array  # count of them, (series, 1) [1]
-    last_time: Array  # (series, 1) [s]
-    least: Array  # time of any of them, (series, 1) [s]
-    coefficients: tuple[Array, ...]  # of each member
-
-    def log_times(self, targets: Array) -> Array:
-        """Logarithm of the time each member forecasts, shape (series, points, members)."""
-        lowest = self.least * np.exp(-1.0 - STEEPEST * np.abs(np.log(targets / self.last)))
-        laws = [LAWS[name] for name, _ in MEMBERS]
-        times = [law.time(targets, x) for law, x in zip(laws, self.coefficients, strict=True)]
-        return np.log(np.maximum(np.stack(times, axis=-1), lowest[..., None]))
-
-
-def _fitted(p: Array, time: Array, weights: Sequence[Array]) -> list[_Fitted]:
-    """Fit all members with some weights of the counts, each law at once: arrays are small."""
-    own = np.concatenate([x for weight in weights for x in (weight, _of_last_two(weight))])
-    copies = (len(own) // len(p), 1)
-    many = np.tile(p, copies), np.tile(time, copies), own
-    by_law = [np.split(law.fit(*many), copies[0]) for law in LAWS.values()]
-    return [
-        _Fitted(
-            last=_last(p, weight),
-            last_time=_last(time, weight),
-            least=np.where(weight > 0, time, np.inf).min(axis=1, keepdims=True),
-            coefficients=tuple(x for law in by_law for x in law[2 * i : 2 * i + 2]),
-        )
-        for i, weight in enumerate(weights)
-    ]
+def _forecast(
+    cuts: Sequence[Cut], p: Array, time: Array, targets: Array
+) -> tuple[Array, Array, _Together, Array]:
+    """Forecast and disagreement from the first of `cuts`, near members, shares of named laws."""
+    known = cuts[0]
+    errors = errors_of(cuts)
+    of_all = known.joined(targets)
+    near = _near(cuts, errors[0], of_all, targets)
+    far = _mean(of_all[..., FAR], _trust(np.sum(np.abs(errors), axis=0)[:, FAR], FAR_ERROR))
+    weights, share = _recognised(cuts, errors, p, time)
+    named = _mean(of_all[..., NAMEABLE], weights)
+    reach = np.abs(np.log(targets / known.last))
+    distance = np.clip((reach - FAR_FROM) / (FAR_AT - FAR_FROM), 0.0, 1.0)
+    parts = [(near, (1 - share) * (1 - distance)), (far, (1 - share) * distance), (named, share)]
+    log_time = np.asarray(sum(part * laws.log_time for laws, part in parts))
+    apart = np.asarray(sum(part * laws.apart(log_time) for laws, part in parts))
+    return log_time, apart, near, share * weights
 
 
-def _of_last_two(weight: Array) -> Array:
-    """Weights of the last two counts alone."""
-    return weight * (np.cumsum((weight > 0)[:, ::-1], axis=1)[:, ::-1] <= 2)
+def _near(cuts: Sequence[Cut], error: Array, of_all: Array, targets: Array) -> _Together:
+    """All laws in both readings, by their errors at the last count."""
+    of_two = cuts[0].joined(targets, last_two=True)
+    (error_of_two,) = errors_of(cuts[:2], last_two=True)
+    members = np.concatenate([of_all, of_two], axis=2)
+    weights = _trust(np.concatenate([error, error_of_two], axis=1), NEAR_ERROR)
+    return _Together(log_time=weighted_median(members, weights), weights=weights, members=members)
 
 
-def _last(values: Array, weight: Array) -> Array:
-    """Pick the last entry of each row that has a weight, shape (series, 1)."""
-    at = weight.shape[1] - 1 - np.argmax(weight[:, ::-1] > 0, axis=1)
-    return np.take_along_axis(values, at[:, None], axis=1)
+def _recognised(
+    cuts: Sequence[Cut], errors: Sequence[Array], p: Array, time: Array
+) -> tuple[Array, Array]:
+    """Weigh the laws through all counts by how they fit and forecast the counts before the last.
+
+    Weights, (series, laws of `NAMEABLE`), summing to 1, and their share in the forecast,
+    (series, 1). The residuals of a law have its parameters fewer degrees of freedom than counts.
+    """
+    before = cuts[1]
+    free = np.maximum(before.counts - PARAMETERS, 0)
+    squares = before.mean_square(_residuals(before, p, time)) * before.counts
+    variance = squares / np.maximum(free, 0.5)
+    chained = np.mean(np.square(errors[1:]), axis=0)[:, NAMEABLE]
+    likely = -0.5 * free * np.log(variance + EXACT**2) - np.log(chained + EXACT**2)
+
+    best = np.where(free > 0, (variance + EXACT**2) ** -1.5, 1e-9)
+    residual = np.sqrt((best * variance).sum(axis=1) / best.sum(axis=1))[:, None]
+    believed = BELIEVED * np.clip(cuts[0].counts - TOO_FEW, 0, 2)
+    share = believed**2 / (believed**2 + residual**2 + TINY)
+
+    surprise = np.abs(errors[0][:, NAMEABLE]) / np.hypot(LIKELY, OF_NOISE * residual)
+    likely = likely - surprise
+    weights = np.exp(likely - likely.max(axis=1, keepdims=True))
+    return weights / weights.sum(axis=1, keepdims=True), share
 
 
-def _trust(forecast: Array, time: Array, testable: NDArray[np.bool_]) -> Array:
-    """Weights of the members by their errors at a count, both (series, members)."""
-    error = np.abs(forecast - np.log(time))
-    trust = np.where(testable[:, None], 1.0 / (error + TRUST), 1.0)
+def _residuals(cut: Cut, p: Array, time: Array) -> Array:
+    """Log residuals of the laws of `NAMEABLE` at every count, (series, counts, laws)."""
+    return cut.log_times(p)[..., NAMEABLE] - np.log(time)[..., None]
+
+
+def _trust(error: Array, scale: float) -> Array:
+    """Weights of laws by their log errors, (series, laws), summing to 1."""
+    trust = np.exp((np.abs(error).min(axis=1, keepdims=True) - np.abs(error)) / scale)
     return np.asarray(trust / trust.sum(axis=1, keepdims=True))
 
 
-def _without_last(weight: Array) -> tuple[Array, NDArray[np.bool_]]:
-    """Weights with each row's last count left out, and which rows then still have two.
-
-    Rows that have not keep all their counts: what is computed from them is not used.
-    """
-    testable = (weight > 0).sum(axis=1) > 2
-    from_the_end = np.cumsum((weight > 0)[:, ::-1], axis=1)[:, ::-1]
-    earlier = np.where(testable[:, None] & (from_the_end <= 1), 0.0, weight)
-    return earlier, testable
+def _mean(members: Array, weights: Array) -> _Together:
+    """Laws as the weighted mean of their log times."""
+    mean = np.einsum("spm,sm->sp", members, weights)
+    return _Together(log_time=mean, weights=weights, members=members)

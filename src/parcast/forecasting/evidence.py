@@ -18,8 +18,9 @@ from parcast.forecasting.donors import notes as words
 from parcast.forecasting.donors.curve import Elsewhere
 from parcast.forecasting.donors.gather import gather
 from parcast.forecasting.donors.tables import require_same_measure, table_of_donors
-from parcast.forecasting.ensemble import LAWS, MEMBERS
+from parcast.forecasting.ensemble import MEMBERS
 from parcast.forecasting.lone_runs import remedy_of_lone_runs
+from parcast.forecasting.members import LAWS
 from parcast.forecasting.notes import notes_of, notes_of_profile
 from parcast.forecasting.question import Question
 from parcast.forecasting.result import SeriesNotes
@@ -91,6 +92,7 @@ class SeriesEvidence:
         """Name the method."""
         formulas = ", ".join(law.formula for law in LAWS.values())
         median = f"weighted median of {len(MEMBERS)} forecasts by {len(LAWS)} laws ({formulas})"
+        median += ", further away the mean of those without fast growth, and the law recognised"
         return median + (words.LAW if self.curve.elsewhere else "")
 
     @property

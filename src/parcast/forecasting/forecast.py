@@ -95,9 +95,9 @@ def forecast(
     >>> runs = {"p": [1, 2, 4, 8], "time": [100.0, 52.0, 28.0, 16.0]}
     >>> result = parcast.forecast(runs, p=[16, 32])
     >>> result.time.round(1), result.notes[0].scaling
-    (array([10.,  7.]), 'strong')
+    (array([10. ,  6.6]), 'strong')
     >>> result.lower.round(1), result.upper.round(1)
-    (array([8.5, 5.6]), array([13.3, 14.3]))
+    (array([8.2, 4.9]), array([14.1, 16.7]))
     """
     question = question_of(
         forecast,

@@ -1,14 +1,13 @@
 """Time at any number of processors, from the times measured at a few.
 
 Between the measured counts the time is interpolated, a straight line in log-log; beyond the
-largest it is forecast by `parcast.forecasting.ensemble`, joined to the last measured time within
-the first doubling; below the smallest likewise, with the counts in the opposite order. Everything
-is computed for many series at once.
+largest it is forecast by `parcast.forecasting.ensemble`; below the smallest likewise, with the
+counts in the opposite order. Everything is computed for many series at once.
 
 The half-widths of the 90 % intervals of log time come from how wrong such forecasts *were* on
 measured series of real programs, never from the residuals of one fit. Beyond the measured counts:
 
-    half-width = 3 * reach/(reach + 0.3) * (disagreement * backtest)^0.42
+    half-width = 2.5 * reach/(reach + 0.3) * (disagreement * backtest)^0.36
 
 reach         logarithm of the ratio between the count asked for and the last measured one;
 disagreement  mean distance of the laws from their median there, plus 0.02;
@@ -16,9 +15,9 @@ backtest      error of the same method at the last count from the earlier ones, 
 
 Runs that still look ideal make all laws agree, whatever comes later. So the upper end is further
 away by what an overhead may grow to that the noise hides at the last count: 1.2 times the noise of
-its time, growing as p^1.25 does,
+its time, growing as p^1.4 does,
 
-    log(1 + 1.2 * noise * (exp(1.25 * reach) - 1) * last time / forecast time)
+    log(1 + 1.2 * noise * (exp(1.4 * reach) - 1) * last time / forecast time)
 
 Between two measured counts the time is interpolated in log-log, and the doubt is
 
@@ -37,10 +36,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from parcast.aliases import Array
-from parcast.forecasting.ensemble import extrapolate
+from parcast.forecasting.ensemble import LawsOfAll, extrapolate
 
-BEYOND, HALF_REACH, OF_ERRORS = 3.0, 0.3, 0.42
-HIDDEN, GROWTH = 1.2, 1.25  # of an overhead
+BEYOND, HALF_REACH, OF_ERRORS = 2.5, 0.3, 0.36
+HIDDEN, GROWTH = 1.2, 1.4  # of an overhead
 LEAST_HIDING = 0.02  # noise that hides an overhead, at least
 BETWEEN = 0.6
 UNTESTED = 0.25  # the backtest's stand-in where two counts leave nothing to hold back
@@ -93,9 +92,6 @@ def with_noise(half_width: Array, noise: Array) -> Array:
     return np.asarray(np.hypot(half_width, NORMAL_90 * noise[:, None]))
 
 
-JOINED_FROM = float(
-    np.log(2.0)
-)  # reach within which a forecast bends to the last time measured [D]
 WIDEST = 200.0  # a wider interval says no more, and its ends would not be numbers
 
 
@@ -106,7 +102,8 @@ class MeasuredCurve:
     log_time: Array  # (series, points): log of time in seconds
     half_width: Array  # (series, points): of its 90 % interval
     reach: Array  # (series, points): how many times beyond the measured counts; 1 inside
-    weights: Array  # (series, members): of the members of the forecast beyond the largest count
+    weights: Array  # (series, members): of the members of the near forecast upwards
+    laws: LawsOfAll  # through all counts, of the forecast upwards
     backtest: Array  # (series,): log error at the largest count from the others; NaN if untested
     without_last: Array  # (series, points): log time without the largest count, NaN likewise
     skew: Array  # (series, points): of the half-width, more up and less down
@@ -160,6 +157,7 @@ def curve_from(
         half_width=np.minimum(half_width, WIDEST),
         reach=np.maximum(np.maximum(points / last[:, None], first[:, None] / points), 1.0),
         weights=up.weights,
+        laws=up.laws,
         backtest=up.backtest,
         without_last=up.without_last,
         skew=skew,
@@ -183,27 +181,24 @@ def _towards(
     valid = place >= 0
     source = np.where(valid, place if ascending else count[:, None] - 1 - place, 0)
     p, time, weight = (np.take_along_axis(values, source, axis=1) for values in measured)
-    asked = np.concatenate([targets, p[:, -1:]], axis=1)
-    extrapolated = extrapolate(p, time, valid, asked, weight)
-
-    x, y = np.log(p), np.log(time)
-    reach = np.abs(np.log(targets) - x[:, -1:])
-    missed = y[:, -1:] - extrapolated.log_time[:, -1:]
-    joined = extrapolated.log_time[:, :-1] + missed * np.clip(1 - reach / JOINED_FROM, 0.0, 1.0)
+    extrapolated = extrapolate(p, time, valid, targets, weight)
+    reach = np.abs(np.log(targets / p[:, -1:]))
     half_width = beyond(
         reach=reach,
-        disagreement=extrapolated.disagreement[:, :-1],
+        disagreement=extrapolated.disagreement,
         backtest=extrapolated.backtest[:, None],
     )
-    more = hidden(reach=reach, change=joined - y[:, -1:], noise=noise[:, None]) / 2
+    change = extrapolated.log_time - np.log(time[:, -1:])
+    more = hidden(reach=reach, change=change, noise=noise[:, None]) / 2
     half_width = with_noise(half_width, noise) + more
     return MeasuredCurve(
-        log_time=joined,
+        log_time=extrapolated.log_time,
         half_width=half_width,
         reach=np.exp(reach),
         weights=extrapolated.weights,
+        laws=extrapolated.laws,
         backtest=extrapolated.backtest,
-        without_last=extrapolated.without_last[:, :-1],
+        without_last=extrapolated.without_last,
         skew=np.divide(more, half_width, out=np.zeros_like(more), where=half_width > 0),
     )
 

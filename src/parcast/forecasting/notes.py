@@ -8,8 +8,10 @@ from numpy.typing import NDArray
 
 from parcast.forecasting.call_paths import Profile
 from parcast.forecasting.curve import Estimate
-from parcast.forecasting.ensemble import LAWS, MEMBERS
+from parcast.forecasting.ensemble import MEMBERS
+from parcast.forecasting.follows import laws_followed
 from parcast.forecasting.measured import pooled_noise
+from parcast.forecasting.members import LAWS
 from parcast.forecasting.result import SeriesNotes
 from parcast.forecasting.scaling import Limit, Reading
 from parcast.show.warning import Rank, RankedWarning
@@ -48,6 +50,7 @@ def notes_of(
     belongs = np.array([[law == own for law in laws] for own, _ in MEMBERS], dtype=np.float64)
     weights = curve.weights @ belongs
     heaviest = np.argsort(-weights, axis=1)
+    followed = laws_followed(curve.laws, curve.log_time[:, furthest], float(targets[furthest]))
     noise = pooled_noise(series.spread, series.shows_spread)
     repeated = np.asarray(np.any(series.shows_spread, axis=1), dtype=bool)
 
@@ -82,6 +85,7 @@ def notes_of(
                 ),
                 limit=limit,
                 laws=tuple((laws[j], float(weights[i, j])) for j in heaviest[i].tolist()),
+                follows=followed[i],
             )
         )
     return notes

@@ -43,7 +43,7 @@ def largest_regions(told: Forecast, top: int = 10) -> Forecast:
     ... )
     >>> first = parcast.largest_regions(parcast.forecast(runs, p=64), top=1).notes[0]
     >>> first.label, [round(share, 2) for share in first.shares]
-    ('gather', [0.17, 0.98])
+    ('gather', [0.17, 0.97])
     """
     require_kind("told", told, Forecast, hint="Give what parcast.forecast(...) returned.")
     if PATH not in told.by:

@@ -15,6 +15,7 @@ from parcast.aliases import Array
 from parcast.errors import ParameterError
 from parcast.forecasting.call_paths import PATH
 from parcast.forecasting.curve import Columns, Curve
+from parcast.forecasting.follows import Follows
 from parcast.forecasting.scaling import Limit
 from parcast.forecasting.totals import Totals, totals_of
 from parcast.show.result import Result
@@ -54,6 +55,7 @@ class SeriesNotes:
     shares: tuple[float, float] | None = None  # of all time, without callees: measured, forecast
     limit: Limit = ""  # what holds it back, in one or two words; "" over several axes
     laws: tuple[tuple[str, float], ...] = ()  # their names and weights, the heaviest first [1]
+    follows: Follows | None = None  # the law that the times follow, where one is recognised
     no_forecast: tuple[float, ...] = ()  # counts asked for at which there is no forecast [1]
     useful_upto: float | None = None  # the last count with a forecast, where some have none [1]
 
@@ -255,6 +257,7 @@ def _note_document(note: SeriesNotes) -> dict[str, Any]:
         "limit": note.limit,
         "rests_on": note.rests_on,
         "laws": dict(note.laws),
+        "follows": None if note.follows is None else note.follows._asdict(),
         "backtest_error": note.backtest,
         "noise": note.noise,
         "donors": [

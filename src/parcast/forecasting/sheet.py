@@ -100,11 +100,14 @@ def _facts(note: SeriesNotes) -> Iterator[Fact]:
     yield Fact("scaling", f"{note.scaling} ({note.scaling_reason})")
     yield Fact("limited by", note.limited_by)
     yield Fact("based on", note.rests_on)
+    if note.follows is not None:
+        law = f"{note.follows.formula} (residual {note.follows.residual:.1%})"
+        yield Fact("follows", law)
     if note.elsewhere:
         yield Fact("donors", note.elsewhere)
     if note.laws:
         laws = ", ".join(f"{name} {percent(weight)}" for name, weight in note.laws[:NAMED_LAWS])
-        yield Fact("laws", f"those that weigh most: {laws}", is_detail=True)
+        yield Fact("laws", f"those that weigh most up to twice the last p: {laws}", is_detail=True)
 
 
 def _facts_on_measure(forecast: Forecast) -> Iterator[Fact]:

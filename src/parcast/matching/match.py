@@ -22,7 +22,7 @@ from parcast.descriptions.program import Program
 from parcast.descriptions.toml_files import MachineLike, ProgramLike, as_machines
 from parcast.errors import Argument, FitFailed, as_whole
 from parcast.forecasting.donors.tables import machines_in
-from parcast.forecasting.ensemble import LAWS
+from parcast.forecasting.members import LAWS
 from parcast.forecasting.request import request_for
 from parcast.forecasting.scaling import Reading, Scaling
 from parcast.forecasting.verdict import run_to_make

@@ -159,13 +159,13 @@ def table(parcast, *asked):
 
 
 def test_csv_has_the_runs_to_make_below_what_was_asked_for(parcast, machines):
-    asked = (machines, "-p", "64,128", "--plan-runs", "2", "--upto", "128")
+    asked = (machines, "-p", "128,256", "--plan-runs", "3", "--upto", "128")
     rows = table(parcast, *asked)
     plan = json.loads(parcast("forecast", *asked, "--json").out)["plan_runs"]
     plain, planned = rows[:4], rows[4:]
     assert [row["planned_run"] for row in plain] == [""] * 4
     assert {row["cost"] for row in plain} == {""}
-    assert len(planned) == len(plan) > 2
+    assert len(planned) == len(plan) > 1
     numbers = [row["planned_run"] for row in planned if row["machine"] == "SP"]
     assert numbers == [str(i + 1) for i in range(len(numbers))]
     for row, run in zip(planned, plan, strict=True):

@@ -168,7 +168,7 @@ def plan_runs(
     >>> import parcast
     >>> timed = parcast.Measurements(p=[1, 2, 4, 8], time=[100.0, 52.0, 28.0, 16.0])
     >>> parcast.plan_runs(timed, p=128, upto=128)
-    [PlannedRun(p = 64, time 5.5 s), PlannedRun(p = 128, time 4.75 s)]
+    [PlannedRun(p = 64, time 4.63 s)]
     """
     requested = None if p is None else counts_of("p", p)
     question = question_of(

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from parcast.aliases import Array
 from parcast.errors import FitFailed, ParameterError
-from parcast.forecasting.ensemble import LAWS
+from parcast.forecasting.members import LAWS
 from parcast.forecasting.question import Question
 from parcast.forecasting.result import SeriesNotes
 from parcast.forecasting.scaling import Reading, reading_of, size_of_runs, speedup_and_efficiency

@@ -30,7 +30,6 @@ from numpy.typing import NDArray
 
 from parcast.aliases import Array
 from parcast.forecasting import measured
-from parcast.forecasting.ensemble import TRUST
 from parcast.forecasting.measured import WIDEST, curve_from
 from parcast.forecasting.surface.kriging import Surface, krige, vary_together
 from parcast.forecasting.surface.terms import (
@@ -43,6 +42,7 @@ from parcast.forecasting.surface.terms import (
 
 MEMBERS = ("along p", "surface", "sum of terms")
 VOTES = np.array([8.0, 1.0, 1.0])
+TRUST = 0.1  # log error at which a member's weight is half of a faultless one's [D]
 MOST_LEVELS = 12  # counts of processors that a forecast goes along
 STEEPEST = 6.0  # power of an axis beyond which no program goes [D]
 LARGEST = 150.0  # logarithm of a time in seconds, so that a time and its interval are numbers
