@@ -208,7 +208,7 @@ def test_the_verdict_tests_the_forecast_with_its_weights():
 
 def test_own_runs_count_as_much_beside_donors_as_alone():
     here = read(UNEVEN.replace("p,", "machine,p,").replace("\n", "\nA,").removesuffix("A,"))
-    far = read("machine,p,time_s\nB,1,9\nB,2,9\nB,4,9.1\nB,8,9.2\nB,16,9\n")  # contradicts
+    far = read("machine,p,time_s\nB,1,1\nB,2,2\nB,4,4\nB,8,8\nB,16,16\n")  # contradicts
     alone, beside = forecast(here, [64]), forecast(here, [64], donors=far)
     assert not beside.notes[0].donors
     assert np.ravel(beside.time) == pytest.approx(np.ravel(alone.time))

@@ -134,10 +134,10 @@ def test_between_own_counts_the_donors_are_asked_and_told():
 
 
 def test_a_donor_that_contradicts_the_runs_is_left_out_and_told():
-    odd = runs(OTHERS | {"X": amdahl(50, 1, 5)})
+    odd = runs(OTHERS | {"X": amdahl(1, 1, 50)})
     known = Measurements(p=[2, 4], time=[40.0, 21.0])
     told, without = (forecast(known, 16, donors=donors) for donors in (odd, DONORS))
-    assert told.time == pytest.approx(without.time)
+    assert told.time == pytest.approx(without.time, rel=1e-3)
     assert (
         "X was not used as a donor: its times change with p in another way than those of the runs "
         in " ".join(only(told).warnings)
@@ -145,7 +145,7 @@ def test_a_donor_that_contradicts_the_runs_is_left_out_and_told():
 
 
 def test_donors_that_all_contradict_leave_the_plain_forecast():
-    known = Measurements(p=[1, 2, 4], time=[10.0, 10.1, 10.4])
+    known = Measurements(p=[1, 2, 4], time=[10.0, 21.0, 45.0])
     plain, told = forecast(known, 16), forecast(known, 16, donors=DONORS)
     assert told.time == pytest.approx(plain.time)
     assert told.lower == pytest.approx(plain.lower)
@@ -303,7 +303,7 @@ def test_a_line_through_it_goes_through_the_answers():
 def test_many_donors_are_named_in_part():
     many = runs({f"M{i}": amdahl(1 + i / 10, 100) for i in range(7)})
     assert only(forecast(ONE, 8, donors=many)).rests_on.endswith(", 3 more")
-    odd = runs({f"M{i}": amdahl(100, 1) for i in range(7)})
+    odd = runs({f"M{i}": amdahl(1, 1, 50) for i in range(7)})
     known = Measurements(p=[1, 2, 4], time=[100, 51, 27])
     assert " and 3 more were not used as donors: their times" in " ".join(
         only(forecast(known, 8, donors=odd)).warnings

@@ -145,19 +145,19 @@ def donated_curve(
     `of`, (series, donors), gives the rows of `elsewhere` that are donors, of two counts or more,
     -1 as padding; `likeness`, from 0 to 1, is the similarity of the machines.
     """
-    rows = np.arange(len(here.p))
-    first, last = here.p[:, 0], here.p[rows, here.count - 1]
-    at = np.broadcast_to(targets, (len(rows), len(targets)))
+    last = here.p[np.arange(len(here.p)), here.count - 1]
+    at = np.broadcast_to(targets, (len(last), len(targets)))
     own = _own(here, last, targets)
 
-    known = np.where(np.isnan(here.p), first[:, None], here.p)
+    known = np.where(np.isnan(here.p), here.p[:, :1], here.p)
     y = np.log(np.where(np.isnan(here.time), here.time[:, :1], here.time))
     base = _base_of(known, y, here.count, at)
     to, low, high, there = _at(elsewhere, of, at, base.low, base.high, known)
     begin = base.line(low.log_time, high.log_time)
     is_between = (base.part > 0)[..., None]
     guessed, *ends = (x.guessed(is_between=is_between) for x in (to, low, high))
-    agree = _agreement(here, y, known, there)
+    difference, distance = _shapes(here, y, known, there)
+    agree = transfer.agreement(difference, distance)
     has_say = ~is_between | _was_run_between(elsewhere, of, base)
     moved = transfer.transfer(
         change=np.where(has_say, to.log_time - begin, np.nan),
@@ -170,6 +170,7 @@ def donated_curve(
     scatter = np.minimum(measured.NORMAL_90 * moved.sd, WIDEST)
     theirs = measured.with_noise(scatter, here.noise)
     tells = np.isfinite(moved.change) & (base.away > 0)
+    own = _with_doubt_of_a_step(own, here, difference[..., 0], base)
     both = {
         "own": np.where(here.count[:, None] > 1, own.half_width, np.inf),
         "donors": np.where(tells, theirs, np.inf),
@@ -177,8 +178,7 @@ def donated_curve(
     share = transfer.share_of_donors(**both, counts=here.count[:, None].astype(np.float64))
     apart = np.where(tells, base.log_time + moved.change - own.log_time, 0.0)
     has_donors = share > 0
-    own_ends = (both["own"] * (sign + own.skew) for sign in (-1, 1))
-    correction = np.clip(share * apart, *own_ends)
+    correction = np.clip(share * apart, *(both["own"] * (sign + own.skew) for sign in (-1, 1)))
     least = measured.NORMAL_90 * here.noise[:, None]  # both rest on the last run
     half = np.maximum(transfer.half_width_together(**both, share=share, apart=apart), least)
     skew = np.where(tells, share * moved.skew * (scatter / theirs) ** 2, 0.0)
@@ -214,6 +214,16 @@ def _own(here: Timings, last: Array, targets: Array) -> MeasuredCurve:
     own = curve_from(p, time, count, here.noise, targets, weight=weight)
     beyond = np.maximum(targets / last[:, None], here.p[:, :1] / targets)
     return replace(own, reach=np.where(single[:, None], np.maximum(beyond, 1.0), own.reach))
+
+
+def _with_doubt_of_a_step(
+    own: MeasuredCurve, here: Timings, difference: Array, base: _Base
+) -> MeasuredCurve:
+    """Widen what two own counts forecast where their step is not that of the donors."""
+    last = np.take_along_axis(here.p, here.count[:, None] - 1, axis=1)
+    doubt = transfer.doubt_of_a_step(difference, np.log(last / here.p[:, :1]), base.away)
+    is_beyond = (here.count[:, None] == 2) & (base.part == 0)
+    return replace(own, half_width=np.hypot(own.half_width, np.where(is_beyond, doubt, 0.0)))
 
 
 def _base_of(known: Array, y: Array, count: NDArray[np.int64], at: Array) -> _Base:
@@ -274,10 +284,11 @@ def _at(elsewhere: Timings, of: NDArray[np.intp], *at: Array) -> list[_There]:
     ]
 
 
-def _agreement(here: Timings, y: Array, known: Array, there: _There) -> Array:
-    """Compare the donors' shapes with the known times: weights, shape (series, donors).
+def _shapes(here: Timings, y: Array, known: Array, there: _There) -> tuple[Array, Array]:
+    """Compare the donors' shapes with the known times, from the last known count that both have.
 
-    From the last known count within a donor's runs to each one before it.
+    Change of log time to there from each count, the donor's less the target's, NaN where the donor
+    was not run, and the distance in log p: (series, donors, counts) each.
     """
     is_count = np.arange(y.shape[1]) < here.count[:, None]
     was_run = (there.reach <= INSIDE) & is_count[..., None]  # (series, counts, donors)
@@ -286,4 +297,4 @@ def _agreement(here: Timings, y: Array, known: Array, there: _There) -> Array:
     difference = np.take_along_axis(apart, last, axis=1) - apart
     x = np.broadcast_to(np.log(known)[..., None], apart.shape)
     distance = np.where(was_run, np.take_along_axis(x, last, axis=1) - x, 0.0)
-    return transfer.agreement(difference.swapaxes(1, 2), distance.swapaxes(1, 2))
+    return difference.swapaxes(1, 2), distance.swapaxes(1, 2)

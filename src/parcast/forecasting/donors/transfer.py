@@ -41,14 +41,19 @@ LEANING = 1.0  # upwards: 1 for the least relative error, 0 for the least logari
 FURTHEST = 1.0  # e-foldings from the median beyond which a donor pulls no harder [D]
 LEAST = 0.02  # no scatter of donors is taken to be smaller [D]
 NEAR = 0.3  # difference in log time at which a donor tells half as much of the scatter [D]
-TYPICAL = 0.18  # sd of r among machines one e-folding of p away, taken in donors' stead ... [D]
+TYPICAL = 0.17  # sd of r among machines one e-folding of p away, taken in donors' stead ... [D]
 GROWTH = 1.5  # ... its square growing as this power of the distance in log p ... [D]
 WORTH = 5.0  # ... and counting as much as so many of them [D]
 SKEWED = 0.3  # typical skew of the interval, from many donors [D]
 TOLD_SKEW = 0.5  # part of the skew that the donors' own scatter shows that is believed [D]
-OUTSIDE = 0.2  # half-width of a donor's own forecast at which the donor weighs half [D]
+OUTSIDE = 0.4  # half-width of a donor's own forecast at which the donor weighs half [D]
 DROPPED = (0.25, 0.55)  # part of the heaviest donor's weight: below not used, above in full [D]
-UNLIKE = (0.1, 0.5)  # rms difference of shapes that contradict: constant, and per log of p [D]
+UNLIKE = (
+    0.1,
+    0.5,
+)  # rms difference of shapes that halves a weight: constant, and per log of p [D]
+CONTRADICTS = 2.0  # times that from which a donor is not used [D]
+GOES_ON = 3.0  # part of what an only step differs from the donors' by that may go on likewise [D]
 RELATED = 0.4  # how far own runs and donors fall short of independence: 1.1 times as wide [D]
 OWN_TELLS = 4.0  # own counts from which donors are trusted less, as their square grows [D]
 MAD_TO_SD, MEAN_TO_SD = 1.4826, 1.2533  # of a normal distribution
@@ -73,14 +78,28 @@ def agreement(difference: Array, distance: Array) -> Array:
 
     `difference`, (series, donors, counts), is the change of log time from each known count to the
     last one, the donor's less the target's, NaN where unknown; `distance` that of log p. A weight
-    falls to 1/2 where shapes differ by 0.1 and 0.5 for each e-folding of p, then to 0.
+    falls to about 1/2 where shapes differ by 0.1 and 0.5 for each e-folding of p, to 0 at twice
+    that.
     """
     compared = np.isfinite(difference) & (distance > 0)
     count = np.maximum(compared.sum(axis=-1), 1)
     rms = np.sqrt(np.where(compared, difference**2, 0.0).sum(axis=-1) / count)
     span = np.where(compared, distance, 0.0).max(axis=-1, initial=0.0)
     unlike = rms / (UNLIKE[0] + UNLIKE[1] * span)
-    return np.asarray(np.where(unlike > 1, 0.0, 1 / (1 + unlike**2)))
+    none = 1 / (1 + CONTRADICTS**2)
+    return np.asarray(np.maximum(1 / (1 + unlike**2) - none, 0.0) / (1 - none))
+
+
+def doubt_of_a_step(difference: Array, gap: Array, away: Array) -> Array:
+    """How far the forecast from two own counts may be off where their step is not the donors'.
+
+    `difference`, (series, donors), is the change of log time from the first count to the second,
+    the donor's less the target's, NaN where unknown; `gap`, (series, 1), and `away`, (series,
+    points), are distances in log p, between the two and beyond them. A half-width of log time.
+    """
+    known = np.isfinite(difference)
+    step = _median(np.where(known, difference, 0.0), known.astype(np.float64))
+    return np.asarray(GOES_ON * np.abs(step)[:, None] / np.maximum(gap, LEAST) * away)
 
 
 def transfer(
