@@ -505,3 +505,13 @@ def test_files_are_read_where_measurements_are_taken(tmp_path):
     result = forecast(str(here), 4, donors=[there])
     assert result.time == forecast(runs, 4, donors=donors).time
     assert forecast(here).p.tolist() == [4, 8]
+
+
+@pytest.mark.parametrize("last", [2.0, 3.07, 4.0])
+def test_a_program_that_turned_goes_on_as_it_turned(last):
+    """The T3E of examples/finite_difference, its last count run five times: it was set aside."""
+    p = [1, 2, 4, 8, 16, 32, *[64] * 5]
+    time = [17.09, 9.01, 4.55, 2.46, 1.52, 1.18, *last * np.array([0.99, 1, 1.01, 1, 1.02])]
+    told = forecast(Measurements(p=p, time=time), [66, 80, 128])
+    assert np.all(np.diff([last, *told.time]) > 0)
+    assert told.time[-1] > 1.5 * last
