@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from parcast.forecasting.measured import curve_from
 from parcast.forecasting.next_runs.method import plan_of
 from parcast.forecasting.surface.kriging import krige, vary_together
-from parcast.forecasting.surface.method import MEMBERS, forecast_surface
+from parcast.forecasting.surface.method import MEMBERS, OWN_SHARE, forecast_surface
 from parcast.forecasting.surface.terms import coordinates_of
 
 P, N, THETA = 2.0 ** np.arange(8), np.array([100.0, 150, 220, 330]), np.array([0.1, 0.2, 0.4])
@@ -241,3 +241,23 @@ def test_noise_is_carried_along_p_alone_as_in_a_series():
     said = forecast_surface(p, time, asked, 0.05)
     curve = curve_from(P[None], time[None], np.array([len(P)]), np.array([0.05]), asked[:, 0])
     np.testing.assert_allclose(said.doubts.half_width(), curve.half_width[0])
+
+
+def test_where_the_values_asked_for_have_counts_of_their_own_these_decide():
+    """Of two sizes one turns and one does not: what is asked of either is as its own runs go."""
+    p = 2.0 ** np.arange(6)
+    turning, ideal = 100 / p + 0.2 * p, 400 / p + 1
+    axes = np.array([[x, n] for x in p for n in (1000.0, 2000.0)])
+    time = np.column_stack([turning, ideal]).ravel()
+    asked = np.array([[128.0, 1000.0], [128.0, 2000.0], [128.0, 1500.0], [16.0, 1000.0]])
+    said = forecast_surface(axes, time, asked)
+    alone = [
+        curve_from(p[None], t[None], np.array([6]), np.array([0.0]), np.array([128.0]))
+        for t in (turning, ideal)
+    ]
+    for i, curve in enumerate(alone):
+        assert abs(said.log_time[i] - curve.log_time[0, 0]) < 0.1
+    assert said.weights[:, -1].tolist() == [OWN_SHARE, OWN_SHARE, 0, 0]
+    np.testing.assert_allclose(said.weights.sum(axis=1), 1)
+    one = forecast_surface(axes, time, asked[:1])
+    np.testing.assert_allclose(one.log_time, said.log_time[:1])
