@@ -97,11 +97,14 @@ def extrapolate(
     """
     weight = valid.astype(np.float64) if weight is None else valid * weight
     cuts = cuts_of(p, time, weight, all_counts=CHAIN + 2, last_two=3)
-    now, earlier = cuts[: CHAIN + 1], cuts[1:]
-    log_time, disagreement, near, named = _forecast(now, p, time, targets)
-    all_known, testable = now[0], earlier[0].is_cut
+    errors, errors_of_two = errors_of(cuts), errors_of(cuts[:3], last_two=True)
+    log_time, disagreement, near, named = _forecast(
+        cuts, errors[:CHAIN], errors_of_two[0], targets, p=p, time=time
+    )
+    all_known = cuts[0]
     asked = np.concatenate([all_known.last, targets], axis=1)
-    then = np.where(testable[:, None], _forecast(earlier, p, time, asked)[0], np.nan)
+    then, *_ = _forecast(cuts[1:], errors[1:], errors_of_two[1], asked, p=p, time=time)
+    then = np.where(cuts[1].is_cut[:, None], then, np.nan)
     return Extrapolation(
         log_time=log_time,
         weights=near.weights,
@@ -134,13 +137,22 @@ def weighted_median(values: Array, weights: Array) -> Array:
 
 
 def _forecast(
-    cuts: Sequence[Cut], p: Array, time: Array, targets: Array
+    cuts: Sequence[Cut],
+    errors: Sequence[Array],
+    error_of_two: Array,
+    targets: Array,
+    *,
+    p: Array,
+    time: Array,
 ) -> tuple[Array, Array, _Together, Array]:
-    """Forecast and disagreement from the first of `cuts`, near members, shares of named laws."""
+    """Forecast and disagreement from the first of `cuts`, near members, shares of named laws.
+
+    `errors` are those at its last counts; `error_of_two` is that of the laws through two counts.
+    """
     known = cuts[0]
-    errors = errors_of(cuts)
     of_all = known.joined(targets)
-    near = _near(cuts, errors[0], of_all, targets)
+    members = np.concatenate([of_all, known.joined(targets, last_two=True)], axis=2)
+    near = _median(members, _trust(np.concatenate([errors[0], error_of_two], axis=1), NEAR_ERROR))
     far = _mean(of_all[..., FAR], _trust(np.sum(np.abs(errors), axis=0)[:, FAR], FAR_ERROR))
     weights, share = _recognised(cuts, errors, p, time)
     named = _mean(of_all[..., NAMEABLE], weights)
@@ -150,15 +162,6 @@ def _forecast(
     log_time = np.asarray(sum(part * laws.log_time for laws, part in parts))
     apart = np.asarray(sum(part * laws.apart(log_time) for laws, part in parts))
     return log_time, apart, near, share * weights
-
-
-def _near(cuts: Sequence[Cut], error: Array, of_all: Array, targets: Array) -> _Together:
-    """All laws in both readings, by their errors at the last count."""
-    of_two = cuts[0].joined(targets, last_two=True)
-    (error_of_two,) = errors_of(cuts[:2], last_two=True)
-    members = np.concatenate([of_all, of_two], axis=2)
-    weights = _trust(np.concatenate([error, error_of_two], axis=1), NEAR_ERROR)
-    return _Together(log_time=weighted_median(members, weights), weights=weights, members=members)
 
 
 def _recognised(
@@ -196,6 +199,11 @@ def _trust(error: Array, scale: float) -> Array:
     """Weights of laws by their log errors, (series, laws), summing to 1."""
     trust = np.exp((np.abs(error).min(axis=1, keepdims=True) - np.abs(error)) / scale)
     return np.asarray(trust / trust.sum(axis=1, keepdims=True))
+
+
+def _median(members: Array, weights: Array) -> _Together:
+    """Laws as the weighted median of their log times."""
+    return _Together(log_time=weighted_median(members, weights), weights=weights, members=members)
 
 
 def _mean(members: Array, weights: Array) -> _Together:
