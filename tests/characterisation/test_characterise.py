@@ -1,9 +1,7 @@
 """`parcast.characterise`: programs that runs were made from are found again, and faults told."""
 
 import dataclasses
-import io
 import tomllib
-import warnings
 
 import numpy as np
 import pytest
@@ -15,9 +13,7 @@ from parcast.errors import FileProblems, FitFailed, ParameterError
 from parcast.prediction.predict import predict
 from parcast.show.warning import gathered
 from parcast.timings.measurements import Measurements
-from parcast.timings.notes import ImportNote
 from parcast.timings.profile import RankRecord, RegionTotal, RunProfile
-from parcast.timings.tables.files import read_measurements
 
 NETWORK = Machine(
     name="net",
@@ -604,18 +600,3 @@ def test_the_document_has_every_region_and_what_it_rests_on():
     ]
     assert document["runs"] == 9
     assert np.isfinite(document["rows"][0]["share"])
-
-
-@pytest.mark.parametrize(
-    ("table", "says"),
-    [
-        ("p,n,ns/day\n1,10,10\n2,10,20\n", "times of one unit of work"),
-        ("p,n,speedup\n1,10,1\n2,10,2\n", "speedups"),
-    ],
-)
-def test_rates_and_speedups_are_no_times_of_runs(table, says):
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ImportNote)
-        runs = read_measurements(io.StringIO(table))
-    with pytest.raises(ParameterError, match=f"plain must be times of runs, got {says}"):
-        characterise([plate(402, 1)], plain=runs)

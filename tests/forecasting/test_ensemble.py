@@ -196,7 +196,8 @@ def plain_named(p, time):
     """Weights of the laws that can be recognised, and their share."""
     likely, variances = [], []
     laws = [law for law in LAWS.values() if law.name != "gustafson"]
-    for law, parameters in zip(laws, ensemble.PARAMETERS, strict=True):
+    for law in laws:
+        parameters = 2 if law.name in {"amdahl", "power"} else 3
         last, *earlier = plain_errors(p, time, law)
         at = plain_member(p[:-1], time[:-1], law)
         squares = sum((at(x) - np.log(t)) ** 2 for x, t in zip(p[:-1], time[:-1], strict=True))

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from parcast.forecasting.curve import Estimate
-from parcast.forecasting.ensemble import MEMBERS, NAMEABLE, PARAMETERS, READINGS, LawsOfAll
+from parcast.forecasting.ensemble import MEMBERS, NAMEABLE, READINGS, LawsOfAll
 from parcast.forecasting.forecast import forecast
 from parcast.forecasting.measured import MeasuredCurve
 from parcast.forecasting.members import LAWS
@@ -20,7 +20,7 @@ P, TIME = [1, 2, 4, 8], [8.0, 5.0, 3.0, 2.5]
 NONE_RECOGNISED = LawsOfAll(
     share=np.zeros((1, len(NAMEABLE))),
     residual=np.ones((1, len(NAMEABLE))),
-    coefficients=tuple(np.ones((1, int(x))) for x in PARAMETERS),
+    coefficients=tuple(np.ones((1, x)) for x in (2, 3, 3, 3, 2)),
 )
 
 

@@ -1,16 +1,11 @@
 """Calibration on the measured times of the source, on made-up runs, and what it refuses."""
 
-import io
-import warnings
-
 import numpy as np
 import pytest
 
 import parcast
 from parcast.errors import FitFailed, ParameterError
 from parcast.pipeline.calibration import calibrate, run_terms
-from parcast.timings.notes import ImportNote
-from parcast.timings.tables.files import read_measurements
 from tests.conftest import ROOT
 from tests.pipeline.published import ROWS, TASK, P
 
@@ -211,18 +206,3 @@ def test_shared_cores_lengthen_the_steps_of_the_published_schedule():
     assert found.step.value == pytest.approx(0.1)
     assert float(found.time(128, 8)) == pytest.approx(0.5 + 0.1 * run_terms(128, 8, cores=2)[1])
     assert found.keys()["cores"] == 2
-
-
-@pytest.mark.parametrize(
-    ("table", "says"),
-    [
-        ("p,n,ns/day\n1,10,10\n2,10,20\n", "times of one unit of work"),
-        ("p,n,speedup\n1,10,1\n2,10,2\n", "speedups"),
-    ],
-)
-def test_rates_and_speedups_are_no_times_of_runs(table, says):
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ImportNote)
-        runs = read_measurements(io.StringIO(table))
-    with pytest.raises(ParameterError, match=f"points must be times of runs, got {says}"):
-        calibrate(runs)

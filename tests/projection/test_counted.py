@@ -1,8 +1,6 @@
 """`parcast.projection.counted`: pace, donors, intervals, and what is refused."""
 
-import io
 import json
-import warnings
 
 import numpy as np
 import pytest
@@ -16,8 +14,6 @@ from parcast.projection.counted import project_counts
 from parcast.projection.program import project
 from parcast.projection.read_counts import read_counts
 from parcast.timings.measurements import Measurements
-from parcast.timings.notes import ImportNote
-from parcast.timings.tables.files import read_measurements
 
 HERE = Machine(name="here", network={"latency": "1 ms", "bandwidth": "1 MB/s"})
 FAST = Machine(name="fast", network={"latency": "0.1 ms", "bandwidth": "10 MB/s"})
@@ -303,20 +299,3 @@ def test_one_of_several_programs_is_named(tmp_path):
         project(path, HERE, 1, name="LU")
     with pytest.raises(ParameterError, match="got 'LU'"):
         project(PROGRAM, HERE, 1, name="LU")
-
-
-@pytest.mark.parametrize(
-    ("table", "says"),
-    [
-        ("machine,p,ns/day\nfast,1,10\nfast,2,20\n", "times of one unit of work"),
-        ("machine,p,speedup\nfast,1,1\nfast,2,2\n", "speedups"),
-    ],
-)
-def test_rates_and_speedups_are_no_times_of_runs(table, says):
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ImportNote)
-        runs = read_measurements(io.StringIO(table))
-    with pytest.raises(ParameterError, match=f"known must be times of runs, got {says}"):
-        project_counts(PROGRAM, HERE, [1], known=runs)
-    with pytest.raises(ParameterError, match=f"donors must be times of runs, got {says}"):
-        project_counts(PROGRAM, HERE, [1], known=KNOWN, donors=runs, donor_machines=[FAST])

@@ -1,8 +1,6 @@
 """`parcast.project` for programs of regions: the base ratio, its interval, and what it refuses."""
 
-import io
 import json
-import warnings
 
 import numpy as np
 import pytest
@@ -14,8 +12,6 @@ from parcast.laws.allowances import OWN
 from parcast.projection.program import project
 from parcast.projection.project import moved_half_width
 from parcast.projection.ratio import UNREPEATED
-from parcast.timings.notes import ImportNote
-from parcast.timings.tables.files import read_measurements
 
 LOOP = {"name": "sweep", "kind": "loop", "iterations": "n", "iteration": "2 Mflop +- 20%"}
 SETUP = {"name": "setup", "kind": "replicated", "iteration": "5 ms"}
@@ -234,18 +230,3 @@ def test_what_the_command_cannot_answer_is_refused(parcast, args, status, says):
     said = parcast("project", *args)
     assert (said.status, said.out) == (status, "")
     assert says in said.err
-
-
-@pytest.mark.parametrize(
-    ("table", "says"),
-    [
-        ("p,n,ns/day\n1,10,10\n2,10,20\n", "times of one unit of work"),
-        ("p,n,speedup\n1,10,1\n2,10,2\n", "speedups"),
-    ],
-)
-def test_rates_and_speedups_are_no_times_of_runs(table, says):
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ImportNote)
-        runs = read_measurements(io.StringIO(table))
-    with pytest.raises(ParameterError, match=f"known must be times of runs, got {says}"):
-        project(PROGRAM, TARGET, P, base=BASE, known=runs)

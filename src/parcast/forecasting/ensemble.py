@@ -21,7 +21,6 @@ This is parcast's own method [D]. The study that chose it, with what else was tr
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,7 +39,6 @@ CHAIN = 3  # counts that are forecast from those before
 FAR = [list(LAWS).index(law.name) for law in (AMDAHL, LOGARITHMIC, POWER)]
 
 NAMEABLE = [i for i, name in enumerate(LAWS) if name != GUSTAFSON.name]  # Amdahl's without 1/p
-PARAMETERS: Final = np.array([2, 3, 3, 3, 2])  # of these [1]
 TINY = 1e-12
 EXACT = 0.003  # log residual below which all laws fit alike [D]
 TOO_FEW = 4  # counts to recognise a law from
@@ -173,7 +171,8 @@ def _recognised(
     (series, 1). The residuals of a law have its parameters fewer degrees of freedom than counts.
     """
     before = cuts[1]
-    free = np.maximum(before.counts - PARAMETERS, 0)
+    parameters = np.array([before.of_all[i].shape[1] for i in NAMEABLE])
+    free = np.maximum(before.counts - parameters, 0)
     squares = before.mean_square(_residuals(before, p, time)) * before.counts
     variance = squares / np.maximum(free, 0.5)
     chained = np.mean(np.square(errors[1:]), axis=0)[:, NAMEABLE]

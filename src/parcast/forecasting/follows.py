@@ -14,6 +14,9 @@ ALIKE: Final = 1.25  # times the least residual up to which a law with fewer ter
 LEAST: Final = 1e-300  # time whose logarithm is a number [s]
 AS_FORECAST: Final = 0.05  # log distance between a forecast and the law it is said to follow [D]
 
+NAMES: Final = [list(LAWS)[i] for i in NAMEABLE]
+SIMPLEST_FIRST: Final = sorted(range(len(NAMES)), key=lambda i: LAWS[NAMES[i]].formula.count("+"))
+
 
 class Follows(NamedTuple):
     """A law through all counts of a series that its forecast agrees with."""
@@ -45,10 +48,6 @@ def laws_followed(laws: LawsOfAll, log_time: Array, p: float) -> list[Follows | 
         _named(laws, i, SIMPLEST_FIRST[j]) if any_fits else None
         for i, (j, any_fits) in enumerate(zip(chosen.tolist(), fits.any(axis=1), strict=True))
     ]
-
-
-NAMES: Final = [list(LAWS)[i] for i in NAMEABLE]
-SIMPLEST_FIRST: Final = sorted(range(len(NAMES)), key=lambda i: LAWS[NAMES[i]].formula.count("+"))
 
 
 def _named(laws: LawsOfAll, series: int, j: int) -> Follows:

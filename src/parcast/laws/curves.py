@@ -251,7 +251,7 @@ def _non_negative(gram: Array, target: Array, points: NDArray[np.int_]) -> Array
 def _solve(g: Array, h: Array) -> Array:
     """Solve ``Gx = h`` for a stack of positive definite G, (..., rows, rows), of few rows.
 
-    Elimination without pivots, all of the stack at once: three times as fast as LAPACK one by one.
+    Elimination without pivots, all of the stack at once; LAPACK takes them one by one.
     """
     rows = range(h.shape[-1])
     a = [[g[..., i, j] for j in rows] for i in rows]
