@@ -31,6 +31,7 @@ EXCEPTIONS = {
     "cli/answering.py": "maps options of other programs to those of the command, which it asks",
     "cli/failures.py": "maps arguments to options, which it checks against the command",
     "cli/outputs.py": "refuses -o and --json, of which it is the reader",
+    "cli/law_error_output.py": "refuses what -o names, as cli/outputs.py does",
     "cli/screen.py": "an answer that is shortened has been asked for with -v, --all or -o",
     "arrays/running/request.py": "describes a key of a file by the option that uses it",
     "calibration/benchmarks/osu.py": "a pattern for options of mpirun and srun",

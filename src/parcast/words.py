@@ -1,7 +1,7 @@
 """Numbers and names in tables and sentences, rounded to what their interval supports."""
 
 import difflib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from math import ceil, floor, isfinite, log, log10
 from typing import Any, Final
 
@@ -11,6 +11,20 @@ NAMED = 4  # machines named in one sentence
 
 
 FEWEST, MOST = 2, 5  # significant digits of a number that has an interval
+
+
+def ranges_in_words(axes: Mapping[str, Iterable[float]]) -> str:
+    """Name the values of some axes by their ends.
+
+    >>> ranges_in_words({"p": [1, 4, 2], "d": [1, 1]})
+    'p = 1 to 4, d = 1'
+    """
+    ranges = []
+    for axis, values in axes.items():
+        ends = sorted({min(known := list(values)), max(known)})
+        texts = [f"{x:.0f}" if x == int(x) and x < 1e9 else f"{x:g}" for x in ends]
+        ranges.append(f"{axis} = {' to '.join(texts)}")
+    return ", ".join(ranges)
 
 
 def supported_digits(lower: float, upper: float) -> int:

@@ -41,13 +41,13 @@ def keys_of(schema, definitions, place=""):
             yield f"{place}{name}", key
 
 
-def value_of(key):
+def value_of(key, name):
     """Say what a key may be, with an example."""
     kinds = [kind for kind in key.get("anyOf", [key]) if kind.get("type") != "null"]
-    return " or ".join(map(one_value, kinds))
+    return " or ".join(one_value(kind, name) for kind in kinds)
 
 
-def one_value(kind):
+def one_value(kind, name):
     if "$ref" in kind:
         return "a table" if kind["$ref"].endswith("/FitRecord") else "tables"
     if kind.get("type") == "array" and isinstance(kind["items"].get("type"), list):
@@ -70,13 +70,13 @@ def one_value(kind):
         "string": "text",
         "integer": f"a whole number from {kind.get('minimum')}",
         "number": "a plain number",
-        "array": "tables `[[phase]]`",
+        "array": f"tables `[[{name}]]`",
     }[kind["type"]]
 
 
 def default_of(key):
     default = key.get("default")
-    if default in (None, ""):
+    if default in (None, "", []):
         return ""
     if isinstance(default, bool):
         return f"`{default}`".lower()
@@ -87,7 +87,7 @@ def table_of(schema):
     """A row for each key; keys that hold and mean the same have one row."""
     rows = {}
     for name, key in keys_of(schema, schema.get("$defs", {})):
-        cells = f"{value_of(key)} | {default_of(key)} | {key['description']}"
+        cells = f"{value_of(key, name)} | {default_of(key)} | {key['description']}"
         rows.setdefault(cells, []).append(f"`{name}`")
     lines = ["| key | holds | default | means |", "| --- | --- | --- | --- |"]
     lines += [f"| {', '.join(names)} | {cells} |" for cells, names in rows.items()]
@@ -128,7 +128,7 @@ def table_of_laws(family):
         if issubclass(kind, family):
             keys = kind.model_json_schema()["properties"]
             for name, mark in own_parameters(kind).items():
-                holds = held(mark) if mark else value_of(keys[name])
+                holds = held(mark) if mark else value_of(keys[name], name)
                 means = f"{default_of(keys[name])} | {keys[name]['description']}"
                 cells = f"`{name}` | {holds} | {means}"
                 rows.setdefault(cells, []).append(f"`{law}`")

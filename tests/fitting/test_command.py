@@ -92,7 +92,8 @@ def test_the_fitted_program_is_the_users_file_with_other_amounts(parcast, files)
     assert text.startswith(
         '# My program.\n[[phase]]\nlaw = "spmd"\ncompute = { parallel = "10.0073 s +- '
     )
-    assert "}  # guessed\n\n[fit]\n" in text
+    assert "}  # guessed\n\n[[law_error]]\n" in text
+    assert "\nlargest = 8.0\n\n[fit]\n" in text
     assert "+- 5.7%" in tomllib.loads(text)["phase"][0]["compute"]["parallel"]
     assert parcast("predict", "fitted.toml", "machine.toml", "-p", "16").status == 0
     again = parcast("fit", "fitted.toml", "times.csv", "--no-interval")

@@ -6,6 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from parcast.descriptions.description import DescriptionError
+from parcast.descriptions.law_error import OwnLawError
 from parcast.descriptions.law_names import IO_LAWS, LAWS
 from parcast.descriptions.machine import Machine
 from parcast.descriptions.program import Program, laws
@@ -108,6 +110,38 @@ def test_a_law_measured_elsewhere_or_never_says_so_and_has_a_cautious_allowance(
     told = predict(curve, Machine(), p=[4])
     assert told.law_error == pytest.approx([WIDEST])
     assert "was not measured anywhere: the interval allows 41% for it" in told.warnings[0]
+
+
+def test_an_error_seen_on_another_platform_only_widens_the_allowance():
+    def own(law, error):
+        return [OwnLawError(law=law, platform=NODE, error=error, runs="r", least=1, largest=8)]
+
+    assert allowance("array_io", SWITCH, own("array_io", 0.05)) == allowance("array_io", SWITCH)
+    assert allowance("array_io", SWITCH, own("array_io", 0.5)) == (1.0, "r")
+    assert allowance("array_io", NODE, own("array_io", 0.05)) == (0.05, "r")
+    assert allowance("array_io", NODE, own("spmd", 0.05)) == allowance("array_io", NODE)
+    assert allowance("amdahl", BUS, own("amdahl", 0.05)) == (WIDEST, "")
+    assert allowance("amdahl", BUS, own("amdahl", 0.5)) == (1.0, "")
+
+
+@pytest.mark.parametrize(
+    ("wrong", "says"),
+    [
+        ({"platform": "a ring"}, "platform"),
+        ({"error": -0.1}, "error"),
+        ({"error": float("nan")}, "error"),
+        ({"least": 16}, "must have a least p of at most its largest, 8, got 16"),
+        ({"runs": None}, "runs"),
+        ({"law": 3}, "law"),
+    ],
+)
+def test_an_error_in_a_file_that_is_none_is_refused(wrong, says):
+    right = {"law": "amdahl", "platform": NODE, "error": 0.1, "runs": "r"}
+    right |= {"least": 1, "largest": 8}
+    curve = {"law": "amdahl", "t1": "80 s", "serial": "5 %"}
+    assert Program(phase=[curve], law_error=[right]).law_error[0].error == 0.1
+    with pytest.raises(DescriptionError, match=says):
+        Program(phase=[curve], law_error=[right | wrong])
 
 
 # What a prediction advises, for every law that has no program to be validated with.

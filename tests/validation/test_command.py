@@ -4,10 +4,12 @@ import csv
 import io
 import json
 import os
+import re
 import signal
 
 import pytest
 
+from parcast.descriptions.toml_files import read_program
 from parcast.errors import RunFailed
 from parcast.timings.tables.files import read_measurements
 from parcast.validation import runs as validate_runs
@@ -93,6 +95,55 @@ def test_a_table_of_its_runs_can_be_forecast(parcast, machine, tmp_path):
     said = parcast("forecast", table, "-p", "8")
     assert (said.status, said.err) == (0, "")
     assert "sort" in said.out
+
+
+def test_the_error_of_the_law_goes_into_the_description_of_the_program(parcast, machine, tmp_path):
+    machine(FakeRunner(noise=0.01))
+    new, mine = tmp_path / "new.toml", tmp_path / "mine.toml"
+    kept = '# mine\n[[phase]]\nlaw = "sort"  # as tried\ncapacities = { compute = "5 Mflop/s" }\n'
+    mine.write_text(kept)
+    assert parcast("validate", "sort", "-o", new, "-o", mine, "--seed", "2").status == 0
+    assert mine.read_text().startswith(kept)
+    [own], [same] = (read_program(path).law_error for path in (new, mine))
+    assert own == same
+    assert (own.law, own.platform, own.largest) == ("sort", "one node", 2)
+    assert re.fullmatch(r"\d validated predictions, p = 1 to 2, n = \d+ to \d+", own.runs)
+    here = tmp_path / "here.toml"
+    here.write_text('[storage]\nbandwidth = "2 MB/s"\n')
+    answer = parcast("predict", mine, here, "-p", "1", "-n", "1e6", "--json")
+    [said] = json.loads(answer.out)["law_error"]
+    assert (said["is_own"], said["most"]) == (True, own.error)
+    assert parcast("validate", "sort", "-o", mine, "--seed", "3").status == 0
+    assert len(read_program(mine).law_error) == 1
+
+
+def test_too_few_comparisons_write_no_error_of_the_law(parcast, machine, tmp_path):
+    machine(FakeRunner(noise=0.01))
+    path = tmp_path / "new.toml"
+    said = parcast("validate", "sort", "-np", "2", "-n", "2e6,4e6", "-o", path)
+    assert "new.toml was not written: an error needs 3 comparisons" in said.err
+    assert not path.exists()
+
+
+@pytest.mark.parametrize(
+    ("text", "names", "says"),
+    [
+        ('[[phase]]\nlaw = "gauss"\n', ["sort"], 'with the law "sort", got one with gauss'),
+        ("[[phase]]\nlaw = 3\n", ["sort"], "law"),
+        ("", ["sort"], "is empty"),
+        ("[[phase]]\n", ["sort", "gauss"], "is of one program, got several"),
+        ("[[phase]]\n", ["all"], "is of one program, got several"),
+    ],
+)
+def test_a_description_of_another_program_is_refused_before_anything_runs(
+    parcast, tmp_path, *, text, names, says
+):
+    path = tmp_path / "other.toml"
+    path.write_text(text)
+    said = parcast("validate", *names, "-o", path)
+    assert said.status in (2, 3)
+    assert says in said.err
+    assert path.read_text() == text
 
 
 def test_intervals_that_tell_nothing_have_the_status_4(parcast, machine):

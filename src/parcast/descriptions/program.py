@@ -27,6 +27,7 @@ from parcast.descriptions.description import (
     tables,
 )
 from parcast.descriptions.fit_record import FitRecord
+from parcast.descriptions.law_error import OwnLawError
 from parcast.descriptions.law_names import GROUP, LAWS
 from parcast.descriptions.machine import Machine
 from parcast.descriptions.resources import slopes_by_differences
@@ -245,6 +246,11 @@ class Program(Description):
     source: str = Field(default="", description="Source of the figures.")
     phase: Annotated[tuple[_AnyPhase, ...], tables("phase", "[[phase]]")] = Field(
         description="Phases, in order of execution."
+    )
+    law_error: Annotated[tuple[OwnLawError, ...], tables("law_error", "[[law_error]]")] = Field(
+        default=(),
+        description="How wrong its laws were, compared with its runs; `parcast fit` and "
+        "`parcast validate` write it.",
     )
     fit: FitRecord | None = Field(
         default=None, description="The fit that wrote the constants; `parcast fit` writes it."

@@ -15,6 +15,7 @@ from typing import Any, Final, NoReturn, TypeAlias, TypeVar, cast
 
 from parcast.descriptions.description import Description, DescriptionError, key_named
 from parcast.descriptions.fit_record import FitRecord
+from parcast.descriptions.law_error import OwnLawError
 from parcast.descriptions.machine import Machine
 from parcast.descriptions.program import Program
 from parcast.descriptions.toml_keys import MOST_LEVELS, lines_of_keys
@@ -247,13 +248,15 @@ def with_amounts(
     program: Program | None = None,
     *,
     record: FitRecord | None = None,
+    law_errors: Sequence[OwnLawError] = (),
     first: Iterable[str] = (),
 ) -> str:
     r"""Text of a description in TOML with these amounts in place of those it has.
 
     `texts` are new texts by the names of the amounts, as `Program.parameters()` has them. What
     `text` does not have is added to it. Without `program` the text describes a machine. `record`
-    becomes its table [fit], and `first` the comment that it begins with, for those it has.
+    becomes its table [fit], `law_errors` its tables [[law_error]], and `first` the comment that it
+    begins with, for those it has.
 
     >>> print(with_amounts('[network]  # fast\nlatency = "150 us" # guessed\n',
     ...                    {"network.latency": "151 us +- 2%"}), end="")
@@ -282,12 +285,24 @@ def with_amounts(
         if old is not None:
             after, before = place[key].trivia, old.trivia  # what stands after it on its line
             after.comment_ws, after.comment = before.comment_ws, before.comment
-    document.pop("fit", None)
-    written = tomlkit.dumps(document)
-    if record is not None:
-        table = tomlkit.dumps({"fit": record.model_dump(mode="json")})
-        written = f"{written.rstrip()}\n\n{table}"
+    written = with_law_errors(tomlkit.dumps(document), law_errors)
+    written = _with_table(written, "fit", record and record.model_dump(mode="json"))
     return "".join(f"{MARK}{line}\n" for line in first) + written
+
+
+def with_law_errors(text: str, errors: Sequence[OwnLawError]) -> str:
+    """Text of a program whose tables [[law_error]] are these, in place of those it has."""
+    return _with_table(text, "law_error", [x.model_dump(mode="json") for x in errors])
+
+
+def _with_table(text: str, name: str, content: object) -> str:
+    """Text of a description that ends with this table, in place of the one it has."""
+    import tomlkit
+
+    document: Any = tomlkit.parse(text)
+    document.pop(name, None)
+    written = tomlkit.dumps(document)
+    return f"{written.rstrip()}\n\n{tomlkit.dumps({name: content})}" if content else written
 
 
 def moved(text: str, source: str, target: str) -> str:

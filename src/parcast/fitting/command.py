@@ -221,7 +221,12 @@ def _write_toml(fit: "Fit", text: str, path: str, *, of_machine: bool) -> None:
     texts = {x.name: str(amounts[x.name]) for x in fit.parameters if x.is_of_machine == of_machine}
     program = None if of_machine else fit.program
     written = with_amounts(
-        text, texts, program, record=described.fit, first=tuple(first_lines(fit))
+        text,
+        texts,
+        program,
+        record=described.fit,
+        law_errors=program.law_error if program else (),
+        first=tuple(first_lines(fit)),
     )
     write_description(path, written)
 

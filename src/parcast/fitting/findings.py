@@ -109,6 +109,7 @@ def findings(
         measured=1.0 / runs.measured if model.is_speedup else runs.measured,
         fitted=np.exp(-written.logs if model.is_speedup else written.logs),
         quantity="speedup" if model.is_speedup else "time",
+        law_error=written.law_error,
         noise=noise.level,
         freedom=noise.freedom,
         rank=rank_of(end.away_from_bounds()),

@@ -80,6 +80,7 @@ class Fit(Result):
     quantity: str  # "time" or "speedup"
     noise: float  # standard deviation of a run about the law, relative [1]
     freedom: float  # its degrees of freedom [1]
+    law_error: float | None  # at p that were left out, half-width of the 90 % interval [1]
     rank: int  # parameters, or combinations of them, that the runs determine [1]
     singular_values: Array  # of the relative Jacobian of the runs [1]
     undetermined: tuple[str, ...]  # parameters and combinations, in words
@@ -166,6 +167,7 @@ class Fit(Result):
             "rms_relative_error": self.rms,
             "worst": {"relative_error": error, "at": place},
             "noise": self.noise,
+            "law_error": self.law_error,
             "degrees_of_freedom": self.freedom,
             "rank": self.rank,
             "singular_values": self.singular_values.tolist(),

@@ -95,6 +95,12 @@ def _facts(fit: Fit) -> Iterator[Fact]:
         f"the runs scatter by {_percent(fit.noise)} about the law "
         f"({fit.freedom:.0f} degrees of freedom)",
     )
+    if fit.law_error is not None:
+        yield Fact(
+            "law error",
+            f"+- {_percent(fit.law_error)} at processor counts that were left out in turn; "
+            "predictions from the fitted file allow for it",
+        )
     for text in fit.undetermined:
         yield Fact("unresolved", text, is_marked=True)
     for text in fit.advice:

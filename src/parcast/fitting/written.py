@@ -16,8 +16,10 @@ from parcast.aliases import Array
 from parcast.descriptions.amount import WIDEST
 from parcast.descriptions.description import Description
 from parcast.descriptions.fit_record import FitRecord, FittedConstant
+from parcast.descriptions.law_error import replaced
 from parcast.descriptions.machine import Machine
 from parcast.descriptions.program import Program
+from parcast.fitting.held_out import seen_law_errors
 from parcast.fitting.model import MOST
 from parcast.fitting.result import Fit, FittedParameter
 from parcast.fitting.runs import Noise
@@ -25,6 +27,7 @@ from parcast.fitting.sets import DIGITS as DIGITS_OF_SETS
 from parcast.fitting.sets import nearest, sets_of, with_open
 from parcast.fitting.solver import Task
 from parcast.units import NUMBER, Dimension, format_quantity, in_percent
+from parcast.words import ranges_in_words
 
 DIGITS: Final = 6
 GROWTH: Final = 0.06  # of the scatter for each doubling of p beyond the runs: BTIO [D]
@@ -46,6 +49,7 @@ class Written:
     parameters: tuple[FittedParameter, ...]
     program: Program
     machine: Machine
+    law_error: float | None  # at counts left out, half-width of the 90 % interval [1]
     logs: Array  # of what the model gives for the runs, (runs,)
 
 
@@ -85,8 +89,9 @@ def as_written(
     )
     texts = {x.name: fitted_text(x) for x in parameters}
     doubtful = [x.name for x in parameters if not x.is_determined or x.name in undetermined]
+    runs = _runs_in_words(task)
     record = FitRecord(
-        runs=_runs_in_words(task),
+        runs=runs,
         scatter=float(f"{noise.share:.3g}"),
         largest=float(task.model.points["p"].max()),
         growth=GROWTH,
@@ -96,18 +101,21 @@ def as_written(
         **_sets_of_record(texts, sets),
     )
     of_machine = {x.name for x in parameters if x.is_of_machine}
+    program = _with_record(
+        fitted_program(model.program, {x: texts[x] for x in texts if x not in of_machine}),
+        record,
+        set(texts) - of_machine,
+    )
+    errors = seen_law_errors(task, noise, coordinates, runs) if has_converged else ()
     return Written(
         parameters=parameters,
-        program=_with_record(
-            fitted_program(model.program, {x: texts[x] for x in texts if x not in of_machine}),
-            record,
-            set(texts) - of_machine,
-        ),
+        program=program.model_copy(update={"law_error": replaced(program.law_error, errors)}),
         machine=_with_record(
             fitted_machine(model.machine, {x: texts[x] for x in texts if x in of_machine}),
             record,
             of_machine,
         ),
+        law_error=errors[0].error if errors else None,
         logs=model.logs(coordinates[None])[0][0],
     )
 
@@ -141,11 +149,7 @@ def _runs_in_words(task: Task) -> str:
     """Say what was fitted: 3 times, p = 1 to 9, d = 1."""
     what = "speedup" if task.model.is_speedup else "time"
     count = len(task.measured)
-    ranges = []
-    for axis, values in task.runs.axes.items():
-        least, most = values.min(), values.max()
-        ranges.append(f"{axis} = {least:g}" + (f" to {most:g}" if most > least else ""))
-    return ", ".join([f"{count} {what}{'s' if count > 1 else ''}", *ranges])
+    return f"{count} {what}{'s' if count > 1 else ''}, {ranges_in_words(task.runs.axes)}"
 
 
 def first_lines(fit: Fit) -> Iterator[str]:

@@ -15,9 +15,16 @@ of normal errors, and at least `LEAST`, 2.44 times the median that all laws had 
 half-hour of one machine (4.5 %). The figures behind it are in `tests/laws/data/law_errors.csv`.
 
 Counted programs know more: their error follows what takes the time, see `counted_half_width`.
+
+What a program's description says of its own law errors, as `parcast fit` and `parcast validate`
+write it, takes the place of all this on that kind of platform::
+
+    ln(1 + h) = ln(1 + h_own) + 0.2 k ,   k doublings from p to that of the runs             [D]
+
+`docs/explanation/law-errors.md` says on what the 0.2 rests.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -26,12 +33,13 @@ import numpy as np
 from parcast.advice import Choice, ours
 from parcast.aliases import Array
 from parcast.descriptions.amount import Point
+from parcast.descriptions.law_error import BUS, KINDS, NODE, SWITCH, OwnLawError
 from parcast.descriptions.machine import LEVEL, Machine
 from parcast.descriptions.program import Phase, Program
 
-NODE, SWITCH, BUS = KINDS = ("one node", "a switched network", "a bus")
 IS_BUS: Final = 0.5  # level of contention from which a network is a bus [D]
 LEAST: Final = 0.11
+BEYOND_RUNS: Final = 0.2  # of log time, for each doubling of p from an own law error [D]
 ELSEWHERE: Final = 2.0  # times as wide on a kind of platform where a law was not measured [D]
 _CORES: Final = "two cores, sizes 4 to 10 times those calibrated"
 _BOX: Final = "a cluster in a box, sizes 2.5 to 5 times those calibrated"
@@ -76,22 +84,28 @@ class LawError:
     least: float  # h, over the points asked for [1]
     most: float
     measured: str  # on what; "" where this law never was
+    is_own: bool = False  # whether the description of the program says it
 
     @property
     def is_measured_here(self) -> bool:
         """Whether the law was measured on this kind of platform."""
-        return not self.platform or self.platform in MEASURED.get(self.law, {})
+        is_known = self.platform in MEASURED.get(self.law, {})
+        return self.is_own or not self.platform or is_known
 
 
-def allowance(law: str, platform: str) -> tuple[float, str]:
-    """Half-width h of the error of a law on a kind of platform [1], and what it is based on."""
-    known = MEASURED.get(law, {})
-    if platform in known:
-        return known[platform]
-    if known:
-        widest, where = max(known.values())
+def allowance(law: str, platform: str, own: Iterable[OwnLawError] = ()) -> tuple[float, str]:
+    """Half-width h of the error of a law on a kind of platform [1], and what it is based on.
+
+    `own` are those of the program, which say little of other kinds: there they only widen it.
+    """
+    general = MEASURED.get(law, {})
+    seen = {x.platform: (x.error, x.runs) for x in own if x.law == law}
+    if platform in seen or platform in general:
+        return (general | seen)[platform]
+    widest, where = max([*general.values(), *seen.values()], default=(0.0, ""))
+    if general:
         return ELSEWHERE * widest, where
-    return WIDEST, ""
+    return max(ELSEWHERE * widest, WIDEST), ""
 
 
 def how_to_measure(laws: Iterable[str]) -> str:
@@ -127,29 +141,56 @@ def platform_of(machine: Machine, at: Point) -> Array:
     return np.where(is_bus, KINDS.index(BUS), KINDS.index(SWITCH))
 
 
+def platform_here() -> str:
+    """Kind of platform of runs on this machine, or on the testbed that this runs on."""
+    from parcast.testbed.testbed import testbed_here
+
+    testbed = testbed_here()
+    if testbed is None:
+        return NODE
+    return BUS if testbed.bus else SWITCH
+
+
 def law_half_width(program: Program, machine: Machine, at: Point) -> Array:
     """Half-width of the 90 % interval of log time from the errors of the laws of all phases.
 
     Phases err together, each by its share of the time: their laws or their platform are the same.
     """
+    own = program.law_error
     if len(program.phase) == 1:
-        return _of_phase(program.phase[0], machine, at)
+        return _of_phase(program.phase[0], machine, at, own)
     total, weighted = np.zeros(()), np.zeros(())
     for i, phase in enumerate(program.phase):
         here = program.at_phase(i, at)
         time = phase.times(machine, here).time
         total = total + time
-        weighted = weighted + time * _of_phase(phase, machine, here)
+        weighted = weighted + time * _of_phase(phase, machine, here, own)
     return np.asarray(weighted / total)
 
 
-def _of_phase(phase: Phase, machine: Machine, at: Point) -> Array:
+def _of_phase(phase: Phase, machine: Machine, at: Point, own: Sequence[OwnLawError]) -> Array:
     """Half-width of log time of one phase."""
+    kinds = platform_of(machine, at)
     known = phase.half_width(machine, at)
     if known is not None:
-        return known
-    widest = [max(allowance(law, kind)[0] for law in phase.laws_within) for kind in KINDS]
-    return np.asarray(np.log1p(widest)[platform_of(machine, at)])
+        return _own_or(known, phase.law, kinds, at, own)
+    widest = np.zeros(())
+    for law in phase.laws_within:
+        general = np.log1p([allowance(law, kind, own)[0] for kind in KINDS])[kinds]
+        widest = np.maximum(widest, _own_or(general, law, kinds, at, own))
+    return np.asarray(widest)
+
+
+def _own_or(
+    general: Array, law: str, kinds: Array, at: Point, own: Sequence[OwnLawError]
+) -> Array:
+    """Half-width of log time that the program's own runs of a law say, where they do."""
+    width = general
+    for x in own:
+        if x.law == law:
+            said = np.log1p(x.error) + BEYOND_RUNS * x.doublings(at["p"])
+            width = np.where(kinds == KINDS.index(x.platform), said, width)
+    return np.asarray(width)
 
 
 def law_errors(program: Program, machine: Machine, at: Point) -> tuple[LawError, ...]:
@@ -157,16 +198,28 @@ def law_errors(program: Program, machine: Machine, at: Point) -> tuple[LawError,
     errors: list[LawError] = []
     for i, phase in enumerate(program.phase):
         here = program.at_phase(i, at)
-        known = phase.half_width(machine, here)
-        if known is not None:
-            ends = float(np.expm1(known.min())), float(np.expm1(known.max()))
-            errors.append(LawError(phase.law, "", *ends, _COUNTED))
-            continue
-        for kind in np.unique(platform_of(machine, here)).tolist():
-            for law in phase.laws_within:
-                h, where = allowance(law, KINDS[kind])
-                errors.append(LawError(law, KINDS[kind], h, h, where))
+        kinds = platform_of(machine, here)
+        general = phase.half_width(machine, here)
+        own = {(x.law, KINDS.index(x.platform)): x for x in program.law_error}
+        for kind in np.unique(kinds).tolist():
+            for law in phase.laws_within if general is None else (phase.law,):
+                if seen := own.get((law, kind)):
+                    errors.append(_seen(seen, kinds, here))
+                elif general is not None:
+                    ends = float(np.expm1(general.min())), float(np.expm1(general.max()))
+                    errors.append(LawError(law, "", *ends, _COUNTED))
+                else:
+                    h, where = allowance(law, KINDS[kind], program.law_error)
+                    errors.append(LawError(law, KINDS[kind], h, h, where))
     return together(errors)
+
+
+def _seen(own: OwnLawError, kinds: Array, at: Point) -> LawError:
+    """What is allowed for an error that the program's description says."""
+    doublings, here = np.broadcast_arrays(own.doublings(at["p"]), kinds)
+    beyond = doublings[here == KINDS.index(own.platform)]
+    least, most = np.expm1(np.log1p(own.error) + BEYOND_RUNS * np.sort(beyond)[[0, -1]])
+    return LawError(own.law, own.platform, float(least), float(most), own.runs, is_own=True)
 
 
 def together(errors: Iterable[LawError]) -> tuple[LawError, ...]:

@@ -186,6 +186,8 @@ def law_error_of(errors: Sequence[LawError]) -> Iterator[str]:
         share = most if least == most else f"{least} to {most}"
         if not error.measured:
             based = "never measured: the widest of all laws"
+        elif error.is_own:
+            based = f"seen in this program's own runs: {error.measured}"
         elif error.is_measured_here:
             based = f"measured: {error.measured}"
         else:

@@ -1,12 +1,13 @@
 """`parcast validate`: calibrate a law with small runs, predict larger ones, run and compare."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 import click
 
 from parcast.cli.answering import Whole, cli_command
 from parcast.cli.failures import ANSWER_IS_NO, ANSWERED, INTERRUPTED, NO_FORECAST, in_options
+from parcast.cli.law_error_output import CONTENT, FORMATS, check_programs, writer
 from parcast.cli.options import (
     Counts,
     Sizes,
@@ -104,7 +105,7 @@ PARTS: Final = {  # commands of their own below `validate`, by place
     "--time-limit", "TIME", time_limit, "Time after which no run is started. By default none."
 )
 @seed_option("Seed of inputs and orders.", show_default=True)
-@answer_options(csv="measurements")
+@answer_options(FORMATS, csv="measurements", toml=CONTENT)
 def validate_programs(
     ctx: click.Context,
     /,
@@ -120,11 +121,29 @@ def validate_programs(
     if "all" in names and len(names) > 1:
         raise click.UsageError("Name programs, or all, not both.", ctx)
     outputs.check()
+    asked = [*KERNELS] if names == ("all",) else [*names]
+    check_programs(outputs, [_phase(x)["law"] for x in asked if x in KERNELS], may_be_new=True)
     validation = _validated(names, **options)
     if _is_cut(validation):
         outputs = outputs.of_part()
-    outputs.give(validation, rows=validation.measurement_rows)
+    outputs.give(validation, rows=validation.measurement_rows, write=_writer(validation))
     return _status(validation)
+
+
+def _phase(name: str) -> Mapping[str, Any]:
+    """Keys of the phase that a program is."""
+    return kernel_named(name).phase
+
+
+def _writer(validation: "Validation") -> Callable[[str], None]:
+    """What writes a picture, or the description of the only program with the error of its law."""
+    from parcast.laws.allowances import platform_here
+
+    if len(validation.programs) != 1:
+        return validation.save
+    [program] = validation.programs
+    described = {"name": program.program, "phase": [dict(_phase(program.program))]}
+    return writer(validation, program.law_errors(platform_here()), described)
 
 
 def _validated(

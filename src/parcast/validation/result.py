@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from statistics import median
 from typing import Any, ClassVar, Final
 
+from parcast.descriptions.law_error import OwnLawError, validated_law_error
 from parcast.show.result import Result
 from parcast.timings.oversubscribed import name_of_time
 
@@ -200,6 +201,12 @@ class ValidatedProgram:
     def compared(self) -> tuple[Comparison, ...]:
         """Comparisons that have runs."""
         return tuple(x for x in self.comparisons if x.runs)
+
+    def law_errors(self, platform: str) -> tuple[OwnLawError, ...]:
+        """What the law was wrong by on this kind of platform; nothing of too few comparisons."""
+        quiet = undisturbed(self.compared)
+        axes = {"p": [x.p for x in quiet], "n": [x.n for x in quiet]}
+        return validated_law_error(self.law, platform, [x.error for x in quiet], axes)
 
     @property
     def disturbed(self) -> tuple[TimedRun, ...]:

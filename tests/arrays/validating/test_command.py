@@ -1,12 +1,15 @@
 """`parcast validate array-io`: every form of the answer, statuses, refusals, and one real run."""
 
 import json
+import shutil
 import signal
 from pathlib import Path
 
 import pytest
 
 from parcast.arrays.validating.validate import validate_array_io
+from parcast.descriptions.law_error import SWITCH
+from parcast.descriptions.toml_files import read_program
 from parcast.timings.tables.files import read_measurements
 from tests.arrays.validating.made import KnownCosts, Machine, noisy
 from tests.conftest import FOREGROUND, until
@@ -74,6 +77,23 @@ def test_a_law_that_agrees_has_the_status_0(parcast, machine, requests, tmp_path
     assert "32" not in said.out.split("law")[0]
     assert "2x1" in every.out
     assert every.err == ""
+
+
+def test_the_error_of_the_law_goes_into_the_description_of_the_program(
+    parcast, machine, requests, tmp_path
+):
+    machine(Machine(factor=noisy()))
+    for name in ("program.toml", "sp2_like.toml"):
+        shutil.copy(ROOT / "examples" / "arrays" / name, tmp_path)
+    mine = tmp_path / "program.toml"
+    said = parcast("validate", "array-io", requests, "--folder", tmp_path, "-o", mine)
+    assert said.status == 0, said.err
+    [own] = read_program(mine).law_error
+    assert (own.law, own.runs) == ("array_io", "3 validated predictions, p = 2")
+    told = parcast("predict", mine, ROOT / "examples/btio/sp2.toml", "-p", "4", "--json")
+    errors = {x["law"]: x for x in json.loads(told.out)["law_error"]}
+    assert not errors["spmd"]["is_own"]  # only that of the I/O was seen, on another platform
+    assert (errors["array_io"]["platform"], errors["array_io"]["is_own"]) == (SWITCH, False)
 
 
 def test_a_law_that_does_not_has_the_status_1(parcast, machine, requests, tmp_path):

@@ -1,11 +1,14 @@
 """`parcast validate pipeline`: every form of the answer, statuses, refusals, and one real run."""
 
 import json
+import shutil
 
 import pytest
 
+from parcast.descriptions.toml_files import read_program
 from parcast.pipeline.validating.validate import validate_pipeline
 from parcast.timings.tables.files import read_measurements
+from tests.conftest import ROOT
 from tests.pipeline.validating.made import Engine, lawful
 
 
@@ -32,6 +35,18 @@ def test_a_law_that_agrees_has_the_status_0(parcast, engine):
     assert "Pipeline, published (source) schedule" in said.out
     assert said.out.count("law         agrees: calibrated, median error") == 2
     assert "M/M/1" in said.out
+
+
+def test_the_error_of_the_law_goes_into_the_description_of_the_program(parcast, engine, tmp_path):
+    engine(Engine(noise=0.01))
+    path = tmp_path / "mine.toml"
+    said = asked(parcast, "-o", path)
+    assert said.status == 2
+    assert 'must be the description of a program with the law "pipeline"' in said.err
+    shutil.copy(ROOT / "examples" / "pipeline" / "published.toml", path)
+    assert asked(parcast, "-o", path).status == 0
+    [own] = read_program(path).law_error
+    assert (own.law, own.platform, own.error) == ("pipeline", "one node", 0.05)
 
 
 def test_a_law_that_does_not_agree_has_the_status_1(parcast, engine):

@@ -7,6 +7,7 @@ import click
 
 from parcast.cli.answering import A_FILE, Whole, cli_command
 from parcast.cli.failures import ANSWER_IS_NO, ANSWERED, INTERRUPTED, NO_FORECAST, spelled_with
+from parcast.cli.law_error_output import CONTENT, FORMATS, check_programs, writer
 from parcast.cli.options import (
     all_option,
     answer_options,
@@ -87,7 +88,7 @@ ARGUMENTS: Final = {  # what Python calls an argument, and what the command line
 )
 @seed_option("Seed of the order of runs.", show_default=True)
 @all_option("request")
-@answer_options(csv="measurements")
+@answer_options(FORMATS, csv="measurements", toml=CONTENT)
 def command(
     ctx: click.Context,
     /,
@@ -99,15 +100,19 @@ def command(
 ) -> int:
     """Answer the question and return the exit status."""
     outputs.check([options["requests"]] if options["requests"] else [])
+    check_programs(outputs, ["array_io"], may_be_new=False)
     place = save or _beside(outputs)
     if place is not None:
         Outputs([place], formats=("json",)).check()
     validation = _validated(save=place, **options)
     if validation.ended_by == "interrupted":
         outputs = outputs.of_part()
+    from parcast.laws.allowances import platform_here
+
     outputs.give(
         validation,
         rows=validation.measurement_rows,
+        write=writer(validation, validation.law_errors(platform_here())),
         show_all=show_all or bool(ctx.meta.get(VERBOSE)),
     )
     return _status(validation)

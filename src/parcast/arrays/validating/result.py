@@ -17,6 +17,7 @@ from parcast.arrays.running.observation import (
 from parcast.arrays.running.precision import Interval, interval_of, is_known
 from parcast.arrays.running.request import ArrayRequest
 from parcast.arrays.validating.predicting import Predicted, Saved
+from parcast.descriptions.law_error import OwnLawError, validated_law_error
 from parcast.show.result import Result
 
 TOLERANCE: Final = 0.20  # error of a request, as the source states of its own [1]
@@ -184,6 +185,12 @@ class ArrayIoValidation(Result):
             worst=max(map(abs, errors)),
             mean=sum(errors) / len(errors),
         )
+
+    def law_errors(self, platform: str) -> tuple[OwnLawError, ...]:
+        """What the law was wrong by; nothing of too few comparisons."""
+        known = [(row, x) for row in self.measured if (x := row.error) is not None]
+        axes = {"p": [row.request.layout.ranks for row, _ in known]}
+        return validated_law_error("array_io", platform, [x for _, x in known], axes)
 
     @property
     def miscounted(self) -> tuple[Compared, ...]:

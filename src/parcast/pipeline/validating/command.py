@@ -6,6 +6,7 @@ import click
 
 from parcast.cli.answering import A_FILE, OneOf, Whole, cli_command
 from parcast.cli.failures import ANSWER_IS_NO, ANSWERED, INTERRUPTED, NO_FORECAST, spelled_with
+from parcast.cli.law_error_output import CONTENT, FORMATS, check_programs, writer
 from parcast.cli.options import (
     Sizes,
     above_0,
@@ -150,7 +151,7 @@ def message_size(text: str, option: str) -> int:
     "--time-limit", "TIME", time_limit, "Time after which no run is started. By default none."
 )
 @seed_option("Seed of the order of runs.", show_default=True)
-@answer_options(csv="measurements")
+@answer_options(FORMATS, csv="measurements", toml=CONTENT)
 def command(
     ctx: click.Context,  # noqa: ARG001 - the first argument of every command
     /,
@@ -160,10 +161,14 @@ def command(
 ) -> int:
     """Answer the question and return the exit status."""
     outputs.check()
+    check_programs(outputs, ["pipeline"], may_be_new=False)
     validation = _validated(**options)
     if validation.ended_by == "interrupted":
         outputs = outputs.of_part()
-    outputs.give(validation, rows=validation.measurement_rows)
+    from parcast.laws.allowances import platform_here
+
+    write = writer(validation, validation.law_errors(platform_here()))
+    outputs.give(validation, rows=validation.measurement_rows, write=write)
     return _status(validation)
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from statistics import median
 from typing import Any, ClassVar, Final
 
+from parcast.descriptions.law_error import OwnLawError, validated_law_error
 from parcast.pipeline.calibration import Calibration
 from parcast.pipeline.validating.observation import Observed, Point, Schedule
 from parcast.pipeline.validating.predicting import CALIBRATED, WAYS, Costs
@@ -143,6 +144,14 @@ class PipelineValidation(Result):
         """Whether the calibrated law agrees for every schedule; None where one cannot tell."""
         verdicts = {x.holds for x in self.schedules}
         return None if None in verdicts and False not in verdicts else False not in verdicts
+
+    def law_errors(self, platform: str) -> tuple[OwnLawError, ...]:
+        """What the calibrated law was wrong by; nothing of too few comparisons."""
+        rows = [row for each in self.schedules for row in each.compared]
+        known = [(row, x) for row in rows if (x := row.error(CALIBRATED)) is not None]
+        points = [row.point for row, _ in known]
+        axes = {"p": [x.layout.total for x in points], "n": [x.items for x in points]}
+        return validated_law_error("pipeline", platform, [x for _, x in known], axes)
 
     def rows(self) -> Iterator[dict[str, Any]]:
         """Give one row for each schedule, size and layout: the source's table for this machine."""

@@ -1,0 +1,86 @@
+"""The error of a law that a validation saw, as `-o PROGRAM.toml` writes it into a description."""
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+
+from parcast.cli.outputs import FIGURES, Outputs, format_of
+from parcast.cli.screen import tell
+
+if TYPE_CHECKING:
+    from parcast.descriptions.law_error import OwnLawError
+    from parcast.show.result import Result
+
+FORMATS: Final = (*FIGURES, "toml")
+CONTENT: Final = "PROGRAM, with the error of its law; a file that exists is kept otherwise"
+
+
+def check_programs(outputs: Outputs, laws: Sequence[str], *, may_be_new: bool) -> None:
+    """Refuse a .toml output that is no description with the law, before anything runs."""
+    for path in outputs.paths:
+        if format_of(path) != "toml":
+            continue
+        if len(laws) != 1:
+            raise click.UsageError("-o PROGRAM.toml is of one program, got several. Name one.")
+        if os.path.exists(path):
+            _require_law(path, laws[0])
+        elif not may_be_new:
+            raise click.ClickException(
+                f'-o {path} must be the description of a program with the law "{laws[0]}": there '
+                "is no such file. Write it first."
+            )
+
+
+def _require_law(path: str, law: str) -> None:
+    """Refuse the description of another program."""
+    from parcast.descriptions.toml_files import read_program
+
+    laws = [name for phase in read_program(path).phase for name in phase.laws_within]
+    if law not in laws:
+        raise click.ClickException(
+            f'-o {path} must be the description of a program with the law "{law}", got one with '
+            f"{', '.join(dict.fromkeys(laws))}. Name another file."
+        )
+
+
+def writer(
+    result: "Result",
+    errors: Sequence["OwnLawError"],
+    described: Mapping[str, Any] | None = None,
+) -> Callable[[str], None]:
+    """Give what writes a picture, or the errors into a program.
+
+    `described` are the keys of a program that has no file yet.
+    """
+    return partial(_write, result=result, errors=errors, described=described)
+
+
+def _write(
+    path: str,
+    *,
+    result: "Result",
+    errors: Sequence["OwnLawError"],
+    described: Mapping[str, Any] | None,
+) -> None:
+    if format_of(path) != "toml":
+        result.save(path)
+        return
+    if not errors:
+        from parcast.descriptions.law_error import FEWEST
+
+        tell(f"{path} was not written: an error needs {FEWEST} comparisons. Compare more runs.")
+        return
+    import tomlkit
+
+    from parcast.descriptions.law_error import OwnLawError, replaced
+    from parcast.descriptions.toml_files import read_program, with_law_errors, write_description
+
+    text, known = tomlkit.dumps(dict(described or {})), list[OwnLawError]()
+    if os.path.exists(path):
+        known += read_program(path).law_error
+        with open(path, encoding="utf-8-sig") as file:
+            text = file.read()
+    write_description(path, with_law_errors(text, replaced(known, errors)))
