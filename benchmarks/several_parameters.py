@@ -5,8 +5,10 @@
 Of every callpath on every machine the runs at the largest value of one axis are held out (p, or
 the one that --beyond names) and forecast from all others together. The error is |forecast -
 median| / median; cover is the share of what was held out inside the 90 % interval, width the
-median of upper / lower. Without a file a table is made up: programs that compute, exchange a
-surface and reduce over p processors, with an accuracy theta, and 2 % of noise.
+median of upper / lower. With --corner only the runs at the largest value of every axis count.
+Where a point has three own counts or more, runs that differ in p alone, the forecast of that one
+curve stands beside that of all runs. Without a file a table is made up: programs that compute,
+exchange a surface and reduce over p processors, with an accuracy theta, and 2 % of noise.
 
 With --plan the two largest values of p are held out instead, one run below the largest is
 planned, looked up in the file and added: did the interval narrow as was told?
@@ -23,6 +25,7 @@ import parcast
 from parcast.cli.failures import meaning
 
 NOTHING = "Nothing to score: no callpath has three values of {} and runs at the largest."
+OWN = 3  # counts of one curve
 METHODS = ("parcast", "log-quadratic regression", "power law")
 
 
@@ -89,7 +92,18 @@ def forecast_at(points: np.ndarray, time: np.ndarray, names: list[str], asked: n
     return np.array([table[tuple(x)] for x in asked.tolist()]).T
 
 
-def score(runs: parcast.Measurements, beyond: str, scores: dict) -> None:
+def one_curve(points: np.ndarray, time: np.ndarray, asked: np.ndarray) -> np.ndarray:
+    """Forecast each point from runs that differ from it in p alone; NaN from fewer than three."""
+    told = np.full(len(asked), np.nan)
+    for i, point in enumerate(asked):
+        own = np.all(points[:, 1:] == point[1:], axis=1)
+        if np.sum(own) >= OWN:
+            runs = parcast.Measurements(p=points[own, 0], time=time[own])
+            told[i] = parcast.forecast(runs, p=[int(point[0])], by=[]).time[0]
+    return told
+
+
+def score(runs: parcast.Measurements, beyond: str, scores: dict, *, corner: bool) -> None:
     """Add errors, hits and widths of every program of a table."""
     for points, time, names in programs(runs):
         if beyond not in names or "p" not in names or len(names) < 2:
@@ -97,17 +111,24 @@ def score(runs: parcast.Measurements, beyond: str, scores: dict) -> None:
         axis = points[:, names.index(beyond)]
         if len(np.unique(axis)) < 3:
             continue
-        held = axis == axis.max()
+        known = axis < axis.max()
+        held = np.all(points == points.max(axis=0), axis=1) if corner else ~known
+        if not held.any():
+            continue
         try:
-            said, lower, upper = forecast_at(points[~held], time[~held], names, points[held])
+            said, lower, upper = forecast_at(points[known], time[known], names, points[held])
         except parcast.FitFailed:
             scores["refused"].append(1)
             continue
         seen = time[held]
-        told = points[~held], time[~held], points[held]
+        told = points[known], time[known], points[held]
         answers = (said, regression(*told, degree=2), regression(*told, degree=1))
         for method, answer in zip(METHODS, answers, strict=True):
             scores[method] += (np.abs(answer - seen) / seen).tolist()
+        if beyond == "p" == names[0]:
+            alone = np.abs(one_curve(*told) - seen) / seen
+            scores["alone"] += alone[np.isfinite(alone)].tolist()
+            scores["beside"] += (np.abs(said - seen) / seen)[np.isfinite(alone)].tolist()
         scores["hits"] += ((lower <= seen) & (seen <= upper)).tolist()
         scores["widths"] += (upper / lower).tolist()
 
@@ -155,6 +176,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("files", nargs="*", type=Path)
     parser.add_argument("--beyond", default="p", help="axis whose largest value is held out")
+    parser.add_argument("--corner", action="store_true", help="only the largest of all axes")
     parser.add_argument("--plan", action="store_true", help="check what plan_runs promises")
     asked = parser.parse_args()
     scores: dict = defaultdict(list)
@@ -164,7 +186,7 @@ def main() -> int:
             if asked.plan:
                 check_plan(table, scores)
             else:
-                score(table, asked.beyond, scores)
+                score(table, asked.beyond, scores, corner=asked.corner)
         if not scores["before" if asked.plan else "hits"]:
             raise parcast.FitFailed(NOTHING.format(asked.beyond))
     except parcast.ParcastError as failure:
@@ -181,6 +203,11 @@ def main() -> int:
         if method == "parcast":
             line += f"{np.mean(scores['hits']):8.0%}{np.median(scores['widths']):8.2f}"
         print(line)
+    if scores["alone"]:
+        alone, beside = (f"{np.median(scores[x]):.1%}" for x in ("alone", "beside"))
+        print(
+            f"one curve alone {alone}, parcast {beside} at the same {len(scores['alone'])} points"
+        )
     print(f"{len(scores['hits'])} held-out points; {len(scores['refused'])} programs refused")
     return 0
 

@@ -208,7 +208,8 @@ def _between(
 ) -> tuple[Array, Array]:
     """Interpolate in log-log; outside the measured counts the values are not meaningful."""
     x, y = np.log(p), np.log(time)
-    slopes = np.diff(y, axis=1) / np.diff(x, axis=1)
+    steps = np.diff(x, axis=1)  # 0 beside a series with fewer counts
+    slopes = np.divide(np.diff(y, axis=1), steps, out=np.zeros_like(steps), where=steps > 0)
     at = np.log(targets)
     left = (p[:, None, :] <= targets[:, :, None]).sum(axis=-1) - 1
     left = np.clip(left, 0, count[:, None] - 2)

@@ -243,6 +243,16 @@ def test_noise_is_carried_along_p_alone_as_in_a_series():
     np.testing.assert_allclose(said.doubts.half_width(), curve.half_width[0])
 
 
+def test_sizes_with_different_numbers_of_own_counts_are_asked_for_together():
+    """Pads of the shorter curves are no steps: a warning would be an error here."""
+    points = np.array([[p, n] for n, last in ((1.0, 6), (2.0, 4)) for p in 2.0 ** np.arange(last)])
+    time = points[:, 1] * (0.1 + 10.0 / points[:, 0])
+    asked = np.array([[64.0, 1], [64, 2]])
+    both = np.exp(forecast_surface(points, time, asked).log_time)
+    alone = [float(np.exp(forecast_surface(points, time, x[None]).log_time[0])) for x in asked]
+    assert both == pytest.approx(alone, rel=1e-9)
+
+
 def test_where_the_values_asked_for_have_counts_of_their_own_these_decide():
     """Of two sizes one turns and one does not: what is asked of either is as its own runs go."""
     p = 2.0 ** np.arange(6)
