@@ -275,48 +275,7 @@ def test_the_backtest_is_the_same_method_told_all_counts_but_the_last(table):
     assert said.without_last[0, 0] == pytest.approx(beyond, abs=1e-5)
 
 
-# What a longer last time does.
-
-
-def series_at_random(draw, counts):
-    """Times of a program with a serial part and an overhead that grows, give or take 3 %."""
-    p = 2.0 ** np.arange(counts)
-    serial, share = draw.uniform(0, 0.1), draw.uniform(0, 0.02)
-    grown = p ** draw.uniform(0, 1)
-    return 100 * (serial + 1 / p + share * grown) * draw.lognormal(0, 0.03, counts)
-
-
-def forecasts_by_last_time(counts, *, series, factors, reach=2.0, draw=None, times=None):
-    """Log times beyond, (series, factors), with the last time multiplied by each factor."""
-    draw = np.random.default_rng(counts) if draw is None else draw
-    if times is None:
-        times = [series_at_random(draw, counts) for _ in range(series)]
-    p = 2.0 ** np.arange(counts)
-    time = np.repeat(np.array(times), len(factors), axis=0)
-    time[:, -1] *= np.tile(factors, len(times))
-    valid = np.ones(time.shape, dtype=bool)
-    at = np.full((len(time), 1), reach * p[-1])
-    said = extrapolate(np.tile(p, (len(time), 1)), time, valid, at).log_time
-    return said[:, 0].reshape(len(times), len(factors))
-
-
-@pytest.mark.parametrize("counts", [3, 4, 5, 6, 7])
-@pytest.mark.parametrize("reach", [1.1, 2, 4, 16])
-def test_a_longer_last_time_never_shortens_what_is_forecast_beyond_it(counts, reach):
-    factors = np.exp(np.linspace(-0.7, 1.0, 18))
-    said = forecasts_by_last_time(counts, series=500, factors=factors, reach=reach)
-    assert (np.maximum.accumulate(said, axis=1) - said).max() < 0.02
-
-
-@pytest.mark.parametrize("noise", [0.0, 0.003, 0.03])
-def test_that_holds_where_a_law_is_recognised_too(noise):
-    draw = np.random.default_rng(1)
-    p = 2.0 ** np.arange(6)
-    laws = [95 / p + 5, 100 / p + 2 * np.log2(p) + 1, 100 * p**-0.8, 100 / p + 0.3 * p]
-    times = [law * draw.lognormal(0, noise, 6) for law in laws for _ in range(10)]
-    factors = np.exp(np.linspace(-0.7, 1.0, 103))
-    said = forecasts_by_last_time(6, series=0, factors=factors, reach=4.0, times=times)
-    assert (np.maximum.accumulate(said, axis=1) - said).max() < 0.02
+# What is continuous.
 
 
 @given(table=timings(p=doublings, time=plausible), reach=st.sampled_from([1.1, 1.5, 3, 8]))
