@@ -576,6 +576,67 @@ def test_runs_here_that_say_otherwise_than_the_donors_are_told_with_both_times()
     assert "own runs alone" not in " ".join(forecast(STEADY, 16, donors=DONORS).warnings)
 
 
+def test_the_run_that_decides_between_own_runs_and_donors_is_named():
+    """It is the first doubling at which they differ by half, so what it takes tells them apart."""
+    flat = Measurements(p=[1, 2], time=[90.0, 85])
+    told = forecast(flat, 64, donors=runs(OTHERS, (1, 2, 4, 8, 16, 32, 64)))
+    (warning,) = [x for x in told.warnings if "own runs alone" in x]
+    found = re.search(
+        r"A run at p = (\d+) decides between them: (\d+) s as .* (\d+) s as on", warning
+    )
+    p, ours, theirs = (int(x) for x in found.groups())
+    assert p == 4
+    assert ours > 1.5 * theirs
+    assert "A run at" not in str(forecast(flat, 4, donors=DONORS).warnings)  # it is asked for
+    paths = Measurements(
+        p=[1, 2, 1, 2, 2, 4],
+        time=[90.0, 85, 80, 78, 90, 88],
+        callpath=["a", "a", "b", "b", "c", "c"],
+    )
+    named = ["a"] * 7 + ["b"] * 7 + ["c"] * 7
+    donors = runs(
+        {f"{x}{name}": OTHERS[x] for x in OTHERS for name in "abc"}, (1, 2, 4, 8, 16, 32, 64)
+    )
+    machine = [x[0] for x in donors.labels["machine"]]
+    donors = Measurements(p=donors.p, time=donors.time, machine=machine, callpath=named * 3)
+    notes = forecast(paths, 64, donors=donors).notes
+    runs_named = [re.findall(r"A run at p = (\d+)", " ".join(note.warnings)) for note in notes]
+    assert runs_named == [["4"], ["4"], ["8"]]
+
+
+def test_more_own_runs_do_not_make_the_forecast_with_donors_worse_in_expectation():
+    """A second run alone tells little: it may be as much chance as scaling."""
+    draw = np.random.default_rng(11)
+    counts = 2.0 ** np.arange(8)
+    errors = {1: [], 2: [], 3: []}
+    for _ in range(40):
+        serial, grown = draw.uniform(0, 0.03), draw.uniform(0, 2e-3)
+        machines = {
+            x: draw.uniform(50, 200)
+            * (
+                serial * draw.lognormal(0, 0.5)
+                + 1 / counts
+                + grown * draw.lognormal(0, 0.5) * counts
+            )
+            * draw.lognormal(0, 0.03, 8)
+            for x in "ABCDE"
+        }
+        here = machines.pop("A")
+        donors = Measurements(
+            p=np.tile(counts, 4),
+            time=np.concatenate([*machines.values()]),
+            machine=np.repeat([*machines], 8),
+        )
+        for known, wrong in errors.items():
+            told = forecast(
+                Measurements(p=counts[:known], time=here[:known]), counts[4:], donors=donors
+            )
+            wrong.append(np.abs(np.log(told.time / here[4:])).mean())
+    means = [np.mean(wrong) for wrong in errors.values()]
+    assert means[1] < 1.1 * means[0]
+    assert means[2] < 0.9 * means[0]
+
+
 @pytest.mark.parametrize("p", [8, [[8, 16]], [8, 16]])
 def test_lines_of_donors_take_any_shape_of_counts(p):
     told = forecast(ONE, 16, donors=DONORS)

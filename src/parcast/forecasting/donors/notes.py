@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from parcast.errors import Argument
-from parcast.forecasting.donors.curve import DonatedCurve, Elsewhere
+from parcast.forecasting.donors.curve import DonatedCurve, Elsewhere, curve_with_donors
 from parcast.forecasting.notes import runs_in_words
 from parcast.forecasting.result import Donor, SeriesNotes
 from parcast.show.warning import Rank, RankedWarning
@@ -23,6 +23,8 @@ FAR = 2.0  # times beyond its own runs that a donor is extrapolated without rema
 MATTERS = 0.5  # weight of the donors in a forecast from which their warnings are its warnings
 AT_ODDS = 1.5  # factor between the forecasts from own runs and from donors that is remarked [D]
 NOTABLE = 0.1  # weight of the donors, and difference of two, that is remarked
+KEPT = " The forecast was kept within the interval of the own runs."
+DOUBLINGS = 4  # of the last own count, at which a run is advised to decide
 GAP = 1.5  # times as long as the longest of one group the shortest of another takes [D]
 MEMBERS = 2  # donors of the smaller group, at least; a single one is an odd one
 
@@ -75,11 +77,11 @@ def notes_with_donors(
 
     They are of the largest of `targets`, or of the largest one at which donors have any weight.
     """
-    ascending = np.argsort(targets, kind="stable")
+    asked = _furthest(donated, targets)
+    disagree = _disagreements(series, elsewhere, donated, asked, targets, measure=measure)
     answer = []
     for i, note in enumerate(notes):
-        helped = ascending[donated.share[i, ascending] > 0]
-        furthest = int((helped if helped.size else ascending)[-1])
+        furthest = int(asked[i])
         weights = donated.weights[i, furthest] * float(donated.share[i, furthest])
         as_there = np.exp(donated.as_there[i, furthest]).tolist()
         order = np.lexsort((as_there, -weights))  # of equal weights the shortest time first
@@ -102,7 +104,7 @@ def notes_with_donors(
         warnings = (
             *note.warnings,
             *_odd_ones(series, i, elsewhere),
-            *_at_odds(series, i, donated, furthest, at, measure=measure),
+            *disagree.get(i, ()),
             *_warnings(
                 i,
                 elsewhere,
@@ -195,25 +197,78 @@ def _odd_ones(series: Series, i: int, elsewhere: Elsewhere) -> Iterator[str]:
         )
 
 
-def _at_odds(
-    series: Series, i: int, donated: DonatedCurve, place: int, at: Any, *, measure: Measure
-) -> Iterator[str]:
-    """Warn where the forecasts from own runs and from donors differ."""
-    share, apart = float(donated.share[i, place]), float(donated.apart[i, place])
-    is_limited = bool(donated.is_limited[i, place])
-    is_notable = NOTABLE <= share < 1 and abs(apart) >= np.log(AT_ODDS)
-    if series.count[i] < 2 or not (is_limited or is_notable):
-        return
+def _furthest(donated: DonatedCurve, targets: NDArray[np.float64]) -> NDArray[np.intp]:
+    """Place of the largest target of each series, or of the largest at which donors weigh."""
+    ascending = np.argsort(targets, kind="stable")
+    helped = donated.share[:, ascending] > 0
+    last = np.where(helped.any(axis=1), helped.shape[1] - 1 - helped[:, ::-1].argmax(axis=1), -1)
+    return np.asarray(ascending[last])
+
+
+def _disagreements(
+    series: Series,
+    elsewhere: Elsewhere,
+    donated: DonatedCurve,
+    asked: NDArray[np.intp],
+    targets: NDArray[np.float64],
+    *,
+    measure: Measure,
+) -> dict[int, tuple[RankedWarning]]:
+    """Warn where forecasts from own runs and from donors differ, with the run that decides."""
+    every = np.arange(len(series))
+    share, apart = donated.share[every, asked], donated.apart[every, asked]
+    is_limited = donated.is_limited[every, asked]
+    is_notable = (share >= NOTABLE) & (share < 1) & (np.abs(apart) >= np.log(AT_ODDS))
+    rows = np.flatnonzero((series.count > 1) & (is_limited | is_notable))
+    deciding = _deciding_runs(series, elsewhere, rows, targets[asked[rows]], measure=measure)
+    warnings = {}
+    for i in rows.tolist():
+        ours, theirs = _both_texts(donated, i, int(asked[i]), measure)
+        limited = KEPT if is_limited[i] else ""
+        advice = deciding.get(i, "Make a run at a larger p to decide between them.")
+        warning = RankedWarning(
+            f"The own runs alone forecast {ours} at p = {whole(float(targets[asked[i]]))}, the "
+            f"other machines {theirs}.{limited} {advice}",
+            kind="donors disagree",
+            rank=Rank.SERIOUS,
+            size=float(abs(apart[i])),
+        )
+        warnings[i] = (warning,)
+    return warnings
+
+
+def _both_texts(donated: DonatedCurve, i: int, place: int, measure: Measure) -> tuple[str, str]:
+    """Write what own runs and donors forecast at a count, each alone."""
     own = float(donated.curve.log_time[i, place] - donated.moved[i, place])
-    ours, theirs = (measure.time_text(float(np.exp(x)), 2) for x in (own, own + apart))
-    limited = " The forecast was kept within the interval of the own runs." if is_limited else ""
-    yield RankedWarning(
-        f"The own runs alone forecast {ours} at p = {at}, the other machines {theirs}.{limited} "
-        "Make a run at a larger p to decide between them.",
-        kind="donors disagree",
-        rank=Rank.SERIOUS,
-        size=abs(apart),
-    )
+    both = (own, own + float(donated.apart[i, place]))
+    ours, theirs = (measure.time_text(float(np.exp(x)), 2) for x in both)
+    return ours, theirs
+
+
+def _deciding_runs(
+    series: Series,
+    elsewhere: Elsewhere,
+    rows: NDArray[np.intp],
+    below: NDArray[np.float64],
+    *,
+    measure: Measure,
+) -> dict[int, str]:
+    """Advise for some series the smallest doubling of the last count that decides, `below` one."""
+    last = series.p[rows, series.count[rows] - 1]
+    advice = {}
+    for one in np.unique(last).tolist():
+        own, most = rows[last == one], below[last == one]
+        counts = one * 2.0 ** np.arange(1, DOUBLINGS + 1)
+        donated = curve_with_donors(series.take(own), elsewhere.take(own), counts)
+        decides = (np.abs(donated.apart) >= np.log(AT_ODDS)) & (counts < most[:, None])
+        for j in np.flatnonzero(decides.any(axis=1)).tolist():
+            place = int(np.argmax(decides[j]))
+            ours, theirs = _both_texts(donated, j, place, measure)
+            advice[int(own[j])] = (
+                f"A run at p = {whole(float(counts[place]))} decides between them: {ours} as the "
+                f"own runs go on, {theirs} as on the other machines."
+            )
+    return advice
 
 
 def _warnings(
