@@ -211,6 +211,15 @@ def test_own_runs_and_donors_are_averaged_by_precision():
     assert [share(own) for own in (0.1, 0.2, 0.4, np.inf)] == pytest.approx([0.2, 0.5, 0.8, 1.0])
 
 
+def test_more_than_a_doubling_beyond_the_own_runs_their_share_fades():
+    one = {"own": np.array(0.2), "donors": np.array(0.2), "counts": np.array(2.0)}
+    shares = [float(share_of_donors(**one, beyond=np.log(x))) for x in (1, 1.5, 2, 2.01, 4, 32)]
+    assert shares[:3] == [0.5] * 3
+    assert shares[3] == pytest.approx(0.5, abs=0.01)
+    assert shares[4] == pytest.approx(16 / 17)
+    assert shares == sorted(shares)
+
+
 def test_many_own_counts_leave_the_donors_little_to_say():
     assert share(0.2, 4) == 0.5 > share(0.2, 8) > share(0.2, 40)
     assert share(0.2, 40) < 0.02

@@ -175,7 +175,11 @@ def donated_curve(
         "own": np.where(here.count[:, None] > 1, own.half_width, np.inf),
         "donors": np.where(tells, theirs, np.inf),
     }
-    share = transfer.share_of_donors(**both, counts=here.count[:, None].astype(np.float64))
+    share = transfer.share_of_donors(
+        **both,
+        counts=here.count[:, None].astype(np.float64),
+        beyond=np.log(np.maximum(at / last[:, None], 1.0)),
+    )
     apart = np.where(tells, base.log_time + moved.change - own.log_time, 0.0)
     has_donors = share > 0
     correction = np.clip(share * apart, *(both["own"] * (sign + own.skew) for sign in (-1, 1)))

@@ -56,6 +56,7 @@ CONTRADICTS = 2.0  # times that from which a donor is not used [D]
 GOES_ON = 3.0  # part of what an only step differs from the donors' by that may go on likewise [D]
 RELATED = 0.4  # how far own runs and donors fall short of independence: 1.1 times as wide [D]
 OWN_TELLS = 4.0  # own counts from which donors are trusted less, as their square grows [D]
+FADES = float(np.log(2))  # distance in log p from which own runs lose their share [D]
 MAD_TO_SD, MEAN_TO_SD = 1.4826, 1.2533  # of a normal distribution
 MEDIAN_DOUBT = np.pi / 2  # variance of a median over that of a mean
 WIDE = 1e9  # stands for the doubt of a donor that is not there
@@ -181,14 +182,19 @@ def leaning(log_time: Array, weights: Array, much: Array, count: Array | None = 
     return np.asarray(weights * np.exp(-much[..., None] * np.clip(off, -FURTHEST, FURTHEST)))
 
 
-def share_of_donors(*, own: Array, donors: Array, counts: Array) -> Array:
+def share_of_donors(
+    *, own: Array, donors: Array, counts: Array, beyond: Array | float = 0.0
+) -> Array:
     """Share of the donors in a forecast, from 0 to 1, by precision; the rest is the target's own.
 
     `own` and `donors` are half-widths of log time, infinite where there is none. Beyond four own
-    `counts` donors were worse than their width says.
+    `counts` donors were worse than their width says. `beyond` is how far in log p the last own
+    count is exceeded: more than a doubling on, own forecasts err to one side, as all of them take
+    the program to go on scaling, and their precision falls with the fourth power of the distance.
     """
     trust = np.minimum(1.0, (OWN_TELLS / counts) ** 2)
-    theirs, ours = trust / donors**2, 1 / own**2
+    near = (FADES / np.maximum(beyond, FADES)) ** 4
+    theirs, ours = trust / donors**2, near / own**2
     return np.asarray(theirs / np.maximum(theirs + ours, TINY))
 
 
