@@ -1,13 +1,16 @@
 """How wrong forecasts are on measured series, beside simple laws: the largest counts held out.
 
-    .venv/bin/python benchmarks/accuracy.py FILE.csv [FILE.csv ...] [--reach 8]
+    .venv/bin/python benchmarks/accuracy.py FILE.csv [FILE.csv ...] [--reach 8 | --rates]
 
 Protocol: a file is a set. Of every series the largest count, and then the largest two, are held
 out; with `--reach K` all counts above 1/K of the largest are, and the largest is asked for. A
-series takes part if three counts are left. The error is |forecast - median| / median. The
-score of a method is the median of each set, averaged over the sets (each capped at 300 %), so
-that a set with a thousand series does not drown one with ten. Coverage is the share of held-out
-points inside the 90 % interval, averaged over the sets; width the median of upper / lower.
+series takes part if three counts are left. With `--rates`, for tables of training, the last two
+doublings are forecast from the counts before, of which two are enough, beside two rules of thumb:
+the efficiency stays as at the last count, or each further processor adds as much to the rate as
+those of the last step did. The error is |forecast - median| / median. The score of a method is
+the median of each set, averaged over the sets (each capped at 300 %), so that a set with a
+thousand series does not drown one with ten. Coverage is the share of held-out points inside the
+90 % interval, averaged over the sets; width the median of upper / lower.
 """
 
 import argparse
@@ -23,7 +26,8 @@ from parcast.laws.curves import AMDAHL, LINEAR, LOGARITHMIC, POWER
 from parcast.timings.series import Series
 
 LEFT = 3  # counts a series must keep
-NOTHING = f"Nothing to score: no series has {LEFT + 1} counts. Measure more counts."
+LEFT_OF_RATES, DOUBLINGS = 2, 2  # the same with --rates, and what they are asked for
+NOTHING = "Nothing to score: no series has {}. Measure more counts."
 CAP = 3.0  # an error of more than 300 % counts as that
 LAWS = [AMDAHL, LOGARITHMIC, LINEAR, POWER]
 
@@ -35,31 +39,46 @@ def laws_alone(p: np.ndarray, time: np.ndarray, asked: np.ndarray) -> dict[str, 
     return said | {"median of the four": np.median(list(said.values()), axis=0)}
 
 
-def held_out(series: Series, row: int, reach: float | None):
+def rules_of_thumb(p: np.ndarray, time: np.ndarray, asked: np.ndarray) -> dict[str, np.ndarray]:
+    """What follows if the efficiency of all processors, or of the last ones added, stays."""
+    rate = 1 / time
+    added = max((rate[-1] - rate[-2]) / (p[-1] - p[-2]), 0.0)
+    return {
+        "constant efficiency": time[-1] * p[-1] / asked,
+        "constant marginal efficiency": 1 / (rate[-1] + added * (asked - p[-1])),
+    }
+
+
+def held_out(series: Series, row: int, asked: argparse.Namespace):
     """Numbers of counts to learn from, and numbers asked for, where enough are left."""
     count = series.count[row]
+    p = series.p[row, :count]
     known = [count - 1, count - 2]
-    if reach is not None:
-        known = [int(np.sum(series.p[row, :count] <= series.p[row, count - 1] / reach))]
+    if asked.rates or asked.reach is not None:
+        known = [int(np.sum(p <= p[-1] / (asked.reach or 2**DOUBLINGS)))]
     for left in known:
-        if left >= LEFT:
-            yield left, slice(left, count) if reach is None else slice(count - 1, count)
+        if left >= (LEFT_OF_RATES if asked.rates else LEFT):
+            yield left, slice(left if asked.reach is None else count - 1, count)
 
 
-def score_file(path: Path, reach: float | None, errors: dict, hits: dict, widths: list) -> None:
+def score_file(
+    path: Path, how: argparse.Namespace, errors: dict, hits: dict, widths: list
+) -> None:
     """Add the errors, interval hits and interval widths of one file."""
     runs = parcast.read_measurements(path)
     series = runs.series()
     for row, key in enumerate(series.keys):
         own = runs.select(**key) if key else runs
         p, time = series.p[row], series.time[row]
-        for left, at in held_out(series, row, reach):
+        for left, at in held_out(series, row, how):
             asked, seen = p[at], time[at]
             known = parcast.Measurements(
                 **{name: column[own.p < p[left]] for name, column in own.columns.items()}
             )
             told = parcast.forecast(known, asked, by=[])
             alone = laws_alone(p[:left], time[:left], asked)
+            if how.rates:
+                alone |= rules_of_thumb(p[:left], time[:left], asked)
             for name, said in {"parcast": told.time, **alone}.items():
                 errors[name][path.name] += (np.abs(said - seen) / seen).tolist()
             hits[path.name] += ((told.lower <= seen) & (seen <= told.upper)).tolist()
@@ -70,16 +89,19 @@ def main() -> int:
     """Score every file and print the table, or say what is wrong; return the exit status."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("files", nargs="+", type=Path)
-    parser.add_argument("--reach", type=float, metavar="K", help="from counts up to 1/K of it")
+    which = parser.add_mutually_exclusive_group()
+    which.add_argument("--reach", type=float, metavar="K", help="from counts up to 1/K of it")
+    which.add_argument("--rates", action="store_true", help="two doublings, and rules of thumb")
     errors: dict = defaultdict(lambda: defaultdict(list))
     hits: dict = defaultdict(list)
     widths: list = []
     try:
         asked = parser.parse_args()
         for path in asked.files:
-            score_file(path, asked.reach, errors, hits, widths)
+            score_file(path, asked, errors, hits, widths)
         if not errors:
-            raise parcast.FitFailed(NOTHING)
+            few = f"{LEFT_OF_RATES} counts up to a quarter of its largest"
+            raise parcast.FitFailed(NOTHING.format(few if asked.rates else f"{LEFT + 1} counts"))
     except parcast.ParcastError as failure:
         lines, status = meaning(failure)
         print(*lines, sep="\n", file=sys.stderr)
