@@ -5,6 +5,7 @@ import json
 import shutil
 import warnings
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache, partial
 from importlib.util import find_spec
@@ -31,8 +32,8 @@ from parcast.importers.darshan_io import read_job_io
 from parcast.importers.patterns import compiled
 from parcast.importers.registry import FORMATS, import_machine, import_timings, recognised_format
 from parcast.pipeline.documents.reading import read_documents
+from parcast.pipeline.engine.checkpoint import CHECKSUM, SCHEMA, Checkpoint, checksum_of
 from parcast.pipeline.engine.checkpoint import MANIFEST as CHECKPOINT
-from parcast.pipeline.engine.checkpoint import Checkpoint
 from parcast.pipeline.sorting.npy_files import array_file
 from parcast.projection.read_counts import read_counts
 from parcast.simulation.distributions import distributions, law_of
@@ -187,15 +188,21 @@ def _npy_read(path: Path) -> None:
 @st.composite
 def _checkpoints(draw: Any) -> bytes:
     """The list of a pipeline's checkpoint, without files of values."""
-    nodes = [[0, x, x + 1, None, 8.0] for x in range(draw(st.integers(0, 3)))]
+    nodes = [[0, x, x + 1, 0.0, 0] for x in range(draw(st.integers(0, 3)))]
     signature = {"items": "a" * 8, "merge": "b" * 8}
-    document = {"schema": "parcast/pipeline-checkpoint/1", "signature": signature, "nodes": nodes}
+    document = {"schema": SCHEMA, "signature": signature, "nodes": nodes}
     document |= {"delivered": 0, "items": 4, "skipped": []}
+    document[CHECKSUM] = checksum_of(document)
     return json.dumps(document).encode()
 
 
 def _checkpoint(path: Path) -> None:
-    shutil.copyfile(path, path.with_name(CHECKPOINT))
+    content = path.read_bytes()
+    with suppress(ValueError, RecursionError, AttributeError):  # as if all had been written so
+        document = json.loads(content)
+        document.pop(CHECKSUM, None)
+        content = json.dumps(document | {CHECKSUM: checksum_of(document)}).encode()
+    path.with_name(CHECKPOINT).write_bytes(content)
     Checkpoint(path.parent, 60.0, {"items": "a" * 8, "merge": "b" * 8}).read()
 
 

@@ -12,6 +12,7 @@ import io
 import os
 import pickle
 import sys
+import zlib
 from collections import ChainMap
 from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
@@ -23,6 +24,7 @@ from types import CodeType
 from typing import IO, Any, Final, NamedTuple
 
 LEAST_BUFFER: Final = 1 << 16  # that travels by itself [B]
+PIECE: Final = 1 << 20  # of a file that is read for its checksum [B]
 SAMPLE: Final = 32  # members of a collection that are looked at for its size
 NO_FILE: Final = "<dynamic-code>"  # what cloudpickle calls the file of any function
 
@@ -143,12 +145,40 @@ def _mean_size(members: Sequence[Any], depth: int) -> float:
     return sum(size_of(x, depth - 1) for x in members) / len(members) if members else 0.0
 
 
-def write_value(path: Path, value: Any, *, durable: bool = False) -> int:
-    """Write a value to a file that is complete or not there; give its length [B]."""
+class Written(NamedTuple):
+    """A file of a value that is on disk."""
+
+    size: float  # [B]
+    checksum: int  # CRC-32 of its bytes
+
+
+class _Draft:
+    """A file for pickle to write to, with the checksum of what was written, if it is wanted."""
+
+    def __init__(self, stream: IO[bytes], *, is_summed: bool) -> None:
+        self._stream, self._is_summed = stream, is_summed
+        self.checksum = 0
+
+    def write(self, piece: Any) -> int:
+        """Write some bytes, from where they lie."""
+        if self._is_summed:
+            self.checksum = zlib.crc32(piece, self.checksum)
+        return self._stream.write(piece)
+
+    def restart(self) -> None:
+        """Forget what was written."""
+        self._stream.seek(0)
+        self._stream.truncate()
+        self.checksum = 0
+
+
+def write_value(path: Path, value: Any, *, durable: bool = False) -> Written:
+    """Write a value to a file that is complete or not there; a durable one has a checksum."""
     temporary = path.with_name(f"{path.name}.part")
     try:
         with temporary.open("wb") as stream:
-            _dump(value, stream)
+            draft = _Draft(stream, is_summed=durable)
+            _dump(value, draft)
             size = stream.tell()
             if durable:
                 stream.flush()
@@ -157,19 +187,30 @@ def write_value(path: Path, value: Any, *, durable: bool = False) -> int:
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
-    return size
+    return Written(float(size), draft.checksum)
 
 
-def _dump(value: Any, stream: IO[bytes]) -> None:
-    """Pickle a value into a file; its buffers are written from where they lie."""
+def is_sound(path: Path, written: Written) -> bool:
+    """Tell whether a file has the bytes that were written; one that cannot be read has not."""
+    checksum = size = 0
     try:
-        pickle.dump(value, stream, protocol=5)
+        with path.open("rb") as stream:
+            while piece := stream.read(PIECE):
+                checksum, size = zlib.crc32(piece, checksum), size + len(piece)
+    except OSError:
+        return False
+    return written == (size, checksum)
+
+
+def _dump(value: Any, draft: _Draft) -> None:
+    """Pickle a value into a file."""
+    try:
+        pickle.dump(value, draft, protocol=5)
     except OSError:
         raise
     except Exception:
-        stream.seek(0)
-        stream.truncate()
-        stream.write(_by_value(value))
+        draft.restart()
+        draft.write(_by_value(value))
 
 
 def read_value(path: Path) -> Any:

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 
+from parcast.pipeline.engine.desk import span
 from parcast.pipeline.engine.job import Job
 from parcast.pipeline.engine.session import Outcome
 from parcast.pipeline.result import PipelineResult, RankShare
@@ -12,6 +13,7 @@ from parcast.version import __version__
 if TYPE_CHECKING:
     from parcast.pipeline.trace_header import TraceHeader
 
+MOST_NAMED: Final = 4  # spans of items in a warning
 EMPTY_INPUT: Final = "the value is that of an empty input (zero)."
 
 
@@ -54,6 +56,15 @@ def _warnings(outcome: Outcome) -> Iterator[str]:
         yield (
             "The job file has changed since the interrupted run: the results of "
             f"{outcome.resumed_items:,} items are those of the earlier file."
+        )
+    if outcome.damaged:
+        spans = [span(*each) for each in outcome.damaged]
+        if len(spans) > MOST_NAMED:
+            spans[MOST_NAMED:] = [f"{len(spans) - MOST_NAMED} more"]
+        listed = ", ".join(spans)
+        yield (
+            f"Results in the checkpoint were damaged or missing ({listed}): the task was run "
+            "again on their items."
         )
     if not outcome.items:
         yield f"There were no items: {EMPTY_INPUT}"

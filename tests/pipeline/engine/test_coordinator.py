@@ -169,7 +169,7 @@ def test_a_run_goes_on_from_what_another_held_and_repeats_nothing_of_it(
     covered = {
         (i, each.name.shard)
         for each in held
-        for i in range(*first._items_of(each.name))
+        for i in range(*first.items_of(each.name))
         if i < items
     }
     done = {base for base, shard in run.delivered if shard == shards - 1}

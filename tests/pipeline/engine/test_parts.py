@@ -142,7 +142,7 @@ def test_a_value_of_a_checkpoint_is_read_when_it_is_needed_and_saved_again(tmp_p
     payload.write_value(path, {"x": 1}, durable=True)
     kept = Store(None, None)
     kept.adopt(Node(0, 1, 0), path, 99.0)
-    assert kept.save(Node(0, 1, 0), again) == again.stat().st_size
+    assert kept.save(Node(0, 1, 0), again).size == again.stat().st_size
     assert kept.take(Node(0, 1, 0)) == {"x": 1} == read_value(again)
     assert path.exists()  # the checkpoint removes it
     kept.put(Node(0, 0, 0), lambda: 5)
@@ -221,7 +221,7 @@ def test_a_checkpoint_names_the_nodes_that_no_other_contains(tmp_path):
                 kept.put(name, str(name))
         for rank, names in first.due([Held(1, name, 1.0) for name in held]):
             assert first.is_awaited
-            files = [(name, path.name, kept.save(name, path)) for name, path in names]
+            files = [(name, kept.save(name, path)) for name, path in names]
             assert rank == 1
             first.saved(files)
         assert first.is_complete
@@ -248,7 +248,7 @@ def test_nodes_without_items_and_delivered_reductions_need_no_files(tmp_path):
     assert list(mine.due([Held(-1, Node(3, 0, 1), 0.0)])) == []
     mine.write(3, 9, [])
     found = checkpoint_of(tmp_path).read()
-    assert found.nodes == ((Node(3, 0, 1), None, 0.0),)
+    assert found.nodes == ((Node(3, 0, 1), None, (0.0, 0)),)
     assert found.delivered == 3
     assert list(mine.due([])) == []
     mine.write(4, 12, [])
@@ -262,15 +262,15 @@ def test_a_checkpoint_of_another_job_or_a_broken_one_is_refused(tmp_path):
     assert checkpoint_of(tmp_path).read() is None
     mine = checkpoint_of(tmp_path)
     ((_, ((_, path),)),) = mine.due([Held(0, Node(0, 0, 0), 1.0)])
-    payload.write_value(path, 1)
-    mine.saved([(Node(0, 0, 0), path.name, 1)])
+    mine.saved([(Node(0, 0, 0), payload.write_value(path, 1, durable=True))])
     mine.write(0, 1, [])
     with pytest.raises(
         ParameterError, match=r"another run \(fan_in: 2 before, 3 now\)\. Give the same, or start"
     ):
         checkpoint_of(tmp_path, fan_in=3).read()
-    path.unlink()
-    with pytest.raises(FileProblems, match=r"0-0-0-0\.node.*\n.*is missing\. Start without"):
+    manifest = (tmp_path / "checkpoint.json").read_text()
+    (tmp_path / "checkpoint.json").write_text(manifest.replace('"items": 1', '"items": 3'))
+    with pytest.raises(FileProblems, match=r"is damaged .*have changed.*Delete it to work on all"):
         checkpoint_of(tmp_path).read()
     (tmp_path / "checkpoint.json").write_text("{")
     with pytest.raises(FileProblems, match="cannot be read: "):
@@ -279,9 +279,9 @@ def test_a_checkpoint_of_another_job_or_a_broken_one_is_refused(tmp_path):
     with pytest.raises(FileProblems, match="must have the schema"):
         checkpoint_of(tmp_path).read()
     with pytest.raises(
-        RunFailed, match="rank 0 does not see gone, which another rank has written"
+        RunFailed, match=r"rank 0 does not see 0-0-1-0\.node, which another rank has"
     ):
-        mine.saved([(Node(0, 0, 1), "gone", 1)])
+        mine.saved([(Node(0, 0, 1), payload.Written(1.0, 1))])
 
 
 class Total:
@@ -540,7 +540,10 @@ def test_another_number_of_items_than_an_interrupted_run_had_is_refused(
     assert list(before.due([])) == []
     before.write(0, 5, [], end=5)
     source = Items(iter(range(items)))
-    root = Root(Job(task=abs, merge=PAIR, resumes=True), source, 1, checkpoint_of(tmp_path))
+    checkpoint = checkpoint_of(tmp_path)
+    job = Job(task=abs, merge=PAIR, resumes=True)
+    root = Root(job, source, 1, checkpoint)
+    root.resume(checkpoint.read())
     source.fetch(fetched, patience=1.0)
     with pytest.raises(RunFailed, match=f"There {says} items, and the interrupted run had 5"):
         list(root.orders())

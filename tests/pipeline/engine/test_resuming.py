@@ -10,6 +10,7 @@ import pytest
 
 from parcast.mpi.find import find_mpi
 from tests.conftest import unmeasured
+from tests.pipeline.engine.damaging import SAID, counted, flipped
 
 HERE = Path(__file__).parent
 PROGRAM = HERE / "resuming.py"
@@ -42,6 +43,12 @@ def undisturbed(tmp_path_factory):
     "Ranks are killed at random moments, and the run is resumed.",
     promise="No item is lost or repeated; the result is that of an undisturbed run.",
 )
+@pytest.mark.fault(
+    "Pipelines",
+    "A result in a checkpoint is damaged: a bit, its length, or the file is missing.",
+    promise="Its items are worked on again, and the run says so; the result has the bytes of an "
+    "undisturbed run.",
+)
 @pytest.mark.parametrize("case", CASES)
 def test_ranks_that_are_killed_lose_and_repeat_nothing(ran, tmp_path, undisturbed, case):
     chance, statuses = random.Random(case), []
@@ -52,8 +59,11 @@ def test_ranks_that_are_killed_lose_and_repeat_nothing(ran, tmp_path, undisturbe
         assert status in (0, 9), err
         statuses.append(status)
     assert 9 in statuses
+    harmed = counted(tmp_path / "kept")[:1]
+    for path in harmed:
+        flipped(path, chance)
     status, _, err = ran(PROGRAM, case, "out.json", 0, -1, ranks=3)
-    assert (status, err) == (0, "")
+    assert (status, SAID in err, bool(err)) == (0, bool(harmed), bool(harmed))
     assert not list((tmp_path / "kept").iterdir())
     expected = undisturbed / case
     assert json.loads((tmp_path / "out.json").read_text()) == json.loads(

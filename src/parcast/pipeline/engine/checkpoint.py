@@ -3,6 +3,9 @@
 Any set of completed nodes of which none contains another is a state to go on from, as the tree
 follows from the items alone; nothing has to stop for it. Every so often the ranks write the values
 they hold, then rank 0 writes the manifest, and files that it does not name are removed.
+
+Each file has a checksum in the manifest, and so has the manifest: a run that goes on leaves out
+nodes whose bytes have changed, so that their items are worked on again.
 """
 
 import errno
@@ -11,10 +14,11 @@ import json
 import os
 import socket
 import time
+import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from operator import index
 from pathlib import Path
 from typing import Any, Final
@@ -28,14 +32,18 @@ from parcast.errors import (
     RunFailed,
 )
 from parcast.files.document import DRAFTS, write_document
+from parcast.mpi.payload import Written, is_sound
 from parcast.pipeline.engine.coordinator import Held
 from parcast.pipeline.engine.job import Skipped
 from parcast.pipeline.engine.tree import Node
 from parcast.units import shown
 
-SCHEMA: Final = "parcast/pipeline-checkpoint/1"
+SCHEMA: Final = "parcast/pipeline-checkpoint/2"
 MANIFEST: Final = "checkpoint.json"
+CHECKSUM: Final = "checksum"  # CRC-32 of what else the manifest has
 ENDING: Final = ".node"  # of the files of values
+EMPTY: Final = Written(0.0, 0)  # of a node that has no file
+AFRESH: Final = "Delete it to work on all items anew."
 LOCK: Final = "in-use.lock"  # of the run that uses the folder
 NO_LOCKS: Final = {errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOSYS, errno.EINVAL}
 PATIENCE: Final = 2.0  # with a run that is just ending, as one that was killed is [s]
@@ -50,11 +58,27 @@ HIGHEST: Final = 62  # level of a node that anybody reaches
 class Earlier:
     """What another run left behind."""
 
-    nodes: tuple[tuple[Node, Path | None, float], ...]  # with file, None: no item; and size [B]
+    nodes: tuple[tuple[Node, Path | None, Written], ...]  # with file, None: no item
     delivered: int  # reductions
     fetched: int  # items that there were at least
     end: int | None  # their number, if they had ended
     skipped: tuple[Skipped, ...]
+    damaged: tuple[Node, ...] = ()  # that are not among them
+
+    def files(self) -> list[tuple[Node, Path, Written]]:
+        """Give the nodes that have files."""
+        return [(node, path, written) for node, path, written in self.nodes if path is not None]
+
+    def without(self, damaged: Iterable[Node]) -> "Earlier":
+        """Leave nodes out, in the order of their items."""
+        left = tuple(sorted(damaged))
+        nodes = tuple(each for each in self.nodes if each[0] not in left)
+        return replace(self, nodes=nodes, damaged=left)
+
+
+def damaged_of(files: Iterable[tuple[Node, Path, Written]]) -> list[Node]:
+    """Give the nodes whose files have other bytes than were written, or cannot be read."""
+    return [node for node, path, written in files if not is_sound(path, written)]
 
 
 def digest_of(content: bytes) -> str:
@@ -151,8 +175,17 @@ class Checkpoint:
         self._is_due = False
         # What the manifest has: reductions delivered, the number of items, nodes.
         self._written: tuple[int, int | None, AbstractSet[Node]] = (0, None, set())
-        self._files: dict[Node, tuple[str | None, float]] = {}
+        self._files: dict[Node, Written] = {}
         self.is_of_other_code = False  # what was read
+
+    def begun(self, *, resumes: bool) -> Earlier | None:
+        """Give what another run left, if this one is to go on from it, in a folder for more."""
+        if not resumes:
+            self.require_none()
+        earlier = self.read() if resumes else None
+        if earlier is None:
+            self.clear()
+        return earlier
 
     def read(self) -> Earlier | None:
         """Read what another run left, None if there is nothing; refuse that of another job."""
@@ -162,18 +195,26 @@ class Checkpoint:
         except FileNotFoundError:
             return None
         except (OSError, ValueError, RecursionError) as failure:
-            problem = Problem(message=f"cannot be read: {failure}. {_afresh()}")
+            problem = Problem(message=f"cannot be read: {failure}. {AFRESH}")
             raise FileProblems(str(path), [problem]) from failure
         if not isinstance(document, dict) or document.get("schema") != SCHEMA:
-            message = f'must have the schema "{SCHEMA}". {_afresh()}'
+            message = f'must have the schema "{SCHEMA}". {AFRESH}'
             raise FileProblems(str(path), [Problem(message=message, field="schema")])
         try:
+            _require_checksum(document)
             return self._earlier(document)
         except ParcastError:
             raise
-        except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as failure:
-            why = shown(f"{type(failure).__name__}: {failure}")
-            message = f"is damaged ({why}). {_afresh()}"
+        except (
+            KeyError,
+            TypeError,
+            ValueError,
+            AttributeError,
+            OverflowError,
+            RecursionError,
+        ) as failure:
+            why = shown(f"{type(failure).__name__}: {failure}", limit=200)
+            message = f"is damaged ({why}). {AFRESH}"
             raise FileProblems(str(path), [Problem(message=message)]) from failure
 
     def _earlier(self, document: dict[str, Any]) -> Earlier:
@@ -191,13 +232,10 @@ class Checkpoint:
             )
         self.is_of_other_code = document["signature"].get(CODE) != self._signature.get(CODE)
         nodes = []
-        for *numbers, file, size in document["nodes"]:
-            node = Node(*map(index, numbers))
-            self._files[node] = (file, size)
-            nodes.append((node, self._folder / file if file else None, float(size)))
-            if file and not (self._folder / file).is_file():
-                message = f"is named in the checkpoint and is missing. {_afresh()}"
-                raise FileProblems(str(self._folder / file), [Problem(message=message)])
+        for *numbers, size, checksum in document["nodes"]:
+            node, written = Node(*map(index, numbers)), Written(float(size), index(checksum))
+            self._files[node] = written
+            nodes.append((node, None if written == EMPTY else self._path(node), written))
         skipped = tuple(Skipped(**each) for each in document["skipped"])
         return Earlier(
             nodes=tuple(nodes),
@@ -206,6 +244,11 @@ class Checkpoint:
             end=None if document.get("end") is None else index(document["end"]),
             skipped=skipped,
         )
+
+    def forget(self, nodes: Iterable[Node]) -> None:
+        """Take note that what was read of nodes is damaged: they are written again."""
+        for node in nodes:
+            del self._files[node]
 
     def require_none(self) -> None:
         """Refuse to begin anew where another run left something to go on from."""
@@ -244,23 +287,23 @@ class Checkpoint:
             if each.name in self._files:
                 continue
             if each.rank < 0:
-                self._files[each.name] = (None, 0.0)
+                self._files[each.name] = EMPTY
             else:
-                file = "-".join(map(str, each.name)) + ENDING
-                wanted.setdefault(each.rank, []).append((each.name, self._folder / file))
+                wanted.setdefault(each.rank, []).append((each.name, self._path(each.name)))
         self._expected = len(wanted)
         self._is_due = True
         yield from wanted.items()
 
-    def saved(self, files: Iterable[tuple[Node, str, float]]) -> None:
+    def saved(self, files: Iterable[tuple[Node, Written]]) -> None:
         """Take note of what a rank has written."""
-        for node, file, size in files:
-            if not (self._folder / file).is_file():
+        for node, written in files:
+            if not self._path(node).is_file():
                 raise RunFailed(
-                    f"The checkpoint in {self._folder} is not complete: rank 0 does not see {file}"
-                    ", which another rank has written. Choose a folder that all hosts share."
+                    f"The checkpoint in {self._folder} is not complete: rank 0 does not see "
+                    f"{self._path(node).name}, which another rank has written. Choose a folder "
+                    "that all hosts share."
                 )
-            self._files[node] = (file, size)
+            self._files[node] = written
         self._expected -= 1
 
     def write(
@@ -289,9 +332,10 @@ class Checkpoint:
             "delivered": delivered,
             "items": fetched,
             "end": end,
-            "nodes": [[*node, *file] for node, file in sorted(kept.items())],
+            "nodes": [[*node, *written] for node, written in sorted(kept.items())],
             "skipped": [asdict(each) for each in skipped],
         }
+        document[CHECKSUM] = checksum_of(document)
         try:
             write_document(str(self._folder / MANIFEST), [json.dumps(document)])
         except OSError as failure:
@@ -301,9 +345,12 @@ class Checkpoint:
             ) from failure
         self._written = (delivered, end, set(kept))
         for node in self._files.keys() - kept.keys():
-            file, _ = self._files.pop(node)
-            if file:
-                (self._folder / file).unlink(missing_ok=True)
+            if self._files.pop(node) != EMPTY:
+                self._path(node).unlink(missing_ok=True)
+
+    def _path(self, node: Node) -> Path:
+        """Give the file of a node."""
+        return self._folder / f"{'-'.join(map(str, node))}{ENDING}"
 
     def _is_contained(self, node: Node) -> bool:
         """Tell whether a node above this one is there."""
@@ -316,6 +363,12 @@ class Checkpoint:
         return False
 
 
-def _afresh() -> str:
-    """Say how to do without a checkpoint that cannot be used."""
-    return f"Start without {Argument('resume', True)}."
+def _require_checksum(document: dict[str, Any]) -> None:
+    """Refuse a manifest that has changed since it was written."""
+    if document.pop(CHECKSUM, None) != checksum_of(document):
+        raise ValueError("its bytes have changed since it was written")
+
+
+def checksum_of(document: Mapping[str, Any]) -> int:
+    """Give the checksum of a manifest, by its text as it is written."""
+    return zlib.crc32(json.dumps(document).encode())

@@ -239,7 +239,7 @@ class Coordinator:
             if delivered and self.every:
                 covered.append((0, int(min(delivered * self.every, most))))
         for node, value in held:
-            first, stop = self._items_of(node)
+            first, stop = self.items_of(node)
             insort(self._covered[node.shard], (first, int(min(stop, most))))
             self._hold(node, value)
 
@@ -312,7 +312,7 @@ class Coordinator:
             for children in reduction.waiting.values():
                 yield from children.values()
 
-    def _items_of(self, node: Node) -> tuple[int, int]:
+    def items_of(self, node: Node) -> tuple[int, int]:
         """Items of the run that a node holds."""
         base = node.reduction * (self.every or 0)
         end = self._end_of(node.reduction)
@@ -372,7 +372,7 @@ class Coordinator:
             key=lambda rank: (self.loads[rank].all, (rank - 1 + node.shard) % len(self.loads)),
         )
         self.loads[rank].merges += 1
-        named = (Input(held.name, held.rank, *self._items_of(held.name)) for held in inputs)
+        named = (Input(held.name, held.rank, *self.items_of(held.name)) for held in inputs)
         self._orders.append(Combine(rank, node, tuple(named)))
 
     def _close(self) -> None:

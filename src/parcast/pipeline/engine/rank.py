@@ -349,14 +349,14 @@ class Rank:
             if name not in self._store:
                 continue
             try:
-                size = self._store.save(name, path)
+                written = self._store.save(name, path)
             except Exception as failure:
                 why = f"{type(failure).__name__}: {failure}"
                 if isinstance(failure, OSError):
                     why = (failure.strerror or why).lower()
                 self._channel.send(0, ("unsaved", f"{path.parent}: {why}"))
                 return
-            saved.append((name, path.name, size))
+            saved.append((name, written))
         self._channel.send(0, ("saved", saved))
 
     def _on_load(self, _: Message, files: Sequence[tuple[Node, Path, float]]) -> None:

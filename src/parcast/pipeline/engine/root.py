@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from parcast.errors import ParcastError, RunFailed
 from parcast.mpi.payload import EMPTY
-from parcast.pipeline.engine.checkpoint import Checkpoint
+from parcast.pipeline.engine.checkpoint import Checkpoint, Earlier
 from parcast.pipeline.engine.coordinator import (
     Combine,
     Coordinator,
@@ -54,8 +54,8 @@ class Root:
         self._is_over = False
         self._least = 0  # items, as far as an interrupted run has taken them
         self._exactly: int | None = None  # their number, if it knew it
-        self._begun = list(self._resumed()) if checkpoint is not None else []
-        self.coordinator.served(self.reductions)
+        self._damaged: tuple[Node, ...] = ()  # whose files of an interrupted run are not used
+        self._begun: list[Posted] = []
         self._measured = Remaining(
             self.coordinator.loads, fan_in=job.fan_in, shards=job.shards, every=job.every
         )
@@ -70,6 +70,14 @@ class Root:
         """Number of items, if it is known. [1]."""
         end = self.coordinator.end
         return self.items.total if end is None else end
+
+    @property
+    def damaged(self) -> tuple[tuple[int, int], ...]:
+        """Spans of items whose results an interrupted run had saved, in files that are damaged."""
+        if not self._damaged:
+            return ()
+        assert isinstance(self.coordinator, Coordinator)
+        return tuple(sorted({self.coordinator.items_of(node) for node in self._damaged}))
 
     @property
     def _is_closing(self) -> bool:
@@ -90,31 +98,25 @@ class Root:
             return self._measured.published(self.total, self.done, now, pipelines=pipelines)
         return self._measured.adaptive(self.total, self.done, now)
 
-    def _resumed(self) -> Iterator[Posted]:
+    def resume(self, earlier: Earlier) -> None:
         """Go on where an interrupted run ended: each rank gets some of what was saved."""
-        assert self.checkpoint is not None
-        if not self._job.resumes:
-            self.checkpoint.require_none()
-        earlier = self.checkpoint.read() if self._job.resumes else None
-        if earlier is None:
-            self.checkpoint.clear()
-            return
         assert isinstance(self.coordinator, Coordinator)
         workers = sorted(self.coordinator.loads)
         held = []
         files: dict[int, list[tuple[Node, Path, float]]] = {}
-        for i, (node, path, size) in enumerate(earlier.nodes):
+        for i, (node, path, written) in enumerate(earlier.nodes):
             rank = workers[i * len(workers) // len(earlier.nodes)]
-            held.append((node, Held(-1 if path is None else rank, node, size)))
+            held.append((node, Held(-1 if path is None else rank, node, written.size)))
             if path is not None:
-                files.setdefault(rank, []).append((node, path, size))
+                files.setdefault(rank, []).append((node, path, written.size))
         self._ordered = self.reductions = earlier.delivered
         self._least, self._exactly = earlier.fetched, earlier.end
         self.coordinator.resume(held, delivered=earlier.delivered, end=earlier.end)
         needed = self.coordinator.is_needed
         self.skipped += [each for each in earlier.skipped if not needed(each.index)]
-        for rank, own in files.items():
-            yield rank, ("load", own), EMPTY
+        self.coordinator.served(self.reductions)
+        self._damaged = earlier.damaged
+        self._begun = [(rank, ("load", own), EMPTY) for rank, own in files.items()]
 
     def wanted(self) -> int | None:
         """Items that should be fetched now, since the beginning; None: no more than there are."""

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from copy import copy
 from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -17,7 +18,12 @@ from parcast.mpi.launched import inside_run, is_inside_run
 from parcast.mpi.messages import Alone, Channel, MpiChannel
 from parcast.mpi.payload import EMPTY
 from parcast.pipeline.clocks import Clock, Sample, clock_from
-from parcast.pipeline.engine.checkpoint import NUMBER, Checkpoint, taken
+from parcast.pipeline.engine.checkpoint import (
+    NUMBER,
+    Checkpoint,
+    damaged_of,
+    taken,
+)
 from parcast.pipeline.engine.desk import Place
 from parcast.pipeline.engine.interrupts import stopped_by_interrupt
 from parcast.pipeline.engine.items import Items
@@ -44,6 +50,7 @@ class Outcome:
     items: int = 0
     resumed_items: int = 0  # of these, those of an interrupted run
     is_of_two_codes: bool = False  # the job file has changed since that run
+    damaged: tuple[tuple[int, int], ...] = ()  # spans of items whose saved results were not used
     retried: int = 0  # attempts at items whose task had failed
     seconds: float = 0.0  # wall time of the slowest rank
     reductions: int = 0
@@ -125,9 +132,7 @@ def run_here(
                 root = Root(
                     job, source, channel.size, checkpoint, progress=progress, report=report
                 )
-        delivered = root.reductions if root is not None else 0
-        if own is not None:
-            delivered = own.bcast(delivered)
+        delivered = _resumed(job, root, own)
         with agreed(own):
             if served is not None and served.call is not None:
                 served.call.resume(delivered)
@@ -174,6 +179,7 @@ def _outcome(
         items=root.done,
         resumed_items=root.done - sum(share.notes.tasks for share in shares),
         is_of_two_codes=root.checkpoint is not None and root.checkpoint.is_of_other_code,
+        damaged=root.damaged,
         retried=sum(share.notes.retried for share in shares),
         seconds=max(share.seconds for share in shares),
         reductions=root.reductions,
@@ -185,6 +191,32 @@ def _outcome(
         hosts=tuple(share.host for share in shares),
         cores=len({(share.host, core) for share in shares for core in share.cores}),
     )
+
+
+def _resumed(job: Job, root: Root | None, comm: "MPI.Intracomm | None") -> int:
+    """Go on where an interrupted run ended, if this one is to; give the reductions delivered.
+
+    Each rank looks at some of the files, and what is damaged is left out.
+    """
+    checkpoint = None if root is None else root.checkpoint
+    earlier = None
+    with agreed(comm):
+        if checkpoint is not None:
+            earlier = checkpoint.begun(resumes=job.resumes)
+    if job.checkpoint is None or not job.resumes:
+        return 0
+    files = [] if earlier is None else earlier.files()
+    if comm is None:
+        damaged = damaged_of(files)
+    else:
+        own = comm.bcast(files)[comm.Get_rank() :: comm.Get_size()]
+        damaged = [*chain.from_iterable(comm.allgather(damaged_of(own)))]
+    with agreed(comm):
+        if root is not None and checkpoint is not None and earlier is not None:
+            checkpoint.forget(damaged)
+            root.resume(earlier.without(damaged))
+    delivered = 0 if root is None else root.reductions
+    return delivered if comm is None else int(comm.bcast(delivered))
 
 
 @contextmanager

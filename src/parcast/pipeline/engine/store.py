@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from parcast.errors import RunFailed
-from parcast.mpi.payload import read_value, size_of, write_value
+from parcast.mpi.payload import Written, read_value, size_of, write_value
 from parcast.pipeline.engine.tree import Node
 from parcast.units import format_quantity
 
@@ -69,8 +69,8 @@ class Store:
             kept.path.unlink(missing_ok=True)
         return value
 
-    def save(self, name: Node, path: Path) -> int:
-        """Write a value that stays here to a file of a checkpoint; give its length [B]."""
+    def save(self, name: Node, path: Path) -> Written:
+        """Write a value that stays here to a file of a checkpoint."""
         kept = self._kept[name]
         if kept.in_memory:
             return write_value(path, kept.value, durable=True)
