@@ -15,7 +15,7 @@ from parcast.mpi import launcher, leftovers, rank
 from parcast.mpi.launcher import run_ranks
 from parcast.mpi.tied import main as become
 from parcast.mpi.tied import tied
-from tests.conftest import until
+from tests.conftest import ROOT, until
 
 HERE = Path(__file__).parent
 
@@ -30,7 +30,7 @@ def ranks_that(tmp_path):
             [what, str(tmp_path)],
             ranks=ranks,
             time_limit=time_limit,
-            environment={"PYTHONPATH": str(HERE)},
+            environment={"PYTHONPATH": f"{HERE}{os.pathsep}{ROOT / 'src'}"},
             **keys,
         )
 

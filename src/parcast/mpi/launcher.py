@@ -6,23 +6,25 @@ import re
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Final, Literal
 
 from parcast.errors import FitFailed, ParameterError, ParcastError, RunFailed
 from parcast.mpi.find import Mpi, available_cores, find_mpi
-from parcast.mpi.folders import folder_for
+from parcast.mpi.folders import failing_for, folder_for
 from parcast.mpi.leftovers import (
     TOKEN,
     kill_processes_of,
     remove_session,
     remove_shared_memory,
 )
-from parcast.mpi.rank import PLACEMENT, REFUSAL
+from parcast.mpi.rank import PLACEMENT, TOLD, first_told
 from parcast.mpi.tied import tied
 from parcast.signals import as_interrupts
 from parcast.units import shown
@@ -30,6 +32,7 @@ from parcast.units import shown
 Placement = Literal["auto", "own", "one", "spread", "free"]
 
 TASKS: Final = "parcast-task-"  # folders of `run_task`
+RANKS: Final = "parcast-ranks-"  # folders for what ranks tell
 GRACE: Final = 3.0  # for mpiexec to end its ranks by itself when it is told to [s]
 MOST_RANKS: Final = 4096
 LONGEST: Final = 400  # characters of what a rank said
@@ -127,6 +130,7 @@ class Started:
     called: str
     ranks: int
     token: str  # in the environment of all its processes
+    told: Path  # folder for what they tell
     begun: float  # on the monotonic clock [s]
 
     def ended(self, time_limit: float) -> Ended:
@@ -145,9 +149,19 @@ class Started:
         seconds = time.monotonic() - self.begun
         return Ended(status=status, stdout=out, stderr=err, seconds=seconds)
 
+    def refusal(self) -> ParcastError | None:
+        """Give the refusal of the first rank that told one."""
+        told = first_told(self.told)
+        if told is None:
+            return None
+        kind = _KINDS.get(told["kind"])
+        text, *below = told["message"].split("\n")
+        return kind(**told["facts"]) if kind else RunFailed(text, below=below)
+
     def failure(self, out: str, err: str) -> ParcastError:
-        """Say why they failed, from what they said."""
-        return _failure(self.called, self.ranks, self.process.returncode, out, err)
+        """Say why they failed, by what they told, or else from what they printed."""
+        printed = _failure(self.called, self.ranks, self.process.returncode, out, err)
+        return self.refusal() or printed
 
     def stop(self) -> None:
         """End mpiexec and its ranks: first as it likes it, then all that is left."""
@@ -187,24 +201,28 @@ def started_ranks(
         PLACEMENT: placement,
         TOKEN: token,
     }
-    with (
-        as_interrupts(),
-        subprocess.Popen(
-            tied([*command, module, *arguments]),
-            env=variables,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            errors="replace",
-            start_new_session=True,  # Ctrl-C is ours to hand on
-        ) as process,
-    ):
+    with ExitStack() as stack:
+        with failing_for(tempfile.gettempdir(), "the run"):
+            told = stack.enter_context(folder_for(RANKS))
+        stack.enter_context(as_interrupts())
+        process = stack.enter_context(
+            subprocess.Popen(
+                tied([*command, module, *arguments]),
+                env=variables | {TOLD: str(told)},
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                text=True,
+                errors="replace",
+                start_new_session=True,  # Ctrl-C is ours to hand on
+            )
+        )
         started = Started(
             process=process,
             called=called or _named(module),
             ranks=ranks,
             token=token,
+            told=told,
             begun=time.monotonic(),
         )
         try:
@@ -219,15 +237,9 @@ def started_ranks(
                 remove_shared_memory(began)
 
 
-def _failure(called: str, ranks: int, status: int, stdout: str, stderr: str) -> ParcastError:
-    """Say why ranks failed, in the words of the first that said something."""
+def _failure(called: str, ranks: int, status: int, stdout: str, stderr: str) -> RunFailed:
+    """Say why ranks failed, in the words of the first that printed something."""
     lines = _lines(stderr)
-    for line in lines:
-        if REFUSAL in line:
-            facts = json.loads(line[line.index(REFUSAL) + len(REFUSAL) :])
-            kind = _KINDS.get(facts["kind"])
-            text, *below = facts["message"].split("\n")
-            return kind(**facts["facts"]) if kind else RunFailed(text, below=below)
     words = reason_of(status, stdout, stderr) or (lines[-1] if lines else "")
     reason = f": {shown(words, limit=LONGEST)}" if words else ""
     return RunFailed(

@@ -1,21 +1,25 @@
 """One rank of a run: it pins itself to a core, then runs a module as ``python -m mpi4py`` does.
 
 ``python -m parcast.mpi.rank MODULE ARGUMENTS...`` is what the launcher starts under mpiexec. An
-exception aborts all ranks; one of parcast's own is handed to the launcher as its facts.
+exception aborts all ranks; one of parcast's own is handed to the launcher as its facts, in a
+folder of the run, apart from what the program prints.
 """
 
 import json
 import os
 import signal
 import sys
+import time
 import traceback
 from collections.abc import Sequence
-from typing import Final
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, Final
 
 from parcast.errors import ParcastError
 
 PLACEMENT: Final = "PARCAST_PLACEMENT"  # variable: how ranks are pinned
-REFUSAL: Final = "parcast-refusal: "  # before a refusal on standard error
+TOLD: Final = "PARCAST_TOLD"  # variable: the folder for what ranks tell the launcher
 _LOCAL_RANK: Final = ("MPI_LOCALRANKID", "OMPI_COMM_WORLD_LOCAL_RANK", "SLURM_LOCALID", "PMI_RANK")
 _LOCAL_SIZE: Final = ("MPI_LOCALNRANKS", "OMPI_COMM_WORLD_LOCAL_SIZE", "PMI_SIZE")
 
@@ -47,10 +51,11 @@ def main(arguments: Sequence[str]) -> None:
     try:
         run.run_command_line(["-m", *arguments])
     except ParcastError as refusal:
-        kind, facts = type(refusal).__name__, refusal.facts()
-        document = json.dumps({"kind": kind, "facts": facts, "message": str(refusal)})
-        words = f"{REFUSAL}{document}"
-        print(words, file=sys.stderr, flush=True)  # noqa: T201 - the launcher reads it
+        message = str(refusal)
+        if not tell(
+            {"kind": type(refusal).__name__, "facts": refusal.facts(), "message": message}
+        ):
+            print(f"parcast: {message}", file=sys.stderr, flush=True)  # noqa: T201 - to the user
         run.set_abort_status(1)
         _end_others("")
         sys.exit(1)
@@ -61,6 +66,30 @@ def main(arguments: Sequence[str]) -> None:
         elif failure.code:
             _end_others(f"{failure.code}\n")
         raise
+
+
+def tell(document: dict[str, Any]) -> bool:
+    """Tell the launcher why a rank fails, unless its folder cannot be reached from this host."""
+    folder = os.environ.get(TOLD)
+    if not folder:
+        return False
+    name = f"{time.time_ns():020d}-{os.getpid()}"
+    with suppress(OSError):
+        draft = Path(folder, f"{name}.part")
+        draft.write_text(json.dumps(document), encoding="utf-8")
+        draft.rename(draft.with_suffix(".json"))
+        return True
+    return False
+
+
+def first_told(folder: Path) -> dict[str, Any] | None:
+    """Give what the first rank told that told something."""
+    for path in sorted(folder.glob("*.json")):
+        with suppress(OSError, ValueError):
+            document = json.loads(path.read_text(encoding="utf-8"))
+            if isinstance(document, dict):
+                return document
+    return None
 
 
 def _end_others(words: str) -> None:

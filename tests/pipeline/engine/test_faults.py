@@ -153,8 +153,38 @@ def test_a_rank_that_ends_its_process_is_named_with_what_it_worked_on(started, g
         (message,) = told(out, number)
         assert re.match(rf"RunFailed: Rank [01] of pipeline {text}", message), (kind, message)
     assert "in crash\n" in err  # the line of the program
+    assert err.count("parcast-refusal: {}\n") == 2  # of a task
     assert "BAD TERMINATION" not in err
     assert gone(process)
+
+
+LEAVING = """
+import subprocess, parcast
+
+def task(item):
+    if item == 2:
+        subprocess.Popen(["sleep", "60"])
+    print("Abort(1) on node", item)
+    return item
+
+if __name__ == "__main__":
+    print(parcast.run_pipeline(range(5), task, ranks=2).value)
+"""
+
+
+@pytest.mark.fault(
+    "Pipelines",
+    "A task leaves a process that runs on.",
+    promise="The run does not wait for it; on ranks that parcast started it ends with them.",
+)
+def test_a_process_that_a_task_leaves_is_not_waited_for(started, gone):
+    begun = time.monotonic()
+    process = started(LEAVING)
+    out, err = process.communicate(timeout=60)
+    assert (process.returncode, out) == (0, "10\n")
+    assert time.monotonic() - begun < 20
+    assert gone(process)
+    assert err.count("Abort(1) on node") == 5  # what mpiexec says as well
 
 
 EARLY = """

@@ -20,7 +20,8 @@ from parcast.mpi.tied import end_with
 
 ENDING: Final = ".place"
 # Numbers of a file: the rank, the item whose task it runs, or the function that it runs and items
-# of that; and of its end the time [ns] and the status, negative if a signal ended it.
+# of that; and of its end the time [ns] and the status, negative if a signal ended it, which is
+# noted when its process is gone.
 RANK, ITEM, FUNCTION, FIRST, STOP, ENDED, STATUS = range(7)
 NUMBERS: Final = 7
 NONE: Final = -1
@@ -91,8 +92,8 @@ def watched(desk: Path) -> Place:
     _, status = os.waitpid(child, 0)
     code = os.waitstatus_to_exitcode(status)
     has_finished = numbers[ENDED] == FINISHED
+    numbers[STATUS] = code
     if not has_finished:
-        numbers[STATUS] = code
         numbers[ENDED] = time.monotonic_ns()
     # mpiexec of MPICH waits for the other ranks, which wait for this one, if a process ends by
     # itself before MPI is initialised; it ends them if a signal has ended it.
@@ -122,6 +123,12 @@ def places(desk: Path) -> dict[int, Place]:
     read = (memoryview(path.read_bytes()).cast("q").tolist() for path in desk.glob(f"*{ENDING}"))
     known = {numbers[RANK]: Place(numbers) for numbers in read if len(numbers) == NUMBERS}
     return dict(sorted(known.items()))
+
+
+def are_gone(desk: Path, ranks: int) -> bool:
+    """Tell whether the processes of all ranks are known to have ended."""
+    known = places(desk)
+    return len(known) == ranks and all(x.numbers[STATUS] != NONE for x in known.values())
 
 
 def first_ended(desk: Path) -> Ended | None:

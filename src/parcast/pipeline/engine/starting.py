@@ -29,8 +29,8 @@ from parcast.mpi.folders import failing_for, folder_for
 from parcast.mpi.launched import inside_run
 from parcast.mpi.launcher import Placement, Started, is_banner, reason_of, started_ranks
 from parcast.mpi.payload import by_value, pickler_by_value, portable
-from parcast.mpi.rank import PLACEMENT, REFUSAL
-from parcast.pipeline.engine.desk import ITEM, Ended, first_ended, places
+from parcast.mpi.rank import PLACEMENT
+from parcast.pipeline.engine.desk import ITEM, Ended, are_gone, first_ended, places
 from parcast.pipeline.engine.interrupts import stopped_by_interrupt
 from parcast.pipeline.engine.items import Items
 from parcast.pipeline.engine.job import Job, Server
@@ -48,6 +48,7 @@ PATIENCE: Final = 0.005  # to collect items that are sent together [s]
 LARGEST: Final = 1e6  # items that are sent together [B]
 KEPT: Final = 400  # lines of what ranks said, for a message
 LAST: Final = 5.0  # that ranks have to end after the run [s]
+SETTLED: Final = 1.0  # that mpiexec has to end after them [s]
 
 
 def run_started(
@@ -130,7 +131,8 @@ def _pickled(job: Job, total: int | None, has_server: bool) -> bytes:
 
 def _print(*lines: str) -> None:
     """Print what a task or mpiexec has printed."""
-    print(*lines, sep="", end="", file=sys.stderr)  # noqa: T201 - it is what they print
+    with suppress(ValueError, OSError):  # it is closed
+        print(*lines, sep="", end="", file=sys.stderr)  # noqa: T201 - it is what they print
 
 
 class _Said:
@@ -161,21 +163,23 @@ class _Said:
                 lines.append(line)
                 if is_banner(line) or not line.strip("=\n"):
                     held.append(line)
-                elif REFUSAL not in line:
+                else:
                     rules = [] if any(map(is_banner, held)) else held
                     _print(*rules, line)
                     rules.clear()
             if not any(map(is_banner, held)):
                 _print(*held)
+                held.clear()
 
     def show_banners(self) -> None:
         """Pass on what was held back."""
         _print(*self._held[0], *self._held[1])
 
-    def await_end(self, end: float) -> None:
-        """Wait until all was said, at the end of mpiexec, or until a time of the clock."""
+    def await_end(self, end: float) -> bool:
+        """Wait until all was said, at the end of mpiexec, or until a time; tell whether it was."""
         for thread in self._threads:
             thread.join(max(end - time.monotonic(), 0.0))
+        return not any(thread.is_alive() for thread in self._threads)
 
     def all(self) -> tuple[str, str]:
         """Give what was said on standard output and on standard error."""
@@ -258,6 +262,7 @@ class _Host:
                     raise _last_said(connection) or self._failure() from None
                 if outcome is not None:
                     self._await_end()
+                    self._said.show_banners()  # lines of tasks that look so
                     return outcome
             elif self._started.process.poll() is not None:
                 raise self._failure()
@@ -313,9 +318,19 @@ class _Host:
         return taken, items.has_ended, items.was_stopped
 
     def _await_end(self) -> None:
-        """Give the ranks some time to end, and pass on all that they said."""
-        end = time.monotonic() + LAST
-        self._said.await_end(end)  # first: Popen.wait sleeps between its looks
+        """Give the ranks some time to end, and pass on all that they said.
+
+        What a task has left running may keep the output of its rank open: it is not waited for.
+        """
+        end, are_left = time.monotonic() + LAST, True
+        # First: Popen.wait sleeps between its looks.
+        while not self._said.await_end(min(end, time.monotonic() + TICK)):
+            if time.monotonic() > end:
+                if not are_left:
+                    self._started.process.kill()
+                break
+            if are_left and are_gone(self._desk, self._started.ranks):
+                end, are_left = min(end, time.monotonic() + SETTLED), False
         with suppress(subprocess.TimeoutExpired):
             self._started.process.wait(max(end - time.monotonic(), 0.0))
 
@@ -327,10 +342,12 @@ class _Host:
             self._started.stop()
         out, err = self._said.all()
         status = self._started.process.returncode
+        if (refusal := self._started.refusal()) is not None:
+            return refusal
         ended = first_ended(self._desk)
-        if REFUSAL not in err and ended is not None and (ended.status < 0 or str(ended.place)):
+        if ended is not None and (ended.status < 0 or str(ended.place)):
             return self._ended(ended)
-        if REFUSAL not in err and not reason_of(status, out, err):
+        if not reason_of(status, out, err):
             self._said.show_banners()
         return self._started.failure(out, err)
 
