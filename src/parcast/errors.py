@@ -20,6 +20,7 @@ from parcast.advice import Command, spelling
 
 LONGEST_LINE: Final = 10_000  # characters of a line that is shown; names in a file may be longer
 LONGEST_FIELD: Final = 200  # characters of a column, a key or its place in a list of faults
+FAILURES: Final = (Exception, SystemExit, GeneratorExit)  # of code of a user; not what ends it
 
 
 def one_line(text: str, *, limit: int = LONGEST_LINE) -> str:
@@ -42,6 +43,23 @@ def _escaped(character: str) -> str:
     if "\udc80" <= character <= "\udcff":  # how Python reads a byte that is not UTF-8
         return f"\\x{ord(character) - 0xDC00:02x}"
     return character.encode("unicode_escape").decode()
+
+
+def text_of(value: object, written: Callable[[Any], str] = repr) -> str:
+    """Text of an object of a user; its class where writing it fails."""
+    try:
+        return written(value)
+    except FAILURES:
+        return f"<{type(value).__name__}>"
+
+
+def cause_of(failure: BaseException) -> str:
+    """Name an exception with what it says, as the last line of its traceback does.
+
+    >>> cause_of(ValueError("no number")), cause_of(MemoryError())
+    ('ValueError: no number', 'MemoryError')
+    """
+    return f"{type(failure).__name__}: {text_of(failure, str)}".removesuffix(": ")
 
 
 @dataclass(frozen=True, slots=True)

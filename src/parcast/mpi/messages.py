@@ -13,7 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, TypeAlias
 
-from parcast.errors import RunFailed
+from parcast.errors import FAILURES, RunFailed, cause_of
 from parcast.mpi.payload import EMPTY, packed, unpacked
 
 if TYPE_CHECKING:
@@ -28,6 +28,15 @@ LARGEST: Final = 1 << 30  # message of MPI; larger buffers go in pieces [B]
 # By the source and content of a message, the memory for a value of one buffer of so many bytes, or
 # None if it may lie anywhere.
 Room: TypeAlias = Callable[[int, tuple[Any, ...], int], memoryview | None]
+
+
+# Names a value that has arrived by the message that carried it.
+Named: TypeAlias = Callable[[tuple[Any, ...]], str]
+
+
+def unnamed(content: tuple[Any, ...]) -> str:  # noqa: ARG001 - a Named
+    """Leave it to the rank that has sent it."""
+    return "What was sent"
 
 
 def anywhere(source: int, content: tuple[Any, ...], size: int) -> memoryview | None:  # noqa: ARG001 - a Room
@@ -142,13 +151,15 @@ class Arriving:
 class MpiChannel:
     """Messages over a communicator of MPI, which nothing else may use meanwhile."""
 
-    def __init__(self, comm: "MPI.Comm") -> None:
+    def __init__(self, comm: "MPI.Comm", named: Named = unnamed) -> None:
+        """Use a communicator; messages name a value that is of no use by what it came with."""
         from mpi4py import MPI
 
         self._mpi = MPI
         self._comm = comm
         self.rank, self.size = comm.Get_rank(), comm.Get_size()
         self.room: Room = anywhere
+        self._named = named
         self._own: list[Message] = []
         self._leaving: list[tuple[MPI.Request, Any]] = []  # and what must stay until it has left
         self._heads: dict[int, deque[Arriving]] = {}  # of each rank, in the order they were sent
@@ -228,18 +239,18 @@ class MpiChannel:
                 arriving.bodies.append(request)
         self._bodies.append(arriving)
 
-    @staticmethod
-    def _complete(arriving: Arriving) -> Message:
+    def _complete(self, arriving: Arriving) -> Message:
         """Make the message of what has arrived."""
         size = len(arriving.head) + sum(map(len, arriving.buffers))
         value: Any = EMPTY
         if arriving.pickled is not None:
             try:
                 value = unpacked(arriving.pickled, arriving.buffers)
-            except Exception as error:
+            except FAILURES as error:
+                what = f"{self._named(arriving.content)} by rank {arriving.source}"
                 raise RunFailed(
-                    f"What rank {arriving.source} sent cannot be unpickled on another rank: "
-                    f"{type(error).__name__}: {error}. Define the classes of items and results in "
-                    "a module that every rank can import."
+                    f"{what} cannot be unpickled on rank {self.rank}: "
+                    f"{cause_of(error).rstrip('.')}. Define the classes of items and results in a "
+                    "module that every rank can import."
                 ) from error
         return Message(arriving.source, arriving.content, value, size)

@@ -23,9 +23,12 @@ from pathlib import Path
 from types import CodeType
 from typing import IO, Any, Final, NamedTuple
 
+from parcast.errors import FAILURES
+
 LEAST_BUFFER: Final = 1 << 16  # that travels by itself [B]
 PIECE: Final = 1 << 20  # of a file that is read for its checksum [B]
 SAMPLE: Final = 32  # members of a collection that are looked at for its size
+UNKNOWN: Final = 64.0  # size of what does not tell it [B]
 NO_FILE: Final = "<dynamic-code>"  # what cloudpickle calls the file of any function
 
 
@@ -125,8 +128,16 @@ def size_of(value: Any, depth: int = 4) -> float:
     >>> size_of(np.zeros(1000)) >= 8000, size_of({str(i): i for i in range(1000)}) > 50_000
     (True, True)
     """
-    own = float(sys.getsizeof(value, 64))
-    if hasattr(value, "nbytes"):
+    try:
+        return _size_of(value, depth)
+    except FAILURES:  # of a method of the value
+        return UNKNOWN
+
+
+def _size_of(value: Any, depth: int) -> float:
+    """Estimate a size, of what objects really hold: an attribute may be anything."""
+    own = float(sys.getsizeof(value, int(UNKNOWN)))
+    if has(value, "nbytes") and isinstance(value.nbytes, int):
         return max(own, float(value.nbytes))
     if depth == 0 or isinstance(value, str | bytes | bytearray | int | float | complex):
         return own
@@ -135,10 +146,19 @@ def size_of(value: Any, depth: int = 4) -> float:
         return own + _mean_size(members, depth) * 2 * len(value)
     if isinstance(value, list | tuple | AbstractSet):
         return own + _mean_size(list(islice(value, SAMPLE)), depth) * len(value)
-    inner = getattr(value, "__dict__", None) or {
-        name: getattr(value, name, None) for name in getattr(value, "__slots__", ())
-    }
+    kind = type(value)
+    inner = dict(vars(value)) if hasattr(kind, "__dict__") and hasattr(value, "__dict__") else {}
+    slots = getattr(kind, "__slots__", ())
+    inner |= {name: getattr(value, name, None) for name in slots if isinstance(name, str)}
     return own + sum(size_of(x, depth - 1) for x in inner.values())
+
+
+def has(value: object, name: str) -> bool:
+    """Tell whether the class of a value, such as an array, has an attribute.
+
+    The value itself may answer to any name, as a mapping with its keys as attributes does.
+    """
+    return hasattr(type(value), name)
 
 
 def _mean_size(members: Sequence[Any], depth: int) -> float:

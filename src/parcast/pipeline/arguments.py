@@ -6,7 +6,7 @@ from inspect import iscoroutinefunction
 from pathlib import Path
 from typing import Any
 
-from parcast.errors import Argument, ParameterError, as_number, as_whole, require
+from parcast.errors import Argument, ParameterError, as_number, as_whole, require, text_of
 from parcast.mpi.payload import EMPTY
 from parcast.pipeline.engine.job import Job
 from parcast.pipeline.engine.static import require_static
@@ -110,7 +110,7 @@ def _function(given: Mapping[str, Any], name: str, *, is_needed: bool = False) -
         raise ParameterError(name, must="be no coroutine function", got="async def", hint=hint)
     if callable(function) or (function is None and not is_needed):
         return function
-    got = shown(repr(function))
+    got = shown(text_of(function))
     raise ParameterError(name, must="be callable", got=got, hint="Give a function.")
 
 
@@ -140,6 +140,6 @@ def _one_of(given: Mapping[str, Any], name: str, known: tuple[str, ...]) -> Any:
     """Refuse a word that is not known."""
     if given[name] not in known:
         words = " or ".join(f'"{word}"' for word in known)
-        got = shown(repr(given[name]))
+        got = shown(text_of(given[name]))
         raise ParameterError(name, must=f"be {words}", got=got, hint="Choose one of these.")
     return given[name]

@@ -10,7 +10,7 @@ from parcast.cli.failures import ANSWERED, WRONG_USE, spelled_with
 from parcast.cli.options import json_option, output_option
 from parcast.cli.outputs import Outputs, format_of, print_pieces
 from parcast.cli.screen import show_sheet, tell
-from parcast.errors import ParameterError
+from parcast.errors import FAILURES, ParameterError
 from parcast.pipeline.options import Running, run_options, status_of
 
 if TYPE_CHECKING:
@@ -157,7 +157,7 @@ def _printed_value(result: "PipelineResult") -> tuple[str, str]:
 
     try:
         pieces, warning = printed(result.value)
-    except (TypeError, ValueError, RecursionError) as failure:
+    except FAILURES as failure:
         return kept(result.program, result.value, failure), ""
     print_pieces(pieces)
     return "", warning
@@ -171,7 +171,7 @@ def _printed_run(result: "PipelineResult") -> tuple[str, str]:
     document, fault, made = result.to_document(), "", Converted()
     try:
         document["value"] = made.json(result.value)
-    except (TypeError, ValueError, RecursionError) as failure:
+    except FAILURES as failure:
         fault = kept(result.program, result.value, failure)
     print_pieces(map(escaped, json_pieces(document, exact=True)))
     return fault, made.warning("--json", "null")

@@ -15,7 +15,8 @@ from numbers import Number
 from types import NoneType
 from typing import Any, Final, NamedTuple
 
-from parcast.errors import Argument, ParameterError, RunFailed
+from parcast.errors import Argument, ParameterError, RunFailed, text_of
+from parcast.mpi.payload import has
 from parcast.pipeline.engine.tree import Merge
 from parcast.units import shown
 from parcast.words import did_you_mean
@@ -63,7 +64,7 @@ def merge_sorted(a: Any, b: Any) -> Any:
 def merge_all_sorted(runs: Sequence[Any]) -> Any:
     """Sorted array, or sorted list, of several; sorting finds the runs, and merges them."""
     try:
-        if not hasattr(runs[0], "dtype"):
+        if not has(runs[0], "dtype"):
             return sorted(chain.from_iterable(runs))
         import numpy as np
 
@@ -78,7 +79,7 @@ def in_order(result: Any) -> Any:
     """Sort a result that no merge has sorted, such as that of a single item."""
     if isinstance(result, list | tuple):
         return merge_all_sorted([result])
-    if not getattr(result, "ndim", 0) or _is_sorted(result):
+    if not has(result, "ndim") or not result.ndim or _is_sorted(result):
         return result
     return merge_all_sorted([result])
 
@@ -157,7 +158,7 @@ def split_counts(counts: Mapping[Any, Any], shards: int) -> list[dict[Any, Any]]
 
 def split_sum(total: Any, shards: int) -> list[Any]:
     """Parts of an array along its first axis, of nearly equal length."""
-    if not getattr(total, "ndim", 0):  # parts of lists would be joined in another order
+    if not has(total, "ndim") or not total.ndim:  # parts of lists would be joined in another order
         raise RunFailed(
             (
                 f"Sums of type {type(total).__name__} have no parts for ",
@@ -202,6 +203,6 @@ def known_merge(merge: object) -> Known:
     raise ParameterError(
         "merge",
         must='be a function of two results, "sum", "counts", "sorted" or "top:10"',
-        got=shown(repr(merge)),
+        got=shown(text_of(merge)),
         hint=f"{hint} Define for example: lambda a, b: a + b.".lstrip(),
     )

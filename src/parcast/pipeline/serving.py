@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
-from parcast.errors import ParameterError, RunFailed
+from parcast.errors import ParameterError, RunFailed, text_of
 from parcast.files.document import check_place
 from parcast.pipeline.engine.job import Reduction
 from parcast.pipeline.values import Converted, json_text
@@ -102,7 +102,7 @@ def server_stage(server: object) -> FileServer | Callback | None:
     raise ParameterError(
         "server",
         must="be a function, or a file that ends in .jsonl or .pickle",
-        got=shown(repr(server)),
+        got=shown(text_of(server)),
         hint="A function gets every completed reduction.",
     )
 

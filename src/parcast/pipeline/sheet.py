@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from parcast.advice import Choice
-from parcast.errors import Argument
+from parcast.errors import Argument, text_of
 from parcast.pipeline.result import PipelineResult
 from parcast.show.sheet import Column, Fact, Form, Sheet, Table
 from parcast.units import TIME_UNITS, format_quantity, shown
@@ -17,7 +17,7 @@ DIGITS: Final = 3
 
 def sheet_of(result: PipelineResult, *, with_value: bool = False) -> Sheet:
     """Everything that is said of a run, and possibly the beginning of its value."""
-    value = (Fact("value", _beginning(repr(result.value))),) if with_value else ()
+    value = (Fact("value", _beginning(text_of(result.value))),) if with_value else ()
     on = counted(len(result.ranks), "rank")
     return Sheet(
         title=f"{result.program}: {counted(result.items, 'item')} on {on}",

@@ -18,7 +18,9 @@ from numbers import Real
 from pathlib import Path
 from typing import Any, Final
 
+from parcast.errors import FAILURES, text_of
 from parcast.files.document import csv_pieces, replacing, write_document
+from parcast.mpi.payload import has
 from parcast.words import counted
 
 SURROGATE: Final = re.compile("[\ud800-\udfff]")  # in names of files that are not UTF-8
@@ -26,7 +28,7 @@ SURROGATE: Final = re.compile("[\ud800-\udfff]")  # in names of files that are n
 
 def plain(value: Any) -> Any:
     """Give JSON what it knows for what it does not: arrays and sets as lists."""
-    if hasattr(value, "tolist"):
+    if has(value, "tolist"):
         return value.tolist()
     if isinstance(value, Mapping):
         return dict(value)
@@ -85,7 +87,7 @@ class Converted:
 
 def _text_of(key: Any) -> str:
     """Text of a key of JSON, as Python writes it; TypeError for what is no key there."""
-    if hasattr(key, "tolist"):
+    if has(key, "tolist"):
         key = key.tolist()
     if isinstance(key, str):
         return key
@@ -94,13 +96,15 @@ def _text_of(key: Any) -> str:
     raise TypeError(f"JSON has no keys of type {type(key).__name__}")
 
 
-def require_keys(keys: Iterable[Any], text_of: Callable[[Any], str] = _text_of) -> None:
+def require_keys(keys: Iterable[Any], written: Callable[[Any], str] = _text_of) -> None:
     """Refuse keys of which two would be the same text."""
     seen: dict[str, Any] = {}
     for key in keys:
-        text = text_of(key)
+        text = written(key)
         if text in seen:
-            raise TypeError(f"its keys {seen[text]!r} and {key!r} are written as the same text")
+            raise TypeError(
+                f"its keys {text_of(seen[text])} and {text_of(key)} are written as the same text"
+            )
         seen[text] = key
 
 
@@ -124,14 +128,14 @@ def saved(path: str, value: Any) -> tuple[str, str]:
     """Write a value to a file; give why and where it is elsewhere instead, and a warning."""
     try:
         return "", _write(path, value)
-    except Exception as failure:  # a value that took hours is not lost, whatever it does
+    except FAILURES as failure:  # a value that took hours is not lost, whatever it does
         return _kept_elsewhere(path, value, failure), ""
 
 
 def printed(value: Any) -> tuple[Iterator[str], str]:
     """Give a value as the text of a table, of JSON if it is none, and a warning."""
     made = Converted()
-    with suppress(TypeError, ValueError):
+    with suppress(*FAILURES):  # of the value, which is no table then
         table = [*csv_pieces(made.rows(value), exact=True)]
         return iter(table), made.warning("-", "empty cells")
     made = Converted()
@@ -139,13 +143,14 @@ def printed(value: Any) -> tuple[Iterator[str], str]:
     return iter([text, "\n"]), made.warning("-", "null")
 
 
-def kept(name: str, value: Any, failure: Exception) -> str:
+def kept(name: str, value: Any, failure: BaseException) -> str:
     """Pickle a value that cannot be printed in the temporary folder; say why and where."""
-    text = f"A value of type {type(value).__name__} cannot be printed: {failure}."
+    why = text_of(failure, str).rstrip(".")
+    text = f"A value of type {type(value).__name__} cannot be printed: {why}."
     return _written_to(text, _temporary(f"{name}.pickle"), value)
 
 
-def _kept_elsewhere(path: str, value: Any, failure: Exception) -> str:
+def _kept_elsewhere(path: str, value: Any, failure: BaseException) -> str:
     """Write a value that a file could not take to another one, and say why and where.
 
     What does not fit the format goes beside it, as JSON or pickled; what the disk did not take
@@ -155,7 +160,7 @@ def _kept_elsewhere(path: str, value: Any, failure: Exception) -> str:
         why = (failure.strerror or f"the disk may be full ({failure})").lower()
         text, endings = f"{path} cannot be written: {why}.", [""]
     else:
-        why = str(failure).rstrip(".")
+        why = text_of(failure, str).rstrip(".")
         text = f"{path} cannot hold a value of type {type(value).__name__}: {why}."
         endings = [".json", ".pickle"] if path.lower().endswith(".csv") else [".pickle"]
     return _written_to(text, _others(path, endings), value)
@@ -164,7 +169,7 @@ def _kept_elsewhere(path: str, value: Any, failure: Exception) -> str:
 def _written_to(text: str, others: Iterable[str], value: Any) -> str:
     """Write a value to the first file that takes all of it; add which one to a text."""
     for other in others:
-        with suppress(Exception):
+        with suppress(*FAILURES):
             _write(other, value)
             return f"{text} The value was written to {other}."
     return f"{text} No other file could be written either."
@@ -209,7 +214,7 @@ def rows(value: Any) -> Iterator[dict[str, Any]]:
         return
     if isinstance(value, str | bytes) or not isinstance(value, Collection):
         raise TypeError("it has no rows")
-    if hasattr(value, "mask"):
+    if has(value, "mask"):
         value = plain(value)  # None where an element is masked
     names = dict.fromkeys(name for each in value for name in _row(each))
     require_keys(names, _cell_text)
@@ -227,7 +232,7 @@ def _row(element: Any) -> dict[str, Any]:
     """Columns of an element of a list: by name, or by number from 0."""
     if isinstance(element, Mapping):
         return dict(element)
-    if isinstance(element, list | tuple) or getattr(element, "ndim", 0) > 0:
+    if isinstance(element, list | tuple) or (has(element, "ndim") and element.ndim > 0):
         return {str(i): cell for i, cell in enumerate(element)}
     return {"value": element}
 

@@ -26,7 +26,7 @@ TOLD = {
     "setup": r"RunFailed: setup\(\) failed.*: ValueError: this one is bad\. Correct it\.",
     "merge": r"RunFailed: The merge of items \d+ to \d+ failed.*: ValueError: this one is bad\.",
     "split": r"RunFailed: split\(\) of the result of item \d failed.*: ValueError: this",
-    "wrong split": r"ParameterError: split must give 2 parts, got 1\. One for each shard\.",
+    "wrong split": r"ParameterError: split must give 2 parts, got 1 of the result of item \d\.",
     "finish": r"RunFailed: finish\(\) of items 0 to 49 failed.*: ValueError: this one is bad\.",
     "server": r"RunFailed: server\(\) of items 0 to 4 failed.*: ValueError: this one is bad\.",
     "json": r"RunFailed: Reductions cannot be written to .*out\.jsonl: JSON has no complex\. "
@@ -39,7 +39,8 @@ TOLD = {
     "lock as result": r"RunFailed: The result of items? \d.* cannot be sent on rank \d: "
     r"TypeError: cannot pickle '_thread\.lock' object\. Items and results are sent to other ranks "
     r"and must be picklable: .* what cannot be pickled\.$",
-    "odd result": r"RunFailed: What rank \d sent cannot be unpickled on another rank: ValueError",
+    "odd result": r"RunFailed: The result of items? \d.*, sent by rank \d cannot be unpickled on "
+    r"rank \d: ValueError",
     "too many": r"ParameterError: pipelines must be at most \d, the ranks that work, got 9\. ",
     "no folder": r"RunFailed: .*missing/folder cannot be used for the files of the run: no such "
     r"file or directory\. Choose another directory\.",

@@ -33,7 +33,7 @@ from parcast.pipeline.engine.starting import LONGEST_ADDRESS, _last_said, addres
 from parcast.pipeline.engine.store import Store
 from parcast.pipeline.engine.tree import Combiner, Merge, Node, aligned_level, root_level
 from parcast.pipeline.engine.worker import Host, HostItems
-from parcast.pipeline.engine.working import Unsendable, Work, sendable
+from parcast.pipeline.engine.working import Parcel, Unsendable, Work, parcel
 
 PAIR = Merge(lambda a, b: f"({a}{b})")
 
@@ -358,8 +358,9 @@ def test_a_message_of_one_rank_to_itself_keeps_its_value():
 
 
 def test_items_that_cannot_be_sent_are_replaced_by_why():
-    assert sendable(3, "a") == "a"
-    stands = sendable(3, threading.Lock())
+    assert parcel(3, "a") == "a"
+    assert type(parcel(3, parcel(3, ("a", 1)))) is Parcel
+    stands = parcel(3, threading.Lock())
     assert isinstance(stands, Unsendable)
     assert stands.failure.index == 3
     assert stands.failure.error.startswith("TypeError: cannot pickle '_thread.lock' object. Items")
@@ -372,7 +373,7 @@ def test_items_that_cannot_be_sent_are_replaced_by_why():
         def __reduce__(self):
             raise TypeError("no")
 
-    assert sendable(0, Rude()).failure.item == "<Rude>"
+    assert parcel(0, Rude()).failure.item == "<Rude>"
 
 
 def test_a_task_is_tried_again_and_setup_runs_once():

@@ -12,7 +12,8 @@ from itertools import repeat
 from math import isfinite
 from typing import Any, Final
 
-from parcast.errors import RunFailed
+from parcast.errors import RunFailed, text_of
+from parcast.mpi.payload import has
 from parcast.units import shown
 
 TRIPLES: Final = 8  # of a rank that are all checked, then one in as many [1]
@@ -51,11 +52,12 @@ class Checked:
             return
         if not same(left, right, [value for _, value in self._last]):
             items = ", ".join(str(index) for index, _ in self._last)
+            shown_left, shown_right = (shown(text_of(x), limit=80) for x in (left, right))
             raise RunFailed(
                 f"The merge is not associative: of items {items}, merge(merge(a, b), c) is "
-                f"{shown(repr(left), limit=80)} and merge(a, merge(b, c)) is "
-                f"{shown(repr(right), limit=80)}. Correct it, or return from the task what can be "
-                "merged in any grouping, such as a sum and a count in place of a mean."
+                f"{shown_left} and merge(a, merge(b, c)) is {shown_right}. Correct it, or return "
+                "from the task what can be merged in any grouping, such as a sum and a count in "
+                "place of a mean."
             )
 
 
@@ -74,7 +76,7 @@ def same(a: Any, b: Any, merged: Sequence[Any] = ()) -> bool:
         alike = [x for x in merged if isinstance(x, list | tuple) and len(x) == len(a)]
         each = zip(*alike, strict=True) if alike else repeat(())
         return len(a) == len(b) and all(map(same, a, b, each))
-    if hasattr(a, "dtype") and hasattr(b, "dtype"):
+    if has(a, "dtype") and has(b, "dtype"):
         return _same_arrays(a, b, merged)
     if isinstance(a, float | complex) and isinstance(b, float | complex | int):
         is_nan = cmath.isnan(a) and cmath.isnan(b)
@@ -95,7 +97,7 @@ def _same_arrays(a: Any, b: Any, merged: Sequence[Any]) -> bool:
         return False
     if not np.issubdtype(a.dtype, np.inexact):
         return bool(np.array_equal(a, b))
-    of = [np.asarray(x) for x in (a, *(x for x in merged if hasattr(x, "dtype")))]
+    of = [np.asarray(x) for x in (a, *(x for x in merged if has(x, "dtype")))]
     each = (np.max(np.abs(x), initial=0.0, where=np.isfinite(x)) for x in of)
     rounding = max(ROUNDING, EPSILONS * float(np.finfo(a.dtype).eps))
     atol = rounding * float(max(each))

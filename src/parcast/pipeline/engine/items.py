@@ -1,18 +1,19 @@
 """Items as they are taken: one by one from an iterable, not before they are needed."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
+from collections.abc import Callable, Iterable, Iterator, Sized
 from functools import partial
 from math import inf
 from time import perf_counter
 from typing import Any, Final
 
-from parcast.errors import ParameterError, RunFailed
+from parcast.errors import FAILURES, ParameterError, RunFailed, cause_of, text_of
 from parcast.mpi.payload import size_of
+from parcast.pipeline.engine.failures import Forks, end_forked, shortened
 from parcast.pipeline.engine.interrupts import Interruption
-from parcast.pipeline.engine.working import shortened
 from parcast.units import shown
 
+KNOWN: Final = {list, tuple, range}  # of which each item is there, without code of a user
 TOGETHER: Final = 4096  # items of a sequence that are taken before messages are looked after
 SLOW: Final = 0.002  # an item that takes longer to get is passed on at once [s]
 NOTICED: Final = 0.1  # a pause in which items that are here should not wait for the next one [s]
@@ -42,17 +43,18 @@ class Items:
     """The items of a run on rank 0: those that were fetched and not yet granted."""
 
     def __init__(self, items: Iterable[Any]) -> None:
+        self._forks = Forks.count
         try:
             self._iterator: Iterator[Any] = iter(items)
-        except TypeError:
+        except FAILURES as error:
             hint = "Give a list, a generator or another iterable."
-            got = shown(repr(items))
-            raise ParameterError("items", must="be iterable", got=got, hint=hint) from None
-        if isinstance(items, Supply):
-            self.total = items.total
-        else:
-            self.total = len(items) if isinstance(items, Sized) else None
+            got = shown(text_of(items))
+            if not isinstance(error, TypeError):
+                got += f", whose __iter__ failed: {cause_of(error)}"
+            raise ParameterError("items", must="be iterable", got=got, hint=hint) from error
+        self.total = items.total if isinstance(items, Supply) else _length(items)
         self._items = items
+        self._is_known = type(items) in KNOWN
         self.fetched = 0
         self.size = 1.0  # of the item that was given away last, at least 1 [B]
         self.has_ended = False
@@ -91,8 +93,8 @@ class Items:
 
         `is_alone`: nobody works on what is here while the next item is waited for.
         """
-        if isinstance(self._items, list | tuple | range) and not self.was_stopped:
-            self._fetch_known(self._items, min(wanted, self.fetched + TOGETHER), is_needed)
+        if self._is_known and not self.was_stopped:
+            self._fetch_known(min(wanted, self.fetched + TOGETHER), is_needed)
             return
         begun = perf_counter()
         if is_alone and self.may_pause(NOTICED):
@@ -110,17 +112,16 @@ class Items:
     def fetch_ready(self, wanted: int, *, is_needed: Callable[[int], bool]) -> None:
         """Take items up to a number, from any thread, if no code of the user gives them."""
         items = self._items
-        if isinstance(items, list | tuple | range):
+        if self._is_known:
             self.fetch(wanted, patience=0.0, is_needed=is_needed)
         elif isinstance(items, Supply):
             while not self.has_ended and self.fetched < wanted and items.is_ready():
                 self._fetch_one(partial(next, items), is_needed)
             self._was_slow = perf_counter() - (items.asked or inf) > SLOW
 
-    def _fetch_known(
-        self, items: Sequence[Any], wanted: int, is_needed: Callable[[int], bool]
-    ) -> None:
+    def _fetch_known(self, wanted: int, is_needed: Callable[[int], bool]) -> None:
         """Take items that are all there."""
+        items: Any = self._items
         stop = min(wanted, len(items))
         known = range(self.fetched, stop)
         self._waiting.update((i, items[i]) for i in known if is_needed(i))
@@ -136,12 +137,15 @@ class Items:
         except Stopped:
             self.was_stopped = True
         except Exception as error:
-            why = f"{type(error).__name__}: {error}".rstrip(": ")
+            end_forked(self._forks, f"What provides item {self.fetched}")
+            why = cause_of(error).rstrip(".")
             raise RunFailed(
                 f"The items ended with an error after {self.fetched}: {why}. Correct what "
                 "provides them."
             ) from error
         else:
+            if Forks.count != self._forks:
+                end_forked(self._forks, f"What provides item {self.fetched}")
             if is_needed(self.fetched):
                 self._waiting[self.fetched] = item
             self.fetched += 1
@@ -168,7 +172,7 @@ class Items:
     def shown(self, index: int) -> str:
         """Write an item for a message, where it is still there and its number does not say it."""
         items: Any = self._items
-        is_there = isinstance(items, list | tuple) and 0 <= index < len(items)
+        is_there = type(items) in (list, tuple) and 0 <= index < len(items)
         return shortened(items[index]) if is_there else ""
 
     def interrupt(self) -> None:
@@ -176,3 +180,11 @@ class Items:
         self.was_stopped = True
         if self._is_fetching:
             raise Stopped
+
+
+def _length(items: Iterable[Any]) -> int | None:
+    """Number of items, if they tell it."""
+    try:
+        return len(items) if isinstance(items, Sized) else None
+    except FAILURES:
+        return None

@@ -19,24 +19,19 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Any, Final
 
-from parcast.errors import ParcastError, RunFailed, one_line
+from parcast.errors import FAILURES, ParcastError, RunFailed, cause_of, one_line
 from parcast.mpi.messages import Channel, Message
-from parcast.mpi.payload import EMPTY, packed, size_of
+from parcast.mpi.payload import EMPTY, size_of
 from parcast.pipeline.engine.coordinator import Block, Input
 from parcast.pipeline.engine.desk import Place, span
+from parcast.pipeline.engine.failures import calling, portable_failure, unsendable
 from parcast.pipeline.engine.job import Job, Reduction
 from parcast.pipeline.engine.limits import Alarm, Limit, TimeUp, Turn
 from parcast.pipeline.engine.recording import Lap, Notes
 from parcast.pipeline.engine.root import Root
 from parcast.pipeline.engine.store import Store
 from parcast.pipeline.engine.tree import Node
-from parcast.pipeline.engine.working import (
-    Work,
-    function_failed,
-    sendable,
-    server_failed,
-    unsendable,
-)
+from parcast.pipeline.engine.working import Work, parcel
 
 OFTEN: Final = 0.002  # between items, messages are looked after so often [s]
 SELDOM: Final = 0.02  # by the other thread, during a task [s]
@@ -155,7 +150,7 @@ class Rank:
             self._refuse(failure)
             raise failure from None
         except BaseException as crash:
-            if crash not in (self._failure, self.crash):
+            if crash is not self._failure and crash is not self.crash:
                 self._refuse(self._refusal(crash))
             raise
         finally:
@@ -208,8 +203,7 @@ class Rank:
         """Describe the end of this rank."""
         if isinstance(crash, ParcastError):
             return crash
-        what = f"{type(crash).__name__}: {crash}".rstrip(": ")
-        return RunFailed(f"Rank {self._channel.rank} ended: {what}.")
+        return RunFailed(f"Rank {self._channel.rank} ended: {cause_of(crash).rstrip('.')}.")
 
     def _raise(self) -> None:
         """Raise what ended the run, if something did."""
@@ -266,18 +260,12 @@ class Rank:
             self._stop(refusal)
 
     def _order(self, target: int, content: tuple[Any, ...], value: Any) -> None:
-        """Send an order; items that cannot be pickled fail, whatever rank would have them."""
-        try:
-            if content[0] == "work" and target == self._channel.rank:
-                self._is_granted = True
-                if self._channel.size > 1:
-                    packed(value)
-            self._channel.send(target, content, value)
-        except Exception:
-            if content[0] != "work":
-                raise
-            items = [sendable(i, item) for i, item in enumerate(value, start=content[1].first)]
-            self._channel.send(target, content, items)
+        """Send an order; where items fail to be sent does not depend on the rank that has them."""
+        if content[0] == "work":
+            self._is_granted |= target == self._channel.rank
+            if self._channel.size > 1:
+                value = [parcel(i, item) for i, item in enumerate(value, start=content[1].first)]
+        self._channel.send(target, content, value)
 
     def _take(self, message: Message) -> None:
         """Do what a message says, or note it for the main thread."""
@@ -320,7 +308,7 @@ class Rank:
 
     def _on_value(self, message: Message, name: Node, sent: float, first: int, stop: int) -> None:
         self.notes.message(message.source, sent, message.size, first, stop)
-        self._store.put(name, message.value)
+        self._store.put(name, message.value, (first, stop))
         self._ready()
 
     def _on_send(self, _: Message, item: Input, target: int) -> None:
@@ -344,24 +332,17 @@ class Rank:
 
     def _on_save(self, _: Message, names: list[tuple[Node, Path]]) -> None:
         """Write values to files of a checkpoint; those that are gone are left out."""
-        saved = []
-        for name, path in names:
-            if name not in self._store:
-                continue
-            try:
-                written = self._store.save(name, path)
-            except Exception as failure:
-                why = f"{type(failure).__name__}: {failure}"
-                if isinstance(failure, OSError):
-                    why = (failure.strerror or why).lower()
-                self._channel.send(0, ("unsaved", f"{path.parent}: {why}"))
-                return
-            saved.append((name, written))
-        self._channel.send(0, ("saved", saved))
+        there = [each for each in names if each[0] in self._store]
+        try:
+            saved = [(name, self._store.save(name, path)) for name, path in there]
+        except ParcastError as failure:
+            self._refuse(failure)
+        else:
+            self._channel.send(0, ("saved", saved))
 
-    def _on_load(self, _: Message, files: Sequence[tuple[Node, Path, float]]) -> None:
-        for name, path, size in files:
-            self._store.adopt(name, path, size)
+    def _on_load(self, _: Message, files: Sequence[tuple[Any, ...]]) -> None:
+        for each in files:
+            self._store.adopt(*each)
 
     def _on_stop(self, _: Message, failure: ParcastError) -> None:
         self._failure, self._failed_at = failure, time.monotonic()
@@ -378,7 +359,7 @@ class Rank:
         """Send a result, or say that it cannot be sent."""
         try:
             return self._channel.send(target, content, value)
-        except Exception as error:
+        except FAILURES as error:
             result = f"The result of {span(first, stop)} cannot be sent{self._where}"
             self._refuse(RunFailed(f"{result}: {unsendable(error)}."))
             return 0
@@ -400,6 +381,7 @@ class Rank:
     def _refuse(self, refusal: ParcastError) -> None:
         """End the run: tell all ranks, or have rank 0 tell them."""
         self._has_refused = True
+        refusal = portable_failure(refusal)
         with self._turn:
             if self._root is None:
                 self._channel.send(0, ("refused", refusal))
@@ -412,9 +394,10 @@ class Rank:
         if self._failure is not None:
             return
         self._failure, self._failed_at = refusal, time.monotonic()
-        self._root.report(refusal)
+        told = portable_failure(refusal)
+        self._root.report(told)
         for target in range(1, self._channel.size):
-            self._channel.send(target, ("stop", refusal))
+            self._channel.send(target, ("stop", told))
 
     def _abort(self) -> None:
         """End all ranks, as this one is in a task that does not end."""
@@ -510,7 +493,8 @@ class Rank:
             for shard in shards:
                 if self._is_static or done.values[shard] is not EMPTY:
                     node = block.node._replace(shard=shard)
-                    sizes[shard] = self._kept(node, done.values[shard])
+                    items = block.first, block.stop
+                    sizes[shard] = self._kept(node, done.values[shard], items)
             facts = ("done", block, tuple(sizes), lap.seconds, done.skipped)
             self._channel.send(0, facts)
 
@@ -520,21 +504,19 @@ class Rank:
             values = [self._store.take(x.name) for x in merging.inputs]
         first, stop = merging.inputs[0].first, merging.inputs[-1].stop
         with Lap() as lap:
-            try:
-                with self._place.at("the merge of", first, stop):
-                    value = self._job.merge.of(values)
-            except Exception as error:
-                what = f"The merge of {span(first, stop)}"
-                raise function_failed(what, self._where, error) from error
+            what = f"The merge of {span(first, stop)}"
+            named = calling(what, self._where, is_named=True)
+            with named, self._place.at("the merge of", first, stop):
+                value = self._job.merge.of(values)
         values.clear()
         self.notes.merge(first, stop, len(merging.inputs), lap)
         with self._turn:
-            size = self._kept(merging.node, value)
+            size = self._kept(merging.node, value, (first, stop))
             self._channel.send(0, ("merged", merging.node, size, lap.seconds))
 
-    def _kept(self, name: Node, value: Any) -> float:
+    def _kept(self, name: Node, value: Any, items: tuple[int, int]) -> float:
         """Keep a value of this rank, or send it where it was promised; give its size [B]."""
-        size = self._store.put(name, value)
+        size = self._store.put(name, value, items)
         if name in self._promised:
             self._on_send(Message(self._channel.rank, ()), *self._promised.pop(name))
         return size
@@ -544,30 +526,24 @@ class Rank:
         with self._turn:
             value = self._store.take(name)
         if self._job.finish is not None and value is not EMPTY:
-            try:
-                args = (value,) if self._job.shards == 1 else (value, shard)
-                with self._place.at("finish() of", first, stop):
-                    value = self._job.finish(*args)
-            except ParcastError:  # its text is complete
-                raise
-            except Exception as error:
-                what = f"finish() of {span(first, stop)}"
-                raise function_failed(what, self._where, error) from error
+            args = (value,) if self._job.shards == 1 else (value, shard)
+            what = f"finish() of {span(first, stop)}"
+            with calling(what, self._where), self._place.at("finish() of", first, stop):
+                value = self._job.finish(*args)
         with self._turn:
             self._sent(server, ("reduction", shard, first, stop), value, first, stop)
 
     def _serve(self, reduction: Reduction) -> None:
         """Give a completed reduction to who wants it."""
         size = size_of(reduction.value) if self._job.is_traced else 0.0
+        first, stop = reduction.first, reduction.stop
         with Lap() as lap:
             if self._server is not None:
-                try:
-                    with self._place.at("server() of", reduction.first, reduction.stop):
-                        self._server(reduction)
-                except Exception as error:
-                    raise server_failed(reduction, self._where, error) from error
-        self.notes.deliver(reduction.first, reduction.stop, size, lap)
-        self._say(("delivered", reduction.first, reduction.stop))
+                what = f"server() of {span(first, stop)}"
+                with calling(what, self._where), self._place.at("server() of", first, stop):
+                    self._server(reduction)
+        self.notes.deliver(first, stop, size, lap)
+        self._say(("delivered", first, stop))
 
 
 class Attendant:

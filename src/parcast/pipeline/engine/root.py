@@ -2,7 +2,6 @@
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from pathlib import Path
 from typing import Any, Final
 
 from parcast.errors import ParcastError, RunFailed
@@ -103,12 +102,13 @@ class Root:
         assert isinstance(self.coordinator, Coordinator)
         workers = sorted(self.coordinator.loads)
         held = []
-        files: dict[int, list[tuple[Node, Path, float]]] = {}
+        files: dict[int, list[tuple[Any, ...]]] = {}
         for i, (node, path, written) in enumerate(earlier.nodes):
             rank = workers[i * len(workers) // len(earlier.nodes)]
             held.append((node, Held(-1 if path is None else rank, node, written.size)))
             if path is not None:
-                files.setdefault(rank, []).append((node, path, written.size))
+                items = self.coordinator.items_of(node)
+                files.setdefault(rank, []).append((node, path, written.size, items))
         self._ordered = self.reductions = earlier.delivered
         self._least, self._exactly = earlier.fetched, earlier.end
         self.coordinator.resume(held, delivered=earlier.delivered, end=earlier.end)
@@ -139,13 +139,9 @@ class Root:
         elif kind == "delivered":
             self.reductions += 1
             self.coordinator.served(self.reductions)
-        elif kind == "saved":
+        else:  # "saved"
             assert self.checkpoint is not None
             self.checkpoint.saved(facts[0])
-        else:  # "unsaved"
-            raise RunFailed(
-                f"The checkpoint cannot be written to {facts[0]}. Choose another folder."
-            )
 
     def orders(self) -> Iterator[Posted]:
         """Give what is to be sent now."""

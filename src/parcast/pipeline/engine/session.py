@@ -11,7 +11,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from parcast.errors import ParcastError, RunFailed
+from parcast.errors import ParcastError, RunFailed, cause_of
 from parcast.mpi.find import available_cores
 from parcast.mpi.folders import failing_for, folder_for
 from parcast.mpi.launched import inside_run, is_inside_run
@@ -25,6 +25,7 @@ from parcast.pipeline.engine.checkpoint import (
     taken,
 )
 from parcast.pipeline.engine.desk import Place
+from parcast.pipeline.engine.failures import portable_failure, sent_result
 from parcast.pipeline.engine.interrupts import stopped_by_interrupt
 from parcast.pipeline.engine.items import Items
 from parcast.pipeline.engine.job import Job, Reduction, Server, Skipped
@@ -117,7 +118,7 @@ def run_here(
         own, is_inner = None, is_inside_run()
         if comm is not None and comm.Get_size() > 1:
             own = comm.Dup()
-            channel = MpiChannel(own)
+            channel = MpiChannel(own, sent_result)
         stack.enter_context(inside_run(on_ranks=own is not None))
         is_root = channel.rank == 0
         serves = channel.rank == (job.server_rank or 0)
@@ -240,8 +241,8 @@ def agreed(comm: "MPI.Intracomm | None") -> Iterator[None]:
 def _sent(failure: Exception) -> ParcastError:
     """Give a failure that every rank can read."""
     if isinstance(failure, ParcastError):
-        return failure
-    return RunFailed(f"{type(failure).__name__}: {failure}")
+        return portable_failure(failure)
+    return RunFailed(cause_of(failure))
 
 
 class Share(NamedTuple):

@@ -23,20 +23,21 @@ from socket import AF_UNIX, socket
 from types import FrameType
 from typing import IO, Any, Final
 
-from parcast.errors import ParameterError, ParcastError, RunFailed
+from parcast.errors import FAILURES, ParameterError, ParcastError, RunFailed, cause_of
 from parcast.mpi.find import INSTALL, available_cores
 from parcast.mpi.folders import failing_for, folder_for
 from parcast.mpi.launched import inside_run
 from parcast.mpi.launcher import Placement, Started, is_banner, reason_of, started_ranks
-from parcast.mpi.payload import by_value, pickler_by_value, portable
+from parcast.mpi.payload import Packed, by_value, pickler_by_value, portable
 from parcast.mpi.rank import PLACEMENT
-from parcast.pipeline.engine.desk import ITEM, Ended, are_gone, first_ended, places
-from parcast.pipeline.engine.interrupts import stopped_by_interrupt
+from parcast.pipeline.engine.desk import ITEM, Ended, are_gone, first_ended, places, span
+from parcast.pipeline.engine.failures import calling, unreadable
+from parcast.pipeline.engine.interrupts import Interruption, stopped_by_interrupt
 from parcast.pipeline.engine.items import Items
-from parcast.pipeline.engine.job import Job, Server
+from parcast.pipeline.engine.job import Job, Reduction, Server
 from parcast.pipeline.engine.limits import Alarm, Limit, TimeUp, Turn
 from parcast.pipeline.engine.session import PREFIX, Outcome, folder_of
-from parcast.pipeline.engine.working import sendable, server_failed
+from parcast.pipeline.engine.working import parcel
 
 WORKER: Final = "parcast.pipeline.engine.worker"
 JOB: Final = "job.pickle"
@@ -120,11 +121,11 @@ def _pickled(job: Job, total: int | None, has_server: bool) -> bytes:
         raise RunFailed(f"Starting ranks needs cloudpickle. {INSTALL}") from missing
     try:
         return pickle.dumps((sys.path, total, has_server, by_value(job)))
-    except Exception as error:
+    except FAILURES as error:
         raise ParameterError(
             "task",
             must="be possible to pickle, with merge, setup, finish and split",
-            got=f"{type(error).__name__}: {error}",
+            got=cause_of(error),
             hint="Open files and connections in setup=.",
         ) from error
 
@@ -188,7 +189,7 @@ class _Said:
         return "".join(self.out), "".join(self.err)
 
 
-class _RanksEnded(BaseException):
+class _RanksEnded(Interruption):
     """The ranks have ended while a function of the user ran, which should not hide it."""
 
 
@@ -280,11 +281,10 @@ class _Host:
             connection.send(None)
         elif kind == "reduction":
             assert self._server is not None
-            try:
-                with self._awaited():
-                    self._server(facts[0])
-            except Exception as error:
-                raise server_failed(facts[0], "", error) from error
+            first, stop, pickled = facts
+            reduction = Reduction(first, stop, _value_of(pickled, first, stop))
+            with calling(f"server() of {span(first, stop)}", ""), self._awaited():
+                self._server(reduction)
             connection.send(None)
         elif kind == "progress":
             if self._progress is not None:
@@ -295,18 +295,15 @@ class _Host:
             raise refusal
         else:
             outcome: Outcome = facts[0]
-            return outcome
+            return replace(outcome, value=_value_of(facts[1], 0, outcome.items))
         return None
 
     def _pickled(self, most: int) -> bytes:
         """Pickle the next items; those that cannot be are replaced by why."""
         items, *facts = self._next(most)
-        try:
-            return portable((items, *facts))
-        except Exception:
-            first = self._items.fetched - len(items)
-            items = [sendable(i, item) for i, item in enumerate(items, start=first)]
-            return portable((items, *facts))
+        first = self._items.fetched - len(items)
+        sent = [parcel(i, item, _packed) for i, item in enumerate(items, start=first)]
+        return pickle.dumps((sent, *facts), protocol=5)
 
     def _next(self, most: int) -> tuple[list[Any], bool, bool]:
         """Take items that are sent together, and tell whether they have ended, and by Ctrl-C."""
@@ -362,6 +359,19 @@ class _Host:
             f"Rank {ended.rank} of {self._started.called} {how} {at}. All other ranks were "
             f"stopped. {advice}"
         )
+
+
+def _packed(item: Any) -> Packed:
+    """Pickle an item with what it needs of the main program."""
+    return Packed(portable(item), ())
+
+
+def _value_of(pickled: bytes, first: int, stop: int) -> Any:
+    """Make the result of some items again."""
+    try:
+        return pickle.loads(pickled)
+    except FAILURES as error:
+        raise unreadable(first, stop, " in the process that started the ranks", error) from error
 
 
 def _last_said(connection: Connection) -> ParcastError | None:

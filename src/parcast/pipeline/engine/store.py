@@ -8,8 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from parcast.errors import RunFailed
+from parcast.errors import FAILURES, FileProblems, Problem, RunFailed, cause_of
 from parcast.mpi.payload import Written, read_value, size_of, write_value
+from parcast.pipeline.engine.desk import span
+from parcast.pipeline.engine.failures import unreadable, unsendable
 from parcast.pipeline.engine.tree import Node
 from parcast.units import format_quantity
 
@@ -21,6 +23,7 @@ class Kept:
     """A value in memory, in a file, or both."""
 
     size: float  # in memory [B]
+    items: tuple[int, int]  # whose result it is: the first, and the one after the last
     value: Any = None
     path: Path | None = None
     is_ours: bool = False  # the file is removed with the value
@@ -41,19 +44,19 @@ class Store:
         """Tell whether a value is here."""
         return name in self._kept
 
-    def put(self, name: Node, value: Any) -> float:
-        """Keep a value; give its size [B]."""
+    def put(self, name: Node, value: Any, items: tuple[int, int] = (0, 1)) -> float:
+        """Keep a value, the result of some items, by which messages name it; give its size [B]."""
         size = size_of(value)
-        self._kept[name] = Kept(size, value)
+        self._kept[name] = Kept(size, items, value)
         if size >= SMALLEST_SPILLED:
             self._here[name] = None
         self._in_memory += size
         self._spill()
         return size
 
-    def adopt(self, name: Node, path: Path, size: float) -> None:
+    def adopt(self, name: Node, path: Path, size: float, items: tuple[int, int] = (0, 1)) -> None:
         """Keep a value that lies in a file of a checkpoint."""
-        self._kept[name] = Kept(size, path=path, in_memory=False)
+        self._kept[name] = Kept(size, items, path=path, in_memory=False)
 
     def take(self, name: Node) -> Any:
         """Give a value away."""
@@ -63,8 +66,7 @@ class Store:
             self._in_memory -= kept.size
             value = kept.value
         else:
-            assert kept.path is not None
-            value = read_value(kept.path)
+            value = _read(kept)
         if kept.is_ours and kept.path is not None:
             kept.path.unlink(missing_ok=True)
         return value
@@ -72,10 +74,19 @@ class Store:
     def save(self, name: Node, path: Path) -> Written:
         """Write a value that stays here to a file of a checkpoint."""
         kept = self._kept[name]
-        if kept.in_memory:
-            return write_value(path, kept.value, durable=True)
-        assert kept.path is not None
-        return write_value(path, read_value(kept.path), durable=True)
+        value = kept.value if kept.in_memory else _read(kept)
+        try:
+            return write_value(path, value, durable=True)
+        except OSError as failure:
+            why = (failure.strerror or str(failure)).lower()
+            raise RunFailed(
+                f"The checkpoint cannot be written to {path.parent}: {why}. Choose another folder."
+            ) from failure
+        except FAILURES as error:
+            raise RunFailed(
+                f"The result of {span(*kept.items)} cannot be kept in the checkpoint: "
+                f"{unsendable(error)}."
+            ) from error
 
     def _spill(self) -> None:
         """Write the oldest values to files until the others are within the budget.
@@ -99,6 +110,24 @@ class Store:
                 f"{self._folder}: {why}. "
                 "Choose a directory with more space, allow more memory, or use more shards."
             ) from failure
+        except FAILURES as error:
+            raise RunFailed(
+                f"The result of {span(*kept.items)} cannot be written to {self._folder}: "
+                f"{unsendable(error)}, or allow more memory."
+            ) from error
         kept.value, kept.in_memory, kept.is_ours = None, False, True
         del self._here[name]
         self._in_memory -= kept.size
+
+
+def _read(kept: Kept) -> Any:
+    """Read a value from its file; one of a checkpoint is not read the next time either."""
+    assert kept.path is not None
+    try:
+        return read_value(kept.path)
+    except FAILURES as error:
+        if kept.is_ours:
+            raise unreadable(*kept.items, "", error) from error
+        what = f"the result of {span(*kept.items)}, cannot be read: {cause_of(error).rstrip('.')}"
+        message = f"{what}. Delete it to work on these items anew."
+        raise FileProblems(str(kept.path), [Problem(message=message)]) from error

@@ -11,6 +11,7 @@ import threading
 from collections import deque
 from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import replace
 from io import TextIOWrapper
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -18,10 +19,11 @@ from socket import AF_UNIX, socket
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, Final
 
-from parcast.errors import ParcastError, RunFailed
+from parcast.errors import FAILURES, ParameterError, ParcastError, RunFailed, cause_of
 from parcast.mpi.launched import one_world
 from parcast.mpi.payload import portable
 from parcast.pipeline.engine.desk import RANK, Place, finish, watched
+from parcast.pipeline.engine.failures import portable_failure
 from parcast.pipeline.engine.items import Stopped, Supply
 from parcast.pipeline.engine.job import Job, Reduction
 from parcast.pipeline.engine.root import Root
@@ -104,19 +106,21 @@ class Host:
 
     def report(self, refusal: ParcastError) -> None:
         """Tell of a failure."""
-        self.say("failed", refusal)
+        self.say("failed", portable_failure(refusal))
 
     def end(self, outcome: Outcome) -> None:
         """Tell the outcome."""
         try:
-            self.say("ended", outcome)
-        except (TypeError, AttributeError, ValueError, pickle.PicklingError) as error:
+            value = portable(outcome.value)
+        except FAILURES as error:
             self.report(
                 RunFailed(
                     "The result of all items cannot be pickled for the process that started the "
-                    f"ranks: {type(error).__name__}: {error}. Return from finish= what can be."
+                    f"ranks: {cause_of(error).rstrip('.')}. Return from finish= what can be."
                 )
             )
+        else:
+            self.say("ended", replace(outcome, value=None), value)
 
     def resume(self, delivered: int) -> None:
         """Prepare the server stage, which is in that process."""
@@ -124,7 +128,7 @@ class Host:
 
     def __call__(self, reduction: Reduction) -> None:
         """Give a reduction to the server stage."""
-        self.ask("reduction", reduction)
+        self.ask("reduction", reduction.first, reduction.stop, portable(reduction.value))
 
 
 class HostItems(Supply):
@@ -181,12 +185,25 @@ def main(arguments: Sequence[str]) -> None:
     path, total, has_server, functions = pickle.loads(pickled)
     # In the order of the process that has started all, so that names mean the same modules.
     sys.path[:] = [*path, *(folder for folder in sys.path if folder not in path)]
-    job: Job = pickle.loads(functions)
+    job: Job = _unpickled(functions)
     if is_root:
         _run_root(job, desk, place, comm, total, has_server=has_server)
     else:
         run_here(job, (), comm=comm, place=place)
     finish(place)
+
+
+def _unpickled(functions: bytes) -> Any:
+    """Make the job again."""
+    try:
+        return pickle.loads(functions)
+    except FAILURES as error:
+        raise ParameterError(
+            "task",
+            must="be possible to unpickle on ranks, with merge, zero, setup, finish and split",
+            got=cause_of(error),
+            hint="Define them in a module that every rank can import.",
+        ) from error
 
 
 def _run_root(

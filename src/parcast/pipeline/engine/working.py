@@ -1,24 +1,30 @@
 """The work of a rank on a block: its tasks, one after the other, merged as the tree says."""
 
-import traceback
+import pickle
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
+from types import NoneType
 from typing import Any, Final
 
-from parcast.errors import Argument, ParameterError, ParcastError, RunFailed
-from parcast.mpi.payload import EMPTY, packed
+from parcast.errors import FAILURES, ParameterError, ParcastError
+from parcast.mpi.payload import EMPTY, Packed, packed, unpacked
 from parcast.pipeline.engine.associativity import Checked
 from parcast.pipeline.engine.coordinator import Block
 from parcast.pipeline.engine.desk import ITEM, NONE, Place, span
+from parcast.pipeline.engine.failures import (
+    Forks,
+    calling,
+    described,
+    end_forked,
+    function_failed,
+    item_failed,
+    shortened,
+    unsendable,
+)
 from parcast.pipeline.engine.interrupts import is_interruption
-from parcast.pipeline.engine.job import Job, Reduction, Skipped
+from parcast.pipeline.engine.job import Job, Skipped
 from parcast.pipeline.engine.limits import Alarm
 from parcast.pipeline.engine.tree import Combiner
-from parcast.units import shown
-
-ENGINE: Final = Path(__file__).parent
-LONGEST: Final = 200  # characters of an item in a message
 
 
 class ItemFailed(Exception):  # noqa: N818 - it carries what failed
@@ -36,22 +42,45 @@ class Unsendable:
     failure: Skipped
 
 
-def unsendable(error: BaseException) -> str:
-    """Say why something cannot be sent, and what can."""
-    why = f"{type(error).__name__}: {error}".rstrip(": .")
-    return (
-        f"{why}. Items and results are sent to other ranks and must be picklable: send for "
-        "example a path in place of an open file, and make in setup= what cannot be pickled"
-    )
+class Parcel:
+    """An item as it travels: it is made again where its task runs, whose failure it then is."""
+
+    __slots__ = ("buffers", "head")
+
+    def __init__(self, head: bytes, *buffers: Any) -> None:
+        self.head, self.buffers = head, buffers
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Let large buffers travel by themselves."""
+        return Parcel, (self.head, *map(pickle.PickleBuffer, self.buffers))
 
 
-def sendable(index: int, item: Any) -> Any:
-    """Give an item, or what stands for one that cannot be pickled."""
+# Items that travel as they are: those that cannot fail, and what stands for others.
+SENT: Final = {Parcel, Unsendable}
+AS_THEY_ARE: Final = {NoneType, bool, int, float, complex, str, bytes, *SENT}
+
+
+def parcel(index: int, item: Any, pickled: Callable[[Any], Packed] = packed) -> Any:
+    """Give an item as it is sent to other ranks, or what stands for one that cannot be pickled."""
+    if type(item) in AS_THEY_ARE:
+        return item
     try:
-        packed(item)
-    except Exception as error:
+        head, buffers = pickled(item)
+    except FAILURES as error:
         return Unsendable(Skipped(index, shortened(item), unsendable(error), ""))
-    return item
+    return Parcel(head, *buffers)
+
+
+def _opened(index: int, item: Parcel | Unsendable) -> Any:
+    """Give back the item that was sent."""
+    if isinstance(item, Unsendable):
+        raise ItemFailed(item.failure)
+    try:
+        return unpacked(item.head, item.buffers)
+    except BaseException as error:
+        if is_interruption(error):
+            raise
+        raise ItemFailed(described(index, "it cannot be unpickled", error)) from error
 
 
 @dataclass(slots=True)
@@ -83,10 +112,11 @@ class Work:
         self._is_set_up = False
         self._checked = Checked(job.merge.two) if job.check else None
         self._retried = 0  # of the block
+        self._forks = 0  # when it began
 
     def on(self, block: Block, items: Sequence[Any]) -> Done:
         """Run the task on all items of a block; RunFailed says which failed for good."""
-        job = self._job
+        job, self._forks = self._job, Forks.count
         if not self._is_set_up:
             self._set_up()
         combiners = [Combiner(job.merge.of, job.fan_in) for _ in range(job.shards)]
@@ -99,41 +129,50 @@ class Work:
                 parts = self._parts(index, self._result(index, item))
             except ItemFailed as failed:
                 if not job.skips:
-                    if isinstance(failed.__cause__, ParcastError):  # its text is complete
-                        raise failed.__cause__ from None
-                    raise item_failed(failed.failure, self._where) from failed.__cause__
+                    raise self._failure(failed) from failed.__cause__
                 skipped.append(failed.failure)
                 parts = [EMPTY] * job.shards
-            try:
-                if self._checked is not None and parts[0] is not EMPTY:
+            if Forks.count != self._forks:
+                end_forked(self._forks, f"The task of item {index}")
+            if self._checked is not None and parts[0] is not EMPTY:
+                with calling(
+                    f"The check of the merge at item {index}", self._where, is_named=True
+                ):
                     self._checked.see(index, parts[0])
+            try:
                 for combiner, part in zip(combiners, parts, strict=True):
                     combiner.add(part)
-            except Exception as error:
-                what = f"The merge of {span(block.first, index + 1)}"
-                raise function_failed(what, self._where, error) from error
-        try:
+            except BaseException:
+                with calling(
+                    f"The merge of {span(block.first, index + 1)}", self._where, is_named=True
+                ):
+                    raise
+            if Forks.count != self._forks:
+                end_forked(self._forks, f"The merge of {span(block.first, index + 1)}")
+        with calling(f"The merge of {span(block.first, block.stop)}", self._where, is_named=True):
             values = [combiner.total() for combiner in combiners]
-        except Exception as error:
-            what = f"The merge of {span(block.first, block.stop)}"
-            raise function_failed(what, self._where, error) from error
         numbers[ITEM] = NONE
         return Done(values, skipped, self._retried)
+
+    def _failure(self, failed: ItemFailed) -> ParcastError:
+        """Say which item failed."""
+        if isinstance(failed.__cause__, ParcastError):  # its text is complete
+            return function_failed(
+                f"Item {failed.failure.index}", self._where, failed.__cause__, is_named=True
+            )
+        return item_failed(failed.failure, self._where)
 
     def _set_up(self) -> None:
         """Prepare this rank, once."""
         if self._job.setup is not None:
-            try:
-                with self.place.at("setup()"):
-                    self._state = self._job.setup()
-            except Exception as error:
-                raise function_failed("setup()", self._where, error) from error
+            with calling("setup()", self._where), self.place.at("setup()"):
+                self._state = self._job.setup()
         self._is_set_up = True
 
     def _result(self, index: int, item: Any) -> Any:
         """Run the task on an item, as often as it may be tried."""
-        if isinstance(item, Unsendable):
-            raise ItemFailed(item.failure)
+        if type(item) in SENT:
+            item = _opened(index, item)
         for attempt in range(self._job.retries + 1):
             try:
                 if self._job.timeout is None:
@@ -141,6 +180,7 @@ class Work:
                 with self._alarm.of_item():
                     return self._called(item)
             except BaseException as error:
+                end_forked(self._forks, f"The task of item {index}")
                 if is_interruption(error):
                     raise
                 if attempt == self._job.retries:
@@ -158,77 +198,13 @@ class Work:
         """Split the result of an item into its shards."""
         if self._job.shards == 1 or self._job.split is None:
             return [result]
-        try:
-            parts = self._job.split(result, self._job.shards)
-        except Exception as error:
-            what = f"split() of the result of item {index}"
-            raise function_failed(what, self._where, error) from error
+        with calling(f"split() of the result of item {index}", self._where, is_named=True):
+            parts = [*self._job.split(result, self._job.shards)]
         if len(parts) != self._job.shards:
             raise ParameterError(
                 "split",
                 must=f"give {self._job.shards} parts",
-                got=str(len(parts)),
+                got=f"{len(parts)} of the result of item {index}",
                 hint="One for each shard.",
             )
         return parts
-
-
-def item_failed(failure: Skipped, where: str) -> RunFailed:
-    """Say which item failed, where, and what its traceback was."""
-    return RunFailed(
-        (
-            f"Item {failure.index} failed{where}: {failure.item}: {failure.error}. Correct it, or "
-            "skip such items with ",
-            Argument("on_error", "skip", python='on_error="skip"'),
-            ".",
-        ),
-        below=failure.traceback.rstrip().splitlines(),
-    )
-
-
-def function_failed(what: str, where: str, error: BaseException) -> ParcastError:
-    """Say which other function failed, where, and what its traceback was."""
-    if isinstance(error, ParcastError):
-        return error
-    last, lines = _traced(error)
-    return RunFailed(
-        f"{what} failed{where}: {last}. Correct it.", below=lines.rstrip().splitlines()
-    )
-
-
-def server_failed(reduction: Reduction, where: str, error: BaseException) -> ParcastError:
-    """Say that the server stage failed, and at which reduction."""
-    what = f"server() of {span(reduction.first, reduction.stop)}"
-    return function_failed(what, where, error)
-
-
-def described(index: int, item: str, error: BaseException) -> Skipped:
-    """Describe the failure of an item for another rank."""
-    return Skipped(index, item, *_traced(error))
-
-
-def _traced(error: BaseException) -> tuple[str, str]:
-    """Give the last line of a traceback and all of it, without frames of the engine."""
-    if isinstance(error, ParcastError):  # its text says what was wrong, where, and what to do
-        return " ".join(map(str.strip, error.lines())).removesuffix("."), ""
-    told = traceback.TracebackException.from_exception(error)
-    _leave_engine_out(told)
-    lines = list(told.format())
-    return lines[-1].strip(), "".join(lines)
-
-
-def _leave_engine_out(told: traceback.TracebackException) -> None:
-    """Leave the frames of the engine out, in which tasks are called and interrupted."""
-    frames = (each for each in told.stack if Path(each.filename).parent != ENGINE)
-    told.stack = traceback.StackSummary.from_list(list(frames))
-    for before in (told.__cause__, told.__context__):
-        if before is not None:
-            _leave_engine_out(before)
-
-
-def shortened(item: Any) -> str:
-    """Write an item for a message, whatever its `repr` does."""
-    try:
-        return shown(repr(item), limit=LONGEST)
-    except Exception:
-        return f"<{type(item).__name__}>"
