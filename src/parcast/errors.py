@@ -53,6 +53,11 @@ def text_of(value: object, written: Callable[[Any], str] = repr) -> str:
         return f"<{type(value).__name__}>"
 
 
+def is_of_system(failure: BaseException) -> bool:
+    """Tell a failure of the system, such as a full disk, from one that is raised as such."""
+    return isinstance(failure, OSError) and failure.errno is not None
+
+
 def cause_of(failure: BaseException) -> str:
     """Name an exception with what it says, as the last line of its traceback does.
 

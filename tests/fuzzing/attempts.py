@@ -91,9 +91,11 @@ def limited(seconds: float, memory: float) -> Iterator[None]:
 
 def _is_full(failure: BaseException | None) -> bool:
     """Whether a lack of memory is behind a refusal."""
-    while failure is not None and not isinstance(failure, MemoryError):
+    seen: set[int] = set()  # what failed twice may lead to itself
+    while failure is not None and not isinstance(failure, MemoryError) and id(failure) not in seen:
+        seen.add(id(failure))
         failure = failure.__cause__ or failure.__context__
-    return failure is not None
+    return isinstance(failure, MemoryError)
 
 
 def _virtual() -> int:

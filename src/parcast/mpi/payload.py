@@ -23,7 +23,7 @@ from pathlib import Path
 from types import CodeType
 from typing import IO, Any, Final, NamedTuple
 
-from parcast.errors import FAILURES
+from parcast.errors import FAILURES, is_of_system
 
 LEAST_BUFFER: Final = 1 << 16  # that travels by itself [B]
 PIECE: Final = 1 << 20  # of a file that is read for its checksum [B]
@@ -226,9 +226,9 @@ def _dump(value: Any, draft: _Draft) -> None:
     """Pickle a value into a file."""
     try:
         pickle.dump(value, draft, protocol=5)
-    except OSError:
-        raise
-    except Exception:
+    except Exception as failure:
+        if is_of_system(failure):
+            raise
         draft.restart()
         draft.write(_by_value(value))
 

@@ -1,12 +1,22 @@
 """Arguments of `run_pipeline`, checked."""
 
 from collections.abc import Callable, Mapping
+from copy import copy
 from functools import partial
 from inspect import iscoroutinefunction
 from pathlib import Path
 from typing import Any
 
-from parcast.errors import Argument, ParameterError, as_number, as_whole, require, text_of
+from parcast.errors import (
+    FAILURES,
+    Argument,
+    ParameterError,
+    as_number,
+    as_whole,
+    cause_of,
+    require,
+    text_of,
+)
 from parcast.mpi.payload import EMPTY
 from parcast.pipeline.engine.job import Job
 from parcast.pipeline.engine.static import require_static
@@ -31,7 +41,7 @@ def job_of(given: Mapping[str, Any]) -> Job:
     return Job(
         task=_function(given, "task", is_needed=True),
         merge=merge.merge,
-        zero=merge.zero() if given["zero"] is EMPTY else given["zero"],
+        zero=merge.zero() if given["zero"] is EMPTY else _zero(given["zero"]),
         setup=_function(given, "setup"),
         finish=finish if merge.finish is None else partial(_finished, merge.finish, finish),
         split=_function(given, "split") or merge.split,
@@ -84,6 +94,20 @@ def _finished(first: Callable[..., Any], then: Callable[..., Any] | None, *args:
     """Finish a reduction as its merge does, and then as its user wants."""
     value = first(args[0])
     return value if then is None else then(value, *args[1:])
+
+
+def _zero(given: Any) -> Any:
+    """Refuse what cannot be copied, as every reduction without items has a zero of its own."""
+    try:
+        copy(given)
+    except FAILURES as error:
+        raise ParameterError(
+            "zero",
+            must="be possible to copy",
+            got=f"{shown(text_of(given))}: {cause_of(error)}",
+            hint="Leave it out for None.",
+        ) from error
+    return given
 
 
 def _is_traced(trace: object) -> bool:

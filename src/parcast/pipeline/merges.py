@@ -15,8 +15,9 @@ from numbers import Number
 from types import NoneType
 from typing import Any, Final, NamedTuple
 
-from parcast.errors import Argument, ParameterError, RunFailed, text_of
+from parcast.errors import Argument, ParameterError, text_of
 from parcast.mpi.payload import has
+from parcast.pipeline.engine.failures import Unfit
 from parcast.pipeline.engine.tree import Merge
 from parcast.units import shown
 from parcast.words import did_you_mean
@@ -30,7 +31,7 @@ def add(a: Any, b: Any) -> Any:
         return a + b
     except TypeError as error:
         given = " and ".join(dict.fromkeys(type(x).__name__ for x in (a, b)))
-        raise RunFailed(
+        raise Unfit(
             (
                 f'The merge "sum", the default, cannot add results of type {given}: {error}. '
                 "Return numbers, arrays, strings or lists from the task, or choose another "
@@ -111,10 +112,10 @@ def _score(element: Any) -> Any:
     return element[0] if isinstance(element, tuple) else element
 
 
-def _unfit(name: str, kinds: str, results: Sequence[Any], error: Exception) -> RunFailed:
+def _unfit(name: str, kinds: str, results: Sequence[Any], error: Exception) -> Unfit:
     """Say which results a merge takes."""
     given = " and ".join(dict.fromkeys(type(x).__name__ for x in results))
-    return RunFailed(
+    return Unfit(
         f'The merge "{name}" takes {kinds}, got {given}: {error}. Return such results from the '
         "task, or choose another merge."
     )
@@ -159,7 +160,7 @@ def split_counts(counts: Mapping[Any, Any], shards: int) -> list[dict[Any, Any]]
 def split_sum(total: Any, shards: int) -> list[Any]:
     """Parts of an array along its first axis, of nearly equal length."""
     if not has(total, "ndim") or not total.ndim:  # parts of lists would be joined in another order
-        raise RunFailed(
+        raise Unfit(
             (
                 f"Sums of type {type(total).__name__} have no parts for ",
                 Argument("shards", shards),

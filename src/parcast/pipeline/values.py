@@ -18,7 +18,7 @@ from numbers import Real
 from pathlib import Path
 from typing import Any, Final
 
-from parcast.errors import FAILURES, text_of
+from parcast.errors import FAILURES, is_of_system, text_of
 from parcast.files.document import csv_pieces, replacing, write_document
 from parcast.mpi.payload import has
 from parcast.words import counted
@@ -156,7 +156,7 @@ def _kept_elsewhere(path: str, value: Any, failure: BaseException) -> str:
     What does not fit the format goes beside it, as JSON or pickled; what the disk did not take
     goes to the temporary folder of the system.
     """
-    if isinstance(failure, OSError):
+    if isinstance(failure, OSError) and is_of_system(failure):
         why = (failure.strerror or f"the disk may be full ({failure})").lower()
         text, endings = f"{path} cannot be written: {why}.", [""]
     else:

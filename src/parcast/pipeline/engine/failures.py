@@ -6,10 +6,9 @@ Anything that an object does, also its `repr` and its `__reduce__`, may fail in 
 import os
 import pickle
 import traceback
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeGuard
 
 from parcast.errors import Argument, ParcastError, RunFailed, cause_of, text_of
 from parcast.pipeline.engine.desk import span
@@ -23,6 +22,10 @@ PICKLABLE: Final = (
     "Items and results are sent to other ranks and must be picklable: send for example a path in "
     "place of an open file, and make in setup= what cannot be pickled"
 )
+
+
+class Unfit(RunFailed):
+    """A merge of ours does not take some results; which items they are of is not known there."""
 
 
 class Forks:
@@ -39,21 +42,20 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_count)
 
 
-@contextmanager
-def calling(what: str, where: str, *, is_named: bool = False) -> Iterator[None]:
-    """Say that a function of the user failed that the block calls, as "finish() of item 3".
+class calling:  # noqa: N801 - it is used as a function, and would hide a StopIteration as one
+    """Say that a function of the user failed that the block calls, as "finish() of item 3"."""
 
-    A failure that is ours is complete, but for the items where it `is_named` by them.
-    """
-    forks = Forks.count
-    try:
-        yield
-    except BaseException as error:
-        end_forked(forks, what)
-        if is_interruption(error):
-            raise
-        raise function_failed(what, where, error, is_named=is_named) from error
-    end_forked(forks, what)
+    def __init__(self, what: str, where: str) -> None:
+        self._what, self._where, self._forks = what, where, Forks.count
+
+    def __enter__(self) -> None:
+        """Begin."""
+
+    def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
+        """Look at how it ended."""
+        end_forked(self._forks, self._what)
+        if error is not None and not is_interruption(error):
+            raise function_failed(self._what, self._where, error) from error
 
 
 def end_forked(forks: int, what: str) -> None:
@@ -66,6 +68,12 @@ def end_forked(forks: int, what: str) -> None:
     )
     os.write(2, text.encode())  # past what the parent had buffered
     os._exit(1)
+
+
+def is_ours(error: BaseException) -> TypeGuard[ParcastError]:
+    """Tell whether a failure is one of this package, and not of a program that uses it."""
+    own = type(error).__module__.partition(".")[0] == __name__.partition(".")[0]
+    return own and isinstance(error, ParcastError)
 
 
 def unsendable(error: BaseException) -> str:
@@ -98,18 +106,21 @@ def item_failed(failure: Skipped, where: str) -> RunFailed:
     )
 
 
-def function_failed(
-    what: str, where: str, error: BaseException, *, is_named: bool = False
-) -> ParcastError:
+def function_failed(what: str, where: str, error: BaseException) -> ParcastError:
     """Say which other function failed, where, and what its traceback was."""
-    if type(error) is RunFailed and is_named:
-        return RunFailed(error.text, below=(*error.below, f"{what} failed{where}."))
-    if isinstance(error, ParcastError):
+    if isinstance(error, Unfit):
+        return at_place(error, what, where)
+    if is_ours(error):
         return error
     last, lines = _traced(error)
     return RunFailed(
         f"{what} failed{where}: {last}. Correct it.", below=lines.rstrip().splitlines()
     )
+
+
+def at_place(failure: RunFailed, what: str, where: str) -> RunFailed:
+    """Say what has failed below a text that is complete but for that."""
+    return RunFailed(failure.text, below=(*failure.below, f"{what} failed{where}."))
 
 
 def described(index: int, item: str, error: BaseException) -> Skipped:
@@ -119,7 +130,7 @@ def described(index: int, item: str, error: BaseException) -> Skipped:
 
 def portable_failure(failure: ParcastError) -> ParcastError:
     """Give a failure that another process can read: that of a user may be of any class."""
-    if type(failure).__module__.partition(".")[0] == __name__.partition(".")[0]:
+    if is_ours(failure):
         with suppress(Exception):  # of what it was raised with
             pickle.loads(pickle.dumps(failure))
             return failure
@@ -129,7 +140,7 @@ def portable_failure(failure: ParcastError) -> ParcastError:
 
 def _traced(error: BaseException) -> tuple[str, str]:
     """Give the last line of a traceback and all of it, without frames of the engine."""
-    if isinstance(error, ParcastError):  # its text says what was wrong, where, and what to do
+    if is_ours(error):  # its text says what was wrong, where, and what to do
         return " ".join(map(str.strip, error.lines())).removesuffix("."), ""
     try:
         told = traceback.TracebackException.from_exception(error)

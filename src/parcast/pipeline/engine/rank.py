@@ -505,8 +505,7 @@ class Rank:
         first, stop = merging.inputs[0].first, merging.inputs[-1].stop
         with Lap() as lap:
             what = f"The merge of {span(first, stop)}"
-            named = calling(what, self._where, is_named=True)
-            with named, self._place.at("the merge of", first, stop):
+            with calling(what, self._where), self._place.at("the merge of", first, stop):
                 value = self._job.merge.of(values)
         values.clear()
         self.notes.merge(first, stop, len(merging.inputs), lap)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from parcast.errors import FAILURES, FileProblems, Problem, RunFailed, cause_of
+from parcast.errors import FAILURES, FileProblems, Problem, RunFailed, cause_of, is_of_system
 from parcast.mpi.payload import Written, read_value, size_of, write_value
 from parcast.pipeline.engine.desk import span
 from parcast.pipeline.engine.failures import unreadable, unsendable
@@ -77,12 +77,12 @@ class Store:
         value = kept.value if kept.in_memory else _read(kept)
         try:
             return write_value(path, value, durable=True)
-        except OSError as failure:
-            why = (failure.strerror or str(failure)).lower()
-            raise RunFailed(
-                f"The checkpoint cannot be written to {path.parent}: {why}. Choose another folder."
-            ) from failure
         except FAILURES as error:
+            if is_of_system(error):
+                raise RunFailed(
+                    f"The checkpoint cannot be written to {path.parent}: {_why(error)}. Choose "
+                    "another folder."
+                ) from error
             raise RunFailed(
                 f"The result of {span(*kept.items)} cannot be kept in the checkpoint: "
                 f"{unsendable(error)}."
@@ -103,14 +103,13 @@ class Store:
         kept.path = self._folder / "-".join(map(str, name))
         try:
             write_value(kept.path, kept.value)
-        except OSError as failure:
-            why = (failure.strerror or str(failure)).lower()
-            raise RunFailed(
-                f"A result of {format_quantity(kept.size, 'size')} cannot be written to "
-                f"{self._folder}: {why}. "
-                "Choose a directory with more space, allow more memory, or use more shards."
-            ) from failure
         except FAILURES as error:
+            if is_of_system(error):
+                raise RunFailed(
+                    f"A result of {format_quantity(kept.size, 'size')} cannot be written to "
+                    f"{self._folder}: {_why(error)}. "
+                    "Choose a directory with more space, allow more memory, or use more shards."
+                ) from error
             raise RunFailed(
                 f"The result of {span(*kept.items)} cannot be written to {self._folder}: "
                 f"{unsendable(error)}, or allow more memory."
@@ -131,3 +130,8 @@ def _read(kept: Kept) -> Any:
         what = f"the result of {span(*kept.items)}, cannot be read: {cause_of(error).rstrip('.')}"
         message = f"{what}. Delete it to work on these items anew."
         raise FileProblems(str(kept.path), [Problem(message=message)]) from error
+
+
+def _why(failure: BaseException) -> str:
+    """Say what the system says."""
+    return (getattr(failure, "strerror", None) or str(failure)).lower()

@@ -6,17 +6,18 @@ from dataclasses import dataclass, field
 from types import NoneType
 from typing import Any, Final
 
-from parcast.errors import FAILURES, ParameterError, ParcastError
+from parcast.errors import FAILURES, ParameterError, ParcastError, RunFailed
 from parcast.mpi.payload import EMPTY, Packed, packed, unpacked
 from parcast.pipeline.engine.associativity import Checked
 from parcast.pipeline.engine.coordinator import Block
 from parcast.pipeline.engine.desk import ITEM, NONE, Place, span
 from parcast.pipeline.engine.failures import (
     Forks,
+    at_place,
     calling,
     described,
     end_forked,
-    function_failed,
+    is_ours,
     item_failed,
     shortened,
     unsendable,
@@ -135,31 +136,28 @@ class Work:
             if Forks.count != self._forks:
                 end_forked(self._forks, f"The task of item {index}")
             if self._checked is not None and parts[0] is not EMPTY:
-                with calling(
-                    f"The check of the merge at item {index}", self._where, is_named=True
-                ):
+                with calling(f"The check of the merge at item {index}", self._where):
                     self._checked.see(index, parts[0])
             try:
                 for combiner, part in zip(combiners, parts, strict=True):
                     combiner.add(part)
             except BaseException:
-                with calling(
-                    f"The merge of {span(block.first, index + 1)}", self._where, is_named=True
-                ):
+                with calling(f"The merge of {span(block.first, index + 1)}", self._where):
                     raise
             if Forks.count != self._forks:
                 end_forked(self._forks, f"The merge of {span(block.first, index + 1)}")
-        with calling(f"The merge of {span(block.first, block.stop)}", self._where, is_named=True):
+        with calling(f"The merge of {span(block.first, block.stop)}", self._where):
             values = [combiner.total() for combiner in combiners]
         numbers[ITEM] = NONE
         return Done(values, skipped, self._retried)
 
     def _failure(self, failed: ItemFailed) -> ParcastError:
         """Say which item failed."""
-        if isinstance(failed.__cause__, ParcastError):  # its text is complete
-            return function_failed(
-                f"Item {failed.failure.index}", self._where, failed.__cause__, is_named=True
-            )
+        cause = failed.__cause__
+        if type(cause) is RunFailed:
+            return at_place(cause, f"Item {failed.failure.index}", self._where)
+        if cause is not None and is_ours(cause):  # its text is complete
+            return cause
         return item_failed(failed.failure, self._where)
 
     def _set_up(self) -> None:
@@ -198,7 +196,7 @@ class Work:
         """Split the result of an item into its shards."""
         if self._job.shards == 1 or self._job.split is None:
             return [result]
-        with calling(f"split() of the result of item {index}", self._where, is_named=True):
+        with calling(f"split() of the result of item {index}", self._where):
             parts = [*self._job.split(result, self._job.shards)]
         if len(parts) != self._job.shards:
             raise ParameterError(
