@@ -343,7 +343,9 @@ def test_a_reduction_that_is_no_json_is_refused_in_words(parcast, folder):
     name = job(folder, "def task(item):\n    return 1j\n")
     said = parcast("run", "pipeline", name, "1", "2", "--every", "1", "-o", "a.jsonl")
     assert said.status == 4
-    assert said.err.endswith("a.jsonl: JSON has no complex. Choose a .pickle file.\n")
+    assert said.err.endswith(
+        "a.jsonl: JSON has no complex. Choose a .pickle file.\nserver() of item 0 failed.\n"
+    )
 
 
 def test_a_job_may_take_reductions_itself(parcast, folder):

@@ -11,6 +11,7 @@ from typing import IO, Any
 
 from parcast.errors import ParameterError, RunFailed, text_of
 from parcast.files.document import check_place
+from parcast.pipeline.engine.failures import Unfit
 from parcast.pipeline.engine.job import Reduction
 from parcast.pipeline.values import Converted, json_text
 from parcast.units import shown
@@ -56,7 +57,7 @@ class FileServer:
         try:
             yield
         except (TypeError, ValueError) as failure:
-            raise RunFailed(
+            raise Unfit(
                 f"Reductions cannot be written to {self._path}: {failure}. Choose a .pickle file."
             ) from failure
         except OSError as failure:
