@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from parcast.errors import ParameterError
+from parcast.errors import ParameterError, RunFailed
 from parcast.files.document import (
     ROWS_AT_A_TIME,
     check_place,
@@ -23,6 +23,7 @@ from parcast.files.document import (
     replacing,
     write_document,
 )
+from parcast.mpi.folders import folder_for
 from parcast.timings.columns import is_label
 
 finite = st.none() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text()
@@ -157,6 +158,28 @@ def test_a_file_of_someone_else_is_refused(tmp_path, monkeypatch):
     monkeypatch.setattr(os, "access", lambda *_: False)
     with pytest.raises(ParameterError, match="got a read-only one"):
         check_place(path)
+
+
+@pytest.mark.fault(
+    "Output files",
+    "The umask leaves nobody the rights to new files.",
+    promise="Refused before anything is computed, with status 4; no file is made.",
+)
+@pytest.mark.parametrize("mask", [0o777, 0o200])
+def test_a_umask_that_leaves_no_rights_is_told(tmp_path, mask):
+    before = os.umask(mask)
+    try:
+        for use in (check_place, lambda path: write_document(path, ["p\n"])):
+            with pytest.raises(RunFailed, match=f"the umask {mask:03o} leaves .*umask 022$"):
+                use(tmp_path / "result.csv")
+        with (
+            pytest.raises(RunFailed, match=f"the umask {mask:03o} leaves you no rights"),
+            folder_for("parcast-x-", tmp_path),
+        ):
+            pass
+    finally:
+        assert os.umask(before) == mask
+    assert not os.listdir(tmp_path)
 
 
 def test_a_link_stays_a_link(tmp_path):

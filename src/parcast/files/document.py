@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from parcast.advice import Command, File
-from parcast.errors import ParameterError
+from parcast.errors import ParameterError, RunFailed
 from parcast.files.held import hold, host_mark, left_behind, let_go
 
 ROWS_AT_A_TIME = 4096  # of CSV, in one piece of text
@@ -31,6 +31,7 @@ SUPPORTED: Final = 15  # significant digits that a double has after a few operat
 SHORT: Final = 10
 NEARLY: Final = re.compile(r"(?:0000|9999)\d{1,3}(?!\d)")  # how a number near a short one may end
 
+OWN_FILES: Final = 0o077  # umask of files that others may not read
 DRAFTS: Final = ".parcast-*.tmp"  # names of files that are being written
 
 
@@ -134,6 +135,18 @@ def check_place(
         ) from error
 
 
+def require_umask() -> None:
+    """Refuse a umask by which not even their owner may use new files and folders."""
+    mask = os.umask(OWN_FILES)
+    os.umask(mask)
+    if mask & 0o700:
+        allow = Command(("umask", "022"))
+        raise RunFailed(
+            f"Files cannot be written: the umask {mask:03o} leaves you no rights to new ones. "
+            f"Allow it: {allow}"
+        )
+
+
 def write_document(path: str | os.PathLike[str], pieces: Iterable[str]) -> None:
     """Write text to a UTF-8 file, which is replaced only when all of it has been written."""
     with (
@@ -203,6 +216,7 @@ def _pattern_of_drafts() -> str:
 @contextmanager
 def _new_draft(target: Path) -> Iterator[Path]:
     """Create an empty file beside the target, which is held and removed when the block ends."""
+    require_umask()
     draft = target.with_name(_pattern_of_drafts().replace("*", os.urandom(6).hex()))
     try:
         draft.open("x").close()

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from parcast.errors import ParameterError, RunFailed
+from parcast.files.document import require_umask
 from parcast.files.held import hold, host_mark, left_behind, let_go
 from parcast.mpi.leftovers import remove_shared_memory
 
@@ -31,6 +32,7 @@ def folder_for(prefix: str, directory: str | os.PathLike[str] | None = None) -> 
             got=f"{directory!r:.60}",
             hint="Name a folder for files.",
         )
+    require_umask()
     place = Path(tempfile.gettempdir() if directory is None else directory)
     own = f"{prefix}{host_mark()}-"
     remove_abandoned(place, own)

@@ -12,6 +12,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from parcast.errors import ParcastError, RunFailed, cause_of
+from parcast.files.document import require_umask
 from parcast.mpi.find import available_cores
 from parcast.mpi.folders import failing_for, folder_for
 from parcast.mpi.launched import inside_run, is_inside_run
@@ -318,6 +319,7 @@ def _checkpoint(job: Job, items: int | None) -> Iterator[Checkpoint | None]:
         "shards": job.shards,
         "every": job.every,
     }
+    require_umask()
     with ExitStack() as stack:
         with failing_for(job.checkpoint, "the checkpoint"):
             job.checkpoint.mkdir(parents=True, exist_ok=True)
