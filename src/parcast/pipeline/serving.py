@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
-from parcast.errors import ParameterError, RunFailed, text_of
+from parcast.errors import ParameterError, RunFailed, is_of_system, text_of
 from parcast.files.document import check_place
 from parcast.pipeline.engine.failures import Unfit
 from parcast.pipeline.engine.job import Reduction
@@ -57,10 +57,13 @@ class FileServer:
         try:
             yield
         except (TypeError, ValueError) as failure:
+            why = text_of(failure, str).rstrip(".")
             raise Unfit(
-                f"Reductions cannot be written to {self._path}: {failure}. Choose a .pickle file."
+                f"Reductions cannot be written to {self._path}: {why}. Choose a .pickle file."
             ) from failure
         except OSError as failure:
+            if not is_of_system(failure):  # of a value
+                raise
             why = (failure.strerror or str(failure)).lower()
             raise RunFailed(
                 f"Reductions cannot be written to {self._path}: {why}. Choose another file."
