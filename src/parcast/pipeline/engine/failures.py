@@ -25,7 +25,7 @@ PICKLABLE: Final = (
 
 
 class Unfit(RunFailed):
-    """A merge or a file of ours does not take results; which they are is not known there."""
+    """A merge or file of parcast's does not take results; which they are is not known there."""
 
 
 class Forks:
