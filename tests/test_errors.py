@@ -30,6 +30,7 @@ from parcast.errors import (
 from parcast.expressions import Overflow
 from parcast.importers.content import MissingLibrary
 from parcast.pipeline.documents.document import DocumentError
+from parcast.pipeline.engine.failures import Unfit
 from parcast.show.canvas import MissingPackage
 from parcast.units import OtherDimension
 
@@ -174,6 +175,7 @@ ERRORS = [
     DescriptionError("Machine", [Problem(message="must be given.", field="name")]),
     FitFailed("All times are at p = 8.", outcome="No forecast."),
     RunFailed("It did not end."),
+    Unfit("The merge takes numbers."),
     Lost.of(RunFailed("The disk is full.")),
     RunFailed(("Run it with ", Argument("cpu", python="cpu=None"), ".")),
     FileProblems("a.csv", [Problem(message="must be text.", line=3, field="p")], unlisted=2),
