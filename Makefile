@@ -22,6 +22,7 @@ coverage: .venv/.test  ## the tests again, and which lines they run: at least 95
 	$(BIN)/coverage report
 
 fuzz: .venv/.test  ## all readers, for MINUTES; what fails is kept in tests/fuzzing/corpus
+	nice $(BIN)/python -m tests.fuzzing.hostile --cases 5000 --seed $(SEED)
 	nice $(BIN)/python -m tests.fuzzing.run --minutes $(MINUTES) --seed $(SEED)
 
 lint: .venv/.test
