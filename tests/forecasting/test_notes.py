@@ -67,6 +67,17 @@ def note(
 # Which series, and whether strong or weak.
 
 
+@pytest.mark.parametrize(
+    ("p", "is_said"), [([100, 101], True), ([8, 9, 9], True), ([4, 5], False)]
+)
+def test_counts_that_are_close_together_are_said_to_show_little(p, is_said):
+    told = forecast(Measurements(p=p, time=[25.0, 24.9, 24.8][: len(p)]), 200)
+    said = [x for x in told.warnings if "too close together" in x]
+    assert bool(said) == is_said
+    if is_said:
+        assert f"Measure at p = {2 * p[-1]} or more." in said[0]
+
+
 def test_a_note_names_its_series_and_what_was_measured():
     told = forecast({"p": P, "time": TIME, "machine": "SP"}, 16).notes[0]
     assert told.key == {"machine": "SP"}

@@ -22,6 +22,7 @@ from parcast.words import whole
 
 WIDE = 4.5  # upper / lower of an interval that is remarked: of a third of public forecasts [D]
 DEPENDS = 1.5  # factor by which leaving out one count may change a forecast, likewise [D]
+APART = 1.25  # largest over smallest count from which they show how a program scales [D]
 REMARKED = 2.0  # times the largest measured count from which an extrapolation is remarked
 FAR = 32.0  # the same where fewer intervals hold, docs/explanation/forecasting.md
 NOISY = 0.10  # relative spread of repetitions worth a warning
@@ -176,7 +177,14 @@ def _warnings(
             rank=Rank.SERIOUS if change > curve.half_width[i, furthest] else Rank.MINOR,
             size=change,
         )
-    if count == 2 and not helped:
+    if 1 < last / first < APART:
+        yield RankedWarning(
+            f"All counts lie between p = {first} and {last}, too close together to show how the "
+            f"program scales. Measure at p = {2 * last} or more.",
+            kind="counts close together",
+            rank=Rank.SERIOUS,
+        )
+    elif count == 2 and not helped:
         yield RankedWarning(
             "Only two counts were measured, so the forecast could not be tested. "
             "A third count would narrow the interval most.",

@@ -149,8 +149,7 @@ def donated_curve(
     at = np.broadcast_to(targets, (len(last), len(targets)))
     own = _own(here, last, targets)
 
-    known = np.where(np.isnan(here.p), here.p[:, :1], here.p)
-    y = np.log(np.where(np.isnan(here.time), here.time[:, :1], here.time))
+    known, y = _filled(here)
     base = _base_of(known, y, here.count, at)
     to, low, high, there = _at(elsewhere, of, at, base.low, base.high, known)
     begin = base.line(low.log_time, high.log_time)
@@ -175,11 +174,8 @@ def donated_curve(
         "own": np.where(here.count[:, None] > 1, own.half_width, np.inf),
         "donors": np.where(tells, theirs, np.inf),
     }
-    share = transfer.share_of_donors(
-        **both,
-        counts=here.count[:, None].astype(np.float64),
-        beyond=np.log(np.maximum(at / last[:, None], 1.0)),
-    )
+    counts, beyond = here.count[:, None].astype(np.float64), np.log(at / last[:, None])
+    share = transfer.share_of_donors(**both, counts=counts, beyond=beyond)
     apart = np.where(tells, base.log_time + moved.change - own.log_time, 0.0)
     has_donors = share > 0
     correction = np.clip(share * apart, *(both["own"] * (sign + own.skew) for sign in (-1, 1)))
@@ -204,6 +200,12 @@ def donated_curve(
         contradicts=(of >= 0) & (agree == 0),
         reach=to.reach,
     )
+
+
+def _filled(here: Timings) -> tuple[Array, Array]:
+    """Counts and log times, those of the first count as padding."""
+    known = np.where(np.isnan(here.p), here.p[:, :1], here.p)
+    return known, np.log(np.where(np.isnan(here.time), here.time[:, :1], here.time))
 
 
 def _own(here: Timings, last: Array, targets: Array) -> MeasuredCurve:
