@@ -12,12 +12,14 @@ from typing import TYPE_CHECKING, Final
 
 from parcast.advice import Command
 from parcast.errors import RunFailed
+from parcast.mpi.leftovers import remove_shared_memory
 
 if TYPE_CHECKING:
     from mpi4py import MPI
 
 # What the process managers of MPICH, Intel MPI, Open MPI and Slurm set for every rank.
 VARIABLES: Final = ("PMI_RANK", "PMIX_RANK", "OMPI_COMM_WORLD_RANK", "MPI_LOCALRANKID")
+HERE: Final = ("MPI_LOCALRANKID", "OMPI_COMM_WORLD_LOCAL_RANK", "SLURM_LOCALID")
 SIZES: Final = ("OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "MPI_LOCALNRANKS")  # how many they are
 STEP: Final = "SLURM_STEP_NUM_TASKS"  # of a step of Slurm: how often srun has started it
 
@@ -93,7 +95,15 @@ def one_world() -> "MPI.Intracomm":
     vendor, version = MPI.get_vendor()
     library = f"{vendor} {'.'.join(map(str, version))}"
     require_one_world(MPI.COMM_WORLD.Get_size(), library=library)
+    if _number_here(MPI.COMM_WORLD.Get_rank()) == 0:
+        remove_shared_memory()  # of ranks that were killed
     return MPI.COMM_WORLD
+
+
+def _number_here(rank: int) -> int:
+    """Number of this rank among those on its host; where that is not known, among all."""
+    text = next((os.environ[name] for name in HERE if name in os.environ), "")
+    return int(text) if text.isdecimal() else rank
 
 
 def require_one_world(size: int, *, library: str = "") -> None:

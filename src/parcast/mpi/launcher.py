@@ -201,6 +201,7 @@ def started_ranks(
         PLACEMENT: placement,
         TOKEN: token,
     }
+    remove_shared_memory()  # of ranks that others have started, and that were killed
     with ExitStack() as stack:
         with failing_for(tempfile.gettempdir(), "the run"):
             told = stack.enter_context(folder_for(RANKS))

@@ -4,20 +4,24 @@ All processes of a run carry its token in their environment, wherever they stand
 processes; ranks are often not children of the mpiexec that started them.
 """
 
+import errno
+import math
 import os
 import shutil
 import signal
+import stat
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
 TOKEN: Final = "PARCAST_RUN"
 PROCESSES: Final = Path("/proc")
 SHARED_MEMORY: Final = Path("/dev/shm")  # where MPI keeps segments, on Linux
-PATTERNS: Final = ("mpich_*", "mpich-*", "sm_segment.*", "psm*", "vader_segment.*")
+OF_MPI: Final = ("mpich_", "mpich-", "ucx_shm_", "sm_segment.", "vader_segment.")
+PATTERNS: Final = (*(f"{name}*" for name in OF_MPI), "psm*")  # which other libraries use as well
 ALL_USERS: Final = ["0", "0", "4294967295"]  # map of the first user namespace
 PATIENCE: Final = 5.0  # until a process that was killed is gone [s]
 
@@ -57,24 +61,61 @@ def _has_files(number: int) -> bool:
     return False
 
 
-def remove_shared_memory(since: float) -> None:
-    """Remove segments of MPI that are ours, newer than a `time.time`, and used by no process.
+def remove_shared_memory(since: float = math.inf) -> int:
+    """Remove segments of MPI that are ours and that no process has; return their size [B].
 
-    Other runs keep theirs open or mapped while they need them, and would wait for ever without.
-    Nothing is removed where a process of this user cannot be looked at, as one outside a user
-    namespace: it may be a rank. What ranks use that cannot be seen at all is removed, as from a
-    container that shares /dev/shm with the host but not processes.
+    Those of ranks that were killed stay until somebody removes them. Linux tells for certain
+    whether a file is open or mapped, by whatever user and in whatever namespace. Where it does
+    not, segments newer than a `time.time` are removed if no process is seen to use them. So is
+    nothing where a process of this user cannot be looked at, as one outside a user namespace: it
+    may be a rank. What ranks use that cannot be seen at all is removed then, as from a container
+    that shares /dev/shm with the host but not processes.
     """
-    ours = set()
+    removed, unknown = 0, {}
     for path in (path for pattern in PATTERNS for path in SHARED_MEMORY.glob(pattern)):
         with suppress(OSError):  # it was removed meanwhile
-            known = path.stat()
-            if path.is_file() and known.st_uid == os.getuid() and known.st_mtime >= since:
-                ours.add(path)
-    used = _used() if ours else ""
-    for path in ours:
+            known = path.lstat()
+            is_new = known.st_mtime >= since
+            if not stat.S_ISREG(known.st_mode) or known.st_uid != os.getuid():
+                continue
+            if not is_new and not path.name.startswith(OF_MPI):
+                continue
+            with _leased(path) as is_unused:
+                if is_unused:
+                    path.unlink()
+                    removed += known.st_size
+            if is_unused is None and is_new:
+                unknown[path] = known.st_size
+    used = _used() if unknown else ""
+    for path, size in unknown.items():
         if used is not None and path.name not in used:
             path.unlink(missing_ok=True)
+            removed += size
+    return removed
+
+
+@contextmanager
+def _leased(path: Path) -> Iterator[bool | None]:
+    """Tell whether no process has a file open or mapped; none can open it in the block then.
+
+    None where the system does not tell: it has no leases, or the file system has none.
+    """
+    try:
+        from fcntl import F_SETLEASE, F_SETSIG, F_WRLCK, fcntl
+    except ImportError:
+        yield None
+        return
+    file = os.open(path, os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    try:
+        is_unused: bool | None = True
+        try:
+            fcntl(file, F_SETSIG, signal.SIGURG)  # which, unlike SIGIO, ends no process
+            fcntl(file, F_SETLEASE, F_WRLCK)
+        except OSError as failure:
+            is_unused = False if failure.errno == errno.EAGAIN else None
+        yield is_unused
+    finally:
+        os.close(file)
 
 
 def remove_session(mpiexec: int) -> None:

@@ -11,6 +11,7 @@ from parcast.cli.options import all_option, answer_options
 from parcast.cli.outputs import TABLES, Outputs
 from parcast.cli.screen import Progress, tell
 from parcast.errors import FileProblems
+from parcast.units import format_quantity
 
 HELP: Final = """Check stores of arrays: every byte that has a checksum, and every file.
 
@@ -40,7 +41,8 @@ Examples:
 @click.option(
     "--sweep",
     is_flag=True,
-    help="First finish or remove what interrupted writes have left.",
+    help="First finish or remove what interrupted writes have left, and shared memory of MPI that "
+    "killed ranks have left.",
 )
 @all_option("fault")
 @answer_options(TABLES)
@@ -58,8 +60,12 @@ def command(
     from parcast.arrays.store.place import sweep as swept
     from parcast.arrays.store.verification import Verifications
     from parcast.arrays.store.verify import verify
+    from parcast.mpi.leftovers import remove_shared_memory
 
     checked, problems = [], []
+    if sweep and (size := remove_shared_memory()):
+        freed = format_quantity(float(size), "size")
+        tell(f"Shared memory of ranks that were killed was removed: {freed}.")
     with Progress("checking") as progress:
         for number, store in enumerate(dict.fromkeys(stores)):
             progress(number, len(stores), task=f"checking {store}")
