@@ -40,7 +40,7 @@ from parcast.simulation.distributions import distributions, law_of
 from parcast.timings.notes import ImportNote
 from parcast.units import EXPECTED, quantity, time_unit_factor
 from tests.arrays.store.made import write_store
-from tests.fuzzing import documents, short_texts, tool_documents
+from tests.fuzzing import documents, short_texts, stores, tool_documents
 
 ROWS, COLUMNS = 6, 4  # of the array in the store that is damaged
 ARRAY = np.arange(ROWS * COLUMNS, dtype="f8").reshape(ROWS, COLUMNS)
@@ -294,6 +294,16 @@ _READERS = [
             "zarr-array": "u/zarr.json",
             "zarr-chunk": "u/c.0.0",
         }.items()
+    ),
+    Reader(name="zarr-tree", documents=stores.cases, read=stores.attack, is_slow=True),
+    *(
+        Reader(
+            name=name,
+            documents=st.builds(valid),
+            read=stores.with_file(place),
+            is_slow=True,
+        )
+        for name, (place, valid) in stores.FILES.items()
     ),
     Reader(name="npy", documents=_npy(), read=_npy_read, file="array.npy"),
     *(

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from parcast.arrays.library.distribution import Block, Boxes, Held
 from parcast.arrays.store.data_types import stored_type
 from parcast.arrays.store.layout import check_name, label_of
+from parcast.arrays.store.messages import no_path
 from parcast.errors import ParameterError, ParcastError, RunFailed, as_whole
 
 if TYPE_CHECKING:
@@ -45,9 +46,7 @@ def path_text(path: Any) -> str:
 def check_path(path: Any) -> None:
     """Refuse what is no path."""
     if not path_text(path) or "\0" in path_text(path):
-        raise ParameterError(
-            "path", must="be a path", got=f"{path!r:.60}", hint="Example: out.zarr."
-        )
+        raise no_path(path)
 
 
 def held_of(arrays: Any, client: int, clients: int) -> list[Held]:

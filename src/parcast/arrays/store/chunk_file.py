@@ -60,8 +60,8 @@ class ChunkReader:
             if crc32c([body]) != read[-CHECKSUM:]:
                 raise DamageError("is cut off or damaged: the checksum of its index differs")
         index = np.frombuffer(body, layout.index_type).reshape(-1, 2).astype(np.uint64)
-        there = index[(index != ABSENT).any(axis=1)].astype(object)
-        if len(there) and (there.sum(axis=1) > self.size).any():
+        offset, length = index[(index != ABSENT).any(axis=1)].T
+        if (offset > self.size).any() or (length > self.size - offset).any():
             raise DamageError("is cut off: its index names bytes beyond its end")
         return index
 

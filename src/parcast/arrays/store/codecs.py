@@ -4,13 +4,16 @@ What another reader may have written otherwise (blosc, numcodecs, extensions) is
 Such a subchunk can still be checked if a codec with a checksum lies around what is not read.
 """
 
+import errno
 import gzip
+import os
 import struct
 import sys
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from math import prod
 from typing import Any, Final, NamedTuple, TypeAlias
 
 import numpy as np
@@ -20,6 +23,7 @@ from parcast.places import load
 
 CHECKSUM: Final = 4  # length of a CRC32C [B]
 BYTE_CODECS: Final = ("zstd", "gzip", "crc32c")
+LEVELS: Final = {"zstd": range(-131_072, 23), "gzip": range(10), "crc32c": range(1)}
 BLOSC: Final = ("blosc", "numcodecs.blosc")
 BLOSC_HEADER: Final = struct.Struct("<4xIII")  # versions, flags; sizes: unpacked, block, packed
 INSTALL: Final = 'Install it with: pip install "parcast[arrays]"'
@@ -105,6 +109,8 @@ class ByteCodec:
             return memoryview(_unpacked_gzip(encoded, most))
         except (zlib.error, EOFError, _zstd_error()) as failure:
             raise DamageError(f"cannot be unpacked ({self.name}: {failure})") from failure
+        except (MemoryError, OverflowError):  # by its metadata, or it is packed without end
+            raise OSError(errno.ENOMEM, os.strerror(errno.ENOMEM)) from None
 
     def has_checksum(self, encoded: memoryview) -> bool:
         """Whether what it has encoded holds a checksum."""
@@ -204,7 +210,7 @@ class Chain:
         """Length of a subchunk before it is encoded as bytes; None: unknown. [B]."""
         if self.dtype == OPAQUE:
             return None
-        return int(np.prod(shape, dtype=np.int64)) * self.dtype.itemsize
+        return prod(shape) * self.dtype.itemsize
 
     def _decoded(self, encoded: Buffer, size: int | None) -> tuple[memoryview, Checked]:
         """Decode to the bytes of the elements, or to those of a codec that is not read here."""
@@ -283,7 +289,7 @@ def chain_from_json(
         elif name == "bytes" and stored is None:
             stored = dtype.newbyteorder(">" if settings.get("endian") == "big" else "<")
         elif name in BYTE_CODECS and stored is not None:
-            then.append(ByteCodec(name, int(settings.get("level", 0))))
+            then.append(ByteCodec(name, _level_of(name, settings)))
         elif not partly or name in BYTE_CODECS:
             raise UnsupportedError(_refused(name))
         elif stored is not None:
@@ -296,6 +302,14 @@ def chain_from_json(
     if stored is None:
         raise UnsupportedError('must have the codec "bytes".')
     return Chain(stored, () if axes == tuple(range(rank)) else axes, tuple(then), unread)
+
+
+def _level_of(name: str, settings: Mapping[str, Any]) -> int:
+    """Read the level of compression, which only a writer needs."""
+    level: int = settings.get("level", 0)
+    if type(level) is not int or level not in LEVELS[name]:
+        raise ValueError(f"{level!r} is no level of {name}")
+    return level
 
 
 def _refused(name: str) -> str:

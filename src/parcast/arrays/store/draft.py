@@ -29,10 +29,12 @@ from parcast.arrays.store import durable
 from parcast.arrays.store.interrupted import Leftover
 from parcast.arrays.store.layout import (
     METADATA,
+    MOST_VALUES,
     ArraySpec,
     Layout,
     check_json,
     coordinate,
+    count_of_values,
     label_of,
 )
 from parcast.arrays.store.messages import (
@@ -278,6 +280,7 @@ class Draft:
     def _merge(self) -> None:
         """Put new chunks beside the old, then the new metadata in place of the old."""
         target, folders = self._place.target, set()
+        journal = self._journal() if len(self._appended) > 1 else b""
         for name, layout in self.part.layouts.items():
             for index in self.part.chunks(name):
                 key = layout.key(index)
@@ -291,31 +294,37 @@ class Draft:
                     folders.add(target)
         for folder in sorted(folders, reverse=True):
             durable.flush_folder(folder)
-        if len(self._appended) > 1:
-            self._write_journal()
+        if journal:  # from here on all metadata have changed
+            draft = self._folder / "journal"
+            durable.write_file(draft, journal)
+            os.rename(draft, self._place.journal)
+            durable.flush_folder(target.parent)
         for name in self._appended:
             os.replace(self._folder / name / METADATA, target / name / METADATA)
             durable.flush_folder(target / name)
         self._place.journal.unlink(missing_ok=True)
 
-    def _write_journal(self) -> None:
-        """Write what all metadata become, so that they change together: from here on they have."""
+    def _journal(self) -> bytes:
+        """Give what all metadata become, so that they change together; it must be read again."""
         changed = {
             name: (node.content, (self._folder / name / METADATA).read_bytes())
             for name, node in self._appended.items()
         }
-        draft = self._folder / "journal"
-        durable.write_file(draft, journal_of(changed))
-        os.rename(draft, self._place.journal)
-        durable.flush_folder(self._place.target.parent)
+        journal = journal_of(changed)
+        if len(journal) > durable.LARGEST_SMALL or count_of_values(journal) > MOST_VALUES:
+            raise RunFailed(
+                f"{self._place.target} cannot be appended to: {len(changed):,} arrays are too "
+                "many to grow together. Write many small ones as a stack."
+            )
+        return journal
 
     def _is_in_place(self) -> bool:
         """Tell whether the new store is what a reader gets."""
         with suppress(OSError):
             if self._appended:
                 name, node = next(iter(self._appended.items()))
-                now = read_nodes(self._place.target, self._place).arrays[name]
-                return now.content != node.content
+                now = read_nodes(self._place.target, self._place).arrays.get(name)
+                return now is not None and now.content != node.content
             return os.stat(self._place.target).st_ino == self._inode
         return False
 

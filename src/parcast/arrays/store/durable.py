@@ -24,6 +24,7 @@ AT_FDCWD: Final = -100
 WRITE: Final = 2  # SYNC_FILE_RANGE_WRITE
 NOT_HERE: Final = {errno.ENOSYS, errno.EINVAL, errno.EOPNOTSUPP, errno.EPERM}
 NEW: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+LARGEST_SMALL: Final = 1 << 27  # metadata: that of arrays that parcast writes takes about 1 kB [B]
 MOST_PARTS: Final = 1024  # of one write, on Linux and elsewhere
 REPORTS_SINCE: Final = (5, 8)  # Linux, from which on syncfs reports what could not be written
 
@@ -102,7 +103,10 @@ def open_regular(
 def read_regular(path: str | os.PathLike[str]) -> bytes:
     """Read a small regular file."""
     with open(open_regular(path), "rb") as stream:
-        return stream.read()
+        read = stream.read(LARGEST_SMALL + 1)
+    if len(read) > LARGEST_SMALL:
+        raise OSError(errno.EFBIG, "it is larger than metadata may be", os.fspath(path))
+    return read
 
 
 def is_within(folder: Path, top: Path) -> bool:
@@ -166,7 +170,10 @@ def write_all(file: int, parts: Iterable[bytes | memoryview], offset: int) -> in
 
 def read_at(file: int, length: int, offset: int) -> bytes:
     """Read bytes at an offset of an open file; fewer where it ends before."""
-    read = os.pread(file, length, offset)
+    try:
+        read = os.pread(file, length, offset)
+    except (MemoryError, OverflowError):
+        raise OSError(errno.ENOMEM, os.strerror(errno.ENOMEM)) from None
     if len(read) in (0, length):
         return read
     pieces = [read]

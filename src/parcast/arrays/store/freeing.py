@@ -14,6 +14,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Final
 
+DEEPEST: Final = 64  # folders in folders of a store
 LARGE: Final = 1 << 20  # file that takes longer to be freed than to be opened [B]
 MOST_OPEN: Final = 64  # such files of one store
 FLAGS: Final = os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW
@@ -47,9 +48,55 @@ def wait_until_freed() -> bool:
     return was_freeing
 
 
+def files_below(top: str | os.PathLike[str]) -> Iterator[str]:
+    """Paths of what lies below a folder and is no folder, relative to it.
+
+    Links to folders are not followed, and folders not for ever: a store has no such depth.
+    """
+    waiting = [("", 0)]
+    while waiting:
+        folder, depth = waiting.pop()
+        try:
+            with os.scandir(os.path.join(top, folder)) as entries:
+                for entry in entries:
+                    path = os.path.join(folder, entry.name)
+                    if not entry.is_dir(follow_symlinks=False):
+                        yield path
+                    elif depth < DEEPEST:
+                        waiting.append((path, depth + 1))
+        except OSError:  # it was removed meanwhile, or may not be looked into
+            continue
+
+
+def remove(path: Path) -> None:
+    """Remove a draft or an old store, however deep its folders are."""
+    if path.is_symlink() or not path.is_dir():
+        path.unlink(missing_ok=True)
+        return
+    try:
+        shutil.rmtree(path)
+    except RecursionError:
+        _flatten(path)
+        shutil.rmtree(path)
+
+
+def _flatten(top: Path) -> None:
+    """Move every folder that lies deeper up into `top`: Python removes them by recursion."""
+    waiting = _folders_in(top)
+    while waiting:
+        for folder in _folders_in(waiting.pop()):
+            waiting.append(os.path.join(top, f".{os.urandom(6).hex()}"))
+            os.rename(folder, waiting[-1])
+
+
+def _folders_in(folder: str | os.PathLike[str]) -> list[str]:
+    """Folders in a folder, without links to some."""
+    return [entry.path for entry in os.scandir(folder) if entry.is_dir(follow_symlinks=False)]
+
+
 def _large_files(path: Path) -> Iterator[str]:
     """Files below a path, or itself, that take a while to be freed."""
-    below = (os.path.join(folder, name) for folder, _, names in os.walk(path) for name in names)
+    below = (os.path.join(path, name) for name in files_below(path))
     for each in below if path.is_dir() else [os.fspath(path)]:
         with suppress(OSError):
             if os.lstat(each).st_size >= LARGE:

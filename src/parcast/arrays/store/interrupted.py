@@ -2,8 +2,10 @@
 
 import json
 import os
+import stat
 import time
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from math import prod
 from pathlib import Path
@@ -12,7 +14,8 @@ from typing import Any, Final, Literal, TypeAlias
 from parcast.arrays.store import durable
 from parcast.arrays.store.chunk_file import ChunkReader
 from parcast.arrays.store.codecs import DamageError, UnsupportedError
-from parcast.arrays.store.layout import METADATA, Layout, layout_of
+from parcast.arrays.store.freeing import files_below
+from parcast.arrays.store.layout import METADATA, Layout, layout_of, parsed
 from parcast.units import format_quantity, shown
 from parcast.words import counted
 
@@ -40,7 +43,7 @@ class Owner:
     def read(cls, content: bytes) -> "Owner | None":
         """Read what a writer has noted of itself; None where it is nothing."""
         try:
-            noted = json.loads(content)
+            noted = parsed(content)
             pid, begun = int(noted["pid"]), float(noted.get("begun", 0.0))
             if not 0 < pid <= MOST_PID:
                 return None
@@ -50,7 +53,7 @@ class Owner:
                 program=str(noted.get("program", "")),
                 begun=begun if 0 <= begun <= LATEST else 0.0,
             )
-        except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError):
+        except (ValueError, KeyError, TypeError, AttributeError, OverflowError):
             return None
 
     def note(self) -> bytes:
@@ -143,16 +146,14 @@ class Progress:
 def progress_of(draft: Path, appended_to: Path | None = None) -> Progress:
     """Tell how far a draft is; of an append, also which store has the rows from before."""
     is_folder = draft.is_dir() and not draft.is_symlink()
-    files = [draft, *draft.rglob("*")] if is_folder else [draft]
+    files = [draft / x for x in files_below(draft)] if is_folder else [draft]
     size, last = 0, 0.0
-    for file in files:
-        try:
+    for file in {draft, *files}:
+        with suppress(OSError):  # its writer, or who clears up, removed it meanwhile
             found = file.lstat()
-        except OSError:  # its writer, or who clears up, removed it meanwhile
-            continue
-        last = max(last, found.st_mtime)
-        if not file.is_dir():
-            size += min(found.st_size, BLOCK * found.st_blocks)
+            last = max(last, found.st_mtime)
+            if not stat.S_ISDIR(found.st_mode):
+                size += min(found.st_size, BLOCK * found.st_blocks)
     if not is_folder:
         return Progress(None, None, size, last)
     complete = expected = 0
@@ -161,7 +162,7 @@ def progress_of(draft: Path, appended_to: Path | None = None) -> Progress:
         first = _rows_in(old) // layout.chunk[0] if layout.shape else 0
         rows, *others = layout.grid.cells or (1,)
         expected += max(rows - first, 0) * prod(others)
-        for key in files_in(draft / name):
+        for key in files_below(draft / name):
             index = layout.index_of(key)
             if index is not None and (not index or index[0] >= first):
                 complete += _is_complete(layout, draft / name / key)
@@ -170,9 +171,8 @@ def progress_of(draft: Path, appended_to: Path | None = None) -> Progress:
 
 def _layouts_of(draft: Path) -> Iterator[tuple[str, Layout]]:
     """Give the arrays of a draft that can be read."""
-    for path in draft.rglob(METADATA):
-        name = "/".join(path.parent.relative_to(draft).parts)
-        document = _document(path)
+    for name in arrays_below(draft):
+        document = _document(draft / name / METADATA)
         if document is not None and document.get("node_type") == "array":
             try:
                 yield name, layout_of(document)
@@ -180,26 +180,26 @@ def _layouts_of(draft: Path) -> Iterator[tuple[str, Layout]]:
                 continue
 
 
-def files_in(top: Path) -> Iterator[str]:
-    """Paths of the files below a folder, relative to it; links to folders are not followed."""
-    for folder, _, files in os.walk(top):
-        for file in files:
-            yield os.path.relpath(os.path.join(folder, file), top)
+def arrays_below(draft: Path) -> Iterator[str]:
+    """Names of the arrays and groups of a draft; none where it is no folder."""
+    for file in () if draft.is_symlink() else files_below(draft):
+        name, base = os.path.split(file)
+        if base == METADATA:
+            yield name
 
 
 def _rows_in(document: Mapping[str, Any] | None) -> int:
     """Rows of an array by its metadata, if there are any."""
-    try:
-        return int(document["shape"][0]) if document is not None else 0
-    except (KeyError, IndexError, TypeError, ValueError):
-        return 0
+    with suppress(UnsupportedError, IndexError):
+        return 0 if document is None else layout_of(document).shape[0]
+    return 0
 
 
 def _document(path: Path) -> Mapping[str, Any] | None:
     """Read metadata; None where they are none."""
     try:
-        document = json.loads(durable.read_regular(path))
-    except (OSError, ValueError, RecursionError):
+        document = parsed(durable.read_regular(path))
+    except (OSError, ValueError):
         return None
     return document if isinstance(document, dict) else None
 

@@ -28,7 +28,7 @@ from parcast.arrays.store.data_types import (
 )
 from parcast.arrays.store.grid import MOST_DIMENSIONS, Grid, Index
 from parcast.errors import ParameterError, as_whole
-from parcast.units import shown
+from parcast.units import format_quantity, shown
 
 METADATA: Final = "zarr.json"
 FILES: Final = "manifest"  # attribute of the root: what the store must have
@@ -36,6 +36,8 @@ SCHEMA: Final = "parcast/array-store/1"
 ENTRY: Final = 16  # offset and length of a subchunk in the index of its shard [B]
 ZSTD_LEVELS: Final = range(-7, 23)
 MOST_DIGITS: Final = 20  # of an index
+MOST_VALUES: Final = 1 << 22  # of a document, each of which takes some 100 bytes of memory
+LARGEST: Final = 2**63 - 1  # extent [1], and subchunk [B]
 COORDINATE_CHUNK: Final = 4096  # elements of a coordinate in one file at least
 
 
@@ -251,11 +253,25 @@ def _extents(name: str, extents: Any, *, least: int = 1) -> Index:
     return tuple(as_whole(name, n, least=least, hint=hint) for n in extents)
 
 
+def new_array(count: Index, dtype: "np.dtype[Any]") -> "np.ndarray[Any, Any]":
+    """Make room for a box that is read, or say that it is too large."""
+    try:
+        return np.empty(count, dtype)
+    except (MemoryError, ValueError):
+        size = float(min(prod(count) * dtype.itemsize, LARGEST))
+        raise ParameterError(
+            "count",
+            must="be a box that fits into memory",
+            got=f"{count}, {format_quantity(size, 'size')}",
+            hint="Read a smaller box.",
+        ) from None
+
+
 def check_json(name: str, value: Any) -> None:
     """Refuse attributes that JSON has no form for."""
     try:
         json.dumps(value if not isinstance(value, Mapping) else dict(value), allow_nan=False)
-    except (TypeError, ValueError) as failure:
+    except (TypeError, ValueError, RecursionError) as failure:
         raise ParameterError(
             name,
             must="be text, finite numbers, lists and dictionaries",
@@ -331,6 +347,21 @@ class Layout:
         return index if len(self.shape) == len(numbers) == len(index) else None
 
 
+def count_of_values(content: bytes) -> int:
+    """Give how many values a document of JSON has at most."""
+    return sum(map(content.count, (b"[", b"{", b",")))
+
+
+def parsed(content: bytes) -> Any:
+    """Read JSON of a file; ValueError where it is none, or takes far more memory than its size."""
+    if count_of_values(content) > MOST_VALUES:
+        raise ValueError(f"it has more than {MOST_VALUES:,} values")
+    try:
+        return json.loads(content)
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
+
+
 def layout_of(
     document: Mapping[str, Any], *, is_whole: bool = False, partly: bool = False
 ) -> Layout:
@@ -350,22 +381,23 @@ def layout_of(
 
 def _layout_of(document: Mapping[str, Any], is_whole: bool, partly: bool) -> Layout:
     """Read the metadata, where what is missing is a KeyError."""
-    shape = tuple(map(int, document["shape"]))
+    shape = _extents_in(document["shape"], least=0)
     dtype = _type_of(document["data_type"], partly)
     _check_members(document)
     grid = document["chunk_grid"]
     if grid["name"] != "regular":
         raise UnsupportedError(_unread("chunk grid", grid["name"]))
-    chunk = tuple(map(int, grid["configuration"]["chunk_shape"]))
+    chunk = _extents_in(grid["configuration"]["chunk_shape"])
     codecs = document["codecs"]
     shard = next((x["configuration"] for x in codecs if x["name"] == "sharding_indexed"), None)
     if shard is not None and len(codecs) > 1:
         other = next(x["name"] for x in codecs if x["name"] != "sharding_indexed")
         raise UnsupportedError(_unread("codec around shards", other))
-    subchunk = chunk if shard is None else tuple(map(int, shard["chunk_shape"]))
-    is_possible = min((*chunk, *subchunk, 1)) >= 1 and min((*shape, 0)) >= 0
-    if not (is_possible and len(shape) == len(chunk) == len(subchunk)):
+    subchunk = chunk if shard is None else _extents_in(shard["chunk_shape"])
+    if not len(shape) == len(chunk) == len(subchunk) <= MOST_DIMENSIONS:
         raise ValueError("its extents do not fit together")
+    if prod(subchunk) * dtype.itemsize > LARGEST:
+        raise ValueError("its chunks are larger than any file")
     if any(c % s for c, s in zip(chunk, subchunk, strict=True)):
         raise ValueError("its inner chunks do not divide its chunks")
     listed = codecs if shard is None else shard["codecs"]
@@ -387,10 +419,26 @@ def _layout_of(document: Mapping[str, Any], is_whole: bool, partly: bool) -> Lay
         index_at_end=shard is None or shard.get("index_location", "end") == "end",
         prefix=prefix,
         separator=separator,
-        dimensions=tuple(document.get("dimension_names") or (None,) * len(shape)),
+        dimensions=_names_of(document.get("dimension_names"), len(shape)),
         attributes=dict(document.get("attributes", {})),
         is_whole=is_whole,
     )
+
+
+def _extents_in(extents: Any, *, least: int = 1) -> Index:
+    """Read extents: whole numbers, which `True` and 4.0 are not."""
+    read = tuple(extents)
+    if not all(type(n) is int and least <= n <= LARGEST for n in read):
+        raise ValueError("its extents are no such numbers")
+    return read
+
+
+def _names_of(names: Any, rank: int) -> tuple[str | None, ...]:
+    """Read the names of dimensions."""
+    read = tuple(names or (None,) * rank)
+    if len(read) != rank or not all(x is None or isinstance(x, str) for x in read):
+        raise ValueError("its names of dimensions are no such names")
+    return read
 
 
 def _index_codecs(shard: Mapping[str, Any] | None) -> Any:

@@ -16,6 +16,7 @@ REMEDIES: Final = {
     errno.EIO: "Look for errors of the disk in the system log, and choose another place.",
     errno.ENOENT: "The draft was removed meanwhile, or the place: write it again.",
     errno.EMFILE: f"Allow more open files: {Command(('ulimit', '-n', '4096'))}",
+    errno.ENOMEM: "Write to a store of smaller subchunks, or where there is more memory.",
     errno.ENAMETOOLONG: "Choose a shorter name.",
 }
 OTHERWISE: Final = "Choose another place."
@@ -98,6 +99,11 @@ def no_store(target: str, kind: str) -> ParameterError:
         got=f"{target}, which is something else",
         hint="Choose another name; nothing was deleted.",
     )
+
+
+def no_path(path: object) -> ParameterError:
+    """Refuse what is no path."""
+    return ParameterError("path", must="be a path", got=f"{path!r:.60}", hint="Example: out.zarr.")
 
 
 def no_folder(folder: str) -> ParameterError:

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from parcast.arrays.store import durable
 from parcast.arrays.store.codecs import UnsupportedError
-from parcast.arrays.store.layout import METADATA, SCHEMA, Layout, label_of, layout_of
+from parcast.arrays.store.layout import METADATA, SCHEMA, Layout, label_of, layout_of, parsed
 from parcast.arrays.store.messages import not_readable, problem
 from parcast.arrays.store.place import Place, is_name_within, pending_metadata
 from parcast.errors import FileProblems
@@ -34,7 +34,7 @@ class Node:
 
     def changed(self, **members: Any) -> dict[str, Any]:
         """Give the metadata with some members changed."""
-        return {**json.loads(self.content), **members}
+        return {**parsed(self.content), **members}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -67,7 +67,10 @@ def encoded(document: Mapping[str, Any]) -> bytes:
 @lru_cache(maxsize=4)
 def _indented(text: str) -> bytes:
     """Indent a document, which takes long: many arrays have the same."""
-    return (json.dumps(json.loads(text), indent=2, ensure_ascii=False) + "\n").encode()
+    try:
+        return (json.dumps(json.loads(text), indent=2, ensure_ascii=False) + "\n").encode()
+    except RecursionError:  # attributes of hundreds of levels
+        return f"{text}\n".encode()
 
 
 def manifest(names: "list[str]") -> dict[str, Any]:
@@ -169,7 +172,7 @@ def _arrays_in(
 @lru_cache(maxsize=64)
 def layout_in(content: bytes, *, is_whole: bool) -> Layout:
     """Read the `zarr.json` of an array; arrays with the same one share the layout."""
-    return layout_of(json.loads(content), is_whole=is_whole)
+    return layout_of(parsed(content), is_whole=is_whole)
 
 
 def _node(path: Path, content: bytes, *, is_whole: bool) -> Node:
@@ -184,7 +187,7 @@ def _node(path: Path, content: bytes, *, is_whole: bool) -> Node:
 def partly_read(node: Node) -> Layout | None:
     """Give what of the layout of an array is known that is not read here, to check its files."""
     with suppress(UnsupportedError):
-        return layout_of(json.loads(node.content), partly=True)
+        return layout_of(parsed(node.content), partly=True)
     return None
 
 
@@ -223,9 +226,7 @@ def _document(path: Path, content: bytes) -> dict[str, Any]:
     if not content and os.path.lexists(path) and not path.is_file():
         raise problem(path, "must be a file with JSON, got none. Restore it from a copy.")
     try:
-        document = json.loads(content)
-    except RecursionError:
-        raise problem(path, "must be nested less deeply. Restore it from a copy.") from None
+        document = parsed(content)
     except ValueError as failure:
         raise problem(path, f"must be JSON, got: {failure}. Restore it from a copy.") from failure
     if not isinstance(document, dict) or document.get("zarr_format") != 3:

@@ -18,7 +18,7 @@ from parcast.arrays.store import durable
 from parcast.arrays.store.data_types import stored_type
 from parcast.arrays.store.grid import Index
 from parcast.arrays.store.interrupted import Leftover
-from parcast.arrays.store.layout import ArraySpec
+from parcast.arrays.store.layout import ArraySpec, new_array
 from parcast.arrays.store.messages import (
     exists,
     no_store,
@@ -282,7 +282,7 @@ class NpyArray:
 
     def _read(self, start: Index, count: Index, shape: Index) -> "np.ndarray[Any, Any]":
         """Read a box of an array that lies in row-major order."""
-        out = np.empty(count, self.dtype)
+        out = new_array(count, self.dtype)
         if not out.size:
             return out.astype(self.dtype.newbyteorder("="))
         whole = len(shape)  # dimensions from here on are read whole

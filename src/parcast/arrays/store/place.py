@@ -10,7 +10,6 @@ import fcntl
 import hashlib
 import json
 import os
-import shutil
 import socket
 import sys
 import time
@@ -23,14 +22,15 @@ from typing import ClassVar, Final, NamedTuple
 
 from parcast.arrays.store import durable
 from parcast.arrays.store.codecs import UnsupportedError
-from parcast.arrays.store.freeing import freed_later, wait_until_freed
-from parcast.arrays.store.interrupted import Leftover, Owner, files_in, progress_of
-from parcast.arrays.store.layout import METADATA, layout_of
+from parcast.arrays.store.freeing import files_below, freed_later, remove, wait_until_freed
+from parcast.arrays.store.interrupted import Leftover, Owner, arrays_below, progress_of
+from parcast.arrays.store.layout import METADATA, layout_of, parsed
 from parcast.arrays.store.messages import (
     is_busy,
     is_busy_here,
     is_no_lock,
     no_folder,
+    no_path,
     not_written,
     within_store,
 )
@@ -57,7 +57,13 @@ class Place:
     @classmethod
     def of(cls, path: str | os.PathLike[str]) -> "Place":
         """Give the place of a path."""
-        return cls(Path(os.path.realpath(path)))
+        try:
+            text = os.fsdecode(path)
+            if text:
+                return cls(Path(os.path.realpath(text)))
+        except (TypeError, ValueError, RecursionError):  # no path, with "\0", thousands of links
+            pass
+        raise no_path(path)
 
     def beside(self, what: str) -> Path:
         """Name what lies beside the target."""
@@ -171,7 +177,7 @@ def _open_lock(place: Place) -> int:
         if failure.errno in NO_FILE:
             raise is_no_lock(str(place.target), str(place.lock)) from None
         raise
-    if _is_note(os.pread(file, MOST_NOTE, 0)):
+    if _is_note(os.pread(file, MOST_NOTE, 0)) and os.fstat(file).st_nlink <= 1:
         return file
     os.close(file)
     raise is_no_lock(str(place.target), str(place.lock))
@@ -287,7 +293,7 @@ def leftovers_of(place: Place, owner: Owner | None) -> list[Leftover]:
             )
         )
     if os.path.lexists(place.aside):
-        is_there = place.is_there()
+        is_there = place.is_there() or place.aside.is_symlink()
         found.append(
             Leftover(
                 kind="interrupted commit",
@@ -344,7 +350,7 @@ def settle(place: Place) -> list[str]:
             done.append("an interrupted append was completed")
         remove(place.journal)
     if os.path.lexists(place.aside):
-        if place.is_there():
+        if place.is_there() or place.aside.is_symlink():  # which no store is that was moved
             remove(place.aside)
             done.append("an old store was removed")
         else:
@@ -363,18 +369,18 @@ def settle(place: Place) -> list[str]:
 
 def _remove_unreached(place: Place, draft: Path) -> None:
     """Remove the chunks of an append that were put beside those of a store, but not made valid."""
-    for path in () if draft.is_symlink() else draft.rglob(METADATA):
-        name = "/".join(path.parent.relative_to(draft).parts)
+    for name in arrays_below(draft):
         folder = place.target / name
         try:
             now, later = (
-                layout_of(json.loads(durable.read_regular(each)))
-                for each in (folder / METADATA, path)
+                layout_of(parsed(durable.read_regular(each / METADATA)))
+                for each in (folder, draft / name)
             )
-        except (OSError, ValueError, RecursionError, UnsupportedError):
+        except (OSError, ValueError, UnsupportedError):
             continue  # nothing was put there: metadata are written before chunks are moved
         rows = range(now.grid.cells[0], later.grid.cells[0]) if now.shape and later.shape else ()
-        for file in list(files_in(folder)) if durable.is_within(folder, place.target) else ():
+        is_within = durable.is_within(folder, place.target)
+        for file in list(files_below(folder)) if is_within else ():
             index = now.index_of(file)
             if index and index[0] in rows:
                 (folder / file).unlink(missing_ok=True)
@@ -386,19 +392,12 @@ def sweep(path: str | os.PathLike[str]) -> list[str]:
     A draft whose writer is alive is not touched: RunFailed names that process.
     """
     place = Place.of(path)
-    lock = Lock.take(place)
-    try:
-        return settle(place)
-    finally:
-        lock.release()
-
-
-def remove(path: Path) -> None:
-    """Remove a draft or an old store."""
-    if path.is_dir() and not path.is_symlink():
-        shutil.rmtree(path)
-    else:
-        path.unlink(missing_ok=True)
+    with Failing("The store", place.target):
+        lock = Lock.take(place)
+        try:
+            return settle(place)
+        finally:
+            lock.release()
 
 
 def replace_file(place: Place, path: Path, content: bytes) -> None:
@@ -463,6 +462,8 @@ class Failing:
 
     def said_of(self, failure: BaseException) -> ParcastError | None:
         """Say what the system refused; None where something else has failed."""
+        if isinstance(failure, MemoryError):
+            failure = OSError(errno.ENOMEM, os.strerror(errno.ENOMEM))
         if not isinstance(failure, OSError):
             return None
         target = self._target
@@ -497,7 +498,7 @@ def pending_metadata(place: Place) -> dict[Path, bytes]:
     A journal of another store than the one that is there is worth nothing: no metadata.
     """
     try:
-        journal = json.loads(durable.read_regular(place.journal))
+        journal = parsed(durable.read_regular(place.journal))
         nodes = journal["nodes"] if journal["schema"] == JOURNAL_SCHEMA else {}
         pending = {}
         for name, node in nodes.items():
@@ -508,6 +509,6 @@ def pending_metadata(place: Place) -> dict[Path, bytes]:
             if now != new and hashlib.sha256(now).hexdigest() != node["was"]:
                 return {}
             pending[path] = new
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return {}
     return pending

@@ -14,7 +14,6 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from copy import deepcopy
 from dataclasses import dataclass
-from math import prod
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final, Self
@@ -27,12 +26,11 @@ from parcast.arrays.store import durable
 from parcast.arrays.store.chunk_file import ChunkReader, subchunks_of
 from parcast.arrays.store.codecs import DamageError
 from parcast.arrays.store.grid import Index
-from parcast.arrays.store.layout import METADATA, Layout, check_fill, label_of
+from parcast.arrays.store.layout import METADATA, Layout, check_fill, label_of, new_array
 from parcast.arrays.store.messages import not_readable, problem
 from parcast.arrays.store.nodes import MANIFEST, Nodes, read_nodes, readable
-from parcast.arrays.store.place import Lock, Place, Stamp, settle
+from parcast.arrays.store.place import Failing, Lock, Place, Stamp, settle
 from parcast.errors import FileProblems, ParameterError, RunFailed, as_whole
-from parcast.units import format_quantity
 from parcast.words import did_you_mean
 
 OPEN: Final = 4  # files of an array that stay open between reads
@@ -172,16 +170,7 @@ class StoredArray:
     def _target(self, box: Box, out: "np.ndarray[Any, Any] | None") -> "np.ndarray[Any, Any]":
         """Give the array to read into."""
         if out is None:
-            try:
-                return np.empty(box.count, self.dtype)
-            except (MemoryError, ValueError):
-                size = prod(box.count) * self.dtype.itemsize
-                raise ParameterError(
-                    "count",
-                    must="be a box that fits into memory",
-                    got=f"{box.count}, {format_quantity(float(size), 'size')}",
-                    hint="Read a smaller box.",
-                ) from None
+            return new_array(box.count, self.dtype)
         if out.shape != box.count or out.dtype != self.dtype:
             raise ParameterError(
                 "out",
@@ -390,14 +379,17 @@ def open_store(path: str | os.PathLike[str]) -> Store:
         root = _put_back(place)
     try:
         folder = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    except OSError:
+    except OSError as failure:
         read_nodes(root, place)  # says what is wrong
-        raise
+        raise not_readable(root, failure) from failure
     try:
         nodes = read_nodes(root, place)
-        opened = _Root(os.fspath(path), root, folder)
+        opened = _Root(os.fsdecode(path), root, folder)
         changed = os.stat(root / METADATA).st_mtime_ns
         opened.check_same()
+    except OSError as failure:
+        os.close(folder)
+        raise not_readable(root, failure) from failure
     except BaseException:
         os.close(folder)
         raise
@@ -414,8 +406,9 @@ def _put_back(place: Place) -> Path:
         if failure.errno in READ_ONLY:
             return place.aside
         raise not_readable(place.target, failure) from failure
-    try:
-        settle(place)
-    finally:
-        lock.release()
+    with Failing("The store", place.target):
+        try:
+            settle(place)
+        finally:
+            lock.release()
     return place.target

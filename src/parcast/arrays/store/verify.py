@@ -11,8 +11,9 @@ from parcast.arrays.store import durable
 from parcast.arrays.store.chunk_file import ChunkReader, length_expected, subchunks_of
 from parcast.arrays.store.codecs import DamageError
 from parcast.arrays.store.flipped import flipped_byte
-from parcast.arrays.store.grid import Index
-from parcast.arrays.store.interrupted import Leftover, files_in
+from parcast.arrays.store.freeing import files_below
+from parcast.arrays.store.grid import Index, index_at
+from parcast.arrays.store.interrupted import Leftover
 from parcast.arrays.store.layout import METADATA, Layout, label_of
 from parcast.arrays.store.messages import problem
 from parcast.arrays.store.nodes import Node, partly_read, read_nodes
@@ -67,7 +68,8 @@ class _Check:
         if layout is not None:
             unchecked = _ArrayCheck(self, name, layout).run(node)
         else:
-            unchecked = sum(1 for file in files_in(self.root / name) if file != METADATA)
+            files = files_below(self.root / name)
+            unchecked = sum(file != METADATA for file in files)
             self.chunks += unchecked
         whose = f"{counted(unchecked, 'chunk')} of " if unchecked else ""
         self.unchecked.append(f"{whose}{label_of(name)}: it {node.refusal}")
@@ -110,7 +112,7 @@ class _ArrayCheck:
     def run(self, node: Node) -> int:
         """Check all of its files, and give the number of those that could not be checked."""
         layout, found = self._layout, self._found
-        files = (x for x in files_in(self._folder) if x != METADATA)
+        files = (x for x in files_below(self._folder) if x != METADATA)
         there = {index for x in files if (index := self._index(x)) is not None}
         missing = prod(layout.grid.cells) - len(there)
         if not layout.is_whole:
@@ -192,10 +194,11 @@ class _ArrayCheck:
         """Check the subchunks of one storage chunk."""
         layout = self._layout
         whole = layout.grid.box(index)
-        cells, inside = [*layout.inner.indices()], 0
+        inside = 0
         is_checked = layout.index_has_checksum or not layout.is_sharded
         for number, box in subchunks_of(layout, index, whole):
-            at: dict[str, Any] = {"cell": cells[number], "lost": box & whole}
+            cell = index_at(number, layout.inner.cells)
+            at: dict[str, Any] = {"cell": cell, "lost": box & whole}
             if not reader.has(number):
                 if layout.is_whole:
                     message = "has no entry for it in its index"
@@ -211,7 +214,7 @@ class _ArrayCheck:
                 continue
             is_checked = is_checked and checked.has_checksum
             if checked.suspicion:
-                self._fault(SUSPICION, index, checked.suspicion, cell=cells[number], lost=None)
+                self._fault(SUSPICION, index, checked.suspicion, cell=cell, lost=None)
         self._unchecked += not is_checked
         self._beyond += reader.count - inside
 
@@ -309,14 +312,14 @@ def verify(path: str | os.PathLike[str]) -> Verification:
     Nothing is changed. One subchunk is held in memory at a time.
     """
     place = Place.of(path)
-    check = _Check(place, os.fspath(path))
+    check = _Check(place, os.fsdecode(path))
     if not check.writer:
         check.leftovers()
     if not place.is_there() and not check.faults and not check.writer:
         raise problem(path, "must exist. Check the path.")
     arrays = _checked(check)
     return Verification(
-        path=os.fspath(path),
+        path=os.fsdecode(path),
         faults=tuple(check.faults),
         arrays=arrays,
         chunks=check.chunks,

@@ -36,7 +36,7 @@ class Part:
         """Indices of the storage chunks of an array that are to be written, row-major."""
         layout = self.layout(name)
         first = self.bases.get(name, 0) // layout.chunk[0]
-        return (index for index in layout.grid.indices() if index[0] >= first)
+        return layout.grid.indices(first)
 
     def layout(self, name: str) -> Layout:
         """Give the layout of an array of the draft."""
