@@ -21,7 +21,14 @@ SUBJECTS = {
     "stays in `tests/fuzzing`.",
     "Output files": "A file that `-o` names is written beside its place and then takes it.",
     "Signals": "Ctrl-C is SIGINT.",
-    "Ranks and processes": "Programs on MPI ranks, and those in the cluster in a box.",
+    "Ranks and processes": "Programs on MPI ranks, and those in the cluster in a box. Ranks that "
+    "parcast starts (`-np 4`, `ranks=4`) it also ends, and removes what they leave. Under your "
+    "own `mpiexec` or `srun`, that launcher ends them; the shared memory of ranks that were "
+    "killed (`/dev/shm/mpich_*`, some MB for each run) is removed later: by the next start of "
+    "ranks by parcast, the next program on ranks that uses it, or `parcast arrays verify STORE "
+    "--sweep`, on the same host. It is removed only if it is yours and no process has it open or "
+    "mapped, in whatever container: Linux tells that for certain, by a lease of the file. Where "
+    "there are no leases, it stays.",
     "Stores of arrays": "What may happen to a store is explained in [files of "
     "arrays](array-files.md).",
     "Pipelines": "`parcast run pipeline`, `parcast.run_pipeline` and what is built on them.",
@@ -76,7 +83,9 @@ def page_of(found):
         text += [f"\n## {subject}\n\n{fill(remark, WIDTH)}\n"]
         if subject == "Files that are read":
             names = ", ".join(f"`{name}`" for name in sorted(QUICK))
-            text.append(f"\n{fill(f'The {len(QUICK)} readers: {names}.', WIDTH)}\n")
+            text.append(
+                f"\n{fill(f'The {len(QUICK)} readers: {names}.', WIDTH, break_on_hyphens=False)}\n"
+            )
         text += ["\n| what happens | what is promised | cases |\n|---|---|---:|\n"]
         text += [
             f"| {what} | {promise} | {count:,} |\n"

@@ -20,9 +20,10 @@ from hypothesis import strategies as st
 
 from parcast.arrays.library.storing import catalogue
 from parcast.arrays.store.interrupted import Owner
-from parcast.arrays.store.place import JOURNAL_SCHEMA, journal_of, sweep
+from parcast.arrays.store.place import JOURNAL_SCHEMA, journal_of
 from parcast.arrays.store.reading import open_store
 from parcast.arrays.store.verify import verify
+from parcast.arrays.store.versions import sweep
 from parcast.errors import ParcastError
 from tests.arrays.store.made import append_rows, write_store
 from tests.fuzzing.attempts import judged

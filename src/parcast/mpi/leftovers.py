@@ -98,7 +98,7 @@ def remove_shared_memory(since: float = math.inf) -> int:
 def _leased(path: Path) -> Iterator[bool | None]:
     """Tell whether no process has a file open or mapped; none can open it in the block then.
 
-    None where the system does not tell: it has no leases, or the file system has none.
+    None where that is not known: the system, or the file system, has no leases.
     """
     try:
         from fcntl import F_SETLEASE, F_SETSIG, F_WRLCK, fcntl

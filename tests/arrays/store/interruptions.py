@@ -25,9 +25,10 @@ from parcast.arrays.store import durable
 from parcast.arrays.store.draft import Draft
 from parcast.arrays.store.layout import ArraySpec
 from parcast.arrays.store.npy import NpyDraft, NpyWriter, open_npy
-from parcast.arrays.store.place import Place, sweep
+from parcast.arrays.store.place import Place
 from parcast.arrays.store.reading import open_store
 from parcast.arrays.store.verify import verify
+from parcast.arrays.store.versions import sweep
 from parcast.arrays.store.writing import Writer
 from parcast.errors import RunFailed
 

@@ -65,15 +65,23 @@ def slices(box):
     return tuple(slice(s, s + c) for s, c in zip(start, count, strict=True))
 
 
-def write_store(path, arrays, *, overwrite=False, coordinates=None, attributes=None, **settings):
+def write_store(
+    path,
+    arrays,
+    *,
+    overwrite=False,
+    versions=0,
+    coordinates=None,
+    attributes=None,
+    **settings,
+):
     """Write whole arrays to a store."""
     listed = [
         ArraySpec(name=name, shape=array.shape, dtype=array.dtype, **settings)
         for name, array in arrays.items()
     ]
-    with Draft.create(
-        path, listed, overwrite=overwrite, coordinates=coordinates, attributes=attributes
-    ) as draft:
+    others = {"coordinates": coordinates, "attributes": attributes, "versions": versions}
+    with Draft.create(path, listed, overwrite=overwrite, **others) as draft:
         with Writer(draft.part) as writer:
             for name, array in arrays.items():
                 writer.write(name, array)

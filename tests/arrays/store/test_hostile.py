@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 
 from parcast.arrays.store.draft import Draft
-from parcast.arrays.store.place import NOTE, Lock, Place, journal_of, sweep
+from parcast.arrays.store.place import NOTE, Lock, Place, journal_of
 from parcast.arrays.store.reading import open_store
 from parcast.arrays.store.verify import verify
+from parcast.arrays.store.versions import sweep
 from parcast.errors import FileProblems, ParameterError, ParcastError, RunFailed
 from tests.arrays.store.made import append_rows, write_store
 

@@ -17,9 +17,10 @@ from parcast.arrays.geometry import Box
 from parcast.arrays.store.draft import Draft
 from parcast.arrays.store.layout import ArraySpec
 from parcast.arrays.store.npy import NpyDraft
-from parcast.arrays.store.place import Place, sweep
+from parcast.arrays.store.place import Place
 from parcast.arrays.store.reading import open_store
 from parcast.arrays.store.verify import verify
+from parcast.arrays.store.versions import sweep
 from parcast.errors import FileProblems, ParameterError
 from tests.arrays.store.made import write_store
 from tests.conftest import ROOT

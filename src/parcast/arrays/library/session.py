@@ -260,10 +260,10 @@ class Session:
             once for requests of the same arrays. A plan is followed or refused; `subchunk`,
             `writer` and `batch` stay as given. By default all take part, with slabs of rows.
         **storage
-            For the store: `dimensions` (names of the dimensions of each array), `coordinates`
+            For the store, of client 0: `dimensions` (their names, of each array), `coordinates`
             (values for names of dimensions), `attributes`, `array_attributes` (a dict for names of
-            arrays and coordinates, such as their units), `fill`, `zstd` (level of compression) and
-            `overwrite`; those of client 0 count.
+            arrays and coordinates), `fill`, `zstd` (level of compression), `overwrite`, and
+            `versions` (how many to keep; `path` is a link to the newest then).
 
         Returns
         -------

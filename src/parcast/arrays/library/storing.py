@@ -23,7 +23,7 @@ from parcast.words import did_you_mean
 NPY_OPTIONS: Final = frozenset({"overwrite"})
 APPEND_OPTIONS: Final = frozenset({"coordinates", "dimension"})
 WRITE_OPTIONS: Final = NPY_OPTIONS | {
-    *("array_attributes", "attributes", "coordinates", "dimensions", "fill", "zstd")
+    *("array_attributes", "attributes", "coordinates", "dimensions", "fill", "versions", "zstd")
 }
 
 
@@ -193,6 +193,7 @@ def _zarr_draft(schema: Schema) -> Draft:
         coordinate_attributes=_attributes(schema),
         attributes=storage.get("attributes"),
         overwrite=bool(storage.get("overwrite")),
+        versions=storage.get("versions") or 0,
     )
 
 

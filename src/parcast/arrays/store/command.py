@@ -57,9 +57,9 @@ def command(
 ) -> int:
     """Answer the question and return the exit status."""
     outputs.check()
-    from parcast.arrays.store.place import sweep as swept
     from parcast.arrays.store.verification import Verifications
     from parcast.arrays.store.verify import verify
+    from parcast.arrays.store.versions import sweep as swept
     from parcast.mpi.leftovers import remove_shared_memory
 
     checked, problems = [], []

@@ -62,6 +62,7 @@ from parcast.arrays.store.place import (
     publish,
     settle,
 )
+from parcast.arrays.store.versions import check_link, linked_place, publish_version
 from parcast.arrays.store.writing import Part, Writer, dotted
 from parcast.errors import ParameterError, RunFailed, as_whole
 
@@ -75,10 +76,16 @@ class Draft:
     """A store, or rows of one, in the making; the process that leads the others holds it."""
 
     def __init__(
-        self, place: Place, lock: Lock, folder: Path, *, may_replace: bool = False
+        self,
+        place: Place,
+        lock: Lock,
+        folder: Path,
+        *,
+        may_replace: bool = False,
+        versions: int = 0,
     ) -> None:
         """Use `create` or `append`."""
-        self._may_replace = may_replace
+        self._may_replace, self._versions = may_replace, versions
         self._place, self._lock, self._folder = place, lock, folder
         self._appended: dict[str, Node] = {}
         self._is_open = True
@@ -97,11 +104,13 @@ class Draft:
         coordinate_attributes: Mapping[str, Mapping[str, Any]] | None = None,
         attributes: Mapping[str, Any] | None = None,
         overwrite: bool = False,
+        versions: int = 0,
     ) -> "Draft":
         """Begin a new store with some arrays, or one array without a name.
 
         `coordinates` are values for names of dimensions, which are written at once, some with
-        attributes; `attributes` are those of the store.
+        attributes; `attributes` are those of the store. With `versions` the path becomes a link
+        to the store, and so many are kept, the new one among them.
         """
         own = coordinate_attributes or {}
         along = [
@@ -110,9 +119,12 @@ class Draft:
         ]
         specs = [*arrays, *(spec for spec, _ in along)]
         _check_together(specs, attributes or {})
-        place = Place.of(path)
+        hint = "Two let those read on who have opened the one before."
+        versions = as_whole("versions", versions, least=0, hint=hint)
+        place = linked_place(path) if versions else Place.of(path)
         with _begun(place, lambda: _check_target(place, overwrite)) as lock:
-            draft = cls(place, lock, place.new_draft(), may_replace=overwrite)
+            settings: dict[str, Any] = {"may_replace": overwrite, "versions": versions}
+            draft = cls(place, lock, place.new_draft(), **settings)
             with draft._or_abandoned():
                 draft._write_metadata(specs, attributes or {})
                 draft._write_coordinates({spec.name: values for spec, values in along})
@@ -262,7 +274,10 @@ class Draft:
                     self._merge()
                 else:
                     _check_target(self._place, self._may_replace)  # it may be there by now
-                    publish(self._place, self._folder)
+                    if self._versions:
+                        publish_version(self._place, self._folder, self._versions)
+                    else:
+                        publish(self._place, self._folder)
             finally:
                 self.abandon()  # after a commit nothing is left but the lock
 
@@ -367,6 +382,9 @@ def _check_target(place: Place, overwrite: bool) -> None:
     """Refuse a place where something else is, or a store that is not to be replaced."""
     if not place.is_there():
         return
+    check_link(place)
+    if place.target.is_symlink() and not place.target.exists():
+        return  # to a version that was removed
     if not is_store(place.target):
         raise no_store(str(place.target), "a store")
     if not overwrite:

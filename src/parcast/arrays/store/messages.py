@@ -106,6 +106,16 @@ def no_path(path: object) -> ParameterError:
     return ParameterError("path", must="be a path", got=f"{path!r:.60}", hint="Example: out.zarr.")
 
 
+def no_version(target: str) -> ParameterError:
+    """Refuse to change a link that was not made for versions."""
+    return ParameterError(
+        "path",
+        must="be a new place, a store, or a link to a version of it",
+        got=f"{target}, a link to something else",
+        hint="Choose another name, or remove the link; nothing was changed.",
+    )
+
+
 def no_folder(folder: str) -> ParameterError:
     """Refuse a place in a folder that there is not."""
     return ParameterError(

@@ -386,20 +386,6 @@ def _remove_unreached(place: Place, draft: Path) -> None:
                 (folder / file).unlink(missing_ok=True)
 
 
-def sweep(path: str | os.PathLike[str]) -> list[str]:
-    """Finish or remove what an interrupted write left beside a store; say what was done.
-
-    A draft whose writer is alive is not touched: RunFailed names that process.
-    """
-    place = Place.of(path)
-    with Failing("The store", place.target):
-        lock = Lock.take(place)
-        try:
-            return settle(place)
-        finally:
-            lock.release()
-
-
 def replace_file(place: Place, path: Path, content: bytes) -> None:
     """Put a small file in place of another in one step."""
     draft = place.new_draft()

@@ -26,6 +26,7 @@ from parcast.arrays.store.place import (
     writer_at,
 )
 from parcast.arrays.store.verification import SUSPICION, Span, StoreFault, Verification
+from parcast.arrays.store.versions import places_of
 from parcast.errors import FileProblems
 from parcast.words import counted
 
@@ -43,7 +44,8 @@ class _Check:
     def __init__(self, place: Place, path: str) -> None:
         """Begin to check what lies at a place, which messages call by a path."""
         self.place, self.root, self._path = place, place.target, path
-        self.writer = writer_at(place)  # "" where nobody writes
+        self._writers = {each: writer_at(each) for each in places_of(path)}
+        self.writer = next(filter(None, self._writers.values()), "")  # "": nobody writes
         self.faults: list[StoreFault] = []
         self.chunks = self.subchunks = self.size = self.filled = 0
         self.unchecked: list[str] = []
@@ -95,7 +97,8 @@ class _Check:
 
     def leftovers(self) -> None:
         """Note what interrupted writes have left beside the store."""
-        self.left = leftovers_of(self.place, last_owner(self.place))
+        for place, writer in self._writers.items():
+            self.left += [] if writer else leftovers_of(place, last_owner(place))
         for each in self.left:
             self.add(each.kind, each.path, each.message)
 
@@ -313,8 +316,7 @@ def verify(path: str | os.PathLike[str]) -> Verification:
     """
     place = Place.of(path)
     check = _Check(place, os.fsdecode(path))
-    if not check.writer:
-        check.leftovers()
+    check.leftovers()
     if not place.is_there() and not check.faults and not check.writer:
         raise problem(path, "must exist. Check the path.")
     arrays = _checked(check)

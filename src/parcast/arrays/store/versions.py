@@ -1,0 +1,113 @@
+"""Stores that other programs read while they are replaced: versions, and a link to the newest.
+
+    out.zarr -> out.zarr.000007
+    out.zarr.000006             from before, for those who read it
+
+A reader that follows names, as zarr-python does, may find old and new files in a store that takes
+the place of another. A version never changes its name: whoever opens what the link leads to reads
+that one. The link is exchanged in one step.
+"""
+
+import os
+import re
+from contextlib import suppress
+from pathlib import Path
+from typing import Final
+
+from parcast.arrays.store import durable
+from parcast.arrays.store.freeing import freed_later, remove
+from parcast.arrays.store.messages import no_version
+from parcast.arrays.store.place import Failing, Lock, Place, settle
+from parcast.errors import RunFailed
+
+DIGITS: Final = 6  # of the number of a version, at least
+
+
+def linked_place(path: str | os.PathLike[str]) -> Place:
+    """Give the place of a link to versions: its own, not that of what it leads to."""
+    Place.of(path)  # or say what is wrong with it
+    given = Path(os.path.abspath(os.fsdecode(path)))
+    return Place(Path(os.path.realpath(given.parent), given.name))
+
+
+def places_of(path: str | os.PathLike[str]) -> tuple[Place, ...]:
+    """Give the places of a path: that of the store, and first that of a link to its versions."""
+    store, link = Place.of(path), linked_place(path)
+    return (link, store) if _version_at(link) else (store,)
+
+
+def check_link(place: Place) -> None:
+    """Refuse a link that leads to something else than a version: it is not ours to change."""
+    if place.target.is_symlink() and not _version_at(place):
+        raise no_version(str(place.target))
+
+
+def _version_at(place: Place) -> str:
+    """Name the version that the link at a place leads to; "" where there is none."""
+    try:
+        name = os.readlink(place.target)
+    except OSError:
+        return ""
+    return name if _number_of(place, name) else ""
+
+
+def _number_of(place: Place, name: str) -> int:
+    """Number of a version by its name; 0 where it is none."""
+    found = re.fullmatch(rf"{re.escape(place.target.name)}\.([0-9]{{{DIGITS},18}})", name)
+    return int(found[1]) if found else 0
+
+
+def versions_at(place: Place) -> dict[int, Path]:
+    """Give the versions at a place by their numbers, the oldest first."""
+    names = os.listdir(place.target.parent)
+    numbers = {_number_of(place, name): name for name in names}
+    return {
+        number: place.target.with_name(numbers[number]) for number in sorted(numbers) if number
+    }
+
+
+def publish_version(place: Place, draft: Path, keep: int) -> None:
+    """Make a complete and flushed draft the newest version, and keep some of those there are."""
+    folder = place.target.parent
+    number = max(versions_at(place), default=0) + 1
+    version = place.target.with_name(f"{place.target.name}.{number:0{DIGITS}}")
+    os.rename(draft, version)
+    link = place.new_draft()
+    os.symlink(version.name, link)
+    if place.is_there() and not place.target.is_symlink():  # a store from before there were some
+        if not durable.exchange(link, place.target):
+            os.rename(place.target, place.aside)
+            os.rename(link, place.target)
+    else:
+        os.replace(link, place.target)
+    durable.flush_folder(folder)
+    for old in list(versions_at(place).values())[:-keep]:
+        with suppress(OSError, RunFailed):  # a writer is at it, or the next write removes it
+            _remove_version(old, place.new_draft())
+
+
+def sweep(path: str | os.PathLike[str]) -> list[str]:
+    """Finish or remove what an interrupted write left beside a store; say what was done.
+
+    A draft whose writer is alive is not touched: RunFailed names that process.
+    """
+    done = []
+    for place in places_of(path):
+        with Failing("The store", place.target):
+            lock = Lock.take(place)
+            try:
+                done += settle(place)
+            finally:
+                lock.release()
+    return done
+
+
+def _remove_version(version: Path, draft: Path) -> None:
+    """Remove a version: first its name, so that whoever has read it can tell."""
+    lock = Lock.take(Place(version))
+    try:
+        os.rename(version, draft)
+    finally:
+        lock.release()
+    with freed_later(draft):
+        remove(draft)
