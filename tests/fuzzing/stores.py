@@ -9,8 +9,9 @@ import os
 import shutil
 import socket
 import subprocess
-from contextlib import suppress
+from contextlib import redirect_stderr, redirect_stdout, suppress
 from functools import cache
+from io import BytesIO, TextIOWrapper
 from itertools import count
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -19,14 +20,16 @@ import numpy as np
 from hypothesis import strategies as st
 
 from parcast.arrays.library.storing import catalogue
+from parcast.arrays.store.command import command
 from parcast.arrays.store.interrupted import Owner
 from parcast.arrays.store.place import JOURNAL_SCHEMA, journal_of
 from parcast.arrays.store.reading import open_store
 from parcast.arrays.store.verify import verify
 from parcast.arrays.store.versions import sweep
+from parcast.cli.failures import run
 from parcast.errors import ParcastError
 from tests.arrays.store.made import append_rows, write_store
-from tests.fuzzing.attempts import judged
+from tests.fuzzing.attempts import fault_in, judged
 
 VALUES = np.arange(8.0).reshape(4, 2)
 ARRAYS = {"u": VALUES, "v": VALUES}
@@ -36,6 +39,7 @@ BESIDE = "d/.u.zarr.parcast-"
 MOST = 1000  # elements that are read of an array in each dimension
 LONGEST = 4000  # of a chain of folders
 CASES = count()
+STATUSES = range(6)  # 70 is a fault
 
 
 class FaultError(Exception):
@@ -179,12 +183,29 @@ def _overwritten(path):
             raise FaultError("another store than was written")
 
 
+def _asked(path, *options):
+    """Ask the command line."""
+    said = BytesIO()
+    with (
+        TextIOWrapper(said, encoding="utf-8") as stream,
+        redirect_stdout(stream),
+        redirect_stderr(stream),
+    ):
+        status = run(command, [*options, str(path)])
+        stream.flush()
+        wrong = fault_in(said.getvalue().decode())
+    if status not in STATUSES or wrong:
+        raise FaultError(f"status {status} {wrong}")
+
+
 COMMANDS = {
     "verify": _verified,
+    "parcast arrays verify": _asked,
     "read": _read,
     "append": lambda path: append_rows(path, ARRAYS),
-    "verify appended": _verified,
+    "parcast arrays verify --json": lambda path: _asked(path, "--json"),
     "read appended": _read,
+    "parcast arrays verify --sweep": lambda path: _asked(path, "--sweep"),
     "sweep": sweep,
     "verify swept": _verified,
     "overwrite": _overwritten,
@@ -197,9 +218,9 @@ def attacked(path, steps):
     try:
         prepared(top, steps)
         before = _outside(top)
-        for name, command in COMMANDS.items():
+        for name, do in COMMANDS.items():
             try:
-                command(top / STORE)
+                do(top / STORE)
             except ParcastError as refusal:
                 kind, detail = judged(refusal)
                 if kind != "refused":
@@ -241,6 +262,7 @@ _places = st.sampled_from(
         *(f"{STORE}{x}" for x in ("", "/zarr.json", "/u", "/u/zarr.json", "/u/c.0.0", "/v")),
         *(f"{STORE}{x}" for x in ("/v/zarr.json", "/v/c.1.0", "/g", "/g/zarr.json", "/g/w/c.0.0")),
         *(f"{STORE}/{x}" for x in ("new", "g/new", "u/new", "u/c.5.0", "u/c.9", "n" * 250)),
+        *(f"{STORE}/{x}" for x in ("\x1b[31m", "u/\x07", "\udcff", "v/\udcff", "a\nb")),
         *(f"{BESIDE}{x}" for x in ("lock", "journal", "old", "old/zarr.json", "draft-1")),
         *(f"{BESIDE}{x}" for x in ("draft-1/u/zarr.json", "draft-2", "append-1/u/c.1.0")),
         *(f"{BESIDE}{x}" for x in ("append-1/zarr.json", "append-1/u/zarr.json", "append-1/x")),

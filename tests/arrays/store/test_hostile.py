@@ -3,12 +3,15 @@
 import hashlib
 import json
 import os
+import socket
 import threading
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from parcast.arrays.store.draft import Draft
+from parcast.arrays.store.layout import MOST_VALUES
 from parcast.arrays.store.place import NOTE, Lock, Place, journal_of
 from parcast.arrays.store.reading import open_store
 from parcast.arrays.store.verify import verify
@@ -49,6 +52,29 @@ def in_time(call, *arguments):
     return ended[0]
 
 
+def read_array(opened):
+    """Read an array of an open store."""
+    return opened["u"].read()
+
+
+def bound(path):
+    """Make a socket with a name."""
+    with socket.socket(socket.AF_UNIX) as made:
+        made.bind(os.path.relpath(path))
+
+
+def deep(path, levels=3000):
+    """Make folders in folders, deeper than Python calls functions and than a path can name."""
+    path.mkdir()
+    place = os.open(path, os.O_RDONLY)
+    for _ in range(levels):
+        os.mkdir("f", dir_fd=place)
+        below = os.open("f", os.O_RDONLY, dir_fd=place)
+        os.close(place)
+        place = below
+    os.close(place)
+
+
 WRITES = {
     "sweep": sweep,
     "append": lambda path: append_rows(path, {"u": U, "v": U}),
@@ -62,22 +88,27 @@ WRITES = {
     promise="Nothing of it is changed, and the write is refused.",
 )
 @pytest.mark.parametrize("write", WRITES.values(), ids=WRITES)
-@pytest.mark.parametrize("kind", ["link", "hard link", "file", "dangling", "pipe", "folder"])
+@pytest.mark.parametrize(
+    "kind", ["link", "hard link", "empty", "file", "dangling", "pipe", "socket", "folder"]
+)
 def test_what_has_the_name_of_a_lock_and_is_none_is_left_alone(store, tmp_path, kind, write):
     lock, victim = Place.of(store).lock, tmp_path / "victim.txt"
-    victim.write_bytes(KEPT)
+    kept = b"" if kind == "empty" else KEPT
+    victim.write_bytes(kept)
     {
         "link": lambda: lock.symlink_to(victim),
         "hard link": lambda: lock.hardlink_to(victim),
+        "empty": lambda: lock.hardlink_to(victim),
         "file": lambda: lock.write_bytes(KEPT),
         "dangling": lambda: lock.symlink_to(tmp_path / "none"),
         "pipe": lambda: os.mkfifo(lock),
+        "socket": lambda: bound(lock),
         "folder": lock.mkdir,
     }[kind]()
     refusal = in_time(write, store)
     assert isinstance(refusal, RunFailed)
     assert f"{lock} must be a lock of parcast, and is something else" in str(refusal)
-    assert victim.read_bytes() == KEPT
+    assert victim.read_bytes() == kept
     assert not (tmp_path / "none").exists()
     assert os.path.lexists(lock)
     assert verify(store).status == "whole"
@@ -193,9 +224,14 @@ def test_a_manifest_that_names_what_lies_outside_is_damage(store, names):
     promise="No command waits for it: it is named.",
 )
 @pytest.mark.parametrize("file", ["u/c.0.0", "u/zarr.json", "zarr.json"])
-def test_a_pipe_in_a_store_is_named_and_not_waited_for(store, file):
+@pytest.mark.parametrize(
+    "make",
+    [os.mkfifo, bound, Path.mkdir, lambda path: path.symlink_to("/dev/zero")],
+    ids=["pipe", "socket", "folder", "device"],
+)
+def test_a_pipe_in_a_store_is_named_and_not_waited_for(store, file, make):
     (store / file).unlink()
-    os.mkfifo(store / file)
+    make(store / file)
     result = in_time(verify, store)
     is_named = isinstance(result, FileProblems) or result.status == "damaged"
     assert is_named, result
@@ -217,6 +253,103 @@ def test_links_to_the_folder_itself_are_not_followed(store):
     assert "array or group a: it is a link, which is not followed" in result.unchecked
     with open_store(store) as opened:
         assert sorted(opened) == ["u", "v"]
+
+
+def test_metadata_of_a_terabyte_are_refused(store):
+    for file in (store / "u/zarr.json", Place.of(store).journal):
+        with open(file, "ab") as stream:
+            stream.truncate(1 << 40)
+    assert in_time(verify, store).status == "damaged"
+    assert isinstance(in_time(append_rows, store, {"u": U, "v": U}), FileProblems)
+    assert isinstance(in_time(sweep, store), list)
+    assert not Place.of(store).journal.exists()
+
+
+def test_a_document_of_millions_of_values_is_refused(store):
+    (store / "u/zarr.json").write_bytes(b"[" + b"[]," * (MOST_VALUES // 2) + b"[]]")
+    result = in_time(verify, store)
+    assert "it has more than" in result.faults[0].message
+
+
+@pytest.mark.parametrize("where", ["u/f", "g", ".u.zarr.parcast-draft-1", ".u.zarr.parcast-old"])
+def test_thousands_of_folders_in_folders_are_looked_into_so_far_and_removed(store, where):
+    deep(store.with_name(where) if where.startswith(".") else store / where)
+    assert in_time(verify, store).status in {"whole", "interrupted"}
+    assert isinstance(in_time(sweep, store), list)
+    in_time(WRITES["overwrite"], store)
+    assert verify(store).status == "whole"
+    assert os.listdir(store.parent) == ["u.zarr"]
+
+
+def test_a_link_with_the_name_of_a_store_that_was_moved_is_not_put_in_its_place(store, tmp_path):
+    place = Place.of(store)
+    os.rename(store, tmp_path / "outside.zarr")
+    place.aside.symlink_to(tmp_path / "outside.zarr")
+    in_time(sweep, store)
+    assert os.listdir(store.parent) == []
+    assert verify(tmp_path / "outside.zarr").status == "whole"
+
+
+ODD = {
+    "shape": ["4", [4, "2"], [4.0, 2], [True, 2], [-1, 2], [2**63, 2], [1e300, 2], [], [1] * 99],
+    "chunk_grid": [{"name": "regular", "configuration": {"chunk_shape": [2**62, 2**62]}}, [], 3],
+    "dimension_names": ["tx", ["t"], [["t"], "x"], [3, 4], {"t": 1, "x": {}}],
+    "codecs": [[], {}, [{"name": "gzip", "configuration": {"level": 99}}], [{"name": ["a"]}]],
+    "fill_value": [None, [], 10**400, {"a": 1}],
+    "attributes": [3, [], "a", {"names": [{}]}],
+}
+
+
+@pytest.mark.parametrize(("member", "value"), [(k, v) for k in ODD for v in ODD[k]])
+def test_metadata_of_other_types_are_refused_in_words(store, member, value):
+    document = json.loads((store / "u/zarr.json").read_text())
+    (store / "u/zarr.json").write_text(json.dumps({**document, member: value}))
+    assert str(in_time(verify, store))
+    with open_store(store) as opened:
+        in_time(read_array, opened)
+    refusal = in_time(append_rows, store, {"u": U, "v": U})
+    assert refusal is None or isinstance(refusal, ParcastError)
+
+
+@pytest.mark.parametrize("call", [open_store, verify, sweep, *WRITES.values()])
+@pytest.mark.parametrize("path", ["", "a\0b", 3, None, ["u.zarr"], "loop"])
+@pytest.mark.usefixtures("store")
+def test_what_is_no_path_is_refused_in_words(call, path):
+    with pytest.raises((ParameterError, FileProblems, RunFailed)):
+        call(many_links() if path == "loop" else path)
+
+
+def many_links():
+    """Give a link to a link, thousands of times."""
+    for i in range(2000):
+        os.symlink(f"{i + 1}.zarr", f"{i}.zarr")
+    return "0.zarr"
+
+
+@pytest.mark.parametrize("call", [open_store, verify, sweep, *WRITES.values()])
+@pytest.mark.parametrize("length", [250, 300, 5000])
+@pytest.mark.usefixtures("store")
+def test_a_name_that_is_too_long_is_refused_in_words(call, length):
+    with pytest.raises((FileProblems, RunFailed)):
+        call("n" * length)
+
+
+def test_a_chunk_that_unpacks_to_more_than_memory_is_no_error_of_python(store):
+    document = json.loads((store / "u/zarr.json").read_text())
+    size = 2**40
+    document |= {"shape": [size], "dimension_names": None, "data_type": "uint8", "fill_value": 0}
+    document["codecs"] = [{"name": "bytes"}, {"name": "zstd", "configuration": {"level": 0}}]
+    document["chunk_grid"]["configuration"]["chunk_shape"] = [size]
+    (store / "u/zarr.json").write_text(json.dumps(document))
+    zstandard = pytest.importorskip("zstandard", reason="zstandard is not installed")
+    frame = bytearray(zstandard.ZstdCompressor(write_content_size=True).compress(bytes(2**20)))
+    (store / "u/c.0").write_bytes(frame)  # which says how much it unpacks to
+    endless = zstandard.ZstdCompressor(write_content_size=False).compressobj()
+    for content in (bytes(frame), endless.compress(bytes(2**20)) + endless.flush()):
+        (store / "u/c.0").write_bytes(content)
+        assert in_time(verify, store).status == "damaged"
+        with open_store(store) as opened, pytest.raises(FileProblems):
+            opened["u"].read((0,), (1,))
 
 
 def test_an_array_larger_than_memory_is_refused_in_words(store):
@@ -243,3 +376,40 @@ def test_a_lock_of_a_writer_is_still_taken_and_given_up(store):
         Draft.append(store, 1)
     lock.release()
     assert not Place.of(store).lock.exists()
+
+
+REPRODUCERS = {
+    "a link as lock": lambda place: place.lock.symlink_to("/etc/hostname"),
+    "a pipe as lock": lambda place: os.mkfifo(place.lock),
+    "a pipe as chunk": lambda place: replaced(place.target / "u/c.0.0"),
+    "a pipe as metadata": lambda place: replaced(place.target / "zarr.json"),
+    "two links to the folder": lambda place: [
+        (place.target / name).symlink_to(place.target) for name in "ab"
+    ],
+    "a manifest with an absolute path": lambda place: (place.target / "zarr.json").write_text(
+        (place.target / "zarr.json").read_text().replace('"u"', '"/etc"')
+    ),
+    "begun is NaN": lambda place: place.lock.write_text('{"host": "h", "pid": 1, "begun": NaN}'),
+    "begun is 1e300": lambda place: place.lock.write_text(
+        '{"host": "h", "pid": 1, "begun": 1e300}'
+    ),
+    "no nodes": lambda place: place.journal.write_text(
+        '{"schema": "parcast/array-append/1", "nodes": []}'
+    ),
+    "100,000 brackets": lambda place: place.journal.write_bytes(b"[" * 100_000),
+    "deep folders": lambda place: deep(place.new_draft()),
+}
+
+
+def replaced(path):
+    """Put a pipe in the place of a file."""
+    path.unlink()
+    os.mkfifo(path)
+
+
+@pytest.mark.parametrize("make", REPRODUCERS.values(), ids=REPRODUCERS)
+def test_no_command_fails_at_a_hostile_store(store, parcast, make):
+    make(Place.of(store))
+    for options in ((), ("--json",), ("--sweep",)):
+        said = parcast("arrays", "verify", *options, store)
+        assert said.status in {0, 1, 4, 5}, said.err

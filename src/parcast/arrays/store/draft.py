@@ -383,7 +383,7 @@ def _check_target(place: Place, overwrite: bool) -> None:
     if not place.is_there():
         return
     check_link(place)
-    if place.target.is_symlink() and not place.target.exists():
+    if os.path.islink(place.target) and not os.path.exists(place.target):
         return  # to a version that was removed
     if not is_store(place.target):
         raise no_store(str(place.target), "a store")

@@ -103,10 +103,9 @@ def open_regular(
 def read_regular(path: str | os.PathLike[str]) -> bytes:
     """Read a small regular file."""
     with open(open_regular(path), "rb") as stream:
-        read = stream.read(LARGEST_SMALL + 1)
-    if len(read) > LARGEST_SMALL:
-        raise OSError(errno.EFBIG, "it is larger than metadata may be", os.fspath(path))
-    return read
+        if os.fstat(stream.fileno()).st_size > LARGEST_SMALL:
+            raise OSError(errno.EFBIG, "it is larger than metadata may be", os.fspath(path))
+        return stream.read(LARGEST_SMALL)
 
 
 def is_within(folder: Path, top: Path) -> bool:

@@ -26,7 +26,7 @@ _FREEING: Final[list[threading.Thread]] = []
 def freed_later(path: Path) -> Iterator[None]:
     """Remove a file or folder in the block without waiting until its blocks are free."""
     files: list[int] = []
-    folder = path if path.is_dir() else None
+    folder = path if os.path.isdir(path) else None
     try:
         for each in islice(_large_files(path), MOST_OPEN):
             with suppress(OSError):
@@ -70,7 +70,7 @@ def files_below(top: str | os.PathLike[str]) -> Iterator[str]:
 
 def remove(path: Path) -> None:
     """Remove a draft or an old store, however deep its folders are."""
-    if path.is_symlink() or not path.is_dir():
+    if os.path.islink(path) or not os.path.isdir(path):
         path.unlink(missing_ok=True)
         return
     try:
@@ -97,7 +97,7 @@ def _folders_in(folder: str | os.PathLike[str]) -> list[str]:
 def _large_files(path: Path) -> Iterator[str]:
     """Files below a path, or itself, that take a while to be freed."""
     below = (os.path.join(path, name) for name in files_below(path))
-    for each in below if path.is_dir() else [os.fspath(path)]:
+    for each in below if os.path.isdir(path) else [os.fspath(path)]:
         with suppress(OSError):
             if os.lstat(each).st_size >= LARGE:
                 yield each

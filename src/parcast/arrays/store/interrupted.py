@@ -145,7 +145,7 @@ class Progress:
 
 def progress_of(draft: Path, appended_to: Path | None = None) -> Progress:
     """Tell how far a draft is; of an append, also which store has the rows from before."""
-    is_folder = draft.is_dir() and not draft.is_symlink()
+    is_folder = os.path.isdir(draft) and not os.path.islink(draft)
     files = [draft / x for x in files_below(draft)] if is_folder else [draft]
     size, last = 0, 0.0
     for file in {draft, *files}:
@@ -182,7 +182,7 @@ def _layouts_of(draft: Path) -> Iterator[tuple[str, Layout]]:
 
 def arrays_below(draft: Path) -> Iterator[str]:
     """Names of the arrays and groups of a draft; none where it is no folder."""
-    for file in () if draft.is_symlink() else files_below(draft):
+    for file in () if os.path.islink(draft) else files_below(draft):
         name, base = os.path.split(file)
         if base == METADATA:
             yield name

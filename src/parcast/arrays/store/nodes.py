@@ -153,7 +153,7 @@ def _arrays_in(
         if entry.is_symlink():
             links.append(name)
             continue
-        content = _content(path, pending, root) if path.is_file() else b""
+        content = _content(path, pending, root) if os.path.isfile(path) else b""
         try:
             document = _document(path, content)
         except FileProblems as failure:  # the other arrays can be read
@@ -210,11 +210,11 @@ def _content(path: Path, pending: Mapping[Path, bytes], root: Path) -> bytes:
 
 def _no_store(root: Path) -> str:
     """Say why a place is no store."""
-    if not root.exists():
+    if not os.path.exists(root):
         return "must exist. Check the path."
-    if not root.is_dir():
+    if not os.path.isdir(root):
         return "must be a folder with a Zarr 3 store, got a file. Check the path."
-    if any((root / name).exists() for name in OLDER):
+    if any(os.path.exists(root / name) for name in OLDER):
         return (
             "must be a Zarr 3 store, got Zarr 2. Convert a copy with zarr-python: zarr migrate v3"
         )
@@ -223,7 +223,7 @@ def _no_store(root: Path) -> str:
 
 def _document(path: Path, content: bytes) -> dict[str, Any]:
     """Read metadata as JSON."""
-    if not content and os.path.lexists(path) and not path.is_file():
+    if not content and os.path.lexists(path) and not os.path.isfile(path):
         raise problem(path, "must be a file with JSON, got none. Restore it from a copy.")
     try:
         document = parsed(content)

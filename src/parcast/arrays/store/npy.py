@@ -220,7 +220,7 @@ def _check_target(place: Place, overwrite: bool) -> None:
     """Refuse a place where something else is, or a file that is not to be replaced."""
     if not place.is_there():
         return
-    if not place.target.is_file():
+    if not os.path.isfile(place.target):
         raise no_store(str(place.target), "a .npy file")
     if not overwrite:
         raise exists(str(place.target))

@@ -293,7 +293,7 @@ def leftovers_of(place: Place, owner: Owner | None) -> list[Leftover]:
             )
         )
     if os.path.lexists(place.aside):
-        is_there = place.is_there() or place.aside.is_symlink()
+        is_there = place.is_there() or os.path.islink(place.aside)
         found.append(
             Leftover(
                 kind="interrupted commit",
@@ -331,7 +331,7 @@ def _draft_of(place: Place, draft: Path, owner: Owner | None) -> Leftover:
 
 def check_surroundings(place: Place) -> None:
     """Refuse a place in a folder that there is not, or inside a store."""
-    if not place.target.parent.is_dir():
+    if not os.path.isdir(place.target.parent):
         raise no_folder(str(place.target.parent))
     for folder in place.target.parents:
         if os.path.isfile(folder / METADATA):
@@ -350,7 +350,7 @@ def settle(place: Place) -> list[str]:
             done.append("an interrupted append was completed")
         remove(place.journal)
     if os.path.lexists(place.aside):
-        if place.is_there() or place.aside.is_symlink():  # which no store is that was moved
+        if place.is_there() or os.path.islink(place.aside):  # which no store is that was moved
             remove(place.aside)
             done.append("an old store was removed")
         else:
@@ -400,7 +400,7 @@ def publish(place: Place, draft: Path) -> None:
         os.rename(draft, place.target)
         durable.flush_folder(folder)
         return
-    if not draft.is_dir():
+    if not os.path.isdir(draft):
         with freed_later(place.target):
             os.replace(draft, place.target)
         durable.flush_folder(folder)
@@ -455,7 +455,7 @@ class Failing:
         target = self._target
         if self._is_new():
             state = f"{target} is complete and new, but may be lost if the machine fails now."
-        elif target.exists():
+        elif os.path.exists(target):
             state = f"{target} is as it was before."
         else:
             state = "Nothing was put there."

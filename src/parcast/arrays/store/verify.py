@@ -343,12 +343,12 @@ def _checked(check: _Check) -> int:
     place = check.place
     if not place.is_there():
         return 0
-    if place.target.suffix == ".npy" and place.target.is_file():
+    if place.target.suffix == ".npy" and os.path.isfile(place.target):
         return _checked_npy(check)
     try:
         nodes = read_nodes(place.target, place)
     except FileProblems as failure:
-        if not (place.target / METADATA).exists():
+        if not os.path.exists(place.target / METADATA):
             raise
         check.add("damaged metadata", Path(failure.path), failure.problems[0].message, "")
         return 0

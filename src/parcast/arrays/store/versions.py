@@ -38,7 +38,7 @@ def places_of(path: str | os.PathLike[str]) -> tuple[Place, ...]:
 
 def check_link(place: Place) -> None:
     """Refuse a link that leads to something else than a version: it is not ours to change."""
-    if place.target.is_symlink() and not _version_at(place):
+    if os.path.islink(place.target) and not _version_at(place):
         raise no_version(str(place.target))
 
 
@@ -74,7 +74,9 @@ def publish_version(place: Place, draft: Path, keep: int) -> None:
     os.rename(draft, version)
     link = place.new_draft()
     os.symlink(version.name, link)
-    if place.is_there() and not place.target.is_symlink():  # a store from before there were some
+    if place.is_there() and not os.path.islink(
+        place.target
+    ):  # a store from before there were some
         if not durable.exchange(link, place.target):
             os.rename(place.target, place.aside)
             os.rename(link, place.target)
