@@ -22,6 +22,7 @@ from hypothesis import strategies as st
 from parcast.arrays.library.storing import catalogue
 from parcast.arrays.store.command import command
 from parcast.arrays.store.interrupted import Owner
+from parcast.arrays.store.npy import NpyDraft, NpyWriter
 from parcast.arrays.store.place import JOURNAL_SCHEMA, journal_of
 from parcast.arrays.store.reading import open_store
 from parcast.arrays.store.verify import verify
@@ -36,10 +37,12 @@ ARRAYS = {"u": VALUES, "v": VALUES}
 FORM = {"chunk": (3, 2), "subchunk": (1, 2), "dimensions": ("t", "x")}
 STORE = "d/u.zarr"
 BESIDE = "d/.u.zarr.parcast-"
+FILE = Path("d/a.npy")
 MOST = 1000  # elements that are read of an array in each dimension
 LONGEST = 4000  # of a chain of folders
 CASES = count()
-STATUSES = range(6)  # 70 is a fault
+MEMORY = Path("/dev/shm")  # a file system in memory: a flush takes no time
+STATUSES = {0, 1, 3, 4, 5}  # 2 is wrong use, and 70 a fault
 
 
 class FaultError(Exception):
@@ -61,6 +64,7 @@ def template():
         shutil.copytree(top / STORE / "u", top / "outside/u")
         shutil.copytree(top / STORE / "u", top / f"{BESIDE}draft-1/u")
         shutil.copytree(top / STORE / "u", top / f"{BESIDE}append-1/u")
+        np.save(top / FILE, VALUES)
         files = (path for path in top.rglob("*") if path.is_file())
         return {str(path.relative_to(top)): path.read_bytes() for path in files}
 
@@ -175,6 +179,26 @@ def _verified(path):
     json.dumps(result.to_document(), allow_nan=False)
 
 
+def _version(path):
+    """Write the store as a version of it."""
+    write_store(path, ARRAYS, overwrite=True, versions=2, **FORM)
+    _verified(path)
+
+
+def _array(path):
+    """Check the array beside the store, clear up beside it, and write it anew."""
+    file = path.with_name(FILE.name)
+    for do in (verify, sweep):
+        with suppress(ParcastError):
+            do(file)
+    with NpyDraft.create(file, VALUES.shape, VALUES.dtype, overwrite=True) as draft:
+        with NpyWriter(draft.part) as writer:
+            writer.write(0, VALUES)
+        draft.commit()
+    if not np.array_equal(np.load(file), VALUES):
+        raise FaultError("another array than was written")
+
+
 def _overwritten(path):
     """Write the store anew: after that it is whole."""
     write_store(path, ARRAYS, overwrite=True, **FORM)
@@ -200,27 +224,27 @@ def _asked(path, *options):
 
 COMMANDS = {
     "verify": _verified,
-    "parcast arrays verify": _asked,
     "read": _read,
     "append": lambda path: append_rows(path, ARRAYS),
     "parcast arrays verify --json": lambda path: _asked(path, "--json"),
-    "read appended": _read,
     "parcast arrays verify --sweep": lambda path: _asked(path, "--sweep"),
-    "sweep": sweep,
-    "verify swept": _verified,
     "overwrite": _overwritten,
+    "write a version": _version,
+    "write an array": _array,
 }
+FOR_ONE_FILE = ("verify", "read", "append", "parcast arrays verify --sweep")
 
 
-def attacked(path, steps):
-    """Do all that can be done with a store, which may be refused in words."""
-    top = path.with_name(f"case-{os.getpid()}-{next(CASES)}")
+def attacked(path, steps, names=tuple(COMMANDS)):
+    """Do what can be done with a store, which may be refused in words."""
+    folder = MEMORY if MEMORY.is_dir() else path.parent
+    top = folder / f"parcast-case-{os.getpid()}-{next(CASES)}"
     try:
         prepared(top, steps)
         before = _outside(top)
-        for name, do in COMMANDS.items():
+        for name in names:
             try:
-                do(top / STORE)
+                COMMANDS[name](top / STORE)
             except ParcastError as refusal:
                 kind, detail = judged(refusal)
                 if kind != "refused":
@@ -246,7 +270,7 @@ def with_file(place):
     """Put the document in one place of the folder, and try all."""
 
     def read(path):
-        attacked(path, [["write", place, path.read_bytes()]])
+        attacked(path, [["write", place, path.read_bytes()]], FOR_ONE_FILE)
 
     return read
 
@@ -265,11 +289,23 @@ _places = st.sampled_from(
         *(f"{STORE}/{x}" for x in ("\x1b[31m", "u/\x07", "\udcff", "v/\udcff", "a\nb")),
         *(f"{BESIDE}{x}" for x in ("lock", "journal", "old", "old/zarr.json", "draft-1")),
         *(f"{BESIDE}{x}" for x in ("draft-1/u/zarr.json", "draft-2", "append-1/u/c.1.0")),
+        *(f"{STORE}.{x}" for x in ("000001", "000007", "000001/zarr.json", "9" * 18)),
+        *(f"d/{x}" for x in (FILE.name, ".a.npy.parcast-lock", ".a.npy.parcast-draft-1")),
         *(f"{BESIDE}{x}" for x in ("append-1/zarr.json", "append-1/u/zarr.json", "append-1/x")),
     )
 )
 _targets = st.sampled_from(
-    (".", "..", "u.zarr", "../../outside/u", "../outside", "../../outside/zarr.json", "/dev/zero")
+    (
+        ".",
+        "..",
+        "u.zarr",
+        "u.zarr.000001",
+        "../outside/u",
+        "../../outside/u",
+        "../outside",
+        "../../outside/zarr.json",
+        "/dev/zero",
+    )
 )
 _hard = st.sampled_from(("outside/zarr.json", "outside/u/c.0.0", f"{STORE}/v/c.0.0"))
 
