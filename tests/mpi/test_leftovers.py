@@ -5,11 +5,14 @@ import subprocess
 import sys
 from contextlib import contextmanager
 from pathlib import Path
+from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
-from parcast.mpi import leftovers
+from parcast.mpi import launched, leftovers
 from parcast.mpi.find import find_mpi
+from tests.arrays.store.made import write_store
 from tests.conftest import until
 
 SUBJECT = "Ranks and processes"
@@ -95,6 +98,45 @@ def test_shared_memory_of_ranks_of_a_users_own_mpiexec_is_removed_when_they_are_
         return not any(x.exists() for x in segments)
 
     until(are_gone, 5.0)
+
+
+@pytest.mark.parametrize(
+    ("variables", "rank", "is_removed"),
+    [
+        ({}, 0, True),
+        ({}, 1, False),
+        ({"MPI_LOCALRANKID": "0"}, 4, True),  # the first on its host
+        ({"MPI_LOCALRANKID": "1"}, 5, False),
+        ({"SLURM_LOCALID": "none"}, 0, True),
+    ],
+)
+def test_one_rank_on_each_host_removes_it_before_a_program_begins(
+    monkeypatch, variables, rank, is_removed
+):
+    removed = []
+    world = SimpleNamespace(Get_size=lambda: 1, Get_rank=lambda: rank)
+    fake = SimpleNamespace(COMM_WORLD=world, get_vendor=lambda: ("MPICH", (4, 2)))
+    monkeypatch.setitem(sys.modules, "mpi4py", SimpleNamespace(MPI=fake))
+    monkeypatch.setattr(launched, "remove_shared_memory", lambda: removed.append(rank))
+    for name in launched.HERE:
+        monkeypatch.delenv(name, raising=False)
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    assert launched.one_world() is world
+    assert bool(removed) == is_removed
+
+
+def test_sweeping_a_store_removes_it_and_says_so(tmp_path, monkeypatch, parcast):
+    pytest.importorskip("google_crc32c", reason="the extra arrays is not installed")
+    write_store(tmp_path / "u.zarr", {"u": np.zeros((4, 2))})
+    segments = tmp_path / "shm"
+    segments.mkdir()
+    (segments / "mpich_shm_67c_0").write_bytes(bytes(2_000_000))
+    monkeypatch.setattr(leftovers, "SHARED_MEMORY", segments)
+    assert parcast("arrays", "verify", tmp_path / "u.zarr").err == ""
+    said = parcast("arrays", "verify", "--sweep", tmp_path / "u.zarr")
+    assert said.err == "parcast: Shared memory of ranks that were killed was removed: 2 MB.\n"
+    assert list(segments.iterdir()) == []
 
 
 USING = """
