@@ -1,5 +1,6 @@
 """Stores that are not what they seem: links, pipes, and files beside them that lie."""
 
+import gzip
 import hashlib
 import json
 import os
@@ -251,6 +252,7 @@ def test_links_to_the_folder_itself_are_not_followed(store):
     result = in_time(verify, store)
     assert result.status == "unchecked"
     assert "array or group a: it is a link, which is not followed" in result.unchecked
+    assert "what could not be checked is named, the rest is right" in str(result)
     with open_store(store) as opened:
         assert sorted(opened) == ["u", "v"]
 
@@ -344,12 +346,43 @@ def test_a_chunk_that_unpacks_to_more_than_memory_is_no_error_of_python(store):
     zstandard = pytest.importorskip("zstandard", reason="zstandard is not installed")
     frame = bytearray(zstandard.ZstdCompressor(write_content_size=True).compress(bytes(2**20)))
     (store / "u/c.0").write_bytes(frame)  # which says how much it unpacks to
-    endless = zstandard.ZstdCompressor(write_content_size=False).compressobj()
-    for content in (bytes(frame), endless.compress(bytes(2**20)) + endless.flush()):
-        (store / "u/c.0").write_bytes(content)
-        assert in_time(verify, store).status == "damaged"
-        with open_store(store) as opened, pytest.raises(FileProblems):
-            opened["u"].read((0,), (1,))
+    assert in_time(verify, store).status == "damaged"
+    with (
+        open_store(store) as opened,
+        pytest.raises(FileProblems, match="it unpacks to 1099511627"),
+    ):
+        opened["u"].read((0,), (1,))
+
+
+@pytest.mark.parametrize("outer", ["zstd", "gzip"])
+def test_a_chunk_that_unpacks_without_a_known_end_is_damage(store, monkeypatch, outer):
+    zstandard = pytest.importorskip("zstandard", reason="zstandard is not installed")
+    monkeypatch.setattr("parcast.arrays.store.codecs.LARGEST_UNPACKED", 10_000)
+    monkeypatch.setattr("parcast.arrays.store.codecs.MOST_TIMES", 1)
+    document = json.loads((store / "u/zarr.json").read_text())
+    document["codecs"] = [{"name": "bytes"}, {"name": "gzip"}, {"name": outer}]
+    (store / "u/zarr.json").write_text(json.dumps(document))
+    packed = {"zstd": zstandard.ZstdCompressor().compress, "gzip": gzip.compress}[outer]
+    for size, kind in ((10**6, "got more"), (10, "cannot be unpacked")):
+        (store / "u/c.0.0").write_bytes(packed(bytes(size)))
+        assert any(kind in fault.message for fault in in_time(verify, store).faults)
+    (store / "u/c.0.0").write_bytes(packed(gzip.compress(U[:2].tobytes())))
+    with open_store(store) as opened:
+        assert (opened["u"].read((0, 0), (2, 2)) == U[:2]).all()
+
+
+def test_metadata_that_are_nested_too_deeply_are_neither_read_nor_written(store, tmp_path):
+    deepest = json.loads("[" * 60 + "]" * 60)
+    write_store(tmp_path / "a.zarr", {"u": U}, attributes={"a": deepest})
+    with open_store(tmp_path / "a.zarr") as opened:
+        assert opened.attributes["a"] == deepest
+    with pytest.raises(ParameterError, match="got more than 64 levels of them"):
+        write_store(
+            tmp_path / "b.zarr", {"u": U}, attributes={"a": [deepest] * 9 + [[[[[deepest]]]]]}
+        )
+    text = (store / "u/zarr.json").read_text()
+    (store / "u/zarr.json").write_text(text.replace("{}", '{"a": ' + "[" * 200 + "]" * 200 + "}"))
+    assert "nested more than 128 levels deep" in verify(store).faults[0].message
 
 
 def test_an_array_larger_than_memory_is_refused_in_words(store):

@@ -23,6 +23,9 @@ from parcast.places import load
 
 CHECKSUM: Final = 4  # length of a CRC32C [B]
 BYTE_CODECS: Final = ("zstd", "gzip", "crc32c")
+LARGEST_UNPACKED: Final = 1 << 30  # that few bytes may unpack to [B]
+MOST_TIMES: Final = 1000  # as many bytes as are packed: what is longer has fill values only
+PIECE: Final = 1 << 12  # of packed bytes, where it is not known to what they unpack [B]
 LEVELS: Final = {"zstd": range(-131_072, 23), "gzip": range(10), "crc32c": range(1)}
 BLOSC: Final = ("blosc", "numcodecs.blosc")
 BLOSC_HEADER: Final = struct.Struct("<4xIII")  # versions, flags; sizes: unpacked, block, packed
@@ -103,10 +106,14 @@ class ByteCodec:
             if len(encoded) < CHECKSUM or crc32c([body]) != stored:
                 raise DamageError("has other bytes than were written: its checksum differs")
             return body
+        limit = max(LARGEST_UNPACKED, MOST_TIMES * len(encoded))
+        if most is not None and most > limit:
+            why = f"it unpacks to {most} bytes, more than {MOST_TIMES} times its length"
+            raise OSError(errno.EFBIG, why)
         try:
             if self.name == "zstd":
-                return memoryview(_unpacked_zstd(encoded, most))
-            return memoryview(_unpacked_gzip(encoded, most))
+                return memoryview(_unpacked_zstd(encoded, most, limit))
+            return memoryview(_unpacked_gzip(encoded, limit if most is None else most))
         except (zlib.error, EOFError, _zstd_error()) as failure:
             raise DamageError(f"cannot be unpacked ({self.name}: {failure})") from failure
         except (MemoryError, OverflowError):  # by its metadata, or it is packed without end
@@ -126,14 +133,17 @@ def _zstd_error() -> type[Exception]:
     return error
 
 
-def _unpacked_zstd(encoded: memoryview, most: int | None) -> bytes:
+def _unpacked_zstd(encoded: memoryview, most: int | None, limit: int) -> bytes:
     """Unpack one frame of zstd to its end, and never more than is expected."""
     if most is None:
-        unpacker = _zstandard().ZstdDecompressor().decompressobj()
-        unpacked: bytes = unpacker.decompress(encoded)
+        unpacker, unpacked = _zstandard().ZstdDecompressor().decompressobj(), bytearray()
+        for start in range(0, len(encoded), PIECE):
+            unpacked += unpacker.decompress(encoded[start : start + PIECE])
+            if len(unpacked) > limit:
+                raise DamageError(f"must unpack to {limit} bytes at most, got more")
         if not unpacker.eof or unpacker.unused_data:
             raise EOFError("its end is missing or lies before the last byte")
-        return unpacked
+        return bytes(unpacked)
     size = _zstandard().get_frame_parameters(encoded).content_size
     if size not in (_zstandard().CONTENTSIZE_UNKNOWN, most):
         raise DamageError(f"must unpack to {most} bytes, got {size}")
@@ -142,15 +152,15 @@ def _unpacked_zstd(encoded: memoryview, most: int | None) -> bytes:
     return whole
 
 
-def _unpacked_gzip(encoded: memoryview, most: int | None) -> bytes:
+def _unpacked_gzip(encoded: memoryview, most: int) -> bytes:
     """Unpack the members of gzip to the last byte, and hardly more than is expected."""
     parts: list[bytes] = []
     rest: Buffer = encoded
     while rest or not parts:
         unpacker = zlib.decompressobj(31)
-        left = 0 if most is None else most - sum(map(len, parts)) + 1
+        left = most - sum(map(len, parts)) + 1
         parts.append(unpacker.decompress(rest, left))
-        if most is not None and len(parts[-1]) == left:
+        if len(parts[-1]) == left:
             raise DamageError(f"must unpack to {most} bytes, got more")
         if not unpacker.eof:
             raise EOFError("the end is missing")

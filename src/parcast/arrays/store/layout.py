@@ -36,6 +36,7 @@ SCHEMA: Final = "parcast/array-store/1"
 ENTRY: Final = 16  # offset and length of a subchunk in the index of its shard [B]
 ZSTD_LEVELS: Final = range(-7, 23)
 MOST_DIGITS: Final = 20  # of an index
+MOST_LEVELS: Final = 128  # of a document
 MOST_VALUES: Final = 1 << 22  # of a document, each of which takes some 100 bytes of memory
 LARGEST: Final = 2**63 - 1  # extent [1], and subchunk [B]
 COORDINATE_CHUNK: Final = 4096  # elements of a coordinate in one file at least
@@ -271,6 +272,8 @@ def check_json(name: str, value: Any) -> None:
     """Refuse attributes that JSON has no form for."""
     try:
         json.dumps(value if not isinstance(value, Mapping) else dict(value), allow_nan=False)
+        if _is_deeper(value, MOST_LEVELS // 2):
+            raise ValueError(f"more than {MOST_LEVELS // 2} levels of them")  # noqa: TRY301 - as JSON
     except (TypeError, ValueError, RecursionError) as failure:
         raise ParameterError(
             name,
@@ -356,10 +359,24 @@ def parsed(content: bytes) -> Any:
     """Read JSON of a file; ValueError where it is none, or takes far more memory than its size."""
     if count_of_values(content) > MOST_VALUES:
         raise ValueError(f"it has more than {MOST_VALUES:,} values")
+    too_deep = f"it is nested more than {MOST_LEVELS} levels deep"
     try:
-        return json.loads(content)
+        document = json.loads(content)
     except RecursionError:
-        raise ValueError("it is nested too deeply") from None
+        raise ValueError(too_deep) from None
+    is_deep = sum(map(content.count, (b"[", b"{"))) > MOST_LEVELS
+    if is_deep and _is_deeper(document, MOST_LEVELS):
+        raise ValueError(too_deep)
+    return document
+
+
+def _is_deeper(value: Any, levels: int) -> bool:
+    """Tell whether lists and dictionaries are nested deeper, without calling itself."""
+    layer = [value]
+    for _ in range(levels + 1):
+        held = [x for x in layer if isinstance(x, list | tuple | Mapping)]
+        layer = [each for x in held for each in (x.values() if isinstance(x, Mapping) else x)]
+    return bool(layer)
 
 
 def layout_of(

@@ -95,6 +95,8 @@ def _title_unchecked(result: Verification) -> str:
     """Say how much of a store could not be checked."""
     if result.unchecked_chunks == result.chunks:
         return "could not be checked: not known to be whole or damaged"
+    if not result.unchecked_chunks and not result.filled:
+        return "was checked in part: what could not be checked is named, the rest is right"
     if not result.unchecked_chunks:
         missing = counted(result.filled, "chunk")
         return f"was checked in part: {missing} without a file may be lost, the others are right"
