@@ -371,6 +371,19 @@ def test_a_chunk_that_unpacks_without_a_known_end_is_damage(store, monkeypatch, 
         assert (opened["u"].read((0, 0), (2, 2)) == U[:2]).all()
 
 
+def test_what_would_not_be_read_again_is_not_written(store, tmp_path, monkeypatch):
+    monkeypatch.setattr("parcast.arrays.store.layout.MOST_VALUES", 100)
+    append_rows(store, {"u": U, "v": U})
+    with pytest.raises(ParameterError, match="Write long lists as arrays"):
+        write_store(tmp_path / "a.zarr", {"u": U}, attributes={"a": [*range(100)]})
+    monkeypatch.setattr("parcast.arrays.store.layout.MOST_VALUES", 50)
+    with pytest.raises(RunFailed, match="2 arrays are too many to grow together"):
+        append_rows(store, {"u": U, "v": U})
+    with open_store(store) as opened:
+        assert opened["u"].shape == (8, 2)
+    assert os.listdir(tmp_path) == ["d"]
+
+
 def test_metadata_that_are_nested_too_deeply_are_neither_read_nor_written(store, tmp_path):
     deepest = json.loads("[" * 60 + "]" * 60)
     write_store(tmp_path / "a.zarr", {"u": U}, attributes={"a": deepest})

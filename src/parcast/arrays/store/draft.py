@@ -29,12 +29,11 @@ from parcast.arrays.store import durable
 from parcast.arrays.store.interrupted import Leftover
 from parcast.arrays.store.layout import (
     METADATA,
-    MOST_VALUES,
     ArraySpec,
     Layout,
     check_json,
     coordinate,
-    count_of_values,
+    is_too_large,
     label_of,
 )
 from parcast.arrays.store.messages import (
@@ -326,7 +325,7 @@ class Draft:
             for name, node in self._appended.items()
         }
         journal = journal_of(changed)
-        if len(journal) > durable.LARGEST_SMALL or count_of_values(journal) > MOST_VALUES:
+        if is_too_large(journal):
             raise RunFailed(
                 f"{self._place.target} cannot be appended to: {len(changed):,} arrays are too "
                 "many to grow together. Write many small ones as a stack."

@@ -26,6 +26,7 @@ from parcast.arrays.store.data_types import (
     fill_to_json,
     stored_type,
 )
+from parcast.arrays.store.durable import LARGEST_SMALL
 from parcast.arrays.store.grid import MOST_DIMENSIONS, Grid, Index
 from parcast.errors import ParameterError, as_whole
 from parcast.units import format_quantity, shown
@@ -350,14 +351,15 @@ class Layout:
         return index if len(self.shape) == len(numbers) == len(index) else None
 
 
-def count_of_values(content: bytes) -> int:
-    """Give how many values a document of JSON has at most."""
-    return sum(map(content.count, (b"[", b"{", b",")))
+def is_too_large(content: bytes) -> bool:
+    """Tell whether a document of JSON is larger than what is read."""
+    values = sum(map(content.count, (b"[", b"{", b",")))
+    return values > MOST_VALUES or len(content) > LARGEST_SMALL
 
 
 def parsed(content: bytes) -> Any:
     """Read JSON of a file; ValueError where it is none, or takes far more memory than its size."""
-    if count_of_values(content) > MOST_VALUES:
+    if is_too_large(content):
         raise ValueError(f"it has more than {MOST_VALUES:,} values")
     too_deep = f"it is nested more than {MOST_LEVELS} levels deep"
     try:

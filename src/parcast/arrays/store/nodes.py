@@ -11,10 +11,20 @@ from typing import Any, Final
 
 from parcast.arrays.store import durable
 from parcast.arrays.store.codecs import UnsupportedError
-from parcast.arrays.store.layout import METADATA, SCHEMA, Layout, label_of, layout_of, parsed
+from parcast.arrays.store.durable import LARGEST_SMALL
+from parcast.arrays.store.layout import (
+    METADATA,
+    MOST_VALUES,
+    SCHEMA,
+    Layout,
+    is_too_large,
+    label_of,
+    layout_of,
+    parsed,
+)
 from parcast.arrays.store.messages import not_readable, problem
 from parcast.arrays.store.place import Place, is_name_within, pending_metadata
-from parcast.errors import FileProblems
+from parcast.errors import FileProblems, ParameterError
 
 MANIFEST: Final = "parcast"  # attribute of the root of a store that parcast wrote
 OLDER: Final = (".zgroup", ".zarray", ".zattrs")  # of Zarr 2
@@ -60,8 +70,16 @@ def is_ours(attributes: Mapping[str, Any]) -> bool:
 
 
 def encoded(document: Mapping[str, Any]) -> bytes:
-    """Write metadata as the text of a file."""
-    return _indented(json.dumps(document))
+    """Write metadata as the text of a file, which must be read again."""
+    content = _indented(json.dumps(document))
+    if is_too_large(content):
+        raise ParameterError(
+            "attributes",
+            must=f"have at most {MOST_VALUES:,} values in {LARGEST_SMALL >> 20} MiB",
+            got=f"{len(content) >> 20} MiB",
+            hint="Write long lists as arrays.",
+        )
+    return content
 
 
 @lru_cache(maxsize=4)
