@@ -300,10 +300,10 @@ _READERS = [
         Reader(
             name=name,
             documents=st.builds(valid),
-            read=stores.with_file(place),
+            read=stores.with_file(*places),
             is_slow=True,
         )
-        for name, (place, valid) in stores.FILES.items()
+        for name, (places, valid) in stores.FILES.items()
     ),
     Reader(name="npy", documents=_npy(), read=_npy_read, file="array.npy"),
     *(

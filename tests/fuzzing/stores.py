@@ -266,11 +266,12 @@ def attack(path):
     attacked(path, steps)
 
 
-def with_file(place):
-    """Put the document in one place of the folder, and try all."""
+def with_file(*places):
+    """Put the document in places of the folder, and try what reads them."""
 
     def read(path):
-        attacked(path, [["write", place, path.read_bytes()]], FOR_ONE_FILE)
+        content = path.read_bytes()
+        attacked(path, [["write", place, content] for place in places], FOR_ONE_FILE)
 
     return read
 
@@ -359,10 +360,15 @@ _steps = st.one_of(
     st.tuples(st.just("write"), _places, st.sampled_from(("", "{", "[" * 10**5, "\0"))).map(list),
 )
 cases = st.lists(_steps, min_size=1, max_size=4).map(lambda steps: json.dumps(steps).encode())
-FILES = {  # that a document takes the place of, with what is valid there
-    "zarr-lock": (f"{BESIDE}lock", lock),
-    "zarr-journal": (f"{BESIDE}journal", journal),
-    "zarr-draft": (f"{BESIDE}draft-1/u/zarr.json", lambda: template()[f"{STORE}/u/zarr.json"]),
-    "zarr-append": (f"{BESIDE}append-1/u/zarr.json", lambda: template()[f"{STORE}/u/zarr.json"]),
-    "zarr-draft-chunk": (f"{BESIDE}append-1/u/c.0.0", lambda: template()[f"{STORE}/u/c.0.0"]),
+FILES = {  # places that a document takes, with what is valid there
+    "zarr-lock": ((f"{BESIDE}lock",), lock),
+    "zarr-journal": ((f"{BESIDE}journal",), journal),
+    "zarr-draft": (
+        (f"{BESIDE}draft-1/u/zarr.json", f"{BESIDE}append-1/u/zarr.json"),
+        lambda: template()[f"{STORE}/u/zarr.json"],
+    ),
+    "zarr-draft-chunk": (
+        (f"{BESIDE}append-1/u/c.0.0",),
+        lambda: template()[f"{STORE}/u/c.0.0"],
+    ),
 }

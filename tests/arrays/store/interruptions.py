@@ -34,7 +34,7 @@ from parcast.errors import RunFailed
 
 CHANGING = (
     *("open", "mkdir", "write", "pwrite", "pwritev", "fsync", "rename", "replace"),
-    *("unlink", "rmdir", "ftruncate"),
+    *("unlink", "rmdir", "ftruncate", "symlink"),
 )
 ROWS, LATER = 6, 4  # at first, and appended; 6 is in the middle of a chunk
 OLD = np.arange(ROWS * 5 * 3, dtype="f8").reshape(ROWS, 5, 3)
@@ -101,13 +101,13 @@ def specs(dtype):
     ]
 
 
-def write(path, array, *, overwrite=False):
+def write(path, array, **options):
     """Write a store with two arrays and a coordinate."""
     with Draft.create(
         path,
         specs(array.dtype),
         coordinates={"t": np.arange(float(len(array)))},
-        overwrite=overwrite,
+        **options,
     ) as draft:
         with Writer(draft.part) as writer:
             writer.write("u", array)
@@ -173,6 +173,16 @@ ACTIONS = {
         lambda path: write(path, NEW, overwrite=True),
         ("old", "new"),
     ),
+    "version": (
+        lambda path: write(path, OLD, versions=1),
+        lambda path: write(path, NEW, overwrite=True, versions=1),
+        ("old", "new"),
+    ),
+    "first version": (
+        lambda path: write(path, OLD),
+        lambda path: write(path, NEW, overwrite=True, versions=1),
+        ("old", "new"),
+    ),
     "append": (lambda path: write(path, OLD), append, ("old", "appended")),
     "npy": (
         lambda path: write_npy(path, OLD),
@@ -210,6 +220,11 @@ def in_child(path, action, at, fault):
         os._exit(0 if steps.count < at else 1)
     _, status = os.waitpid(child, 0)
     return status, said.read_text()
+
+
+def is_version(file, path):
+    """Tell whether a file is a version of a store, which the next write may keep or remove."""
+    return file.name.startswith(f"{path.name}.0")
 
 
 def check_message(said, state, action, path, at):
@@ -254,7 +269,7 @@ def main():
             assert verdict.status != "damaged", (at, verdict.to_document())
         sweep(path)  # what a next writer does first
         assert state_of(path) == state, at
-        left = {x.name for x in path.parent.iterdir()} - {path.name}
+        left = {x.name for x in path.parent.iterdir() if not is_version(x, path)} - {path.name}
         assert not left, (at, left)
         if path.exists():
             clean = verify(path)

@@ -53,6 +53,7 @@ def interrupted(folder, action, fault, *fallback, stride=1):
     [
         ("create", 60, "absent", "new"),
         ("replace", 70, "old", "new"),
+        ("version", 70, "old", "new"),
         ("append", 76, "old", "appended"),
         ("npy", 8, "old", "new"),
     ],
@@ -66,8 +67,9 @@ def test_a_process_killed_at_any_step_leaves_the_old_store_or_the_new(
     assert found["states"][before] > found["states"][after]
 
 
-def test_the_same_holds_where_names_cannot_be_exchanged(folder):
-    found = interrupted(folder, "replace", "kill", "fallback", stride=SOME)
+@pytest.mark.parametrize("action", ["replace", "first version"])
+def test_the_same_holds_where_names_cannot_be_exchanged(folder, action):
+    found = interrupted(folder, action, "kill", "fallback", stride=SOME)
     assert found["states"].keys() == {"old", "new"}
 
 
@@ -93,7 +95,7 @@ def test_an_error_at_any_step_is_told_with_what_is_there_now(folder, action, cod
     assert any("as it was before" in x or "Nothing was put there" in x for x in messages)
 
 
-@pytest.mark.parametrize("action", ["create", "replace", "append", "npy"])
+@pytest.mark.parametrize("action", ["create", "replace", "version", "append", "npy"])
 def test_everything_is_flushed_before_it_gets_its_name(folder, action):
     target, log = interrupted(folder, action, "log")
     beside = f"{Path(target).parent}/.{Path(target).name}.parcast-"
@@ -111,6 +113,9 @@ def test_everything_is_flushed_before_it_gets_its_name(folder, action):
             below = {x for x in unflushed if f"{x}/".startswith(f"{path}/")}
             assert not below, (name, path, other)
     assert moves
-    names = [name for name, (path, *_) in log if "parcast-lock" not in path]
-    published = max(i for i, x in enumerate(names) if x in ("rename", "replace", "exchange"))
-    assert "fsync" in names[published:], "the folder of the last name is flushed"
+    published = max(
+        i
+        for i, (name, (path, *_)) in enumerate(log)
+        if name in ("rename", "replace", "exchange") and path.startswith(beside)
+    )
+    assert any(x == "fsync" for x, _ in log[published:]), "the folder of the last name is flushed"

@@ -12,7 +12,7 @@ import pytest
 from parcast.arrays.library.distribution import Block
 from parcast.arrays.library.session import connect
 from parcast.arrays.store.draft import Draft
-from parcast.arrays.store.place import Lock
+from parcast.arrays.store.place import Lock, Place
 from parcast.arrays.store.reading import open_store
 from parcast.arrays.store.verify import verify
 from parcast.arrays.store.versions import linked_place, sweep
@@ -98,6 +98,30 @@ def test_a_version_that_a_writer_appends_to_is_kept(tmp_path):
         assert "o.zarr.000001" in names_in(tmp_path)
     write(path, 4)
     assert names_in(tmp_path) == ["o.zarr", "o.zarr.000003", "o.zarr.000004"]
+
+
+def test_the_version_that_was_read_is_kept_whatever_is_newer(tmp_path):
+    path = tmp_path / "o.zarr"
+    for value in (1, 2):
+        write(path, value)
+    (tmp_path / "o.zarr.000003").mkdir()  # as an interrupted write leaves it
+    (tmp_path / "o.zarr.000009").mkdir()
+    sweep(path)  # which is no reason to remove what somebody may have linked by hand
+    assert value_of(path) == 2
+    write(path, 4)
+    assert names_in(tmp_path) == ["o.zarr", "o.zarr.000002", "o.zarr.000010"]
+    assert value_of(path) == 4
+
+
+def test_what_an_append_has_left_beside_a_version_goes_with_it(tmp_path):
+    path = tmp_path / "o.zarr"
+    write(path, 1)
+    old = Place.of(path)
+    old.lock.write_bytes(b"")
+    old.new_draft("append").mkdir()
+    for value in (2, 3):
+        write(path, value)
+    assert names_in(tmp_path) == ["o.zarr", "o.zarr.000002", "o.zarr.000003"]
 
 
 def test_an_interrupted_write_of_a_version_is_told_and_swept(tmp_path):

@@ -17,8 +17,7 @@ from typing import Final
 from parcast.arrays.store import durable
 from parcast.arrays.store.freeing import freed_later, remove
 from parcast.arrays.store.messages import no_version
-from parcast.arrays.store.place import Failing, Lock, Place, settle
-from parcast.errors import RunFailed
+from parcast.arrays.store.place import Failing, Lock, Place, settle, writer_at
 
 DIGITS: Final = 6  # of the number of a version, at least
 
@@ -68,24 +67,33 @@ def versions_at(place: Place) -> dict[int, Path]:
 
 def publish_version(place: Place, draft: Path, keep: int) -> None:
     """Make a complete and flushed draft the newest version, and keep some of those there are."""
-    folder = place.target.parent
+    was = place.target.with_name(_version_at(place) or place.target.name)
     number = max(versions_at(place), default=0) + 1
     version = place.target.with_name(f"{place.target.name}.{number:0{DIGITS}}")
     os.rename(draft, version)
+    try:
+        durable.flush_folder(version.parent)
+        _link(place, version)
+    except BaseException:
+        os.rename(version, draft)  # which is abandoned
+        raise
+    durable.flush_folder(version.parent)
+    # The one before is read by most, whatever an interrupted write has left that is newer.
+    by_use = sorted(versions_at(place).values(), key=lambda x: 2 * (x == version) + (x == was))
+    for old in by_use[:-keep]:
+        _remove_version(old, place.new_draft())
+
+
+def _link(place: Place, version: Path) -> None:
+    """Let the path lead to a version, in one step; a store of that name is put away."""
     link = place.new_draft()
     os.symlink(version.name, link)
-    if place.is_there() and not os.path.islink(
-        place.target
-    ):  # a store from before there were some
-        if not durable.exchange(link, place.target):
-            os.rename(place.target, place.aside)
-            os.rename(link, place.target)
-    else:
+    is_store = place.is_there() and not os.path.islink(place.target)
+    if is_store and not durable.exchange(link, place.target):
+        os.rename(place.target, place.aside)
+        os.rename(link, place.target)
+    elif not is_store:
         os.replace(link, place.target)
-    durable.flush_folder(folder)
-    for old in list(versions_at(place).values())[:-keep]:
-        with suppress(OSError, RunFailed):  # a writer is at it, or the next write removes it
-            _remove_version(old, place.new_draft())
 
 
 def sweep(path: str | os.PathLike[str]) -> list[str]:
@@ -105,11 +113,18 @@ def sweep(path: str | os.PathLike[str]) -> list[str]:
 
 
 def _remove_version(version: Path, draft: Path) -> None:
-    """Remove a version: first its name, so that whoever has read it can tell."""
-    lock = Lock.take(Place(version))
-    try:
+    """Remove a version: first its name, so that whoever has read it can tell.
+
+    Where another writer is at it, or the system refuses, the next write tries again.
+    """
+    place = Place(version)
+    if writer_at(place):
+        return
+    with suppress(OSError):
+        beside = place.beside("").name  # what an interrupted append has left
+        for name in os.listdir(version.parent):
+            if name.startswith(beside):
+                remove(version.with_name(name))
         os.rename(version, draft)
-    finally:
-        lock.release()
-    with freed_later(draft):
-        remove(draft)
+        with freed_later(draft):
+            remove(draft)
