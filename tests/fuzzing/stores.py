@@ -290,7 +290,7 @@ _places = st.sampled_from(
         *(f"{STORE}/{x}" for x in ("\x1b[31m", "u/\x07", "\udcff", "v/\udcff", "a\nb")),
         *(f"{BESIDE}{x}" for x in ("lock", "journal", "old", "old/zarr.json", "draft-1")),
         *(f"{BESIDE}{x}" for x in ("draft-1/u/zarr.json", "draft-2", "append-1/u/c.1.0")),
-        *(f"{STORE}.{x}" for x in ("000001", "000007", "000001/zarr.json", "9" * 18)),
+        *(f"{STORE}.parcast-{x}" for x in ("000001", "000007", "000001/zarr.json", "9" * 18)),
         *(f"d/{x}" for x in (FILE.name, ".a.npy.parcast-lock", ".a.npy.parcast-draft-1")),
         *(f"{BESIDE}{x}" for x in ("append-1/zarr.json", "append-1/u/zarr.json", "append-1/x")),
     )
@@ -300,7 +300,7 @@ _targets = st.sampled_from(
         ".",
         "..",
         "u.zarr",
-        "u.zarr.000001",
+        "u.zarr.parcast-000001",
         "../outside/u",
         "../../outside/u",
         "../outside",

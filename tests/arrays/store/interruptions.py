@@ -224,7 +224,7 @@ def in_child(path, action, at, fault):
 
 def is_version(file, path):
     """Tell whether a file is a version of a store, which the next write may keep or remove."""
-    return file.name.startswith(f"{path.name}.0")
+    return file.name.startswith(f"{path.name}.parcast-0")
 
 
 def check_message(said, state, action, path, at):

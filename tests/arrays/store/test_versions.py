@@ -47,14 +47,14 @@ def test_the_path_is_a_link_to_the_newest_and_those_before_stay(tmp_path):
     for value in range(4):
         write(path, value)
         assert value_of(path) == value
-    assert names_in(tmp_path) == ["o.zarr", "o.zarr.000003", "o.zarr.000004"]
-    assert os.readlink(path) == "o.zarr.000004"
-    assert value_of(tmp_path / "o.zarr.000003") == 2
+    assert names_in(tmp_path) == ["o.zarr", "o.zarr.parcast-000003", "o.zarr.parcast-000004"]
+    assert os.readlink(path) == "o.zarr.parcast-000004"
+    assert value_of(tmp_path / "o.zarr.parcast-000003") == 2
     assert verify(path).status == "whole"
     append_rows(path, {"u": np.full((2, 2), 3.0), "v": np.full((2, 2), 3.0)})
     assert value_of(path) == 3
     write(path, 4, versions=1)
-    assert names_in(tmp_path) == ["o.zarr", "o.zarr.000005"]
+    assert names_in(tmp_path) == ["o.zarr", "o.zarr.parcast-000005"]
 
 
 def test_a_store_without_versions_becomes_one_with(tmp_path, monkeypatch):
@@ -67,7 +67,7 @@ def test_a_store_without_versions_becomes_one_with(tmp_path, monkeypatch):
         assert value_of(path) == 2
         write(path, 3, versions=0)  # in place of the newest
         assert value_of(path) == 3
-    expected = ["a.zarr", "a.zarr.000001", "b.zarr", "b.zarr.000001"]
+    expected = ["a.zarr", "a.zarr.parcast-000001", "b.zarr", "b.zarr.parcast-000001"]
     assert names_in(tmp_path) == expected
 
 
@@ -95,21 +95,23 @@ def test_a_version_that_a_writer_appends_to_is_kept(tmp_path):
     with Draft.append(path, 2):
         write(path, 2)
         write(path, 3)
-        assert "o.zarr.000001" in names_in(tmp_path)
+        assert "o.zarr.parcast-000001" in names_in(tmp_path)
     write(path, 4)
-    assert names_in(tmp_path) == ["o.zarr", "o.zarr.000003", "o.zarr.000004"]
+    assert names_in(tmp_path) == ["o.zarr", "o.zarr.parcast-000003", "o.zarr.parcast-000004"]
 
 
 def test_the_version_that_was_read_is_kept_whatever_is_newer(tmp_path):
     path = tmp_path / "o.zarr"
     for value in (1, 2):
         write(path, value)
-    (tmp_path / "o.zarr.000003").mkdir()  # as an interrupted write leaves it
-    (tmp_path / "o.zarr.000009").mkdir()
+    (tmp_path / "o.zarr.parcast-000003").mkdir()  # as an interrupted write leaves it
+    (tmp_path / "o.zarr.parcast-000009").mkdir()
+    (tmp_path / "o.zarr.20261128").mkdir()  # a copy by the user
     sweep(path)  # which is no reason to remove what somebody may have linked by hand
     assert value_of(path) == 2
     write(path, 4)
-    assert names_in(tmp_path) == ["o.zarr", "o.zarr.000002", "o.zarr.000010"]
+    kept = ["o.zarr", "o.zarr.20261128", "o.zarr.parcast-000002", "o.zarr.parcast-000010"]
+    assert names_in(tmp_path) == kept
     assert value_of(path) == 4
 
 
@@ -121,7 +123,7 @@ def test_what_an_append_has_left_beside_a_version_goes_with_it(tmp_path):
     old.new_draft("append").mkdir()
     for value in (2, 3):
         write(path, value)
-    assert names_in(tmp_path) == ["o.zarr", "o.zarr.000002", "o.zarr.000003"]
+    assert names_in(tmp_path) == ["o.zarr", "o.zarr.parcast-000002", "o.zarr.parcast-000003"]
 
 
 def test_an_interrupted_write_of_a_version_is_told_and_swept(tmp_path):
@@ -141,7 +143,7 @@ def test_an_interrupted_write_of_a_version_is_told_and_swept(tmp_path):
 
 
 def test_a_version_that_was_removed_by_hand_can_be_replaced(tmp_path):
-    (tmp_path / "o.zarr").symlink_to("o.zarr.000007")
+    (tmp_path / "o.zarr").symlink_to("o.zarr.parcast-000007")
     write(tmp_path / "o.zarr", 1)
     assert value_of(tmp_path / "o.zarr") == 1
 
@@ -163,7 +165,7 @@ def test_a_session_writes_versions(tmp_path):
         for value in (1.0, 2.0, 3.0):
             u = Block(np.full((4, 2), value), shape=(4, 2), mesh=(1, 1))
             io.write(path, {"u": u}, overwrite=True, versions=2)
-    assert names_in(tmp_path) == ["o.zarr", "o.zarr.000002", "o.zarr.000003"]
+    assert names_in(tmp_path) == ["o.zarr", "o.zarr.parcast-000002", "o.zarr.parcast-000003"]
 
 
 @pytest.mark.fault(

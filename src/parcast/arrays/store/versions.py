@@ -1,7 +1,7 @@
 """Stores that other programs read while they are replaced: versions, and a link to the newest.
 
-    out.zarr -> out.zarr.000007
-    out.zarr.000006             from before, for those who read it
+    out.zarr -> out.zarr.parcast-000007
+    out.zarr.parcast-000006             from before, for those who read it
 
 A reader that follows names, as zarr-python does, may find old and new files in a store that takes
 the place of another. A version never changes its name: whoever opens what the link leads to reads
@@ -19,6 +19,7 @@ from parcast.arrays.store.freeing import freed_later, remove
 from parcast.arrays.store.messages import no_version
 from parcast.arrays.store.place import Failing, Lock, Place, settle, writer_at
 
+MARK: Final = ".parcast-"  # so that no folder of a user, such as a copy by date, is taken for one
 DIGITS: Final = 6  # of the number of a version, at least
 
 
@@ -52,24 +53,22 @@ def _version_at(place: Place) -> str:
 
 def _number_of(place: Place, name: str) -> int:
     """Number of a version by its name; 0 where it is none."""
-    found = re.fullmatch(rf"{re.escape(place.target.name)}\.([0-9]{{{DIGITS},18}})", name)
+    found = re.fullmatch(rf"{re.escape(place.target.name + MARK)}([0-9]{{{DIGITS},18}})", name)
     return int(found[1]) if found else 0
 
 
 def versions_at(place: Place) -> dict[int, Path]:
     """Give the versions at a place by their numbers, the oldest first."""
-    names = os.listdir(place.target.parent)
-    numbers = {_number_of(place, name): name for name in names}
-    return {
-        number: place.target.with_name(numbers[number]) for number in sorted(numbers) if number
-    }
+    folder = place.target.parent
+    found = {_number_of(place, name): folder / name for name in os.listdir(folder)}
+    return {number: found[number] for number in sorted(found) if number}
 
 
 def publish_version(place: Place, draft: Path, keep: int) -> None:
     """Make a complete and flushed draft the newest version, and keep some of those there are."""
     was = place.target.with_name(_version_at(place) or place.target.name)
     number = max(versions_at(place), default=0) + 1
-    version = place.target.with_name(f"{place.target.name}.{number:0{DIGITS}}")
+    version = place.target.with_name(f"{place.target.name}{MARK}{number:0{DIGITS}}")
     os.rename(draft, version)
     try:
         durable.flush_folder(version.parent)
