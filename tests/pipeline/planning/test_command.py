@@ -118,10 +118,15 @@ def test_files_may_have_any_order(plan, tmp_path):
 
 
 def test_no_plan_ends_with_status_1(plan):
-    said = plan("--items", "1000", "--task", "5ms", "--merge", "10ms", "--schedule", "source")
+    costs = ["--items", "1000", "--task", "5ms", "--merge", "10ms", "--schedule", "source"]
+    alone = plan(*costs)
+    assert alone.status == 0
+    assert alone.out.splitlines()[0].endswith(": 1 rank")
+    said = plan(*costs, "--within", "1s")
     assert said.status == 1
-    assert said.out.splitlines()[0].endswith(": no plan")
-    assert "a merge takes 2 times the task" in " ".join(said.out.split())
+    assert said.out.replace("\n", " ").partition("  ")[0].endswith(": no plan")
+    for each in (alone, said):
+        assert "a merge takes 2 times the task" in " ".join(each.out.split())
     assert "parcast: no: no plan is balanced within the limits.\n" in said.err
     late = plan(*COSTS, "--within", "1ms")
     assert late.status == 1

@@ -1,7 +1,7 @@
 """The planner: its times against the law called plan by plan, and limits that must hold."""
 
 from dataclasses import replace
-from itertools import product
+from itertools import pairwise, product
 
 import numpy as np
 import pytest
@@ -146,11 +146,16 @@ def test_costly_messages_exceed_a_small_batch_which_is_said():
 
 def test_merges_longer_than_a_task_are_named():
     source = plan_pipeline(items=1000, task="5 ms", merge="10 ms", ranks=64, schedule="source")
-    assert source.best is None
-    assert source.arguments == {}
-    assert source.verdict[0].startswith(
-        "no plan of several ranks is balanced: a merge takes 2 times the task (10 ms and 5 ms)"
+    assert source.best.ranks == 1
+    why = "no plan of several ranks is balanced: a merge takes 2 times the task (10 ms and 5 ms)"
+    assert source.reasons[0].startswith(why)
+    assert source.to_use_more == ("Merge faster, or return less from a task",)
+    late = plan_pipeline(
+        items=1000, task="5 ms", merge="10 ms", ranks=64, schedule="source", within=1.0
     )
+    assert (late.best, late.arguments) == (None, {})
+    assert late.verdict[0].startswith("the least time of a balanced plan is 15 s, with 1 rank")
+    assert late.verdict[1].startswith(why)
     adaptive = plan_pipeline(items=1000, task="5 ms", merge="10 ms", ranks=64)
     assert adaptive.best.batch >= 2  # a batch merges within itself and is longer than a merge
     assert adaptive.best.stages["merge"] <= adaptive.best.stages["task"]
@@ -252,6 +257,20 @@ def test_cores_that_are_shared_bound_the_ranks():
     plan = plan_pipeline(**REDUCTION, cores=8, ranks=64)
     assert plan.best.ranks <= 8
     assert "more cores than 8" in plan.to_use_more[0] or plan.best.ranks < 8
+
+
+def test_a_second_rank_does_not_take_the_plan_of_one_away():
+    """With --ranks 1 there was a plan, with --ranks 2 none."""
+    for ranks in (1, 2, 64):
+        plan = plan_pipeline(items=100_000, task="1 us", fetch="5 ms", ranks=ranks)
+        assert (plan.best.ranks, plan.best.fits) == (1, True)
+
+
+@pytest.mark.parametrize("per_node", [1, 3, 64])
+def test_fewer_ranks_are_tried_wherever_more_are(per_node):
+    tried = [set(counts_up_to(most, per_node).tolist()) for most in (1, 2, 127, 129, 999, 4096)]
+    assert all(fewer <= more for fewer, more in pairwise(tried))
+    assert all(2**i in tried[-1] or 2**i % per_node for i in range(13))
 
 
 def test_whole_nodes_are_planned():

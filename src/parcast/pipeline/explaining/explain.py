@@ -9,7 +9,7 @@ node (l, j) joins the items from j 2^l up to (j + 1) 2^l.
 from collections.abc import Iterator
 from typing import Final
 
-from parcast.errors import Argument, ParameterError
+from parcast.errors import Argument, ParameterError, as_whole
 from parcast.pipeline.explaining.result import (
     Activity,
     Delivered,
@@ -30,6 +30,7 @@ from parcast.pipeline.schedule import (
     messages,
     steps,
 )
+from parcast.units import shown
 
 CYCLES: Final = 2  # that are given of unlimited items
 ITEMS_A_RANK: Final = 4  # that are given of `adaptive`
@@ -79,10 +80,11 @@ def explain_pipeline(
     >>> schedule.depth, round(schedule.speedup, 2)
     (7, 6.86)
     """
-    given = {"ranks": ranks, "pipelines": pipelines, "cycles": cycles, "items": items}
-    for name, value in given.items():
-        if value is not None and value < 1:
-            raise ParameterError(name, must="be at least 1", got=str(value))
+    hint = "Count from 1."
+    ranks = as_whole("ranks", ranks, least=1, hint=hint)
+    pipelines = as_whole("pipelines", pipelines, least=1, hint=hint)
+    cycles = None if cycles is None else as_whole("cycles", cycles, least=1, hint=hint)
+    items = None if items is None else as_whole("items", items, least=1, hint=hint)
     if items is not None and cycles is not None:
         raise ParameterError(
             "cycles",
@@ -90,6 +92,9 @@ def explain_pipeline(
             got=str(cycles),
             hint="The cycles follow from the items.",
         )
+    if schedule not in (None, "source", "adaptive"):
+        must = 'be "source" or "adaptive"'
+        raise ParameterError("schedule", must=must, got=shown(repr(schedule)), hint="Choose one.")
     if schedule is None:
         schedule = "adaptive" if ranks & (ranks - 1) else "source"
     if schedule == "source":

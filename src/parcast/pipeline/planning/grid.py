@@ -15,6 +15,7 @@ the messages to the server that deliver them.
 
 from dataclasses import dataclass, fields
 from functools import cache
+from math import isqrt
 from typing import Any, Final, Literal
 
 import numpy as np
@@ -34,7 +35,6 @@ from parcast.pipeline.planning.costs import Costs, Tree, tree_of
 Stage = Literal["task", "merge", "communication", "fetch"]
 FAN_INS: Final = (2, 4, 8, 16)
 EVERY: Final = 128  # ranks up to which every number is tried
-STEP: Final = 1.02  # between numbers of ranks above that [1]
 STAGES: Final[tuple[Stage, ...]] = ("task", "merge", "communication", "fetch")
 
 
@@ -86,25 +86,21 @@ class Figures:
 
 
 def counts_up_to(most: int, per_node: int = 1) -> NDArray[np.int64]:
-    """Numbers of ranks that are tried: all of them, further up 2 % apart, and powers of two.
+    """Numbers of ranks that are tried: all up to 128, and 64 in each doubling above.
 
-    More than one node are whole nodes.
+    Those up to a smaller `most` are among them, so that more ranks are never worse. More than one
+    node are whole nodes.
 
     >>> counts_up_to(5), len(counts_up_to(4096)), counts_up_to(12, 4)
-    (array([1, 2, 3, 4, 5]), 308, array([ 1,  2,  3,  4,  8, 12]))
+    (array([1, 2, 3, 4, 5]), 448, array([ 1,  2,  3,  4,  8, 12]))
     """
     if per_node > 1:
-        nodes = counts_up_to(max(most // per_node, 1)) * per_node
-        return np.unique(
-            np.concatenate([np.arange(1, min(per_node, most) + 1), nodes[nodes <= most]])
-        )
-    dense = np.arange(1, min(most, EVERY) + 1)
-    if most <= EVERY:
-        return dense
-    number = int(np.ceil(np.log(most / EVERY) / np.log(STEP))) + 1
-    spaced = np.unique(np.rint(np.geomspace(EVERY, most, number)).astype(np.int64))
-    powers = 2 ** np.arange(int(np.log2(most)) + 1)
-    return np.unique(np.concatenate([dense, spaced, powers]))
+        nodes = counts_up_to(most // per_node) * per_node
+        return np.unique(np.concatenate([counts_up_to(min(per_node, most)), nodes]))
+    half = np.arange(EVERY // 2 + 1, EVERY + 1)
+    above = [half << i for i in range(1, int(most).bit_length())]
+    counts = np.concatenate([np.arange(1, EVERY + 1), *above])
+    return np.asarray(counts[counts <= most])
 
 
 def shapes_of(items: int, counts: NDArray[np.int64], schedule: str) -> Shapes:
@@ -140,10 +136,13 @@ def shapes_of(items: int, counts: NDArray[np.int64], schedule: str) -> Shapes:
 def _divided(counts: tuple[int, ...]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Numbers of ranks with their numbers of pipelines of at least two ranks each, or of one."""
     ranks = np.array(counts)
-    groups = np.arange(1, max(int(ranks.max()) // 2, 1) + 1)
-    where, group = np.nonzero(ranks[:, None] % groups == 0)
-    keep = (ranks[where] // groups[group] >= 2) | (groups[group] == 1)
-    return ranks[where][keep], groups[group][keep]
+    roots = np.arange(1, isqrt(max(counts)) + 1)
+    where, root = np.nonzero((ranks[:, None] % roots == 0) & (roots**2 <= ranks[:, None]))
+    small, large = roots[root], ranks[where] // roots[root]
+    pairs = np.concatenate([np.stack([ranks[where], x]) for x in (small, large)], axis=1)
+    ranks, groups = np.unique(pairs, axis=1)
+    keep = (ranks >= 2 * groups) | (groups == 1)
+    return ranks[keep], groups[keep]
 
 
 def figures_of(

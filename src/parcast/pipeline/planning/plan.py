@@ -22,9 +22,11 @@ from parcast.pipeline.planning.grid import (
     shapes_of,
 )
 from parcast.pipeline.planning.reasons import (
+    advice_for,
     beyond_the_run,
     limits_of,
     reasons_of,
+    unbalanced,
     verdict_of,
     warnings_of,
 )
@@ -70,11 +72,12 @@ def plan_pipeline(
 ) -> PipelinePlan:
     """Choose ranks, pipelines, fan-in and batch of a pipeline, so that its stages are balanced.
 
-    Every plan up to `ranks` is evaluated by the law of the pipeline. Of those in which no stage
-    (merges, messages, fetching) takes longer than the task, the one of the least time with the
-    fewest ranks within 5 % of it is recommended. Give the costs as numbers, in a program file with
-    a phase of ``law = "pipeline"``, or by the trace of a small run; numbers replace what a file or
-    a trace says.
+    Plans of up to `ranks` are evaluated by the law of the pipeline: of every number of ranks up to
+    128, and of 64 numbers in each doubling above. Of those in which no stage (merges, messages,
+    fetching) takes longer than the task, the one of the least time with the fewest ranks within
+    5 % of it is recommended; one rank always is such a plan. Give the costs as numbers, in a
+    program file with a phase of ``law = "pipeline"``, or by the trace of a small run; numbers
+    replace what a file or a trace says.
 
     Parameters
     ----------
@@ -133,7 +136,7 @@ def plan_pipeline(
     PipelinePlan
         ``best``, ``arguments`` (of `run_pipeline`), ``plans`` (the best one for each number of
         ranks), ``reasons`` and ``to_use_more``. If no plan is balanced within the limits,
-        ``best`` is None and ``verdict`` says which stage takes too long.
+        ``best`` is None and ``verdict`` says why.
 
     Raises
     ------
@@ -180,20 +183,21 @@ def _planned(known: Known, limits: Limits, sampling: tuple[int, int]) -> Pipelin
     rows = _best_of_each(shapes, figures, balanced & meets, balanced)
     plans = _plans(costs, shapes[rows], own, (meets & balanced)[rows], sampling)
     several = np.flatnonzero(shapes.ranks > 1)
-    chosen = fastest = nearest = None
-    if not len(several) or balanced[several].any():
-        chosen, fastest = _recommended(plans, by_ranks=limits.within is not None)
-    else:
+    nearest = None
+    if len(several) and not balanced[several].any():
         at = several[[np.argmin(figures.ratio[several])]]
         [nearest] = _plans(costs, shapes[at], own, np.zeros(1, dtype=bool), sampling)
+    chosen, fastest = _recommended(plans, by_ranks=limits.within is not None)
     best = None if chosen is None else plans[chosen]
     reasons = to_use_more = verdict = tuple[str, ...]()
     if best is None or fastest is None:
-        verdict = tuple(verdict_of(plans, nearest, limits))
+        verdict = (*verdict_of(plans, limits), *unbalanced(nearest), *advice_for(nearest))
+    elif nearest is not None:
+        reasons, to_use_more = tuple(unbalanced(nearest)), tuple(advice_for(nearest))
     else:
         reasons = tuple(reasons_of(costs, own, best, plans[fastest], limits))
         to_use_more = tuple(limits_of(costs, own, best, _twice(costs, own, best), limits))
-    shown = best or nearest
+    shown = nearest or best
     return PipelinePlan(
         costs=costs,
         schedule=own,

@@ -164,13 +164,8 @@ def _limit(stage: str, saving: float, ranks: int) -> str:
     return f"messages are {share}. {ADVICE['communication']}"
 
 
-def verdict_of(
-    plans: Sequence[Plan],
-    nearest: Plan | None,
-    limits: Limits,
-) -> Iterator[str]:
-    """Say why there is no plan, and what comes nearest."""
-    within = limits.within
+def unbalanced(nearest: Plan | None) -> Iterator[str]:
+    """Say which stage keeps every plan of several ranks from being balanced, if one does."""
     if nearest is not None:
         stage, ratio = nearest.longest
         task, own = (format_quantity(nearest.stages[x], "time", 2) for x in ("task", stage))
@@ -178,8 +173,17 @@ def verdict_of(
             f"no plan of several ranks is balanced: {_named(stage)} takes {_times(ratio)} the "
             f"task ({own} and {task}) at best, with {_shape(nearest)}"
         )
-        yield f"{ADVICE[stage]}. One rank takes {format_quantity(plans[0].time, 'time')}"
-        return
+
+
+def advice_for(nearest: Plan | None) -> Iterator[str]:
+    """Say what would make that stage shorter."""
+    if nearest is not None:
+        yield ADVICE[nearest.longest[0]]
+
+
+def verdict_of(plans: Sequence[Plan], limits: Limits) -> Iterator[str]:
+    """Say which limit no balanced plan meets, and what comes nearest."""
+    within = limits.within
     balanced = [plan for plan in plans if plan.is_balanced]
     quick = [plan for plan in balanced if within is None or plan.time <= within]
     if not quick:
