@@ -9,14 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from parcast import Machine, Measurements, Program, fit, predict, read_program, simulate
-from parcast.arrays import coupling
+from parcast.arrays import coupling, layouts
 from parcast.arrays.batches import EqualArrays
 from parcast.arrays.chunks import mesh_chunks
-from parcast.arrays.coupling import ArrayIO, cubic_mesh
+from parcast.arrays.coupling import ArrayIO
 from parcast.arrays.law import Options, request_time
+from parcast.arrays.meshes import cubic_mesh, meshes
 from parcast.arrays.overlaps import overlaps
 from parcast.arrays.parameters import read_costs
-from parcast.arrays.planning.plan import meshes
 from parcast.arrays.subchunks import schema_subchunks, storage_subchunks
 from parcast.descriptions.toml_files import with_amounts
 from parcast.errors import FileProblems, ParameterError
@@ -152,16 +152,16 @@ def test_each_geometry_is_computed_once_for_all_costs(monkeypatch):
         calls.append(arguments)
         return overlaps(*arguments)
 
-    monkeypatch.setattr(coupling, "overlaps", counted)
+    monkeypatch.setattr(layouts, "overlaps", counted)
     at = {"p": np.array([1.0, 4, 16]), "d": 2.0}
     for held, times in ((10**6, 3), (0, 6)):
-        monkeypatch.setattr(coupling, "_tables", {})
-        monkeypatch.setattr(coupling, "HELD", held)
+        monkeypatch.setattr(layouts, "_tables", {})
+        monkeypatch.setattr(layouts, "HELD", held)
         calls.clear()
         for rate in (1e6, 2e6):
             priced(at | {"io.costs.servers.write_rate": rate})
         assert len(calls) == times
-        assert len(coupling._tables) == (3 if held else 2)
+        assert len(layouts._tables) == (3 if held else 2)
 
 
 # Meshes

@@ -24,7 +24,7 @@ def messages_of(clients, servers, *, shape=DIVISIBLE, schema=None, policy="balan
     subchunks = schema_subchunks(
         shape, servers, itemsize=8, schema=schema, policy=policy, most=LARGE
     )
-    return np.bincount(overlaps(chunks, subchunks).requests().server, minlength=np.prod(servers))
+    return np.bincount(overlaps(chunks, subchunks).requests.server, minlength=np.prod(servers))
 
 
 # PA-1: published counts of overlapping clients, exactly
@@ -70,7 +70,7 @@ def test_overlapping_clients_where_the_mesh_does_not_divide_the_extent(policy, c
 def test_aligned_schemas_overlap_four_clients_with_their_whole_chunks(servers, schema):
     chunks = mesh_chunks(DIVISIBLE, (2, 4, 4))
     subchunks = schema_subchunks(DIVISIBLE, servers, itemsize=8, schema=schema, most=LARGE)
-    requests = overlaps(chunks, subchunks).requests()
+    requests = overlaps(chunks, subchunks).requests
     assert np.bincount(requests.server).tolist() == [4] * 8
     assert requests.is_whole_chunk.all()
 
@@ -78,7 +78,7 @@ def test_aligned_schemas_overlap_four_clients_with_their_whole_chunks(servers, s
 def test_three_servers_get_the_chunk_of_each_client_whole():
     chunks = mesh_chunks(DIVISIBLE, (3, 4, 2))
     rows = schema_subchunks(DIVISIBLE, (3, 1, 1), itemsize=8, schema="B**", most=LARGE)
-    requests = overlaps(chunks, rows).requests()
+    requests = overlaps(chunks, rows).requests
     assert np.bincount(requests.client).tolist() == [1] * 24
     assert requests.is_whole_chunk.all()
 
@@ -172,7 +172,7 @@ def test_several_boxes_of_a_client_are_one_message(drawn, ranks, servers):
     chunks = listed_chunks(shape, [boxes[i::ranks] for i in range(ranks)])
     mesh = (servers,) + (1,) * (len(shape) - 1)
     table = overlaps(chunks, schema_subchunks(shape, mesh, itemsize=4))
-    requests = table.requests()
+    requests = table.requests
     keys = list(zip(table.subchunk, table.client, strict=True))
     assert list(zip(requests.subchunk, requests.client, strict=True)) == sorted(set(keys))
     for k, client, size, runs, is_whole in zip(
@@ -202,7 +202,7 @@ def test_a_whole_chunk_in_fortran_order_is_not_sent_as_it_lies():
             mesh_chunks(shape, (1, 1)), schema_subchunks(shape, (1, 1), itemsize=8), order="F"
         )
         assert table.is_whole_chunk.tolist() == [True]
-        assert table.requests().is_whole_chunk.tolist() == expected
+        assert table.requests.is_whole_chunk.tolist() == expected
 
 
 # Storage chunks
@@ -260,7 +260,7 @@ def test_an_array_without_elements_has_no_subchunks():
     table = overlaps(
         mesh_chunks((0, 8), (2, 2)), storage_subchunks((0, 8), (4, 8), servers=2, itemsize=8)
     )
-    assert len(table.size) == len(table.requests().size) == 0
+    assert len(table.size) == len(table.requests.size) == 0
 
 
 @pytest.mark.parametrize(

@@ -91,7 +91,7 @@ def batch_of(table: Overlaps, *, arrays: int = 1, number: int = 1) -> Batch:
     """Batches of so many equal arrays each."""
     subchunks = table.subchunks
     return Batch(
-        requests=_scaled(table.requests(), arrays),
+        requests=_scaled(table.requests, arrays),
         server=subchunks.server,
         stored=subchunks.stored * arrays,
         files=subchunks.opens * arrays,

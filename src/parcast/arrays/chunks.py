@@ -18,7 +18,8 @@ from parcast.arrays.geometry import (
     as_mesh,
     as_schema,
     as_shape,
-    mesh_edges,
+    filled_blocks,
+    filled_positions,
     product_boxes,
     whole,
 )
@@ -26,6 +27,8 @@ from parcast.arrays.intersections import first_gap, intersecting
 from parcast.errors import ParameterError, as_list, as_whole
 from parcast.words import listed
 
+MOST_CLIENTS: Final = 10**9
+MOST_CHUNKS: Final = 10**6  # of a mesh: a table of their blocks takes some 100 MB
 HINT: Final = (
     "Give a list of (start, count) for each rank, such as [((0, 0), (4, 8))]; [] for a rank that "
     "holds nothing."
@@ -40,7 +43,7 @@ class Chunks:
     boxes: Boxes
     client: Ints  # that holds each of them; they are sorted by it
     clients: int  # in all, those without a chunk included
-    edges: tuple[Ints, ...] | None = None  # of blocks over a mesh, in every dimension
+    edges: tuple[Ints, ...] | None = None  # of blocks over a mesh that are not empty
 
     @property
     def part(self) -> Ints:
@@ -68,18 +71,28 @@ def mesh_chunks(
 ) -> Chunks:
     """Distribute an array over a mesh of clients, of which there must be `clients` if given.
 
+    Clients whose blocks are empty have none. Of the others there are 1,000,000 at most.
+
     >>> mesh_chunks((8, 8), (2, 2)).boxes.start.tolist()
     [[0, 0], [0, 4], [4, 0], [4, 4]]
+    >>> mesh_chunks((1, 2), (2, 2)).client
+    array([2, 3])
     """
     shape = as_shape(shape)
     mesh = as_mesh(mesh, len(shape))
     as_schema(schema, mesh)
     count = require_nodes(mesh, clients, "clients")
-    edges = mesh_edges(shape, mesh, policy)
+    _require_few_clients(shape, mesh, policy)
+    edges, filled = zip(
+        *(filled_blocks(n, m, policy) for n, m in zip(shape, mesh, strict=True)), strict=True
+    )
+    client = np.zeros((), dtype=np.int64)
+    for positions, m in zip(filled, mesh, strict=True):
+        client = client[..., None] * m + positions
     return Chunks(
         shape=shape,
         boxes=product_boxes(edges),
-        client=np.arange(count),
+        client=client.ravel(),
         clients=count,
         edges=edges,
     )
@@ -125,6 +138,25 @@ def require_nodes(mesh: Sequence[int], nodes: int | None, name: str) -> int:
             hint="Choose factors of that number.",
         )
     return count
+
+
+def _require_few_clients(shape: Sequence[int], mesh: Sequence[int], policy: Policy) -> None:
+    """Refuse more clients than a table of their blocks should have."""
+    if prod(mesh) > MOST_CLIENTS:
+        raise ParameterError(
+            "clients",
+            must=f"be at most {MOST_CLIENTS:,}",
+            got=f"{prod(mesh):,}",
+            hint="Give fewer.",
+        )
+    filled = prod(filled_positions(n, m, policy) for n, m in zip(shape, mesh, strict=True))
+    if filled > MOST_CHUNKS:
+        raise ParameterError(
+            "clients that have a part of the array",
+            must=f"be at most {MOST_CHUNKS:,}",
+            got=f"{filled:,}",
+            hint="Give fewer clients: blocks of one node together, for example.",
+        )
 
 
 def _of_rank(rank: str, given: object, dimensions: int) -> Ints:

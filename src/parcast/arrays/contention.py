@@ -55,14 +55,23 @@ class Placement:
             require(f"{name} of the placement", numbers, ok, must=must, hint="Count from 0.")
 
 
+class Traffic(NamedTuple):
+    """Messages between clients and servers."""
+
+    client: Ints
+    server: Ints
+    size: Ints  # [B]
+
+
 class Load(NamedTuple):
     """What the exchange of a request asks of every rank."""
 
-    client_time: Array  # handling of all requests, by client [s]
+    client: Ints  # clients that exchange something
+    client_time: Array  # handling of all requests, by each of them [s]
     client_work: Array  # of it, that of a core [s]
     server_time: Array  # of the whole intermediate phase, by server [s]
     server_work: Array  # that of a core [s]
-    traffic: Ints  # bytes between each client and each server, of shape (clients, servers) [B]
+    traffic: Sequence[Traffic]
 
 
 class Bound(NamedTuple):
@@ -74,13 +83,13 @@ class Bound(NamedTuple):
 
 def lower_bound(load: Load, placement: Placement | None = None) -> Bound:
     """Longest time for which a client, a node's cores or a node's link is busy."""
-    bounds = [_longest(load.client_time, "client {}")]
+    bounds = [_longest(load.client_time, "client {}", load.client)]
     if placement is not None:
-        placement.require_counts(len(load.client_time), len(load.server_time))
         bounds += _of_nodes(load, placement)
         if len(placement.serving):
             serving = np.asarray(placement.serving)
-            own = np.where(serving >= 0, load.client_time[np.maximum(serving, 0)], 0.0)
+            times = np.bincount(load.client, load.client_time, len(placement.clients))
+            own = np.where(serving >= 0, times[np.maximum(serving, 0)], 0.0)
             bounds.append(_longest(load.server_time + own, "rank of server {}"))
     return max(bounds, key=lambda bound: bound.time)
 
@@ -89,18 +98,23 @@ def _of_nodes(load: Load, placement: Placement) -> list[Bound]:
     """Bounds by the cores and by the link of every node."""
     clients, servers = np.asarray(placement.clients), np.asarray(placement.servers)
     count = int(max(clients.max(), servers.max())) + 1
-    work = np.bincount(clients, load.client_work, count)
+    work = np.bincount(clients[load.client], load.client_work, count)
     work += np.bincount(servers, load.server_work, count)
-    # What a client and a server on one node exchange does not pass the link.
-    passing = np.where(clients[:, None] == servers[None, :], 0, load.traffic)
-    of_clients = np.bincount(clients, passing.sum(axis=1), count)
-    of_servers = np.bincount(servers, passing.sum(axis=0), count)
+    of_clients, of_servers = np.zeros((2, count))
+    for each in load.traffic:
+        of, to = clients[each.client], servers[each.server]
+        # What a client and a server on one node exchange does not pass the link.
+        passing = np.where(of == to, 0, each.size)
+        of_clients += np.bincount(of, passing, count)
+        of_servers += np.bincount(to, passing, count)
     return [
         _longest(work / placement.cores, "cores of node {}"),
         _longest(np.maximum(of_clients, of_servers) / placement.link, "link of node {}"),
     ]
 
 
-def _longest(times: Array, resource: str) -> Bound:
+def _longest(times: Array, resource: str, named: Ints | None = None) -> Bound:
+    if not len(times):
+        return Bound(0.0, resource.format(0))
     most = int(np.argmax(times))
-    return Bound(float(times[most]), resource.format(most))
+    return Bound(float(times[most]), resource.format(most if named is None else named[most]))

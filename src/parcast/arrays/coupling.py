@@ -20,9 +20,8 @@ Requests are evaluated once for each different point: p, d, and what else varies
 
 import os
 from collections.abc import Iterator, Mapping
-from functools import cached_property, lru_cache, partial
+from functools import cached_property, partial
 from math import prod
-from threading import Lock
 from typing import Annotated, Any, ClassVar, Final, Literal, NamedTuple, TypeAlias
 
 import numpy as np
@@ -35,36 +34,34 @@ from pydantic import (
     model_validator,
 )
 
-from parcast.arrays.batches import EqualArrays, dealt_out
+from parcast.arrays.allowance import Allowance
 from parcast.arrays.choices import Operation, Policy, Writer
-from parcast.arrays.chunks import mesh_chunks
+from parcast.arrays.costs import Costs
 from parcast.arrays.geometry import (
     BLOCK,
     MOST_DIMENSIONS,
     WHOLE,
     as_schema,
-    leaves_none_empty,
 )
 from parcast.arrays.law import Options, request_time
-from parcast.arrays.overlaps import Overlaps, overlaps
+from parcast.arrays.layouts import Layout, arrays_of
+from parcast.arrays.meshes import cubic_mesh
 from parcast.arrays.parameters import ArrayParameters
-from parcast.arrays.planning.plan import meshes
-from parcast.arrays.subchunks import first_servers, schema_subchunks
 from parcast.descriptions.amount import Amount, Point
 from parcast.descriptions.description import Description, DescriptionError, Of, parameter
 from parcast.descriptions.toml_files import path_beside, read_description
-from parcast.errors import FileProblems, ParameterError, Problem
+from parcast.errors import Argument, FileProblems, ParameterError, Problem
 from parcast.laws.spmd.tables import IoLaw, IoService
 from parcast.show.warning import Rank, RankedWarning
 from parcast.units import shown
 
 CUBIC: Final = "cubic"
 KNOWN: Final = 1 << 16  # points whose requests are kept
-KEPT: Final = 16  # geometries whose overlaps are kept
-HELD: Final = 100_000  # overlaps of all of them, above which two are kept
+KEPT: Final = 16  # points whose costs are kept
 SCHEMA_KEYS: Final = ("server_schema", "server_mesh", "subchunk")
 
 Counts: TypeAlias = tuple[Amount, ...]
+Entries: TypeAlias = tuple[tuple[str, float], ...]  # of a point
 
 
 def _counts(name: str, given: object) -> Counts:
@@ -374,7 +371,21 @@ class ArrayIO(IoLaw):
         shape = np.broadcast_shapes(*(values.shape for values in given.values()))
         columns = [np.broadcast_to(values, shape).ravel() for values in given.values()]
         points, place = np.unique(np.stack(columns, axis=1), axis=0, return_inverse=True)
-        requests = [self._known(tuple(zip(given, row, strict=True))) for row in points.tolist()]
+        allowance = Allowance(
+            (
+                "Give fewer points or larger subchunks, or ",
+                Argument("interval", python="set interval=False"),
+                ".",
+            )
+        )
+        requests = []
+        for row in points.tolist():
+            entries = tuple(zip(given, row, strict=True))
+            if entries not in self._known:
+                self._known[entries] = self._request(entries, allowance)
+            requests.append(self._known[entries])
+        while len(self._known) > KNOWN:
+            del self._known[next(iter(self._known))]
         return requests, place.ravel(), shape
 
     @cached_property
@@ -385,10 +396,30 @@ class ArrayIO(IoLaw):
         return (*axes, *names, *(f"{name}*" for name in names))
 
     @cached_property
-    def _known(self) -> Any:
-        return lru_cache(KNOWN)(self._request)
+    def _known(self) -> dict[Entries, _Request]:
+        return {}
 
-    def _request(self, entries: tuple[tuple[str, float], ...]) -> _Request:
+    @cached_property
+    def _known_costs(self) -> dict[Entries, Costs]:
+        return {}
+
+    @cached_property
+    def _uses_of_costs(self) -> frozenset[str]:
+        """Entries of a point that costs depend on."""
+        amounts = dict(self.costs.amounts())
+        names = {f"{name}{mark}" for name in amounts for mark in ("", "*")}
+        return frozenset(names | self.costs.axes())
+
+    def _costs_at(self, entries: Entries) -> Costs:
+        """Costs at a point; the last are kept, as most are the same at all points."""
+        own = tuple(entry for entry in entries if entry[0] in self._uses_of_costs)
+        if own not in self._known_costs:
+            if len(self._known_costs) > KEPT:
+                self._known_costs.clear()
+            self._known_costs[own] = self.costs.costs(dict(own))
+        return self._known_costs[own]
+
+    def _request(self, entries: Entries, allowance: Allowance) -> _Request:
         """Price one request."""
         at = dict(entries)
         clients, shape = int(at["p"]), self._numbers(self.shape, at)
@@ -402,7 +433,7 @@ class ArrayIO(IoLaw):
             overlap_rendezvous=self.overlap_rendezvous,
             contention=self.contention,
         )
-        layout = _Layout(
+        layout = Layout(
             shape=shape,
             client_mesh=self._clients(clients, shape, at),
             servers=servers,
@@ -415,8 +446,9 @@ class ArrayIO(IoLaw):
         )
         arrays = _whole(self.arrays, at)
         try:
-            costs = self.costs.costs(at).with_servers(servers)
-            result = request_time(_arrays(layout, arrays), costs, options)
+            costs = self._costs_at(entries).with_servers(servers)
+            take = partial(allowance.take, servers=costs.servers, arrays=arrays)
+            result = request_time(arrays_of(layout, arrays, take), costs, options)
         except ParameterError as refusal:
             where = ", ".join(f"{axis} = {at[axis]:g}" for axis in ("p", "d") if axis in at)
             raise refusal.named(f"io at {where}: {refusal.name}") from None
@@ -446,105 +478,6 @@ class ArrayIO(IoLaw):
         given, is_free = getattr(self, f"{nodes}_mesh"), getattr(self, f"{nodes}_schema") is None
         known: dict[str, Any] = {"shape": shape, "policy": self.policy, "count": count, "at": at}
         return _mesh_of(nodes, given, schema, **known, is_free=is_free)
-
-
-class _Layout(NamedTuple):
-    """What the geometry of a request follows from."""
-
-    shape: tuple[int, ...]
-    client_mesh: tuple[int, ...]
-    servers: int
-    server_mesh: tuple[int, ...]  # (): they have whole storage chunks
-    storage: tuple[int, ...]
-    inner: tuple[int, ...]
-    itemsize: int
-    policy: Policy
-    most: int
-
-
-def _arrays(layout: _Layout, number: int) -> list[EqualArrays]:
-    """Equal arrays of a request, which have as few storage chunks as servers are dealt out."""
-    counts = [number]
-    if layout.storage:
-        where = {"servers": layout.servers, "arrays": number}
-        counts = [n for _, n in first_servers(layout.shape, layout.storage, **where)]
-    return [EqualArrays(*each) for each in zip(_tables_of(layout), counts, strict=False)]
-
-
-# Of geometries whose costs may vary, the last one last.
-_tables: dict[_Layout, list[Overlaps]] = {}
-_changing = Lock()  # of the tables
-
-
-def _tables_of(layout: _Layout) -> list[Overlaps]:
-    """Overlaps of an array, for each server that it may begin at.
-
-    Those of the last `KEPT` geometries are kept, of large ones two.
-    """
-    with _changing:
-        tables = _tables.pop(layout, None)
-    if tables is None:
-        tables = _overlaps(layout)
-    with _changing:
-        _tables[layout] = tables
-        while len(_tables) > KEPT or (len(_tables) > 2 and _held() > HELD):
-            del _tables[next(iter(_tables))]
-    return tables
-
-
-def _held() -> int:
-    """Overlaps of all tables that are kept."""
-    return sum(len(each.subchunk) for tables in _tables.values() for each in tables)
-
-
-def _overlaps(layout: _Layout) -> list[Overlaps]:
-    """Overlaps of an array, for each server that it may begin at."""
-    chunks = mesh_chunks(layout.shape, layout.client_mesh, policy=layout.policy)
-    if layout.server_mesh:
-        cut = schema_subchunks(
-            layout.shape,
-            layout.server_mesh,
-            itemsize=layout.itemsize,
-            policy=layout.policy,
-            most=layout.most,
-        )
-        return [overlaps(chunks, cut)]
-    each = {"number": layout.servers, "servers": layout.servers, "itemsize": layout.itemsize}
-    dealt = dealt_out(chunks, layout.storage, layout.inner or None, **each)
-    return [table for table, _ in dealt]
-
-
-@lru_cache(KNOWN)
-def cubic_mesh(
-    count: int, schema: str, shape: tuple[int, ...], policy: Policy = "balanced"
-) -> tuple[int, ...]:
-    """The most cubic mesh of some nodes over the distributed dimensions of a schema.
-
-    >>> cubic_mesh(24, "BBB", (64, 64, 64)), cubic_mesh(24, "*BB", (64, 64, 64))
-    ((4, 3, 2), (1, 6, 4))
-    >>> cubic_mesh(24, "BBB", (2, 64, 64))
-    (2, 4, 3)
-    """
-    along = [i for i, letter in enumerate(schema) if letter == BLOCK]
-    if count == 1:
-        return (1,) * len(schema)
-    if not along:
-        raise ParameterError(
-            "schema",
-            must=f"have a B for {count} nodes",
-            got=schema,
-            hint="Distribute at least one dimension.",
-        )
-
-    def order(mesh: tuple[int, ...]) -> tuple[bool, int, tuple[int, ...]]:
-        has_each = leaves_none_empty([shape[i] for i in along], mesh, policy)
-        return not has_each, sum(mesh), tuple(-m for m in mesh)
-
-    best = min(meshes(count, len(along)), key=order)
-    whole = [1] * len(schema)
-    for i, positions in zip(along, best, strict=True):
-        whole[i] = positions
-    return tuple(whole)
 
 
 def _mesh_of(

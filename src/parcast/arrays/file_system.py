@@ -216,7 +216,7 @@ def _only_bytes(part: Sequences) -> Sequences:
 def _through_cache(part: Sequences, costs: ServerCosts, offset: Ints) -> CacheMap:
     """Map of all sequences, the first of which begins `offset` bytes after the file's start."""
     sizes = part.counts
-    period = int(np.lcm.reduce([costs.partition // gcd(costs.partition, int(n)) for n in sizes]))
+    period = _period(sizes, costs.partition)
     # At the start of a file no partition is open, so that the first sequence is none of a cycle.
     whole = _writes(part, costs, offset, min(part.number, 1 + period))
     remaining = part.number - 1 - period
@@ -227,6 +227,17 @@ def _through_cache(part: Sequences, costs: ServerCosts, offset: Ints) -> CacheMa
     if cycles:
         whole = whole.then(_writes(part, costs, offset, period).power(cycles))
     return whole.then(_writes(part, costs, offset, rest)) if rest else whole
+
+
+def sequences_followed(sizes: Ints, partition: int, number: int) -> int:
+    """Sequences of a number of equal ones, of so many bytes each, whose writes are followed."""
+    return min(number, 1 + 3 * _period(sizes, partition))
+
+
+def _period(sizes: Ints, partition: int) -> int:
+    """Sequences after which every server is at the same place of a partition again."""
+    distinct = {partition // gcd(partition, int(n)) for n in sizes}
+    return int(np.lcm.reduce([*distinct]))
 
 
 def _writes(part: Sequences, costs: ServerCosts, offset: Ints, number: int) -> CacheMap:

@@ -189,6 +189,28 @@ def block_of(
     return Box(tuple(start[::-1]), tuple(count)[::-1])
 
 
+def filled_blocks(extent: int, positions: int, policy: Policy = "balanced") -> tuple[Ints, Ints]:
+    """Edges of the blocks of an extent that are not empty, and their positions.
+
+    >>> filled_blocks(2, 5), filled_blocks(5, 4, "hpf")
+    ((array([0, 1, 2]), array([2, 4])), (array([0, 2, 4, 5]), array([0, 1, 2])))
+    """
+    if positions > extent:  # each has one element or none
+        edges = np.arange(extent + 1, dtype=np.int64)
+        at = edges[1:] - 1 if policy == "hpf" else (edges[1:] * positions - 1) // max(extent, 1)
+        return edges, at
+    edges = block_edges(extent, positions, policy)
+    at = np.flatnonzero(np.diff(edges))
+    return np.append(edges[at], edges[-1]), at
+
+
+def filled_positions(extent: int, positions: int, policy: Policy = "balanced") -> int:
+    """Count the blocks of an extent that are not empty."""
+    if policy == "hpf" and extent:
+        return -(-extent // -(-extent // positions))
+    return min(extent, positions)
+
+
 def mesh_edges(
     shape: Sequence[int], mesh: Sequence[int], policy: Policy = "balanced"
 ) -> tuple[Ints, ...]:

@@ -49,7 +49,7 @@ import numpy as np
 from parcast.aliases import Array
 from parcast.arrays.batches import Batch, EqualArrays, batches
 from parcast.arrays.choices import AHEAD, MANY, OPERATIONS, WRITERS, Operation, Writer
-from parcast.arrays.contention import Bound, Load, Placement, lower_bound
+from parcast.arrays.contention import Bound, Load, Placement, Traffic, lower_bound
 from parcast.arrays.costs import ClientCosts, Costs, ServerCosts
 from parcast.arrays.exchange import Between, Exchange, gathered, scattered
 from parcast.arrays.file_system import (
@@ -66,9 +66,11 @@ from parcast.arrays.messages import Protocol
 from parcast.arrays.overlaps import Overlaps
 from parcast.arrays.subchunks import MOST
 from parcast.errors import ParameterError, as_list, as_whole, require_kind
+from parcast.numerics import distinct
 from parcast.units import shown
 
 Infinite = Literal["none", "disks", "disks and network"]
+ONE_BY_ONE: Final = 10_000  # clients whose messages are added up one after the other
 CHOICES: Final = {
     "operation": OPERATIONS,
     "writer": WRITERS,
@@ -117,7 +119,8 @@ class RequestTime:
     assembly: Array  # assembling or sending all subchunks, with all that delays it [s]
     delay: Array  # waiting for clients, within assembly [s]
     file_system: Array  # beside assembly: opening files, waiting for them, flushing [s]
-    closing: Array  # T_close, of each client [s]
+    closing: Array  # T_close of each client; of many that are alike, of the first and last [s]
+    clients: int
     messages: Ints  # requests to clients, or overlaps sent to them
     subchunks: Ints
     size: Ints  # bytes of the arrays [B]
@@ -249,7 +252,7 @@ def request_times(
                 (batch, by_batch(batch, used, between=_between(batch, used, own, is_first)))
                 for batch, is_first in split
             ]
-            known[is_free, has_disks] = used, exchanges, _Totals(clients, servers, exchanges)
+            known[is_free, has_disks] = used, exchanges, _Totals(servers, exchanges)
         if is_free and own.placement is not None:
             own = replace(own, placement=replace(own.placement, link=np.inf))
         times[mode] = _time(*known[is_free, has_disks], own, on_disk)
@@ -278,6 +281,7 @@ def _time(
         delay=totals.delay,
         file_system=files,
         closing=_closing(costs, files + totals.last, ending),
+        clients=len(costs.clients.bandwidth),
         messages=totals.messages,
         subchunks=totals.subchunks,
         size=totals.size,
@@ -291,34 +295,35 @@ def _time(
 class _Totals:
     """Sums over the subchunks and messages of all arrays."""
 
-    def __init__(
-        self, clients: int, servers: int, exchanges: Sequence[tuple[Batch, Exchange]]
-    ) -> None:
+    def __init__(self, servers: int, exchanges: Sequence[tuple[Batch, Exchange]]) -> None:
+        each = [batch.requests.client for batch, _ in exchanges]
+        self.client = distinct(np.concatenate(each))
         self.assembly, self.delay, self.last = np.zeros((3, servers))
-        self.client_time, self.client_work = np.zeros((2, clients))
+        self.client_time, self.client_work = np.zeros((2, len(self.client)))
         self.server_work = np.zeros(servers)
         self.messages, self.subchunks, self.size = np.zeros((3, servers), dtype=np.int64)
         self.largest = np.zeros(servers)  # of what each gathers at a time [B]
-        self.traffic = np.zeros((clients, servers), dtype=np.int64)
+        self.traffic: list[Traffic] = []
         for batch, exchange in exchanges:
             self._add(batch, exchange)
 
     def _add(self, batch: Batch, exchange: Exchange) -> None:
-        servers, clients = len(self.assembly), len(self.client_time)
+        servers, clients = len(self.assembly), len(self.client)
         server, requests, number = batch.server, batch.requests, batch.number
+        place = np.searchsorted(self.client, requests.client)
         self.assembly += number * np.bincount(server, exchange.assembly, servers)
         self.delay += number * np.bincount(server, exchange.delay, servers)
         self.server_work += number * np.bincount(server, exchange.server_work, servers)
         self.last[server] = exchange.last  # of its last subchunk
-        self.client_time += number * np.bincount(requests.client, exchange.client_time, clients)
-        self.client_work += number * np.bincount(requests.client, exchange.client_work, clients)
+        self.client_time += number * np.bincount(place, exchange.client_time, clients)
+        self.client_work += number * np.bincount(place, exchange.client_work, clients)
         self.messages += number * np.bincount(requests.server, minlength=servers)
         self.subchunks += number * np.bincount(server, minlength=servers)
         gathered_at_once = np.bincount(requests.subchunk, requests.size, len(server))
         np.maximum.at(self.largest, server, gathered_at_once)
         # Bytes are summed as integers: those of a request may exceed what a float counts exactly.
         np.add.at(self.size, requests.server, number * requests.size)
-        np.add.at(self.traffic, (requests.client, requests.server), number * requests.size)
+        self.traffic.append(Traffic(requests.client, requests.server, number * requests.size))
 
     def load(self, intermediate: Array, parts: Sequence[Sequences], costs: ServerCosts) -> Load:
         """What all of it asks of every rank."""
@@ -327,6 +332,7 @@ class _Totals:
             stored = np.sum([part.number * part.counts for part in parts], axis=0)
             packing = packing + stored / costs.cache_rate
         return Load(
+            client=self.client,
             client_time=self.client_time,
             client_work=self.client_work,
             server_time=intermediate,
@@ -530,18 +536,29 @@ def _closing(costs: Costs, waited: Array, ending: float) -> Array:
     )
     rest = protocol.rest_time(waited.max() + ending)
     count = len(others.bandwidth)
-    last = np.full(count, 2 * rest * (count - 1) / count)
+    are_alike = not others.bandwidth.strides[0]  # one number for all of them
+    forwarded = _forwarding(others, protocol, size, ends=count > ONE_BY_ONE and are_alike)
+    last = np.full(len(forwarded), 2 * rest * (count - 1) / count)
     last[0] = 0.0
-    return np.asarray(first + rest + _forwarding(costs.clients, protocol, size) + last)
+    return np.asarray(first + rest + forwarded + last)
 
 
-def _forwarding(nodes: ClientCosts | ServerCosts, protocol: Protocol, size: float) -> Array:
-    """Time in which node 0 forwards a message to one node after the other, and they get it [s]."""
+def _forwarding(
+    nodes: ClientCosts | ServerCosts, protocol: Protocol, size: float, *, ends: bool = False
+) -> Array:
+    """Time in which node 0 forwards a message to one node after the other, and they get it [s].
+
+    Of nodes that are alike `ends` gives those of the first and of the last, which is the latest.
+    """
     count = len(nodes.bandwidth)
-    link = np.minimum(nodes.bandwidth[0], nodes.bandwidth)
+    kept = slice(0, count, count - 1) if ends else slice(None)
+    bandwidth, startup = nodes.bandwidth[kept], nodes.receive_startup[kept]
+    link = np.minimum(bandwidth[0], bandwidth)
     send = protocol.call_time(size, nodes.send_startup[0], nodes.packet_time[0], link)
+    if ends:
+        send[1:] *= count - 1
     sent = np.concatenate([[0.0], np.cumsum(send[1:])])  # until the message to each is sent
-    got = protocol.call_time(size, nodes.receive_startup, nodes.packet_time, link)
+    got = protocol.call_time(size, startup, nodes.packet_time[kept], link)
     time = sent + protocol.wire_time(size, link) + got
-    time[0] = sent[count - 1]
+    time[0] = sent[-1]
     return np.asarray(time)

@@ -4,6 +4,7 @@ One table serves the law, which prices it, and the servers, which ask clients by
 """
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -29,7 +30,7 @@ class Requests(NamedTuple):
     is_whole_subchunk: Bools
 
 
-@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class Overlaps:
     """Intersections of subchunks and chunks of one array, sorted by subchunk and by client."""
 
@@ -67,8 +68,9 @@ class Overlaps:
         """Whether an overlap is a whole subchunk."""
         return np.asarray(self.boxes.elements == self.subchunks.boxes.elements[self.subchunk])
 
+    @cached_property
     def requests(self) -> Requests:
-        """Join the overlaps of a subchunk with several chunks of one client to one message."""
+        """Overlaps of a subchunk with several chunks of one client, joined to one message."""
         size, client, whole = self.size, self.client, self.is_whole_chunk
         if self.order == "F":  # sent as it lies if that is also its row-major order
             whole = whole & ((self.boxes.extents > 1).sum(axis=1) <= 1)

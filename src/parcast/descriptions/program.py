@@ -153,6 +153,11 @@ class Phase(Description):
         return None
 
     @property
+    def is_costly(self) -> bool:
+        """Whether each point takes milliseconds to evaluate."""
+        return False
+
+    @property
     def laws_within(self) -> tuple[str, ...]:
         """Names of the law and of those that it asks, all of which may be wrong."""
         return (self.law,)

@@ -16,6 +16,7 @@ from parcast.errors import ParameterError
 from parcast.prediction.grid import require_times
 
 AT_ONCE: Final = 4096  # counts
+AT_ONCE_IF_COSTLY: Final = 256  # where each takes milliseconds
 MOST: Final = 2**53  # counts that are whole numbers beyond doubt
 
 
@@ -50,9 +51,9 @@ def best_processors(
 ) -> BestProcessors:
     """Find the processor count up to `upto` at which a described program takes least time.
 
-    Up to 4096 counts are all evaluated. Of more, a geometric series of them is evaluated, and then
-    the counts around the best of these. Where the time has several minima, the result may be
-    another minimum than the smallest.
+    Up to 4096 counts are all evaluated, with array I/O up to 256. Of more, a geometric series of
+    them is evaluated, and then the counts around the best of these. Where the time has several
+    minima, the result may be another minimum than the smallest.
 
     Parameters
     ----------
@@ -113,8 +114,9 @@ def least_between(
     program: Program, machine: Machine, at: Point, low: float, high: float
 ) -> tuple[int, float]:
     """Count from `low` to `high` with the least time, and that time; see `best_processors`."""
+    is_costly = any(phase.is_costly for phase in program.phase)
     while True:
-        counts = _counts(low, high)
+        counts = _counts(low, high, AT_ONCE_IF_COSTLY if is_costly else AT_ONCE)
         time = _times(program, machine, at, counts)
         i = int(np.argmin(time))
         low, high = counts[max(i - 1, 0)], counts[min(i + 1, len(counts) - 1)]
@@ -122,11 +124,11 @@ def least_between(
             return int(counts[i]), float(time[i])
 
 
-def _counts(low: float, high: float) -> Array:
+def _counts(low: float, high: float, at_once: int) -> Array:
     """Whole numbers from `low` to `high`, all or a geometric series."""
-    if high - low < AT_ONCE:
+    if high - low < at_once:
         return np.arange(low, high + 1.0)
-    return np.unique(np.clip(np.round(np.geomspace(low, high, AT_ONCE)), low, high))
+    return np.unique(np.clip(np.round(np.geomspace(low, high, at_once)), low, high))
 
 
 def _times(program: Program, machine: Machine, at: Point, counts: Array) -> Array:

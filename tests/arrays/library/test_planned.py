@@ -29,8 +29,8 @@ from parcast.arrays.library.planned import (
 from parcast.arrays.library.pricing import arrays_of, options_of
 from parcast.arrays.library.schema import LIMIT
 from parcast.arrays.library.session import connect
+from parcast.arrays.meshes import fitting_meshes
 from parcast.arrays.parameters import read_costs
-from parcast.arrays.planning.plan import fitting_meshes
 from parcast.arrays.planning.plan_io import plan_io
 from parcast.arrays.store.reading import open_store
 from parcast.errors import ParameterError, ParcastError, RunFailed

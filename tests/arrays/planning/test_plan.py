@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 from parcast.arrays.batches import EqualArrays
 from parcast.arrays.chunks import listed_chunks, mesh_chunks
 from parcast.arrays.law import Options, request_time
+from parcast.arrays.meshes import meshes
 from parcast.arrays.overlaps import overlaps
-from parcast.arrays.planning.plan import StorageChunks, meshes, plan_request, ranked
+from parcast.arrays.planning.plan import StorageChunks, plan_request, ranked
 from parcast.arrays.subchunks import schema_subchunks
 from parcast.errors import ParameterError
 from tests.arrays.test_law import SP2, with_servers

@@ -22,8 +22,8 @@ from parcast.arrays.law import request_time
 from parcast.arrays.library.pricing import arrays_of, options_of
 from parcast.arrays.library.schema import LIMIT, Kind, Schema, layout_for
 from parcast.arrays.library.storing import is_npy
+from parcast.arrays.meshes import fitting_meshes
 from parcast.arrays.parameters import ArrayParameters, read_parameters
-from parcast.arrays.planning.plan import fitting_meshes
 from parcast.arrays.planning.result import Plan, RequestPlan
 from parcast.errors import ParameterError
 

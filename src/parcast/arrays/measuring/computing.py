@@ -84,7 +84,7 @@ def _dry_figures(clients: int, clock: Clock | None) -> Iterator[Figure]:
     for key, name, of, what in rates:
         if isfinite(found := value(name, of)(_first)) and found > 0:
             yield figure_of(key, "rate", f"dry run {what}", value(name, of))
-    runs_of = requests["short"].tables[0].overlaps.requests().runs_in_subchunk.sum()
+    runs_of = requests["short"].tables[0].overlaps.requests.runs_in_subchunk.sum()
 
     def run(draw: Draw) -> float:
         rate = value("long", lambda x: x.place_rate)(draw)

@@ -9,29 +9,40 @@ A plan is a number of servers and a mesh of them: each ordered product of as man
 array has dimensions. A dimension with one position is whole (*), others are distributed (B).
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from math import prod
 from typing import Any, Final, NamedTuple
 
 import numpy as np
 
+from parcast.arrays.allowance import Allowance
 from parcast.arrays.batches import EqualArrays, dealt_out
 from parcast.arrays.choices import OBJECTIVES, Objective, Policy
 from parcast.arrays.chunks import Chunks
 from parcast.arrays.costs import Costs
-from parcast.arrays.geometry import Ints, as_schema, leaves_none_empty
+from parcast.arrays.geometry import Ints, as_schema
 from parcast.arrays.law import Options
+from parcast.arrays.meshes import fitting_meshes, number_of_meshes
 from parcast.arrays.overlaps import overlaps
 from parcast.arrays.planning.reasons import reasons_of
 from parcast.arrays.planning.result import Plan, Planned, RequestPlan
 from parcast.arrays.simulation.result import RequestSimulation
 from parcast.arrays.simulation.simulate import simulate_request
-from parcast.arrays.subchunks import Subchunks, schema_subchunks
+from parcast.arrays.subchunks import (
+    Subchunks,
+    first_servers,
+    schema_subchunks,
+    storage_subchunks,
+)
 from parcast.errors import ParameterError, as_list, as_number, as_whole, require
 from parcast.units import shown
 
 WITHIN: Final = 0.1  # of the least time: less is below the error of the law [1]
 MOST_SERVERS: Final = 65_536
+MOST_PLANS: Final = 1000  # some 5 s
+MOST_MESHES: Final = 100_000  # of one number of servers, which are looked through in half a second
+FEWER: Final = "Give fewer numbers of servers, larger subchunks, fewer clients or fewer arrays."
 HINT: Final = "Give numbers of servers, such as range(1, 9)."
 
 
@@ -108,18 +119,16 @@ def plan_request(
         outer = tuple(storage.storage)
         request = request._replace(storage=outer, inner=tuple(storage.inner or outer))
     evaluated: list[tuple[Plan, RequestSimulation]] = []
-    for count in sorted(set(counts)):
-        for mesh in fitting_meshes(count, chunks.shape, policy) if storage is None else ((),):
-            layout: dict[str, Any] = {"itemsize": itemsize, "servers": count}
-            if storage is None:
-                own = schema_subchunks(
-                    chunks.shape, mesh, policy=policy, most=options.buffer, **layout
-                )
-                arrays = [EqualArrays(overlaps(chunks, own), number)]
-            else:
-                arrays = dealt_out(chunks, *storage, number=number, **layout)
-            simulation = simulate_request(arrays, costs.with_servers(count), options)
-            evaluated.append((_plan(arrays[0], mesh, simulation, request), simulation))
+    take = partial(Allowance(FEWER).take, servers=costs.servers, arrays=number)
+    for count, mesh in _each_mesh(sorted(set(counts)), chunks.shape, policy, storage is None):
+        cut: dict[str, Any] = {"itemsize": itemsize, "servers": count}
+        if storage is None:
+            cut |= {"policy": policy, "most": options.buffer}
+            arrays = _by_schema(chunks, mesh, number, take, **cut)
+        else:
+            arrays = _in_storage(chunks, storage, number, take, **cut)
+        simulation = simulate_request(arrays, costs.with_servers(count), options)
+        evaluated.append((_plan(arrays[0], mesh, simulation, request), simulation))
     plans = ranked([plan for plan, _ in evaluated], objective, within)
     return RequestPlan(
         shape=chunks.shape,
@@ -137,18 +146,46 @@ def plan_request(
     )
 
 
-def meshes(count: int, dimensions: int) -> Iterator[tuple[int, ...]]:
-    """All meshes of so many nodes.
+def _by_schema(
+    chunks: Chunks, mesh: tuple[int, ...], number: int, take: Callable[..., None], **cut: Any
+) -> list[EqualArrays]:
+    """Arrays whose chunks on servers follow a schema, unless they are too much for `take`."""
+    own = schema_subchunks(chunks.shape, mesh, **cut)
+    take(chunks, own)
+    return [EqualArrays(overlaps(chunks, own), number)]
 
-    >>> list(meshes(4, 2))
-    [(1, 4), (2, 2), (4, 1)]
-    """
-    if dimensions == 1:
-        yield (count,)
-        return
-    for first in (n for n in range(1, count + 1) if count % n == 0):
-        for rest in meshes(count // first, dimensions - 1):
-            yield (first, *rest)
+
+def _in_storage(
+    chunks: Chunks, storage: StorageChunks, number: int, take: Callable[..., None], **cut: Any
+) -> list[EqualArrays]:
+    """Arrays of which servers have whole storage chunks, unless they are too much for `take`."""
+    outer, inner = storage
+    begun = first_servers(chunks.shape, outer, servers=cut["servers"], arrays=number)
+    take(chunks, storage_subchunks(chunks.shape, outer, inner=inner, **cut), len(begun))
+    return dealt_out(chunks, outer, inner, number=number, **cut)
+
+
+def _each_mesh(
+    counts: Sequence[int], shape: Sequence[int], policy: Policy, has_schema: bool
+) -> Iterator[tuple[int, tuple[int, ...]]]:
+    """Numbers of servers with each of their meshes, or () where they have whole storage chunks."""
+    tried = 0
+    for count in counts:
+        every: Sequence[tuple[int, ...]] = ((),)
+        if has_schema:
+            if number_of_meshes(count, len(shape)) <= MOST_MESHES:
+                every = fitting_meshes(count, shape, policy)
+                tried += len(every)
+            else:
+                tried = MOST_PLANS + 1
+        if tried > MOST_PLANS:
+            raise ParameterError(
+                "the plans",
+                must=f"be at most {MOST_PLANS:,}, one for each mesh of each number of servers",
+                got=f"more up to {count:,} servers",
+                hint="Give fewer numbers of servers, such as range(8, 65, 8).",
+            )
+        yield from ((count, mesh) for mesh in every)
 
 
 def ranked(plans: Sequence[Plan], objective: Objective, within: float) -> list[Plan]:
@@ -168,21 +205,12 @@ def ranked(plans: Sequence[Plan], objective: Objective, within: float) -> list[P
     return chosen + [plan for plan in by_time if first.get(plan.servers) is not plan]
 
 
-def fitting_meshes(
-    count: int, shape: Sequence[int], policy: Policy = "balanced"
-) -> list[tuple[int, ...]]:
-    """Meshes that leave no server without a part, or all of them where each does."""
-    every = list(meshes(count, len(shape)))
-    fitting = [mesh for mesh in every if leaves_none_empty(shape, mesh, policy)]
-    return fitting or every
-
-
 def _plan(
     arrays: EqualArrays, mesh: tuple[int, ...], simulation: RequestSimulation, request: Planned
 ) -> Plan:
     """Figures of one plan."""
     result = simulation.normal
-    requests = arrays.overlaps.requests()
+    requests = arrays.overlaps.requests
     subchunks: Subchunks = arrays.overlaps.subchunks
     overlapping = np.bincount(requests.subchunk, minlength=len(subchunks.server))
     busy = result.intermediate[result.subchunks > 0]

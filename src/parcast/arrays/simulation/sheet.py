@@ -37,9 +37,7 @@ def title_of(result: RequestSimulation) -> str:
     normal = result.normal
     kind = "Write" if result.options.operation == "write" else "Read"
     size = format_quantity(float(normal.size.sum()), "size")
-    nodes = (
-        f"{counted(len(normal.closing), 'client')} and {counted(len(normal.startup), 'server')}"
-    )
+    nodes = f"{counted(normal.clients, 'client')} and {counted(len(normal.startup), 'server')}"
     return f"{kind} of {size} by {nodes}: {format_quantity(result.time, 'time', 4)}"
 
 

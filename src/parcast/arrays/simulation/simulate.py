@@ -93,7 +93,7 @@ def _warnings(
     if options.operation == "read" or options.overlap_rendezvous or protocol.nonblocking:
         return
     for table in tables_of(arrays):
-        requests = table.requests()
+        requests = table.requests
         is_alone = np.bincount(requests.subchunk)[requests.subchunk] == 1
         if np.any(is_alone & (protocol.always | (requests.size >= protocol.eager_limit))):
             yield (

@@ -114,6 +114,11 @@ class SpmdPhase(SpmdTables):
             work = work / machine.need("compute.rate", alone, why=parallel.name)
         return self.cycles(at) * self.bursts_per_io(at) * work
 
+    @property
+    def is_costly(self) -> bool:
+        """Whether I/O has a law of its own, which is evaluated point by point."""
+        return isinstance(self.io, IoLaw)
+
     def warnings_at(self, machine: Machine, at: Point) -> Iterator[str]:
         """Give what a reader of the times at some points must know, in sentences."""
         if isinstance(self.io, IoLaw):
