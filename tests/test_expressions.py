@@ -111,7 +111,7 @@ def test_a_formula_with_units_is_computed_in_si(text, dimension, value):
     assert computed == pytest.approx(value, rel=1e-9)
 
 
-@given(st.floats(0, 1e9, allow_subnormal=False), st.sampled_from(["kB", "MB", "GiB", "Mbit"]))
+@given(st.floats(0, 1e9), st.sampled_from(["kB", "MB", "GiB", "Mbit"]))
 def test_a_quantity_alone_means_what_units_says(number, unit):
     text = f"{number!r} {unit}"
     assert Expression(text, dimension="size")() == quantity(text, "size", name="x")

@@ -23,6 +23,8 @@ Dimension = Literal[
 _DECIMAL = {"": 1.0, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15, "E": 1e18}
 _BINARY = {f"{letter}i": 1024.0**power for power, letter in enumerate("KMGTPE", start=1)}
 
+LEAST, MOST = 1e-30, 1e30  # of a rate, and of any amount, in SI
+
 TIME_UNITS: Final = {
     "s": 1.0,
     "ms": 1e-3,
@@ -134,7 +136,25 @@ def quantity(value: object, dimension: Dimension, *, name: str, written: str = "
     si = float(_EXACT.multiply(_EXACT.create_decimal(number), Decimal(str(factor))))
     if not math.isfinite(si):
         raise ParameterError(name, must=must, got=f"{got}, which is not a finite number")
+    if dimension not in ("count", "fraction"):
+        require_amount(name, si, dimension, got=got)
     return si
+
+
+def require_amount(name: str, si: float, dimension: Dimension, *, got: str = "") -> None:
+    """Refuse what no machine or program has, of which products and quotients are no numbers.
+
+    >>> require_amount("latency", 1e308, "time")
+    Traceback (most recent call last):
+    parcast.errors.ParameterError: latency must be at most 1e+30 s, got 1e+308. Check its unit.
+    """
+    unit, hint = EXPECTED[dimension][2], "Check its unit."
+    if abs(si) > MOST:
+        must = f"be at most {MOST:g} {unit}"
+        raise ParameterError(name, must=must, got=got or f"{si:g}", hint=hint)
+    if "rate" in dimension and 0.0 < abs(si) < LEAST:
+        must = f"be at least {LEAST:g} {unit}"
+        raise ParameterError(name, must=must, got=got or f"{si:g}", hint=hint)
 
 
 def time_unit_factor(header: str) -> float:

@@ -41,6 +41,7 @@ from parcast.timings.notes import ImportNote
 from parcast.units import EXPECTED, quantity, time_unit_factor
 from tests.arrays.store.made import write_store
 from tests.fuzzing import documents, short_texts, stores, tool_documents
+from tests.fuzzing.calls import CALLS
 
 ROWS, COLUMNS = 6, 4  # of the array in the store that is damaged
 ARRAY = np.arange(ROWS * COLUMNS, dtype="f8").reshape(ROWS, COLUMNS)
@@ -63,6 +64,7 @@ class Reader:
     file: str = "document"  # as the file is called, where its ending matters
     library: str = ""  # without which there is nothing to read with
     is_slow: bool = False  # more than some milliseconds a document
+    is_call: bool = False  # whether a document is the arguments of a function, never changed
 
     @property
     def is_there(self) -> bool:
@@ -412,6 +414,10 @@ _READERS = [
             ]
         ),
     ),
+]
+_READERS += [
+    Reader(name=name, documents=arguments, read=read, is_slow=True, is_call=True)
+    for name, (arguments, read) in CALLS.items()
 ]
 READERS = {reader.name: reader for reader in _READERS if reader.is_there}
 ABSENT = [reader.name for reader in _READERS if not reader.is_there]

@@ -1,5 +1,7 @@
 """Fuzz all readers for as long as one likes: `python -m tests.fuzzing.run --minutes 30`.
 
+Calls of functions are readers too: `--reader call-match --cases 2000` makes so many of one.
+
 Whatever fails is made small and kept in `corpus/`, where `make test` reads it again. The status is
 1 if something failed.
 """
@@ -8,6 +10,7 @@ import tempfile
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from pathlib import Path
 from random import Random
 from time import monotonic
@@ -48,7 +51,7 @@ def cases(reader: Reader, start: int) -> Iterator[tuple[str, bytes]]:
     while True:
         for i, document in enumerate(reader.drawn(DOCUMENTS, start=start)):
             yield f"{start}/{i}", document
-            for mutant in range(MUTANTS):
+            for mutant in range(0 if reader.is_call else MUTANTS):
                 seed = f"{start}/{i}/{mutant}"
                 yield seed, mutated(document, Random(f"{reader.name} {seed}"))
         start += 1
@@ -56,37 +59,42 @@ def cases(reader: Reader, start: int) -> Iterator[tuple[str, bytes]]:
 
 @click.command()
 @click.option("--minutes", default=30.0, show_default=True, help="How long to go on.")
+@click.option("--cases", "most", type=int, help="Of each reader at most; by default no limit.")
 @click.option("--seed", default=0, show_default=True, help="Where to start.")
 @click.option("--reader", "names", multiple=True, help="This reader only. Repeatable.")
 @click.option("--save/--no-save", default=True, help="Whether to keep what fails in corpus/.")
 @click.pass_context
 def main(
-    ctx: click.Context, minutes: float, seed: int, names: tuple[str, ...], save: bool
+    ctx: click.Context,
+    /,
+    *,
+    minutes: float,
+    most: int | None,
+    seed: int,
+    names: tuple[str, ...],
+    save: bool,
 ) -> None:
     """Fuzz the readers one after the other, some seconds each, again and again."""
     wanted = {name: READERS[name] for name in names or READERS}
     accounts = {name: Account() for name in wanted}
-    waiting = {name: cases(reader, 1000 * seed) for name, reader in wanted.items()}
+    waiting = {name: islice(cases(reader, 1000 * seed), most) for name, reader in wanted.items()}
     found: dict[Path, Finding] = {}
     began = monotonic()
     with tempfile.TemporaryDirectory(prefix="parcast-fuzz-") as folder:
         children = Children(Path(folder))
         try:
-            while monotonic() < began + 60 * minutes:
-                for name in wanted:
+            while waiting and monotonic() < began + 60 * minutes:
+                for name in [*waiting]:
                     end = min(monotonic() + TURN, began + 60 * minutes)
                     while monotonic() < end:
-                        label, content = next(waiting[name])
+                        label, content = next(waiting[name], ("", None))
+                        if content is None:
+                            del waiting[name]
+                            break
                         outcome = children.attempt(name, content)
                         accounts[name].take(outcome)
                         if outcome.is_bad:
-                            finding = Finding(
-                                reader=name,
-                                kind=outcome.kind,
-                                detail=outcome.detail,
-                                seed=label,
-                                content=content,
-                            )
+                            finding = found_by(name, outcome, label, content)
                             if finding.path not in found:
                                 small = made_small(finding, children)
                                 found[finding.path] = small
@@ -100,6 +108,12 @@ def main(
     for path, finding in found.items():
         click.echo(f"{finding.kind:9}  {finding.reader}: {finding.detail}\n           {path}")
     ctx.exit(1 if found else 0)
+
+
+def found_by(name: str, outcome: Outcome, label: str, content: bytes) -> Finding:
+    """Tell a case that failed."""
+    kind, detail = outcome.kind, outcome.detail
+    return Finding(reader=name, kind=kind, detail=detail, seed=label, content=content)
 
 
 def made_small(finding: Finding, children: Children) -> Finding:

@@ -22,7 +22,11 @@ LARGEST = 10_000  # bytes of a changed document
 SUBJECT = "Files that are read"
 BOUNDS = f"at most {SECONDS:.0f} s, and {MEMORY // 10**9} GB beyond the size of the file"
 FINDINGS = saved()
-QUICK = [name for name, reader in READERS.items() if not reader.library]  # the same everywhere
+QUICK = [  # the same everywhere
+    name for name, reader in READERS.items() if not (reader.library or reader.is_call)
+]
+MADE = [name for name, reader in READERS.items() if reader.is_call]
+CALLS = 4  # of each function
 
 
 @pytest.fixture(scope="module")
@@ -74,6 +78,26 @@ def test_a_changed_document_is_read_or_refused(drawn, name, tmp_path):
             found = outcome(name, content, tmp_path)
             if found.is_bad:
                 bad[f"{found.kind} {found.detail}"] = content[:200]
+    assert bad == {}
+
+
+@pytest.mark.fault(
+    "Arguments within their limits",
+    "Random arguments of match, fit, predict, best_processors, plan_io, plan_pipeline and "
+    "explain_pipeline, and amounts at the edges of what a float holds.",
+    promise="An answer, or a refusal that says what to do; values within their intervals; no "
+    f"answer worse with more ranks, servers, rates or time; at most {SECONDS:.0f} s and "
+    f"{MEMORY // 10**9} GB.",
+    cases=CALLS * len(MADE),
+)
+@pytest.mark.parametrize("name", MADE)
+@pytest.mark.usefixtures("uncovered")
+def test_a_call_within_the_limits_is_answered_or_refused(name, tmp_path):
+    bad = {}
+    for content in READERS[name].drawn(CALLS, start=0):
+        found = outcome(name, content, tmp_path)
+        if found.is_bad:
+            bad[f"{found.kind} {found.detail}"] = content
     assert bad == {}
 
 

@@ -228,9 +228,22 @@ def test_no_work_on_one_processor_leaves_plain_speedup():
     np.testing.assert_allclose(told.speedup, told.time[0] / told.time)
 
 
-def test_a_time_that_overflows_is_refused():
-    with pytest.raises(ParameterError, match="must be above 0 and finite, got inf s"):
+@pytest.mark.parametrize("given", [{"n": 1e200}, {"n": 1e-200}, {"p": [2**60]}])
+def test_counts_and_sizes_whose_times_overflow_are_refused(given):
+    with pytest.raises(ParameterError, match=r"^[np] must"):
+        predict(program(), MACHINE, **{"p": [1]} | given)
+
+
+def test_an_amount_whose_times_overflow_is_refused():
+    with pytest.raises(ParameterError, match=r"cycles must be at most 1e\+30, got 1e\+308\."):
         predict(program(cycles="1e308"), MACHINE, p=[1])
+    with pytest.raises(ParameterError, match=r"network.bandwidth must be at most 1e\+30 B/s"):
+        predict(program(), MACHINE, p=[1], vary={"network.bandwidth": [1e9, 1e300]})
+
+
+def test_a_seed_that_is_none_is_refused():
+    with pytest.raises(ParameterError, match="seed must be a whole number of at least 0"):
+        predict(program(), MACHINE, p=[1], seed=-1)
 
 
 PRODUCT = Program(phase=[{"law": "matmul"}])

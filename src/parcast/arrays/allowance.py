@@ -16,7 +16,7 @@ from parcast.arrays.intersections import number_of_intersections
 from parcast.arrays.subchunks import Subchunks
 from parcast.errors import ParameterError, Text
 
-MOST_PARTS: Final = 1.5e6  # some 5 s; of one request 1 GB
+MOST_PARTS: Final = 1_500_000  # some 5 s; of one request 1 GB
 EACH_TABLE: Final = 1000  # parts that take as long as all that does not depend on their number
 OF_A_WRITE: Final = 0.1  # parts that take as long as a write that is followed through a cache
 
@@ -25,7 +25,7 @@ class Allowance:
     """What may still be evaluated; `hint` says what a question that takes more may do."""
 
     def __init__(self, hint: Text) -> None:
-        self._left, self._hint = MOST_PARTS, hint
+        self._left, self._hint = float(MOST_PARTS), hint
 
     def take(
         self,
@@ -42,7 +42,7 @@ class Allowance:
         if self._left < 0:
             raise ParameterError(
                 "array I/O",
-                must=f"have at most {MOST_PARTS:,.0f} subchunks, overlaps of these with clients "
+                must=f"have at most {MOST_PARTS:,} subchunks, overlaps of these with clients "
                 "and writes in all that is evaluated",
                 got=f"more, {parts:,.0f} of them with {subchunks.servers:,} servers",
                 hint=self._hint,

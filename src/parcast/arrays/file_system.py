@@ -236,8 +236,8 @@ def sequences_followed(sizes: Ints, partition: int, number: int) -> int:
 
 def _period(sizes: Ints, partition: int) -> int:
     """Sequences after which every server is at the same place of a partition again."""
-    distinct = {partition // gcd(partition, int(n)) for n in sizes}
-    return int(np.lcm.reduce([*distinct]))
+    parts = {partition // gcd(partition, n) for n in set(sizes.tolist())}
+    return int(np.lcm.reduce([*parts]))
 
 
 def _writes(part: Sequences, costs: ServerCosts, offset: Ints, number: int) -> CacheMap:

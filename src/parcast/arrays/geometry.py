@@ -117,6 +117,7 @@ def as_shape(shape: object, *, name: str = "shape") -> tuple[int, ...]:
     given = as_list(name, shape, hint=hint)
     extents = tuple(as_whole(f"{name}[{i}]", n, least=0, hint=hint) for i, n in enumerate(given))
     _require_dimensions(name, len(extents))
+    require_bytes(extents, 1)
     return extents
 
 

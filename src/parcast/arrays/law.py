@@ -42,6 +42,7 @@ References
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from math import prod
 from typing import Final, Literal
 
 import numpy as np
@@ -61,7 +62,7 @@ from parcast.arrays.file_system import (
     written_behind,
 )
 from parcast.arrays.files import files_of
-from parcast.arrays.geometry import Bools, Ints
+from parcast.arrays.geometry import MOST_BYTES, Bools, Ints
 from parcast.arrays.messages import Protocol
 from parcast.arrays.overlaps import Overlaps
 from parcast.arrays.subchunks import MOST
@@ -356,6 +357,14 @@ def _as_groups(
     for group in groups:
         require_kind("arrays", group, EqualArrays, hint=hint)
         as_whole("number of arrays", group.number, least=1, hint="Count equal arrays from 1.")
+        bytes_of = prod(group.overlaps.chunks.shape) * group.overlaps.subchunks.itemsize
+        if group.number * bytes_of > MOST_BYTES:
+            raise ParameterError(
+                "arrays",
+                must=f"have at most {MOST_BYTES} bytes in all",
+                got=f"{group.number:,} of {bytes_of:,} bytes",
+                hint="Check their number and their extents.",
+            )
     nodes = {(x.overlaps.chunks.clients, x.overlaps.subchunks.servers) for x in groups}
     if len(nodes) > 1:
         texts = (f"{clients} and {servers}" for clients, servers in sorted(nodes))

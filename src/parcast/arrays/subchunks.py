@@ -20,6 +20,7 @@ import numpy as np
 from parcast.arrays.choices import Policy
 from parcast.arrays.chunks import require_nodes
 from parcast.arrays.geometry import (
+    MOST_BYTES,
     Bools,
     Boxes,
     Ints,
@@ -105,7 +106,7 @@ def schema_subchunks(
             hint="1 MiB is usual.",
         )
     chunks = product_boxes(mesh_edges(shape, mesh, policy))
-    slabs = slab_extents(chunks.extents, itemsize, most)
+    slabs = slab_extents(chunks.extents, itemsize, min(most, MOST_BYTES))
     _require_few(np.prod(-(-chunks.extents // slabs), axis=1, dtype=np.float64).sum())
     boxes, server = cut(chunks, slabs)
     return Subchunks(

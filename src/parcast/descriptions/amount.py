@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from parcast.errors import ParameterError
 from parcast.expressions import DEFAULT_AXES, Expression, at_character
-from parcast.units import EXPECTED, Dimension, OtherDimension, quantity, shown
+from parcast.units import EXPECTED, MOST, Dimension, OtherDimension, quantity, shown
 
 NORMAL_90: Final = 1.6448536269514722  # half-width of a 90 % interval of a normal law [sigma]
 WIDEST: Final = 10.0  # times the value: half-width of an interval that still says something
@@ -95,6 +95,14 @@ class Amount:
             return np.asarray(at[self.name], dtype=np.float64) * factor
         used = {axis: at[axis] for axis in self.expression.axes if axis in at}
         value = self.expression(**used)
+        large = value > MOST
+        if large.any():
+            raise ParameterError(
+                self.name,
+                must=f"be at most {MOST:g}",
+                got=f"{value[large].flat[0]:g}{_place(large, used)}",
+                hint=f"Check {shown(self.expression.text)} and its units." if used else "",
+            )
         negative = value < 0
         if negative.any():
             raise ParameterError(

@@ -32,7 +32,7 @@ from parcast.aliases import Array
 from parcast.descriptions.machine import Machine
 from parcast.descriptions.program import Program
 from parcast.descriptions.toml_files import MachineLike, ProgramLike, as_machine, as_program
-from parcast.errors import Argument, FitFailed, ParameterError
+from parcast.errors import Argument, FitFailed, ParameterError, as_whole
 from parcast.fitting.capacities import (
     DISK_KEY,
     bounds_in_words,
@@ -49,7 +49,7 @@ from parcast.fitting.trend import Trend, trend_of_fit, trend_with_p
 from parcast.importers.registry import as_measurements
 from parcast.timings.measurements import Measurements, MeasurementsLike
 from parcast.timings.of_runs import require_times_of_runs
-from parcast.units import shown
+from parcast.units import LEAST, MOST, shown
 
 Quantity: TypeAlias = Literal["time", "speedup"]
 INTERVAL: Final = 0.9
@@ -129,6 +129,7 @@ def fit(
     program = as_program(program)
     machine = Machine() if machine is None else as_machine(machine)
     _require_choices(quantity, starts)
+    seed = as_whole("seed", seed, least=0, hint="Use any such number.")
     measurements, quantity = _runs_and_quantity(measurements, quantity)
     free, fixed = None if free is None else list(free), list(fixed or ())
     guessed = free if quantity == "time" else []  # speedups do not tell rates
@@ -301,7 +302,7 @@ def _require_one_processor(runs: Measurements) -> None:
 def _require_times(program: Program, machine: Machine, points: Mapping[str, Array]) -> None:
     """Refuse a program that takes no time at a run."""
     time = np.broadcast_to(program.times(machine, points).time, points["p"].shape)
-    none = ~((time > 0) & np.isfinite(time))
+    none = ~((time >= LEAST) & (time <= MOST))
     if none.any():
         raise ParameterError(
             "the described program",

@@ -24,7 +24,7 @@ from parcast.importers.registry import as_measurements
 from parcast.matching.verdict import Constraints
 from parcast.timings.measurements import Measurements, MeasurementsLike
 from parcast.timings.of_runs import require_times_of_runs
-from parcast.units import percent, quantity, shown
+from parcast.units import LEAST, MOST, percent, quantity, shown
 
 MOST_POINTS: Final = 6000  # counts on all machines: three tables of samples take 0.6 GB
 
@@ -40,6 +40,8 @@ def constraints_of(
                 raise ParameterError(name, must="be a number", got=shown(repr(value)))
             ok = bool(value > 0) and np.isfinite(value)
             require(name, value, ok, must="be above 0", hint="Give the largest value allowed.")
+            must = f"lie between {LEAST:g} and {MOST:g}"
+            require(name, value, LEAST <= value <= MOST, must=must, hint="Check its unit.")
     if isinstance(certainty, str):
         certainty = quantity(certainty, "fraction", name="certainty")
     hint = "Write 90% as 0.9."

@@ -13,11 +13,10 @@ from parcast.descriptions.machine import Machine
 from parcast.descriptions.program import Program
 from parcast.descriptions.toml_files import MachineLike, ProgramLike, as_machine, as_program
 from parcast.errors import ParameterError
-from parcast.prediction.grid import require_times
+from parcast.prediction.grid import MOST_COUNT, grid_of, require_times
 
 AT_ONCE: Final = 4096  # counts
 AT_ONCE_IF_COSTLY: Final = 256  # where each takes milliseconds
-MOST: Final = 2**53  # counts that are whole numbers beyond doubt
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -91,16 +90,16 @@ def best_processors(
     p = 35 is fastest: 5.74 s, speedup 17.4
     """
     program, machine = as_program(program), as_machine(machine)
-    if isinstance(upto, bool) or not 1 <= upto <= MOST or upto != int(upto):
+    if isinstance(upto, bool) or not 1 <= upto <= MOST_COUNT or upto != int(upto):
         raise ParameterError(
             "upto",
-            must=f"be a whole number between 1 and {MOST:,}",
+            must=f"be a whole number between 1 and {MOST_COUNT:,}",
             got=f"{upto!r:.60}",
             hint="Give the largest processor count to consider.",
         )
-    at: dict[str, Any] = {"d": float(d if d is not None else machine.storage.servers or 1)}
-    if n is not None:
-        at["n"] = float(n)
+    given = {"p": 1, "d": machine.storage.servers or 1 if d is None else d, "n": n}
+    axes = grid_of(program, machine, given, {}, most=1).axes
+    at: dict[str, Any] = {name: float(values[0]) for name, values in axes.items() if name != "p"}
     p, time = least_between(program, machine, at, 1.0, float(int(upto)))
     return BestProcessors(
         p=p,

@@ -11,7 +11,9 @@ from parcast.descriptions.amount import Amount
 from parcast.descriptions.machine import Machine
 from parcast.descriptions.program import Program
 from parcast.errors import ParameterError, require
-from parcast.units import Dimension, shown
+from parcast.units import LEAST, MOST, Dimension, require_amount, shown
+
+MOST_COUNT = 2**53  # whole numbers that a float holds beyond doubt
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -71,9 +73,14 @@ def _axes(
             whole = (axes[name] >= 1) & (axes[name] == np.floor(axes[name]))
             must = "be a whole number of at least 1"
             require(name, axes[name], whole, must=must, hint="Count from 1.")
+            few = axes[name] <= MOST_COUNT
+            require(name, axes[name], few, must=f"be at most {MOST_COUNT:,}", hint="Give fewer.")
     if "n" in axes:
         above = axes["n"] > 0
         require("n", axes["n"], above, must="be above 0", hint="Give the problem size.")
+        usual = (axes["n"] >= LEAST) & (axes["n"] <= MOST)
+        must = f"lie between {LEAST:g} and {MOST:g}"
+        require("n", axes["n"], usual, must=must, hint="Count in other units.")
     for name, values in vary.items():
         if name not in known:
             raise ParameterError(
@@ -84,6 +91,8 @@ def _axes(
             )
         numbers = _numbers(name, values)
         require(name, numbers, numbers >= 0, must="be at least 0", hint="Check its range.")
+        for number in (numbers.max(), numbers.min()):
+            require_amount(name, float(number), known[name].dimension)
         axes[name] = numbers
     return axes
 

@@ -103,6 +103,7 @@ def predict(
     array([9., 5., 3.])
     """
     samples = as_whole("samples", samples, least=2, hint="256 are usual.")
+    seed = as_whole("seed", seed, least=0, hint="Use any such number.")
     program, machine = as_program(program), as_machine(machine)
     grid = grid_of(program, machine, {"p": p, "d": d, "n": n}, vary or {}, most=MOST_POINTS)
     axes, shape = grid.axes, grid.shape

@@ -2,11 +2,13 @@
 
 import re
 import xml.etree.ElementTree as ET
+from math import prod
 
 import numpy as np
 import pytest
 
 import parcast
+from parcast.arrays import law
 from parcast.arrays.chunks import mesh_chunks
 from parcast.arrays.law import Options
 from parcast.arrays.parameters import ILLUSTRATIVE, read_costs, read_parameters
@@ -444,3 +446,46 @@ def test_a_file_that_is_no_text_is_refused(tmp_path):
     path.write_bytes(b"CDF\0cb_nodes 4")
     with pytest.raises(FileProblems, match="must be a text of up to 1 MiB with settings"):
         parcast.plan_io(**SMALL, compare=path)
+
+
+@pytest.mark.parametrize(
+    ("shape", "clients"), [("16x7", "7x1000000"), ("1000x1000", "1000000000x1")]
+)
+def test_clients_that_hold_nothing_take_no_memory(shape, clients):
+    """These took 33 s and 4 GB, and 7.5 GiB."""
+    plan = parcast.plan_io(shape, clients, servers=[1, 2])
+    count = prod(map(int, clients.split("x")))
+    assert plan.clients == plan.simulation.normal.clients == count
+    assert len(plan.simulation.normal.closing) == 2
+    assert plan.simulation.normal.closing.max() > 1e-6 * count  # each is told one after the other
+
+
+def test_closing_of_many_clients_is_that_of_each(monkeypatch):
+    every = parcast.plan_io("64", "300", servers=[3]).simulation.normal
+    monkeypatch.setattr(law, "ONE_BY_ONE", 10)
+    ends = parcast.plan_io("64", "300", servers=[3]).simulation.normal
+    assert ends.closing == pytest.approx(every.closing[[0, -1]], rel=1e-12)
+    assert ends.time == pytest.approx(every.time, rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        ({"shape": "2000x2000", "clients": "2000x2000"}, r"clients that have .* 1,000,000"),
+        ({"shape": "8", "clients": "2000000000"}, r"clients must be at most 1,000,000,000"),
+        (
+            {"subchunk": 8, "servers": [6]},
+            r"array I/O must have at most 1,500,000 .* Give fewer numbers",
+        ),
+        ({"servers": range(1, 200)}, r"the plans must be at most 1,000, one for each mesh"),
+        (
+            {"servers": [5000], "storage": "64x64x64", "arrays": 10**6},
+            r"array I/O must have at most 1,500,000",
+        ),
+        ({"arrays": 10**15}, r"arrays must have at most 4611686018427387904 bytes in all"),
+    ],
+)
+def test_what_would_take_minutes_is_refused_with_what_to_do(arguments, says):
+    given = {"shape": "64x64x64", "clients": "3x4x2", **arguments}
+    with pytest.raises(ParameterError, match=says):
+        parcast.plan_io(**given)

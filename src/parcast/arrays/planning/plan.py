@@ -120,7 +120,8 @@ def plan_request(
         request = request._replace(storage=outer, inner=tuple(storage.inner or outer))
     evaluated: list[tuple[Plan, RequestSimulation]] = []
     take = partial(Allowance(FEWER).take, servers=costs.servers, arrays=number)
-    for count, mesh in _each_mesh(sorted(set(counts)), chunks.shape, policy, storage is None):
+    every = [*_each_mesh(sorted(set(counts)), chunks.shape, policy, storage is None)]
+    for count, mesh in every:
         cut: dict[str, Any] = {"itemsize": itemsize, "servers": count}
         if storage is None:
             cut |= {"policy": policy, "most": options.buffer}

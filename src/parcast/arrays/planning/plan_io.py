@@ -147,7 +147,7 @@ def plan_io(
     """
     machine, known, notes = _costs_of(costs)
     itemsize = element_size(dtype)
-    as_whole("arrays", arrays, least=1, hint="Count equal arrays from 1.")
+    arrays = as_whole("arrays", arrays, least=1, hint="Count equal arrays from 1.")
     job = None if darshan is None else read_job_io(darshan)
     extents, mesh, per_array = _request_of(shape, clients, job, operation, itemsize * arrays)
     arrays *= per_array

@@ -22,7 +22,7 @@ from parcast.aliases import Array
 from parcast.descriptions.amount import NORMAL_90, Amount
 from parcast.errors import ParameterError, as_number, as_whole, require
 from parcast.numerics import stratified_normal
-from parcast.units import Dimension
+from parcast.units import LEAST, Dimension, require_amount
 
 SLACK: Final = 1e-9  # by which a logarithm may exceed a whole number of levels
 DIMENSIONS: Final[dict[str, Dimension]] = {  # of the costs that are written with a unit
@@ -38,6 +38,7 @@ DIMENSIONS: Final[dict[str, Dimension]] = {  # of the costs that are written wit
 }
 GROWTHS: Final = ("merge_growth", "message_growth")
 MOST_GROWTH: Final = 3.0
+MOST_ITEMS: Final = 10**15  # which a float holds exactly
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -74,6 +75,9 @@ class Costs:
             if name in given:
                 values[name] = checked_growth(name, given[name])
         values["items"] = as_whole("items", given["items"], least=1, hint="Count items from 1.")
+        few = values["items"] <= MOST_ITEMS
+        must = f"be at most {MOST_ITEMS:,}"
+        require("items", values["items"], few, must=must, hint="Plan larger ones.")
         if given.get("cores") is not None:
             values["cores"] = as_whole("cores", given["cores"], least=1, hint="Or leave it out.")
         for name in ("task", "bandwidth"):
@@ -151,7 +155,8 @@ def _amount(name: str, given: Any, dimension: Dimension) -> tuple[float, float]:
     if not isinstance(given, str | Amount):
         value = as_number(name, given, hint="Give it in SI units, or as text with its unit.")
         require(name, value, value >= 0, must="be at least 0", hint="Check its sign.")
-        return value, 0.0
+        require_amount(name, value, dimension)
+        return _above_nothing(value), 0.0
     amount = Amount.of(given, [dimension], name=name)
     if axes := amount.expression.axes:
         raise ParameterError(
@@ -160,7 +165,12 @@ def _amount(name: str, given: Any, dimension: Dimension) -> tuple[float, float]:
             got=f"a formula of {', '.join(sorted(axes))}",
             hint="Write its value.",
         )
-    return float(amount({})), amount.spread
+    return _above_nothing(float(amount({}))), amount.spread
+
+
+def _above_nothing(value: float) -> float:
+    """Take for nothing what is less than any time or size, and whose square is no number."""
+    return value if value >= LEAST else 0.0
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)

@@ -160,7 +160,10 @@ def plan_pipeline(
         within=_limit("within", within, np.inf),
         efficiency=_limit("efficiency", efficiency, 1.0),
     )
-    sampling = as_whole("samples", samples, least=2, hint="256 are usual."), seed
+    sampling = (
+        as_whole("samples", samples, least=2, hint="256 are usual."),
+        as_whole("seed", seed, least=0, hint="Use any such number."),
+    )
     given = {
         **{"items": items, "task": task, "merge": merge, "message": message, "fetch": fetch},
         **{"overhead": overhead, "startup": startup, "bandwidth": bandwidth, "latency": latency},
