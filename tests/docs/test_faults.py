@@ -19,6 +19,8 @@ SUBJECTS = {
     "Files that are read": "Every reader is given valid documents of its formats, and the same "
     "with mutations. `make fuzz` does so for as long as you like; each document that ever failed "
     "stays in `tests/fuzzing`.",
+    "Arguments within their limits": "Calls with random arguments, within the "
+    "[limits](limits.md) that each function states.",
     "Output files": "A file that `-o` names is written beside its place and then takes it.",
     "Signals": "Ctrl-C is SIGINT.",
     "Ranks and processes": "Programs on MPI ranks, and those in the cluster in a box. Ranks that "

@@ -88,7 +88,7 @@ def test_a_changed_document_is_read_or_refused(drawn, name, tmp_path):
     promise="An answer, or a refusal that says what to do; values within their intervals; no "
     f"answer worse with more ranks, servers, rates or time; at most {SECONDS:.0f} s and "
     f"{MEMORY // 10**9} GB.",
-    cases=CALLS * len(MADE),
+    cases=CALLS,
 )
 @pytest.mark.parametrize("name", MADE)
 @pytest.mark.usefixtures("uncovered")
