@@ -235,8 +235,7 @@ def _interval(
     upper = upper if upper < max(factor, 1.0) * FAR else np.inf
     if parameter.name.endswith(".contention"):
         upper = min(upper, parameter.upper)
-    # Of data without scatter the ends are the value, but for rounding.
-    return float(min(lower, factor)), float(max(upper, factor)), says
+    return float(lower), float(upper), says
 
 
 def _known_from(parameter: Parameter, i: int, precision: Array) -> str:

@@ -77,15 +77,20 @@ def as_written(
     sets = sets_of(task, noise, coordinates)
     low, high = np.quantile(sets, TAILS, axis=0)
     shares = np.sqrt(high / np.maximum(low, 1e-300)) - 1.0
+    factors = [
+        float(own.factor(np.asarray(coordinate)))
+        for own, coordinate in zip(model.parameters, coordinates, strict=True)
+    ]
+    # What was settled, or rounding where the runs do not scatter, may lie beside the interval.
     parameters = tuple(
         replace(
             x,
-            factor=float(own.factor(np.asarray(coordinate))),
+            factor=factor,
+            lower=min(x.lower, factor),
+            upper=max(x.upper, factor),
             drawn=min(float(share), WIDEST),
         )
-        for x, own, coordinate, share in zip(
-            fitted, model.parameters, coordinates, shares, strict=True
-        )
+        for x, factor, share in zip(fitted, factors, shares, strict=True)
     )
     texts = {x.name: fitted_text(x) for x in parameters}
     doubtful = [x.name for x in parameters if not x.is_determined or x.name in undetermined]
