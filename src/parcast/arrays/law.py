@@ -557,7 +557,7 @@ def _forwarding(
 ) -> Array:
     """Time in which node 0 forwards a message to one node after the other, and they get it [s].
 
-    Of nodes that are alike `ends` gives those of the first and of the last, which is the latest.
+    Of equal nodes `ends` gives those of the first and of the last, which is the latest.
     """
     count = len(nodes.bandwidth)
     kept = slice(0, count, count - 1) if ends else slice(None)

@@ -94,16 +94,8 @@ def as_written(
     )
     texts = {x.name: fitted_text(x) for x in parameters}
     doubtful = [x.name for x in parameters if not x.is_determined or x.name in undetermined]
-    runs = _runs_in_words(task)
-    record = FitRecord(
-        runs=runs,
-        scatter=float(f"{noise.share:.3g}"),
-        largest=float(task.model.points["p"].max()),
-        growth=GROWTH,
-        unseen=_unseen(task.model.points["p"]),
-        converged=has_converged,
-        undetermined=tuple(doubtful),
-        **_sets_of_record(texts, sets),
+    record = _record(task, noise, doubtful, texts, sets).model_copy(
+        update={"converged": has_converged}
     )
     of_machine = {x.name for x in parameters if x.is_of_machine}
     program = _with_record(
@@ -111,7 +103,7 @@ def as_written(
         record,
         set(texts) - of_machine,
     )
-    errors = seen_law_errors(task, noise, coordinates, runs) if has_converged else ()
+    errors = seen_law_errors(task, noise, coordinates, record.runs) if has_converged else ()
     return Written(
         parameters=parameters,
         program=program.model_copy(update={"law_error": replaced(program.law_error, errors)}),
@@ -122,6 +114,22 @@ def as_written(
         ),
         law_error=errors[0].error if errors else None,
         logs=model.logs(coordinates[None])[0][0],
+    )
+
+
+def _record(
+    task: Task, noise: Noise, doubtful: Sequence[str], texts: Mapping[str, str], sets: Array
+) -> FitRecord:
+    """What the description keeps of a fit, if it has converged."""
+    p = task.model.points["p"]
+    return FitRecord(
+        runs=_runs_in_words(task),
+        scatter=float(f"{noise.share:.3g}"),
+        largest=float(p.max()),
+        growth=GROWTH,
+        unseen=_unseen(p),
+        undetermined=tuple(doubtful),
+        **_sets_of_record(texts, sets),
     )
 
 

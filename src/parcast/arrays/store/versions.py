@@ -21,6 +21,7 @@ from parcast.arrays.store.place import Failing, Lock, Place, settle, writer_at
 
 MARK: Final = ".parcast-"  # so that no folder of a user, such as a copy by date, is taken for one
 DIGITS: Final = 6  # of the number of a version, at least
+_NUMBER = re.compile(r"[0-9]{6,18}")  # `DIGITS` or more
 
 
 def linked_place(path: str | os.PathLike[str]) -> Place:
@@ -53,8 +54,9 @@ def _version_at(place: Place) -> str:
 
 def _number_of(place: Place, name: str) -> int:
     """Number of a version by its name; 0 where it is none."""
-    found = re.fullmatch(rf"{re.escape(place.target.name + MARK)}([0-9]{{{DIGITS},18}})", name)
-    return int(found[1]) if found else 0
+    mine = place.target.name + MARK
+    found = _NUMBER.fullmatch(name, len(mine)) if name.startswith(mine) else None
+    return int(found[0]) if found else 0
 
 
 def versions_at(place: Place) -> dict[int, Path]:
