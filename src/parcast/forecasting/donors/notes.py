@@ -24,6 +24,7 @@ MATTERS = 0.5  # weight of the donors in a forecast from which their warnings ar
 AT_ODDS = 1.5  # factor between the forecasts from own runs and from donors that is remarked [D]
 NOTABLE = 0.1  # weight of the donors, and difference of two, that is remarked
 KEPT = " The forecast was kept within the interval of the own runs."
+DECIDED = 100  # series for which the run that decides is looked for: one run serves all
 DOUBLINGS = 4  # of the last own count, at which a run is advised to decide
 GAP = 1.5  # times as long as the longest of one group the shortest of another takes [D]
 MEMBERS = 2  # donors of the smaller group, at least; a single one is an odd one
@@ -220,7 +221,8 @@ def _disagreements(
     is_limited = donated.is_limited[every, asked]
     is_notable = (share >= NOTABLE) & (share < 1) & (np.abs(apart) >= np.log(AT_ODDS))
     rows = np.flatnonzero((series.count > 1) & (is_limited | is_notable))
-    deciding = _deciding_runs(series, elsewhere, rows, targets[asked[rows]], measure=measure)
+    first = rows[:DECIDED]
+    deciding = _deciding_runs(series, elsewhere, first, targets[asked[first]], measure=measure)
     warnings = {}
     for i in rows.tolist():
         ours, theirs = _both_texts(donated, i, int(asked[i]), measure)
