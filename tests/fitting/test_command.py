@@ -104,6 +104,26 @@ def test_the_fitted_program_is_the_users_file_with_other_amounts(parcast, files)
     assert float(rows[0]["value"]) == document["rows"][0]["value"]
 
 
+def test_a_file_that_is_no_program_is_not_replaced(parcast, files):
+    for name, text in (("machine.toml", None), ("notes.toml", "[tool]\nx = 1\n")):
+        if text:
+            (files / name).write_text(text)
+        before = (files / name).read_text()
+        said = parcast("fit", "program.toml", "times.csv", "-o", name)
+        assert said.status == 2
+        assert f"{name} exists and is no description of a program" in said.err
+        assert (files / name).read_text() == before
+    said = parcast(
+        "fit", "program.toml", "times.csv", "machine.toml", "--machine-output", "program2.toml"
+    )
+    assert said.status == 0
+    (files / "other.toml").write_text(PROGRAM)
+    said = parcast(
+        "fit", "program.toml", "times.csv", "machine.toml", "--machine-output", "other.toml"
+    )
+    assert "other.toml exists and is no description of a machine" in said.err
+
+
 def test_the_fitted_machine_is_written_too(parcast, files):
     (files / "program.toml").write_text(PROGRAM.replace("5 s", "830 Mflop"))
     said = parcast(

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from parcast.forecasting import measured as doubt
 from parcast.forecasting.ensemble import extrapolate
-from parcast.forecasting.measured import WIDEST, curve_from
+from parcast.forecasting.measured import WIDEST, curve_from, unknown_slope
 
 NOISE = 0.01
 seconds = st.floats(1e-9, 1e9)
@@ -228,3 +228,14 @@ def test_the_backtest_is_that_of_the_largest_count_whichever_way_is_asked():
     said = extrapolate(p[None], time[None], valid, np.array([[64.0]]))
     assert up.backtest == said.backtest
     assert up.without_last == said.without_last
+
+
+def test_counts_close_together_leave_the_slope_open():
+    """Twice as far the program may take as long or half as long."""
+    p = np.array([[100.0, 101.0], [100.0, 126.0]])
+    time = 1000 / p
+    told = curve_from(p, time, np.array([2, 2]), np.array([0.0, 0.0]), np.array([200.0]))
+    assert told.half_width[0, 0] > 0.65
+    wide = curve_from(p[1:], time[1:], np.array([2]), np.array([0.0]), np.array([200.0]))
+    assert told.half_width[1, 0] == wide.half_width[0, 0]
+    assert unknown_slope(np.array(100.0), np.array(126.0)) == 0

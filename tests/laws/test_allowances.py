@@ -120,6 +120,8 @@ def test_an_error_seen_on_another_platform_only_widens_the_allowance():
     assert allowance("array_io", SWITCH, own("array_io", 0.5)) == (1.0, "r")
     assert allowance("array_io", NODE, own("array_io", 0.05)) == (0.05, "r")
     assert allowance("array_io", NODE, own("spmd", 0.05)) == allowance("array_io", NODE)
+    assert allowance("sort", SWITCH, own("sort", 0.05)) == allowance("sort", SWITCH)
+    assert allowance("sort", SWITCH, own("sort", 0.5)) == (0.5, "r")
     assert allowance("amdahl", BUS, own("amdahl", 0.05)) == (WIDEST, "")
     assert allowance("amdahl", BUS, own("amdahl", 0.5)) == (1.0, "")
 
@@ -142,6 +144,23 @@ def test_an_error_in_a_file_that_is_none_is_refused(wrong, says):
     assert Program(phase=[curve], law_error=[right]).law_error[0].error == 0.1
     with pytest.raises(DescriptionError, match=says):
         Program(phase=[curve], law_error=[right | wrong])
+
+
+def test_an_error_of_another_law_or_twice_is_refused():
+    right = {
+        "law": "amdahl",
+        "platform": NODE,
+        "error": 0.1,
+        "runs": "r",
+        "least": 1,
+        "largest": 8,
+    }
+    curve = {"law": "amdahl", "t1": "80 s", "serial": "5 %"}
+    both = [right, right | {"platform": BUS}]
+    assert len(Program(phase=[curve], law_error=both).law_error) == 2
+    for wrong in ([right, right | {"error": 0.2}], [right | {"law": "sort"}]):
+        with pytest.raises(DescriptionError, match="must be of one of its laws, and each on a"):
+            Program(phase=[curve], law_error=wrong)
 
 
 # What a prediction advises, for every law that has no program to be validated with.

@@ -129,8 +129,9 @@ def test_too_few_comparisons_write_no_error_of_the_law(parcast, machine, tmp_pat
     ("text", "names", "says"),
     [
         ('[[phase]]\nlaw = "gauss"\n', ["sort"], 'with the law "sort", got one with gauss'),
-        ("[[phase]]\nlaw = 3\n", ["sort"], "law"),
-        ("", ["sort"], "is empty"),
+        ('[[phase]]\nlaw = "sort"\nmerge = "scan"\n', ["sort"], "with merge = tree, got scan"),
+        ("[[phase]]\nlaw = 3\n", ["sort"], "is no description of a program"),
+        ("", ["sort"], "is no description of a program"),
         ("[[phase]]\n", ["sort", "gauss"], "is of one program, got several"),
         ("[[phase]]\n", ["all"], "is of one program, got several"),
     ],

@@ -34,6 +34,7 @@ from parcast.descriptions.resources import slopes_by_differences
 from parcast.errors import ParameterError, Problem
 from parcast.places import load, plugins
 from parcast.units import shown
+from parcast.words import listed
 
 Slopes: TypeAlias = dict[str, Array]  # derivatives of a time by logarithms of amounts [s]
 LAW_KEY: Final[Any] = Field(description="Timing law of the phase.")
@@ -265,6 +266,20 @@ class Program(Description):
     def _labels_differ(self) -> "Program":
         labels = [self.label(i) for i in range(len(self.phase))]
         require_other_labels(labels, "phase")
+        return self
+
+    @model_validator(mode="after")
+    def _law_errors_are_of_its_laws(self) -> "Program":
+        laws = [law for phase in self.phase for law in phase.laws_within]
+        for i, x in enumerate(self.law_error):
+            same = (x.law, x.platform) in ((y.law, y.platform) for y in self.law_error[:i])
+            if x.law not in laws or same:
+                raise ParameterError(
+                    "law_error",
+                    must="be of one of its laws, and each on a kind of platform once",
+                    got=f'"{shown(x.law)}" on {x.platform}{" twice" if same else ""}',
+                    hint=f"Its laws are {listed(list(dict.fromkeys(laws)))}. Delete that table.",
+                )
         return self
 
     @classmethod

@@ -1,6 +1,7 @@
 """`parcast fit`: the constants of a program's description, from its timings."""
 
 import io
+import os
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
@@ -130,6 +131,7 @@ def command(
         )
     places = [*outputs.paths, *filter(None, [machine_output])]
     replace(outputs, paths=places).check(given)
+    _keep_other_files(outputs, machine_output)
     fitted, texts = _fitted(question)
 
     def write(path: str) -> None:
@@ -144,6 +146,18 @@ def command(
 
     do_each([write_machine, partial(outputs.give, fitted, write=write)])
     return _status(fitted)
+
+
+def _keep_other_files(outputs: Outputs, machine_output: str | None) -> None:
+    """Refuse to replace files that are no descriptions of the kind that is written there."""
+    from parcast.cli.law_error_output import described_at
+    from parcast.descriptions.toml_files import read_machine, read_program
+
+    for path in outputs.paths:
+        if format_of(path) == "toml" and os.path.exists(path):
+            described_at(path, read_program, "a program")
+    if machine_output and os.path.exists(machine_output):
+        described_at(machine_output, read_machine, "a machine")
 
 
 def _fitted(question: Question) -> tuple["Fit", dict[str, str]]:

@@ -98,8 +98,8 @@ def _facts(fit: Fit) -> Iterator[Fact]:
     if fit.law_error is not None:
         yield Fact(
             "law error",
-            f"+- {_percent(fit.law_error)} at processor counts that were left out in turn; "
-            "predictions from the fitted file allow for it",
+            f"+- {_percent(fit.law_error)} on {fit.program.law_error[-1].platform}, at processor "
+            "counts that were left out in turn; predictions from the fitted file allow for it",
         )
     for text in fit.undetermined:
         yield Fact("unresolved", text, is_marked=True)

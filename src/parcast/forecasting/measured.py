@@ -38,6 +38,7 @@ from numpy.typing import NDArray
 from parcast.aliases import Array
 from parcast.forecasting.ensemble import LawsOfAll, extrapolate
 
+APART = 1.25  # largest over smallest count from which they show how a program scales [D]
 BEYOND, HALF_REACH, OF_ERRORS = 2.5, 0.3, 0.36
 HIDDEN, GROWTH = 1.2, 1.4  # of an overhead
 LEAST_HIDING = 0.02  # noise that hides an overhead, at least
@@ -70,6 +71,14 @@ def beyond(*, reach: Array, disagreement: Array, backtest: Array) -> Array:
     tested = np.where(np.isnan(backtest), UNTESTED, np.abs(backtest))
     errors = (disagreement + 0.02) * (tested + 0.03)
     return np.asarray(BEYOND * reach / (reach + HALF_REACH) * errors**OF_ERRORS)
+
+
+def unknown_slope(one: Array, other: Array) -> Array:
+    """How little counts that end at `one` and `other` show of the slope: 1 where nothing. [1].
+
+    Then the program may scale ideally or not at all.
+    """
+    return np.asarray(np.clip(1 - np.abs(np.log(one / other)) / np.log(APART), 0.0, 1.0))
 
 
 def hidden(*, reach: Array, change: Array, noise: Array) -> Array:
@@ -188,6 +197,8 @@ def _towards(
         disagreement=extrapolated.disagreement,
         backtest=extrapolated.backtest[:, None],
     )
+    furthest = np.take_along_axis(p, (width - count)[:, None], axis=1)
+    half_width = np.hypot(half_width, unknown_slope(p[:, -1:], furthest) * reach)
     change = extrapolated.log_time - np.log(time[:, -1:])
     more = hidden(reach=reach, change=change, noise=noise[:, None]) / 2
     half_width = with_noise(half_width, noise) + more

@@ -10,7 +10,7 @@ from parcast.forecasting.call_paths import Profile
 from parcast.forecasting.curve import Estimate
 from parcast.forecasting.ensemble import MEMBERS
 from parcast.forecasting.follows import laws_followed
-from parcast.forecasting.measured import pooled_noise
+from parcast.forecasting.measured import APART, pooled_noise
 from parcast.forecasting.members import LAWS
 from parcast.forecasting.result import SeriesNotes
 from parcast.forecasting.scaling import Limit, Reading
@@ -22,7 +22,6 @@ from parcast.words import whole
 
 WIDE = 4.5  # upper / lower of an interval that is remarked: of a third of public forecasts [D]
 DEPENDS = 1.5  # factor by which leaving out one count may change a forecast, likewise [D]
-APART = 1.25  # largest over smallest count from which they show how a program scales [D]
 REMARKED = 2.0  # times the largest measured count from which an extrapolation is remarked
 FAR = 32.0  # the same where fewer intervals hold, docs/explanation/forecasting.md
 NOISY = 0.10  # relative spread of repetitions worth a warning

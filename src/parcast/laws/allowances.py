@@ -100,8 +100,10 @@ def allowance(law: str, platform: str, own: Iterable[OwnLawError] = ()) -> tuple
     """
     general = MEASURED.get(law, {})
     seen = {x.platform: (x.error, x.runs) for x in own if x.law == law}
-    if platform in seen or platform in general:
-        return (general | seen)[platform]
+    if platform in seen:
+        return seen[platform]
+    if platform in general:
+        return max([general[platform], *seen.values()], key=lambda x: x[0])
     widest, where = max([*general.values(), *seen.values()], default=(0.0, ""))
     if general:
         return ELSEWHERE * widest, where

@@ -122,7 +122,9 @@ def validate_programs(
         raise click.UsageError("Name programs, or all, not both.", ctx)
     outputs.check()
     asked = [*KERNELS] if names == ("all",) else [*names]
-    check_programs(outputs, [_phase(x)["law"] for x in asked if x in KERNELS], may_be_new=True)
+    phases = [_phase(x) for x in asked if x in KERNELS]
+    run = phases[0] if len(phases) == 1 else None
+    check_programs(outputs, [x["law"] for x in phases], may_be_new=True, run=run)
     validation = _validated(names, **options)
     if _is_cut(validation):
         outputs = outputs.of_part()

@@ -204,7 +204,7 @@ class ValidatedProgram:
 
     def law_errors(self, platform: str) -> tuple[OwnLawError, ...]:
         """What the law was wrong by on this kind of platform; nothing of too few comparisons."""
-        quiet = undisturbed(self.compared)
+        quiet = [x for x in self.compared if not x.is_disturbed]
         axes = {"p": [x.p for x in quiet], "n": [x.n for x in quiet]}
         return validated_law_error(self.law, platform, [x.error for x in quiet], axes)
 

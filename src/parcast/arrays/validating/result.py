@@ -188,7 +188,8 @@ class ArrayIoValidation(Result):
 
     def law_errors(self, platform: str) -> tuple[OwnLawError, ...]:
         """What the law was wrong by; nothing of too few comparisons."""
-        known = [(row, x) for row in self.measured if (x := row.error) is not None]
+        quiet = [row for row in self.measured if not row.is_disturbed]
+        known = [(row, x) for row in quiet if (x := row.error) is not None]
         axes = {"p": [row.request.layout.ranks for row, _ in known]}
         return validated_law_error("array_io", platform, [x for _, x in known], axes)
 

@@ -189,11 +189,12 @@ def share_of_donors(
 
     `own` and `donors` are half-widths of log time, infinite where there is none. Beyond four own
     `counts` donors were worse than their width says. `beyond` is how far in log p the last own
-    count is exceeded: more than a doubling on, own forecasts err to one side, as all of them take
-    the program to go on scaling, and their precision falls with the fourth power of the distance.
+    count is exceeded: more than a doubling on, forecasts from two own counts err to one side, as
+    all of them take the program to go on scaling, and their precision falls with the fourth power
+    of the distance; from three with the second, from four on it does not.
     """
     trust = np.minimum(1.0, (OWN_TELLS / counts) ** 2)
-    near = (FADES / np.maximum(beyond, FADES)) ** 4
+    near = (FADES / np.maximum(beyond, FADES)) ** (2 * np.clip(OWN_TELLS - counts, 0.0, 2.0))
     theirs, ours = trust / donors**2, near / own**2
     return np.asarray(theirs / np.maximum(theirs + ours, TINY))
 

@@ -147,7 +147,7 @@ class PipelineValidation(Result):
 
     def law_errors(self, platform: str) -> tuple[OwnLawError, ...]:
         """What the calibrated law was wrong by; nothing of too few comparisons."""
-        rows = [row for each in self.schedules for row in each.compared]
+        rows = [row for each in self.schedules for row in each.compared if not row.is_disturbed]
         known = [(row, x) for row in rows if (x := row.error(CALIBRATED)) is not None]
         points = [row.point for row, _ in known]
         axes = {"p": [x.layout.total for x in points], "n": [x.items for x in points]}
