@@ -98,6 +98,10 @@ def test_the_fitted_program_is_the_users_file_with_other_amounts(parcast, files)
     assert parcast("predict", "fitted.toml", "machine.toml", "-p", "16").status == 0
     again = parcast("fit", "fitted.toml", "times.csv", "--no-interval")
     assert again.status == 0
+    assert "was fitted to 4 times, p = 1 to 8 before: if these are the same" in " ".join(
+        again.out.split()
+    )
+    assert "before" not in said.out
     rows = list(csv.DictReader((files / "fit.csv").read_text().splitlines()))
     document = json.loads((files / "fit.json").read_text())
     assert [row["name"] for row in rows] == ["compute.parallel", "compute.serial"]

@@ -47,6 +47,7 @@ from parcast.fitting.runs import Noise, Runs, expected_noise, runs_of
 from parcast.fitting.solver import Solution, Task, profile_intervals, with_scale
 from parcast.fitting.trend import Trend, trend_of_fit, trend_with_p
 from parcast.importers.registry import as_measurements
+from parcast.show.warning import Rank, RankedWarning
 from parcast.timings.measurements import Measurements, MeasurementsLike
 from parcast.timings.of_runs import require_times_of_runs
 from parcast.units import LEAST, MOST, shown
@@ -155,11 +156,27 @@ def fit(
     )
     if fitted.has_converged and (trend := _trend(task, noise, coordinates)):
         trends.append(trend_of_fit(trend, or_else=", or write a constant as a formula of p"))
+    trends += _fitted_again(program, fitted)
     if task.model.is_speedup:
         return replace(fitted, warnings=(*trends, *fitted.warnings))
     bounds = bounds_in_words(fitted.program, fitted.machine, measurements)
     said = (*trends, *guesses_in_words(guesses), *fitted.warnings, *bounds)
     return replace(fitted, warnings=said)
+
+
+def _fitted_again(program: Program, fitted: Fit) -> list[RankedWarning]:
+    """Warn where the +- of the description come from the very runs that are fitted."""
+    before, now = program.fit, fitted.program.fit
+    if before is None or now is None or before.runs != now.runs:
+        return []
+    return [
+        RankedWarning(
+            f"The description was fitted to {now.runs} before: if these are the same runs, they "
+            "count twice, and the intervals are too narrow. Fit the description as it was then.",
+            kind="fitted again",
+            rank=Rank.SERIOUS,
+        )
+    ]
 
 
 def _trend(task: Task, noise: Noise, coordinates: Array) -> Trend | None:
