@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from scipy.special import ndtr
 
@@ -566,4 +566,40 @@ def test_any_small_table_of_runs_is_ranked_or_refused(rows, p, beyond):
         if not beyond:
             assert np.all(x.measured | (x.upper / x.lower <= 30 * (1 + 1e-9)))
     json.dumps(told.to_document(), allow_nan=False)
+    assert str(told)
+
+
+extremes = st.sampled_from([1e-30, 1.0, 2.0, 1e15, 1e30])
+
+
+@given(
+    times=st.lists(
+        st.tuples(st.sampled_from("AB"), st.sampled_from([1, 2, 4, 10**9]), extremes),
+        min_size=2,
+        max_size=8,
+    ),
+    prices=st.tuples(extremes, extremes),
+    goal=st.sampled_from(["time", "cost", "efficiency"]),
+    within=st.none() | extremes,
+    p=st.none() | st.just([1, 64, 1000]),
+)
+@example(
+    times=[("A", 1, 1e15), ("A", 2, 1.0), ("B", 1, 1.0), ("B", 2, 1e15)],
+    prices=(1e30, 1.0),
+    goal="cost",
+    within=None,
+    p=[1, 64, 1000],
+)
+def test_amounts_at_the_edges_are_ranked_without_a_warning_of_numpy(
+    times, prices, goal, within, p
+):
+    names, counts, seconds = zip(*times, strict=True)
+    runs = Measurements(machine=list(names), p=list(counts), time=list(seconds))
+    priced = {name: x for name, x in zip("AB", prices, strict=True) if name in names}
+    try:
+        told = match(runs, prices=priced, goal=goal, within=within, p=p, beyond=True)
+    except FitFailed:
+        return
+    for x in told.candidates:
+        assert np.isfinite([x.time, x.lower, x.upper, x.cost, x.cost_lower, x.cost_upper]).all()
     assert str(told)

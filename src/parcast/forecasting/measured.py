@@ -30,7 +30,7 @@ All constants are this project's own [D]; the study behind them, with the covera
 ``docs/explanation/forecasting.md``.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -101,7 +101,9 @@ def with_noise(half_width: Array, noise: Array) -> Array:
     return np.asarray(np.hypot(half_width, NORMAL_90 * noise[:, None]))
 
 
-WIDEST = 200.0  # a wider interval says no more, and its ends would not be numbers
+# Of logarithms: more says no more, and ends of intervals, costs and samples would be no numbers.
+WIDEST = 150.0  # half-width
+FURTHEST = 250.0  # time, either way from a second
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -122,6 +124,15 @@ class MeasuredCurve:
         """Log time at the lower and the upper end of the interval: (series, points) each."""
         more = self.half_width * self.skew
         return self.log_time - self.half_width + more, self.log_time + self.half_width + more
+
+    def bounded(self) -> "MeasuredCurve":
+        """Give it with times, and ends of their intervals, that are numbers."""
+        return replace(
+            self,
+            log_time=np.clip(self.log_time, -FURTHEST, FURTHEST),
+            half_width=np.minimum(self.half_width, WIDEST),
+            without_last=np.clip(self.without_last, -FURTHEST, FURTHEST),
+        )
 
 
 def curve_from(
@@ -163,14 +174,14 @@ def curve_from(
 
     return MeasuredCurve(
         log_time=log_time,
-        half_width=np.minimum(half_width, WIDEST),
+        half_width=half_width,
         reach=np.maximum(np.maximum(points / last[:, None], first[:, None] / points), 1.0),
         weights=up.weights,
         laws=up.laws,
         backtest=up.backtest,
         without_last=up.without_last,
         skew=skew,
-    )
+    ).bounded()
 
 
 def _towards(

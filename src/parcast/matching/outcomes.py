@@ -30,6 +30,7 @@ from parcast.forecasting.donors.tables import donors_of, without
 from parcast.forecasting.forecast import forecast
 from parcast.forecasting.result import Forecast
 from parcast.forecasting.scaling import Reading, speedup_and_efficiency
+from parcast.forecasting.measured import FURTHEST
 from parcast.forecasting.verdict import WIDEST_USEFUL
 from parcast.laws.allowances import LawError, law_errors, law_half_width
 from parcast.numerics import stratified_normal
@@ -331,7 +332,7 @@ def _disturbed(
     time, lower, upper = (x[points] for x in (predicted.time, predicted.lower, predicted.upper))
     error = _errors("forecasts", own, seed)
     width = np.where(error > 0, np.log(upper / time), np.log(time / lower))
-    factor = np.exp(error * width / NORMAL_90)
+    factor = np.exp(np.clip(error * width / NORMAL_90, -FURTHEST, FURTHEST))
     return time * factor, efficiency / factor
 
 

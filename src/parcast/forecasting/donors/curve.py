@@ -188,10 +188,10 @@ def donated_curve(
         curve=replace(
             own,
             log_time=own.log_time + correction,
-            half_width=np.where(has_donors, np.minimum(half, WIDEST), own.half_width),
+            half_width=np.where(has_donors, half, own.half_width),
             without_last=np.where(has_donors, np.nan, own.without_last),
             skew=np.clip(skew, -room, room),
-        ),
+        ).bounded(),
         share=share,
         apart=apart,
         moved=correction,
