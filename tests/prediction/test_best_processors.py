@@ -1,5 +1,7 @@
 """`parcast.prediction.best_processors` against all counts, closed forms, and bad input."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -9,6 +11,7 @@ from parcast.errors import ParameterError
 from parcast.prediction.best_processors import best_processors
 from parcast.prediction.predict import predict
 
+COSTS = Path(__file__).parents[2] / "examples" / "arrays" / "sp2_like.toml"
 MACHINE = Machine(
     compute={"rate": "10 Mflop/s"},
     network={"bandwidth": "100 MB/s", "latency": "10 us"},
@@ -93,3 +96,40 @@ def test_no_time_at_all_is_refused():
 def test_what_is_no_description_is_refused():
     with pytest.raises(ParameterError, match="program must be a Program"):
         best_processors(None, MACHINE, upto=8)
+
+
+JAGGED = [
+    {
+        "law": "spmd",
+        "compute": {"parallel": "1e4 s"},
+        "communication": {"messages": "ceil(1e4 / p) + ceil(p / 1e3)", "startup": "1 ms"},
+    },
+    {
+        "law": "spmd",
+        "compute": {"parallel": "1e4 s"},
+        "communication": {"messages": "min(2, p - 1) + ceil(log2(p))", "volume": "1 kB * log2(p)"},
+    },
+]
+
+
+@pytest.mark.parametrize("phase", JAGGED, ids=["meshes", "rounds"])
+def test_a_larger_upto_is_never_slower_however_jagged_the_time(phase):
+    program = Program(phase=[phase])
+    least = np.inf
+    for upto in [*range(9_990, 10_020, 6), *(int(10_030 * 1.3**i) for i in range(20))]:
+        found = best_processors(program, MACHINE, upto=upto)
+        assert found.time <= least
+        assert found.p <= found.upto <= upto
+        least = found.time
+
+
+def test_a_larger_upto_is_never_slower_with_array_io():
+    io = {"law": "array_io", "shape": [32, 32], "dtype": "float64", "costs": COSTS}
+    compute = {"parallel": "1000 s"}
+    program = Program(
+        phase=[{"law": "spmd", "compute": compute, "io": io | {"operation": "read"}}]
+    )
+    uptos = [100, 250, 256, 257, 300, 301, 550, 700, 1024, 1030, 1500, 4000]
+    found = [best_processors(program, MACHINE, upto=upto) for upto in uptos]
+    assert (np.diff([x.time for x in found]) <= 0).all()
+    assert [x.upto for x in found[:4]] == [100, 250, 256, 256]

@@ -28,9 +28,9 @@ from parcast.descriptions.program import Program
 from parcast.errors import FitFailed
 from parcast.forecasting.donors.tables import donors_of, without
 from parcast.forecasting.forecast import forecast
+from parcast.forecasting.measured import FURTHEST
 from parcast.forecasting.result import Forecast
 from parcast.forecasting.scaling import Reading, speedup_and_efficiency
-from parcast.forecasting.measured import FURTHEST
 from parcast.forecasting.verdict import WIDEST_USEFUL
 from parcast.laws.allowances import LawError, law_errors, law_half_width
 from parcast.numerics import stratified_normal

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from parcast.aliases import Array
 from parcast.descriptions.amount import Point
@@ -15,8 +16,11 @@ from parcast.descriptions.toml_files import MachineLike, ProgramLike, as_machine
 from parcast.errors import ParameterError
 from parcast.prediction.grid import MOST_COUNT, grid_of, require_times
 
-AT_ONCE: Final = 4096  # counts
-AT_ONCE_IF_COSTLY: Final = 256  # where each takes milliseconds
+POWERS_OF_2: Final = 2.0 ** np.arange(54)
+MANY: Final = np.arange(1000.0, 10_000.0)  # leading digits of large counts
+FEW: Final = np.concatenate(
+    [np.arange(10.0, 20.0), np.arange(20.0, 40.0, 2), np.arange(40.0, 100.0, 5)]
+)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -26,7 +30,7 @@ class BestProcessors:
     p: int  # [1]
     time: float  # [s]
     alone: float  # time on one processor [s]
-    upto: int  # the largest count looked at [1]
+    upto: int  # the largest count considered [1]
 
     @property
     def is_at_end(self) -> bool:
@@ -50,9 +54,12 @@ def best_processors(
 ) -> BestProcessors:
     """Find the processor count up to `upto` at which a described program takes least time.
 
-    Up to 4096 counts are all evaluated, with array I/O up to 256. Of more, a geometric series of
-    them is evaluated, and then the counts around the best of these. Where the time has several
-    minima, the result may be another minimum than the smallest.
+    Counts up to 10,000 are all considered. Of larger ones those of four significant digits
+    (123,400) and powers of two are, and all around what is a minimum of these. Where a point takes
+    milliseconds, as with array I/O, these are 256 and two digits (10, 11, ... 20, 22, ... 40,
+    45, ... 95). What is considered for a smaller
+    `upto` is for a larger one as well, whose time therefore is never longer. Where the time has
+    several minima, the result may be another one than the smallest.
 
     Parameters
     ----------
@@ -61,7 +68,7 @@ def best_processors(
     machine : Machine or path
         The machine, or the path of its TOML file.
     upto : int
-        Largest processor count, at least 1. [1]
+        Largest processor count, at least 1; that of the result is the largest considered. [1]
     n : float, optional
         Problem size, if the program uses it. [1]
     d : float, optional
@@ -100,39 +107,84 @@ def best_processors(
     given = {"p": 1, "d": machine.storage.servers or 1 if d is None else d, "n": n}
     axes = grid_of(program, machine, given, {}, most=1).axes
     at: dict[str, Any] = {name: float(values[0]) for name, values in axes.items() if name != "p"}
-    p, time = least_between(program, machine, at, 1.0, float(int(upto)))
-    return BestProcessors(
-        p=p,
-        time=time,
-        alone=float(_times(program, machine, at, np.ones(1))[0]),
-        upto=int(upto),
-    )
+    search = _Search(program, machine, at)
+    counts = search.series(int(upto))
+    times = search.times(counts)
+    p, time = search.least(counts, times, _settled(times, search.wait))
+    return BestProcessors(p=p, time=time, alone=float(times[0]), upto=int(counts[-1]))
 
 
 def least_between(
-    program: Program, machine: Machine, at: Point, low: float, high: float
+    program: Program, machine: Machine, at: Point, known: Array
 ) -> tuple[int, float]:
-    """Count from `low` to `high` with the least time, and that time; see `best_processors`."""
-    is_costly = any(phase.is_costly for phase in program.phase)
-    while True:
-        counts = _counts(low, high, AT_ONCE_IF_COSTLY if is_costly else AT_ONCE)
-        time = _times(program, machine, at, counts)
-        i = int(np.argmin(time))
-        low, high = counts[max(i - 1, 0)], counts[min(i + 1, len(counts) - 1)]
-        if high - low <= 2 or len(counts) == int(counts[-1] - counts[0]) + 1:
-            return int(counts[i]), float(time[i])
+    """Count with the least time among the first and the last of `known`, and that time [s]."""
+    search = _Search(program, machine, at)
+    counts = search.series(known.max())
+    counts = np.union1d(counts[counts >= known.min()], known)
+    times = search.times(counts)
+    return search.least(counts, times, np.argmin(times)[None])
 
 
-def _counts(low: float, high: float, at_once: int) -> Array:
-    """Whole numbers from `low` to `high`, all or a geometric series."""
-    if high - low < at_once:
-        return np.arange(low, high + 1.0)
-    return np.unique(np.clip(np.round(np.geomspace(low, high, at_once)), low, high))
+class _Search:
+    """A search for the count with the least time; the fewer counts the dearer each is."""
+
+    def __init__(self, program: Program, machine: Machine, at: Point) -> None:
+        self.program, self.machine, self.at = program, machine, at
+        is_costly = any(phase.is_costly for phase in program.phase)
+        self.every, self.leading = (256, FEW) if is_costly else (10_000, MANY)
+        self.wait = 4 if is_costly else 64  # counts without a shorter time after a minimum
+        self.parts = 16 if is_costly else 64  # that what lies around it is cut into
+        self.at_once = 64 if is_costly else 8192  # counts computed together
+
+    def series(self, high: float) -> Array:
+        """Counts up to `high` that are considered first; none depends on `high`."""
+        decades = [self.leading * 10.0**x for x in range(16)]
+        counts = np.concatenate([np.arange(1.0, self.every + 1.0), *decades, POWERS_OF_2])
+        return np.unique(counts[counts <= high])
+
+    def times(self, counts: Array) -> Array:
+        """Times at counts, none of which is no time. [s]."""
+        parts = np.split(counts, range(self.at_once, counts.size, self.at_once))
+        return np.concatenate([self._times(part) for part in parts])
+
+    def _times(self, counts: Array) -> Array:
+        times = self.program.times(self.machine, {**self.at, "p": counts}).time
+        time = np.broadcast_to(times, counts.shape)
+        require_times(time, {"p": counts})
+        return time
+
+    def least(self, counts: Array, times: Array, minima: NDArray[np.intp]) -> tuple[int, float]:
+        """Count with the least time of `counts` and of those around some `minima` of them.
+
+        What is found around one depends on its neighbours only.
+        """
+        best = np.argmin(times)
+        found = [(float(times[best]), int(counts[best]))]
+        low, high = (
+            counts[np.maximum(minima - 1, 0)],
+            counts[np.minimum(minima + 1, len(counts) - 1)],
+        )
+        share = np.arange(self.parts + 1.0) / self.parts
+        while (is_wide := high - low > 2).any():
+            low, high = low[is_wide], high[is_wide]
+            around = np.round(low[:, None] + (high - low)[:, None] * share)
+            each, place = np.unique(around, return_inverse=True)
+            time = self.times(each)[place.reshape(around.shape)]
+            rows, i = np.arange(len(time)), np.argmin(time, axis=1)
+            found += zip(time[rows, i].tolist(), around[rows, i].astype(int).tolist(), strict=True)
+            low, high = (
+                around[rows, np.maximum(i - 1, 0)],
+                around[rows, np.minimum(i + 1, self.parts)],
+            )
+        time, p = min(found)
+        return p, time
 
 
-def _times(program: Program, machine: Machine, at: Point, counts: Array) -> Array:
-    """Times at counts, none of which is no time. [s]."""
-    times = program.times(machine, {**at, "p": counts}).time
-    time = np.broadcast_to(times, counts.shape)
-    require_times(time, {"p": counts})
-    return time
+def _settled(times: Array, wait: int) -> NDArray[np.intp]:
+    """Places of times below all before, with none below among so many after them.
+
+    Larger counts take none of these away.
+    """
+    is_below = np.append(True, times[1:] < np.minimum.accumulate(times)[:-1])
+    least = np.maximum.accumulate(np.where(is_below, np.arange(len(times)), 0))
+    return np.unique(least[wait:][least[wait:] == least[:-wait]])

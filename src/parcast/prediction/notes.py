@@ -106,7 +106,7 @@ def fastest_of(
             continue
         at = _point(others, line, machine)
         try:
-            best, least = least_between(program, machine, at, p[max(i - 1, 0)], p[i + 1])
+            best, least = least_between(program, machine, at, p[max(i - 1, 0) : i + 2])
         except ParameterError:  # the law has no answer at some count between
             best, least = int(p[i]), float(along[i])
         yield (
