@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from parcast.errors import ParameterError
-from parcast.queueing.order import deviation_of_maximum, expected_maximum
+from parcast.queueing.order import deviation_of_maximum, expected_maximum, largest_sum_excess
 from parcast.queueing.time_laws import (
     deterministic_times,
     exponential_times,
@@ -436,3 +436,14 @@ def test_the_variance_of_the_largest_exponential_time_is_a_sum_of_inverse_square
     np.testing.assert_allclose(
         deviation_of_maximum(counts, exponential_times()), expected, rtol=1e-9
     )
+
+
+@pytest.mark.parametrize("cv", [1e-4, 0.3, 1.0, 20.0])
+def test_sums_of_many_numbers_of_jobs_are_those_of_each(cv):
+    jobs = np.append(np.arange(1.0, 5001.0), [2.5, 1e9])
+    many, each = (
+        largest_sum_excess(k, np.array([[1.0], [7.5]]) * np.ones(k.size), np.full(k.size, cv))
+        for k in (jobs, jobs[::10])
+    )
+    for name in ("value", "by_cv"):
+        assert getattr(many, name)[:, ::10] == pytest.approx(getattr(each, name), rel=1e-8)

@@ -122,7 +122,7 @@ def least_between(
     counts = search.series(known.max())
     counts = np.union1d(counts[counts >= known.min()], known)
     times = search.times(counts)
-    return search.least(counts, times, np.argmin(times)[None])
+    return search.least(counts, times, np.array([np.argmin(times)]))
 
 
 class _Search:
@@ -131,7 +131,8 @@ class _Search:
     def __init__(self, program: Program, machine: Machine, at: Point) -> None:
         self.program, self.machine, self.at = program, machine, at
         is_costly = any(phase.is_costly for phase in program.phase)
-        self.every, self.leading = (256, FEW) if is_costly else (10_000, MANY)
+        self.every = 256 if is_costly else 10_000
+        self.leading: Array = FEW if is_costly else MANY
         self.wait = 4 if is_costly else 64  # counts without a shorter time after a minimum
         self.parts = 16 if is_costly else 64  # that what lies around it is cut into
         self.at_once = 64 if is_costly else 8192  # counts computed together
@@ -176,8 +177,8 @@ class _Search:
                 around[rows, np.maximum(i - 1, 0)],
                 around[rows, np.minimum(i + 1, self.parts)],
             )
-        time, p = min(found)
-        return p, time
+        least, p = min(found)
+        return p, least
 
 
 def _settled(times: Array, wait: int) -> NDArray[np.intp]:
