@@ -495,13 +495,13 @@ def test_a_question_without_an_answer(parcast, changed, case):
 def test_a_grid_that_is_too_large_is_refused_with_its_size(parcast):
     said = parcast(*BOTH, "-p", "1..100000", "-d", "1..10000")
     assert refused(said, 4) == (
-        "the grid must have at most 20,000,000 points, got 100000 x 10000 = 1,000,000,000. "
-        "Use larger steps.\n"
+        "the grid must have at most 1,000,000 points of phases that take as long as these, "
+        "got 100000 x 10000 = 1,000,000,000. Use larger steps.\n"
     )
 
 
 def test_an_interval_of_too_many_times_is_refused(parcast):
-    said = parcast(*BOTH, "-p", "1..10000", "-d", "1..1000")
+    said = parcast(*BOTH, "-p", "1..1000", "-d", "1..1000")
     assert refused(said, 4).endswith(
         "Use fewer points, or leave the interval out with --no-interval.\n"
     )

@@ -369,3 +369,19 @@ def test_it_says_nothing_where_no_time_is_made_of_that():
     )
     on_one_core = said_of(program(compute={"parallel": "8 s"}, io={}), [2], oversubscribed_from=2)
     assert len(on_one_core) == 1  # its network was measured so
+
+
+@pytest.mark.parametrize(
+    ("io", "keys", "most"),
+    [
+        ("synchronous", {}, "1,000,000"),
+        ("striped", {}, "400,000"),
+        ("clustered", {}, "100,000"),
+        ("striped", {"cycles": "10 + p"}, "2,500"),
+    ],
+)
+def test_more_points_than_take_some_seconds_are_refused(io, keys, most):
+    tables = {"compute": {"parallel": "1 s"}, "io": {"kind": io, "transfer": "1 s"}}
+    dear = Program(phase=[{"law": "spmd", "cycles": 10} | tables | keys])
+    with pytest.raises(ParameterError, match=f"the grid must have at most {most} points of"):
+        predict(dear, Machine(), p=np.arange(1, 1_000_002))

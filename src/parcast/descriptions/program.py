@@ -159,6 +159,11 @@ class Phase(Description):
         return False
 
     @property
+    def dearness(self) -> int:
+        """How many points of a simple law, of half a microsecond, take as long as one [1]."""
+        return 1
+
+    @property
     def laws_within(self) -> tuple[str, ...]:
         """Names of the law and of those that it asks, all of which may be wrong."""
         return (self.law,)
@@ -316,6 +321,11 @@ class Program(Description):
     def alone(self) -> "Program":
         """The program whose time on one processor and one disk speedups are over."""
         return self.model_copy(update={"phase": tuple(phase.alone for phase in self.phase)})
+
+    @property
+    def dearness(self) -> int:
+        """How many points of a simple law take as long as one of all its phases [1]."""
+        return sum(phase.dearness for phase in self.phase)
 
     @property
     def law(self) -> str:

@@ -130,6 +130,7 @@ class PipelinePhase(Phase):
         "communication": "communication",
     }
     simulator = "parcast.simulation.pipeline:PipelineSimulator"
+    dearness = 5
     law: Literal["pipeline"] = LAW_KEY
     form: Literal["adaptive", "overlapped", "serial"] = Field(
         default="adaptive",

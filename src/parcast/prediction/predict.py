@@ -29,8 +29,8 @@ from parcast.prediction.notes import (
 )
 from parcast.prediction.result import Prediction
 
-MOST_POINTS: Final = 20_000_000  # of one grid: about 3 GB
-MOST_SAMPLED: Final = 20_000_000  # points times samples: a few seconds, clustered I/O minutes
+MOST_POINTS: Final = 20_000_000  # of one grid of a simple law: about 3 GB
+MOST_SAMPLED: Final = 20_000_000  # points times samples, of a simple law: a few seconds
 POINTS_AT_ONCE: Final = 2_000_000  # samples x points computed together
 INTERVAL: Final = 0.9
 
@@ -105,7 +105,9 @@ def predict(
     samples = as_whole("samples", samples, least=2, hint="256 are usual.")
     seed = as_whole("seed", seed, least=0, hint="Use any such number.")
     program, machine = as_program(program), as_machine(machine)
-    grid = grid_of(program, machine, {"p": p, "d": d, "n": n}, vary or {}, most=MOST_POINTS)
+    given, most = {"p": p, "d": d, "n": n}, MOST_POINTS // program.dearness
+    purpose = " of phases that take as long as these" if program.dearness > 1 else ""
+    grid = grid_of(program, machine, given, vary or {}, most=most, purpose=purpose)
     axes, shape = grid.axes, grid.shape
     at = {"d": np.asarray(machine.storage.servers or 1, dtype=np.float64), **grid.at()}
     breakdown = _full(program.times(machine, at), shape)
@@ -176,12 +178,12 @@ def _speedup(
     return speedup * here / reference, "weak"
 
 
-def _require_affordable(samples: int, points: int) -> None:
+def _require_affordable(samples: int, points: int, most: int) -> None:
     """Refuse an interval that would take minutes."""
-    if samples * points > MOST_SAMPLED:
+    if samples * points > most:
         raise ParameterError(
             "the interval",
-            must=f"be computed from at most {MOST_SAMPLED:,} times",
+            must=f"be computed from at most {most:,} times",
             got=f"{samples} samples of {points:,} points",
             hint=(
                 "Use fewer points, or ",
@@ -206,7 +208,7 @@ def _sampled(
     fits = [x for x in (program.fit, machine.fit) if x is not None]
     if not (uncertain or fits):
         return None, None
-    _require_affordable(samples, grid.points)
+    _require_affordable(samples, grid.points, MOST_SAMPLED // program.dearness)
     factors = lognormal_factors(uncertain, samples, seed)
     for fit in fits:
         factors |= fit.factors(_amounts(program, machine, grid.axes), samples, seed)
