@@ -105,9 +105,7 @@ def predict(
     samples = as_whole("samples", samples, least=2, hint="256 are usual.")
     seed = as_whole("seed", seed, least=0, hint="Use any such number.")
     program, machine = as_program(program), as_machine(machine)
-    given, most = {"p": p, "d": d, "n": n}, MOST_POINTS // program.dearness
-    purpose = " of phases that take as long as these" if program.dearness > 1 else ""
-    grid = grid_of(program, machine, given, vary or {}, most=most, purpose=purpose)
+    grid = _affordable(program, machine, {"p": p, "d": d, "n": n}, vary or {})
     axes, shape = grid.axes, grid.shape
     at = {"d": np.asarray(machine.storage.servers or 1, dtype=np.float64), **grid.at()}
     breakdown = _full(program.times(machine, at), shape)
@@ -151,6 +149,18 @@ def predict(
         law_error=None if allowed is None else np.broadcast_to(np.expm1(allowed), shape),
         law_errors=errors,
     )
+
+
+def _affordable(
+    program: Program,
+    machine: Machine,
+    given: Mapping[str, ArrayLike | None],
+    vary: Mapping[str, ArrayLike],
+) -> Grid:
+    """Grid of a question, of as many points as take some seconds."""
+    purpose = " of phases that take as long as these" if program.dearness > 1 else ""
+    most = MOST_POINTS // program.dearness
+    return grid_of(program, machine, given, vary, most=most, purpose=purpose)
 
 
 def _full(breakdown: Breakdown, shape: tuple[int, ...]) -> Breakdown:
