@@ -424,12 +424,13 @@ def better_than(arguments: Arguments) -> Iterable[Arguments]:
     """What there is more of, or what is faster, one at a time; a task is no resource."""
     yield {"ranks": min(2 * arguments["ranks"], 100_000)}
     yield {"ranks": min(arguments["ranks"] + 1, 100_000)}
-    for name, factor in (("within", 2.0), ("bandwidth", 2.0), ("efficiency", 0.5)):
+    factors = {"within": 2.0, "efficiency": 0.5}
+    if "efficiency" not in arguments:  # one rank, to which it compares, becomes faster as well
+        halved = dict.fromkeys(("latency", "overhead", "fetch", "startup"), 0.5)
+        factors |= {"bandwidth": 2.0} | halved
+    for name, factor in factors.items():
         if name in arguments:
             yield {name: arguments[name] * factor}
-    for name in ("latency", "overhead", "fetch", "startup"):
-        if name in arguments:
-            yield {name: arguments[name] / 2}
 
 
 def require_better(better: PipelinePlan, plan: PipelinePlan) -> None:

@@ -86,8 +86,8 @@ def test_a_changed_document_is_read_or_refused(drawn, name, tmp_path):
     "Random arguments of match, fit, predict, best_processors, plan_io, plan_pipeline and "
     "explain_pipeline, and amounts at the edges of what a float holds.",
     promise="An answer, or a refusal that says what to do; values within their intervals; no "
-    f"answer worse with more ranks, servers, rates or time; at most {SECONDS:.0f} s and "
-    f"{MEMORY // 10**9} GB.",
+    "answer worse with more ranks, servers, rates or time, but for a least efficiency, which "
+    f"compares to one rank; at most {SECONDS:.0f} s and {MEMORY // 10**9} GB.",
     cases=CALLS,
 )
 @pytest.mark.parametrize("name", MADE)

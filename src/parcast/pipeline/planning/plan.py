@@ -125,7 +125,8 @@ def plan_pipeline(
     within : float, optional
         Longest time allowed: the plan of the fewest ranks that meets it is recommended. [s]
     efficiency : float, optional
-        Least efficiency allowed. [1]
+        Least efficiency allowed. Where faster messages or fetches make one rank faster as well,
+        fewer ranks may reach it. [1]
     samples : int, default 256
         Samples of uncertain costs for the interval. [1]
     seed : int, default 0
