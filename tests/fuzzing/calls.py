@@ -15,7 +15,6 @@ from random import Random
 from typing import Any, Final
 
 import numpy as np
-from hypothesis import strategies as st
 
 import parcast
 from parcast.descriptions.machine import Machine
@@ -35,9 +34,9 @@ Make = Callable[[Random], Arguments]
 Call = Callable[[Arguments], None]
 
 
-def drawn(make: Make) -> st.SearchStrategy[bytes]:
-    """Calls with random arguments as documents."""
-    return st.randoms(use_true_random=True).map(lambda r: json.dumps(make(r)).encode())
+def written(make: Make) -> Callable[[Random], bytes]:
+    """Write random arguments as a document."""
+    return lambda random: json.dumps(make(random)).encode()
 
 
 def reading(call: Call) -> Callable[[Path], None]:
@@ -505,6 +504,6 @@ def call_with_edges(arguments: Arguments) -> None:
 
 
 CALLS: Final = {
-    f"call-{name}": (drawn(make), reading(call))
+    f"call-{name}": (written(make), reading(call))
     for name, (make, call) in (OF_CALLS | {"edges": (edges_of, call_with_edges)}).items()
 }

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import cache, partial
 from importlib.util import find_spec
 from pathlib import Path
+from random import Random
 from tempfile import TemporaryDirectory
 from typing import Any
 
@@ -56,10 +57,10 @@ def read_quietly(path: Path) -> Any:
 
 @dataclass(frozen=True, kw_only=True)
 class Reader:
-    """One reader, with strategies for what it reads."""
+    """One reader, with what makes the documents that it reads."""
 
     name: str
-    documents: SearchStrategy[bytes]
+    documents: SearchStrategy[bytes] | Callable[[Random], bytes]
     read: Callable[[Path], Any]
     file: str = "document"  # as the file is called, where its ending matters
     library: str = ""  # without which there is nothing to read with
@@ -73,6 +74,8 @@ class Reader:
 
     def drawn(self, number: int, *, start: int) -> list[bytes]:
         """Some valid documents, always the same for the same number to start from."""
+        if not isinstance(self.documents, SearchStrategy):
+            return [self.documents(Random(f"{self.name} {start} {i}")) for i in range(number)]
         drawn: list[bytes] = []
         plain = settings(
             max_examples=number,

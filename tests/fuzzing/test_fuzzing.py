@@ -166,6 +166,12 @@ def test_every_mutation_takes_every_document(mutation, content):
     assert changed - {content} or b"\n" not in content
 
 
+def test_calls_repeat_themselves_from_the_same_start_and_never_from_another():
+    first, again, other = (READERS["call-plan-io"].drawn(5, start=x) for x in (0, 0, 1))
+    assert first == again
+    assert len({*first, *other}) == 10
+
+
 @pytest.mark.parametrize(("name", "status"), [("good", 0), ("faulty", 1)])
 def test_a_run_prints_what_became_of_all_and_keeps_what_failed(
     tmp_path, monkeypatch, name, status
