@@ -58,15 +58,11 @@ def exact_mva(net: Net) -> Callable[[], float]:
     """The textbook: mean value analysis through all populations, in NumPy (of parcast's tests)."""
     import numpy as np
 
-    from tests.queueing.reference.mva import exact_mva
-    from tests.queueing.reference.mva_multiclass import exact_multiclass_mva
+    from tests.queueing.routes import exact_multiclass_mva
 
     d, k, z, own, shared = astuple(net)
-    if d == 1:
-        demands = [shared, own] if own else [shared]
-        return lambda: float(exact_mva(k, demands, z).throughput)
     demands = np.hstack([np.full((d, 1), shared), own * np.eye(d)])
-    return lambda: float(exact_multiclass_mva([k] * d, demands, [z] * d).throughput[0])
+    return lambda: float(exact_multiclass_mva([k] * d, demands, [z] * d)[0][0])
 
 
 def line(solver: str, method: str) -> Callable[[Net], Callable[[], float]]:

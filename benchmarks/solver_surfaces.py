@@ -21,7 +21,7 @@ from solver_routes import peak_memory
 from parcast.queueing.clusters import clusters, deal
 from parcast.queueing.fork_join import departure_sum
 from parcast.queueing.two_queues import two_queues
-from tests.queueing.reference.mva_multiclass import MOST_NUMBERS, exact_multiclass_mva
+from tests.queueing.routes import MOST_NUMBERS, exact_multiclass_mva
 
 REPEATS = 5
 LONG = 10.0  # what takes longer is run once [s]
@@ -102,8 +102,8 @@ def clu_textbook() -> np.ndarray:
         k = k[k > 0]
         own = DISK["CLU"][i, 0] * np.eye(k.size)
         demands = np.hstack([np.full((k.size, 1), BURSTS * BUS[i, 0]), own])
-        means = exact_multiclass_mva(k, demands, np.full(k.size, BURSTS * DELAY[i, 0]))
-        cycle[i, j] = P[i, 0] / means.throughput.sum()
+        throughput, _ = exact_multiclass_mva(k, demands, np.full(k.size, BURSTS * DELAY[i, 0]))
+        cycle[i, j] = P[i, 0] / throughput.sum()
     return cycle
 
 

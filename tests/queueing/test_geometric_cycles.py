@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from parcast.errors import ParameterError
 from parcast.queueing.fixed_cycles import fixed_cycles_time
 from parcast.queueing.geometric_cycles import geometric_cycles_time
-from tests.queueing.reference.differences import STEP, nearby
+from tests.queueing.routes import STEP, nearby
 
 DATA = Path(__file__).parent / "data" / "geometric_cycles.csv"
 

@@ -13,8 +13,7 @@ from parcast.queueing.clusters import clusters
 from parcast.queueing.service_laws import deterministic_service, exponential_service, gamma_service
 from parcast.queueing.two_queues import two_queues
 from parcast.queueing.varied_queues import two_varied_queues
-from tests.queueing.reference.differences import STEP, nearby
-from tests.queueing.reference.general_queues import one_general_queue
+from tests.queueing.routes import STEP, nearby, one_general_queue
 
 DATA = Path(__file__).parent / "data" / "varied_queues.csv"
 EXPONENTIAL = exponential_service(), exponential_service()
@@ -78,7 +77,7 @@ def test_one_queue_of_exponential_delays_is_exact(k, y, s):
     )
     queue = one_general_queue(k, delay=1.0, service=y, law=laws[1])
     assert found.response_second == pytest.approx(float(queue.response), rel=1e-9)
-    assert found.by_second == pytest.approx(float(queue.response_by_service), rel=1e-6)
+    assert found.by_second == pytest.approx(float(queue.by_service), rel=1e-6)
 
 
 @given(counts, st.floats(1, 20), seconds, seconds, variations)
