@@ -10,16 +10,16 @@ import sys
 from pathlib import Path
 from time import perf_counter
 
-from parcast.arrays.batches import EqualArrays
-from parcast.arrays.chunks import listed_chunks, mesh_chunks
-from parcast.arrays.law import Options, request_time
+from parcast.arrays.bottleneck.evaluate import simulate_request
+from parcast.arrays.geometry.batches import EqualArrays
+from parcast.arrays.geometry.chunks import listed_chunks, mesh_chunks
+from parcast.arrays.geometry.overlaps import overlaps
+from parcast.arrays.geometry.subchunks import schema_subchunks
+from parcast.arrays.law.parameters import read_costs
+from parcast.arrays.law.request import Options, request_time
 from parcast.arrays.library.planned import Wanted, plan_write
 from parcast.arrays.library.schema import Kind, Named, Schema, layout_for
-from parcast.arrays.overlaps import overlaps
-from parcast.arrays.parameters import read_costs
 from parcast.arrays.planning.plan import plan_request
-from parcast.arrays.simulation.simulate import simulate_request
-from parcast.arrays.subchunks import schema_subchunks
 
 COSTS = read_costs(Path(__file__).parents[1] / "examples" / "arrays" / "sp2_like.toml")
 SMALL, LARGE = (32, 16, 16), (512, 512, 512)

@@ -21,11 +21,11 @@ from pathlib import Path
 
 import zstandard
 
-from parcast.pipeline.documents.document import Reading
-from parcast.pipeline.documents.items import work_items
-from parcast.pipeline.documents.offsets import TextBuilder, add_plain
-from parcast.pipeline.documents.reading import read_documents
-from parcast.pipeline.documents.sources import original_text
+from parcast.applications.text.documents.document import Reading
+from parcast.applications.text.documents.items import work_items
+from parcast.applications.text.documents.offsets import TextBuilder, add_plain
+from parcast.applications.text.documents.reading import read_documents
+from parcast.applications.text.documents.sources import original_text
 
 RUNS = 3
 WORDS = re.findall(

@@ -15,15 +15,15 @@ from pathlib import Path
 
 import numpy as np
 
-from parcast.pipeline.documents.items import work_items
-from parcast.pipeline.features.lexicon import merged
-from parcast.pipeline.features.phrases import DEFAULT_GRAMMAR, Grammar
-from parcast.pipeline.features.tagging import Tagger, letter_of, load_tagger
-from parcast.pipeline.features.task import Features, features_of
-from parcast.pipeline.features.tokens import tokenise
+from parcast.applications.text.documents.items import work_items
+from parcast.applications.text.features.lexicon import merged
+from parcast.applications.text.features.phrases import DEFAULT_GRAMMAR, Grammar
+from parcast.applications.text.features.tagging import Tagger, letter_of, load_tagger
+from parcast.applications.text.features.task import Features, features_of
+from parcast.applications.text.features.tokens import tokenise
 
 ROOT = Path(__file__).resolve().parents[1]
-GOLD = ROOT / "tests" / "pipeline" / "features" / "gold"
+GOLD = ROOT / "tests" / "applications" / "text" / "features" / "gold"
 SAMPLES = 2000
 SCORED = str.maketrans("E", "N")  # names and other nouns are one class
 Words = list[tuple[str, str]]
@@ -125,7 +125,8 @@ def throughput(tagger: str) -> tuple[int, float, int]:
 
 def startup(tagger: str) -> float:
     """Seconds until a fresh process has the tagger and has tagged a word, less those of Python."""
-    code = f"from parcast.pipeline.features.tagging import load_tagger as l; l({tagger!r})(['a'])"
+    module = "parcast.applications.text.features.tagging"
+    code = f"from {module} import load_tagger as load; load({tagger!r})(['a'])"
 
     def seconds(program: str) -> float:
         times = []

@@ -134,12 +134,12 @@ def write(path: Path, size: float) -> int:
 
 def run_rank(task: str, path: str, output: str, tagger: str, memory: str) -> None:
     """Run the task on this rank, and say how it was, in a line of JSON."""
+    from parcast.applications.sorting.resident import peak_memory
+    from parcast.applications.text.documents.document import Reading
+    from parcast.applications.text.features.extract import extract_features
+    from parcast.applications.text.features.task import Features
+    from parcast.applications.text.search.search_documents import search_documents
     from parcast.errors import ParcastError
-    from parcast.pipeline.documents.document import Reading
-    from parcast.pipeline.features.extract import extract_features
-    from parcast.pipeline.features.task import Features
-    from parcast.pipeline.search.search_documents import search_documents
-    from parcast.pipeline.sorting.resident import peak_memory
 
     element = FILES[Path(path).name][2]
     reading = Reading(document=element[0], identifier=element[1]) if element else Reading()
@@ -179,8 +179,8 @@ def compared(path: Path, output: Path) -> int:
     """Compare sampled occurrences with the file; give the number of all."""
     import pyarrow.parquet as pq
 
-    from parcast.pipeline.documents.markup import collapse
-    from parcast.pipeline.documents.sources import text_blocks
+    from parcast.applications.text.documents.markup import collapse
+    from parcast.applications.text.documents.sources import text_blocks
 
     random_ = random.Random(9)
     chosen: list[tuple[int, int, str]] = []

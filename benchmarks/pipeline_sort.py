@@ -2,7 +2,7 @@
 
     .venv/bin/python benchmarks/pipeline_sort.py [--size 2GB] [--memory 300MB] [--ranks 1,2]
 
-Random doubles are sorted by `parcast.pipeline.sorting.sort_file` on each number of ranks, and by
+Random doubles are sorted by `applications.sorting.sort_file` on each number of ranks, and by
 numpy.load, numpy.sort and numpy.save, which hold all of them. The memory of a rank is VmHWM, its
 peak resident memory: everything is counted, shared libraries and the buffers of MPI as well; input
 and output are read and written, not mapped, and the page cache of the system is not counted. The
@@ -24,7 +24,7 @@ from parcast.units import quantity
 BLOCK = 10_000_000
 IN_MEMORY = """
 import sys, numpy as np
-from parcast.pipeline.sorting.resident import peak_memory
+from parcast.applications.sorting.resident import peak_memory
 np.save(sys.argv[2], np.sort(np.load(sys.argv[1]), kind=sys.argv[3]))
 print(peak_memory())
 """
@@ -78,7 +78,7 @@ def main() -> None:
         for ranks in map(int, given.ranks.split(",")):
             # In a process of its own, as this one has mapped the array.
             code = f"""
-from parcast.pipeline.sorting.sort_file import sort_file
+from parcast.applications.sorting.sort_file import sort_file
 r = sort_file({str(source)!r}, {str(target)!r}, memory={memory}, ranks={ranks})
 print(r.seconds, *(peak for peak in r.peaks if peak))  # of ranks that ended a shard
 """

@@ -37,7 +37,7 @@ EXCEPTIONS = {
     "calibration/benchmarks/osu.py": "a pattern for options of mpirun and srun",
     "kernels/__main__.py": "the name of a program in its help",
     "kernels/command.py": "the help of the command, in pieces",
-    "pipeline/features/tokens.py": "a pattern for words",
+    "applications/text/features/tokens.py": "a pattern for words",
     "pipeline/sheet.py": "an answer that is shortened, as in cli/screen.py",
     "testbed/kept.py": "the arguments of unshare, which it starts",
     "calibration/slurm_script.py": "a batch script, whose lines the tests of calibration run",

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import parcast
+from parcast.applications.text.documents.document import DocumentError
 from parcast.arrays.library.client import Lost
 from parcast.cli.failures import NoAnswer
 from parcast.descriptions.description import DescriptionError
@@ -29,7 +30,6 @@ from parcast.errors import (
 )
 from parcast.expressions import Overflow
 from parcast.importers.content import MissingLibrary
-from parcast.pipeline.documents.document import DocumentError
 from parcast.pipeline.engine.failures import Unfit
 from parcast.show.canvas import MissingPackage
 from parcast.units import OtherDimension

@@ -34,24 +34,24 @@ RUNS = {  # code that makes the patterns of a function, run in its module
         "_template({'command': 'solve -n 8', 'parameters': {'n': '8'}})"
     ),
     "parcast.mpi.find._described": "_described.__wrapped__('/bin/true')",
-    "parcast.pipeline.documents.boundaries.Elements.__init__": (
+    "parcast.applications.text.documents.boundaries.Elements.__init__": (
         "[Elements('doc', nested=x) for x in (False, True)]"
     ),
-    "parcast.pipeline.documents.markup.MarkupReader.name": (
+    "parcast.applications.text.documents.markup.MarkupReader.name": (
         "[MarkupReader('sgml', None, None).name(x) for x in ('<doc id=7>', '<doc><docno>7')]"
     ),
-    "parcast.pipeline.documents.markup._tokens": "[_tokens(format) for format in _NAME]",
+    "parcast.applications.text.documents.markup._tokens": "[_tokens(format) for format in _NAME]",
     "parcast.units._loosely": "_loosely('Mbytes per sec')",
 }
 LEFT_OUT = {
     "parcast.importers.patterns.compiled": (
         "is the user's own pattern for a log, asked of LONGEST characters of a line at most"
     ),
-    "parcast.pipeline.documents.markup.collapse": (
+    "parcast.applications.text.documents.markup.collapse": (
         "is the check of offsets that tests and benchmarks make, of short stretches"
     ),
-    "parcast.pipeline.features.phrases.Grammar.of": (
-        "is the user's own grammar, asked LONGEST tokens at a time (tests/pipeline/features)"
+    "parcast.applications.text.features.phrases.Grammar.of": (
+        "is the user's own grammar, asked LONGEST tokens at a time (tests/applications/text)"
     ),
 }
 LAST = "stray"  # a group of this name is the last match that anybody asks for

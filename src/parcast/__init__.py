@@ -6,6 +6,10 @@ The names below are loaded when first asked for, so that ``import parcast`` cost
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from parcast.applications.sorting.result import SortedFile
+    from parcast.applications.sorting.sort_file import sort_file
+    from parcast.applications.text.search.result import SearchResult
+    from parcast.applications.text.search.search_documents import search_documents
     from parcast.arrays.planning.plan_io import plan_io
     from parcast.arrays.planning.result import RequestPlan
     from parcast.arrays.validating.result import ArrayIoValidation
@@ -38,13 +42,9 @@ if TYPE_CHECKING:
     from parcast.pipeline.planning.result import PipelinePlan
     from parcast.pipeline.result import PipelineResult
     from parcast.pipeline.run import run_pipeline
-    from parcast.pipeline.search.result import SearchResult
-    from parcast.pipeline.search.search_documents import search_documents
-    from parcast.pipeline.sorting.result import SortedFile
-    from parcast.pipeline.sorting.sort_file import sort_file
-    from parcast.pipeline.trace import Trace, read_trace
-    from parcast.pipeline.traffic.check import check_traffic
-    from parcast.pipeline.traffic.result import TrafficCheck
+    from parcast.pipeline.traces.trace import Trace, read_trace
+    from parcast.pipeline.traces.traffic.check import check_traffic
+    from parcast.pipeline.traces.traffic.result import TrafficCheck
     from parcast.pipeline.validating.result import PipelineValidation
     from parcast.pipeline.validating.validate import validate_pipeline
     from parcast.prediction.best_processors import best_processors
@@ -154,18 +154,18 @@ _HOME = {
     "Projection": "parcast.projection.result",
     "RequestPlan": "parcast.arrays.planning.result",
     "RunFailed": "parcast.errors",
-    "SearchResult": "parcast.pipeline.search.result",
+    "SearchResult": "parcast.applications.text.search.result",
     "Simulation": "parcast.simulation.result",
-    "SortedFile": "parcast.pipeline.sorting.result",
+    "SortedFile": "parcast.applications.sorting.result",
     "Timeline": "parcast.pipeline.explaining.timeline",
-    "Trace": "parcast.pipeline.trace",
-    "TrafficCheck": "parcast.pipeline.traffic.result",
+    "Trace": "parcast.pipeline.traces.trace",
+    "TrafficCheck": "parcast.pipeline.traces.traffic.result",
     "Validation": "parcast.validation.result",
     "best_processors": "parcast.prediction.best_processors",
     "calibrate": "parcast.calibration.calibrate",
     "capacities": "parcast.fitting.capacities",
     "characterise": "parcast.characterisation.characterise",
-    "check_traffic": "parcast.pipeline.traffic.check",
+    "check_traffic": "parcast.pipeline.traces.traffic.check",
     "explain_pipeline": "parcast.pipeline.explaining.explain",
     "fit": "parcast.fitting.fit",
     "forecast": "parcast.forecasting.forecast",
@@ -184,13 +184,13 @@ _HOME = {
     "read_profiles": "parcast.timings.read_profiles",
     "read_program": "parcast.descriptions.toml_files",
     "read_runs": "parcast.timings.speedups",
-    "read_trace": "parcast.pipeline.trace",
+    "read_trace": "parcast.pipeline.traces.trace",
     "region": "parcast.instrument",
     "run_kernel": "parcast.kernels.run",
     "run_pipeline": "parcast.pipeline.run",
-    "search_documents": "parcast.pipeline.search.search_documents",
+    "search_documents": "parcast.applications.text.search.search_documents",
     "simulate": "parcast.simulation.simulate",
-    "sort_file": "parcast.pipeline.sorting.sort_file",
+    "sort_file": "parcast.applications.sorting.sort_file",
     "timeline_of": "parcast.pipeline.explaining.timeline",
     "validate": "parcast.validation.validate",
     "validate_array_io": "parcast.arrays.validating.validate",

@@ -15,7 +15,7 @@ from parcast.descriptions.machine import Machine
 from parcast.descriptions.program import Program, laws, own_parameters
 from parcast.laws.counting import SteadyStatePhase
 from parcast.laws.curve_phases import CurvePhase
-from parcast.pipeline.law import PipelinePhase
+from parcast.pipeline.law.phase import PipelinePhase
 from parcast.units import EXPECTED
 
 ROOT = Path(__file__).parents[2]

@@ -23,7 +23,7 @@ DEMOS = sorted((ROOT / "examples").rglob("*.py"))
 BASES = (ROOT, ROOT / "src" / "parcast", ROOT / "tests")  # what paths start from
 # What pages tell of as former: where to find it now is what they say.
 FORMER = re.compile(
-    r"parcast\.(?:(?:io|models|plot|run|text|verbs)\b.*|measurements|machine|program)"
+    r"parcast\.(?:(?:io|models|plot|run|text|verbs|arrays.simulation)\b.*|measurements|machine|program)"
 )
 HISTORY = ("CHANGELOG.md", "0013-one-folder-a-question.md")
 # To be made by whoever reads it: examples of the how-tos, and words that stand for a name.

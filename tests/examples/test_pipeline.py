@@ -8,7 +8,7 @@ from itertools import pairwise
 import pytest
 
 from parcast.pipeline.explaining.timeline import timeline_of
-from parcast.pipeline.trace import read_trace
+from parcast.pipeline.traces.trace import read_trace
 from tests.conftest import ROOT
 
 EXAMPLE = ROOT / "examples" / "pipeline"

@@ -20,7 +20,9 @@ from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
 import parcast
-from parcast.arrays.parameters import read_costs
+from parcast.applications.sorting.npy_files import array_file
+from parcast.applications.text.documents.reading import read_documents
+from parcast.arrays.law.parameters import read_costs
 from parcast.arrays.store.reading import open_store
 from parcast.arrays.store.verify import verify
 from parcast.cli.commands.import_files import settings as axes_set
@@ -32,10 +34,8 @@ from parcast.expressions import Expression
 from parcast.importers.darshan_io import read_job_io
 from parcast.importers.patterns import compiled
 from parcast.importers.registry import FORMATS, import_machine, import_timings, recognised_format
-from parcast.pipeline.documents.reading import read_documents
 from parcast.pipeline.engine.checkpoint import CHECKSUM, SCHEMA, Checkpoint, checksum_of
 from parcast.pipeline.engine.checkpoint import MANIFEST as CHECKPOINT
-from parcast.pipeline.sorting.npy_files import array_file
 from parcast.projection.read_counts import read_counts
 from parcast.simulation.distributions import distributions, law_of
 from parcast.timings.notes import ImportNote

@@ -13,6 +13,9 @@ import pytest
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from parcast.applications.sorting.sort_file import sort_file
+from parcast.applications.text.features.extract import extract_features
+from parcast.applications.text.search.search_documents import search_documents
 from parcast.arrays.library.distribution import Block
 from parcast.arrays.library.session import connect
 from parcast.arrays.planning.plan_io import plan_io
@@ -29,13 +32,10 @@ from parcast.forecasting.forecast import forecast
 from parcast.matching.match import match
 from parcast.pipeline.explaining.explain import explain_pipeline
 from parcast.pipeline.explaining.timeline import timeline_of
-from parcast.pipeline.features.extract import extract_features
 from parcast.pipeline.planning import plan_pipeline
 from parcast.pipeline.run import run_pipeline
-from parcast.pipeline.search.search_documents import search_documents
-from parcast.pipeline.sorting.sort_file import sort_file
-from parcast.pipeline.trace import read_trace
-from parcast.pipeline.traffic.check import check_traffic
+from parcast.pipeline.traces.trace import read_trace
+from parcast.pipeline.traces.traffic.check import check_traffic
 from parcast.pipeline.validating.validate import validate_pipeline
 from parcast.places import load
 from parcast.prediction.predict import predict

@@ -10,7 +10,7 @@ from parcast.descriptions.machine import Machine
 from parcast.descriptions.program import Program
 from parcast.errors import ParameterError
 from parcast.laws.counted import tables_of_counts
-from parcast.pipeline.calibration import calibrate
+from parcast.pipeline.law.constants import calibrate
 from parcast.projection.counted import project_counts
 from parcast.projection.program import project
 from parcast.timings.notes import ImportNote

@@ -6,7 +6,7 @@ from parcast.cli.parts import Parts
 
 EXPLAIN: Final = {
     "pipeline": "parcast.pipeline.explaining.command:command",
-    "traffic": "parcast.pipeline.traffic.command:command",
+    "traffic": "parcast.pipeline.traces.traffic.command:command",
 }
 
 PLAN: Final = {

@@ -26,8 +26,8 @@ LAWS: Final = {
     "usl": "parcast.laws.curve_phases:UslPhase",
     "quadratic": "parcast.laws.curve_phases:QuadraticPhase",
     "power": "parcast.laws.curve_phases:PowerPhase",
-    "pipeline": "parcast.pipeline.law:PipelinePhase",
+    "pipeline": "parcast.pipeline.law.phase:PipelinePhase",
 }
 GROUP: Final = "parcast.laws"
 
-IO_LAWS: Final = {"array_io": "parcast.arrays.coupling:ArrayIO"}  # of the I/O of an spmd phase
+IO_LAWS: Final = {"array_io": "parcast.arrays.law.phase:ArrayIO"}  # of the I/O of an spmd phase

@@ -40,9 +40,9 @@ OPTIONS: Final = {
 }  # what Python calls an argument, and what the command line does
 PARTS: Final = {  # commands of their own below `run`, by place
     "pipeline": "parcast.pipeline.command:command",
-    "features": "parcast.pipeline.features.command:command",
-    "sort-file": "parcast.pipeline.sorting.command:command",
-    "search": "parcast.pipeline.search.command:command",
+    "features": "parcast.applications.text.features.command:command",
+    "sort-file": "parcast.applications.sorting.command:command",
+    "search": "parcast.applications.text.search.command:command",
 }
 
 *_NAMES, _LAST = KERNELS

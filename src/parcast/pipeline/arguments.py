@@ -19,8 +19,8 @@ from parcast.errors import (
 )
 from parcast.mpi.payload import EMPTY
 from parcast.pipeline.engine.job import Job
-from parcast.pipeline.engine.static import require_static
 from parcast.pipeline.merges import known_merge
+from parcast.pipeline.published.orders import require_static
 from parcast.pipeline.serving import server_stage
 from parcast.units import shown
 

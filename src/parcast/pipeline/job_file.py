@@ -201,7 +201,7 @@ def _own_items(module: ModuleType, arguments: Sequence[str]) -> Iterable[Any]:
 
 def _files(argument: str, job: str) -> Iterator[str]:
     """Give a file, or the files of a folder or pattern; refuse what does not exist."""
-    from parcast.pipeline.documents.paths import files_of
+    from parcast.pipeline.paths import files_of
 
     files = list(files_of(argument))
     if not os.path.isdir(argument) and not all(map(os.path.exists, files or [argument])):

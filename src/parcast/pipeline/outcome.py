@@ -11,7 +11,7 @@ from parcast.pipeline.result import PipelineResult, RankShare
 from parcast.version import __version__
 
 if TYPE_CHECKING:
-    from parcast.pipeline.trace_header import TraceHeader
+    from parcast.pipeline.traces.header import TraceHeader
 
 MOST_NAMED: Final = 4  # spans of items in a warning
 EMPTY_INPUT: Final = "the value is that of an empty input (zero)."
@@ -77,7 +77,7 @@ def traced(
     job: Job, outcome: Outcome, started: datetime
 ) -> tuple["TraceHeader", Iterator[Mapping[str, Any]]]:
     """Make the header of a trace, and its events on the clock of rank 0."""
-    from parcast.pipeline.trace_header import TraceHeader
+    from parcast.pipeline.traces.header import TraceHeader
 
     header = TraceHeader(
         program=job.name,

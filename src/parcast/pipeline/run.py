@@ -215,7 +215,7 @@ def run_pipeline(
         raise RunFailed(failure.text, below=(*failure.below, hint)) from failure
     result = result_of(job, outcome, is_root=is_root)
     if trace is not None and is_root:
-        from parcast.pipeline.trace import write_trace
+        from parcast.pipeline.traces.trace import write_trace
 
         try:
             write_trace(trace, *traced(job, outcome, started))

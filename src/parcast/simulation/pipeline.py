@@ -10,7 +10,7 @@ from parcast.aliases import Array
 from parcast.descriptions.amount import Amount
 from parcast.descriptions.machine import Machine
 from parcast.errors import ParameterError
-from parcast.pipeline.law import CV2, PipelinePhase
+from parcast.pipeline.law.phase import CV2, PipelinePhase
 from parcast.pipeline.simulation import replications
 from parcast.pipeline.simulation.replications import Estimates, simulate_pipeline
 from parcast.pipeline.simulation.scenario import Scenario

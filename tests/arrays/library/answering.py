@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 from mpi4py import MPI
 
-from parcast.arrays.geometry import block_of
+from parcast.arrays.geometry.boxes import block_of
 from parcast.arrays.library.distribution import Block
 from parcast.arrays.library.session import connect
 from parcast.arrays.store.chunk_file import ChunkWriter

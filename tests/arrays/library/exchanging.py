@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from parcast.arrays.geometry import block_of
+from parcast.arrays.geometry.boxes import block_of
 from parcast.arrays.library.distribution import Block, Boxes
 from parcast.arrays.library.session import connect
 from parcast.errors import ParcastError

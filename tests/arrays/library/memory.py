@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from parcast.arrays.geometry import block_of
+from parcast.arrays.geometry.boxes import block_of
 from parcast.arrays.library.distribution import Block
 from parcast.arrays.library.server import Server
 from parcast.arrays.library.session import connect

@@ -9,15 +9,15 @@ from pathlib import Path
 
 import numpy as np
 
-from parcast.arrays.choices import WRITERS
-from parcast.arrays.contention import Placement
-from parcast.arrays.geometry import Box, block_of
-from parcast.arrays.law import request_time
+from parcast.arrays.geometry.boxes import Box, block_of
+from parcast.arrays.geometry.choices import WRITERS
+from parcast.arrays.law.contention import Placement
+from parcast.arrays.law.parameters import read_costs
+from parcast.arrays.law.request import request_time
 from parcast.arrays.library import planned
 from parcast.arrays.library.distribution import Block
 from parcast.arrays.library.pricing import arrays_of, options_of
 from parcast.arrays.library.session import connect
-from parcast.arrays.parameters import read_costs
 from parcast.arrays.planning.plan_io import plan_io
 from parcast.errors import ParcastError
 

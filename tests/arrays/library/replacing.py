@@ -8,7 +8,7 @@ from itertools import count
 
 import numpy as np
 
-from parcast.arrays.geometry import block_of
+from parcast.arrays.geometry.boxes import block_of
 from parcast.arrays.library.distribution import Block
 from parcast.arrays.library.session import connect
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from parcast.arrays.geometry import block_of
+from parcast.arrays.geometry.boxes import block_of
 from parcast.arrays.library.distribution import Block, Boxes
 from parcast.errors import ParameterError
 

@@ -9,7 +9,7 @@ from time import perf_counter
 import numpy as np
 import pytest
 
-from parcast.arrays.geometry import Box
+from parcast.arrays.geometry.boxes import Box
 from parcast.arrays.library.client import Described, Own
 from parcast.arrays.library.distribution import Block
 from parcast.arrays.library.endpoint import Endpoint

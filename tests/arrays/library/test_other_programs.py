@@ -9,7 +9,7 @@ zarr = pytest.importorskip("zarr", reason="zarr-python is not installed")
 PROGRAM = """
 import numpy as np
 from parcast.arrays import Block, connect
-from parcast.arrays.geometry import block_of
+from parcast.arrays.geometry.boxes import block_of
 
 
 def block(whole, mesh, client):

@@ -10,9 +10,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from parcast.arrays.contention import Placement
-from parcast.arrays.geometry import block_of
-from parcast.arrays.law import request_time
+from parcast.arrays.geometry.boxes import block_of
+from parcast.arrays.geometry.meshes import fitting_meshes
+from parcast.arrays.law.contention import Placement
+from parcast.arrays.law.parameters import read_costs
+from parcast.arrays.law.request import request_time
 from parcast.arrays.library.client import Described, Own
 from parcast.arrays.library.distribution import Block
 from parcast.arrays.library.master import laid_out, schema_of
@@ -29,8 +31,6 @@ from parcast.arrays.library.planned import (
 from parcast.arrays.library.pricing import arrays_of, options_of
 from parcast.arrays.library.schema import LIMIT
 from parcast.arrays.library.session import connect
-from parcast.arrays.meshes import fitting_meshes
-from parcast.arrays.parameters import read_costs
 from parcast.arrays.planning.plan_io import plan_io
 from parcast.arrays.store.reading import open_store
 from parcast.errors import ParameterError, ParcastError, RunFailed

@@ -7,7 +7,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from parcast.arrays.chunks import mesh_chunks
+from parcast.arrays.geometry.chunks import mesh_chunks
 from parcast.arrays.library.gathering import Overlaps
 from parcast.arrays.library.schema import Kind, Named, Schema, layout_for
 

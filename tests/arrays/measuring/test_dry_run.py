@@ -5,8 +5,8 @@ from math import isfinite
 import numpy as np
 import pytest
 
-from parcast.arrays.costs import ClientCosts, Costs, ServerCosts
-from parcast.arrays.law import request_time
+from parcast.arrays.law.costs import ClientCosts, Costs, ServerCosts
+from parcast.arrays.law.request import request_time
 from parcast.arrays.measuring.dry_run import Rehearsal, Stage, dry_run
 from parcast.arrays.measuring.null_file import NullFiles
 from parcast.arrays.measuring.request import Request

@@ -7,12 +7,12 @@ from math import inf, prod
 
 import pytest
 
+from parcast.arrays.law.parameters import read_parameters
 from parcast.arrays.measuring.by_law import ByLaw, components_of, placement_of
 from parcast.arrays.measuring.measure import Measuring
 from parcast.arrays.measuring.references import LARGEST, SMALLEST, largest_size, references, trials
 from parcast.arrays.measuring.regimes import COSTS, costs_of, keys_of
 from parcast.arrays.measuring.request import Request
-from parcast.arrays.parameters import read_parameters
 from parcast.arrays.running.request import ArrayRequest, Layout, read_requests
 from parcast.arrays.store.writing import WRITE_OUT
 from parcast.arrays.validating.measured import OfLayouts

@@ -8,15 +8,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from parcast.arrays.batches import EqualArrays
-from parcast.arrays.chunks import listed_chunks, mesh_chunks
-from parcast.arrays.law import Options, request_time
-from parcast.arrays.meshes import meshes
-from parcast.arrays.overlaps import overlaps
+from parcast.arrays.geometry.batches import EqualArrays
+from parcast.arrays.geometry.chunks import listed_chunks, mesh_chunks
+from parcast.arrays.geometry.meshes import meshes
+from parcast.arrays.geometry.overlaps import overlaps
+from parcast.arrays.geometry.subchunks import schema_subchunks
+from parcast.arrays.law.request import Options, request_time
 from parcast.arrays.planning.plan import StorageChunks, plan_request, ranked
-from parcast.arrays.subchunks import schema_subchunks
 from parcast.errors import ParameterError
-from tests.arrays.test_law import SP2, with_servers
+from tests.arrays.law.test_request import SP2, with_servers
 
 SMALL, LARGER = (32, 16, 16), (32, 32, 16)
 

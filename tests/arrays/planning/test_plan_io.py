@@ -8,19 +8,19 @@ import numpy as np
 import pytest
 
 import parcast
-from parcast.arrays import law
-from parcast.arrays.chunks import mesh_chunks
-from parcast.arrays.law import Options
-from parcast.arrays.parameters import ILLUSTRATIVE, read_costs, read_parameters
+from parcast.arrays.bottleneck.evaluate import simulate_request
+from parcast.arrays.geometry.chunks import mesh_chunks
+from parcast.arrays.law.parameters import ILLUSTRATIVE, read_costs, read_parameters
+from parcast.arrays.law.request import Options
+from parcast.arrays.law.request import request as law
 from parcast.arrays.planning.given import given_setting
 from parcast.arrays.planning.picture import figure_of
 from parcast.arrays.planning.plan import plan_request
 from parcast.arrays.planning.plan_io import TYPES
 from parcast.arrays.planning.settings import STRIPE, settings_of
-from parcast.arrays.simulation.simulate import simulate_request
 from parcast.errors import FileProblems, ParameterError
 from parcast.files.document import csv_pieces
-from tests.arrays.test_law import SP2, with_servers
+from tests.arrays.law.test_request import SP2, with_servers
 from tests.conftest import ROOT
 
 SMALL = {"shape": "32x16x16", "clients": "3x4x2", "arrays": 2048}

@@ -5,7 +5,7 @@ from itertools import product
 from hypothesis import given
 from hypothesis import strategies as st
 
-from parcast.arrays.geometry import Box
+from parcast.arrays.geometry.boxes import Box
 from parcast.arrays.store.grid import Grid, position
 
 extents = st.lists(st.tuples(st.integers(0, 9), st.integers(1, 5)), min_size=1, max_size=3)

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from parcast.arrays.geometry import Box
+from parcast.arrays.geometry.boxes import Box
 from parcast.arrays.store.draft import Draft
 from parcast.arrays.store.layout import ArraySpec
 from parcast.arrays.store.npy import NpyDraft

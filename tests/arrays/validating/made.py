@@ -4,9 +4,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from parcast.arrays.costs import ClientCosts, Costs, ServerCosts
+from parcast.arrays.law.costs import ClientCosts, Costs, ServerCosts
+from parcast.arrays.law.message import Protocol
 from parcast.arrays.measuring.by_law import placement_of
-from parcast.arrays.messages import Protocol
 from parcast.arrays.running.observation import Observed, ServerRun
 from parcast.arrays.running.request import ArrayRequest
 from parcast.arrays.validating.predicting import Measured, predicted

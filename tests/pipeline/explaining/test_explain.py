@@ -7,7 +7,7 @@ import pytest
 from parcast.errors import ParameterError
 from parcast.pipeline.explaining.explain import explain_pipeline
 from parcast.pipeline.explaining.tree import tree_of
-from parcast.pipeline.schedule import Items, cycle_length, delivery
+from parcast.pipeline.published.schedule import Items, cycle_length, delivery
 
 
 def joined(result):

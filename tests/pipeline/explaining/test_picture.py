@@ -14,7 +14,7 @@ from parcast.pipeline.explaining.explain import explain_pipeline
 from parcast.pipeline.explaining.picture import figure_of
 from parcast.pipeline.explaining.timeline import timeline_of
 from parcast.pipeline.explaining.timeline_picture import figure_of as figure_of_run
-from parcast.pipeline.trace import read_trace
+from parcast.pipeline.traces.trace import read_trace
 from parcast.show.colours import COMMUNICATION, COMPUTING, INPUT_OUTPUT, MERGING, RECEIVING
 from tests.pipeline.explaining.traced import traced
 

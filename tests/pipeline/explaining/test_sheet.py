@@ -4,7 +4,7 @@ import pytest
 
 from parcast.pipeline.explaining.explain import explain_pipeline
 from parcast.pipeline.explaining.timeline import timeline_of
-from parcast.pipeline.trace import read_trace
+from parcast.pipeline.traces.trace import read_trace
 from parcast.show.terminal import Page, lay_out
 from tests.pipeline.explaining.traced import traced
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from parcast.pipeline.explaining.timeline import _length, timeline_of
-from parcast.pipeline.trace import read_trace, write_trace
+from parcast.pipeline.traces.trace import read_trace, write_trace
 from tests.pipeline.explaining.traced import header, message, traced, work
 
 KINDS = ("computing", "merging", "communicating", "idle")

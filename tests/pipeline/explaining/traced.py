@@ -2,8 +2,8 @@
 
 import random
 
-from parcast.pipeline.trace import write_trace
-from parcast.pipeline.trace_header import TraceHeader
+from parcast.pipeline.traces.header import TraceHeader
+from parcast.pipeline.traces.trace import write_trace
 
 
 def header(ranks, seconds, **others):

@@ -9,7 +9,7 @@ import pytest
 from parcast.pipeline.planning.picture import figure_of
 from parcast.pipeline.planning.plan import plan_pipeline
 from parcast.pipeline.planning.sheet import MOST_ROWS, rows_shown
-from parcast.pipeline.trace import write_trace
+from parcast.pipeline.traces.trace import write_trace
 from tests.forecasting.test_command import document
 from tests.pipeline.planning.test_from_trace import made
 from tests.pipeline.planning.test_sources import MACHINE, PROGRAM

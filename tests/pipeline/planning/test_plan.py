@@ -8,8 +8,8 @@ import pytest
 
 import parcast
 from parcast.descriptions.machine import Machine
-from parcast.pipeline.adaptive import adaptive_time, batches, channel_time
-from parcast.pipeline.law import PipelinePhase
+from parcast.pipeline.law.adaptive import adaptive_time, batches, channel_time
+from parcast.pipeline.law.phase import PipelinePhase
 from parcast.pipeline.planning.costs import Costs, tree_of
 from parcast.pipeline.planning.grid import (
     FAN_INS,

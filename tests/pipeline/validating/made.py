@@ -4,8 +4,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from parcast.pipeline.adaptive import adaptive_time
-from parcast.pipeline.formulas import pipeline_time, sequential_time
+from parcast.pipeline.law.adaptive import adaptive_time
+from parcast.pipeline.law.formulas import pipeline_time, sequential_time
 from parcast.pipeline.validating.observation import Observed, Parts, Point
 
 TASK, MERGE, MESSAGE, STARTUP = 0.02, 0.001, 0.0005, 0.01  # of the truth [s]

@@ -8,7 +8,7 @@ from matplotlib.lines import Line2D
 
 from parcast.errors import FitFailed, ParameterError
 from parcast.mpi.folders import documents_in
-from parcast.pipeline.formulas import message_delay, pipeline_time, steps
+from parcast.pipeline.law.formulas import message_delay, pipeline_time, steps
 from parcast.pipeline.validating.observation import Layout, Observed, Point
 from parcast.pipeline.validating.picture import DISTURBED, LABELS, figure_of
 from parcast.pipeline.validating.validate import LAYOUTS, validate_pipeline

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from parcast.pipeline.run import run_pipeline
-from parcast.pipeline.trace import EVENTS, Trace, read_trace
-from parcast.pipeline.trace_header import TraceHeader
+from parcast.pipeline.traces.header import TraceHeader
+from parcast.pipeline.traces.trace import EVENTS, Trace, read_trace
 from parcast.pipeline.validating.parts import parts_of
 from parcast.pipeline.validating.work import Work
 

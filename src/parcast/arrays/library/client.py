@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from parcast.arrays.geometry import Box, Point
+from parcast.arrays.geometry.boxes import Box, Point
 from parcast.arrays.library.distribution import Array, Held, Part
 from parcast.arrays.library.endpoint import Endpoint
 from parcast.arrays.library.gathering import inside, joined

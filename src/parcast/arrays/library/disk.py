@@ -6,7 +6,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from time import perf_counter
 from typing import Final, Protocol
 
-from parcast.arrays.choices import AHEAD, Writer
+from parcast.arrays.geometry.choices import AHEAD, Writer
 
 
 class Disk(Protocol):

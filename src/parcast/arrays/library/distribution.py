@@ -9,9 +9,9 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from parcast.arrays.choices import Policy
-from parcast.arrays.chunks import require_nodes
-from parcast.arrays.geometry import Box, Point, as_mesh, as_shape, block_of
+from parcast.arrays.geometry.boxes import Box, Point, as_mesh, as_shape, block_of
+from parcast.arrays.geometry.choices import Policy
+from parcast.arrays.geometry.chunks import require_nodes
 from parcast.errors import ParameterError
 
 Array: TypeAlias = NDArray[Any]

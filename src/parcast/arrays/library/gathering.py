@@ -12,7 +12,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from parcast.arrays.geometry import Box, Point
+from parcast.arrays.geometry.boxes import Box, Point
 from parcast.arrays.library.distribution import Array
 from parcast.arrays.library.schema import Kind, Unit
 

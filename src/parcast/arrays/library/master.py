@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from parcast.arrays.chunks import listed_chunks
-from parcast.arrays.geometry import Point
+from parcast.arrays.geometry.boxes import Point
+from parcast.arrays.geometry.chunks import listed_chunks
 from parcast.arrays.library.client import Described, Lost, Spent
 from parcast.arrays.library.endpoint import Endpoint
 from parcast.arrays.library.schema import Kind, Named, Schema, Stored, layout_for

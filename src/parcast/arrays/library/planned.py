@@ -14,16 +14,16 @@ from os import PathLike
 from typing import Any, Final, NamedTuple, Self
 
 from parcast.advice import Choice, ours
-from parcast.arrays.choices import Writer
-from parcast.arrays.contention import Placement
-from parcast.arrays.costs import Costs
-from parcast.arrays.geometry import Point
-from parcast.arrays.law import request_time
+from parcast.arrays.geometry.boxes import Point
+from parcast.arrays.geometry.choices import Writer
+from parcast.arrays.geometry.meshes import fitting_meshes
+from parcast.arrays.law.contention import Placement
+from parcast.arrays.law.costs import Costs
+from parcast.arrays.law.parameters import ArrayParameters, read_parameters
+from parcast.arrays.law.request import request_time
 from parcast.arrays.library.pricing import arrays_of, options_of
 from parcast.arrays.library.schema import LIMIT, Kind, Schema, layout_for
 from parcast.arrays.library.storing import is_npy
-from parcast.arrays.meshes import fitting_meshes
-from parcast.arrays.parameters import ArrayParameters, read_parameters
 from parcast.arrays.planning.result import Plan, RequestPlan
 from parcast.errors import ParameterError
 

@@ -10,12 +10,12 @@ from dataclasses import replace
 
 import numpy as np
 
-from parcast.arrays.batches import EqualArrays
-from parcast.arrays.geometry import Boxes
-from parcast.arrays.law import Options
+from parcast.arrays.geometry.batches import EqualArrays
+from parcast.arrays.geometry.boxes import Boxes
+from parcast.arrays.geometry.overlaps import overlaps
+from parcast.arrays.geometry.subchunks import Subchunks, storage_subchunks
+from parcast.arrays.law.request import Options
 from parcast.arrays.library.schema import Kind, Schema
-from parcast.arrays.overlaps import overlaps
-from parcast.arrays.subchunks import Subchunks, storage_subchunks
 
 
 def arrays_of(schema: Schema, servers: int) -> list[EqualArrays]:

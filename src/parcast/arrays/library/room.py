@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from parcast.arrays.choices import Policy
-from parcast.arrays.geometry import Box, Point
+from parcast.arrays.geometry.boxes import Box, Point
+from parcast.arrays.geometry.choices import Policy
 from parcast.arrays.library.distribution import (
     Array,
     Held,

@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
-from parcast.arrays.choices import Writer
-from parcast.arrays.chunks import Chunks
-from parcast.arrays.geometry import Point
-from parcast.arrays.intersections import intersecting
-from parcast.arrays.subchunks import StorageGrid, slab_extents
+from parcast.arrays.geometry.boxes import Point
+from parcast.arrays.geometry.choices import Writer
+from parcast.arrays.geometry.chunks import Chunks
+from parcast.arrays.geometry.intersections import intersecting
+from parcast.arrays.geometry.subchunks import StorageGrid, slab_extents
 from parcast.errors import ParameterError
 
 if TYPE_CHECKING:

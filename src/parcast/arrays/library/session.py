@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, Self, TypeAli
 
 import numpy as np
 
-from parcast.arrays.choices import WRITERS, Policy, Writer
+from parcast.arrays.geometry.choices import WRITERS, Policy, Writer
 from parcast.arrays.library.checking import (
     check_box,
     check_names,
@@ -42,9 +42,9 @@ from parcast.mpi.messages import Alone, Channel, MpiChannel
 if TYPE_CHECKING:
     from mpi4py import MPI
 
-    from parcast.arrays.costs import Costs
+    from parcast.arrays.law.costs import Costs
+    from parcast.arrays.law.parameters import ArrayParameters
     from parcast.arrays.library.planned import WritePlan
-    from parcast.arrays.parameters import ArrayParameters
     from parcast.arrays.planning.result import Plan, RequestPlan
 
     CostsLike: TypeAlias = Costs | ArrayParameters | str | os.PathLike[str]

@@ -5,7 +5,7 @@ from contextlib import ExitStack, closing
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from parcast.arrays.geometry import MOST_DIMENSIONS, Point
+from parcast.arrays.geometry.boxes import MOST_DIMENSIONS, Point
 from parcast.arrays.library.distribution import Array
 from parcast.arrays.library.schema import Schema, Stored, Subchunk, layout_for
 from parcast.arrays.store.chunk_file import ChunkWriter

@@ -5,9 +5,9 @@ from functools import cached_property
 
 import numpy as np
 
-from parcast.arrays.contention import Placement
-from parcast.arrays.costs import Costs
-from parcast.arrays.law import Options, RequestTime, request_time
+from parcast.arrays.law.contention import Placement
+from parcast.arrays.law.costs import Costs
+from parcast.arrays.law.request import Options, RequestTime, request_time
 from parcast.arrays.library.checking import server_ranks
 from parcast.arrays.measuring.request import Request
 from parcast.arrays.running.observation import Components

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from parcast.arrays.choices import MOST_RANKS
+from parcast.arrays.geometry.choices import MOST_RANKS
 from parcast.cli.answering import A_FILE, Whole, cli_command
 from parcast.cli.failures import ANSWERED, spelled_with
 from parcast.cli.options import answer_options

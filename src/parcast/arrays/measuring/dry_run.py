@@ -32,7 +32,7 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from parcast.arrays.geometry import block_of
+from parcast.arrays.geometry.boxes import block_of
 from parcast.arrays.library.client import Client, Described, Spent
 from parcast.arrays.library.distribution import Held, Part
 from parcast.arrays.library.endpoint import Endpoint

@@ -7,7 +7,7 @@ from typing import Final
 
 import numpy as np
 
-from parcast.arrays.geometry import Point
+from parcast.arrays.geometry.boxes import Point
 from parcast.arrays.library.distribution import Array
 from parcast.arrays.library.schema import Schema, Subchunk
 from parcast.arrays.library.storing import specs_of

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from math import inf
 from typing import Any, Final
 
-from parcast.arrays.choices import MANY
-from parcast.arrays.costs import OF_SMALL_FILES, ClientCosts, Costs, ServerCosts
+from parcast.arrays.geometry.choices import MANY
+from parcast.arrays.law.costs import OF_SMALL_FILES, ClientCosts, Costs, ServerCosts
+from parcast.arrays.law.message import Protocol
 from parcast.arrays.measuring.dry_run import DryRun
 from parcast.arrays.measuring.request import Request
-from parcast.arrays.messages import Protocol
 from parcast.arrays.store.writing import WRITE_OUT
 
 EAGER: Final = 8192.0  # MPICH sends a message by rendezvous from there, within a node [B]

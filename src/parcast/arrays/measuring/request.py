@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from parcast.arrays.batches import EqualArrays
-from parcast.arrays.choices import Operation, Writer
-from parcast.arrays.files import Files, files_of
-from parcast.arrays.geometry import Point, as_mesh, as_shape, block_of
-from parcast.arrays.law import Options
+from parcast.arrays.geometry.batches import EqualArrays
+from parcast.arrays.geometry.boxes import Point, as_mesh, as_shape, block_of
+from parcast.arrays.geometry.choices import Operation, Writer
+from parcast.arrays.law.files import Files, files_of
+from parcast.arrays.law.request import Options
 from parcast.arrays.library.client import Described, owned
 from parcast.arrays.library.distribution import Block
 from parcast.arrays.library.master import schema_of

@@ -6,12 +6,12 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, ClassVar, Final
 
-from parcast.arrays.costs import Costs
+from parcast.arrays.law.costs import Costs
+from parcast.arrays.law.parameters import ArrayParameters
 from parcast.arrays.measuring.dry_run import DryRun, dry_run
 from parcast.arrays.measuring.figure import Figure
 from parcast.arrays.measuring.regimes import EAGER, costs_of
 from parcast.arrays.measuring.request import Request
-from parcast.arrays.parameters import ArrayParameters
 from parcast.arrays.store.writing import WRITE_OUT
 from parcast.show.result import Result
 from parcast.units import format_quantity

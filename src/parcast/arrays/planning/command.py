@@ -5,7 +5,7 @@ from typing import Any, Final
 
 import click
 
-from parcast.arrays.choices import OBJECTIVES, OPERATIONS, POLICIES, WRITERS
+from parcast.arrays.geometry.choices import OBJECTIVES, OPERATIONS, POLICIES, WRITERS
 from parcast.arrays.planning.settings import NAMES as TOOLS
 from parcast.cli.answering import A_FILE, OneOf, Whole, cli_command
 from parcast.cli.failures import ANSWERED, spelled_with
@@ -161,7 +161,7 @@ def command(
             f"--settings cannot be combined with {other}: both print. Leave one out.", ctx
         )
     outputs.check([path for path in (costs, darshan) if path is not None])
-    from parcast.arrays.parameters import read_parameters
+    from parcast.arrays.law.parameters import read_parameters
     from parcast.arrays.planning.plan_io import plan_io
 
     inputs: dict[str, Any] = {}

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from math import ceil, isfinite, prod
 from typing import Any, Final
 
-from parcast.arrays.choices import Operation
+from parcast.arrays.geometry.choices import Operation
 from parcast.errors import Argument, FileProblems, Problem
 from parcast.importers.darshan_io import BINS, Accesses, JobIo, Module
 from parcast.show.sheet import Fact

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from parcast.arrays.bottleneck.picture import name_bars
+from parcast.arrays.bottleneck.result import LIMITS, Limit
 from parcast.arrays.planning.result import Plan, RequestPlan
 from parcast.arrays.planning.sheet import best_of_each, title_of
-from parcast.arrays.simulation.picture import name_bars
-from parcast.arrays.simulation.result import LIMITS, Limit
 from parcast.show.canvas import (
     add_legend,
     entries_of,

@@ -16,25 +16,25 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from parcast.arrays.allowance import Allowance
-from parcast.arrays.batches import EqualArrays, dealt_out
-from parcast.arrays.choices import OBJECTIVES, Objective, Policy
-from parcast.arrays.chunks import Chunks
-from parcast.arrays.costs import Costs
-from parcast.arrays.geometry import Ints, as_schema
-from parcast.arrays.law import Options
-from parcast.arrays.meshes import fitting_meshes, number_of_meshes
-from parcast.arrays.overlaps import overlaps
-from parcast.arrays.planning.reasons import reasons_of
-from parcast.arrays.planning.result import Plan, Planned, RequestPlan
-from parcast.arrays.simulation.result import RequestSimulation
-from parcast.arrays.simulation.simulate import simulate_request
-from parcast.arrays.subchunks import (
+from parcast.arrays.bottleneck.evaluate import simulate_request
+from parcast.arrays.bottleneck.result import RequestSimulation
+from parcast.arrays.geometry.batches import EqualArrays, dealt_out
+from parcast.arrays.geometry.boxes import Ints, as_schema
+from parcast.arrays.geometry.choices import OBJECTIVES, Objective, Policy
+from parcast.arrays.geometry.chunks import Chunks
+from parcast.arrays.geometry.meshes import fitting_meshes, number_of_meshes
+from parcast.arrays.geometry.overlaps import overlaps
+from parcast.arrays.geometry.subchunks import (
     Subchunks,
     first_servers,
     schema_subchunks,
     storage_subchunks,
 )
+from parcast.arrays.law.costs import Costs
+from parcast.arrays.law.limits import Allowance
+from parcast.arrays.law.request import Options
+from parcast.arrays.planning.reasons import reasons_of
+from parcast.arrays.planning.result import Plan, Planned, RequestPlan
 from parcast.errors import ParameterError, as_list, as_number, as_whole, require
 from parcast.units import shown
 

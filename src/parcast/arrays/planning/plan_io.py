@@ -13,16 +13,16 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from parcast.advice import Choice
-from parcast.arrays.choices import Objective, Operation, Policy, Writer
-from parcast.arrays.chunks import mesh_chunks
-from parcast.arrays.costs import Costs
-from parcast.arrays.law import Options
-from parcast.arrays.parameters import ArrayParameters, illustrative_parameters, read_parameters
+from parcast.arrays.geometry.choices import Objective, Operation, Policy, Writer
+from parcast.arrays.geometry.chunks import mesh_chunks
+from parcast.arrays.geometry.subchunks import MOST
+from parcast.arrays.law.costs import Costs
+from parcast.arrays.law.parameters import ArrayParameters, illustrative_parameters, read_parameters
+from parcast.arrays.law.request import Options
 from parcast.arrays.planning.given import given_setting
 from parcast.arrays.planning.now import accesses_of, equal_blocks
 from parcast.arrays.planning.plan import WITHIN, StorageChunks, plan_request
 from parcast.arrays.planning.result import Compared, RequestPlan
-from parcast.arrays.subchunks import MOST
 from parcast.errors import Argument, ParameterError, as_list, as_whole
 from parcast.importers.darshan_io import JobIo, read_job_io
 from parcast.units import format_quantity, quantity, shown

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from parcast.arrays.choices import Objective
+from parcast.arrays.geometry.choices import Objective
 from parcast.arrays.planning.result import Plan
 from parcast.units import format_quantity, percent
 from parcast.words import counted

@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 from math import prod
 from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple
 
-from parcast.arrays.choices import Objective
-from parcast.arrays.law import Options
+from parcast.arrays.bottleneck.result import LIMITS, Limit, RequestSimulation
+from parcast.arrays.geometry.choices import Objective
+from parcast.arrays.geometry.subchunks import MOST
+from parcast.arrays.law.request import Options
 from parcast.arrays.planning.settings import Settings, settings_of
-from parcast.arrays.simulation.result import LIMITS, Limit, RequestSimulation
-from parcast.arrays.subchunks import MOST
 from parcast.show.result import Result
 from parcast.words import counted
 

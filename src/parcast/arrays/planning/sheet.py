@@ -4,12 +4,12 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from parcast.advice import Choice
+from parcast.arrays.bottleneck.result import Limit
+from parcast.arrays.bottleneck.sheet import LIMITED, balance_facts, servers_table
 from parcast.arrays.planning.now import changes, now_facts
 from parcast.arrays.planning.reasons import NOTICED, range_text, schema_text
 from parcast.arrays.planning.result import Compared, Plan, RequestPlan
 from parcast.arrays.planning.settings import NAMES
-from parcast.arrays.simulation.result import Limit
-from parcast.arrays.simulation.sheet import LIMITED, balance_facts, servers_table
 from parcast.errors import Argument
 from parcast.show.sheet import Column, Fact, Form, Sheet, Table
 from parcast.units import TIME_UNITS, format_quantity, percent
@@ -17,7 +17,7 @@ from parcast.words import common_unit, counted, rounded
 
 DIGITS: Final = 4
 MOST_ROWS: Final = 8
-EVIDENCE: Final[dict[Limit, str]] = {  # by the rule of parcast.arrays.simulation.simulate
+EVIDENCE: Final[dict[Limit, str]] = {  # by the rule of parcast.arrays.bottleneck.evaluate
     "file system": "a disk is used for at least 90% of the time",
     "communication": "no disk is used for 90% of the time; with infinitely fast disks, an "
     "infinitely fast network would save at least 20%",

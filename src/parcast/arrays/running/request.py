@@ -6,9 +6,9 @@ from typing import Annotated, Any, Final, NamedTuple
 import numpy as np
 from pydantic import BeforeValidator, Field, model_validator
 
-from parcast.arrays.choices import MOST_RANKS, Operation, Writer
-from parcast.arrays.chunks import mesh_chunks
-from parcast.arrays.geometry import MOST_DIMENSIONS, Box, block_of
+from parcast.arrays.geometry.boxes import MOST_DIMENSIONS, Box, block_of
+from parcast.arrays.geometry.choices import MOST_RANKS, Operation, Writer
+from parcast.arrays.geometry.chunks import mesh_chunks
 from parcast.arrays.measuring.request import Request
 from parcast.descriptions.amount import Amount
 from parcast.descriptions.description import Description, Of, parameter, tables

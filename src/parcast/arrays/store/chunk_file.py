@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from parcast.arrays.geometry import Box
+from parcast.arrays.geometry.boxes import Box
 from parcast.arrays.store import durable
 from parcast.arrays.store.codecs import CHECKSUM, Checked, DamageError, crc32c
 from parcast.arrays.store.grid import Index, position

@@ -16,7 +16,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any, ClassVar, Final
 
-from parcast.arrays.choices import MANY
+from parcast.arrays.geometry.choices import MANY
 from parcast.arrays.store.freeing import wait_until_freed
 
 EXCHANGE: Final = 2  # RENAME_EXCHANGE

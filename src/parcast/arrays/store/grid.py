@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from itertools import product
 from typing import Final, TypeAlias
 
-from parcast.arrays.geometry import Box, Point
+from parcast.arrays.geometry.boxes import Box, Point
 
 FEW: Final = 1 << 16  # numbers that may be in memory at a time
 MOST_DIMENSIONS: Final = 32  # of an array of NumPy before 2.0

@@ -13,7 +13,7 @@ from typing import Any, Final, Literal, Self
 
 import numpy as np
 
-from parcast.arrays.geometry import Box
+from parcast.arrays.geometry.boxes import Box
 from parcast.arrays.store import durable
 from parcast.arrays.store.data_types import stored_type
 from parcast.arrays.store.grid import Index

@@ -21,7 +21,7 @@ from typing import Any, Final, Self
 import numpy as np
 
 from parcast.advice import File, ours
-from parcast.arrays.geometry import Box
+from parcast.arrays.geometry.boxes import Box
 from parcast.arrays.store import durable
 from parcast.arrays.store.chunk_file import ChunkReader, subchunks_of
 from parcast.arrays.store.codecs import DamageError

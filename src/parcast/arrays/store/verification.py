@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar, Final, Literal, NamedTuple, TypeAlias
 
-from parcast.arrays.geometry import Box
+from parcast.arrays.geometry.boxes import Box
 from parcast.arrays.store.grid import Index
 from parcast.arrays.store.interrupted import Leftover
 from parcast.show.result import Result

@@ -6,7 +6,7 @@ from math import prod
 from pathlib import Path
 from typing import Any, Final
 
-from parcast.arrays.geometry import Box
+from parcast.arrays.geometry.boxes import Box
 from parcast.arrays.store import durable
 from parcast.arrays.store.chunk_file import ChunkReader, length_expected, subchunks_of
 from parcast.arrays.store.codecs import DamageError

@@ -10,7 +10,7 @@ from typing import Any, Final, Self
 
 import numpy as np
 
-from parcast.arrays.geometry import Box
+from parcast.arrays.geometry.boxes import Box
 from parcast.arrays.store import durable
 from parcast.arrays.store.chunk_file import ChunkReader, ChunkWriter
 from parcast.arrays.store.codecs import DamageError

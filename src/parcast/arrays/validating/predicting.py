@@ -8,8 +8,8 @@ from typing import Any, Final, NamedTuple, Protocol
 
 import numpy as np
 
-from parcast.arrays.contention import Placement
-from parcast.arrays.costs import Costs
+from parcast.arrays.law.contention import Placement
+from parcast.arrays.law.costs import Costs
 from parcast.arrays.library.pricing import subchunks_of
 from parcast.arrays.measuring.by_law import ByLaw, components_of
 from parcast.arrays.running.observation import Components

@@ -13,7 +13,7 @@ level of contention, c the processors of a synchronisation group and K = p/c gro
                    y = S0_io + SR_io/(d K)      striped
                    y = S0_io + SR_io/K          clustered
 
-With a law of the I/O it gives S0_io and SR_io/d, see `parcast.arrays.coupling`.
+With a law of the I/O it gives S0_io and SR_io/d, see `parcast.arrays.law.phase`.
 
 At p = 1 nobody communicates, so that T(1,1) is the reference time (1); the published equations
 keep S0_com there, which contradicts them. The traffic of a group that communicates synchronously

@@ -17,9 +17,9 @@ from parcast.pipeline.engine.coordinator import (
 )
 from parcast.pipeline.engine.items import Items
 from parcast.pipeline.engine.job import Job, Skipped
-from parcast.pipeline.engine.static import StaticCoordinator
 from parcast.pipeline.engine.tree import Node
-from parcast.pipeline.remaining import Remaining
+from parcast.pipeline.law.remaining import Remaining
+from parcast.pipeline.published.orders import StaticCoordinator
 
 OFTEN: Final = 0.2  # that progress is told [s]
 

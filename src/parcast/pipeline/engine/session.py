@@ -18,13 +18,13 @@ from parcast.mpi.folders import failing_for, folder_for
 from parcast.mpi.launched import inside_run, is_inside_run
 from parcast.mpi.messages import Alone, Channel, MpiChannel
 from parcast.mpi.payload import EMPTY
-from parcast.pipeline.clocks import Clock, Sample, clock_from
 from parcast.pipeline.engine.checkpoint import (
     NUMBER,
     Checkpoint,
     damaged_of,
     taken,
 )
+from parcast.pipeline.engine.clocks import Clock, Sample, clock_from
 from parcast.pipeline.engine.desk import Place
 from parcast.pipeline.engine.failures import portable_failure, sent_result
 from parcast.pipeline.engine.interrupts import stopped_by_interrupt

@@ -1,6 +1,6 @@
 """A schedule expanded step by step, all tasks and merges taking one step.
 
-The published schedule is expanded from `parcast.pipeline.schedule`. For `adaptive` the ranks are
+The published schedule is expanded from `pipeline.published.schedule`. For `adaptive` the ranks are
 followed: a merge is done as soon as a rank that holds one of its two results is free, the oldest
 first, and all other ranks take the next items. Merges follow a tree of the item numbers alone:
 node (l, j) joins the items from j 2^l up to (j + 1) 2^l.
@@ -18,7 +18,7 @@ from parcast.pipeline.explaining.result import (
     Schedule,
     Transfer,
 )
-from parcast.pipeline.schedule import (
+from parcast.pipeline.published.schedule import (
     FIRST_TAKE,
     Items,
     Step,

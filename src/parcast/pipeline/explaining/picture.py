@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 from parcast.pipeline.explaining.result import Activity, PipelineSchedule
 from parcast.pipeline.explaining.sheet import groups_of, items_text, stages_of, title_of
 from parcast.pipeline.explaining.tree import MergeTree, tree_of
-from parcast.pipeline.schedule import Items
+from parcast.pipeline.published.schedule import Items
 from parcast.show.canvas import (
     add_legend,
     any_letters,

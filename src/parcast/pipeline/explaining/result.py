@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from math import log2
 from typing import Any, ClassVar, Final, Literal, NamedTuple
 
-from parcast.pipeline.schedule import Items
+from parcast.pipeline.published.schedule import Items
 from parcast.show.result import Result
 
 SCHEMA: Final = "parcast/pipeline-schedule/1"

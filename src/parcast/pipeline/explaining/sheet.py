@@ -6,7 +6,7 @@ from typing import Final
 
 from parcast.pipeline.explaining.result import Activity, PipelineSchedule
 from parcast.pipeline.explaining.tree import tree_of
-from parcast.pipeline.schedule import Items, cycle_length, items_per_step, message_counts
+from parcast.pipeline.published.schedule import Items, cycle_length, items_per_step, message_counts
 from parcast.show.sheet import Column, Fact, Form, Sheet, Table
 from parcast.units import percent
 from parcast.words import counted, listed

@@ -15,7 +15,7 @@ from typing import Any, ClassVar, Final
 import numpy as np
 
 from parcast.aliases import Array
-from parcast.pipeline.trace import Events, Trace, as_trace
+from parcast.pipeline.traces.trace import Events, Trace, as_trace
 from parcast.show.result import Result
 from parcast.units import percent
 from parcast.words import counted

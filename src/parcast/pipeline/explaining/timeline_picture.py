@@ -7,7 +7,7 @@ import numpy as np
 from parcast.aliases import Array
 from parcast.pipeline.explaining.timeline import Timeline
 from parcast.pipeline.explaining.timeline_sheet import title_of
-from parcast.pipeline.trace import Events
+from parcast.pipeline.traces.trace import Events
 from parcast.show.canvas import (
     add_legend,
     add_legend_inside,

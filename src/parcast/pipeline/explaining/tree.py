@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from parcast.pipeline.explaining.result import PipelineSchedule
-from parcast.pipeline.schedule import Items
+from parcast.pipeline.published.schedule import Items
 
 MOST_LEAVES: Final = 32
 LARGEST: Final = 64  # items of a tree

@@ -186,7 +186,7 @@ def _planned(
     """Read the files and choose."""
     from parcast.descriptions.toml_files import read_machine, read_program
     from parcast.pipeline.planning.plan import plan_pipeline
-    from parcast.pipeline.trace import read_trace
+    from parcast.pipeline.traces.trace import read_trace
 
     inputs: dict[str, Any] = {}
     source: Any = None

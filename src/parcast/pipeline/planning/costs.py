@@ -5,7 +5,7 @@
 
 Sums stay as small as they are, a = b = 0; concatenated results grow in proportion, 1; lexicons,
 the distinct words of k documents, lie between (Heaps' law). A merge tree over batches then has
-cheap merges below and expensive ones at its root. Of those the law of `parcast.pipeline.adaptive`
+cheap merges below and expensive ones at its root. Of those the law of `pipeline.law.adaptive`
 needs two means: one over all merges, which are work, and one over the levels, since the path from
 the last batch to the root crosses each level once.
 """

@@ -21,10 +21,10 @@ from parcast.aliases import Array
 from parcast.descriptions.amount import NORMAL_90
 from parcast.errors import FitFailed
 from parcast.numerics import fit_non_negative
-from parcast.pipeline.adaptive import batches
+from parcast.pipeline.law.adaptive import batches
 from parcast.pipeline.planning.costs import MOST_GROWTH, Costs, tree_of
-from parcast.pipeline.reductions import reductions_of
-from parcast.pipeline.trace import Trace
+from parcast.pipeline.traces.reductions import reductions_of
+from parcast.pipeline.traces.trace import Trace
 from parcast.units import format_quantity, percent
 from parcast.words import counted
 

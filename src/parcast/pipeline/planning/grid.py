@@ -22,8 +22,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from parcast.aliases import Array
-from parcast.pipeline.adaptive import adaptive_time, batches, channel_time, queued_delay
-from parcast.pipeline.formulas import (
+from parcast.pipeline.law.adaptive import adaptive_time, batches, channel_time, queued_delay
+from parcast.pipeline.law.formulas import (
     arrival_rate,
     message_delay,
     step_time,

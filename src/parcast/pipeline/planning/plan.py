@@ -36,7 +36,7 @@ from parcast.pipeline.planning.sources import Known, costs_of
 if TYPE_CHECKING:
     from parcast.descriptions.machine import Machine
     from parcast.descriptions.program import Program
-    from parcast.pipeline.trace import Trace
+    from parcast.pipeline.traces.trace import Trace
 
 CLOSE: Final = 0.05  # of the least time, for which fewer ranks are recommended
 EQUAL: Final = 0.005  # times as near as this count as equal: the simpler plan is chosen

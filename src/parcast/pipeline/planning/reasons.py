@@ -9,7 +9,7 @@ import numpy as np
 
 from parcast.advice import Choice
 from parcast.errors import Argument
-from parcast.pipeline.law import FEW_BATCHES
+from parcast.pipeline.law.phase import FEW_BATCHES
 from parcast.pipeline.planning.costs import Costs
 from parcast.pipeline.planning.grid import Figures, Shapes, figures_of
 from parcast.pipeline.planning.result import Limits, Plan

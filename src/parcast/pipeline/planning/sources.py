@@ -11,11 +11,11 @@ from parcast.descriptions.machine import Machine
 from parcast.descriptions.program import Program
 from parcast.descriptions.toml_files import as_machine, as_program
 from parcast.errors import ParameterError, require
-from parcast.pipeline.law import PipelinePhase
+from parcast.pipeline.law.phase import PipelinePhase
 from parcast.pipeline.planning.costs import GROWTHS, Costs, checked_growth
 from parcast.pipeline.planning.from_trace import Clock, Measured, measured_costs
 from parcast.pipeline.planning.result import Schedule
-from parcast.pipeline.trace import Trace, read_trace
+from parcast.pipeline.traces.trace import Trace, read_trace
 from parcast.words import rounded
 
 TRACES: Final = (".jsonl", ".jsonl.gz", ".gz")

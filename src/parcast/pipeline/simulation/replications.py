@@ -14,9 +14,9 @@ from typing import Final
 import numpy as np
 
 from parcast.aliases import Array
+from parcast.pipeline.published.simulated import Source
 from parcast.pipeline.simulation.adaptive import Adaptive
 from parcast.pipeline.simulation.scenario import Run, Scenario
-from parcast.pipeline.simulation.source import Source
 from parcast.queueing.simulation.rounds import Effort, Ended, sampled_means
 
 MOST_BLOCKS: Final = 100_000  # of a run that is simulated as a whole [1]

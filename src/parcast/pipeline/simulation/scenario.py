@@ -7,7 +7,7 @@ import numpy as np
 
 from parcast.errors import ParameterError, require
 from parcast.pipeline.engine.tree import level_of
-from parcast.pipeline.formulas import tree_levels
+from parcast.pipeline.law.formulas import tree_levels
 from parcast.queueing.arguments import at_least, mean_time, whole
 from parcast.queueing.simulation.cycle import Law, sampler
 

@@ -5,7 +5,7 @@ from typing import Final
 import numpy as np
 
 from parcast.aliases import Array
-from parcast.pipeline.trace import Events, Trace
+from parcast.pipeline.traces.trace import Events, Trace
 from parcast.pipeline.validating.observation import Parts
 
 QUICK: Final = 0.1  # of messages, which are taken up at once: the clocks differ by some us [1]

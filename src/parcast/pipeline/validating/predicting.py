@@ -24,8 +24,8 @@ import numpy as np
 
 from parcast.descriptions.machine import Machine
 from parcast.errors import FitFailed, ParameterError, RunFailed
-from parcast.pipeline.calibration import Calibration, calibrate
-from parcast.pipeline.law import PipelinePhase
+from parcast.pipeline.law.constants import Calibration, calibrate
+from parcast.pipeline.law.phase import PipelinePhase
 from parcast.pipeline.validating.observation import Observed, Point, Schedule
 
 WAYS: Final[dict[Schedule, tuple[str, ...]]] = {

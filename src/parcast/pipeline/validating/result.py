@@ -9,7 +9,7 @@ from statistics import median
 from typing import Any, ClassVar, Final
 
 from parcast.descriptions.law_error import OwnLawError, validated_law_error
-from parcast.pipeline.calibration import Calibration
+from parcast.pipeline.law.constants import Calibration
 from parcast.pipeline.validating.observation import Observed, Point, Schedule
 from parcast.pipeline.validating.predicting import CALIBRATED, WAYS, Costs
 from parcast.pipeline.validating.work import Job

@@ -19,7 +19,7 @@ from parcast.errors import FitFailed, ParameterError, as_list, as_number, as_who
 from parcast.mpi.clock import Clock, Progress, system_load
 from parcast.mpi.find import available_cores
 from parcast.pipeline.engine.tree import level_of
-from parcast.pipeline.formulas import steps
+from parcast.pipeline.law.formulas import steps
 from parcast.pipeline.validating.launches import Request, Runner, launch, tolerated
 from parcast.pipeline.validating.observation import Layout, Observed, Point, Schedule
 from parcast.pipeline.validating.predicting import calibration_of, costs_of, expected_in, predicted

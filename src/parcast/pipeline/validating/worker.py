@@ -20,7 +20,7 @@ from parcast.mpi.find import available_cores
 from parcast.mpi.launched import one_world
 from parcast.pipeline.result import PipelineResult
 from parcast.pipeline.run import run_pipeline
-from parcast.pipeline.trace import read_trace
+from parcast.pipeline.traces.trace import read_trace
 from parcast.pipeline.validating.observation import Layout, Observed, Point
 from parcast.pipeline.validating.parts import parts_of
 from parcast.pipeline.validating.work import Job, job_from

@@ -1,0 +1,93 @@
+"""`parcast run sort-file`: an array larger than memory, sorted on MPI ranks."""
+
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+
+from parcast.cli.answering import A_FILE, cli_command
+from parcast.cli.failures import ANSWERED
+from parcast.cli.options import columns, json_option, text_option
+from parcast.cli.outputs import print_pieces
+from parcast.cli.screen import show_sheet
+from parcast.pipeline.options import Running, memory_size, some_run_options
+
+if TYPE_CHECKING:
+    from parcast.applications.sorting.result import SortedFile
+
+LIMIT: Final = "300MB"
+
+HELP: Final = """Sort the array of a .npy file that is larger than memory into another .npy file.
+
+INPUT holds one dimension: numbers, strings of fixed width, dates, or records. The result has the
+bytes of numpy.sort(array, kind="stable") for every number of ranks: the sort is stable, and NaN
+comes last. OUTPUT is replaced when all of it has been written; it cannot be INPUT itself.
+
+No rank holds more than SIZE of resident memory, Python and MPI included; the peak of each rank is
+shown. What does not fit goes to files beside OUTPUT, or in --directory: together with OUTPUT they
+need twice the size of the array. INPUT and OUTPUT must be in folders that all ranks see.
+
+\b
+Exit status: 0    it is sorted
+             2    wrong use, or an output that cannot be written
+             3    INPUT is no array that can be sorted
+             4    no MPI, a full disk, a rank failed, or not enough time
+             130  interrupted; OUTPUT is as it was before
+
+\b
+Examples:
+  parcast run sort-file samples.npy -o sorted.npy -np 4
+  parcast run sort-file events.npy -o by-time.npy --by time,detector --memory 1GB
+"""
+
+
+@cli_command(name="sort-file", help=HELP, short_help="Sort an array that is larger than memory.")
+@click.argument("source", metavar="INPUT", type=A_FILE)
+@click.option(
+    "-o", "--output", metavar="OUTPUT", required=True, type=A_FILE, help="The sorted array: .npy."
+)
+@text_option("--by", "FIELDS", columns, "Fields of records to compare: time or time,detector.")
+@text_option(
+    "--memory",
+    "SIZE",
+    memory_size,
+    "Limit of the resident memory of a rank.",
+    default=LIMIT,
+    show_default=True,
+)
+@some_run_options("ranks", "directory", "trace", "time_limit", "slurm")
+@json_option
+def command(
+    ctx: click.Context,
+    /,
+    *,
+    source: str,
+    output: str,
+    by: list[str] | None,
+    memory: float,
+    as_json: bool,
+    running: Running,
+) -> int:
+    """Sort the file and return the exit status."""
+    if running.is_written(ctx, "sort-file"):
+        return ANSWERED
+
+    def sort(arguments: dict[str, Any]) -> "SortedFile":
+        from parcast.applications.sorting.sort_file import sort_file
+
+        arguments.pop("on_error", None)
+        return sort_file(source, output, by=by, memory=memory, **arguments)
+
+    result: SortedFile = running.ended(sort, "sorting")
+    if result.is_root:
+        _give(result, as_json=as_json)
+    return ANSWERED
+
+
+def _give(result: "SortedFile", *, as_json: bool) -> None:
+    """Show what was done."""
+    from parcast.files.document import json_pieces
+
+    if as_json:
+        print_pieces(json_pieces(result.to_document()))
+    else:
+        show_sheet(result.to_sheet())

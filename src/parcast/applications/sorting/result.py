@@ -1,0 +1,77 @@
+"""Result of `sort_file`: where the sorted array is, and what sorting it took."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+from parcast.pipeline.result import PipelineResult
+from parcast.show.result import Result
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class SortedFile(Result):
+    """A sorted array in a file; on ranks other than 0 it has `run` alone."""
+
+    _sheet: ClassVar[str] = "parcast.applications.sorting.sheet:sheet_of"
+
+    source: str = ""
+    output: str = ""
+    elements: int = 0  # [1]
+    size: int = 0  # of the elements [B]
+    dtype: str = ""
+    by: tuple[str, ...] = ()  # fields that were compared; empty: all
+    chunks: int = 0  # that were sorted in memory [1]
+    shards: int = 0  # that were merged in memory [1]
+    longest: int = 0  # shard, in elements [1]
+    seconds: float = 0.0  # wall time, with the start of ranks [s]
+    memory: float = 0.0  # limit of the resident memory of a rank [B]
+    peaks: tuple[
+        float | None, ...
+    ] = ()  # resident memory of each rank, None: it ended no shard [B]
+    run: PipelineResult = field(default_factory=PipelineResult)
+    inputs: dict[str, Any] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        """Say in one line what was sorted."""
+        return f"SortedFile({self.output}: {self.elements} x {self.dtype}, {self.seconds:.3g} s)"
+
+    @property
+    def is_root(self) -> bool:
+        """Whether this process is rank 0 of the run, which has the result."""
+        return self.run.is_root
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What was not as it should be."""
+        over = [(i, peak) for i, peak in enumerate(self.peaks) if peak and peak > self.memory]
+        return tuple(
+            f"rank {rank} held {peak / 1e6:.0f} MB at most, more than the limit of "
+            f"{self.memory / 1e6:.0f} MB"
+            for rank, peak in over
+        )
+
+    def rows(self) -> Iterator[dict[str, Any]]:
+        """One tidy row for each rank."""
+        peaks = [*self.peaks, *[None] * len(self.run.ranks)]
+        for row, peak in zip(self.run.rows(), peaks, strict=False):
+            yield {**row, "peak_B": peak}
+
+    def to_document(self) -> dict[str, Any]:
+        """Everything as one JSON document, schema ``parcast/sort/1``."""
+        return {
+            "schema": "parcast/sort/1",
+            "rows": list(self.rows()),
+            "source": self.source,
+            "output": self.output,
+            "elements": self.elements,
+            "size_B": self.size,
+            "dtype": self.dtype,
+            "by": list(self.by),
+            "chunks": self.chunks,
+            "shards": self.shards,
+            "longest_shard": self.longest,
+            "seconds": self.seconds,
+            "memory_B": self.memory,
+            "warnings": list(self.warnings),
+            "inputs": self.inputs,
+        }

@@ -1,0 +1,1 @@
+"""Texts: documents and where their parts are, features of phrases, and search."""

@@ -1,0 +1,132 @@
+"""`parcast run features`: noun phrases of documents, on ranks that are started for it."""
+
+from typing import Any
+
+import click
+
+from parcast.applications.text.documents.options import document_options, reading_of
+from parcast.cli.answering import A_FILE, OneOf, Whole, cli_command
+from parcast.cli.failures import ANSWERED
+from parcast.cli.options import json_option, output_option
+from parcast.cli.outputs import Outputs, print_pieces
+from parcast.cli.screen import show_sheet
+from parcast.pipeline.options import Running, run_options, status_of
+
+FORMATS = ("parquet", "json", "jsonl", "csv")
+HELP = """Find the noun phrases of documents and where each of them occurs.
+
+DOCS are files, folders or patterns: text, HTML, XML, SGML and JSON Lines, also as .gz and .zst.
+-o writes the lexicon: every phrase with its frequency, and each occurrence with its document, its
+field and its place in the original file. Without -o the most frequent phrases are shown.
+
+A grammar is a regular expression over one letter a word: J adjective, N noun, E name, M number,
+V verb, R adverb, D determiner, O pronoun, P preposition, C conjunction, T particle, U punctuation,
+X other.
+
+\b
+Exit status: 0    the documents were read, or skipped with --skip-errors
+             2    wrong use, or an output that cannot be written
+             3    a document cannot be read
+             4    no MPI, a full disk, a rank failed, or not enough time
+             130  interrupted; the result is of the documents read until then
+
+\b
+Examples:
+  parcast run features docs -np 4 -o features.parquet
+  parcast run features 'news/*.sgm' --document REUTERS --field TITLE --field BODY -o f.csv
+"""
+
+
+@cli_command(name="features", help=HELP, short_help="Find noun phrases of documents.")
+@click.argument("docs", nargs=-1, required=True, type=A_FILE, metavar="DOCS...")
+@run_options
+@click.option(
+    "--shards",
+    type=Whole(1, 10_000),
+    metavar="COUNT",
+    default=1,
+    show_default=True,
+    help="Parts of the lexicon, each reduced and written by a rank of its own.",
+)
+@document_options
+@click.option(
+    "--tagger",
+    metavar="NAME",
+    default="textblob",
+    show_default=True,
+    help="textblob, denckring or module:function.",
+)
+@click.option(
+    "--grammar",
+    metavar="TEXT",
+    default="(J|M|N)*N",
+    show_default=True,
+    help="Which words form a phrase.",
+)
+@click.option("--keep-case", is_flag=True, help="Tell phrases apart by capital letters.")
+@click.option("--frequencies", is_flag=True, help="Count phrases without their places.")
+@click.option(
+    "--rows",
+    type=OneOf(["phrase", "occurrence"]),
+    metavar="KIND",
+    default="phrase",
+    show_default=True,
+    help="What a row of the output is: phrase or occurrence.",
+)
+@click.option(
+    "--least",
+    type=Whole(1),
+    metavar="COUNT",
+    default=1,
+    show_default=True,
+    help="Leave out phrases that occur less often.",
+)
+@json_option
+@output_option("Write PATH: .parquet, .json, .jsonl or .csv. Repeatable.")
+def command(
+    ctx: click.Context,
+    /,
+    *,
+    docs: tuple[str, ...],
+    running: Running,
+    outputs: tuple[str, ...],
+    as_json: bool,
+    shards: int,
+    rows: Any,
+    least: int,
+    **how: Any,
+) -> int:
+    """Find the phrases and return the exit status."""
+    from parcast.applications.text.features.extract import extract_features
+    from parcast.applications.text.features.task import Features
+
+    Outputs(outputs, formats=FORMATS).check(docs)
+    if running.is_written(ctx, "features"):
+        return ANSWERED
+
+    def run(arguments: dict[str, Any]) -> Any:
+        settings = Features(
+            tagger=how["tagger"],
+            grammar=how["grammar"],
+            fold=not how["keep_case"],
+            occurrences=not how["frequencies"],
+            reading=reading_of(how),
+        )
+        return extract_features(
+            docs,
+            settings=settings,
+            outputs=outputs,
+            rows=rows,
+            least=least,
+            shards=shards,
+            **arguments,
+        )
+
+    result = running.ended(run, "features")
+    if not result.run.is_root:
+        return ANSWERED
+    if as_json:
+        print_pieces(result.json_pieces(rows))
+    else:
+        show_sheet(result.to_sheet())
+    return status_of(result.run)

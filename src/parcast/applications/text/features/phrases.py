@@ -1,0 +1,137 @@
+"""Noun phrases: sequences of tokens whose tags match a grammar.
+
+A grammar is a regular expression over the letters of `tagging`, one a token. The default,
+`(J|M|N)*N`, takes the longest sequences of adjectives, numbers and nouns that end in a noun.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from parcast.applications.text.documents.characters import plain
+from parcast.applications.text.features.tagging import LETTERS, Tagger
+from parcast.applications.text.features.tokens import tokenise
+from parcast.errors import ParameterError
+
+DEFAULT_GRAMMAR = "(J|M|N)*N"
+PIECE = 2**20  # characters: some 200,000 tokens, 30 MB
+LONGEST = 1000  # tokens of a sentence that are looked through at once
+CUTS = ("\n\n", ". ", " ")
+OPERATORS = frozenset("()[]|*+?{},0123456789")
+ALTERNATIVES = re.compile(r"\((?:[A-Z](?:\|[A-Z])*)\)")
+QUANTIFIED_TWICE = re.compile(r"[*+?}]\)[*+{]")
+
+
+@dataclass(frozen=True, slots=True)
+class Grammar:
+    """A regular expression over letters of tags, compiled.
+
+    >>> Grammar.of("D? (J|N)* N").spans("DJNVN", 0, 5)
+    [(0, 3), (4, 5)]
+    """
+
+    pattern: re.Pattern[str]
+
+    @classmethod
+    def of(cls, text: str) -> "Grammar":
+        """Compile a grammar; `N` stands for every noun, `E` for names only."""
+        given = "".join(text.split())
+        hint = f"Write for example {DEFAULT_GRAMMAR!r}. The letters of tags are {LETTERS}."
+        unknown = sorted(set(given) - set(LETTERS) - OPERATORS)
+        if unknown:
+            raise ParameterError(
+                "grammar",
+                must="consist of letters of tags and ( ) [ ] | * + ? { }",
+                got=f"{unknown[0]!r} in {text!r}",
+                hint=hint,
+            )
+        if QUANTIFIED_TWICE.search(given):
+            raise ParameterError(
+                "grammar",
+                must="not repeat a repetition, which can take for ever",
+                got=repr(text),
+                hint="Write (N)* instead of (N*)*.",
+            )
+        classes = ALTERNATIVES.sub(lambda m: f"[{m[0][1:-1].replace('|', '')}]", given)
+        outside = re.split(r"(\[[A-Z]*\])", classes)
+        spelled = "".join(
+            part.replace("N", "NE") if part[:1] == "[" else part.replace("N", "[NE]")
+            for part in outside
+        )
+        try:
+            pattern = re.compile(spelled.replace("(", "(?:"))
+        except re.error as error:
+            raise ParameterError(
+                "grammar",
+                must="be a regular expression",
+                got=f"{text!r} ({error.msg})",
+                hint=hint,
+            ) from error
+        if pattern.match(""):
+            raise ParameterError(
+                "grammar", must="require at least one token", got=repr(text), hint=hint
+            )
+        return cls(pattern)
+
+    def spans(self, letters: str, first: int, stop: int) -> list[tuple[int, int]]:
+        """First token of each phrase, and the one after its last: leftmost first, none twice.
+
+        No phrase goes over a border between `LONGEST` tokens, since adjectives without a noun
+        are looked through once for each.
+        """
+        return [
+            match.span()
+            for begin in range(first, stop, LONGEST)
+            for match in self.pattern.finditer(letters, begin, min(begin + LONGEST, stop))
+        ]
+
+
+@dataclass(frozen=True, slots=True)
+class Phrases:
+    """Phrases of a text, or of a piece of it, in order, with their places in the text."""
+
+    texts: list[str]  # as in the text: single spaces, straight apostrophes, no soft hyphens
+    begins: list[int]
+    ends: list[int]
+    tokens: int  # of the text or piece
+
+    def __iter__(self) -> Iterator[tuple[str, int, int]]:
+        return zip(self.texts, self.begins, self.ends, strict=True)
+
+
+def find_phrases(text: str, tagger: Tagger, grammar: Grammar) -> Iterator[Phrases]:
+    """Find the phrases of a text: those of each of its `pieces`.
+
+    >>> def all_nouns(words):
+    ...     return "N" * len(words)
+    >>> [list(found) for found in find_phrases("rain  forest", all_nouns, Grammar.of("N+"))]
+    [[('rain forest', 0, 12)]]
+    """
+    for start, end in pieces(text):
+        tokens = tokenise(text[start:end])
+        words = tokens.words
+        begins: list[int] = []
+        ends: list[int] = []
+        for first, stop in tokens.sentences():
+            letters = "".join(tagger(words[first:stop]))
+            for i, j in grammar.spans(letters, 0, stop - first):
+                begins.append(start + tokens.begins[first + i])
+                ends.append(start + tokens.ends[first + j - 1])
+        spans = zip(begins, ends, strict=True)
+        texts = [" ".join(plain(text[begin:stop])[0].split()) for begin, stop in spans]
+        yield Phrases(texts, begins, ends, len(words))
+
+
+def pieces(text: str) -> Iterator[tuple[int, int]]:
+    """Begin and end of pieces of a long text, so that tokens of a part are held at a time.
+
+    A piece ends with a paragraph, or else with a sentence or a word.
+    """
+    begin = 0
+    while len(text) - begin > PIECE:
+        far = begin + PIECE
+        found = ((text.rfind(mark, begin + 1, far), mark) for mark in CUTS)
+        end = next((at + len(mark) for at, mark in found if at > 0), far)
+        yield begin, end
+        begin = end
+    yield begin, len(text)

@@ -1,0 +1,112 @@
+"""Hits of queries as a sheet: a table for each query, with a piece of each document."""
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from parcast.applications.text.search.result import QueryHits, SearchResult
+from parcast.applications.text.search.snippets import Match, Snippet
+from parcast.applications.text.search.tasks import Hit
+from parcast.pipeline.sheet import skipped
+from parcast.show.sheet import Column, Entry, Fact, Form, Sheet, Table
+from parcast.units import shown
+from parcast.words import counted
+
+NAME: Final = 32  # characters of a word in a message
+TEXT: Final = 64  # characters of a query or of a piece of text
+WIDTHS: Final = ((32, 64), (24, 34))  # of names and pieces of text, in forms of a table
+
+
+def sheet_of(result: SearchResult) -> Sheet:
+    """Everything that is said of a search."""
+    return Sheet(
+        title=f"{counted(result.documents, 'document')} searched",
+        tables=tuple(_table(each) for each in result.queries if each.hits),
+        facts=tuple(_facts(result)),
+    )
+
+
+def _table(found: QueryHits) -> Table:
+    """List the hits of a query."""
+    hits = found.hits
+    forms = []
+    for name, text in WIDTHS:
+        columns = [
+            Column(title="rank", cells=[str(i) for i in range(1, len(hits) + 1)]),
+            Column(title="score", cells=[_score(hit) for hit in hits]),
+            Column(
+                title="document", cells=[_name(hit.document, name) for hit in hits], align="left"
+            ),
+            Column(title="text", cells=[_marked(hit.snippet, text) for hit in hits], align="left"),
+        ]
+        forms.append(Form(columns=columns))
+    return Table(
+        title=shown(found.query, limit=TEXT),
+        forms=tuple(forms),
+        in_full=tuple(_entries(hits)),
+    )
+
+
+def _entries(hits: Sequence[Hit]) -> Iterator[Entry]:
+    """Give each hit in full, for a narrow page."""
+    for rank, hit in enumerate(hits, start=1):
+        yield Entry(
+            title=f"{rank}. {shown(hit.document)}",
+            facts=(Fact("score", _score(hit)), Fact("text", _marked(hit.snippet))),
+        )
+
+
+def _facts(result: SearchResult) -> Iterator[Fact]:
+    """Say what was not found, and how the score is made."""
+    for each in result.queries:
+        name = shown(each.query, limit=TEXT)
+        unknown = [word for word, n in zip(each.words, each.frequencies, strict=True) if not n]
+        if not each.hits:
+            yield Fact("no hit", f"{name}: no document has any of its words", True)
+        elif unknown:
+            words = ", ".join(shown(word, limit=NAME) for word in unknown)
+            yield Fact("unknown", f"{name}: no document has {words}")
+    model = result.model
+    yield Fact("score", f"BM25, k1 = {model.k1:g}, b = {model.b:g}")
+    yield from skipped(result.faults)
+
+
+def _score(hit: Hit) -> str:
+    return f"{hit.score:.3f}"
+
+
+def _name(name: str, room: int) -> str:
+    """Shorten a name, of which the end says most."""
+    name = shown(name, limit=10 * NAME)
+    return name if len(name) <= room else f"...{name[3 - room :]}"
+
+
+def _marked(snippet: Snippet | None, width: int = TEXT) -> str:
+    """Write the best part of a snippet in one line, with stars around the words of the query."""
+    if snippet is None:
+        return ""
+    text, marks = snippet.text, snippet.marks
+    most = max(range(len(marks)), key=lambda i: (len(_words_from(snippet, i, width)), -i))
+    last = max(i for i in range(most, len(marks)) if i == most or _fits(marks, most, i, width))
+    chosen = marks[most : last + 1]
+    room = max(width - (chosen[-1][1] - chosen[0][0]), 0)
+    first = max(min(chosen[0][0] - room // 2, len(text) - width), 0)
+    stop = min(max(first + width, chosen[-1][1]), len(text))
+    first = first and min(text.find(" ", first) % len(text) + 1, chosen[0][0])
+    stop = stop if stop == len(text) else max(text.rfind(" ", 0, stop), chosen[-1][1])
+    parts, at = [], first
+    for begin, end in marks:
+        if first <= begin and end <= stop:
+            parts += [text[at:begin], "*", text[begin:end], "*"]
+            at = end
+    return " ".join("".join([*parts, text[at:stop]]).split())
+
+
+def _words_from(snippet: Snippet, first: int, width: int) -> set[str]:
+    """Different words of the query that one line can show from one of them on."""
+    marks = snippet.marks
+    inside = (marks[i] for i in range(first, len(marks)) if _fits(marks, first, i, width))
+    return {snippet.text[begin:end].lower() for begin, end in inside}
+
+
+def _fits(marks: Sequence[Match], first: int, last: int, width: int) -> bool:
+    return marks[last][1] - marks[first][0] <= width

@@ -1,0 +1,1 @@
+"""What limits a request, and which of its servers are out of balance."""

@@ -1,0 +1,1 @@
+"""Arrays on clients and servers: boxes, meshes, chunks, subchunks and what overlaps."""

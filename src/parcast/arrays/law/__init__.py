@@ -1,0 +1,1 @@
+"""The law of a collective request: messages, file system, costs, and the phase of a program."""

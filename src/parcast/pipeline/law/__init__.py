@@ -1,0 +1,1 @@
+"""The laws of a pipeline: the phase of a program, formulas, the default schedule, constants."""

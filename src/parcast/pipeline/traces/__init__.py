@@ -1,0 +1,1 @@
+"""What a run did: its trace, several reductions in one, and the traffic of its messages."""

@@ -1,0 +1,225 @@
+"""`parcast run features` as a person runs it: on one process and on ranks, whole and in parts."""
+
+import errno
+import json
+import sys
+
+import polars as pl
+import pytest
+
+from parcast.applications.text.features import extract
+from parcast.applications.text.features.extract import extract_features
+
+PAGE = "<title>Node {i}</title><p>The fast node {i} reads 3.5 GB of cold data.</p>"
+
+
+@pytest.fixture
+def docs(tmp_path):
+    folder = tmp_path / "docs"
+    folder.mkdir()
+    for i in range(7):
+        (folder / f"{i}.html").write_text(PAGE.format(i=i))
+    return folder
+
+
+def test_phrases_are_shown(parcast, docs):
+    said = parcast("run", "features", docs)
+    assert said.status == 0
+    assert "Noun phrases of 7 documents: 4 different" in said.out
+    assert "        7  cold data" in said.out
+
+
+def test_ranks_write_the_same_bytes_as_one_process(parcast, docs, tmp_path):
+    files = []
+    for ranks in (1, 2):
+        path = tmp_path / f"{ranks}.json"
+        table = tmp_path / f"{ranks}.parquet"
+        said = parcast("run", "features", docs, "-np", ranks, "-o", path, "-o", table)
+        assert said.status == 0, said.err
+        files.append((path.read_bytes(), table.read_bytes()))
+    assert files[0] == files[1]
+    document = json.loads(files[0][0])
+    assert document["documents"] == 7
+    phrases = {x["phrase"]: x for x in document["phrases"]}
+    assert phrases["3.5 gb"]["frequency"] == 7
+    at = phrases["fast node"]["occurrences"][4]
+    raw = (docs / "4.html").read_text()
+    assert raw[at["start"] : at["stop"]] == "fast node"
+    assert (at["path"], at["field"]) == (str(docs / "4.html"), "body")
+
+
+def test_parts_are_written_by_their_ranks(parcast, docs, tmp_path):
+    said = parcast(
+        "run", "features", docs, "-np", 2, "--shards", 2, "-o", tmp_path / "f.parquet", "--json"
+    )
+    assert said.status == 0, said.err
+    document = json.loads(said.out)
+    parts = [pl.read_parquet(tmp_path / f"f-{i}-of-2.parquet") for i in (1, 2)]
+    assert [str(tmp_path / f"f-{i}-of-2.parquet") for i in (1, 2)] == document["paths"]
+    whole = extract_features(docs).lexicon
+    joined = pl.concat(parts).sort("phrase")
+    assert joined["phrase"].to_list() == whole.phrases()
+    assert joined["frequency"].to_list() == whole.counts.tolist()
+    assert document["different_phrases"] == len(whole)
+    assert all(part["phrase"].is_sorted() for part in parts)
+
+
+def test_json_is_the_whole_answer(parcast, docs):
+    (docs / "8.txt").write_text("Node")
+    document = json.loads(parcast("run", "features", docs, "--json", "--least", 8).out)
+    assert [x["phrase"] for x in document["phrases"]] == ["node"]
+    flat = parcast("run", "features", docs, "--json", "--rows", "occurrence").out
+    assert len(json.loads(flat)["places"]) == 29
+
+
+def test_options_reach_the_task(parcast, docs):
+    said = parcast(
+        *("run", "features", docs, "--json", "--field", "title", "--keep-case", "--frequencies"),
+        *("--grammar", "N"),
+    )
+    document = json.loads(said.out)
+    assert document["phrases"] == [{"phrase": "Node", "frequency": 7}]
+    assert (document["grammar"], document["folded"]) == ("N", False)
+
+
+def test_bad_documents_end_it_or_are_listed(parcast, docs):
+    (docs / "x.png").write_bytes(b"\x89PNG\r\n\x1a\n\0\0")
+    said = parcast("run", "features", docs)
+    assert said.status == 3
+    assert "must be text, got a PNG picture. Leave it out." in said.err
+    assert "Traceback" not in said.err
+    said = parcast("run", "features", docs, "--skip-errors", "-np", 2)
+    assert said.status == 0
+    assert f"skipped 1   {docs}/x.png: must be text, got a PNG picture. Leave it out." in said.out
+    assert "Noun phrases of 7 documents" in said.out
+
+
+SLOW = """
+def tag(words):
+    if "slow" in words:
+        raise ValueError("slow")
+    return "N" * len(words)
+"""
+
+
+def test_skipped_documents_have_a_line_each_and_are_folded(parcast, docs, monkeypatch):
+    (docs / "away.txt").symlink_to("nowhere.txt")
+    lines = [f'{{"n": {i}' for i in range(8)]
+    (docs / "lines.jsonl").write_text("\n".join(lines))
+    monkeypatch.chdir(docs.parent)
+    said = parcast("run", "features", "docs", "--skip-errors")
+    assert said.status == 0
+    _, _, listed = said.out.partition("skipped 9   ")
+    rows = [row.strip() for row in listed.splitlines()]
+    assert rows[0] == (
+        "docs/away.txt: must exist, but is a link to nowhere.txt, which does not. Correct or "
+        "remove the link."
+    )
+    assert rows[1].startswith("docs/lines.jsonl, line 1: must be a JSON object, got a syntax")
+    assert rows[5:] == ["and 4 more, listed with -v and in --json"]
+    said = parcast("run", "features", "docs", "--skip-errors", "-v")
+    for i in range(1, 9):
+        assert f"            docs/lines.jsonl, line {i}: must be" in said.out
+    document = json.loads(parcast("run", "features", "docs", "--skip-errors", "--json").out)
+    assert document["skipped"] == len(document["faults"]) == 9
+    assert parcast("run", "features", "docs").status == 3
+    searched = parcast("run", "search", "docs", "-q", "node", "--skip-errors")
+    assert [row.strip() for row in searched.out.partition("skipped 9   ")[2].splitlines()] == rows
+
+
+def test_items_that_fail_otherwise_are_listed_too(parcast, docs, monkeypatch):
+    (docs / "late.txt").write_text("the slow node")
+    (docs.parent / "slow_tagger.py").write_text(SLOW)
+    monkeypatch.chdir(docs.parent)
+    monkeypatch.syspath_prepend(str(docs.parent))
+    options = ("docs", "--tagger", "slow_tagger:tag")
+    assert (
+        "Item 7 failed: docs/late.txt: ValueError: slow."
+        in parcast("run", "features", *options).err
+    )
+    said = parcast("run", "features", *options, "--skip-errors")
+    assert said.status == 0
+    assert "skipped 1   docs/late.txt: ValueError: slow" in said.out
+    document = json.loads(parcast("run", "features", *options, "--skip-errors", "--json").out)
+    assert (document["skipped"], document["faults"]) == (1, ["docs/late.txt: ValueError: slow"])
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        ((), "DOCS must be given."),
+        (("docs", "-o", "f.txt"), "-o must be a path that ends in .parquet, .json, .jsonl, .csv"),
+        (("docs", "--tagger", "texblob"), "Did you mean textblob?"),
+        (("docs", "--grammar", "(J"), "grammar must be a regular expression, got '(J'"),
+        (("docs", "--rows", "words"), "--rows must be phrase or occurrence, got 'words'."),
+        (("docs", "--rows", "occurrence", "--frequencies", "-o", "f.csv"), "rows must be phrase"),
+        (("docs", "--shards", "2"), "must be 1 where nothing is written, got 2."),
+        (("nowhere*",), "nowhere* must hold documents, got no file."),
+        (("docs", "-o", "docs/links.jsonl"), "docs/links.jsonl must be another file than those"),
+    ],
+)
+def test_wrong_use_is_said_before_anything_is_read(parcast, docs, monkeypatch, options, says):
+    monkeypatch.chdir(docs.parent)
+    (docs.parent / "links.jsonl").write_text('{"a": "b"}\n')
+    (docs / "links.jsonl").symlink_to("../links.jsonl")
+    said = parcast("run", "features", *options)
+    assert said.status == 2
+    assert says in said.err
+    assert said.out == ""
+
+
+def test_a_batch_script_is_written_in_place_of_running(parcast, docs, tmp_path):
+    said = parcast("run", "features", docs, "-np", 4, "--slurm", tmp_path / "job.sh")
+    assert said.status == 0
+    text = (tmp_path / "job.sh").read_text()
+    assert f"parcast run features {docs}" in text
+
+
+@pytest.mark.parametrize("ending", ["json", "parquet"])
+def test_a_full_disk_is_said_in_one_message(parcast, docs, tmp_path, monkeypatch, ending):
+    path = tmp_path / f"f.{ending}"
+
+    def full(*_, **__):
+        raise OSError(errno.ENOSPC, "No space left on device", str(path))
+
+    monkeypatch.setattr(extract, "write_lexicon", full)
+    said = parcast("run", "features", docs, "-o", path)
+    assert said.status == 4
+    assert f"{path} cannot be written: no space left on device. Nothing was changed" in said.err
+    assert "Traceback" not in said.err
+    assert not path.exists()
+
+
+def test_documents_without_text_give_an_empty_lexicon(parcast, tmp_path):
+    (tmp_path / "empty.txt").write_text("")
+    (tmp_path / "spaces.txt").write_text(" \n\n ")
+    path = tmp_path / "f.parquet"
+    said = parcast("run", "features", tmp_path / "empty.txt", tmp_path / "spaces.txt", "-o", path)
+    assert said.status == 0
+    assert "0 different" in said.out
+    assert len(pl.read_parquet(path)) == 0
+
+
+def test_merges_pass_the_check_of_associativity(docs):
+    result = extract_features(docs, check=True)
+    assert result.totals.documents == 7
+    assert result.to_document()["frequent"][0] == {"phrase": "3.5 gb", "frequency": 7}
+    assert [row["phrase"] for row in result.rows()] == result.lexicon.phrases()
+
+
+def test_a_tagger_in_the_current_folder_is_used_on_ranks(parcast, docs, tmp_path, monkeypatch):
+    (tmp_path / "only_nouns.py").write_text("def tag(words):\n    return ['NOUN'] * len(words)\n")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    said = parcast("run", "features", docs, "-np", 2, "--tagger", "only_nouns:tag", "--json")
+    assert said.status == 0, said.err
+    phrases = [x["phrase"] for x in json.loads(said.out)["phrases"]]
+    assert "the fast node 3 reads 3.5 gb of cold data." in phrases
+
+
+def test_help_names_it(parcast):
+    assert "Find the noun phrases of documents" in parcast("run", "features", "--help").out
+    assert (
+        "features     find noun phrases of documents; see parcast run features --help"
+        in parcast("run").out
+    )

@@ -1,0 +1,95 @@
+"""Costs of array I/O in a file: one number for all nodes, or one for each."""
+
+import numpy as np
+import pytest
+
+import parcast
+from parcast.arrays.law.message import Protocol
+from parcast.arrays.law.parameters import ArrayParameters, read_costs, read_parameters
+from parcast.descriptions.amount import Amount
+from parcast.descriptions.description import DescriptionError
+from parcast.errors import FileProblems, ParameterError
+from tests.conftest import ROOT
+
+
+def test_costs_are_read_with_their_units():
+    text = ROOT / "examples" / "arrays" / "sp2_like.toml"
+    costs = read_costs(text)
+    assert costs.servers.cache == 64 * 2**20
+    assert costs.servers.read_rate == costs.servers.write_rate == 2.23e6
+    assert costs.clients.run == 5e-6
+    assert costs.protocol == Protocol()
+    assert costs.servers.partition == 16384
+
+
+def test_what_is_wrong_in_a_file_is_named_with_its_line(tmp_path):
+    path = tmp_path / "costs.toml"
+    path.write_text('[servers]\nwrite_rate = "3 MB"\nfnd = "1 ms"\n')
+    with pytest.raises(FileProblems) as caught:
+        read_costs(path)
+    text = str(caught.value)
+    assert 'line 2  servers.write_rate  must be a rate such as "12.5 GB/s", got "3 MB"' in text
+    assert "line 3  servers.fnd         is not a known key. Did you mean find?" in text
+
+
+def test_formulas_are_evaluated_at_a_point():
+    own = ArrayParameters(servers={"write_rate": "10 MB/s / d"})
+    assert own.costs({"d": 4}).servers.write_rate == 2.5e6
+
+
+def test_servers_may_have_numbers_of_their_own(tmp_path):
+    path = tmp_path / "costs.toml"
+    path.write_text("""
+[clients]
+copy_rate = ["1 GB/s", "2 GB/s"]
+[servers]
+write_rate = ["8 MB/s", "2 MB/s", "8 MB/s / d"]
+""")
+    own = read_parameters(path)
+    costs = own.costs({"d": 2})
+    assert costs.servers.write_rate.tolist() == [8e6, 2e6, 4e6]
+    assert costs.clients.copy_rate.tolist() == [1e9, 2e9]
+    assert own.axes() == {"d"}
+    assert ArrayParameters(**own.model_dump()) == own
+    assert "write_rate=('8 MB/s', '2 MB/s', '8 MB/s / d')" in repr(own)
+    schema = ArrayParameters.model_json_schema()["$defs"]["ServerParameters"]["properties"]
+    assert [each["type"] for each in schema["find"]["anyOf"]] == [["string", "number"], "array"]
+
+
+def test_a_plan_has_the_slow_disk_of_one_server(tmp_path):
+    path = tmp_path / "costs.toml"
+    request = {"shape": "64x64", "clients": "4x1", "costs": path, "writer": "sync"}
+    path.write_text('[servers]\nwrite_rate = ["8 kB/s", "8 kB/s", "2 kB/s"]\n')
+    times = {x.servers: x.time for x in parcast.plan_io(**request, servers=[1, 2, 3]).plans}
+    # 32 KiB in equal parts, and with three servers in 21, 21 and 22 of 64 rows.
+    assert times == pytest.approx({1: 32768 / 8e3, 2: 16384 / 8e3, 3: 22 * 512 / 2e3})
+    best = parcast.plan_io(**request, servers=[2])
+    assert best.to_sheet(show_all=True).tables[-1].title == "Servers of the best plan"
+    assert best.to_document()["servers"][0]["throughput_infinite_network_B_per_s"] == np.inf
+    with pytest.raises(ParameterError, match="write_rate of servers must have one number, or one"):
+        parcast.plan_io(**request, servers=[4])
+
+
+def test_lists_have_one_length():
+    own = ArrayParameters(servers={"write_rate": ["1 GB/s"] * 2, "read_rate": ["1 GB/s"] * 3})
+    with pytest.raises(ParameterError) as caught:
+        own.costs()
+    assert str(caught.value).startswith(
+        "costs of servers must have lists of one length, got 2 of write_rate, 3 of read_rate."
+    )
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        ([], "must have at least one number, got none. Give one for each, or one"),
+        (["8 MB/s", "3 s"], 'number 2 must be a rate such as "12.5 GB/s", got "3 s"'),
+        ([["1 MB/s"]], "number 1 must be a rate"),
+        ([Amount.of("3 s", ["time"], name="x")], "number 1 must be a rate"),
+        (["8 MB/s +- 5%"], 'number 1 must have no "+-", got "8 MB/s +- 5%"'),
+    ],
+)
+def test_a_list_that_is_wrong_is_refused(given, says):
+    with pytest.raises(DescriptionError) as caught:
+        ArrayParameters(servers={"write_rate": given})
+    assert f"servers.write_rate  {says}" in str(caught.value)
