@@ -33,7 +33,7 @@ EXCEPTIONS = {
     "cli/outputs.py": "refuses -o and --json, of which it is the reader",
     "cli/law_error_output.py": "refuses what -o names, as cli/outputs.py does",
     "cli/screen.py": "an answer that is shortened has been asked for with -v, --all or -o",
-    "arrays/running/request.py": "describes a key of a file by the option that uses it",
+    "arrays/trials/request.py": "describes a key of a file by the option that uses it",
     "calibration/benchmarks/osu.py": "a pattern for options of mpirun and srun",
     "kernels/__main__.py": "the name of a program in its help",
     "kernels/command.py": "the help of the command, in pieces",

@@ -19,9 +19,9 @@ from parcast.applications.text.search.search_documents import search_documents
 from parcast.arrays.library.distribution import Block
 from parcast.arrays.library.session import connect
 from parcast.arrays.planning.plan_io import plan_io
-from parcast.arrays.running.request import ArrayRequest
 from parcast.arrays.store.verification import Verifications
 from parcast.arrays.store.verify import verify
+from parcast.arrays.trials.request import ArrayRequest
 from parcast.arrays.validating.validate import validate_array_io
 from parcast.characterisation.characterise import characterise
 from parcast.descriptions.machine import Machine
@@ -92,7 +92,7 @@ def validated():
     request = ArrayRequest(shape=(64, 64), client_mesh=(2, 1), servers=1)
     with TemporaryDirectory() as folder:
         return validate_array_io(
-            [request], folder=folder, costs=KnownCosts(), runner=KnownMachine()
+            [request], folder=folder, costs=KnownCosts(), launcher=KnownMachine()
         )
 
 

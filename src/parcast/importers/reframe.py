@@ -37,7 +37,7 @@ SECONDS: Final = {
 
 
 @dataclass(kw_only=True, slots=True)
-class Case:
+class TestCase:
     """One test that ran, with its performance."""
 
     name: str
@@ -113,7 +113,7 @@ def read(runs: Runs, metric: str | None) -> Imported:
 FORMAT = Format(title="ReFrame log, JSON or database", recognises=recognises, timings=read)
 
 
-def _cases(path: Path, faults: Faults) -> Iterator[Case]:
+def _cases(path: Path, faults: Faults) -> Iterator[TestCase]:
     """Go through the tests of one file, in whichever form."""
     if beginning(path, len(DATABASE)) == DATABASE:
         yield from _of_database(path, faults)
@@ -123,7 +123,7 @@ def _cases(path: Path, faults: Faults) -> Iterator[Case]:
         yield from _of_log(path, faults)
 
 
-def _of_log(path: Path, faults: Faults) -> Iterator[Case]:
+def _of_log(path: Path, faults: Faults) -> Iterator[TestCase]:
     """Go through a performance log, whose cells have bars between them."""
     titles: list[str] = []
     for line, text in text_lines(path, faults):
@@ -146,7 +146,7 @@ def _of_log(path: Path, faults: Faults) -> Iterator[Case]:
         row = dict(zip(titles, cells, strict=True))
         names = [x.removesuffix(VALUE) for x in titles if x.endswith(VALUE)]
         tasks = row.get("num_tasks", row.get("job_num_tasks"))
-        yield Case(
+        yield TestCase(
             name=next((row[x] for x in ("name", "check_name", "short_name") if x in row), ""),
             machine=":".join(row[x] for x in ("system", "partition") if row.get(x)),
             environ=row.get("environ", ""),
@@ -164,7 +164,7 @@ def _value(cell: str) -> float | None:
     return number(cell) if cell not in {"", "None", "null"} else None
 
 
-def _of_report(document: Any, faults: Faults, place: str = "") -> Iterator[Case]:
+def _of_report(document: Any, faults: Faults, place: str = "") -> Iterator[TestCase]:
     """Go through the tests of a report."""
     runs = document.get("runs") if isinstance(document, dict) else None
     if not isinstance(runs, list):
@@ -181,13 +181,13 @@ def _of_report(document: Any, faults: Faults, place: str = "") -> Iterator[Case]
             yield _reported(case, faults, f"{place}runs[{i}].testcases[{j}]")
 
 
-def _reported(case: dict[str, Any], faults: Faults, place: str) -> Case:
+def _reported(case: dict[str, Any], faults: Faults, place: str) -> TestCase:
     """Take one test of a report, in whichever version of it."""
     inner = case.get("check_vars")
     told = (inner if isinstance(inner, dict) else {}) | case
     tasks = told.get("num_tasks")
     system = ":".join(str(told[x]) for x in ("system", "partition") if told.get(x))
-    return Case(
+    return TestCase(
         name=str(told.get("display_name") or told.get("name") or ""),
         machine=system,
         environ=str(told.get("environ") or told.get("environment") or ""),
@@ -213,7 +213,7 @@ def _performance(case: dict[str, Any]) -> dict[str, tuple[Any, str]]:
     return values
 
 
-def _of_database(path: Path, faults: Faults) -> Iterator[Case]:
+def _of_database(path: Path, faults: Faults) -> Iterator[TestCase]:
     """Go through the reports of all sessions in a database, which is only read."""
     import sqlite3
     from urllib.parse import quote
@@ -243,7 +243,7 @@ def _unit(text: str) -> float | None:
     return TIME_UNITS.get(unit, SECONDS.get(unit.lower()))
 
 
-def _seconds(case: Case, name: str) -> Any:
+def _seconds(case: TestCase, name: str) -> Any:
     """Give a variable of a test in seconds, None where it has none; what is no number as it is."""
     value, unit = case.values.get(name, (None, ""))
     factor = _unit(unit)
@@ -252,7 +252,7 @@ def _seconds(case: Case, name: str) -> Any:
     return value * factor if is_number(value) and abs(value) <= LARGEST else value
 
 
-def _metrics(cases: Sequence[Case], wanted: str | None, runs: Runs) -> list[str]:
+def _metrics(cases: Sequence[TestCase], wanted: str | None, runs: Runs) -> list[str]:
     """Give the variables in a unit of time."""
     units: dict[str, set[str]] = {}
     for case in cases:
@@ -269,7 +269,7 @@ def _metrics(cases: Sequence[Case], wanted: str | None, runs: Runs) -> list[str]
     return times
 
 
-def _axes(cases: Sequence[Case]) -> list[str]:
+def _axes(cases: Sequence[TestCase]) -> list[str]:
     """Give the numbers that parametrise all tests, but for those that are p."""
     shared = (
         [x for x in cases[0].numbers if all(x in case.numbers for case in cases)] if cases else []
@@ -277,7 +277,7 @@ def _axes(cases: Sequence[Case]) -> list[str]:
     return [x for x in shared if x != "p" and any(case.numbers[x] != case.p for case in cases)]
 
 
-def _callpaths(cases: Sequence[Case]) -> list[str]:
+def _callpaths(cases: Sequence[TestCase]) -> list[str]:
     """Name the tests where there are several: by name, parameters that are text, environment."""
     names, environs = {case.name for case in cases}, {case.environ for case in cases}
     return [
@@ -292,7 +292,7 @@ def _callpaths(cases: Sequence[Case]) -> list[str]:
     ]
 
 
-def _machines(cases: Sequence[Case]) -> list[str]:
+def _machines(cases: Sequence[TestCase]) -> list[str]:
     """Name the systems where there are several."""
     machines = [case.machine for case in cases]
     return machines if len(set(machines)) > 1 else [""] * len(machines)

@@ -17,8 +17,8 @@ from parcast.arrays.library.master import Master
 from parcast.arrays.library.session import connect
 from parcast.arrays.library.storing import catalogue
 from parcast.arrays.measuring.dry_run import Stage
-from parcast.arrays.measuring.request import Request
 from parcast.arrays.store.chunk_file import ChunkWriter
+from parcast.arrays.trials.carried import Request
 from parcast.errors import RunFailed
 from parcast.mpi.messages import Alone, as_received
 from tests.arrays.store.test_verify import killed

@@ -11,7 +11,7 @@ from parcast.arrays.measuring.dry_run import DryRun
 from parcast.arrays.measuring.figure import Figure
 from parcast.arrays.measuring.regimes import COSTS, costs_of
 from parcast.arrays.measuring.result import MeasuredCosts
-from parcast.arrays.running.observation import Observed, ServerRun
+from parcast.arrays.trials.observation import ServerRun
 
 CLIENTS = 4
 DISK = 2e9  # [B/s]
@@ -42,31 +42,23 @@ def dry_of(request):
     )
 
 
-def run_of(place, request, value, *, factor=1.0, launch=1, turn=1):
+def run_of(launch, case, value, repetition=1, *, factor=1.0):
     """Make a run that takes what the law says, times a factor."""
+    request = case.request
     law = ByLaw(request, placement_of(request.layout, None))
     time = law.time(costs_of(law.known, dry_of(law.known), value))
     parts = components_of(time)
     is_read = request.operation == "read"
-    return Observed(
-        request=place,
-        launch=launch,
-        round=turn,
-        time=factor * time.time,
-        others=0.0,
-        servers=(
-            ServerRun(
-                startup=factor * parts.startup,
-                seconds=factor * (parts.assembly + parts.file_system),
-                gathering=0.0 if is_read else factor * parts.assembly,
-                accessing=factor * parts.file_system,
-                messages=1,
-                subchunks=1,
-                size=1,
-            ),
-        ),
-        is_read=is_read,
+    server = ServerRun(
+        startup=factor * parts.startup,
+        seconds=factor * (parts.assembly + parts.file_system),
+        gathering=0.0 if is_read else factor * parts.assembly,
+        accessing=factor * parts.file_system,
+        messages=1,
+        subchunks=1,
+        size=1,
     )
+    return launch.trial(case, factor * time.time, (server,), repetition=repetition, others=0.0)
 
 
 @dataclass
@@ -77,16 +69,14 @@ class Machine:
     scatter: float = 0.0
     launches: list = field(default_factory=list)
 
-    def __call__(self, launch, *, folder, report):
+    def __call__(self, launch, *, report):
         """Make the runs of a launch, the first round of which does not count."""
-        assert folder.is_dir()
         self.launches.append(launch)
         random = np.random.default_rng(len(self.launches))
-        for turn, places in enumerate(launch.rounds[1:], 1):
-            for place in places:
-                factor = 1.0 + self.scatter * random.uniform(-1, 1)
-                made = {"factor": factor, "launch": launch.number, "turn": turn}
-                report(run_of(place, launch.requests[place], self.value, **made))
+        width = len(launch.distinct)
+        for i, case in enumerate(launch.cases[width:]):
+            factor = 1.0 + self.scatter * random.uniform(-1, 1)
+            report(run_of(launch, case, self.value, 1 + i // width, factor=factor))
 
 
 class Ticks:

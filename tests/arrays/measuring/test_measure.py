@@ -12,9 +12,9 @@ from parcast.arrays.measuring.by_law import ByLaw, components_of, placement_of
 from parcast.arrays.measuring.measure import Measuring
 from parcast.arrays.measuring.references import LARGEST, SMALLEST, largest_size, references, trials
 from parcast.arrays.measuring.regimes import COSTS, costs_of, keys_of
-from parcast.arrays.measuring.request import Request
-from parcast.arrays.running.request import ArrayRequest, Layout, read_requests
 from parcast.arrays.store.writing import WRITE_OUT
+from parcast.arrays.trials.carried import Request
+from parcast.arrays.trials.request import ArrayRequest, Layout, RequestCase, read_requests
 from parcast.arrays.validating.measured import OfLayouts
 from parcast.arrays.validating.validate import FAST, SLOW
 from tests.arrays.measuring.made import CLIENTS, KNOWN, Machine, dry_of, measured_costs
@@ -32,7 +32,7 @@ def measured():
 def measuring(tmp_path, monkeypatch):
     """Prepare to measure the costs of a machine."""
     monkeypatch.setattr("parcast.arrays.measuring.measure.dry_run", dry_of)
-    return lambda machine: Measuring(folder=tmp_path, runner=machine, bed=None)
+    return lambda machine: Measuring(folder=tmp_path, launcher=machine, bed=None)
 
 
 @pytest.fixture
@@ -70,20 +70,25 @@ def test_an_interval_holds_the_value_and_the_disk_is_tried_first(figures):
     for figure in figures(machine, rounds=4):
         assert 0 < figure.lower < figure.value < figure.upper
     trial, asked = machine.launches
-    assert (len(trial.requests), len(trial.rounds)) == (2, 1 + 3)
-    assert (len(asked.requests), len(asked.rounds)) == (33, 1 + 3)  # of a slow disk
-    assert max(x.size for x in asked.requests.values()) == pytest.approx(SMALLEST, rel=0.01)
+    assert (len(trial.distinct), rounds_of(trial)) == (2, 3)
+    assert (len(asked.distinct), rounds_of(asked)) == (33, 3)  # of a slow disk
+    assert max(x.request.size for x in asked.distinct) == pytest.approx(SMALLEST, rel=0.01)
 
 
 @dataclass
 class Changing(Machine):
     """A machine that is slower in the rounds of its first launch of references."""
 
-    def __call__(self, launch, *, folder, report):
+    def __call__(self, launch, *, report):
         """Make runs, of which those of the first launch take half as long again."""
         slower = 1.5 if len(self.launches) == 1 else 1.0  # after the trials
-        longer = lambda run: report(replace(run, time=slower * run.time))  # noqa: E731 - short
-        super().__call__(launch, folder=folder, report=longer)
+        longer = lambda run: report(replace(run, seconds=slower * run.seconds))  # noqa: E731 - short
+        super().__call__(launch, report=longer)
+
+
+def rounds_of(launch):
+    """Rounds of a launch that count."""
+    return len(launch.cases) // len(launch.distinct) - 1
 
 
 @pytest.mark.usefixtures("few_steps", "uncovered")
@@ -91,12 +96,12 @@ def test_costs_of_a_machine_that_changes_are_of_more_rounds(measuring):
     changing, steady = Changing(), Machine()
     found = measuring(changing).figures(LAYOUT, rounds=6)
     assert found == measuring(steady).figures(LAYOUT, rounds=6)
-    rounds = [len(x.rounds) - 1 for x in changing.launches]
+    rounds = [*map(rounds_of, changing.launches)]
     assert rounds == [3, 3, 3, 4, 4]  # trials first
-    assert [len(x.rounds) - 1 for x in steady.launches] == [3, 3, 3]
+    assert [*map(rounds_of, steady.launches)] == [3, 3, 3]
     once = Changing()
     measuring(once).figures(LAYOUT, rounds=6, further=0)
-    assert [len(x.rounds) - 1 for x in once.launches] == [3, 3, 3]
+    assert [*map(rounds_of, once.launches)] == [3, 3, 3]
 
 
 @pytest.mark.usefixtures("few_steps", "uncovered")
@@ -109,10 +114,11 @@ def test_costs_of_slow_disks_are_measured_in_the_first_pass_only(
     monkeypatch.setattr("parcast.arrays.measuring.measure.dry_run", run_dry)
     machine = Machine(value=KNOWN | {"files.single_write_rate": rate})
     of = OfLayouts(measuring=measuring(machine))
-    asked = {7: ArrayRequest(shape=[32, 16], client_mesh=[CLIENTS, 1], servers=1, dedicated=True)}
+    request = ArrayRequest(shape=[32, 16], client_mesh=[CLIENTS, 1], servers=1, dedicated=True)
+    asked = [RequestCase(7, request)]
     first, second = (of.costs(asked, LAYOUT, folder=tmp_path, rounds=x) for x in (3, 2))
-    assert [len(x.rounds) - 1 for x in machine.launches] == launches
-    assert first.keys() == second.keys() == {7}
+    assert [*map(rounds_of, machine.launches)] == launches
+    assert first.keys() == second.keys() == {*asked}
     assert len(dry) == 33 + 1  # once for each request
 
 

@@ -7,9 +7,10 @@ import numpy as np
 from parcast.arrays.law.costs import ClientCosts, Costs, ServerCosts
 from parcast.arrays.law.message import Protocol
 from parcast.arrays.measuring.by_law import placement_of
-from parcast.arrays.running.observation import Observed, ServerRun
-from parcast.arrays.running.request import ArrayRequest
+from parcast.arrays.trials.observation import ServerRun
+from parcast.arrays.trials.request import ArrayRequest, RequestCase
 from parcast.arrays.validating.predicting import Measured, predicted
+from parcast.trials.trial import Launch
 
 
 def costs_of(slower=1.0):
@@ -42,39 +43,32 @@ class KnownCosts:
         self.slower = slower
         self.rounds = []  # of each pass
 
-    def costs(self, requests, layout, *, folder, rounds):
+    def costs(self, cases, layout, *, folder, rounds):
         """Give the costs of requests of one layout."""
         assert folder.is_dir()
-        assert all(each.layout == layout for each in requests.values())
+        assert all(each.layout == layout for each in cases)
         self.rounds.append(rounds)
         costs = costs_of(self.slower(len(self.rounds)))
-        return dict.fromkeys(requests, Measured(costs, {"write_rate": "made up"}))
+        return dict.fromkeys(cases, Measured(costs, {"write_rate": "made up"}))
 
 
-def run_of(place, asked, launch=1, turn=1, *, factor=1.0, others=0.0, messages=0):
+def run_of(case, launch=None, repetition=1, *, factor=1.0, others=0.0, messages=0):
     """Make a run that takes what the law says, times a factor."""
-    law = predicted(asked, Measured(COSTS, {}), placement_of(asked.layout, None))
+    law = predicted(case.request, Measured(COSTS, {}), placement_of(case.layout, None))
     parts = law.components
-    busy = factor * (parts.assembly + parts.file_system)
-    is_read = asked.operation == "read"
+    is_read = case.request.operation == "read"
     server = ServerRun(
         startup=factor * parts.startup,
-        seconds=busy,
+        seconds=factor * (parts.assembly + parts.file_system),
         gathering=0.0 if is_read else factor * parts.assembly,
         accessing=factor * parts.file_system,
-        messages=law.counted.messages + messages,
-        subchunks=law.counted.subchunks,
-        size=law.counted.size,
+        messages=law.counted["messages"] + messages,
+        subchunks=law.counted["subchunks"],
+        size=law.counted["bytes"],
     )
-    return Observed(
-        request=place,
-        launch=launch,
-        round=turn,
-        time=factor * law.time,
-        others=others,
-        servers=(server,),
-        is_read=is_read,
-    )
+    launch = launch or Launch(number=1, cases=(case,), expected=None)
+    facts = {"repetition": repetition, "others": others}
+    return launch.trial(case, factor * law.time, (server,), **facts)
 
 
 @dataclass
@@ -88,26 +82,29 @@ class Machine:
     launches: list = field(default_factory=list)
     made: dict = field(default_factory=dict)  # how often each request was run
 
-    def __call__(self, launch, *, folder, report):
+    def __call__(self, launch, *, report):
         """Make the runs of a launch."""
-        assert folder.is_dir()
         if self.fails_after is not None and len(self.launches) >= self.fails_after:
             raise KeyboardInterrupt
         self.launches.append(launch)
-        for turn, places in enumerate(launch.rounds[1:], 1):
-            for place in places:
-                number = self.made[place] = self.made.get(place, 0) + 1
-                report(
-                    run_of(
-                        place,
-                        launch.requests[place],
-                        launch.number,
-                        turn,
-                        factor=self.factor(place, number),
-                        others=self.others(place, number),
-                        messages=self.messages,
-                    )
-                )
+        for turn, cases in enumerate(rounds_of(launch)[1:], 1):
+            for case in cases:
+                number = self.made[case] = self.made.get(case, 0) + 1
+                at = (case.number - 1, number)
+                factor, others = self.factor(*at), self.others(*at)
+                made = {"factor": factor, "others": others, "messages": self.messages}
+                report(run_of(case, launch, turn, **made))
+
+
+def rounds_of(launch):
+    """Cases of a launch, round by round."""
+    width = len(launch.distinct)
+    return [launch.cases[i : i + width] for i in range(0, len(launch.cases), width)]
+
+
+def case_of(request):
+    """Give a request as the first of a list."""
+    return RequestCase(1, request)
 
 
 def several():

@@ -58,7 +58,7 @@ def machine(monkeypatch):
 
     def use(made):
         defaults = validate_array_io.__kwdefaults__
-        monkeypatch.setitem(defaults, "runner", made)
+        monkeypatch.setitem(defaults, "launcher", made)
         monkeypatch.setitem(defaults, "costs", KnownCosts())
         return made
 
@@ -187,7 +187,7 @@ def test_an_interruption_leaves_nothing(started, gone, requests, tmp_path):
         FOREGROUND + f"import sys; sys.path.insert(0, {str(ROOT)!r})\n" + KNOWN,
         "validate", "array-io", requests, "--folder", folder, "--repetitions", "1000", "--json",
     )  # fmt: skip
-    until(lambda: any(folder.glob("*/runs.jsonl")) or process.poll() is not None)
+    until(lambda: any(folder.glob("*/trials.jsonl")) or process.poll() is not None)
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=60)
     assert process.returncode == 130, err

@@ -10,8 +10,8 @@ import pytest
 from matplotlib.lines import Line2D
 
 from parcast.arrays.measuring.by_law import placement_of
-from parcast.arrays.running.observation import Components
-from parcast.arrays.running.request import Layout
+from parcast.arrays.trials.observation import Components, observed_components
+from parcast.arrays.trials.request import Layout, RequestCase
 from parcast.arrays.validating.picture import DISTURBED, STYLES, figure_of
 from parcast.arrays.validating.predicting import SCHEMA, Measured, predicted
 from parcast.arrays.validating.sheet import TITLES
@@ -24,8 +24,10 @@ from tests.arrays.validating.made import (
     COSTS,
     KnownCosts,
     Machine,
+    case_of,
     noisy,
     request,
+    rounds_of,
     run_of,
     several,
 )
@@ -37,7 +39,7 @@ def validated(tmp_path):
 
     def validate(machine=None, **options):
         known = {"requests": several(), "costs": KnownCosts(), "folder": tmp_path}
-        known["runner"] = Machine() if machine is None else machine
+        known["launcher"] = Machine() if machine is None else machine
         return validate_array_io(**(known | options))
 
     return validate
@@ -137,15 +139,15 @@ def test_only_requests_that_are_not_known_have_further_passes(validated):
 def test_the_time_limit_holds_between_predictions_and_runs(validated, monkeypatch, after, found):
     done, begun = [], time.monotonic()
     hours = SimpleNamespace(monotonic=lambda: begun + 3600 * len(done))
-    monkeypatch.setattr("parcast.mpi.clock.time", hours)
+    monkeypatch.setattr("parcast.trials.clock.time", hours)
     costs, machine = KnownCosts(lambda _number: done.append("costs") or 1.0), Machine()
 
-    def runner(launch, **keys):
+    def launcher(launch, **keys):
         done.append("runs")
         machine(launch, **keys)
 
     limit = 3600 * (after - 0.5)
-    result = validated(runner, requests=[request()], costs=costs, time_limit=limit)
+    result = validated(launcher, requests=[request()], costs=costs, time_limit=limit)
     [row] = result.compared
     assert (len(row.runs), len(row.predictions), result.ended_by) == found
     assert (result.holds, row.is_disturbed) == (True if row.runs else None, False)
@@ -168,11 +170,9 @@ def test_an_interruption_while_more_runs_are_made_is_told(validated, cut_after):
     assert validated(Machine(factor=noisy(width=0.5)), requests=[request()]).ended_by == ""
 
 
-def test_a_runner_that_makes_no_runs_comes_to_an_end(validated):
-    launches = []
-    result = validated(lambda launch, **_: launches.append(launch), requests=[request()])
-    assert len(launches) == 8
-    assert (result.measured, result.holds) == ((), None)
+def test_a_launcher_that_makes_no_runs_is_told(validated):
+    with pytest.raises(ParameterError, match="launcher must report 3 trials of"):
+        validated(lambda *_, **__: None, requests=[request()])
 
 
 @pytest.mark.parametrize("repetitions", [1, 2, 4])
@@ -199,7 +199,7 @@ def test_a_request_is_run_until_its_median_is_known(validated):
     machine = Machine(factor=lambda _place, number: 1.5 if number == 1 else 1.0)
     result = validated(machine, requests=[request()])
     [row] = result.compared
-    assert [len(x.rounds) - 1 for x in machine.launches] == [3, 2, 3]
+    assert [len(rounds_of(x)) - 1 for x in machine.launches] == [3, 2, 3]
     assert (len(row.runs), row.is_known, row.error) == (8, True, pytest.approx(0.0))
 
 
@@ -210,8 +210,8 @@ def test_predictions_are_saved_before_the_first_run_of_each(validated, tmp_path)
         def __call__(self, launch, **keys):
             told = json.loads(place.read_text())
             assert told["schema"] == SCHEMA
-            saved = [x["request"] for x in told["predictions"] if x["pass"] == launch.number]
-            assert all(x.to_document() in saved for x in launch.requests.values())
+            saved = [x["request"] for x in told["predictions"] if x["pass"] == launch.turn]
+            assert all(x.request.to_document() in saved for x in launch.distinct)
             super().__call__(launch, **keys)
 
     machine = Checking()
@@ -245,16 +245,16 @@ def test_each_layout_has_two_passes_with_rounds_in_random_orders(validated):
     machine = Machine()
     validated(machine, repetitions=5, seed=3)
     assert [x.number for x in machine.launches] == [1, 2, 1, 2]
-    assert [len(x.rounds) - 1 for x in machine.launches] == [3, 2, 3, 2]  # one does not count
+    assert [len(rounds_of(x)) - 1 for x in machine.launches] == [3, 2, 3, 2]  # one does not count
     for launch in machine.launches:
-        assert len({each.layout for each in launch.requests.values()}) == 1
-        assert all(sorted(places) == sorted(launch.requests) for places in launch.rounds)
+        assert len({case.layout for case in launch.cases}) == 1
+        assert all({*cases} == {*launch.distinct} for cases in rounds_of(launch))
         assert launch.time_limit > launch.expected
-    rounds = next(x.rounds for x in machine.launches if len(x.requests) == 3)
+    rounds = next(rounds_of(x) for x in machine.launches if len(x.distinct) == 3)
     assert len(set(map(tuple, rounds))) > 1
     again = Machine()
     validated(again, repetitions=5, seed=3)
-    assert [x.rounds for x in again.launches] == [x.rounds for x in machine.launches]
+    assert [x.cases for x in again.launches] == [x.cases for x in machine.launches]
 
 
 def test_disturbed_runs_are_made_again_and_do_not_count(validated):
@@ -287,13 +287,15 @@ def test_disturbed_runs_are_told_by_their_number(validated):
     assert "8 of 10 runs, by other programs; 1 request had too few others" in str(result)
 
 
-@pytest.mark.parametrize("wrong", [{"launch": 3}, {"request": 7}])
-def test_a_runner_that_reports_other_runs_is_told(validated, wrong):
+@pytest.mark.parametrize(
+    "wrong", [{"launch": 3}, {"case": RequestCase(7, request())}, {"seconds": 0.0}]
+)
+def test_a_launcher_that_reports_other_trials_is_told(validated, wrong):
     class Mistaken(Machine):
-        def __call__(self, launch, *, folder, report):
-            super().__call__(launch, folder=folder, report=lambda x: report(replace(x, **wrong)))
+        def __call__(self, launch, *, report):
+            super().__call__(launch, report=lambda x: report(replace(x, **wrong)))
 
-    with pytest.raises(ParameterError, match="runner must report the requests of the launch"):
+    with pytest.raises(ParameterError, match="launcher must report trials of the cases"):
         validated(Mistaken())
 
 
@@ -388,13 +390,12 @@ def test_wrong_arguments_are_refused(validated, options, says):
 
 
 def test_parts_of_a_run_are_those_of_the_last_server():
-    one = run_of(0, request())
-    last = replace(one.servers[0], seconds=2.0, gathering=0.5, accessing=1.8, startup=0.25)
-    two = replace(one, servers=(*one.servers, last), time=2.5)
-    assert two.components == Components(0.25, 0.5, 1.5, 0.25)
-    read = replace(two, is_read=True)
-    assert read.components == Components(0.25, pytest.approx(0.2), 1.8, 0.25)
-    assert type(two).from_document(json.loads(json.dumps(two.to_document()))) == two
+    one = run_of(case_of(request()))
+    last = replace(one.observed[0], seconds=2.0, gathering=0.5, accessing=1.8, startup=0.25)
+    two = replace(one, observed=(*one.observed, last), seconds=2.5)
+    assert observed_components(two) == Components(0.25, 0.5, 1.5, 0.25)
+    read = replace(two, case=case_of(request(operation="read")))
+    assert observed_components(read) == Components(0.25, pytest.approx(0.2), 1.8, 0.25)
 
 
 def test_the_document_has_every_run_and_part(validated):

@@ -9,9 +9,9 @@ from parcast.arrays.law.contention import Placement
 from parcast.arrays.law.costs import Costs
 from parcast.arrays.law.request import Options, RequestTime, request_time
 from parcast.arrays.library.checking import server_ranks
-from parcast.arrays.measuring.request import Request
-from parcast.arrays.running.observation import Components
-from parcast.arrays.running.request import ArrayRequest, Layout
+from parcast.arrays.trials.carried import Request
+from parcast.arrays.trials.observation import Components
+from parcast.arrays.trials.request import ArrayRequest, Layout
 from parcast.testbed.testbed import Testbed
 
 

@@ -12,7 +12,7 @@ from typing import Final
 
 from parcast.arrays.measuring.dry_run import Clock, DryRun, dry_run
 from parcast.arrays.measuring.figure import Draw, Figure, figure_of
-from parcast.arrays.measuring.request import Request
+from parcast.arrays.trials.carried import Request
 from parcast.units import Dimension
 
 TIMES: Final = 3  # that each is run

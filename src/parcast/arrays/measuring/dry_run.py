@@ -42,7 +42,7 @@ from parcast.arrays.library.schema import Schema
 from parcast.arrays.library.server import Server
 from parcast.arrays.library.storing import Catalogue
 from parcast.arrays.measuring.null_file import NullFiles
-from parcast.arrays.measuring.request import PATH, Request
+from parcast.arrays.trials.carried import PATH, Request
 from parcast.instrument.memory import provide
 from parcast.mpi.messages import Message, Room, anywhere, as_received, as_sent
 from parcast.mpi.payload import EMPTY, unpacked

@@ -19,7 +19,7 @@ from parcast.arrays.measuring.by_law import ByLaw, components_of
 from parcast.arrays.measuring.dry_run import DryRun
 from parcast.arrays.measuring.figure import Figure
 from parcast.arrays.measuring.regimes import COSTS, costs_of, keys_of
-from parcast.arrays.running.observation import Components
+from parcast.arrays.trials.observation import Components
 
 OF_TIME: Final = 0.05  # [1]
 OF_PART: Final = 0.15  # [1]

@@ -3,9 +3,8 @@
 import os
 import platform
 import time
-from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date
 from functools import cache
 from math import inf
@@ -21,16 +20,24 @@ from parcast.arrays.measuring.dry_run import DryRun, dry_run
 from parcast.arrays.measuring.figure import Figure
 from parcast.arrays.measuring.fitting import Reference, fitted
 from parcast.arrays.measuring.references import MEDIUM, largest_size, references, trials
-from parcast.arrays.measuring.request import Request
 from parcast.arrays.measuring.result import MeasuredCosts
-from parcast.arrays.running.launches import Launch, Runner, random_rounds, run_launch, shares
-from parcast.arrays.running.observation import Observed, median_components
-from parcast.arrays.running.precision import PRECISION, precision_of
-from parcast.arrays.running.request import ArrayRequest, Layout
+from parcast.arrays.trials.carried import Request
+from parcast.arrays.trials.launcher import RHYTHM, RequestLauncher, shares
+from parcast.arrays.trials.observation import (
+    RequestTrial,
+    ServerRun,
+    median_components,
+    observed_components,
+)
+from parcast.arrays.trials.request import ArrayRequest, Layout, RequestCase
 from parcast.errors import as_whole
-from parcast.mpi.clock import system_load
 from parcast.mpi.find import available_cores, find_mpi
 from parcast.testbed.testbed import Testbed, in_words, short_name, testbed_here
+from parcast.trials.campaign import Campaign
+from parcast.trials.clock import system_load
+from parcast.trials.disturbance import by_case
+from parcast.trials.launcher import Launcher
+from parcast.trials.precision import PRECISION, precision_of
 
 ROUNDS: Final = 6  # of every reference request, after one of each launch that is discarded
 QUICK: Final = 3
@@ -47,7 +54,7 @@ class Measuring:
     """Measures the costs of layouts, one after another."""
 
     folder: Path
-    runner: Runner = run_launch
+    launcher: Launcher[RequestCase, tuple[ServerRun, ...]] | None = None  # None: ranks here
     bed: Testbed | None = field(default_factory=testbed_here)
     rates: dict[int, float] = field(init=False, default_factory=dict)  # by servers [B/s]
     dry: Callable[[Request], DryRun] = field(init=False, default_factory=lambda: cache(dry_run))
@@ -64,7 +71,7 @@ class Measuring:
         """
         if layout.servers not in self.rates:
             tried = self.run(trials(layout), [TRIALS])
-            tiny, medium = (median(x.time for x in tried if x.request == i) for i in range(2))
+            tiny, medium = (median(x.seconds for x in own) for own in by_case(tried).values())
             self.rates[layout.servers] = MEDIUM / max(medium - tiny, MEDIUM / FASTEST)
         rate = self.rates[layout.servers]
         asked = references(layout, largest_size(layout, rate))
@@ -80,46 +87,47 @@ class Measuring:
         """Whether a layout was measured, and its disks take the time, whatever else changes."""
         return self.rates.get(layout.servers, inf) <= SLOW
 
-    def run(self, asked: Mapping[str, ArrayRequest], parts: Sequence[int]) -> list[Observed]:
-        """Run requests of one layout, so many rounds in each launch."""
-        runs = list[Observed]()
-        requests = dict(enumerate(asked.values()))
-        for i, own in enumerate(parts, 1):
-            launch = Launch(
-                number=i,
-                layout=requests[0].layout,
-                requests=requests,
-                rounds=random_rounds([*requests], 1 + own, self.random),
-                expected=EXPECTED,
-            )
-            self.runner(launch, folder=self.folder, report=runs.append)
-        return runs
+    def run(self, asked: Mapping[str, ArrayRequest], parts: Sequence[int]) -> list[RequestTrial]:
+        """Run requests of one layout, so many rounds in each launch; in the order of the list."""
+        cases = cases_of(asked)
+        campaign = Campaign(
+            launcher=self.launcher or RequestLauncher(self.folder),
+            rhythm=replace(RHYTHM, start=EXPECTED, between=0.0),
+            random=self.random,
+        )
+        for own in parts:
+            campaign.make(campaign.dealt(dict.fromkeys(cases, own)), "calibration")
+        if campaign.clock.interrupted:
+            raise KeyboardInterrupt
+        return sorted(campaign.trials, key=lambda trial: trial.case.number)
 
     def references(
-        self, asked: Mapping[str, ArrayRequest], runs: Sequence[Observed]
+        self, asked: Mapping[str, ArrayRequest], runs: Sequence[RequestTrial]
     ) -> list[Reference]:
         """Join requests with their dry runs, and with the runs that `run` made of them."""
-        found = []
-        for i, request in enumerate(asked.values()):
-            law = ByLaw(request, placement_of(request.layout, self.bed))
-            own = [run for run in runs if run.request == i]
+        found, made = [], by_case(runs)
+        for case in cases_of(asked):
+            law = ByLaw(case.request, placement_of(case.layout, self.bed))
             found.append(
                 Reference(
                     law=law,
                     dry=self.dry(law.known),
-                    time=median(run.time for run in own),
-                    parts=median_components(run.components for run in own),
+                    time=median(run.seconds for run in made[case]),
+                    parts=median_components(map(observed_components, made[case])),
                 )
             )
         return found
 
 
-def _are_known(runs: Sequence[Observed]) -> bool:
+def cases_of(asked: Mapping[str, ArrayRequest]) -> list[RequestCase]:
+    """Cases of some requests, in their order."""
+    return [RequestCase(i, request) for i, request in enumerate(asked.values(), 1)]
+
+
+def _are_known(runs: Sequence[RequestTrial]) -> bool:
     """Whether half of the requests have a median that is known to 10 %."""
-    times = defaultdict[int, list[float]](list)
-    for run in runs:
-        times[run.request].append(run.time)
-    return median(map(precision_of, times.values())) <= PRECISION
+    times = ([run.seconds for run in own] for own in by_case(runs).values())
+    return median(map(precision_of, times)) <= PRECISION
 
 
 def measure_costs(

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from math import prod
 from typing import Any, Final
 
-from parcast.arrays.running.request import ArrayRequest, Layout
+from parcast.arrays.trials.request import ArrayRequest, Layout
 
 KIB, MIB = 1 << 10, 1 << 20
 TINY: Final = 16 * KIB  # of a server [B]

@@ -10,8 +10,8 @@ from parcast.arrays.geometry.choices import MANY
 from parcast.arrays.law.costs import OF_SMALL_FILES, ClientCosts, Costs, ServerCosts
 from parcast.arrays.law.message import Protocol
 from parcast.arrays.measuring.dry_run import DryRun
-from parcast.arrays.measuring.request import Request
 from parcast.arrays.store.writing import WRITE_OUT
+from parcast.arrays.trials.carried import Request
 
 EAGER: Final = 8192.0  # MPICH sends a message by rendezvous from there, within a node [B]
 

@@ -11,8 +11,8 @@ from parcast.arrays.law.parameters import ArrayParameters
 from parcast.arrays.measuring.dry_run import DryRun, dry_run
 from parcast.arrays.measuring.figure import Figure
 from parcast.arrays.measuring.regimes import EAGER, costs_of
-from parcast.arrays.measuring.request import Request
 from parcast.arrays.store.writing import WRITE_OUT
+from parcast.arrays.trials.carried import Request
 from parcast.show.result import Result
 from parcast.units import format_quantity
 from parcast.words import counted

@@ -1,6 +1,6 @@
 """Costs of the requests of one layout: of its reference requests, and of dry runs."""
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
@@ -8,7 +8,7 @@ from typing import Final
 from parcast.arrays.measuring.figure import Figure
 from parcast.arrays.measuring.measure import ROUNDS, Measuring
 from parcast.arrays.measuring.regimes import costs_of
-from parcast.arrays.running.request import ArrayRequest, Layout
+from parcast.arrays.trials.request import Layout, RequestCase
 from parcast.arrays.validating.predicting import Measured
 
 DRY: Final = "dry run of this request"
@@ -22,9 +22,9 @@ class OfLayouts:
     figures: dict[Layout, list[Figure]] = field(default_factory=dict)  # measured last
 
     def costs(
-        self, requests: Mapping[int, ArrayRequest], layout: Layout, *, folder: Path, rounds: int
-    ) -> dict[int, Measured]:
-        """Measure on the ranks of a layout, and give the costs of its requests by their places."""
+        self, cases: Sequence[RequestCase], layout: Layout, *, folder: Path, rounds: int
+    ) -> dict[RequestCase, Measured]:
+        """Measure on the ranks of a layout, and give the costs of its requests."""
         if self.measuring is None:
             self.measuring = Measuring(folder=folder)
         if layout not in self.figures or not self.measuring.is_slow(layout):
@@ -33,10 +33,10 @@ class OfLayouts:
         found = self.figures[layout]
         value = {figure.key: figure.value for figure in found}
         sources = {figure.key: f"reference requests: {figure.method}" for figure in found}
-        known = {place: request.for_costs() for place, request in requests.items()}
+        known = {case: case.request.for_costs() for case in cases}
         return {
-            place: Measured(
+            case: Measured(
                 costs_of(each, self.measuring.dry(each), value), sources | {"computing": DRY}
             )
-            for place, each in known.items()
+            for case, each in known.items()
         }

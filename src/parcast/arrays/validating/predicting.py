@@ -1,6 +1,6 @@
 """Times of requests by the law, with costs that were measured without running any of them."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from datetime import UTC, datetime
 from pathlib import Path
@@ -12,19 +12,11 @@ from parcast.arrays.law.contention import Placement
 from parcast.arrays.law.costs import Costs
 from parcast.arrays.library.pricing import subchunks_of
 from parcast.arrays.measuring.by_law import ByLaw, components_of
-from parcast.arrays.running.observation import Components
-from parcast.arrays.running.request import ArrayRequest, Layout
+from parcast.arrays.trials.observation import Components
+from parcast.arrays.trials.request import ArrayRequest, Layout, RequestCase
 from parcast.files.document import json_pieces, write_document
 
 SCHEMA: Final = "parcast/array-io-predictions/1"
-
-
-class Counted(NamedTuple):
-    """What all servers do in a request."""
-
-    messages: int  # to clients
-    subchunks: int
-    size: int  # of elements [B]
 
 
 class Measured(NamedTuple):
@@ -38,9 +30,9 @@ class CostSource(Protocol):
     """What measures the costs of requests; `OfLayouts` does."""
 
     def costs(
-        self, requests: Mapping[int, ArrayRequest], layout: Layout, *, folder: Path, rounds: int
-    ) -> Mapping[int, Measured]:
-        """Measure on the ranks of a layout and in a folder; give costs of its requests by place.
+        self, cases: Sequence[RequestCase], layout: Layout, *, folder: Path, rounds: int
+    ) -> Mapping[RequestCase, Measured]:
+        """Measure on the ranks of a layout and in a folder; give the costs of its requests.
 
         `rounds` are the runs of each request that is run to measure costs [1].
         """
@@ -52,7 +44,7 @@ class Predicted:
 
     time: float  # [s]
     components: Components  # of the server that determines the time
-    counted: Counted
+    counted: Mapping[str, int]  # messages, subchunks and bytes of all servers
     bound: str  # what is shared and determines the time; "" where a server alone does
     measured: Measured
 
@@ -62,9 +54,7 @@ class Predicted:
             "time_s": self.time,
             **{f"{name}_s": x for name, x in self.components._asdict().items()},
             "bound": self.bound or None,
-            "messages": self.counted.messages,
-            "subchunks": self.counted.subchunks,
-            "bytes": self.counted.size,
+            **self.counted,
             "costs": costs_document(self.measured.costs),
             "sources": dict(self.measured.sources),
         }
@@ -80,7 +70,11 @@ def predicted(
     return Predicted(
         time=time.time,
         components=components_of(time),
-        counted=Counted(int(time.messages.sum()), subchunks, int(time.size.sum())),
+        counted={
+            "messages": int(time.messages.sum()),
+            "subchunks": subchunks,
+            "bytes": int(time.size.sum()),
+        },
         bound=time.bound.resource if time.is_bound else "",
         measured=measured,
     )

@@ -8,17 +8,19 @@ from dataclasses import dataclass, field
 from statistics import median
 from typing import Any, ClassVar, Final
 
-from parcast.arrays.running.observation import (
+from parcast.arrays.trials.observation import (
     COMPONENTS,
     Components,
-    Observed,
+    RequestTrial,
     median_components,
+    observed_components,
+    observed_counts,
 )
-from parcast.arrays.running.precision import Interval, interval_of, is_known
-from parcast.arrays.running.request import ArrayRequest
+from parcast.arrays.trials.request import ArrayRequest
 from parcast.arrays.validating.predicting import Predicted, Saved
 from parcast.descriptions.law_error import OwnLawError, validated_law_error
 from parcast.show.result import Result
+from parcast.trials.precision import Interval, interval_of, is_known
 
 TOLERANCE: Final = 0.20  # error of a request, as the source states of its own [1]
 SHARE: Final = 0.90  # of requests that must be within it [1]
@@ -32,8 +34,8 @@ class Compared:
     number: int  # in the list, from 1
     request: ArrayRequest
     predictions: Mapping[int, Predicted]  # by pass, from 1; each was made before its runs
-    runs: tuple[Observed, ...] = ()  # that count
-    others: tuple[Observed, ...] = ()  # that do not, as other programs disturbed them
+    runs: tuple[RequestTrial, ...] = ()  # that count
+    others: tuple[RequestTrial, ...] = ()  # that do not, as other programs disturbed them
     disturbed: int = 0  # runs that other programs disturbed, whether they count or not
 
     @property
@@ -64,27 +66,27 @@ class Compared:
     @property
     def _paired(self) -> list[Predicted]:
         """Prediction for each run that counts; all predictions where none does."""
-        return [self.predictions[run.launch] for run in self.runs] or [*self.predictions.values()]
+        return [self.predictions[run.turn] for run in self.runs] or [*self.predictions.values()]
 
     @property
     def measured(self) -> float | None:
         """Median time of the runs that count [s]."""
-        return median(run.time for run in self.runs) if self.runs else None
+        return median(run.seconds for run in self.runs) if self.runs else None
 
     @property
     def interval(self) -> Interval | None:
         """90 % interval of that median [s]; of two to four runs their range."""
-        return interval_of([run.time for run in self.runs]) if len(self.runs) > 1 else None
+        return interval_of([run.seconds for run in self.runs]) if len(self.runs) > 1 else None
 
     @property
     def is_known(self) -> bool:
         """Whether the interval ends within 10 % of the median."""
-        return is_known([run.time for run in self.runs])
+        return is_known([run.seconds for run in self.runs])
 
     @property
     def components(self) -> Components | None:
         """Medians of the parts of the time [s]."""
-        return median_components(run.components for run in self.runs) if self.runs else None
+        return median_components(map(observed_components, self.runs)) if self.runs else None
 
     @property
     def error(self) -> float | None:
@@ -111,7 +113,7 @@ class Compared:
         """Whether messages, subchunks and bytes are those that servers counted."""
         if not self.runs:
             return None
-        return all(run.counted() == tuple(self.first.counted) for run in self.runs)
+        return all(observed_counts(run.observed) == self.first.counted for run in self.runs)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -235,9 +237,9 @@ class ArrayIoValidation(Result):
                     "repetition": made[row.number],
                 }
                 figures: dict[str, float | None] = {
-                    "time_s" if run in row.runs else "disturbed_time": run.time,
-                    **run.components._asdict(),
-                    "predicted": row.predictions[run.launch].time,
+                    "time_s" if run in row.runs else "disturbed_time": run.seconds,
+                    **observed_components(run)._asdict(),
+                    "predicted": row.predictions[run.turn].time,
                     "others": run.others,
                 }
                 for metric, value in figures.items():
@@ -329,14 +331,14 @@ def _row(row: Compared) -> dict[str, Any]:
     }
 
 
-def _run(run: Observed) -> dict[str, Any]:
+def _run(run: RequestTrial) -> dict[str, Any]:
     """Facts of a run, with the keys of the JSON document."""
     return {
-        "launch": run.launch,
-        "round": run.round,
-        "time_s": run.time,
+        "launch": run.turn,
+        "round": run.repetition,
+        "time_s": run.seconds,
         "others": run.others,
-        **{f"{name}_s": x for name, x in run.components._asdict().items()},
+        **{f"{name}_s": x for name, x in observed_components(run)._asdict().items()},
     }
 
 

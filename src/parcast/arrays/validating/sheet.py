@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from statistics import median
 from typing import Final
 
-from parcast.arrays.running.observation import COMPONENTS
+from parcast.arrays.trials.observation import COMPONENTS, observed_counts
 from parcast.arrays.validating.result import (
     LEAST_MEASURED,
     SHARE,
@@ -306,11 +306,11 @@ def _verdict(result: ArrayIoValidation) -> str:
 def _warnings(result: ArrayIoValidation) -> Iterator[str]:
     """Say what a reader must know."""
     for row in result.miscounted[:MOST_NAMED]:
-        counted_, run = row.first.counted, row.runs[0].counted()
+        by_law, made = row.first.counted, observed_counts(row.runs[0].observed).values()
         yield RankedWarning(
-            f"Request {row.number} ({row.request}): the law counts {counted_.messages} "
-            f"messages, {counted_.subchunks} subchunks and {counted_.size} bytes, the servers "
-            f"{run[0]}, {run[1]} and {run[2]}. Report this.",
+            f"Request {row.number} ({row.request}): the law counts {by_law['messages']} "
+            f"messages, {by_law['subchunks']} subchunks and {by_law['bytes']} bytes, the servers "
+            f"{', '.join(map(str, made))}. Report this.",
             kind="counts",
             rank=Rank.SERIOUS,
         )

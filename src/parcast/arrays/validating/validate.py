@@ -15,7 +15,7 @@ With slow disks costs are measured in the first pass only.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from math import inf
 from pathlib import Path
@@ -25,14 +25,15 @@ import numpy as np
 
 from parcast.arrays.measuring.by_law import placement_of
 from parcast.arrays.measuring.references import largest_size, references
-from parcast.arrays.running.launches import (
-    Runner,
+from parcast.arrays.trials.launcher import (
+    RHYTHM,
+    RequestLauncher,
     require_room,
-    run_launch,
     shares,
     space_of,
 )
-from parcast.arrays.running.request import ArrayRequest, Layout, read_requests
+from parcast.arrays.trials.observation import ServerRun
+from parcast.arrays.trials.request import ArrayRequest, Layout, RequestCase, read_requests
 from parcast.arrays.validating.measured import OfLayouts
 from parcast.arrays.validating.passes import MOST, Passes
 from parcast.arrays.validating.predicting import CostSource, Saving, predicted
@@ -47,10 +48,13 @@ from parcast.errors import (
     require_kind,
 )
 from parcast.files.faults import AnyPath
-from parcast.mpi.clock import Clock, Progress, system_load
 from parcast.mpi.find import available_cores
 from parcast.signals import as_interrupts
 from parcast.testbed.testbed import Testbed, in_words, testbed_here
+from parcast.trials.campaign import Campaign
+from parcast.trials.clock import Clock, Progress, system_load
+from parcast.trials.disturbance import Judge
+from parcast.trials.launcher import Launcher
 
 FAST: Final = Path(__file__).with_name("requests.toml")
 SLOW: Final = Path(__file__).with_name("requests_slow.toml")  # for disks of some 10 MB/s
@@ -70,14 +74,14 @@ class Study:
     bed: Testbed | None
     cores: int
     costs: CostSource
-    runner: Runner
+    launcher: Launcher[RequestCase, tuple[ServerRun, ...]]
 
     @property
-    def layouts(self) -> dict[Layout, dict[int, ArrayRequest]]:
-        """Requests by their places, for each layout."""
-        found: dict[Layout, dict[int, ArrayRequest]] = {}
-        for place, request in enumerate(self.requests):
-            found.setdefault(request.layout, {})[place] = request
+    def layouts(self) -> dict[Layout, list[RequestCase]]:
+        """Requests of each layout."""
+        found: dict[Layout, list[RequestCase]] = {}
+        for number, request in enumerate(self.requests, 1):
+            found.setdefault(request.layout, []).append(RequestCase(number, request))
         return found
 
 
@@ -91,7 +95,7 @@ def validate_array_io(
     seed: int = 0,
     time_limit: float | None = None,
     costs: CostSource | None = None,
-    runner: Runner | None = None,
+    launcher: Launcher[RequestCase, tuple[ServerRun, ...]] | None = None,
     progress: Progress | None = None,
 ) -> ArrayIoValidation:
     """Test the law of array I/O on this machine: predict requests, run them, and compare.
@@ -116,9 +120,9 @@ def validate_array_io(
         Of the order of the runs.
     time_limit : float, optional
         Time after which no launch is begun. [s]
-    costs, runner : optional
+    costs, launcher : optional
         What measures costs, and what makes runs, in place of those of parcast: a `CostSource`
-        and a `Runner`.
+        and a `parcast.trials.launcher.Launcher`.
     progress : callable, optional
         Called with how far it is.
 
@@ -158,17 +162,18 @@ def validate_array_io(
         ok = as_number("time_limit", time_limit, hint="Give it in seconds.") > 0
         require("time_limit", time_limit, ok, must="be above 0", hint="Give it in seconds.")
     clock = Clock(limit=time_limit, progress=progress)
+    place = Path.cwd() if folder is None else Path(folder).absolute()
     study = Study(
         requests=chosen,
         source=source,
         left_out=len(listed) - len(chosen),
-        folder=Path.cwd() if folder is None else Path(folder).absolute(),
+        folder=place,
         repetitions=as_whole("repetitions", repetitions, least=1, hint="Give 1 or more."),
         seed=as_whole("seed", seed, least=0, hint="Use any whole number."),
         bed=bed,
         cores=len(available_cores()),
         costs=OfLayouts() if costs is None else costs,
-        runner=run_launch if runner is None else runner,
+        launcher=RequestLauncher(place) if launcher is None else launcher,
     )
     return _validated(study, clock, None if save_predictions is None else str(save_predictions))
 
@@ -234,24 +239,31 @@ class _Validation:
         rounds = shares(study.repetitions)
         self.clock.total = len(rounds) * len(layouts)
         for i in self.random.permutation(len(layouts)):
-            layout, requests = layouts[i]
+            layout, cases = layouts[i]
             passes = Passes(
                 layout=layout,
-                requests=requests,
+                cases=tuple(cases),
                 repetitions=study.repetitions,
-                cores=study.cores,
+                campaign=Campaign(
+                    launcher=study.launcher,
+                    rhythm=RHYTHM,
+                    clock=self.clock,
+                    random=self.random,
+                    judge=Judge(cores=study.cores),
+                    done=0.5,
+                ),
             )
             for number, own in enumerate(MOST * rounds):
                 is_further = number >= len(rounds)
-                places = passes.unknown() if is_further else list(requests)
-                if not places:
+                wanted = passes.unknown() if is_further else cases
+                if not wanted:
                     break
                 if is_further:
                     self.clock.total += 1.0
                 if not self.is_over():
-                    self.predict(passes, places, own)
+                    self.predict(passes, wanted, own)
                 if not self.is_over():
-                    self.run(passes, own)
+                    passes.run(own)
                 if self.is_cut:
                     return
 
@@ -260,24 +272,17 @@ class _Validation:
         self.is_cut = bool(self.clock.ended_by)
         return self.is_cut
 
-    def predict(self, passes: Passes, places: Sequence[int], rounds: int) -> None:
+    def predict(self, passes: Passes, cases: Sequence[RequestCase], rounds: int) -> None:
         """Measure the costs of a layout, and predict and save some of its requests."""
         study, layout = self.study, passes.layout
-        asked = {place: passes.requests[place] for place in places}
-        measured = study.costs.costs(asked, layout, folder=study.folder, rounds=rounds)
+        measured = study.costs.costs(cases, layout, folder=study.folder, rounds=rounds)
         placement = placement_of(layout, study.bed)
-        own = {i: predicted(x, measured[i], placement) for i, x in asked.items()}
-        named = [(asked[i], each) for i, each in own.items()]
+        own = {case: predicted(case.request, measured[case], placement) for case in cases}
+        named = [(case.request, each) for case, each in own.items()]
         self.saving.add(len(passes.predictions) + 1, named)
         passes.predictions.append(own)
         if len(passes.predictions) == 1:
             self.done.append(passes)
-        self.clock.advance(0.5)
-
-    def run(self, passes: Passes, rounds: int) -> None:
-        """Run what was predicted last."""
-        launch = passes.launch(rounds, self.random)
-        self.study.runner(launch, folder=self.study.folder, report=passes.add)
         self.clock.advance(0.5)
 
 
@@ -291,7 +296,7 @@ def _requests(
         return listed, "list of parcast for slow disks" if is_slow else "list of parcast"
     if isinstance(given, str | os.PathLike):
         return read_requests(given), os.fspath(given)
-    hint = "Give the path of a file, or parcast.arrays.running.request.ArrayRequest(...)."
+    hint = "Give the path of a file, or parcast.arrays.trials.request.ArrayRequest(...)."
     each = as_list("requests", given, hint=hint)
     as_whole("requests", len(each), least=1, hint="Give at least one.")
     for i, request in enumerate(each):
@@ -299,10 +304,10 @@ def _requests(
     return tuple(each), "as given"
 
 
-def _space(layout: Layout, requests: Mapping[int, ArrayRequest], rate: float) -> int:
+def _space(layout: Layout, cases: Iterable[RequestCase], rate: float) -> int:
     """Bytes that files of a layout take at a time, at most, reference requests included. [B].
 
     `rate` is that of the disk, which tells how large these are [B/s].
     """
     known = references(layout, largest_size(layout, rate)).values()
-    return max(space_of(requests), space_of(dict(enumerate(known))))
+    return max(space_of(case.request for case in cases), space_of(known))

@@ -16,7 +16,6 @@ from typing import Final
 import numpy as np
 
 from parcast.errors import FitFailed, ParameterError, as_list, as_number, as_whole, require
-from parcast.mpi.clock import Clock, Progress, system_load
 from parcast.mpi.find import available_cores
 from parcast.pipeline.engine.tree import level_of
 from parcast.pipeline.law.formulas import steps
@@ -27,6 +26,7 @@ from parcast.pipeline.validating.result import Compared, PipelineValidation, Val
 from parcast.pipeline.validating.work import Job, OwnJob, Work
 from parcast.signals import as_interrupts
 from parcast.testbed.testbed import Testbed, in_words, testbed_here
+from parcast.trials.clock import Clock, Progress, system_load
 from parcast.words import counted
 
 SCHEDULES: Final[tuple[Schedule, ...]] = ("adaptive", "source")

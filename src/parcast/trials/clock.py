@@ -1,4 +1,4 @@
-"""Time that is left for launches of ranks, and how far they are."""
+"""Time that is left for launches, and how far they are."""
 
 import os
 import time

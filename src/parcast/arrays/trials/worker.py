@@ -1,8 +1,7 @@
-"""What the ranks of a launch execute: requests of the library, one after another, in rounds.
+"""What the ranks of a launch execute: requests of the library, one after another.
 
-The only argument is the path of a JSON file with the launch. Each run that has ended is added to
-the file that the launch names, as a line of JSON; the first of each request is not counted: it
-allots memory and blocks of the disk, and writes what is read later.
+The first run of each request is not told: it allots memory and blocks of the disk, and writes what
+is read later.
 
 Before a run the system is asked to write all it has to disk, and the caches of the processor are
 filled with something else, as by a program that computes. Files that are read are taken out of the
@@ -10,12 +9,12 @@ cache of the system, so that they come from the disk. A limited disk then rests.
 memory as the run is going to use is had at hand: it may wait for that longer than for its files.
 """
 
-import json
 import os
 import shutil
 import sys
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from time import perf_counter, sleep
 from typing import TYPE_CHECKING, Any, Final
@@ -25,13 +24,14 @@ import numpy as np
 from parcast.arrays.library.client import Spent
 from parcast.arrays.library.distribution import Array, Block
 from parcast.arrays.library.session import Session, connect
-from parcast.arrays.running.observation import Observed, ServerRun
-from parcast.arrays.running.request import ArrayRequest, Layout
 from parcast.arrays.store.layout import METADATA
+from parcast.arrays.trials.observation import ServerRun
+from parcast.arrays.trials.request import ArrayRequest, Layout
 from parcast.errors import RunFailed
 from parcast.instrument.accounts import Users
 from parcast.instrument.memory import provide
 from parcast.mpi.launched import one_world
+from parcast.trials.worker import task_of, tell
 
 if TYPE_CHECKING:
     from mpi4py import MPI
@@ -43,8 +43,7 @@ CACHES: Final = 1 << 26  # more than the caches of the processor hold [B]
 def main(arguments: Sequence[str]) -> None:
     """Run what a file asks for."""
     comm = one_world()
-    text = Path(arguments[0]).read_text(encoding="utf-8") if comm.Get_rank() == 0 else ""
-    task = json.loads(comm.bcast(text))
+    task = task_of(comm, arguments)
     layout = Layout(*task["layout"])
     processes = comm.allgather(os.getpid())
     with connect(comm, servers=layout.servers, dedicated=layout.dedicated) as io:
@@ -60,12 +59,8 @@ class _Runs:
     io: Session
     clients: "MPI.Comm"
     processes: Sequence[int]  # of all ranks
-    folder: Path
-    answer: Path
-    launch: int
-    requests: dict[int, ArrayRequest]
-    rounds: Sequence[Sequence[int]]  # of places of requests; the first does not count
-    rest: float  # before each run [s]
+    task: Mapping[str, Any]
+    requests: Sequence[ArrayRequest]
     memory: Array
     other: Array  # what the caches are filled with
 
@@ -75,22 +70,18 @@ class _Runs:
         io: Session,
         clients: "MPI.Comm",
         processes: Sequence[int],
-        task: dict[str, Any],
+        task: Mapping[str, Any],
     ) -> "_Runs":
-        """Read a task, and fill the memory that all requests share."""
-        requests = {int(i): ArrayRequest(**each) for i, each in task["requests"].items()}
-        largest = max(request.largest_block for request in requests.values())
+        """Fill the memory that all requests share."""
+        requests = [ArrayRequest(**each) for each in task["requests"]]
+        largest = max(request.largest_block for request in requests)
         memory = np.random.default_rng(io.client).integers(0, 255, largest, dtype=np.uint8)
         return cls(
             io=io,
             clients=clients,
             processes=processes,
-            folder=Path(task["folder"]),
-            answer=Path(task["answer"]),
-            launch=task["launch"],
+            task=task,
             requests=requests,
-            rounds=task["rounds"],
-            rest=task["rest"],
             memory=memory,
             other=np.zeros(CACHES // len(io.clients), np.uint8),
         )
@@ -101,18 +92,20 @@ class _Runs:
         return self.io.client == 0
 
     def make(self) -> None:
-        """Make all rounds."""
-        for number, places in enumerate(self.rounds):
-            for place in places:
-                observed = self._made(place, number)
-                if self.is_first and number:
-                    with self.answer.open("a", encoding="utf-8") as answer:
-                        print(json.dumps(observed.to_document()), file=answer, flush=True)
+        """Make all runs."""
+        made: Counter[int] = Counter()
+        for place in self.task["order"]:
+            is_trial = not made[place]
+            made[place] += 1
+            document = self._made(place, is_trial=is_trial)
+            repetition = made[place] - self.task["discarded"]
+            if self.is_first and repetition > 0:
+                tell(self.task, {**document, "case": place, "repetition": repetition})
 
-    def _made(self, place: int, number: int) -> Observed:
-        """Make a run of a round, between two moments at which the disk has nothing to do."""
-        request, is_trial = self.requests[place], number == 0
-        path = self.folder / f"{place}.zarr"
+    def _made(self, place: int, *, is_trial: bool) -> dict[str, Any]:
+        """Make a run, between two moments at which the disk has nothing to do."""
+        request = self.requests[place]
+        path = Path(self.task["folder"]) / f"{place}.zarr"
         values = self._values(request)
         is_read = request.operation == "read"
         if is_read and is_trial:
@@ -121,7 +114,7 @@ class _Runs:
             os.sync()
             if is_read:
                 _forget(path)
-        sleep(self.rest)
+        sleep(self.task["rest"])
         clients = len(self.io.clients)
         provide((2 if is_read else 1) * request.size // clients, sharers=clients)
         np.add(self.other, 1, out=self.other)
@@ -140,15 +133,11 @@ class _Runs:
         if self.is_first and not is_read:
             shutil.rmtree(path)
         begins, ends = zip(*self.clients.allgather((begin, end)), strict=True)
-        return Observed(
-            request=place,
-            launch=self.launch,
-            round=number,
-            time=max(ends) - max(begins),
-            others=others,
-            servers=tuple(ServerRun.of(each, max(begins)) for each in spent),
-            is_read=is_read,
-        )
+        return {
+            "seconds": max(ends) - max(begins),
+            "others": others,
+            "servers": [asdict(ServerRun.of(each, max(begins))) for each in spent],
+        }
 
     def _values(self, request: ArrayRequest) -> Array:
         """What this client holds of all arrays, one after another."""

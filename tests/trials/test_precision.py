@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from parcast.arrays.running.precision import interval_of, is_known, is_mean_known, precision_of
+from parcast.trials.precision import interval_of, is_known, is_mean_known, precision_of
 
 
 @pytest.mark.parametrize("number", [5, 8, 9, 20])

@@ -1,5 +1,7 @@
 """Requests whose times are predicted and measured, and files that list them."""
 
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from math import prod
 from typing import Annotated, Any, Final, NamedTuple
 
@@ -9,7 +11,7 @@ from pydantic import BeforeValidator, Field, model_validator
 from parcast.arrays.geometry.boxes import MOST_DIMENSIONS, Box, block_of
 from parcast.arrays.geometry.choices import MOST_RANKS, Operation, Writer
 from parcast.arrays.geometry.chunks import mesh_chunks
-from parcast.arrays.measuring.request import Request
+from parcast.arrays.trials.carried import Request
 from parcast.descriptions.amount import Amount
 from parcast.descriptions.description import Description, Of, parameter, tables
 from parcast.descriptions.toml_files import read_description
@@ -214,6 +216,24 @@ class ArrayRequest(Description):
         arrays = f"{counted(self.arrays, 'array')} of {format_quantity(self.size, 'size')}"
         how = f", {self.writer}" if self.operation == "write" else ""
         return f"{self.operation} {arrays}, {self.layout}{how}"
+
+
+@dataclass(frozen=True, slots=True)
+class RequestCase:
+    """A request by its place in a list."""
+
+    number: int  # from 1
+    request: ArrayRequest = field(compare=False)
+
+    @property
+    def layout(self) -> Layout:
+        """Ranks that it needs."""
+        return self.request.layout
+
+    @property
+    def columns(self) -> Mapping[str, Any]:
+        """Its place."""
+        return {"request": self.number}
 
 
 class RequestList(Description):

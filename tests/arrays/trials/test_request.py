@@ -2,7 +2,7 @@
 
 import pytest
 
-from parcast.arrays.running.request import Layout, read_requests
+from parcast.arrays.trials.request import Layout, read_requests
 from parcast.arrays.validating.validate import FAST, SLOW
 from parcast.errors import FileProblems, ParameterError
 from tests.arrays.validating.made import request
