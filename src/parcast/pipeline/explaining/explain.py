@@ -1,15 +1,16 @@
 """A schedule expanded step by step, all tasks and merges taking one step.
 
-The published schedule is expanded from `pipeline.published.schedule`. For `adaptive` the ranks are
-followed: a merge is done as soon as a rank that holds one of its two results is free, the oldest
-first, and all other ranks take the next items. Merges follow a tree of the item numbers alone:
-node (l, j) joins the items from j 2^l up to (j + 1) 2^l.
+The published schedule is expanded from `pipeline.published.schedule`. For `adaptive` the engine's
+coordinator decides, in simulated time in which tasks and merges take 1 and messages nothing.
 """
 
 from collections.abc import Iterator
 from typing import Final
 
+import numpy as np
+
 from parcast.errors import Argument, ParameterError, as_whole
+from parcast.pipeline.engine.coordinator import Block
 from parcast.pipeline.explaining.result import (
     Activity,
     Delivered,
@@ -30,11 +31,17 @@ from parcast.pipeline.published.schedule import (
     messages,
     steps,
 )
+from parcast.pipeline.simulation.adaptive import Adaptive, Merge
+from parcast.pipeline.simulation.scenario import Scenario
 from parcast.units import shown
 
 CYCLES: Final = 2  # that are given of unlimited items
 ITEMS_A_RANK: Final = 4  # that are given of `adaptive`
 MOST: Final = 1_000_000  # of what ranks do in all steps
+# Of `adaptive`, items times ranks, as the coordinator looks at every rank after each report; the
+# rest of the simulation costs as much as 25 ranks. It is a few seconds. [D]
+MOST_LOOKS: Final = 5_000_000
+AS_MANY_RANKS: Final = 25
 
 
 def explain_pipeline(
@@ -70,8 +77,7 @@ def explain_pipeline(
     Raises
     ------
     ParameterError
-        If an argument lies outside its domain, or the schedule would have over a million tasks
-        and merges.
+        If an argument lies outside its domain, or the schedule would be too long to be read.
 
     Examples
     --------
@@ -190,54 +196,37 @@ def _delivered(size: int, number: int, items: int | None) -> Iterator[Delivered]
 
 
 def _adaptive(size: int, pipelines: int, items: int) -> PipelineSchedule:
-    """Follow ranks that merge where they can and take items where not."""
-    _limited(size, 2 * items // size + items.bit_length())
+    """Draw what the engine's coordinator orders where messages take no time."""
+    most = MOST_LOOKS // (size + AS_MANY_RANKS)
+    if items > most:
+        must, hint = f"be at most {most:,} on {size} ranks", "Ask for fewer ranks or items."
+        raise ParameterError("items", must=must, got=f"{items:,}", hint=hint)
+    scenario = Scenario(ranks=size, items=items, task=1.0, merge=1.0)
     done: list[Activity] = []
     sent: list[Transfer] = []
-    waiting: dict[Items, int] = {}  # results that are not merged yet, and the rank of each
-    taken, step = 0, -1
-    while taken < items or len(waiting) > 1:
-        step += 1
-        new: list[Activity] = []
-        free = set(range(size))
-        for left, right in _joinable(waiting, items):
-            holders = [rank for rank in (waiting[left], waiting[right]) if rank in free]
-            if not holders:
-                continue
-            rank = holders[0]
-            other = waiting[right] if rank == waiting[left] else waiting[left]
-            joined, part = Items(left.first, right.stop), right if rank == waiting[left] else left
-            new.append(Activity(step, rank, "merge", joined, None if other == rank else other))
-            if other != rank:
-                sent.append(Transfer(step, other, rank, part))
-            free.discard(rank)
-            del waiting[left], waiting[right]
-        for rank in sorted(free)[: items - taken]:
-            new.append(Activity(step, rank, "task", Items(taken, taken + 1)))
-            taken += 1
-        waiting |= {activity.items: activity.rank for activity in new}
-        done += sorted(new)
-    whole = [Delivered(step, rank, part) for part, rank in waiting.items()]
+
+    def watch(now: float, rank: int, work: Block | Merge) -> None:
+        step = round(now)
+        if isinstance(work, Block):
+            done.append(Activity(step, rank, "task", Items(work.first, work.stop)))
+            return
+        first, *_, last = inputs = work.order.inputs
+        others = [x for x in inputs if x.rank != rank]
+        partner = others[0].rank if others else None
+        done.append(Activity(step, rank, "merge", Items(first.first, last.stop), partner))
+        sent.extend(
+            Transfer(round(work.sent), x.rank, rank, Items(x.first, x.stop)) for x in others
+        )
+
+    Adaptive(scenario, np.random.SeedSequence(0), watch).run()
+    last = done[-1]  # the root of the tree
     return PipelineSchedule(
         schedule="adaptive",
         ranks=size,
         pipelines=pipelines,
         items=items,
-        steps=max(step, 0),
-        activities=tuple(done),
-        messages=tuple(sent),
-        deliveries=tuple(whole),
+        steps=last.step,
+        activities=tuple(sorted(done)),
+        messages=tuple(sorted(sent)),
+        deliveries=(Delivered(last.step, last.rank, last.items),),
     )
-
-
-def _joinable(waiting: dict[Items, int], items: int) -> list[tuple[Items, Items]]:
-    """Give pairs of results that are the two parts of one node of the tree, the oldest first."""
-    starts = {part.first: part for part in waiting}
-    pairs = []
-    for part in sorted(waiting):
-        width = 1 << (part.length - 1).bit_length()  # of the node, also where items end within it
-        right = starts.get(part.first + width)
-        whole = min(part.first + 2 * width, items)
-        if part.first % (2 * width) == 0 and right is not None and right.stop == whole:
-            pairs.append((part, right))
-    return pairs

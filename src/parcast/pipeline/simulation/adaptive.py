@@ -6,9 +6,10 @@ items, then blocks. As there, rank 0 fetches between two pieces of its work only
 """
 
 from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Final
+from typing import Final, TypeAlias
 
 import numpy as np
 
@@ -26,12 +27,13 @@ SIZE: Final = 1.0  # of every result, as the coordinator sees it
 class Merge:
     """A merge that was ordered on a rank."""
 
-    rank: int
-    node: Node
-    inputs: int
-    remote: int  # of these, on other ranks
+    order: Combine
+    remote: int  # inputs on other ranks
     missing: int  # of these, not arrived
     sent: float  # when the first of them was ordered to be sent [s]
+
+
+Watch: TypeAlias = Callable[[float, int, Block | Merge], object]  # hears what a rank begins, when
 
 
 @dataclass(slots=True)
@@ -49,8 +51,10 @@ class Rank:
 class Adaptive:
     """One run."""
 
-    def __init__(self, scenario: Scenario, seed: np.random.SeedSequence) -> None:
-        self._scenario = scenario
+    def __init__(
+        self, scenario: Scenario, seed: np.random.SeedSequence, watch: Watch | None = None
+    ) -> None:
+        self._scenario, self._watch = scenario, watch
         self._times = Times(scenario, seed)
         self._clock = Clock(scenario.cores, scenario.ranks)
         self._channels = Channels(scenario, self._times, self._clock)
@@ -98,8 +102,7 @@ class Adaptive:
         if isinstance(order, Combine):
             rank = order.rank
             remote = [each.rank for each in order.inputs if each.rank != rank]
-            count = len(remote)
-            merge = Merge(rank, order.node, len(order.inputs), count, count, self._clock.now)
+            merge = Merge(order, len(remote), len(remote), self._clock.now)
             for source in remote:
                 self._tell(source, partial(self._send, source, merge))
             if not remote:
@@ -167,17 +170,21 @@ class Adaptive:
         if state.merges:
             merge = state.merges.popleft()
             seconds = times.merge()
-            for _ in range(merge.inputs - 2):
+            for _ in range(len(merge.order.inputs) - 2):
                 seconds += times.merge()
+            if self._watch is not None:
+                self._watch(self._clock.now, rank, merge)
             if merge.remote:
                 self._waiting += self._clock.now - max(state.since, merge.sent)
-            action = partial(self._merged, rank, merge.node)
+            action = partial(self._merged, rank, merge.order.node)
             self._start(rank, state, seconds, action, messages=merge.remote)
         elif rank == 0 and self._fetch():
             pass
         elif state.blocks:
             block = state.blocks.popleft()
             seconds = times.block(block.stop - block.first)
+            if self._watch is not None:
+                self._watch(self._clock.now, rank, block)
             action = partial(self._done, rank, block)
             self._start(rank, state, seconds, action, messages=min(rank, 1))
 
@@ -254,8 +261,8 @@ class Adaptive:
             self._settle()
 
     def _ready(self, merge: Merge) -> None:
-        self._ranks[merge.rank].merges.append(merge)
-        self._awake.append(merge.rank)
+        self._ranks[merge.order.rank].merges.append(merge)
+        self._awake.append(merge.order.rank)
 
     def _deliver(self, rank: int) -> None:
         """Send the completed reduction to the server stage, which is on rank 0."""
