@@ -20,7 +20,8 @@ This is parcast's own method [D]. The study that chose it, with what else was tr
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,6 +45,8 @@ EXACT = 0.003  # log residual below which all laws fit alike [D]
 TOO_FEW = 4  # counts to recognise a law from
 BELIEVED = 0.04  # log residual at which named laws have half of the say, at five counts [D]
 LIKELY, OF_NOISE = 0.01, 1.5  # log error at the last count that is no surprise [D]
+
+BLOCK = 1000  # series at once: larger arrays leave the cache, and their pages are mapped anew
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -94,6 +97,27 @@ def extrapolate(
     default 1, counts less in the fits.
     """
     weight = valid.astype(np.float64) if weight is None else valid * weight
+    targets = np.broadcast_to(targets, (len(p), targets.shape[1]))
+    blocks = [slice(i, i + BLOCK) for i in range(0, max(len(p), 1), BLOCK)]
+    stacked: Extrapolation = _stacked(
+        [_extrapolated(p[i], time[i], weight[i], targets[i]) for i in blocks]
+    )
+    return stacked
+
+
+def _stacked(blocks: Sequence[Any]) -> Any:
+    """Put the arrays of several blocks of series, or of tuples and data of them, end to end."""
+    first = blocks[0]
+    if isinstance(first, np.ndarray):
+        return np.concatenate(blocks)
+    if isinstance(first, tuple):
+        return tuple(_stacked(parts) for parts in zip(*blocks, strict=True))
+    names = [field.name for field in fields(first)]
+    return type(first)(**{name: _stacked([getattr(x, name) for x in blocks]) for name in names})
+
+
+def _extrapolated(p: Array, time: Array, weight: Array, targets: Array) -> Extrapolation:
+    """Extrapolate a block of series."""
     cuts = cuts_of(p, time, weight, all_counts=CHAIN + 2, last_two=3)
     errors, errors_of_two = errors_of(cuts), errors_of(cuts[:3], last_two=True)
     log_time, disagreement, near, named = _forecast(

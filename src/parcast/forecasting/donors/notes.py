@@ -80,6 +80,7 @@ def notes_with_donors(
     """
     asked = _furthest(donated, targets)
     disagree = _disagreements(series, elsewhere, donated, asked, targets, measure=measure)
+    can_be_odd = _can_be_odd(series, elsewhere)
     answer = []
     for i, note in enumerate(notes):
         furthest = int(asked[i])
@@ -104,7 +105,7 @@ def notes_with_donors(
             rests_on += " (similar machines weighted more)" if elsewhere.is_described else ""
         warnings = (
             *note.warnings,
-            *_odd_ones(series, i, elsewhere),
+            *(_odd_ones(series, i, elsewhere) if can_be_odd[i] else ()),
             *disagree.get(i, ()),
             *_warnings(
                 i,
@@ -168,6 +169,16 @@ def _from_to(group: Sequence[Donor], measure: Measure) -> str:
     """Write the shortest and the longest time of some donors, which are in that order."""
     first, last = (measure.time_text(group[i].time, 2) for i in (0, -1))
     return first if first == last else f"{first} to {last}"
+
+
+def _can_be_odd(series: Series, elsewhere: Elsewhere) -> NDArray[np.bool_]:
+    """Which series have a donor with a time that is odd beside their last one, at any p."""
+    if not elsewhere.names:
+        return np.zeros(len(series), dtype=np.bool_)
+    last = np.take_along_axis(series.time, series.count[:, None] - 1, axis=1)
+    least, most = np.nanmin(elsewhere.runs.time, axis=1), np.nanmax(elsewhere.runs.time, axis=1)
+    is_far = (most[elsewhere.of] > ODD * last) | (least[elsewhere.of] < last / ODD)
+    return np.asarray(((elsewhere.of >= 0) & is_far).any(axis=1))
 
 
 def _odd_ones(series: Series, i: int, elsewhere: Elsewhere) -> Iterator[str]:
