@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from parcast.words import rounded, rounded_interval, supported_digits
+from parcast.words import rounded, rounded_interval
 
 times = st.floats(1e-9, 1e9)
 factors = st.floats(1.0001, 1e6)
@@ -47,7 +47,3 @@ def test_a_number_keeps_its_digits_and_is_never_long(value, digits):
 @pytest.mark.parametrize(("value", "text"), [(0.0, "0"), (math.inf, "inf"), (99.96, "100")])
 def test_what_has_no_digits_to_round_is_shown_too(value, text):
     assert rounded(value, 3 if math.isfinite(value) else 2) == text
-
-
-def test_bounds_that_tell_nothing_support_the_fewest_digits():
-    assert supported_digits(0.0, 1.0) == supported_digits(2.0, 1.0) == 2

@@ -9,9 +9,7 @@ from dataclasses import replace
 
 import pytest
 
-from parcast.calibration.calibrate import calibrate
 from parcast.calibration.command import MOST_RANKS
-from parcast.calibration.result import Calibration
 from parcast.calibration.slurm_script import slurm_script
 from parcast.descriptions.toml_files import read_machine
 from parcast.errors import ParameterError, RunFailed
@@ -56,14 +54,6 @@ def test_the_answer_and_the_file(parcast, measuring, tmp_path):
     machine = read_machine(tmp_path / "here.toml")
     assert machine.name == "here"
     assert float(machine.network.latency({})) == 1.5e-6
-
-
-@pytest.mark.parametrize("option", ["-np", "--np"])
-def test_ranks_may_be_asked_for_as_mpiexec_does(parcast, measuring, option):
-    asked = measuring()
-    assert parcast("calibrate", option, "16").status == 0
-    assert asked[0]["ranks"] == 16
-    assert asked[0]["only"] == ("processor", "network", "primitives", "storage")
 
 
 def test_the_json_document_and_the_samples(parcast, measuring, tmp_path):
@@ -120,24 +110,6 @@ def test_a_standard_output_that_is_closed_takes_nothing_of_the_files(
     assert all(path.stat().st_size for path in paths)
 
 
-def test_few_counts_of_ranks_are_told(parcast, measuring, tmp_path):
-    two = tuple(x for x in WHOLE.tables if x.ranks < 8)
-    measuring(replace(WHOLE, tables=two))
-    said = parcast("calibrate", "-o", tmp_path / "here.toml")
-    note = (
-        "Primitives were measured only at p = 2 and 4; the values at the largest are used for "
-        "every p."
-    )
-    assert said.err.startswith(f"parcast: {note}")
-    assert f"# {note}" in (tmp_path / "here.toml").read_text()
-
-
-def test_the_file_may_go_to_standard_output(parcast, measuring):
-    measuring()
-    said = parcast("calibrate", "-o", "-")
-    assert said.out.startswith('name = "node7"\nsource = "parcast calibrate on node7')
-
-
 @pytest.mark.fault(
     "Signals",
     "Ctrl-C during a calibration.",
@@ -190,24 +162,8 @@ def test_files_that_tell_all_leave_nothing_to_measure(parcast, measuring):
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (
-            ["-np", "0"],
-            "-np must be a whole number from 1 to 1024, got 0. Write for example -np 4.",
-        ),
-        (["-np", "100000"], "-np must be a whole number from 1 to 1024, got 100000."),
-        (["-np", "two"], "-np must be a whole number from 1 to 1024, got two. Write for example"),
-        (["--only", "net"], "--only must be some of processor, network, primitives, storage, got"),
         (["--only", ""], "got ''"),
-        (["--time-limit", "5"], "--time-limit must be a time"),
-        (["--time-limit", "0 s"], "--time-limit must be above 0"),
-        (["osu.txt"], "Write --from before the files"),
-        (["-o", "here.xml"], "-o must be a path that ends in .toml, .json, .csv"),
-        (["-o", "nowhere/here.toml"], "must be in a folder that exists"),
-        (["-o", "-", "--json"], "-o - and --json cannot be combined"),
         (["--from", "missing.txt"], "missing.txt"),
-        (["--slurm", "-o", "here.toml"], "-o must be a path that ends in .sh"),
-        (["--slurm", "--json"], "--json cannot be combined with --slurm"),
-        (["--slurm", "-o", "a.sh", "-o", "b.sh"], "--slurm writes one script"),
     ],
 )
 def test_what_makes_no_sense_is_refused_before_anything_is_measured(
@@ -285,37 +241,6 @@ def test_refusals_of_the_measurement_are_told_in_options(
     assert "Traceback" not in said.err
 
 
-def test_a_batch_script_is_written_and_nothing_runs(parcast, measuring, tmp_path):
-    asked = measuring()
-    path = tmp_path / "job.sh"
-    said = parcast(
-        *("calibrate", "-np", 8, "--slurm", "-o", path, "--quick", "--time-limit", "20 min"),
-        *("--directory", "/scratch/my files", "--name", "it's", "--only", "network"),
-        *("--from", "osu.txt", "ior.txt"),
-    )
-    assert (said.status, said.out, asked) == (0, "", [])
-    text = path.read_text()
-    assert "#SBATCH --nodes=8\n#SBATCH --ntasks-per-node=1\n" in text
-    assert "#SBATCH --time=00:30:00" in text
-    assert "export PARCAST_PLACEMENT=free" in text
-    assert "sbatch job.sh" in text
-    command = text[text.index("\nparcast calibrate") :].replace("\\\n", "")
-    assert " ".join(command.split()) == (
-        "parcast calibrate -np 8 -o machine.toml -o machine.json --quick --only network "
-        "--time-limit 1200s --directory '/scratch/my files' --name 'it'\"'\"'s' "
-        "--from osu.txt ior.txt"
-    )
-    assert parcast("calibrate", "--slurm").out == slurm_script(
-        ["-np", "2", "-o", "machine.toml", "-o", "machine.json"],
-        ranks=2,
-        time_limit=None,
-        script="job.sh",
-        writes_files=True,
-    )
-    assert "file system" in parcast("calibrate", "--slurm").out
-    assert "file system" not in text
-
-
 def test_the_script_runs_the_command_and_can_start_ranks_with_srun(tmp_path):
     tools = tmp_path / "bin"
     tools.mkdir()
@@ -376,8 +301,3 @@ def test_two_ranks_measure_a_network(process, tmp_path):
     assert 1e-8 < float(machine.network.latency({})) < 1e-2
     assert float(machine.network.bandwidth({})) > 1e6
     assert machine.compute.rate is None
-
-
-def test_the_names_are_public():
-    assert Calibration.__name__ == "Calibration"
-    assert callable(calibrate)

@@ -86,13 +86,6 @@ def test_no_launch_begins_that_would_end_too_late(tmp_path):
     assert course.was_out_of_time
 
 
-def test_the_first_launch_is_made_whatever_the_time(tmp_path):
-    jobs = [job(), job("processor")]
-    course, order, _ = run(jobs, tmp_path, takes=2.0, time_limit=1.0)
-    assert order == ["storage"]
-    assert course.was_out_of_time
-
-
 def test_a_launch_is_ended_when_the_time_is_over_and_keeps_what_it_recorded(tmp_path):
     jobs = [job(), job("processor")]
     course, order, told = run(jobs, tmp_path, takes=40.0)
@@ -177,16 +170,6 @@ def test_an_interruption_keeps_what_the_launch_had_recorded(tmp_path):
     ]
 
 
-def test_an_interruption_before_anything_was_recorded_adds_nothing(tmp_path):
-    def interrupt(*_):
-        raise KeyboardInterrupt
-
-    jobs = [job()]
-    course, _, _ = run(jobs, tmp_path, interrupt)
-    assert course.was_interrupted
-    assert jobs[0].launches == []
-
-
 # What is launched
 
 
@@ -200,10 +183,6 @@ def titles(**asked):
 MPI = Mpi(vendor="MPICH", version="5", mpiexec="/mpiexec")
 
 
-def test_without_mpi_one_process_measures_what_it_can():
-    assert titles() == [("processor", "processor", 1, ()), ("storage", "storage", 1, ())]
-
-
 def test_the_compiled_pingpong_takes_the_place_of_the_other_one():
     assert titles(mpi=MPI, only=("network",)) == [
         ("network", "network", 2, ()),
@@ -213,12 +192,6 @@ def test_the_compiled_pingpong_takes_the_place_of_the_other_one():
         ("network", "compiled", 2, ()),
         ("network", "network", 2, ("compiled",)),
         ("network", "network", 4, ("compiled",)),
-    ]
-
-
-def test_a_single_rank_has_no_network():
-    assert titles(mpi=MPI, ranks=1, only=("network", "primitives", "storage")) == [
-        ("storage", "storage", 1, ())
     ]
 
 

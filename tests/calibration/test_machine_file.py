@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from parcast.calibration.benchmarks.machine_figures import Figure, MachineFigures
-from parcast.calibration.machine_file import calibration_document, machine_figures, machine_keys
+from parcast.calibration.machine_file import machine_figures, machine_keys
 from parcast.calibration.notes import _pair
 from parcast.calibration.primitives_file import line_words, primitive_words, with_spread
 from parcast.calibration.result import Segment
@@ -161,24 +161,6 @@ def test_what_the_system_told_was_not_measured():
     assert "+-" not in told.figures[-1].text
 
 
-def test_disturbed_timings_are_told():
-    one = measured("network.latency", 1e-6, "time", disturbed=7)
-    told = machine_figures(replace(WHOLE, measured=(one,), tables=(), lines=()))
-    assert told.figures[-1].source.endswith(
-        "500 timings, 7 left out (another program used a core)"
-    )
-
-
-def test_what_no_key_holds_is_in_comments():
-    remarks = machine_figures(WHOLE).remarks
-    assert remarks[0] == "compute.half_intensity = 0.5 +- 2%; way to compute.half_intensity"
-    assert "broadcast, p = 4: 4 us + m / 2 GB/s, fit error 4%" in remarks
-    assert (
-        "reduce, p = 4: 6 us + m / 1 GB/s, fit error 4%; piecewise 6 us + m / 1 GB/s below 16384 "
-        "B, 12 us + m / 2 GB/s from 16384 B"
-    ) in remarks
-
-
 def test_a_time_that_does_not_grow_has_no_rate():
     flat = replace(
         line("send", 2), rate=math.inf, segments=(Segment(first=0, startup=1e-6, rate=math.inf),)
@@ -321,28 +303,3 @@ def test_a_name_cannot_break_the_file(machine):
 )
 def test_a_spread_is_rounded_up(spread, text):
     assert with_spread("1 us", spread) == f"1 us +- {text}"
-
-
-def test_the_document_has_the_formulas_and_the_file():
-    document = calibration_document(WHOLE, machine_figures(WHOLE))
-    assert document["schema"] == "parcast/calibration/1"
-    assert [row["primitive"] for row in document["primitives"][::2]] == list(PRIMITIVES)
-    assert [row["placement"] for row in document["primitives"]] == ["own", "one"] * 10
-    assert document["machine"][0] == {
-        "key": "processors",
-        "text": "8",
-        "source": "usable cores of node7",
-    }
-    assert len(document["tables"]) == 5 * (9 * 6 + 1)
-
-
-def test_the_words_of_the_primitives():
-    told = [*primitive_words(WHOLE)]
-    words = {x.name: x for x in told if "core" not in x.counts}
-    assert words["broadcast"].startup == "2 us*log2(p)"
-    assert words["broadcast"].bandwidth == "1.33 GB/s at p = 8"
-    assert words["send"].bandwidth == "5 GB/s"
-    assert words["alltoall"].startup == "2 us*p"
-    assert (words["barrier"].bandwidth, words["barrier"].error) == ("", "<1%")
-    assert words["send"].counts == "2, 4, 8"
-    assert [x.counts for x in told if x.name == "send"] == ["2, 4, 8", "16, 32 on one core"]

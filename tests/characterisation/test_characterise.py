@@ -11,7 +11,6 @@ from parcast.descriptions.machine import Machine
 from parcast.descriptions.toml_files import read_program
 from parcast.errors import FileProblems, FitFailed, ParameterError
 from parcast.prediction.predict import predict
-from parcast.show.warning import gathered
 from parcast.timings.measurements import Measurements
 from parcast.timings.profile import RankRecord, RegionTotal, RunProfile
 
@@ -142,16 +141,6 @@ def test_a_time_that_grows_with_n_is_a_formula():
     assert (row.iterations, row.iteration) == ("1", "1e-06 s*n")
 
 
-def test_the_wall_clock_may_time_the_loops():
-    runs = [plate(n, 1, waits=2.0) for n in (102, 202)]
-    assert by_name(characterise(runs, clock="wall"))["sweep"].unit_time == pytest.approx(2e-8)
-    told = characterise(runs)
-    assert by_name(told)["sweep"].unit_time == pytest.approx(1e-8)
-    assert any("Loops had a processor for only 5" in x for x in told.warnings)
-    with pytest.raises(ParameterError, match="clock must be processor or wall, got 'sun'"):
-        characterise(runs, clock="sun")
-
-
 QUIET, SLOW = (1e-4, 1.05e-4), (1e-4, 1.6e-4)  # work quanta before and after a run [s]
 
 
@@ -212,13 +201,6 @@ def test_disturbed_runs_stay_where_there_are_no_others():
     assert told.runs == 3
     assert "1 of 3 runs were disturbed by other processes: " in told.warnings[0]
     assert "Repeat them" in told.warnings[0]
-
-
-@pytest.mark.parametrize("quanta", [(), QUIET])
-def test_runs_that_nobody_disturbed_are_all_taken(quanta):
-    told = characterise([with_quanta(x, quanta) for x in RUNS])
-    assert told.runs == len(RUNS)
-    assert not any("disturbed" in text for text in told.warnings)
 
 
 def test_hosts_and_counts_have_quanta_of_their_own():
@@ -329,35 +311,6 @@ def test_uneven_iterations_are_those_of_the_rank_with_the_most_and_are_told():
     assert float(program.ravel()[0]) == pytest.approx(4.0)
 
 
-def test_of_several_uneven_regions_the_worst_is_shown():
-    def both(p):
-        return run(
-            p,
-            lambda r: [
-                total("a", "compute", wall=(r + 1.0), iterations=20.0 * (r + 1)),
-                total("b", "compute", wall=(r + 9.0), iterations=20.0 * (r + 9)),
-            ],
-            n=1,
-        )
-
-    told = characterise([both(1), both(2), both(4)])
-    assert sum("unevenly" in text for text in told.warnings) == 2
-    (shown,) = [x for x in gathered(told.to_sheet()).every if x.kind == "uneven"]
-    assert 'region "a"' in shown
-
-
-def test_ranks_of_other_speeds_are_told():
-    slow = run(2, lambda r: [total("a", "compute", wall=1.0 + r)], n=1)
-    assert any(
-        "an iteration of the slowest takes 1.33 times" in x for x in characterise([slow]).warnings
-    )
-
-
-def test_replicated_iterations_that_differ_are_told():
-    odd = run(2, lambda r: [total("a", "replicated", wall=1.0, iterations=20 * (1 + r))], n=1)
-    assert any("uneven" in x for x in characterise([odd]).warnings)
-
-
 def cells(n, wet, dry, p=1):
     """A loop whose time is that of its wet and dry cells."""
     wall = wet * 3e-6 + dry * 1e-6
@@ -438,20 +391,6 @@ def test_uneven_small_regions_are_those_of_the_rank_with_the_most():
     assert row.iterations == "10*p"
 
 
-def test_timing_that_takes_too_long_is_told():
-    busy = run(1, lambda _: [total("a", "compute", wall=1.0, entries=10**5)], entry=1e-6)
-    told = characterise([busy])
-    assert told.perturbation == pytest.approx(0.1)
-    assert told.warnings[0].startswith("Timing the regions took 10% of a run")
-
-
-def test_what_timing_takes_is_a_share_of_the_run_and_nothing_of_no_time():
-    regions = [total("a", "compute", wall=1.0, entries=1000), total("b", "compute", wall=1.0)]
-    long = run(1, lambda _: regions, entry=1e-4, span=4.0).ranks[0]
-    assert long.perturbation == pytest.approx(1020 * 1e-4 / 4.0)
-    assert dataclasses.replace(long, span=0.0).perturbation == 0.0
-
-
 def test_times_without_regions_tell_what_timing_changes():
     p = [1, 2, 4]
     plain = Measurements(p=p, n=[402] * 3, time=[plate(402, k).time * 0.8 for k in p])
@@ -459,13 +398,6 @@ def test_times_without_regions_tell_what_timing_changes():
     assert told.warnings[0].startswith("Counters change the time by more than 5% at p = 1, 2, 4")
     with pytest.raises(ParameterError, match="plain must have times at p"):
         characterise([plate(102, 1)], plain=plain)
-
-
-def test_an_odd_time_without_regions_is_not_heard():
-    took = plate(10, 1).time
-    plain = Measurements(p=[1, 1, 1], n=[10, 10, 10], time=[took, took, 9 * took])
-    told = characterise([plate(10, 1)], plain=plain)
-    assert not any(x.startswith("Counters change") for x in told.warnings)
 
 
 def test_a_program_without_a_size_is_compared_and_its_small_regions_share():
@@ -477,12 +409,6 @@ def test_a_program_without_a_size_is_compared_and_its_small_regions_share():
     told = characterise(runs, plain=plain)
     assert told.n == ()
     assert sum(x.share for x in told.regions) == pytest.approx(1)
-
-
-def test_the_largest_run_may_lack_communication():
-    told = characterise([plate(102, 2), plate(202, 1)])
-    assert told.largest == "p = 1, n = 202"
-    assert by_name(told)["halo"].share == 0
 
 
 def test_a_small_region_that_hangs_on_one_rank_of_one_run_is_told():
@@ -511,12 +437,6 @@ def test_time_outside_all_regions_and_other_threads_are_told():
     assert any("50% of a run is in no region" in x for x in told.warnings)
     threads = run(1, lambda _: [total("a", "compute", wall=1.0)], other_threads=1200)
     assert any("1,200 passes of other threads" in x for x in characterise([threads]).warnings)
-
-
-def test_regions_that_last_over_a_yield_are_told():
-    crossing = run(1, lambda _: [total("a", "compute", wall=1.0)], overlapping=7)
-    said = characterise([crossing]).warnings
-    assert any("7 passes overlapped, as in generators" in x for x in said)
 
 
 def test_counts_that_no_formula_meets_are_told():
@@ -585,18 +505,3 @@ def test_another_parameter_may_be_the_size():
     ]
     told = characterise(runs, size="m")
     assert told.n == (10, 20, 40)
-
-
-def test_no_runs_are_refused():
-    with pytest.raises(ParameterError, match="runs must be at least one, got none"):
-        characterise([])
-
-
-def test_the_document_has_every_region_and_what_it_rests_on():
-    document = characterise(RUNS).to_document()
-    assert document["schema"] == "parcast/characterisation/1"
-    assert [row["region"] for row in document["rows"]] == [
-        x.name for x in characterise(RUNS).regions
-    ]
-    assert document["runs"] == 9
-    assert np.isfinite(document["rows"][0]["share"])

@@ -3,7 +3,7 @@
 import pytest
 
 from parcast.cli.failures import AXES, OPTIONS, in_options, spelled_with
-from parcast.errors import Argument, ParameterError, RunFailed, selection
+from parcast.errors import Argument, ParameterError, selection
 from parcast.matching.command import options_of_match
 
 IGNORE = Argument("ignore", ["date", "jobid"], python="parcast.read_measurements(path, ...)")
@@ -71,11 +71,6 @@ def test_counts_are_written_as_an_option_takes_them(argument, says):
 )
 def test_match_names_files_and_prices(argument, says):
     assert hint_of(argument, options=MATCH) == says
-
-
-def test_a_failure_is_spelled_as_well():
-    failure = RunFailed(("Run it with ", Argument("cpu", "none", python="cpu=None"), "."))
-    assert in_options(failure, {"cpu": "--cpu"}) == "Run it with --cpu none."
 
 
 def test_what_a_command_refuses_is_said_in_its_own_options():

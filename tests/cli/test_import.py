@@ -34,16 +34,6 @@ def folder(tmp_path, monkeypatch):
 # the command
 
 
-def test_without_an_output_the_table_is_printed_and_notes_go_to_stderr(parcast):
-    said = parcast("import", "extrap", "profile.txt")
-    assert said.status == 0
-    assert said.out == ("p,time_s\n1,12.0\n2,7.01\n4,4.49\n8,3.25\n")
-    assert said.err == (
-        "parcast: The metric without a name is read as wall time in seconds.\nparcast: ranks is "
-        "used as p, the processor count.\n"
-    )
-
-
 @pytest.mark.parametrize("options", [[], ["-o", "-"]])
 def test_what_is_printed_is_a_table_that_a_forecast_reads(parcast, options):
     table = parcast("import", DATA / "extrap.txt", *options)
@@ -51,19 +41,6 @@ def test_what_is_printed_is_a_table_that_a_forecast_reads(parcast, options):
     assert told == import_timings(DATA / "extrap.txt").measurements
     said = parcast("forecast", "-", "-p", "16", "--select", "n=100", stdin=table.out)
     assert said.status == 0
-
-
-def test_standard_input_is_imported(parcast):
-    for format in ([], ["extrap"]):
-        said = parcast("import", *format, "-", stdin=PROFILE)
-        assert said.status == 0
-        assert said.out == parcast("import", "profile.txt").out
-    said = parcast("forecast", "-", "-p", "16", "--json", stdin=PROFILE)
-    assert said.status == 0
-    assert "standard input is recognised as extrap" in said.err
-    assert json.loads(said.out)["inputs"]["file"] == "standard input"
-    of_file = parcast("forecast", "profile.txt", "-p", "16", "-o", "-")
-    assert parcast("forecast", "-", "-p", "16", "-o", "-", stdin=PROFILE).out == of_file.out
 
 
 def test_a_table_and_an_archive_are_not_taken_for_an_unknown_format(parcast, folder):
@@ -148,36 +125,6 @@ def test_standard_input_that_cannot_be_read_is_told(monkeypatch):
         read_file("-", [])
 
 
-def test_an_output_is_written_and_nothing_printed(parcast):
-    said = parcast("import", "profile.txt", "-o", "timings.csv", "-o", "again.csv")
-    assert (said.status, said.out) == (0, "")
-    assert said.err.startswith(f"parcast: {RECOGNISED}\n")
-    assert read_measurements("timings.csv") == read_measurements("again.csv")
-    assert read_measurements("timings.csv") == import_timings("profile.txt").measurements
-
-
-def test_several_files_are_joined(parcast, folder):
-    (folder / "more.txt").write_text(PROFILE.replace("12", "13"))
-    said = parcast("import", "extrap", "profile.txt", "more.txt")
-    assert said.out.splitlines()[-4:] == ["1,2,13.0", "2,2,7.01", "4,2,4.49", "8,2,3.25"]
-
-
-def test_axes_are_renamed_and_added(parcast):
-    options = ["--rename", "ranks=nodes", "--set", "p=64", "--set", "machine=T3E"]
-    said = parcast("import", "extrap", "profile.txt", *options)
-    assert said.out.splitlines()[:2] == ["p,nodes,machine,time_s", "64,1,T3E,12.0"]
-    said = parcast("import", "extrap", DATA / "extrap.txt", "--metric", "time")
-    assert said.status == 0
-
-
-def test_a_parameter_is_renamed_in_either_direction(parcast):
-    one, other = (
-        parcast("import", ROOT / "examples" / "imports" / "weather.txt", option, text)
-        for option, text in (("--rename", "ranks=p"), ("--column", "p=ranks"))
-    )
-    assert (one.status, one.out) == (0, other.out)
-
-
 def test_the_formats_are_listed_with_what_they_need(parcast):
     said = parcast("import", "--list")
     assert (said.status, said.err) == (0, "")
@@ -194,53 +141,6 @@ def test_a_file_that_is_called_as_a_format_is_a_file(parcast, folder):
     (folder / "extrap").write_text(PROFILE)
     assert parcast("import", "extrap").status == 0
     assert parcast("import", "extrap", "extrap").status == 0
-
-
-@pytest.mark.parametrize(
-    ("options", "status", "says"),
-    [
-        ([], 2, "FILES must be given. Usage: parcast import [OPTIONS] [FORMAT] FILES..."),
-        (["extrap"], 2, "FILES must be given. Usage: parcast import [OPTIONS] [FORMAT] FILES..."),
-        (["extrp", "profile.txt"], 2, "'extrp' is neither a format nor a file. Did you mean ext"),
-        (["zzz", "profile.txt"], 2, "'zzz' is neither a format nor a file. There is extrap, sl"),
-        (["extrap", "-", "-"], 2, "Only one of FILES can be -, got several."),
-        (["program.toml"], 2, "FORMAT must be given for program.toml, which is not recognised."),
-        (["extrap", "nowhere.txt"], 3, "nowhere.txt: 1 problem\n  file  must exist, but is not"),
-        (["nowhere.txt"], 3, "nowhere.txt: 1 problem\n  file  must exist, but is not in"),
-        (
-            ["extrap", "program.toml"],
-            3,
-            "program.toml: 1 problem\n  line 1  must begin with PARAM",
-        ),
-        (["profile.txt", "-o", "a.json"], 2, "-o must be a path that ends in .csv, got 'a.json'."),
-        (["profile.txt", "-o", "no/a.csv"], 2, "must be in a folder that exists."),
-        (["profile.txt", "--rename", "p"], 2, "--rename must be a name and a value, got 'p'."),
-        (
-            ["profile.txt", "--set", "p="],
-            2,
-            "must be a name and a value, got 'p='. Write for example",
-        ),
-        (["profile.txt", "--set", "n=1", "--set", "n=2"], 2, "--set must name each once, got 'n'"),
-        (["profile.txt", "--set", "n=x"], 2, "--set must be numbers, got n='x'."),
-        (["profile.txt", "--rename", "n=p"], 2, "--rename must name a parameter of the files, g"),
-        (["profile.txt", "--metric", "x"], 3, "file  must have the metric 'x', got one without a"),
-    ],
-)
-def test_wrong_use_is_named_with_a_remedy(parcast, folder, options, status, says):
-    said = parcast("import", *options)
-    assert said.status == status
-    assert says in said.err
-    assert "Traceback" not in said.err
-    assert said.out == ""
-    assert sorted(x.name for x in folder.iterdir()) == ["profile.txt", "program.toml"]
-
-
-def test_the_file_that_is_read_is_not_written(parcast, folder):
-    (folder / "profile.csv").write_text(PROFILE)
-    said = parcast("import", "profile.csv", "-o", "profile.csv")
-    assert said.status == 2
-    assert "-o must be another file than the one that is read" in said.err
-    assert (folder / "profile.csv").read_text() == PROFILE
 
 
 @pytest.fixture
@@ -261,22 +161,6 @@ def machine(monkeypatch):
     )
     monkeypatch.setitem(sys.modules, "speeds", module)
     monkeypatch.setitem(registry.FORMATS, "speeds", "speeds:FORMAT")
-
-
-@pytest.mark.usefixtures("machine")
-def test_what_tells_of_a_machine_becomes_a_description(parcast, folder):
-    (folder / "speeds.txt").write_text("SPEEDS\n")
-    said = parcast("import", "speeds", "speeds.txt", "-o", "machine.toml")
-    assert (said.status, said.out, said.err) == (0, "", "parcast: Latency only.\n")
-    assert (folder / "machine.toml").read_text() == 'name = "T3E"\n'
-    assert parcast("import", "speeds.txt").out == 'name = "T3E"\n'
-    said = parcast("import", "speeds", "speeds.txt", "-o", "machine.csv")
-    assert "-o must be a path that ends in .toml" in said.err
-    said = parcast("import", "speeds", "speeds.txt", "--set", "p=4")
-    assert "--set cannot be combined with speeds, which describes a machine." in said.err
-    said = parcast("forecast", "speeds.txt", "-p", "8")
-    assert said.status == 3
-    assert "Import them: parcast import speeds speeds.txt -o machine.toml" in said.err
 
 
 def test_an_extra_that_is_missing_is_named(parcast, monkeypatch):
@@ -301,30 +185,6 @@ def test_an_extra_that_is_missing_is_named(parcast, monkeypatch):
 
 
 # files of other tools where a table is expected
-
-
-def test_a_forecast_reads_a_profile_and_says_so(parcast):
-    said = parcast("forecast", "profile.txt", "-p", "16", "--json")
-    assert said.status == 0
-    assert said.err.splitlines()[0] == f"parcast: profile.txt is {RECOGNISED}"
-    document = json.loads(said.out)
-    assert document["inputs"]["format"] == "extrap"
-    assert document["inputs"]["measurements"] == 4
-    assert len(document["inputs"]["sha256"]) == 64
-    parcast("import", "profile.txt", "-o", "timings.csv")
-    rows = json.loads(parcast("forecast", "timings.csv", "-p", "16", "--json").out)["rows"]
-    assert document["rows"] == rows
-
-
-def test_columns_of_a_profile_may_be_selected_and_ignored(parcast):
-    ask = ["forecast", DATA / "extrap.txt", "-p", "16", "-o", "-"]
-    said = parcast(*ask, "--select", "callpath=main", "--select", "n=100")
-    assert len(said.out.splitlines()) == 2
-    said = parcast(*ask, "--ignore", "callpath,n")
-    assert len(said.out.splitlines()) == 2
-    said = parcast(*ask, "--ignore", "jobid")
-    assert said.status == 2
-    assert "extrap.txt besides p and the time, got 'jobid'. There are n, callpath" in said.err
 
 
 def test_donors_may_be_profiles(parcast, folder):
@@ -367,3 +227,19 @@ def test_every_format_is_in_the_reference():
     page = (ROOT / "docs" / "reference" / "formats.md").read_text(encoding="utf-8")
     for known in FORMATS:
         assert f"| `{known}` |" in page
+
+
+@pytest.mark.usefixtures("machine")
+def test_what_tells_of_a_machine_becomes_a_description(parcast, folder):
+    (folder / "speeds.txt").write_text("SPEEDS\n")
+    said = parcast("import", "speeds", "speeds.txt", "-o", "machine.toml")
+    assert (said.status, said.out, said.err) == (0, "", "parcast: Latency only.\n")
+    assert (folder / "machine.toml").read_text() == 'name = "T3E"\n'
+    assert parcast("import", "speeds.txt").out == 'name = "T3E"\n'
+    said = parcast("import", "speeds", "speeds.txt", "-o", "machine.csv")
+    assert "-o must be a path that ends in .toml" in said.err
+    said = parcast("import", "speeds", "speeds.txt", "--set", "p=4")
+    assert "--set cannot be combined with speeds, which describes a machine." in said.err
+    said = parcast("forecast", "speeds.txt", "-p", "8")
+    assert said.status == 3
+    assert "Import them: parcast import speeds speeds.txt -o machine.toml" in said.err

@@ -25,17 +25,6 @@ def test_descriptions_are_told_apart(path):
     assert kind_of(str(path)) == expected
 
 
-@pytest.mark.parametrize("path", sorted(EXAMPLES.rglob("*.csv")), ids=lambda path: path.name)
-def test_tables_are_timings(path):
-    assert kind_of(str(path)) == "timings"
-
-
-@pytest.mark.parametrize("name", ["extrap.txt", "hyperfine.json", "google_benchmark.json"])
-def test_files_of_other_tools_are_timings(name):
-    path = ROOT / "tests" / "importers" / "data" / name
-    assert kind_of(str(path)) == "timings"
-
-
 @pytest.mark.parametrize(
     ("text", "kind"),
     [
@@ -57,18 +46,6 @@ def test_files_of_other_tools_are_timings(name):
 )
 def test_the_keys_tell_though_the_file_may_be_damaged(text, kind):
     assert kind_of_text(text, "file") == kind
-
-
-def test_a_damaged_description_is_no_table():
-    assert kind_of_text("name x\n", "program.toml") == ""
-
-
-def test_a_folder_is_left_to_who_reads_it(parcast, tmp_path):
-    assert kind_of(str(tmp_path)) == ""
-    machine = EXAMPLES / "btio" / "sp2.toml"
-    said = parcast("predict", tmp_path, machine, "-p", "4")
-    assert said.status == 3
-    assert "must be a file, got a folder." in said.err
 
 
 def test_a_damaged_program_is_read_as_one(parcast, tmp_path):
@@ -130,7 +107,6 @@ def test_files_take_the_places_that_suit_them(folder, names, places, expected):
         (["p1", "m1", "t1"], "predict reads PROGRAM MACHINE; t1 is a table of timings."),
         (["p1", "m1", "u1"], "predict reads PROGRAM MACHINE; u1 is one file too many."),
         (["u1"], "MACHINE must be given. Usage: predict [OPTIONS] PROGRAM MACHINE"),
-        (["-", "-"], "Only one file may be -, standard input. Name the others."),
     ],
 )
 def test_what_is_missing_or_too_much_is_named(folder, names, says):

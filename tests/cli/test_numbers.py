@@ -181,7 +181,9 @@ def test_a_run_is_characterised_in_a_time_that_grows_with_its_ranks():
 
 @pytest.mark.parametrize(
     ("cell", "must"),
-    [("9" * 60_000 + "x", "be a time above 0"), ("9" * 60_000, "lie between 1e-30 and 1e30 s")],
+    [
+        ("9" * 60_000 + "x", "be a time above 0"),
+    ],
 )
 def test_a_cell_of_thousands_of_digits_is_refused_at_once(parcast, tmp_path, cell, must):
     path = tmp_path / "x.csv"

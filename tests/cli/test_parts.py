@@ -100,21 +100,6 @@ def test_tab_completes_parts_programs_and_options(parted):
     assert completed(parted, "features", incomplete="-n") == ["-np"]
 
 
-def test_without_parts_the_help_is_that_of_the_default(parcast, monkeypatch):
-    for name, parts in (("run", PARTS), ("validate", PARTS_OF_VALIDATE)):
-        for part in list(parts):
-            monkeypatch.delitem(parts, part)
-        assert "Commands:" not in parcast(name, "--help").out
-
-
-def test_a_group_without_a_default_prints_its_help(parcast):
-    told = parcast("explain")
-    assert told.status == 0
-    assert told.out == parcast("explain", "--help").out
-    assert "\nCommands:\n  pipeline  " in told.out
-    assert told.out.startswith("Usage: parcast explain [OPTIONS] COMMAND [ARGS]...\n")
-
-
 def test_a_group_without_a_default_refuses_what_is_no_part(parcast):
     said = parcast("explain", "pipelne", "-np", "4")
     assert (said.status, said.out) == (2, "")
@@ -127,9 +112,3 @@ def test_a_group_without_a_default_refuses_what_is_no_part(parcast):
     option = parcast("explain", "--jsn")
     assert option.status == 2
     assert option.err.startswith("parcast: --jsn is not an option of parcast explain.")
-
-
-def test_tab_completes_the_parts_of_a_group():
-    assert "pipeline" in completed("explain")
-    assert completed("explain", incomplete="pipe") == ["pipeline"]
-    assert "--cycles" in completed("explain", "pipeline", incomplete="--")

@@ -102,12 +102,6 @@ def test_other_text_is_refused_with_what_to_write(text, says):
     assert str(caught.value) == says
 
 
-def test_the_example_suits_the_dimension():
-    for dimension, example in {"fraction": "0..1+0.1", "count": "10..1000"}.items():
-        with pytest.raises(ValueError, match=f'such as "{example}"'.replace("+", r"\+")):
-            parse_range("?", dimension, name="v")
-
-
 @pytest.mark.parametrize(
     ("text", "values"),
     [
@@ -145,10 +139,3 @@ def test_other_sizes_are_refused(text, says):
     with pytest.raises(ValueError, match=re.escape(says)) as caught:
         parse_sizes(text)
     assert str(caught.value) == says
-
-
-@pytest.mark.parametrize("text", ["1e-99999999999999999999", "1e-99999999999999999999..1+0.5"])
-def test_an_exponent_below_all_numbers_is_that_of_0(text):
-    with pytest.raises(ValueError, match=r"-n must be numbers above 0 and up to 1e\+18"):
-        parse_sizes(text)
-    assert parse_range(text, "fraction", name="--vary w")[0] == 0.0

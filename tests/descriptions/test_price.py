@@ -4,9 +4,7 @@ import numpy as np
 import pytest
 
 from parcast.descriptions.machine import Machine
-from parcast.descriptions.program import Program
 from parcast.errors import ParameterError
-from parcast.prediction.predict import predict
 
 HOUR = np.array([3600.0])
 
@@ -29,18 +27,6 @@ def test_a_price_is_an_amount_that_may_be_uncertain_and_varied():
     assert dict(machine.price.amounts())["price.processor_hour"].spread == pytest.approx(0.1)
     at = {"p": np.array([2.0]), "price.processor_hour*": np.array([2.0])}
     assert machine.price.cost(HOUR, at) == pytest.approx([0.2])
-
-
-def test_a_price_bears_on_no_time():
-    program = Program(phase=[{"law": "spmd", "compute": {"parallel": "8 s"}}])
-    machine = Machine(price={"processor_hour": "0.05 +- 10%"})
-    assert machine.parameters() == {}
-    assert predict(program, machine, p=[1, 2], law_error=False).interval is None
-
-
-def test_without_a_price_there_is_no_cost():
-    with pytest.raises(ParameterError, match=r"price must be given\. Add \[price\]"):
-        Machine().price.cost(HOUR, {"p": np.array([2.0])})
 
 
 @pytest.mark.parametrize(

@@ -106,49 +106,12 @@ def test_a_phase_in_an_inline_list_has_the_line_of_the_list(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("content", "line", "message"),
-    [
-        ("a =\n", 1, "must be valid TOML, such as"),
-        ("a = 3\na = 4\n", 2, "must be valid TOML, such as"),
-        ('a = "x\n', 1, "must be valid TOML, such as"),
-        ("a = [1,\n", 2, "must be valid TOML, such as"),
-        (b"name = '\xff'\n", 1, "must be text in UTF-8"),
-        ("", None, "must describe a machine, but is empty"),
-        ("# nothing\n", None, "must describe a machine, but is empty"),
-        ("x = 1\n" + "#" * LARGEST, None, "must have at most 1,000,000 bytes"),
-        ("a = " + "[" * 5000, 1, "must have at most 30 levels, got more"),
-        ("[price]\nprocessor_hour = 1\n[[phase]]\n", None, "has phases like a program"),
-        (
-            "[[phase]]\nlaw = 'spmd'\n",
-            None,
-            "has phases like a program. Check the order of the files.",
-        ),
-    ],
-    ids=range(11),
-)
-def test_what_is_no_machine_is_refused(content, line, message, tmp_path):
-    ((found_line, _, found),) = problems(read_machine, content, tmp_path)
-    assert message in found
-    assert line is None or found_line == line
-
-
-@pytest.mark.parametrize(
     "text",
     ["[compute]\nrate = '1 Mflop/s'\n", "[price]\nprocessor_hour = 0.1\n", "processors = 4\n"],
 )
 def test_a_machine_is_no_program(text, tmp_path):
     ((_, _, message),) = problems(read_program, text, tmp_path)
     assert "has no [[phase]], like a machine. Check the order of the files." in message
-
-
-def test_a_program_without_phases_is_refused(tmp_path):
-    ((_, field, message),) = problems(read_program, "name = 'x'\n", tmp_path)
-    assert (field, message) == ("phase", "must be given. Add it.")
-
-
-def test_a_file_that_is_not_there_is_refused(tmp_path):
-    with pytest.raises(FileProblems, match="not"):
-        read_machine(tmp_path / "none.toml")
 
 
 def test_a_description_is_taken_as_it_is_or_read_by_its_path():
@@ -176,3 +139,30 @@ def test_an_unknown_key_that_looks_like_a_phase_of_any_number_is_named(tmp_path)
     key = f"phase {'9' * 5000}"
     ((_, _, message),) = problems(read_machine, f'name = "x"\n"{key}" = 1\n', tmp_path)
     assert "known key" in message
+
+
+@pytest.mark.parametrize(
+    ("content", "line", "message"),
+    [
+        ("a =\n", 1, "must be valid TOML, such as"),
+        ("a = 3\na = 4\n", 2, "must be valid TOML, such as"),
+        ('a = "x\n', 1, "must be valid TOML, such as"),
+        ("a = [1,\n", 2, "must be valid TOML, such as"),
+        (b"name = '\xff'\n", 1, "must be text in UTF-8"),
+        ("", None, "must describe a machine, but is empty"),
+        ("# nothing\n", None, "must describe a machine, but is empty"),
+        ("x = 1\n" + "#" * LARGEST, None, "must have at most 1,000,000 bytes"),
+        ("a = " + "[" * 5000, 1, "must have at most 30 levels, got more"),
+        ("[price]\nprocessor_hour = 1\n[[phase]]\n", None, "has phases like a program"),
+        (
+            "[[phase]]\nlaw = 'spmd'\n",
+            None,
+            "has phases like a program. Check the order of the files.",
+        ),
+    ],
+    ids=range(11),
+)
+def test_what_is_no_machine_is_refused(content, line, message, tmp_path):
+    ((found_line, _, found),) = problems(read_machine, content, tmp_path)
+    assert message in found
+    assert line is None or found_line == line

@@ -88,16 +88,6 @@ def test_speedups_are_kept_as_times_over_one_processor_and_disk(table):
 
 @pytest.mark.parametrize(
     "table",
-    ["p,time_s\n1,8\n2,4\n", "p,metric,value\n1,time_s,8\n1,speedup,1\n2,time_s,4\n"],
-)
-def test_times_stay_times(table):
-    runs, quantity = read_runs(io.BytesIO(table.encode()))
-    assert quantity == "time"
-    assert runs.time.tolist() == [8, 4]
-
-
-@pytest.mark.parametrize(
-    "table",
     [
         "machine,p,speedup\nspeedup,2,1.6\nSP,4,2.5\n",
         'machine,p,"speedup"\nspeedup,2,1.6\nSP,4,2.5\n',
@@ -116,12 +106,6 @@ def test_faults_of_speedups_are_told_as_such():
         read_runs(io.StringIO("p,speedup\n2,-1\n0,2\n"))
     assert "line 2  speedup  must be a speedup above 0" in str(caught.value)
     assert "line 3  p" in str(caught.value)
-
-
-@pytest.mark.parametrize("table", ["", "p,metric,value\n1,energy,3\n", "p,watts\n1,3\n"])
-def test_what_is_neither_is_refused(table):
-    with pytest.raises(FileProblems):
-        read_runs(io.StringIO(table))
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ import pytest
 import parcast as package
 from parcast.errors import FileProblems
 from parcast.files import bounds
-from parcast.files.copies import copied, readable_again
+from parcast.files.copies import copied
 from parcast.files.decoding import name_of, numbered_lines, opened
 from parcast.files.faults import Faults
 from tests.conftest import COMMAND, FOREGROUND, until
@@ -53,7 +53,6 @@ def fed(path, text):
     [
         ("/dev/zero", "file  must be a file, got a device, which may have no end."),
         ("/dev/urandom", "file  must be a file, got a device, which may have no end."),
-        ("/dev", "file  must be a file, got a folder. Name a file in it."),
     ],
 )
 def test_an_endless_device_is_refused_by_every_reader(device, says):
@@ -66,26 +65,6 @@ def test_an_endless_device_is_refused_by_every_reader(device, says):
         lambda path: package.import_timings(path, "slurm"),
     ):
         assert refusal(lambda read=read: read(device)).startswith(says)
-
-
-def test_the_null_device_is_an_empty_file():
-    assert "got nothing" in refusal(lambda: package.read_measurements(os.devnull))
-    assert "empty file" in refusal(lambda: package.import_timings(os.devnull, "caliper"))
-
-
-def test_a_socket_is_refused(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)  # the names of sockets are short
-    with socket.socket(socket.AF_UNIX) as listener:
-        listener.bind("socket")
-        says = refusal(lambda: package.read_measurements("socket"))
-    assert says == "file  must be a file, got a socket. Save what it sends to a file."
-
-
-def test_a_disk_is_refused(monkeypatch):
-    found = os.stat_result((stat.S_IFBLK | 0o600, *range(1, 10)))
-    monkeypatch.setattr("parcast.files.bounds.os.stat", lambda _: found)
-    says = refusal(lambda: bounds.refuse_kind("/dev/sda", Faults("/dev/sda")))
-    assert says == "file  must be a file, got a disk. Name a file on it."
 
 
 def test_a_terminal_is_read():
@@ -257,14 +236,6 @@ def test_where_a_file_without_a_name_has_no_path_it_has_a_name_meanwhile(tmp_pat
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_file_on_a_disk_is_not_copied(tmp_path):
-    path = tmp_path / "profile.txt"
-    path.write_text(PROFILE)
-    for same in (path, tmp_path / "nowhere", tmp_path / "a\0b"):
-        with readable_again(same) as readable:
-            assert readable == same
-
-
 @pytest.mark.fault(
     "Signals",
     "SIGTERM, SIGHUP, SIGINT or SIGKILL while standard input is copied.",
@@ -302,3 +273,18 @@ def test_a_loop_of_links_beside_a_missing_file_is_no_fault_of_it(tmp_path):
     (tmp_path / "l").symlink_to(tmp_path / "l")
     with pytest.raises(FileProblems, match="must exist, but is not in"):
         package.read_measurements(tmp_path / "none.csv")
+
+
+def test_a_socket_is_refused(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)  # the names of sockets are short
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind("socket")
+        says = refusal(lambda: package.read_measurements("socket"))
+    assert says == "file  must be a file, got a socket. Save what it sends to a file."
+
+
+def test_a_disk_is_refused(monkeypatch):
+    found = os.stat_result((stat.S_IFBLK | 0o600, *range(1, 10)))
+    monkeypatch.setattr("parcast.files.bounds.os.stat", lambda _: found)
+    says = refusal(lambda: bounds.refuse_kind("/dev/sda", Faults("/dev/sda")))
+    assert says == "file  must be a file, got a disk. Name a file on it."

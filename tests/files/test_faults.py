@@ -1,20 +1,10 @@
 """One path or several, told apart in one place for all that read files."""
 
-from pathlib import Path
-
 import pytest
 
 from parcast.errors import ParameterError
-from parcast.files.faults import as_paths
 from parcast.importers.registry import import_machine, import_timings
 from parcast.timings.read_profiles import read_profiles
-
-
-def test_one_path_or_several_become_a_list():
-    assert as_paths("a", hint="") == ["a"]
-    assert as_paths(Path("a"), hint="") == [Path("a")]
-    assert as_paths(("a", Path("b")), hint="") == ["a", Path("b")]
-    assert as_paths((x for x in "ab"), hint="") == ["a", "b"]
 
 
 @pytest.mark.parametrize(
@@ -29,7 +19,6 @@ def test_one_path_or_several_become_a_list():
 @pytest.mark.parametrize(
     ("paths", "says"),
     [
-        ([], "paths must name a file, got none."),
         (3, "paths must be a sequence, got 3."),
     ],
 )

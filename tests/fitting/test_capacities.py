@@ -1,7 +1,5 @@
 """`fitting.capacities`: W, u and B of runs that were made from them, bounds, and doubts."""
 
-import json
-
 import numpy as np
 import pytest
 
@@ -10,7 +8,6 @@ from parcast.descriptions.program import Program, law_named
 from parcast.errors import FitFailed, ParameterError
 from parcast.fitting.capacities import bounds_in_words, capacities
 from parcast.fitting.fit import fit
-from parcast.laws.spmd.law import SpmdPhase
 from parcast.prediction.predict import predict
 from parcast.timings.measurements import Measurements
 
@@ -121,13 +118,6 @@ def test_repetitions_give_intervals_that_hold_nine_times_in_ten(repetitions):
     assert np.all((share >= 0.83) & (share <= 0.97))
 
 
-def test_single_runs_have_no_interval_and_it_says_so():
-    found = capacities(phase_of(capacities=OWN), runs_of(phase_of(capacities=OWN), [1, 2], 4e4))
-    assert np.isnan(found.compute.lower)
-    assert found.network.note == "at p = 2 alone"
-    assert found.warnings[-1].startswith("No run was repeated")
-
-
 def test_startups_that_are_known_are_taken_off():
     machine = Machine(network={"latency": "1 ms"})
     own = {"compute": "1 Gflop/s", "network": "100 MB/s"}
@@ -199,34 +189,6 @@ def test_what_the_runs_do_not_show_is_left_as_described():
     assert found.phase.capacities.latency.text == "2 us"
 
 
-def test_disks_that_share_the_bytes_are_each_as_fast():
-    own = phase_of("sort", capacities=OWN, disks="p")
-    runs = runs_of(own, [1, 2, 4], 1e6)
-    found = capacities(phase_of("sort", capacities={"disk": "3.5 MB/s"}, disks="p"), runs)
-    assert [u.value for u in found.network_by_p] == pytest.approx([6e4, 6e4])
-
-
-def test_the_answer_is_a_table_and_rows():
-    runs = runs_of(phase_of(capacities=OWN), [1, 2, 5], 40_000, noise=0.01, repetitions=5)
-    found = capacities(phase_of(capacities={"disk": "3.5 MB/s"}), runs)
-    lines = str(found).splitlines()
-    assert [line.split()[0] for line in lines[:5]] == ["W", "u", "B", "u_2", "u_5"]
-    assert lines[0].split()[1] == "compute"
-    assert "lower bound" in lines[4]
-    assert lines[-1] == found.toml
-    assert repr(found).startswith("FoundCapacities(3 runs, compute 4.995 Mflop/s (4")
-    rows = json.loads(json.dumps(list(found.rows()), allow_nan=False))
-    assert [row["symbol"] for row in rows] == ["W", "u", "B", "u_2", "u_5"]
-
-
-def test_the_error_of_a_run_left_out_is_in_the_table():
-    n, p = (x.ravel() for x in np.meshgrid([200, 400], [1, 2, 4]))
-    runs = runs_of(phase_of("fractal", capacities=OWN), p, n, noise=0.02)
-    assert "Runs left out are predicted with an rms error of " in str(
-        capacities(phase_of("fractal", messages=0), runs, method="fit")
-    )
-
-
 @pytest.mark.parametrize(
     ("keys", "runs", "says"),
     [
@@ -237,31 +199,12 @@ def test_the_error_of_a_run_left_out_is_in_the_table():
             "No capacities. The run on one processor took 3 s, but the disk alone should take "
             "640 s.",
         ),
-        (
-            {"capacities": {"disk": "1 GB/s"}},
-            {"p": [2, 4], "time": [3, 2]},
-            "No capacities. There is no run on one processor",
-        ),
     ],
 )
 def test_runs_that_say_too_little_are_refused(keys, runs, says):
     with pytest.raises(FitFailed) as caught:
         capacities(phase_of(**keys), {"n": np.full(2, 40_000), **runs})
     assert str(caught.value).startswith(says)
-
-
-def test_runs_of_two_machines_are_refused():
-    runs = Measurements(p=[1, 2], n=100, time=[2.0, 1.0], machine=["A", "B"])
-    with pytest.raises(ParameterError) as caught:
-        capacities(phase_of("gauss"), runs)
-    assert str(caught.value) == (
-        "runs must be of one machine, got A, B. Select one value: select(machine='A')."
-    )
-
-
-def test_a_run_without_steps_is_refused():
-    with pytest.raises(FitFailed, match="The run on one processor has no steps"):
-        capacities(phase_of("gauss"), Measurements(p=1, n=1, time=1.0))
 
 
 @pytest.mark.parametrize("disk", [0.0, 400.0])
@@ -277,10 +220,6 @@ def test_seconds_of_the_disk_lie_within_the_run(disk):
 @pytest.mark.parametrize(
     ("phase", "keys", "says"),
     [
-        (SpmdPhase(law="spmd"), {}, "phase must be of a counting law, got spmd."),
-        ("sort", {}, "phase must be of a counting law, got"),
-        (phase_of(), {"samples": 0}, "samples must be a whole number of at least 2, got 0."),
-        (phase_of(), {"method": "guess"}, 'method must be "source" or "fit", got \'guess\'.'),
         (
             phase_of(capacities={"together": "5 Mflop/s"}),
             {},
@@ -317,13 +256,6 @@ def test_fit_takes_the_seconds_of_the_disk(repetitions):
     assert told["capacities.disk"].determined == "+- alone"
 
 
-def test_fit_passes_over_seconds_of_a_disk_that_is_not_used():
-    own = {"compute": "1 Mflop/s", "network": "1 MB/s"}
-    runs = runs_of(phase_of("gauss", capacities=own), [1, 2, 4], 100, disk_s=[1.0, 2.0, 3.0])
-    told = fit(Program(phase=[phase_of("gauss", capacities=own)]), runs)
-    assert told["capacities.compute"].value == pytest.approx(1e6)
-
-
 def test_fit_asks_for_a_first_guess_of_the_disk_of_a_machine():
     runs = runs_of(phase_of(capacities=OWN), [1, 2, 5], 40_000, disk_s=0.1)
     own = {"compute": "1 Mflop/s", "network": "1 MB/s"}
@@ -343,12 +275,6 @@ def test_fit_says_where_contention_does_not_show():
     assert any(x.startswith("u_5 is above u_2") for x in told.warnings)
 
 
-def test_fit_is_silent_of_bounds_where_there_are_none():
-    parallel = runs_of(phase_of(capacities=OWN), [2, 3, 5], 40_000)
-    told = fit(Program(phase=[phase_of(capacities=OWN)]), parallel, fixed=["capacities.disk"])
-    assert not any("network's rate" in x for x in told.warnings)
-
-
 def test_bounds_are_told_of_a_program_of_one_phase_alone():
     law = phase_of(capacities=OWN)
     runs = runs_of(law, [1, 2, 5], 40_000)
@@ -365,13 +291,6 @@ def test_an_odd_repetition_of_the_disk_is_not_heard():
     assert found.disk.value == pytest.approx(3.5e6)
 
 
-def test_a_processor_that_is_as_fast_at_all_sizes_is_not_doubted():
-    law = phase_of("merge_sort", capacities={"disk": "3.5 MB/s"})
-    true = phase_of("merge_sort", capacities={"compute": "5 Mflop/s", "disk": "3.5 MB/s"})
-    found = capacities(law, runs_of(true, 1, [1e4, 1e6]))
-    assert not any(text.startswith("W is between") for text in found.warnings)
-
-
 @pytest.mark.parametrize(
     "keys", [{"free": ["capacities.compute"]}, {"fixed": ["capacities.disk"]}]
 )
@@ -381,3 +300,12 @@ def test_a_disk_that_keeps_its_rate_is_not_replaced_by_that_of_a_column(keys):
     runs = runs_of(phase_of(capacities=OWN), [1, 2, 5], 40_000, disk_s=0.1)
     found = fit(program, runs, interval=False, **keys)
     assert found.program.parameters()["capacities.disk"] == before
+
+
+def test_runs_of_two_machines_are_refused():
+    runs = Measurements(p=[1, 2], n=100, time=[2.0, 1.0], machine=["A", "B"])
+    with pytest.raises(ParameterError) as caught:
+        capacities(phase_of("gauss"), runs)
+    assert str(caught.value) == (
+        "runs must be of one machine, got A, B. Select one value: select(machine='A')."
+    )

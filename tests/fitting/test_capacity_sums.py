@@ -35,13 +35,6 @@ def test_a_rest_that_takes_all_or_more_leaves_no_capacity():
     assert capacity([1e6], [3.0], [2.0]) == -1e6
 
 
-def test_sets_of_times_are_answered_as_one_is():
-    amount, rest = np.array([1e6, 3e6]), np.array([0.5, 0.1])
-    times = np.array([[2.0, 4.0], [3.0, 5.0]])
-    together = capacity(amount, rest, times)
-    assert together.tolist() == [float(capacity(amount, rest, row)) for row in times]
-
-
 @pytest.mark.parametrize(
     ("counts", "costs"),
     [
@@ -68,12 +61,6 @@ def test_the_interval_holds_the_cost_nine_times_in_ten():
         held.append((found.lower <= costs) & (costs <= found.upper))
     share = np.mean(held, axis=0)[:3]
     assert np.all((share > 0.83) & (share < 0.97))
-
-
-def test_as_many_runs_as_terms_leave_no_interval():
-    found = fitted([[1e6, 0, 0, 0], [5e5, 1e6, 0, 0]], [1.0, 0.6])
-    assert np.isinf(found.upper[:2]).all()
-    assert np.isnan(found.left_out).all()
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,6 @@ import csv
 import json
 import shutil
 import tomllib
-from itertools import permutations
 
 import numpy as np
 import pytest
@@ -12,9 +11,7 @@ import pytest
 from parcast.descriptions.machine import Machine
 from parcast.descriptions.program import Program
 from parcast.descriptions.toml_files import read_program
-from tests.conftest import ROOT
 
-QCRD = ROOT / "examples" / "qcrd"
 PROGRAM = """\
 # My program.
 [[phase]]
@@ -37,17 +34,6 @@ def files(tmp_path, monkeypatch):
     return tmp_path
 
 
-def test_a_fit_that_determines_everything_ends_well(parcast):
-    said = parcast("fit", "program.toml", "times.csv")
-    assert said.status == 0
-    assert said.err == ""
-    assert said.out.splitlines()[:3] == [
-        "parameter         fitted  90 % interval   described  determined by",
-        "compute.parallel  10.0 s  9.5 to 10.6 s         5 s  runs",
-        "compute.serial    2.00 s  1.83 to 2.17 s        1 s  runs",
-    ]
-
-
 def test_a_law_that_counts_needs_no_capacities_and_its_file_gets_them(parcast, files):
     (files / "law.toml").write_text('[[phase]]\nlaw = "gauss"\n')
     true = {"law": "gauss", "capacities": {"compute": "50 Mflop/s", "network": "20 MB/s"}}
@@ -65,23 +51,6 @@ def test_a_law_that_counts_needs_no_capacities_and_its_file_gets_them(parcast, f
     fixed = parcast("fit", "law.toml", "runs.csv", "--fix", "capacities.network")
     assert fixed.status == 4
     assert "capacities.network must be described, as it is not fitted." in fixed.err
-
-
-@pytest.mark.usefixtures("uncovered")
-def test_the_example_is_fitted_and_says_what_is_open(parcast, monkeypatch, tmp_path):
-    monkeypatch.setenv("COLUMNS", "80")
-    path = tmp_path / "fit.json"
-    said = parcast("fit", QCRD / "program.toml", QCRD / "speedups.csv", "-o", path)
-    assert said.status == 1
-    assert said.err.startswith("parcast: no: not determined: ")
-    document = json.loads(path.read_text())
-    assert document["schema"] == "parcast/fit/1"
-    assert document["rank"] == 5
-    assert document["quantity"] == "speedup"
-    assert document["rms_relative_error"] < 0.015
-    assert document["inputs"]["surface"]["measurements"] == 42
-    assert document["inputs"]["machine"] is None
-    assert all(len(line) <= 80 for line in said.out.splitlines())
 
 
 def test_the_fitted_program_is_the_users_file_with_other_amounts(parcast, files):
@@ -141,26 +110,6 @@ def test_the_fitted_machine_is_written_too(parcast, files):
     assert "  # said the vendor\n\n[fit]\n" in written
 
 
-def test_rows_may_be_selected_and_columns_ignored(parcast, files):
-    (files / "times.csv").write_text(
-        "machine,day,p,time_s\n" + "".join(f"A,mon,{r}\n" for r in TIMES.splitlines()[1:])
-        + "B,tue,1,99\n"
-    )  # fmt: skip
-    options = ["fit", "program.toml", "times.csv", "--ignore", "day", "--fix", "compute.serial"]
-    assert parcast(*options, "--select", "machine=A").status == 0
-    said = parcast(*options)
-    assert said.status == 4
-    assert "measurements must be of one machine, got A, B. Select one value: --select" in said.err
-
-
-def test_standard_input_may_be_one_of_the_files(parcast):
-    assert parcast("fit", "program.toml", "-", stdin=TIMES).status == 0
-    assert parcast("fit", "-", "times.csv", stdin=PROGRAM).status == 0
-    said = parcast("fit", "-", "-", stdin=PROGRAM)
-    assert said.status == 2
-    assert "Only one file may be -, standard input." in said.err
-
-
 @pytest.mark.parametrize("quantity", ["time_s", "speedup"])
 def test_columns_of_the_timings_may_have_other_names(parcast, tmp_path, quantity):
     table = tmp_path / "table.csv"
@@ -174,37 +123,9 @@ def test_columns_of_the_timings_may_have_other_names(parcast, tmp_path, quantity
     assert said.out
 
 
-def test_the_files_may_have_any_order(parcast):
-    first = parcast("fit", "program.toml", "times.csv", "--machine", "machine.toml", "--json")
-    for files in permutations(["program.toml", "times.csv", "machine.toml"]):
-        assert parcast("fit", *files, "--json").out == first.out
-
-
-def test_two_machines_are_one_too_many(parcast):
-    said = parcast("fit", "program.toml", "times.csv", "m.toml", "--machine", "machine.toml")
-    assert (said.status, said.err.splitlines()[0]) == (
-        2,
-        "parcast: fit reads PROGRAM TIMINGS [MACHINE]; m.toml is one file too many.",
-    )
-    shutil.copy("machine.toml", "m.toml")
-    said = parcast("fit", "program.toml", "times.csv", "m.toml", "--machine", "machine.toml")
-    assert said.status == 2
-    assert said.err.startswith(
-        "parcast: fit needs one machine file; m.toml and machine.toml are both machines.\n"
-    )
-
-
 @pytest.mark.parametrize(
     ("options", "status", "says"),
     [
-        (["--free", "compute.paralel"], 2, "parcast: --free must name amounts in the "
-         "descriptions, got 'compute.paralel'. Did you mean compute.parallel?"),
-        (["--machine-output", "m.toml"], 2, "--machine-output requires MACHINE. Name its file."),
-        (["--machine", "machine.toml", "--machine-output", "m.json"], 2,
-         "--machine-output must be a path that ends in .toml, got 'm.json'."),
-        (["-o", "fit.svg"], 2, "-o must be a path that ends in .toml, .json, .csv, got"),
-        (["-o", "program.toml"], 2, "-o must be another file than the one that is read"),
-        (["--machine", "nowhere.toml"], 3, "nowhere.toml: 1 problem"),
         (["--starts", "0"], 2, "--starts"),
     ],
 )  # fmt: skip
@@ -213,13 +134,6 @@ def test_wrong_use_is_named_with_a_remedy(parcast, options, status, says):
     assert said.status == status
     assert says in said.err
     assert said.out == ""
-
-
-def test_too_few_runs_end_with_the_status_of_no_fit(parcast, files):
-    (files / "times.csv").write_text("p,time_s\n1,12\n")
-    said = parcast("fit", "program.toml", "times.csv")
-    assert said.status == 4
-    assert said.err.startswith("parcast: No fit. 1 run cannot determine 2 parameters")
 
 
 def test_a_fit_that_has_not_converged_ends_with_1(parcast, monkeypatch):
@@ -240,3 +154,17 @@ def test_a_fit_that_has_not_converged_ends_with_1(parcast, monkeypatch):
     monkeypatch.setattr("parcast.fitting.fit.fit", unsure)
     said = parcast("fit", "program.toml", "times.csv")
     assert (said.status, said.err) == (1, "parcast: no: not everything is determined.\n")
+
+
+def test_two_machines_are_one_too_many(parcast):
+    said = parcast("fit", "program.toml", "times.csv", "m.toml", "--machine", "machine.toml")
+    assert (said.status, said.err.splitlines()[0]) == (
+        2,
+        "parcast: fit reads PROGRAM TIMINGS [MACHINE]; m.toml is one file too many.",
+    )
+    shutil.copy("machine.toml", "m.toml")
+    said = parcast("fit", "program.toml", "times.csv", "m.toml", "--machine", "machine.toml")
+    assert said.status == 2
+    assert said.err.startswith(
+        "parcast: fit needs one machine file; m.toml and machine.toml are both machines.\n"
+    )

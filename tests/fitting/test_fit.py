@@ -1,8 +1,6 @@
 """`parcast.fit`: recovery of known constants, coverage of intervals, what is not determined."""
 
-import json
 import re
-import warnings
 from dataclasses import replace
 
 import numpy as np
@@ -14,14 +12,13 @@ from parcast.descriptions.program import Phase, Program
 from parcast.errors import FitFailed, ParameterError
 from parcast.fitting.fit import fit
 from parcast.fitting.result import FittedParameter
-from parcast.fitting.runs import determined_by_runs, noise_of, noise_of_repetitions
+from parcast.fitting.runs import noise_of
 from parcast.fitting.solver import least_squares
 from parcast.fitting.written import fitted_text
 from parcast.laws.spmd.law import SpmdPhase
 from parcast.prediction.predict import predict
 from parcast.timings.measure import Measure
 from parcast.timings.measurements import Measurements, measurements_of
-from parcast.timings.tables.files import read_measurements
 
 SEVEN = {
     "compute.parallel": 7.6,
@@ -221,15 +218,6 @@ def test_constants_at_a_bound_are_named_together():
     at_bound = [x for x in found.parameters if x.name in said]
     assert len(at_bound) > 1
     assert all(x.determined == "only from above" for x in at_bound)
-
-
-def test_contention_at_one_is_on_its_bound_too():
-    runs = times_of(qcrd_like(factors=(1, 1, 1, 1, 3.33, 1, 1)))
-    runs = Measurements(p=P, d=D, time=runs.time * np.where(P > 16, 1.2, 1.0))
-    found = fit(qcrd_like(), runs, free=["communication.contention"])
-    assert found["communication.contention"].value == pytest.approx(1.0)
-    largest = "The runs fit best with the largest value allowed for communication.contention."
-    assert largest in " ".join(found.warnings)
 
 
 def test_constants_of_the_machine_are_fitted_on_request():
@@ -505,6 +493,58 @@ def test_a_fit_that_has_not_converged_says_so(monkeypatch):
     assert found.warnings[0].startswith("The fit has not converged")
 
 
+def test_an_amount_of_0_is_left_out_and_refused_where_it_is_asked_for():
+    program = Program(phase=[{"law": "spmd", "compute": {"parallel": "8 s", "serial": "0 s"}}])
+    runs = Measurements(p=[1, 2, 4], time=[9, 4.6, 2.3])
+    assert [x.name for x in fit(program, runs).parameters] == ["compute.parallel"]
+    with pytest.raises(ParameterError, match="free must name amounts above 0 at every run, got"):
+        fit(program, runs, free=["compute.serial"])
+
+
+def test_an_axis_that_the_program_does_not_know_is_refused_unless_it_is_one_value():
+    program = Program(phase=[{"law": "spmd", "compute": {"parallel": "8 s"}}])
+    with pytest.raises(ParameterError) as caught:
+        fit(program, Measurements(p=[1, 2], n=[10, 20], time=[9, 4]))
+    assert str(caught.value) == (
+        "measurements must vary only along axes that the program uses (p, d), got 'n'. "
+        "Use n in a formula of the program, or select one value of it."
+    )
+    found = fit(program, Measurements(p=[1, 2], n=10, time=[9, 4.5]))
+    assert found["compute.parallel"].value == pytest.approx(9)
+
+
+def test_noise_is_filled_up_with_what_is_expected_where_freedom_is_lacking():
+    assert noise_of(0.0, 42, 7.0, None).level == 0.01
+    assert noise_of(0.0, 3, 3.0, None).level == 0.03
+    assert noise_of(0.0, 3, 3.0, 0.002).level == 0.01
+    assert noise_of(4 * 0.05**2, 6, 2.0, None).level == pytest.approx(0.05)
+    assert noise_of(1.0, 3, 3.0, None).from_runs == 0.0
+
+
+def test_a_program_that_takes_no_time_is_not_fitted():
+    phase = {"law": "spmd", "cycles": 0, "compute": {"parallel": "5 s"}}
+    runs = Measurements(p=[1, 2, 4], time=[5.0, 3.0, 2.0])
+    with pytest.raises(ParameterError, match="must take a time above 0 at every run, got 0 s"):
+        fit(Program(phase=[phase]), runs)
+
+
+def test_rates_are_fitted_as_times_of_runs_or_refused():
+    program = Program(phase=[{"law": "spmd", "compute": {"parallel": "5 s"}}])
+    of_one = Measure(quantity="rate", title="ns/day", unit="ns/day", amount="ns", seconds=86400.0)
+    rates = Measurements(p=[1, 2, 4], time=[8.0, 4.0, 2.0])
+    with pytest.raises(ParameterError, match="measurements must be times of runs, got times of"):
+        fit(program, measurements_of(rates.columns, of_one))
+    of_ten = measurements_of(rates.columns, replace(of_one, work=10.0))
+    assert fit(program, of_ten)["compute.parallel"].value == pytest.approx(8)
+
+
+def test_speedups_over_a_larger_count_are_refused(tmp_path):
+    (tmp_path / "speed.csv").write_text("p,speedup\n8,1\n16,1.9\n32,3.5\n", encoding="utf-8")
+    program = Program(phase=[{"law": "spmd", "compute": {"parallel": "5 s"}}])
+    with pytest.raises(ParameterError, match="over one processor, got a speedup of 1 at p = 8"):
+        fit(program, tmp_path / "speed.csv")
+
+
 @pytest.mark.parametrize(
     ("options", "says"),
     [
@@ -539,14 +579,6 @@ def test_a_wrong_argument_is_named_with_a_remedy(options, says):
     assert str(caught.value).startswith(says)
 
 
-def test_an_amount_of_0_is_left_out_and_refused_where_it_is_asked_for():
-    program = Program(phase=[{"law": "spmd", "compute": {"parallel": "8 s", "serial": "0 s"}}])
-    runs = Measurements(p=[1, 2, 4], time=[9, 4.6, 2.3])
-    assert [x.name for x in fit(program, runs).parameters] == ["compute.parallel"]
-    with pytest.raises(ParameterError, match="free must name amounts above 0 at every run, got"):
-        fit(program, runs, free=["compute.serial"])
-
-
 def test_fewer_runs_than_constants_are_refused_with_what_to_do():
     with pytest.raises(FitFailed) as caught:
         fit(qcrd_like(), times_of(qcrd_like(), P[:3], D[:3]))
@@ -563,116 +595,8 @@ def test_a_surface_that_is_all_one_time_is_refused():
         fit(qcrd_like(), Measurements(p=P, d=D, time=5.0))
 
 
-def test_an_axis_that_the_program_does_not_know_is_refused_unless_it_is_one_value():
-    program = Program(phase=[{"law": "spmd", "compute": {"parallel": "8 s"}}])
-    with pytest.raises(ParameterError) as caught:
-        fit(program, Measurements(p=[1, 2], n=[10, 20], time=[9, 4]))
-    assert str(caught.value) == (
-        "measurements must vary only along axes that the program uses (p, d), got 'n'. "
-        "Use n in a formula of the program, or select one value of it."
-    )
-    found = fit(program, Measurements(p=[1, 2], n=10, time=[9, 4.5]))
-    assert found["compute.parallel"].value == pytest.approx(9)
-
-
-def test_a_problem_size_that_the_program_uses_is_an_axis():
-    program = Program(phase=[{"law": "spmd", "compute": {"parallel": "2 us * n"}}])
-    found = fit(program, Measurements(p=[1, 2, 2], n=[1e6, 1e6, 4e6], time=[3, 1.5, 6.0]))
-    assert found["compute.parallel"].factor == pytest.approx(1.5)
-    assert found["compute.parallel"].value is None
-    assert found.place(2) in {"p = 2, n = 4e+06", "p = 2, n = 1e+06"}
-
-
-def test_runs_of_two_machines_are_not_fitted_together():
-    runs = Measurements(p=[1, 2], time=[9, 4], machine=["A", "B"])
-    with pytest.raises(ParameterError, match="measurements must be of one machine, got A, B"):
-        fit(qcrd_like(), runs)
-
-
-def test_noise_is_filled_up_with_what_is_expected_where_freedom_is_lacking():
-    assert noise_of(0.0, 42, 7.0, None).level == 0.01
-    assert noise_of(0.0, 3, 3.0, None).level == 0.03
-    assert noise_of(0.0, 3, 3.0, 0.002).level == 0.01
-    assert noise_of(4 * 0.05**2, 6, 2.0, None).level == pytest.approx(0.05)
-    assert noise_of(1.0, 3, 3.0, None).from_runs == 0.0
-
-
-def test_a_parameter_counts_as_the_part_that_the_runs_determine():
-    rows = np.array([[1.0, 0.0], [0.0, 1.0], [0.0, 0.0]])
-    assert determined_by_runs(rows, np.array([np.inf, 1.0])) == pytest.approx(1.5)
-    assert determined_by_runs(rows * [1, 0], np.array([np.inf, np.inf])) == pytest.approx(1.0)
-
-
-def test_noise_of_repetitions_is_that_of_their_median():
-    logs = np.array([0.0, 0.2, 1.0, 1.0])
-    assert noise_of_repetitions(logs, np.array([0, 0, 1, 1])) == pytest.approx(0.1 / np.sqrt(2))
-    assert noise_of_repetitions(logs, np.arange(4)) is None
-
-
-def test_the_result_can_be_read_written_and_shown():
-    found = fit(qcrd_like(factors=GUESS), times_of(qcrd_like(), noise=0.01))
-    document = json.loads(json.dumps(found.to_document()))
-    assert document["schema"] == "parcast/fit/1"
-    assert len(document["runs"]) == 42
-    assert document["rows"][0]["value"] == found["compute.parallel"].value
-    assert document["error"] == pytest.approx(document["rms_relative_error"] / np.sqrt(42))
-    assert list(found.to_pandas()["name"]) == list(SEVEN)
-    assert repr(found).startswith("Fit(a program: ")
-    assert "compute.parallel" in str(found)
-    with pytest.raises(KeyError):
-        found["compute.rate"]
-    with warnings.catch_warnings():
-        assert "interval" not in str(fit(qcrd_like(), times_of(qcrd_like()), interval=False))
-
-
 @pytest.mark.parametrize("given", [(Measurements(p=[1], time=[1.0]), "time"), [], None])
 def test_what_is_no_table_of_runs_is_refused(given):
     program = Program(phase=[{"law": "spmd", "compute": {"parallel": "5 s"}}])
     with pytest.raises(ParameterError, match="measurements must be Measurements or a table"):
         fit(program, given)
-
-
-def test_a_program_that_takes_no_time_is_not_fitted():
-    phase = {"law": "spmd", "cycles": 0, "compute": {"parallel": "5 s"}}
-    runs = Measurements(p=[1, 2, 4], time=[5.0, 3.0, 2.0])
-    with pytest.raises(ParameterError, match="must take a time above 0 at every run, got 0 s"):
-        fit(Program(phase=[phase]), runs)
-
-
-def test_files_are_read_where_descriptions_and_runs_are_taken(tmp_path):
-    (tmp_path / "program.toml").write_text('[[phase]]\nlaw = "spmd"\ncompute.parallel = "5 s"\n')
-    (tmp_path / "machine.toml").write_text('name = "gort"\n')
-    (tmp_path / "times.csv").write_text("p,time_s\n1,8\n2,4\n4,2\n")
-    files = [str(tmp_path / x) for x in ("program.toml", "times.csv", "machine.toml")]
-    told = fit(*files)
-    assert told["compute.parallel"].value == pytest.approx(8)
-    assert told.machine.name == "gort"
-    (tmp_path / "speedups.csv").write_text("p,speedup\n2,1.6\n4,2.29\n8,2.9\n")
-    told = fit(files[0], tmp_path / "speedups.csv")
-    assert told.quantity == "speedup"
-
-
-def test_rates_are_fitted_as_times_of_runs_or_refused():
-    program = Program(phase=[{"law": "spmd", "compute": {"parallel": "5 s"}}])
-    of_one = Measure(quantity="rate", title="ns/day", unit="ns/day", amount="ns", seconds=86400.0)
-    rates = Measurements(p=[1, 2, 4], time=[8.0, 4.0, 2.0])
-    with pytest.raises(ParameterError, match="measurements must be times of runs, got times of"):
-        fit(program, measurements_of(rates.columns, of_one))
-    of_ten = measurements_of(rates.columns, replace(of_one, work=10.0))
-    assert fit(program, of_ten)["compute.parallel"].value == pytest.approx(8)
-
-
-def test_speedups_say_themselves_that_they_are(tmp_path):
-    (tmp_path / "speed.csv").write_text("p,speedup\n1,1\n2,1.9\n4,3.4\n8,5.6\n", encoding="utf-8")
-    program = Program(phase=[{"law": "amdahl", "t1": "100 s", "serial": "20 %"}])
-    of_file = fit(program, tmp_path / "speed.csv", free=["serial"])
-    of_runs = fit(program, read_measurements(tmp_path / "speed.csv"), free=["serial"])
-    assert of_runs.to_document()["rows"] == of_file.to_document()["rows"]
-    assert of_runs["serial"].value == pytest.approx(0.06, rel=0.2)
-
-
-def test_speedups_over_a_larger_count_are_refused(tmp_path):
-    (tmp_path / "speed.csv").write_text("p,speedup\n8,1\n16,1.9\n32,3.5\n", encoding="utf-8")
-    program = Program(phase=[{"law": "spmd", "compute": {"parallel": "5 s"}}])
-    with pytest.raises(ParameterError, match="over one processor, got a speedup of 1 at p = 8"):
-        fit(program, tmp_path / "speed.csv")

@@ -69,14 +69,6 @@ def test_each_of_several_phases_has_guesses():
     assert set(guesses) <= set(filled.parameters())
 
 
-def test_seconds_of_the_disk_need_no_first_guess():
-    disk = [16 * n / 3.5e6 for n in N for _ in (1, 2, 5)]
-    runs = runs_of(phase_of(capacities=TRUE), disk_s=disk)
-    found = fit(Program(phase=[phase_of()]), runs)
-    assert found["capacities.disk"].determined == "+- alone"
-    assert found["capacities.compute"].value == pytest.approx(5e6, rel=0.01)
-
-
 @pytest.mark.parametrize(
     ("keys", "says"),
     [

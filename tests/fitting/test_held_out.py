@@ -10,7 +10,6 @@ from parcast.prediction.predict import predict
 
 COUNTS = [1.0, 2, 4, 8, 16, 32]
 AMDAHL = {"law": "amdahl", "t1": "90 s", "serial": "4 %"}
-WORK = {"law": "spmd", "compute": {"parallel": "9 s", "serial": "1 s"}}
 
 
 def fitted(times, counts=COUNTS, phase=AMDAHL, **options):
@@ -57,12 +56,6 @@ def test_a_prediction_allows_for_it_in_place_of_what_is_known_of_the_law():
     assert (said.least, said.most) == pytest.approx((told.law_error[0], told.law_error[-1]))
     plain = predict(Program(phase=[AMDAHL]), Machine(), p=[16])
     assert plain.law_error[0] > 0.4
-
-
-def test_beyond_the_fewest_processors_the_allowance_grows_too():
-    counts = [8.0, 16, 32, 64]
-    told = predict(fitted([100.0 / p + 1 for p in counts], counts).program, Machine(), p=[2, 8])
-    assert told.law_error == pytest.approx([1.05 * np.exp(0.4) - 1, 0.05])
 
 
 @pytest.mark.parametrize(

@@ -26,46 +26,6 @@ def found():
     return fit(program, Measurements(p=[1, 2, 4, 8], time=[12, 6.1, 3.1, 1.7]))
 
 
-def test_a_page_without_an_edge_shows_all_columns(found):
-    head = lay_out(found.to_sheet(), Page())[0][0]
-    assert head.split("  ")[0] == "parameter"
-    assert "described" in head
-
-
-def test_a_narrower_page_leaves_out_what_the_file_says(found):
-    lines = lay_out(found.to_sheet(), Page(width=76))[0]
-    assert "described" not in lines[0]
-    assert max(map(len, lines)) <= 76
-
-
-def test_a_narrow_page_shows_each_constant_on_a_few_lines(found):
-    lines = lay_out(found.to_sheet(), Page(width=44))[0]
-    assert lines[:6] == [
-        "compute.parallel",
-        "  fitted     11.99 s",
-        "  90 %       11.62 to 12.38 s",
-        "  described  5 s",
-        "  by         runs",
-        "",
-    ]
-    assert lines[6] == "communication.startup"
-    assert " x formula" in lines[7]
-
-
-def test_a_law_that_misses_runs_by_far_is_told_in_whole_percent(found):
-    far = replace(found, fitted=found.measured * 2.74)
-    assert any("largest error +170 % at" in line for line in lay_out(far.to_sheet(), Page())[0])
-
-
-def test_a_fit_without_intervals_shows_none(found):
-    parameters = tuple(replace(x, lower=np.nan, upper=np.nan) for x in found.parameters)
-    bare = replace(found, parameters=parameters)
-    assert "interval" not in lay_out(bare.to_sheet(), Page())[0][0]
-    assert not [
-        line for line in lay_out(bare.to_sheet(), Page(width=44))[0] if line.startswith("  90 %")
-    ]
-
-
 @pytest.mark.parametrize(
     ("lower", "upper", "determined", "shown"),
     [

@@ -161,13 +161,6 @@ def test_the_file_says_first_what_the_runs_do_not_determine(parcast, tmp_path, m
     assert "which do not determine" in " ".join(predicted.out.split())
 
 
-def test_a_fit_that_has_not_converged_is_said_of_every_answer(found):
-    record = found.program.fit.model_copy(update={"converged": False, "undetermined": ()})
-    program = found.program.model_copy(update={"fit": record})
-    [said] = [x for x in predict(program, Machine(), p=8).warnings if "converged" in x]
-    assert said.startswith("The fit to 3 times, p = 1 to 4 has not converged")
-
-
 def test_projections_and_plans_begin_with_what_is_to_be_doubted_of_a_fit(found):
     """Guards: only `predict` and `match` said that a fit had written a file with status 1."""
     record = found.program.fit.model_copy(update={"converged": False, "undetermined": ()})
@@ -209,14 +202,6 @@ def test_growth_that_the_runs_do_not_show_is_uncertain_but_for_computing():
     assert (lower[1], upper[1]) == pytest.approx((1.316, 4.163), rel=1e-3)
 
 
-@pytest.mark.parametrize("wrong", [[], "1", [1.0, 0.0], [True], [float("inf")]])
-def test_factors_that_are_none_are_refused(found, wrong):
-    keys = found.program.fit.model_dump()
-    keys["constant"] = [{**keys["constant"][0], "factors": wrong}]
-    with pytest.raises(DescriptionError, match="must be a list of numbers above 0"):
-        FitRecord(**keys)
-
-
 def test_a_rate_that_takes_no_time_keeps_what_was_described():
     program = Program(
         phase=[
@@ -247,3 +232,11 @@ def test_a_file_elsewhere_names_the_same_costs(tmp_path, monkeypatch):
         read_program("here/program.toml").parameters().keys()
     )
     assert moved(text, "here/program.toml", "here/fitted.toml") == text
+
+
+@pytest.mark.parametrize("wrong", [[], "1", [1.0, 0.0], [True], [float("inf")]])
+def test_factors_that_are_none_are_refused(found, wrong):
+    keys = found.program.fit.model_dump()
+    keys["constant"] = [{**keys["constant"][0], "factors": wrong}]
+    with pytest.raises(DescriptionError, match="must be a list of numbers above 0"):
+        FitRecord(**keys)

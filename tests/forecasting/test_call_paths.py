@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-from parcast.errors import ParameterError
 from parcast.forecasting.call_paths import profile_of
 from parcast.forecasting.forecast import forecast
 from parcast.forecasting.regions import largest_regions
@@ -64,13 +63,6 @@ def test_measured_counts_stay_as_measured():
         assert time == pytest.approx([times(path, 4.0), times(path, 16.0)], rel=1e-9)
 
 
-def test_speedup_follows_the_time():
-    told = forecast(profile(noise=0.02), p=[64, 256])
-    for i, note in enumerate(told.notes):
-        first = told.measured.time[i, 0]
-        assert told.speedup[i] == pytest.approx(first / told.time[i], rel=1e-9), note.label
-
-
 def test_call_paths_that_add_up_to_more_are_not_forced():
     runs = Measurements(
         p=np.tile(P, 3),
@@ -92,15 +84,6 @@ def test_exclusive_times_are_left_alone():
     assert profile_of(runs.series()) is None
     apart = forecast(runs.select(callpath="main->work"), p=64)
     assert forecast(runs, p=64).time[1] == pytest.approx(apart.time, rel=1e-12)
-
-
-def test_blanks_around_the_arrow_do_not_matter():
-    runs = profile()
-    columns = dict(runs.columns) | {
-        "callpath": [path.replace("->", " -> ") for path in runs.labels["callpath"].tolist()]
-    }
-    blanks = forecast(Measurements(**columns), p=64)
-    assert blanks.time == pytest.approx(forecast(runs, p=64).time, rel=1e-12)
 
 
 def test_each_machine_has_a_tree_of_its_own():
@@ -162,16 +145,6 @@ def test_one_run_and_donors_are_enough_for_a_tree():
     told = forecast(one, p=64, donors=profile(machine="B"))
     assert told.time.shape == (len(PATHS),)
     assert np.all(np.isfinite(told.time))
-
-
-def test_regions_need_call_paths():
-    with pytest.raises(
-        ParameterError, match="must be series by callpath to be ranked, got a single series"
-    ):
-        largest_regions(forecast(Measurements(p=P, time=80 / P), p=64))
-    for top in (0, 1.5, "2"):
-        with pytest.raises(ParameterError, match="top must be a whole number of at least 1"):
-            largest_regions(forecast(profile(), p=64), top=top)
 
 
 def test_thousands_of_call_paths_share_one_pass():

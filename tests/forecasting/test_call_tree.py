@@ -75,8 +75,3 @@ def test_where_parts_do_not_add_up_none_takes_longer_than_its_caller():
     log_time = np.log([[10.0], [12.0], [7.0]])
     time = np.exp(agreed(tree([-1, 0, 0], adds_up=False), log_time, np.full((3, 1), 0.3)))
     assert time.ravel() == pytest.approx([10.0, 10.0, 7.0])
-
-
-def test_leaves_alone_stay():
-    log_time = np.log([[10.0], [12.0]])
-    assert agreed(tree([-1, -1]), log_time, [[0.1], [0.1]]) == pytest.approx(log_time)

@@ -69,13 +69,6 @@ def test_json_names_what_it_was_made_from(parcast, times):
     }
 
 
-def test_standard_input_is_read(parcast):
-    said = parcast("forecast", "-", "-p", "16", "--json", stdin=TIMES)
-    assert said.status == 0
-    assert document(said)["inputs"]["file"] == "standard input"
-    assert document(said)["inputs"]["sha256"] == hashlib.sha256(TIMES.encode()).hexdigest()
-
-
 @pytest.mark.parametrize(
     "text",
     [
@@ -98,40 +91,6 @@ def test_csv_carries_the_facts_of_the_rows_of_json(parcast, machines):
     assert from_csv == texts
 
 
-def test_a_held_out_count_is_shown_with_what_was_measured_there(parcast, times):
-    said = parcast("forecast", times, "--hold-out", "8")
-    assert said.status == 0
-    head, units, line = said.out.splitlines()[:3]
-    assert head.split()[-2:] == ["measured", "error"]
-    assert units.split() == ["[s]", "[s]", "[%]", "[s]", "[%]"]
-    assert line.split()[0] == "8"
-    assert "16.0" in line.split()
-    assert line.endswith("x2")
-
-
-def test_a_held_out_count_is_shown_beside_those_asked_for(parcast, times):
-    said = parcast("forecast", times, "--hold-out", "8", "-p", "4,16", "--json")
-    assert [row["p"] for row in document(said)["rows"]] == [8, 4, 16]
-    same = parcast("forecast", times, "--hold-out", "8", "-p", "4,8", "--json")
-    assert [row["p"] for row in document(same)["rows"]] == [4, 8]
-
-
-def test_a_count_that_the_forecast_was_told_has_no_error(parcast, times):
-    said = parcast("forecast", times, "-p", "8,16")
-    assert "measured" in said.out
-    assert "error" not in said.out
-
-
-def test_series_are_told_apart_and_selected(parcast, machines):
-    said = parcast("forecast", machines, "-p", "16", "--json")
-    assert [row["machine"] for row in document(said)["rows"]] == ["T3E", "SP"]
-    said = parcast("forecast", machines, "-p", "16", "--json", "--select", "machine=SP")
-    assert [row["machine"] for row in document(said)["rows"]] == ["SP"]
-    both = ("--select", "machine=SP", "--select", "machine=T3E")
-    said = parcast("forecast", machines, "-p", "16", "--json", *both)
-    assert len(document(said)["rows"]) == 2
-
-
 def test_a_number_is_selected_as_a_number(parcast, times):
     said = parcast("forecast", times, "-p", "16", "--select", "p=1", "--select", "p=2.0", "--json")
     assert document(said)["series"][0]["measured_p"] == [1, 2]
@@ -144,38 +103,7 @@ def test_columns_that_follow_p_are_left_out_of_by(parcast):
     assert document(said)["inputs"]["options"]["by"] == []
 
 
-def test_columns_of_by_are_those_named(parcast, machines):
-    said = parcast("forecast", machines, "-p", "16", "--by", " machine ", "--json")
-    assert document(said)["inputs"]["options"]["by"] == ["machine"]
-
-
-def test_scaling_is_taken_from_the_user(parcast, times):
-    said = parcast("forecast", times, "-p", "16", "--scaling", "weak")
-    assert "scaling     weak (as requested)" in said.out
-
-
 # where it goes
-
-
-def test_files_are_written_by_their_endings(parcast, times, tmp_path):
-    pytest.importorskip("matplotlib")
-    outputs = [tmp_path / f"out.{ending}" for ending in ("csv", "json", "svg", "PNG")]
-    options = [x for output in outputs for x in ("-o", output)]
-    said = parcast("forecast", times, "-p", "16", *options)
-    assert said.status == 0
-    assert "time" in said.out  # the table is printed as well
-    table, text, drawing, picture = (output.read_bytes() for output in outputs)
-    assert table.startswith(b"p,time_s,lower_s,upper_s,")
-    assert json.loads(text)["schema"] == "parcast/forecast/1"
-    assert b"<svg" in drawing
-    assert picture.startswith(b"\x89PNG")
-    assert sorted(os.listdir(tmp_path)) == [
-        "out.PNG",
-        "out.csv",
-        "out.json",
-        "out.svg",
-        times.name,
-    ]
 
 
 def test_a_file_holds_what_is_printed(parcast, times, tmp_path):
@@ -188,22 +116,15 @@ def test_a_file_holds_what_is_printed(parcast, times, tmp_path):
 @pytest.mark.parametrize(
     ("output", "says"),
     [
-        ("no/out.csv", "-o no/out.csv must be in a folder that exists. Make it: mkdir -p "),
         (
             "out.xls",
             "-o must be a path that ends in .csv, .json, .svg, .png, .pdf, got 'out.xls'.",
         ),
-        ("out", "-o must be a path that ends in .csv, .json, .svg, .png, .pdf, got 'out'."),
         ("folder.csv", "-o folder.csv must be a file, got a folder. Name a file in it."),
         (
             "kept.csv",
             "-o kept.csv must be a file that may be written, got a read-only one. "
             "Choose another name, or allow it: chmod u+w ",
-        ),
-        (
-            "times.csv",
-            "-o must be another file than the one that is read, got times.csv. "
-            "Choose another name.",
         ),
     ],
 )
@@ -221,13 +142,6 @@ def test_an_output_that_cannot_be_written_is_refused_before_the_file_is_read(
     assert said.out == ""
     assert sorted(os.listdir()) == ["folder.csv", "kept.csv", "times.csv"]
     assert times.with_name("kept.csv").read_text() == "kept"
-
-
-def test_standard_output_holds_one_document(parcast, times):
-    for options in (("--json", "-o", "-"), ("-o", "-", "-o", "-")):
-        said = parcast("forecast", times, "-p", "16", *options)
-        assert said.status == 2
-        assert "-o - and --json cannot be combined" in said.err
 
 
 def test_a_figure_without_matplotlib_names_the_extra(parcast, times, tmp_path, monkeypatch):
@@ -263,43 +177,7 @@ def test_options_of_a_picture_require_one(parcast, times, option):
     assert "--quantity, --overlay and --panels require a picture." in said.err
 
 
-def test_a_forecast_over_several_axes_can_be_drawn(parcast, tmp_path):
-    table, path = tmp_path / "sizes.csv", tmp_path / "out.svg"
-    rows = [f"{p},{n},{n / p + 1}\n" for p in (1, 2, 4, 8) for n in (100, 200, 400)]
-    table.write_text("p,n,time_s\n" + "".join(rows))
-    said = parcast("forecast", table, "-p", "8,32", "--at", "n=200,800", "-o", path)
-    assert (said.status, said.err) == (0, "")
-    drawn = path.read_text()
-    assert ">n = 200<" in drawn
-    assert ">n = 800<" in drawn
-
-
 # the knee
-
-
-def test_the_knee_is_drawn_where_it_was_asked_for(parcast, times, tmp_path):
-    for options, count in (((), 0), (("--knee", "80%"), 1)):
-        parcast("forecast", times, "-p", "64", *options, "-o", tmp_path / "out.svg")
-        assert (tmp_path / "out.svg").read_text().count(">knee: worth it up to here<") == count
-
-
-def test_the_knee_alone_is_answered_at_the_knees(parcast, machines):
-    said = parcast("forecast", machines, "--knee", "--json")
-    assert said.status == 0
-    answered = document(said)
-    assert [knee["machine"] for knee in answered["knee"]] == ["T3E", "SP"]
-    assert {knee["upto"] for knee in answered["knee"]} <= set(range(100, 16 * 8 + 1))
-    assert {knee["min_efficiency"] for knee in answered["knee"]} == {0.5}
-    found = {knee["p"] for knee in answered["knee"]}
-    assert {row["p"] for row in answered["rows"]} == found
-    knee = answered["knee"][0]
-    assert knee.keys() == {
-        *("machine", "p", "lower", "upper", "because", "fastest"),
-        *("efficiency", "min_efficiency", "upto", "lower_is_limit", "upper_is_limit"),
-        *("no_forecast_beyond", "time_s", "time_limit_s", "time_limit", "time_limit_certainty"),
-        *("core_hours", "core_hours_lower", "core_hours_upper", "scaling", "verdict"),
-    }
-    assert knee["lower"] <= knee["p"] <= knee["upper"]
 
 
 def test_an_end_of_the_knee_beyond_the_search_is_told(parcast, times):
@@ -316,38 +194,6 @@ def test_an_end_of_the_knee_beyond_the_search_is_told(parcast, times):
     said = parcast(*asked, near)
     assert f"knee        not reached up to p = {near} (90 % interval " in said.out
     assert f" to >{near}): efficiency there is " in said.out
-
-
-@pytest.mark.parametrize("text", ["70%", "0.7", "70 %"])
-def test_the_efficiency_of_the_knee_is_a_fraction_or_percent(parcast, times, text):
-    said = parcast("forecast", times, "--knee", text, "--json")
-    assert document(said)["knee"][0]["min_efficiency"] == pytest.approx(0.7)
-
-
-def test_a_count_beyond_the_knee_is_an_answer(parcast, machines):
-    said = parcast("forecast", machines, "--knee", "-p", "8,1000")
-    assert (said.status, said.err) == (0, "")
-    assert said.out.count("past knee") == 3  # two rows and the legend
-    assert "\nknee        T3E: p = " in said.out
-    assert "\n            SP: p = " in said.out
-
-
-def test_counts_before_the_knee_end_with_status_0(parcast, machines):
-    said = parcast("forecast", machines, "--knee", "30%", "-p", "2,4")
-    assert (said.status, said.err) == (0, "")
-    assert said.out.count(": not reached up to p = 4") == 2
-
-
-def test_what_a_run_at_the_knee_needs_is_told(parcast, times):
-    asked = ("forecast", times, "--knee", "-p", "64")
-    (knee,) = document(parcast(*asked, "--json"))["knee"]
-    assert knee["core_hours"] == pytest.approx(knee["p"] * knee["time_s"] / 3600)
-    assert knee["time_limit_s"] == 60.0
-    said = parcast(*asked).out
-    assert (
-        f"\nrequest     p = {knee['p']}: wall-time limit 00:01:00 (kept with 90% certainty)"
-        in said
-    )
 
 
 def test_the_knees_of_many_series_are_thinned_out(parcast):
@@ -368,30 +214,6 @@ def test_the_knee_is_not_told_what_is_held_out(parcast, times):
     assert document(kept)["knee"] == document(same)["knee"]
 
 
-@pytest.mark.parametrize("text", ["0", "1.5", "150%", "high", "nan"])
-def test_an_efficiency_that_is_none_is_refused(parcast, times, text):
-    said = parcast("forecast", times, "--knee", text)
-    assert said.status == 2
-    assert said.err.startswith(
-        f"parcast: --knee must be an efficiency above 0% and up to 100%, got '{text}'. "
-    )
-
-
-def test_a_file_that_follows_knee_is_not_taken_for_an_efficiency(parcast, times):
-    said = parcast("forecast", "--knee", times, "-p", "4")
-    assert said.status == 2
-    assert "put --knee after FILE to take 50%." in said.err
-
-
-def test_a_knee_needs_room_to_look(parcast, times):
-    said = parcast("forecast", times, "--knee", "-p", "1")
-    assert said.status == 2
-    assert said.err.startswith(
-        "parcast: --knee must have a count of -p above the smallest measured (1) to look up to, "
-        "got 1. Ask for a larger count as well."
-    )
-
-
 # many series
 
 
@@ -408,13 +230,6 @@ def test_of_many_series_the_slowest_are_shown(parcast):
         "parcast: 5 more series are not shown; these 20 take longest. "
         "All of them: --all, --json or -o all.csv.\n"
     )
-
-
-def test_all_series_are_shown_in_the_order_of_the_file_when_asked_for(parcast):
-    said = parcast("forecast", "-", "-p", "8", "--all", stdin=MANY)
-    names = [line.split()[0] for line in said.out.splitlines()[2:27]]
-    assert names == [f"f{i}" for i in range(25)]
-    assert said.err == ""
 
 
 def test_documents_hold_all_series(parcast):
@@ -440,29 +255,12 @@ def test_series_without_an_answer_are_listed(parcast):
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        (("-p", "0"), "-p must be whole numbers from 1 to 1000000000, got 0. "),
-        (("-p", "10..1"), "-p must be ranges from the smaller count to the larger, got 10..1. "),
-        (("-p", "banana"), "-p must be counts of processors, got 'banana'. "),
-        (("--processors", "x"), "-p must be counts of processors, got 'x'. "),
-        (("-p", ""), "-p must be counts of processors, got nothing. "),
-        (("--hold-out", "1.5"), "--hold-out must be whole numbers from 1 to 1000000000, "),
-        (("--hold-out", "3"), "--hold-out must be a measured count, got 3. Measured are 1, "),
-        (("--hold-out", "1..8x2"), "--hold-out must leave counts to forecast from, got all"),
-        (("-p", "4", "--by", "machine"), "--by must name columns of these measurements, "),
-        (("-p", "4", "--by", ",a"), "--by must be names of columns, got ',a'. "),
-        (("-p", "4", "--select", "machine"), "--select must be a column and its value, got "),
-        (("-p", "4", "--select", "n=1"), "--select n=1: no such column; columns in "),
-        (("-p", "4", "--select", "p=x"), "--select p=x: no rows; p in "),
-        (("-p", "4", "--select", "p=3"), "--select p=3: no rows; p in "),
-        (("-p", "4", "--scaling", "both"), "--scaling must be auto, strong or weak, got 'both'."),
         (
             ("-p", "4", "--scaling", "stong"),
             "--scaling must be auto, strong or weak, got 'stong'. Did",
         ),
-        (("-p", "4", "--jsn"), "--jsn is not an option of parcast forecast. Did you mean --json?"),
         (("-p",), "-p must have a value, got none. Write -p LIST."),
         (("--json=3",), "--json takes no value. Write --json alone."),
-        (("--top", "0"), "--top must be a whole number of at least 1, got '0'."),
         (("-n", "1", "--at", "n=2"), "-n cannot be combined with --at n=... Leave one out."),
         (("-n", "1"), "-n requires a column n (problem size) in "),
         (("-np", "64"), "-np is not an option of parcast forecast. Did you mean -p LIST?"),
@@ -486,7 +284,6 @@ def test_series_without_an_answer_are_listed(parcast):
             "--column must name a column once, got 'p' twice.",
         ),
         (("--column", "p=procs"), "--column must name columns of "),
-        (("--ignore", "tim_s"), "--ignore must name columns of "),
     ],
 )
 def test_wrong_use_is_named_with_a_remedy_and_status_2(parcast, times, options, says):
@@ -545,35 +342,6 @@ def test_a_value_with_a_comma_is_selected_as_it_is(parcast):
     assert [row["callpath"] for row in rows(said)] == ["a,b"]
 
 
-@pytest.mark.parametrize(
-    ("options", "says"),
-    [
-        (
-            ("--select", "machine=T3F"),
-            "--select machine=T3F: no rows; machines in {}: SP, T3E. Did you mean T3E?",
-        ),
-        (
-            ("--select", "machine=SP,T3"),
-            "--select machine=SP,T3: no rows; machines in {}: SP, T3E. Did you mean T3E?",
-        ),
-        (
-            ("--select", "machin=T3E"),
-            "--select machin=T3E: no such column; columns in {} besides the time: p, machine. "
-            "Did you mean "
-            "machine?",
-        ),
-        (
-            ("--target", "T3F"),
-            "--target must be a machine of {}, got 'T3F'. Did you mean T3E? Machines: SP, T3E.",
-        ),
-    ],
-)
-def test_what_is_not_in_the_file_is_named_as_it_was_typed(parcast, machines, options, says):
-    said = parcast("forecast", machines, "-p", "16", *options)
-    assert (said.status, said.out) == (2, "")
-    assert said.err == f"parcast: {says.format(machines)}\nSee: parcast forecast --help\n"
-
-
 def test_values_that_were_not_measured_together_leave_no_row(parcast):
     table = "machine,p,time_s\nA,1,9\nA,2,5\nB,4,3\n"
     said = parcast(
@@ -605,15 +373,6 @@ def test_columns_with_usual_names_are_taken_and_named(parcast):
     assert said.err == "parcast: standard input: p is nodes; the time is seconds, in s.\n"
 
 
-def test_columns_with_other_names_are_one_list_or_several(parcast):
-    table = TIMES.replace("p,time_s", "nodes,seconds")
-    asked = ("forecast", "-", "-p", "32", "--json")
-    together = parcast(*asked, "--column", "p=nodes,time_s=seconds", stdin=table)
-    apart = parcast(*asked, "--column", "p=nodes", "--column", "time_s=seconds", stdin=table)
-    assert together.status == 0
-    assert document(together)["series"] == document(apart)["series"]
-
-
 def test_a_refusal_does_not_say_which_counts_would_be_forecast(parcast, times):
     said = parcast("forecast", times, "--by", "system")
     assert said.status == 2
@@ -629,65 +388,7 @@ def test_a_column_that_is_not_there_is_told_with_the_nearest(parcast, times):
     )
 
 
-def test_what_would_be_mixed_is_told_in_the_words_of_the_command_line(parcast, machines):
-    said = parcast("forecast", machines, "-p", "4", "--by", "")
-    assert said.status == 2
-    assert said.err == (
-        "parcast: --by must name every column that varies within a series, got none where "
-        "machine takes 2 values. Add 'machine' to --by, or select one value: "
-        "--select machine=T3E.\n"
-    )
-
-
 # bad files
-
-
-@pytest.mark.parametrize(
-    ("text", "says"),
-    [
-        ("", "must contain a table, got nothing"),
-        ("p,time_s\n", "must have rows below its header, got none"),
-        ("p\n1\n", "time_s  must be a column, got p"),
-        ("time_s\n1\n", "p  must be a column, got time_s"),
-        ("p,time_s\n1,fast\n", "must be a time above 0, got 'fast'"),
-        ("p,time_s\n1,nan\n", "must have a run that ended, got 1 that failed"),
-        ("p,time_s\n1,-1\n", "must be a time above 0, got '-1'"),
-        ("p,time_s\n1,0\n", "must be a time above 0, got '0'"),
-        ("p,time_s\n0,1\n", "must be a whole number of at least 1, got '0'"),
-        ("p,time_s\n1.5,1\n", "must be a whole number of at least 1, got '1.5'"),
-        ("p,wall,elapsed\n1,1,2\n", "must be one column, got wall, elapsed, which could all be"),
-        ("p,time_s,time_ms\n1,1,1\n", "must be the only time, got time_s as well"),
-        ("p,p,time_s\n1,1,1\n", "must appear in the header once, got it twice"),
-    ],
-)
-def test_a_bad_file_is_told_in_one_message_and_status_3(parcast, text, says):
-    said = parcast("forecast", "-", "-p", "16", stdin=text)
-    assert said.status == 3
-    assert said.out == ""
-    assert said.err.startswith("parcast: standard input: ")
-    assert says in said.err
-
-
-def test_a_time_that_nobody_measures_is_a_fault_of_the_file(parcast):
-    said = parcast("forecast", "-", "-p", "16", stdin="p,time_s\n1,8\n2,4e30\n")
-    assert said.status == 3
-    assert said.err == (
-        "parcast: standard input: 1 problem\n"
-        "  line 3  time_s  must lie between 1e-30 and 1e30 s, got '4e30'. Check its unit.\n"
-    )
-
-
-def test_a_file_that_is_not_there_is_told_with_status_3(parcast, times):
-    said = parcast("forecast", times.with_name("timse.csv"), "-p", "16")
-    assert said.status == 3
-    assert f"Did you mean {times}?" in said.err
-
-
-@pytest.mark.parametrize("text", ["p,time_s\n4,1\n", "p,time_s\n4,1\n4,1.1\n4,0.9\n"])
-def test_a_single_count_ends_with_status_4(parcast, text):
-    said = parcast("forecast", "-", "-p", "16", stdin=text)
-    assert said.status == 4
-    assert said.err.startswith("parcast: No forecast. All its times are at p = 4, ")
 
 
 def test_two_counts_of_which_one_is_held_out_end_with_status_4(parcast):

@@ -7,7 +7,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from parcast.errors import ParameterError
 from parcast.forecasting.curve import Columns
 from parcast.forecasting.forecast import forecast
 from parcast.forecasting.picture import draw_times, figure_of
@@ -44,18 +43,6 @@ def test_one_series_is_what_a_forecast_of_it_alone_says():
     assert [row["p"] for row in alone.rows()] == [8]
 
 
-def test_one_series_of_a_single_one_is_itself():
-    answer = forecast(STRONG, [32])
-    assert one_series(answer, 0).time.tolist() == answer.time.tolist()
-
-
-@pytest.mark.parametrize(("p", "got"), [([4, 0.5], "0.5"), (np.nan, "nan")])
-def test_no_processors_are_refused(p, got):
-    with pytest.raises(ParameterError) as caught:
-        forecast(STRONG, [32]).curve.at(p)
-    assert str(caught.value) == f"p must be at least 1, got {got}. Count processors from 1."
-
-
 @pytest.mark.parametrize(
     "again", [copy.copy, copy.deepcopy, lambda x: pickle.loads(pickle.dumps(x))]
 )
@@ -82,12 +69,6 @@ def test_a_picture_draws_only_what_the_answer_keeps():
         (line,) = [x for x in ax.lines if x.get_label() == "forecast"]
         assert line.get_xdata().tolist() == [32, 64]
         assert line.get_ydata().tolist() == without.time.tolist()
-
-
-def test_series_are_chosen_from_those_chosen():
-    curve = forecast(several("abcd"), [16]).curve
-    some = curve.choose(np.array([3, 1, 0])).choose(np.array([0, 2]))
-    assert some.at([3, 5]).time.tolist() == curve.at([3, 5]).time[[3, 0]].tolist()
 
 
 @pytest.mark.parametrize("at", [{}, {"n": [100.0, 300.0]}])

@@ -28,16 +28,6 @@ def test_each_sign_of_doubt_widens_the_interval(which):
     assert beyond(**{which: 0.4}) > 1.1 * beyond(**{which: 0.1})
 
 
-@given(signs=doubts)
-def test_only_the_size_of_the_backtest_counts(signs):
-    assert beyond(**signs | {"backtest": -signs["backtest"]}) == beyond(**signs)
-
-
-@given(signs=doubts)
-def test_no_reach_is_no_doubt(signs):
-    assert beyond(**signs | {"reach": 0.0}) == 0
-
-
 @given(reach=st.floats(0.1, 10))
 def test_three_lucky_points_do_not_promise_an_error_of_nothing(reach):
     lucky = beyond(reach=reach, disagreement=0.0, backtest=0.0)
@@ -56,19 +46,6 @@ def test_what_could_not_be_tested_stands_in_as_a_fixed_error(signs):
     untested = beyond(**signs | {"backtest": np.nan})
     assert untested == beyond(**signs | {"backtest": doubt.UNTESTED})
     assert np.isfinite(untested)
-
-
-def test_the_leading_factor_scales_the_width_and_nothing_else(monkeypatch):
-    before, factor = beyond(), doubt.BEYOND
-    monkeypatch.setattr(doubt, "BEYOND", 2 * factor)
-    assert beyond() == pytest.approx(2 * before)
-
-
-@given(rows=st.lists(doubts, min_size=1, max_size=5))
-def test_arrays_are_answered_as_their_elements_are(rows):
-    columns = {name: np.array([row[name] for row in rows]) for name in SIGNS_OF_DOUBT}
-    one_by_one = [beyond(**row) for row in rows]
-    np.testing.assert_allclose(doubt.beyond(**columns), one_by_one, rtol=1e-12)
 
 
 # Overheads that the noise hides.
@@ -120,27 +97,10 @@ def test_between_counts_doubt_grows_with_distance_and_bend(distance, bend, a, b)
     assert between(distance, -bend) == between(distance, bend)
 
 
-@given(bend=logs)
-def test_at_a_measured_count_there_is_no_doubt(bend):
-    assert between(0.0, bend) == 0
-
-
-def test_four_times_as_far_between_is_twice_as_doubtful():
-    assert between(0.8, 0.3) == pytest.approx(2 * between(0.2, 0.3))
-    assert between(0.4, 0.3) > 1.5 * between(0.4, 0.1)
-    assert 0 < between(0.35, 0.0) < 0.2 < between(0.35, 1.0) < 0.6
-
-
 @given(distance=logs, more=more)
 def test_an_unknown_bend_is_taken_as_fixed_and_a_wide_one_is_cut(distance, more):
     assert between(distance, np.nan) == between(distance, doubt.UNKNOWN_BEND)
     assert between(distance, doubt.WIDEST_BEND + more) == between(distance, doubt.WIDEST_BEND)
-
-
-def test_between_scales_with_its_leading_factor(monkeypatch):
-    before = between(0.4, 0.3)
-    monkeypatch.setattr(doubt, "BETWEEN", 2 * doubt.BETWEEN)
-    assert between(0.4, 0.3) == pytest.approx(2 * before)
 
 
 # The noise of the runs.
@@ -156,21 +116,9 @@ def test_noise_is_the_root_mean_square_over_the_counts(spread):
     assert noise(spread, [True] * len(spread)) == pytest.approx(expected)
 
 
-@given(spread=st.floats(0.01, 3), others=st.lists(st.just(np.nan) | st.floats(0, 9), max_size=4))
-def test_counts_that_were_not_repeated_say_nothing_of_the_noise(spread, others):
-    repeated = [True] + [False] * len(others)
-    assert noise([spread, *others], repeated) == pytest.approx(spread)
-
-
 def test_no_series_is_trusted_to_repeat_perfectly():
     assert noise([0.0, 0.0], [True, True]) == doubt.QUIETEST > 0
     assert noise([0.0, np.nan], [False, False]) == doubt.UNKNOWN_NOISE > doubt.QUIETEST
-
-
-def test_each_series_has_its_own_noise():
-    spread = np.array([[0.03, 0.04], [0.1, np.nan]])
-    found = doubt.pooled_noise(spread, np.array([[True, True], [True, False]]))
-    np.testing.assert_allclose(found, [np.sqrt(0.00125), 0.1])
 
 
 @given(

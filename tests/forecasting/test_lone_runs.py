@@ -55,17 +55,6 @@ def test_no_forecast_names_the_column():
     assert str(refused.value) == f"No forecast. {REMEDY}"
 
 
-def test_both_columns_are_named():
-    runs = Measurements(**RUNS.columns, date=JOBID[::-1])
-    with pytest.raises(FitFailed, match="Ignore columns") as refused:
-        forecast(runs, 64)
-    assert str(refused.value) == (
-        "No forecast. jobid and date differ in nearly every run: each is a series of its own. "
-        "Ignore columns that are no parameter of the program "
-        "(read_measurements(path, ignore=['jobid', 'date']))."
-    )
-
-
 def test_where_some_series_has_a_forecast_the_others_name_the_column():
     two = Measurements(p=[*P, 16], time=[*TIME, 11], jobid=[*JOBID, 4711])
     told = forecast(two, 64)
@@ -87,12 +76,6 @@ def test_donors_that_stand_alone_are_told():
         forecast(here, 64, donors=donors)
     assert says in str(refused.value)
     assert "a forecast requires at least two processor counts" in str(refused.value)
-
-
-def test_own_runs_that_stand_alone_beside_donors_are_told():
-    donors = Measurements(p=[1, 2, 4, 8], time=[90, 50, 30, 16], machine="A")
-    told = forecast(RUNS, 64, donors=donors)
-    assert all(BRIEFLY in note.warnings for note in told.notes)
 
 
 def test_without_such_a_column_nothing_changes():

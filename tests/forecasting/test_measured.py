@@ -95,17 +95,6 @@ def test_between_two_counts_the_doubt_is_that_of_the_distance_and_the_bend(table
     assert found == pytest.approx(np.hypot(expected, noise_alone()), rel=1e-6)
 
 
-def test_doubt_is_largest_midway_between_two_counts():
-    p, time = [1, 4, 16], [16, 5, 2]
-    width = curve(p, time, [4, 5, 6, 8, 11, 13, 16]).half_width[0]
-    assert list(np.argsort(width))[-1] == 3
-    assert np.all(np.diff(width[:4]) > 0)
-    assert np.all(np.diff(width[3:]) < 0)
-    assert curve(p, time, [8 / 1.3]).half_width == pytest.approx(
-        curve(p, time, [8 * 1.3]).half_width
-    )
-
-
 # Beyond the measured counts.
 
 
@@ -158,17 +147,6 @@ def test_one_processor_is_forecast_from_growing_logarithmic_times():
     assert np.isfinite(said.log_time).all()
     assert (np.diff(said.log_time[0]) > 0).all()
     assert (said.log_time < np.log(2e-3)).all()
-
-
-def test_the_parts_of_a_curve_do_not_disturb_each_other():
-    p, time = [4, 8, 16, 32], [10, 6, 4, 3]
-    targets = [1, 3, 4, 6, 16, 20, 32, 33, 500]
-    together = curve(p, time, targets)
-    for j, target in enumerate(targets):
-        alone = curve(p, time, [target])
-        for name in ("log_time", "half_width", "reach", "skew"):
-            expected = pytest.approx(getattr(alone, name)[0, 0], rel=1e-12)
-            assert getattr(together, name)[0, j] == expected
 
 
 @pytest.mark.parametrize("grows", [0, 0.01, 0.2])

@@ -9,7 +9,6 @@ from parcast.forecasting.curve import Estimate
 from parcast.forecasting.ensemble import MEMBERS, NAMEABLE, READINGS, LawsOfAll
 from parcast.forecasting.forecast import forecast
 from parcast.forecasting.measured import MeasuredCurve
-from parcast.forecasting.members import LAWS
 from parcast.forecasting.notes import DEPENDS, NOISY, WIDE, notes_of
 from parcast.forecasting.scaling import Reading
 from parcast.show.warning import Rank, by_rank
@@ -78,20 +77,6 @@ def test_counts_that_are_close_together_are_said_to_show_little(p, is_said):
         assert f"Measure at p = {2 * p[-1]} or more." in said[0]
 
 
-def test_a_note_names_its_series_and_what_was_measured():
-    told = forecast({"p": P, "time": TIME, "machine": "SP"}, 16).notes[0]
-    assert told.key == {"machine": "SP"}
-    assert told.label == "SP"
-    assert told.measured == (1, 8)
-
-
-@pytest.mark.parametrize("strong", [True, False])
-def test_it_says_how_the_runs_scaled_and_what_told_it(strong):
-    found = note(strong=strong, reason="time falls")
-    assert found.scaling == ("strong" if strong else "weak")
-    assert found.scaling_reason == "time falls"
-
-
 # What limits it.
 
 GROWS = "a cost that grows with p: at p = 16 doubling p adds {} to the time"
@@ -153,33 +138,7 @@ def test_what_limits_real_forecasts(time, asked, says):
     assert found.startswith(says.split("{")[0].replace("p = 16", f"p = {asked}"))
 
 
-def test_asked_for_one_processor_alone_the_slope_is_that_above_it():
-    found = forecast({"p": [2, 4, 8], "time": [8.0, 4, 2]}, 1).notes[0].limited_by
-    assert found == WORK.format("50%").replace("p = 16", "p = 1")
-
-
 # What it rests on.
-
-
-def test_it_says_how_many_runs_at_which_counts_it_rests_on():
-    found = note(p=[1, 2, 2, 4, 8, 8], time=[8, 5, 5, 3, 2, 2])
-    assert found.rests_on.startswith("6 runs at 4 counts, p = 1 to 8; ")
-    assert note().rests_on.startswith("4 runs at p = 1 to 8; ")
-
-
-@pytest.mark.parametrize(
-    ("backtest", "error", "says"),
-    [
-        (np.log(1.25), -0.2, "20% too low"),
-        (np.log(0.8), 0.25, "25% too high"),
-        (0.002, np.expm1(-0.002), "less than 1% too low"),
-    ],
-)
-def test_it_says_how_it_forecast_the_largest_count(backtest, error, says):
-    # measured over forecast is 1.25: the forecast was a fifth too low
-    found = note(backtest=backtest)
-    assert found.backtest == pytest.approx(error)
-    assert found.rests_on.endswith(f"; tested by leaving out p = 8: forecast {says}")
 
 
 def test_the_backtest_is_the_error_of_the_same_forecast_with_the_largest_count_held_out():
@@ -188,25 +147,7 @@ def test_the_backtest_is_the_error_of_the_same_forecast_with_the_largest_count_h
     assert told.notes[0].backtest == pytest.approx(float(held.time / held.observed) - 1)
 
 
-def test_two_counts_leave_nothing_to_test_it_with():
-    found = note(p=[1, 2], time=[8, 5], backtest=np.nan)
-    assert found.backtest is None
-    assert found.rests_on == "2 runs at p = 1 and 2; too few to be tested"
-
-
-def test_it_holds_the_weights_of_the_laws_with_all_their_readings():
-    weights = {"power": 0.4, "linear": 0.3, "amdahl": 0.25, "gustafson": 0.05}
-    found = note(weights=weights).laws
-    assert [name for name, _ in found[:4]] == list(weights)
-    assert dict(found) == pytest.approx(dict.fromkeys(LAWS, 0) | weights)
-
-
 # How noisy the runs are.
-
-
-def test_noise_is_given_where_runs_were_repeated_and_not_made_up_elsewhere():
-    assert note().noise is None
-    assert note(p=[*P, 8], time=[*TIME, 2.5], noise=0.03).noise == 0.03
 
 
 # What to doubt.
@@ -254,15 +195,6 @@ def test_a_forecast_that_depends_on_the_last_count_says_so(side):
 def test_what_the_last_count_changes_is_minor_inside_the_interval(half_width, rank):
     (found,) = note(without_last=0.5, half_width=half_width).warnings
     assert found.rank == rank
-
-
-def test_long_times_are_told_in_a_unit_that_suits_them():
-    (found,) = note(without_last=np.log(2580)).warnings
-    assert "without them it would be 43 min at p = 16. " in found
-
-
-def test_what_was_measured_depends_on_no_forecast():
-    assert note(asked=(8, 4), without_last=5.0).warnings == ()
 
 
 def test_two_counts_are_warned_of():
@@ -325,22 +257,3 @@ def test_every_warning_is_of_a_kind_of_its_own():
         *("wide interval", "depends on the last count", "extrapolation"),
         *("two counts", "noise", "below the measured counts"),
     ]
-
-
-def test_each_series_has_its_own_note():
-    told = forecast(
-        {
-            "p": [1, 2, 4, 1, 2],
-            "time": [8, 4.1, 2.1, 5, 5.5],
-            "machine": ["A", "A", "A", "B", "B"],
-        },
-        8,
-    )
-    falls, rises = told.notes
-    assert (falls.label, told.verdict[0][:22]) == ("A", "B: This does not scale")
-    assert (rises.label, rises.warnings[0][:19]) == ("B", "This does not scale")
-    assert falls.measured == (1, 4)
-    assert rises.measured == (1, 2)
-    assert (falls.backtest is None, rises.backtest is None) == (False, True)
-    assert any(text.startswith("Only two counts") for text in rises.warnings)
-    assert not any(text.startswith("Only two counts") for text in falls.warnings)

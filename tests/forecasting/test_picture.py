@@ -70,41 +70,6 @@ def outline(band):
 # What one series looks like.
 
 
-def test_measured_medians_are_dots_and_the_axes_carry_units():
-    ax = draw_times(forecast(STRONG, [32, 64]))
-    dots = drawn(ax)["measured"]
-    assert dots.get_marker() == "o"
-    assert dots.get_linestyle() == "None"
-    assert dots.get_xdata().tolist() == [1, 2, 4, 8, 16]
-    assert dots.get_ydata().tolist() == [100, 51, 27, 15, 9]
-    assert (ax.get_xlabel(), ax.get_ylabel()) == ("processors p", "time [s]")
-    assert (ax.get_xscale(), ax.get_yscale()) == ("log", "log")
-
-
-def test_the_line_is_solid_between_measured_counts_and_dashed_beyond():
-    lines = drawn(draw_times(forecast(STRONG, [64])))
-    (solid,) = solid_lines(draw_times(forecast(STRONG, [64])))
-    dashed = lines["forecast"]
-    assert (solid.get_linestyle(), dashed.get_linestyle()) == ("-", "--")
-    within = solid.get_xdata()[np.isfinite(solid.get_ydata())]
-    assert within[[0, -1]].tolist() == [1, 16]
-    beyond = dashed.get_xdata()[np.isfinite(dashed.get_ydata())]
-    assert beyond[[0, -1]].tolist() == [16, 64]
-
-
-def test_a_count_below_the_measured_ones_is_beyond_them_too():
-    lines = drawn(draw_times(forecast(STRONG.select(p=[4, 8, 16]), [1, 64])))
-    dashed = lines["forecast"]
-    beyond = dashed.get_xdata()[np.isfinite(dashed.get_ydata())]
-    assert not np.any((beyond > 4) & (beyond < 16))
-    assert (beyond.min(), beyond.max()) == (1, 64)
-
-
-def test_nothing_is_dashed_where_nothing_is_beyond_the_measured_counts():
-    lines = drawn(draw_times(forecast(STRONG, [5])))
-    assert "forecast" not in lines
-
-
 def test_machines_used_as_donors_have_a_thin_line_each_from_the_last_run_on():
     elsewhere = several(["A", "B", "C"])
     donors = Measurements(p=elsewhere.p, time=elsewhere.time, machine=elsewhere.labels["callpath"])
@@ -146,12 +111,6 @@ def test_places_are_spread_in_their_order_within_the_limits(wanted):
     assert apart.tolist() == [90.0, 10.0, 50.0]
 
 
-def test_a_single_run_has_no_line_between_measured_counts():
-    donors = Measurements(p=[1, 2, 4] * 2, time=[8.0, 4, 2] * 2, machine=["A"] * 3 + ["B"] * 3)
-    told = forecast(Measurements(p=[1], time=[8.0]), [4], donors=donors)
-    assert not solid_lines(draw_times(told))
-
-
 def test_the_line_and_the_band_pass_through_what_the_forecast_says():
     told = forecast(STRONG, [64])
     lines = drawn(draw_times(told))
@@ -160,42 +119,6 @@ def test_the_line_and_the_band_pass_through_what_the_forecast_says():
     at_64 = edge[np.isclose(edge[:, 0], 64), 1]
     assert at_64.min() == pytest.approx(told.lower[0], rel=1e-12)
     assert at_64.max() == pytest.approx(told.upper[0], rel=1e-12)
-
-
-def test_what_was_held_out_is_an_open_marker_of_another_shape():
-    told = forecast(STRONG, hold_out=[16])
-    marks = drawn(draw_times(told))
-    held_out, measured = marks["measured, held out"], marks["measured"]
-    assert held_out.get_marker() != measured.get_marker()
-    assert held_out.get_markerfacecolor() == "white"
-    assert (held_out.get_xdata().tolist(), held_out.get_ydata().tolist()) == ([16], [9])
-    assert 16 not in measured.get_xdata()
-
-
-def test_a_measured_count_that_was_not_held_out_is_drawn_once():
-    assert "measured, held out" not in drawn(draw_times(forecast(STRONG, [16, 32])))
-
-
-def test_counts_asked_for_are_hollow_where_the_table_has_them():
-    told = forecast(STRONG, [16, 24, 64])
-    (mark,) = [x for x in draw_times(told).lines if x.get_label() == "_asked for"]
-    assert mark.get_markerfacecolor() == "white"
-    assert mark.get_xdata().tolist() == [24, 64]
-    assert mark.get_ydata().tolist() == told.time[1:].tolist()
-
-
-def test_close_counts_have_a_line_through_all_and_few_markers():
-    p = np.arange(1, 129)
-    runs = Measurements(p=p, time=100 / p + 1)
-    ax = draw_times(forecast(runs, [200]))
-    dots = drawn(ax)["measured"].get_xdata()
-    assert dots[[0, -1]].tolist() == [1, 128]
-    assert len(dots) < 30
-    (line,) = solid_lines(ax)
-    assert set(p) <= set(line.get_xdata())
-    ax.figure.draw_without_rendering()
-    across = ax.transData.transform(np.column_stack([dots, dots]))[:, 0] * 72 / ax.figure.dpi
-    assert np.diff(across).min() > 10
 
 
 def test_the_band_agrees_with_the_table_and_does_not_narrow_at_every_measured_count():
@@ -213,14 +136,6 @@ def test_the_band_agrees_with_the_table_and_does_not_narrow_at_every_measured_co
     assert np.all(width[between] <= ends.max() + 3e-3)  # about 0.13 as computed
 
 
-@pytest.mark.parametrize(("runs", "scaling", "falls"), [(STRONG, "strong", 64), (WEAK, "weak", 1)])
-def test_ideal_scaling_is_dotted_and_starts_at_the_first_point(runs, scaling, falls):
-    ideal = drawn(draw_times(forecast(runs, [64], scaling=scaling)))[f"ideal {scaling} scaling"]
-    assert ideal.get_linestyle() == ":"
-    assert ideal.get_ydata()[0] == runs.time[0]
-    assert ideal.get_ydata()[-1] == pytest.approx(runs.time[0] / falls)
-
-
 def test_repetitions_show_their_median_and_spread():
     runs = Measurements(p=[1, 1, 1, 2, 2, 2, 4], time=[9.0, 10, 11, 5, 5, 5, 3])
     marks = drawn(draw_times(forecast(runs, [8])))
@@ -231,10 +146,6 @@ def test_repetitions_show_their_median_and_spread():
     np.testing.assert_allclose(ends[1], 5)
     np.testing.assert_allclose(ends[2], 3)
     assert marks["measured"].get_ydata().tolist() == [10, 5, 3]
-
-
-def test_without_repetitions_there_is_no_spread():
-    assert "spread of repeated runs" not in drawn(draw_times(forecast(STRONG, [32])))
 
 
 @pytest.mark.parametrize("draw", [draw_times, draw_efficiency])
@@ -281,27 +192,6 @@ def test_efficiency_is_drawn_as_a_fraction_and_labelled_in_percent():
     assert ax.get_ylabel() == "efficiency [%]"
 
 
-def test_weak_efficiency_is_the_first_time_over_the_time():
-    told = forecast(WEAK, [64], scaling="weak")
-    lines = drawn(draw_efficiency(told))
-    np.testing.assert_allclose(lines["measured"].get_ydata(), WEAK.time[0] / WEAK.time)
-    assert lines["forecast"].get_ydata()[-1] == pytest.approx(told.efficiency[0])
-
-
-def test_own_axes_are_drawn_in_and_given_back_without_a_legend():
-    mine = Figure().add_subplot()
-    assert draw_times(forecast(STRONG, [32]), mine) is mine
-    assert mine.get_legend() is None
-    assert not mine.figure.legends
-
-
-def test_new_axes_have_a_legend_that_covers_no_data():
-    ax = draw_times(forecast(STRONG, [32]))
-    (legend,) = ax.figure.legends
-    ax.figure.draw_without_rendering()
-    assert legend.get_window_extent().y1 < ax.get_window_extent().y0
-
-
 @pytest.mark.parametrize("series", [-1, 2])
 def test_a_series_that_is_not_there_is_refused(series):
     told = forecast(several(["a", "b"]), [16])
@@ -329,23 +219,6 @@ def test_the_unit_of_time_suits_the_times_and_the_data_stay_in_seconds(scale, un
     assert ax.get_ylabel() == f"time [{unit}]"
     assert drawn(ax)["measured"].get_ydata()[0] == 100 * scale
     assert all(not set(label) & set("e$^") for label in tick_labels(ax.yaxis))
-
-
-def test_a_tick_says_in_its_unit_what_stands_at_it_in_seconds():
-    ax = draw_times(forecast(WEAK, [64]))
-    for place, label in zip(ax.get_yticks(), tick_labels(ax.yaxis), strict=True):
-        assert float(label) * 1e-6 == pytest.approx(place)
-
-
-def test_flat_times_look_flat():
-    low, high = draw_times(forecast(WEAK, [16])).get_ylim()
-    assert high / low >= 4
-
-
-def test_powers_of_two_are_labelled_as_whole_numbers():
-    ax = draw_times(forecast(STRONG, [64]))
-    assert tick_labels(ax.xaxis) == ["1", "2", "4", "8", "16", "32", "64"]
-    assert not ax.xaxis.get_minorticklocs().size
 
 
 def test_counts_up_to_a_million_are_written_out():
@@ -393,23 +266,7 @@ def test_round_ticks_lie_inside_and_are_not_too_many(low, span, most):
     assert ticks == sorted(ticks)
 
 
-@pytest.mark.parametrize("low", np.geomspace(0.01, 100, 41))
-@pytest.mark.parametrize("span", [4, 5, 10, 100, 1e6])
-def test_an_axis_of_times_has_two_ticks_at_least(low, span):
-    assert len(round_ticks(low, low * span, 5)) >= 2
-
-
 # The figure of a whole forecast.
-
-
-def test_a_figure_has_a_panel_a_series_and_one_legend():
-    figure = figure_of(forecast(several(["a", "b", "c"]), [16]), overlay=False)
-    assert [ax.get_title() for ax in figure.axes] == ["a", "b", "c"]
-    (legend,) = figure.legends
-    assert [text.get_text() for text in legend.get_texts()] == [
-        *("measured", "forecast", "90 % interval", "ideal strong scaling"),
-    ]
-    assert not any(ax.get_legend() for ax in figure.axes)
 
 
 @pytest.mark.parametrize("names", ["a", "ab", "abcde"])
@@ -443,14 +300,6 @@ def test_a_few_series_share_a_panel_and_are_named_at_their_lines():
     ]
 
 
-def test_the_spread_of_several_series_is_explained_once():
-    runs = several(["a", "a", "b"], scale=lambda i: 1.0 + i / 10)
-    (ax,) = figure_of(forecast(runs, [16])).axes
-    labels = ax.get_legend_handles_labels()[1]
-    assert labels.count("spread of repeated runs") == 1
-    svg_text(ax.figure)
-
-
 def test_many_series_have_a_panel_each_unless_one_is_asked_for():
     told = forecast(several("abcdefghij"), [16])
     assert len(figure_of(told).axes) == 9
@@ -458,24 +307,6 @@ def test_many_series_have_a_panel_each_unless_one_is_asked_for():
     (ax,) = figure.axes
     assert [text.get_text() for text in ax.texts] == list("cdefghij")
     assert "8 of 10 series are shown" in small_print(figure)
-
-
-def test_other_machines_and_knees_are_drawn_in_a_panel_each():
-    runs = several(["a", "b"])
-    found = knee(runs, upto=64, min_efficiency=0.9)
-    assert len(figure_of(forecast(runs, [64]), knees=found).axes) == 2
-    assert len(figure_of(forecast(runs, [64]), knees=found, overlay=True).axes) == 1
-
-
-def test_held_out_runs_of_several_series_are_told_apart_without_colour():
-    (ax,) = figure_of(forecast(several(["a", "b"]), hold_out=[8])).axes
-    measured, held_out = (
-        [x for x in ax.lines if x.get_label() == f"_{kind}"]
-        for kind in ("measured", "measured, held out")
-    )
-    assert [x.get_marker() for x in held_out] == [x.get_marker() for x in measured]
-    assert {to_hex(x.get_markeredgecolor()) for x in held_out} == {"#000000"}
-    assert "#000000" not in {to_hex(x.get_markeredgecolor()) for x in measured}
 
 
 # Speedup.
@@ -494,14 +325,6 @@ def test_speedup_has_the_values_of_the_table_and_the_interval_of_the_time(runs):
     assert ends.min() == pytest.approx(told.speedup[0] * told.time[0] / told.upper[0])
     assert ax.get_ylabel() == f"speedup over p = {runs.p[0]:.0f}"
     np.testing.assert_allclose(marks["ideal strong scaling"].get_ydata(), [1, 32 / runs.p[0]])
-
-
-def test_several_series_share_the_line_of_ideal_speedup():
-    (ax,) = figure_of(forecast(several(["a", "b"]), [16]), quantity="speedup").axes
-    assert len([x for x in ax.lines if x.get_label() == "ideal strong scaling"]) == 1
-    assert "ideal strong scaling" not in drawn(
-        figure_of(forecast(several(["a", "b"]), [16])).axes[0]
-    )
 
 
 @pytest.mark.parametrize(
@@ -525,40 +348,10 @@ def test_the_title_says_what_was_asked(asked, title):
     assert figure.get_suptitle().splitlines()[0] == title
 
 
-def test_the_title_of_a_single_run_names_its_count():
-    others = {"p": [4, 8, 16] * 3, "time": [20, 11, 7] * 3, "machine": list("AAABBBCCC")}
-    told = forecast(Measurements(p=4, time=20.0), 8, donors=others)
-    assert figure_of(told).get_suptitle().endswith("forecast from runs on 4")
-
-
-def test_a_panel_of_a_single_series_needs_no_name():
-    (ax,) = figure_of(forecast(STRONG, [32])).axes
-    assert ax.get_title() == ""
-
-
-def test_panels_share_their_scales_where_all_stay_readable():
-    axes = figure_of(forecast(several(["a", "b"]), [16]), overlay=False).axes
-    assert len({ax.get_ylim() for ax in axes}) == len({ax.get_xlim() for ax in axes}) == 1
-    assert [ax.get_ylabel() for ax in axes] == ["time [s]", ""]
-
-
 def test_panels_whose_times_lie_far_apart_have_a_scale_and_a_unit_each():
     runs = several(["a", "b"], scale=lambda i: [1e-6, 1e5][i])
     axes = figure_of(forecast(runs, [16]), overlay=False).axes
     assert [ax.get_ylabel() for ax in axes] == ["time [us]", "time [d]"]
-
-
-def test_efficiencies_share_their_scale_whatever_the_times():
-    runs = several(["a", "b"], scale=lambda i: [1e-6, 1e5][i])
-    figure = figure_of(forecast(runs, [16]), quantity="efficiency", overlay=False)
-    assert len({ax.get_ylim() for ax in figure.axes}) == 1
-    assert figure.get_suptitle() == "Efficiency on 16 processors, forecast from runs on 1 to 8"
-
-
-def test_only_outer_panels_name_the_axes():
-    axes = figure_of(forecast(several("abcde"), [16])).axes
-    assert [bool(ax.get_ylabel()) for ax in axes] == [True, False, False, True, False]
-    assert [bool(ax.get_xlabel()) for ax in axes] == [False, False, True, True, True]
 
 
 def test_of_many_series_those_that_take_longest_are_shown_and_the_rest_counted():
@@ -580,22 +373,6 @@ def test_the_file_is_named_in_small_print_without_its_folder(parcast, times, tmp
     assert "Source: times.csv<" in path.read_text()
     assert str(tmp_path) not in path.read_text()
     assert "Source" not in small_print(figure_of(forecast(STRONG, [32])))
-
-
-def test_the_unit_is_that_of_the_table():
-    told = forecast(Measurements(p=[1, 2, 4, 8], time=[3.0, 1.5, 0.8, 0.42]), [16, 32])
-    assert "[ms]" in str(told)
-    assert figure_of(told).axes[0].get_ylabel() == "time [ms]"
-
-
-def test_a_quantity_that_is_not_known_is_refused():
-    with pytest.raises(ParameterError) as caught:
-        figure_of(forecast(STRONG, [32]), quantity="speed")
-    assert str(caught.value) == (
-        'quantity must be "time", "speedup" or "efficiency", or "rate" where rates were measured, '
-        "got 'speed'. "
-        'Leave it out for "time".'
-    )
 
 
 @pytest.mark.parametrize(
@@ -668,26 +445,6 @@ def test_no_labels_overlap(series, furthest, counts):
             upwards = np.array([x.get_window_extent().intervaly for x in ax.get_yticklabels()])
             assert len(upwards) >= 3
             assert np.all(upwards[:-1, 1] < upwards[1:, 0])
-
-
-def test_two_points_are_enough_for_a_figure():
-    (ax,) = figure_of(forecast(Measurements(p=[64, 128], time=[3.2e5, 1.8e5]), [8, 1024])).axes
-    assert tick_labels(ax.xaxis)[0] == "8"
-    assert ax.get_ylabel() == "time [h]"
-
-
-def test_each_kind_of_thing_has_a_look_of_its_own_besides_its_colour():
-    lines = drawn(draw_times(forecast(STRONG, hold_out=[16])))
-    del lines["90 % interval"]  # an area
-    looks = {(line.get_linestyle(), line.get_marker()) for line in lines.values()}
-    assert len(looks) == len(lines)
-
-
-def test_colours_are_of_the_palette_or_grey():
-    palette = {"#000000", "#0072b2", "#d55e00", "#757575"}
-    lines = drawn(draw_times(forecast(STRONG, hold_out=[16])))
-    del lines["90 % interval"]
-    assert {to_hex(line.get_color()) for line in lines.values()} <= palette
 
 
 # The knee.
@@ -779,11 +536,6 @@ def test_over_several_axes_speedup_and_efficiency_are_those_of_the_table(sizes, 
         assert line.get_ydata()[-1] == pytest.approx(values[-1])
 
 
-def test_further_axes_have_a_panel_for_each_combination(sizes):
-    figure = figure_of(forecast(sizes, [8, 32], n=[200, 400], theta=[1, 2]))
-    assert [ax.get_title() for ax in figure.axes] == ["theta = 1", "theta = 2"]
-
-
 def test_of_a_single_count_the_line_is_along_the_first_axis(sizes):
     told = forecast(sizes, 16, n=[100, 200, 400, 800], theta=2)
     (ax,) = figure_of(told).axes
@@ -803,12 +555,6 @@ def test_the_interval_of_a_single_point_is_a_bar(sizes):
     np.testing.assert_allclose(bar, [[64, told.lower.item()], [64, told.upper.item()]])
 
 
-def test_of_many_values_some_are_drawn_and_the_rest_counted(sizes):
-    figure = figure_of(forecast(sizes, [8, 32], n=np.arange(100, 1300, 100), theta=2))
-    assert len(figure.axes[0].texts) == 8
-    assert small_print(figure).splitlines()[0] == "8 of 12 values of n are shown."
-
-
 # From the result.
 
 
@@ -819,14 +565,6 @@ def test_a_forecast_draws_itself():
     assert svg_text(other.figure) == svg_text(figure_of(told, quantity="efficiency"))
     several_panels = forecast(several(["a", "b"]), [16]).plot(overlay=False)
     assert [ax.get_title() for ax in several_panels] == ["a", "b"]
-
-
-def test_given_axes_are_drawn_in_with_a_legend_and_names():
-    mine = Figure().add_subplot()
-    assert forecast(several("abcde"), [16]).plot(mine) is mine
-    assert [text.get_text() for text in mine.texts] == list("abcde")
-    assert "forecast" in [text.get_text() for text in mine.get_legend().get_texts()]
-    assert not mine.figure.get_suptitle()
 
 
 def test_axes_are_refused_where_several_panels_are_needed():
@@ -867,11 +605,6 @@ def test_a_format_that_is_not_known_is_refused(tmp_path, name):
     with pytest.raises(ParameterError, match=r"path must end in \.svg, \.png or \.pdf, got"):
         save_figure(figure_of(forecast(STRONG, [32])), tmp_path / name)
     assert not list(tmp_path.iterdir())
-
-
-def test_a_folder_that_is_not_there_is_an_error_of_the_system(tmp_path):
-    with pytest.raises(OSError, match="nowhere"):
-        save_figure(figure_of(forecast(STRONG, [32])), tmp_path / "nowhere" / "a.svg")
 
 
 # What is loaded.
@@ -944,3 +677,13 @@ def test_call_paths_that_add_up_are_answered_once_for_all_panels(monkeypatch):
     )
     figure_of(told)
     assert asked == [4]
+
+
+def test_a_quantity_that_is_not_known_is_refused():
+    with pytest.raises(ParameterError) as caught:
+        figure_of(forecast(STRONG, [32]), quantity="speed")
+    assert str(caught.value) == (
+        'quantity must be "time", "speedup" or "efficiency", or "rate" where rates were measured, '
+        "got 'speed'. "
+        'Leave it out for "time".'
+    )

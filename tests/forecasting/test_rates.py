@@ -74,13 +74,6 @@ def test_a_rate_is_not_drawn_where_none_was_measured():
         figure_of(forecast({"p": [1, 2, 4], "time": [8, 4, 2]}, [8]), quantity="rate")
 
 
-def test_a_speedup_is_a_relative_time_without_a_unit():
-    told = forecast(read("cores,speed-up\n4,3.72\n8,4.77\n16,5.21\n"), [32])
-    assert "relative time" in str(told)
-    assert "[ms]" not in str(told)
-    assert "rate" not in next(told.rows())
-
-
 def test_donors_have_the_measure_of_the_runs():
     donors = read("machine,p,time_s\nA,1,100\nA,2,52\nA,4,28\n")
     with pytest.raises(ParameterError, match="must have the same measure as the runs, got time"):
@@ -171,29 +164,6 @@ def test_relative_times_have_no_unit_anywhere():
     matched = match(runs)
     assert "relative time" in str(matched)
     assert not {"[s]", "[ms]"} & set(str(matched).split())
-
-
-def test_a_warning_writes_a_relative_time_without_a_unit():
-    told = forecast(read("p,speedup\n1,1\n2,1.9\n4,3.5\n8,3.6\n"), [256])
-    (text,) = (x for x in told.warnings if "without them it would be" in x)
-    assert " s at p" not in text
-    assert " ms at p" not in text
-
-
-@pytest.mark.parametrize(
-    ("title", "unit"),
-    [("SYPD", "simulated years/day"), ("ns/day", "ns/day"), ("images/s", "images/s")],
-)
-def test_every_row_says_the_unit_of_its_rate(title, unit):
-    told = forecast(read(f"p,{title}\n1,100\n2,190\n4,350\n8,600\n"), [16, 32])
-    assert [row["rate_unit"] for row in told.rows()] == [unit, unit]
-    assert told.to_document()["measured"]["unit"] == unit
-    assert "rate_unit" not in next(forecast(read(UNEVEN), [32]).rows())
-
-
-def test_a_rate_of_unknown_unit_has_none():
-    told = forecast(read("p,throughput\n1,100\n2,190\n4,350\n", rate="throughput"), [8])
-    assert next(told.rows())["rate_unit"] is None
 
 
 def test_the_verdict_tests_the_forecast_with_its_weights():

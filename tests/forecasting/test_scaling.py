@@ -68,16 +68,6 @@ def test_call_paths_and_machines_are_read_alike():
     assert weak.efficiency[1:].max() > 0.5
 
 
-def test_other_axes_are_read_alike():
-    runs = {"p": [1, 2, 4, 8] * 2, "theta": [1] * 4 + [2] * 4, "time": [5.0] * 4 + [7.0] * 4}
-    told = forecast(runs, 16, theta=2)
-    assert (told.notes[0].scaling, told.notes[0].scaling_reason) == ("strong", ASSUMED)
-    assert told.efficiency[0] < 0.1
-    assert forecast(runs, 16, theta=2, scaling="weak").efficiency[0] > 0.9
-    grows = forecast(runs | {"n": P * 2}, 16, theta=2)
-    assert (grows.notes[0].scaling, grows.notes[0].scaling_reason) == ("weak", "n grows with p")
-
-
 def test_the_donors_tell_that_the_work_grows_where_no_run_here_can():
     there = {"p": P * 2, "time": [5.0] * 8, "n": P * 2, "machine": ["A"] * 4 + ["B"] * 4}
     note = forecast({"p": [1], "n": [1], "time": [4.0]}, 8, donors=there).notes[0]

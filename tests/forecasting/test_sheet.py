@@ -32,11 +32,6 @@ def facts(told):
     return {fact.label: fact.text for fact in told.to_sheet().facts}
 
 
-def titles(told, width):
-    """Titles of the columns that a page has room for."""
-    return lay_out(told.to_sheet(), Page(width=width))[0][0].split()
-
-
 @pytest.fixture(scope="module")
 def profile():
     return forecast(read_measurements("examples/call_paths/profile.csv"), 512)
@@ -55,37 +50,6 @@ def test_a_profile_is_read_in_a_minute(profile):
     lines, _ = lay_out(profile.to_sheet(), Page(width=80))
     assert len(lines) <= 25
     assert max(map(len, lines)) <= 80
-
-
-def test_facts_on_several_series_are_brought_together(profile):
-    assert facts(profile) == {
-        "scaling": f"strong ({ASSUMED})",
-        "based on": (
-            "5 runs of each series at p = 8 to 128; tested by leaving out the largest p: "
-            "less than 1% to 11% off, median 5%"
-        ),
-    }
-
-
-def test_facts_on_each_of_several_series_are_details(profile):
-    shown, every = (lay_out(profile.to_sheet(), Page(is_verbose=x))[0] for x in (False, True))
-    assert not any(line.startswith("limited by") for line in shown)
-    assert sum(line.startswith("limited by") for line in every) == 7
-    heaviest = "laws        those that weigh most up to twice the last p: "
-    assert sum(line.startswith(heaviest) for line in every) == 7
-    assert "main->dot" in every
-    assert "main->dot" not in shown
-    html = profile._repr_html_()
-    assert html.count("limited by:") == html.partition("<details>")[2].count("limited by:") == 7
-
-
-def test_facts_on_a_single_series_are_shown_and_its_laws_are_a_detail():
-    told = forecast(Measurements(p=P, time=9 / P + 1), 64)
-    shown, every = (lay_out(told.to_sheet(), Page(is_verbose=x))[0] for x in (False, True))
-    labels = [line[:12].strip() for line in shown[-4:]]
-    assert labels == ["scaling", "limited by", "based on", "follows"]
-    assert shown[-1] == "follows     a + b/p (residual 0.0%)"
-    assert len([line for line in every if line.startswith("laws")]) == 1
 
 
 def test_series_are_read_alike_and_those_that_do_not_scale_are_named_first():
@@ -109,46 +73,6 @@ def test_series_with_two_counts_could_not_be_tested():
     )
 
 
-def test_the_weight_of_other_machines_is_told():
-    donors = table(C=9 / P, D=10 / P + 0.2, E=11 / P)
-    rows = {"p": [1, 2, 4, 4], "time": [9, 5, 3, 3], "machine": ["A", "A", "A", "B"]}
-    basis = facts(forecast(rows, 32, donors=donors))["based on"]
-    assert "; weight of other machines " in basis
-    assert basis.endswith(" to 100%")
-
-
-def test_forecasts_over_several_axes_name_what_all_are_based_on():
-    rows = [(p, n, n / p + 0.1) for p in (1, 2, 4, 8) for n in (10, 20, 40)]
-    p, n, time = zip(*rows, strict=True)
-    told = forecast({"p": p, "n": n, "time": time}, 8, n=[10, 20])
-    assert facts(told)["based on"] == told.notes[0].rests_on
-    told = forecast({"p": p, "n": n, "time": time}, 16, n=[10, 80])
-    assert facts(told)["based on"] == f"{told.notes[0].rests_on} (n = 10)"
-
-
-@pytest.mark.parametrize(
-    ("width", "kept"),
-    [
-        (None, "share speedup efficiency limited by"),
-        (90, "share efficiency limited by"),
-        (80, "share eff. limited by"),
-        (72, "share limited by"),
-        (60, "share"),
-        (55, ""),
-    ],
-)
-def test_columns_are_left_out_until_the_table_fits(profile, width, kept):
-    assert titles(profile, width) == [
-        "callpath",
-        "p",
-        "time",
-        "90",
-        "%",
-        "interval",
-        *kept.split(),
-    ]
-
-
 def test_a_factor_that_is_the_same_in_all_rows_is_said_once(profile):
     text = str(profile)
     assert "x4" not in text
@@ -158,13 +82,6 @@ def test_a_factor_that_is_the_same_in_all_rows_is_said_once(profile):
     text = str(forecast(table(A=9 / P, B=5 / P), [32, 64]))
     assert "xN: extrapolated by a factor of N" in text
     assert text.count("x4") == 2
-
-
-def test_the_total_of_exclusive_call_paths_is_the_last_row():
-    told = forecast(callpaths({"solve": 9 / P, "halo": 2 + 0 * P, "io": 1 / P}), 32)
-    lines = str(told).splitlines()
-    assert lines[5].startswith("total of 3  32  ")
-    assert "100" in lines[5]
 
 
 def test_the_total_is_shown_where_the_call_path_that_holds_all_others_is_not(profile):
@@ -177,13 +94,6 @@ def test_the_total_is_shown_where_the_call_path_that_holds_all_others_is_not(pro
     assert "total" not in str(profile)
 
 
-def test_the_effects_of_several_axes_are_those_on_the_slowest():
-    rows = [(p, n, n / p + 0.1) for p in (1, 2, 4, 8) for n in (10, 20, 40)]
-    p, n, time = zip(*rows, strict=True)
-    told = forecast({"p": p, "n": n, "time": time}, 8, n=[20, 40, 10])
-    assert facts(told)["limited by"] == f"{told.notes[1].limited_by} (n = 40)"
-
-
 def test_warnings_on_call_paths_that_take_hardly_any_time_are_minor():
     odd = np.array([8, 5, 3, 2.5, 9.0])
     paths = {"solve": 900 / P, "odd": odd}
@@ -193,12 +103,3 @@ def test_warnings_on_call_paths_that_take_hardly_any_time_are_minor():
     assert told.notes[1].warnings[0].rank == Rank.VERDICT
     assert "No forecast" not in str(told)
     assert "warning:" not in str(told)
-
-
-def test_what_limits_a_series_stands_at_the_largest_count():
-    lines = str(forecast(table(A=9 / P, B=5 / P + 1), [64, 32])).splitlines()
-    assert lines[0].endswith("limited by")
-    assert [line.split()[6] for line in lines[2:6]] != []
-    assert ["scales well" in line or "overhead" in line for line in lines[2:6]] == [
-        *(True, False, True, False)
-    ]

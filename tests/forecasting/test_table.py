@@ -1,9 +1,6 @@
 """`parcast.forecasting.sheet`: units that can be read, and layouts for every width."""
 
-import click
 import pytest
-
-from parcast.cli import cli
 
 
 @pytest.mark.parametrize(
@@ -14,22 +11,6 @@ def test_times_are_shown_in_the_unit_that_suits_them(parcast, second, unit):
     table = "p,time_s\n" + "".join(f"{p},{second * (3 + 6 / p)}\n" for p in (1, 2, 4))
     said = parcast("forecast", "-", "-p", "8", stdin=table)
     assert said.out.splitlines()[1].split()[:2] == [f"[{unit}]", f"[{unit}]"]
-
-
-def test_seconds_serve_where_some_times_are_long_and_some_short(parcast):
-    table = "machine,p,time_s\n" + "".join(
-        f"{machine},{p},{second * (3 + 6 / p)}\n"
-        for machine, second in (("A", 1.0), ("B", 4000.0), ("C", 4000.0))
-        for p in (1, 2, 4)
-    )
-    said = parcast("forecast", "-", "-p", "8", stdin=table)
-    assert "[s]" in said.out.splitlines()[1]
-
-
-def test_axes_are_written_as_numbers(parcast):
-    table = "n,p,time_s\n" + "".join(f"{n},{p},{n / p}\n" for n in (1000, 0.5) for p in (1, 2))
-    lines = parcast("forecast", "-", "-p", "4", stdin=table).out.splitlines()
-    assert [line.split()[0] for line in lines[2:4]] == ["1000", "0.5"]
 
 
 def test_long_names_become_titles_where_they_do_not_fit(parcast, monkeypatch):
@@ -46,10 +27,6 @@ def test_times_out_of_all_proportion_keep_the_table_narrow(parcast):
     assert said.status == 0
     begin = said.out.splitlines().index(next(x for x in said.out.splitlines() if "[d]" in x))
     assert max(map(len, said.out.splitlines()[begin - 1 : begin + 2])) < 90
-
-
-def test_no_command_has_another_name():
-    assert cli.get_command(click.Context(cli), "forcast") is None
 
 
 def test_it_is_said_what_speedup_is_over_unless_it_is_one_processor(parcast):

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from parcast.forecasting.forecast import forecast
-from parcast.forecasting.regions import largest_regions
 from parcast.timings.measurements import Measurements
 
 P = np.array([1.0, 2, 4, 8, 16])
@@ -62,14 +61,6 @@ def test_a_sum_has_no_speedup_where_call_paths_begin_at_different_counts():
     assert "total of 3" in str(told)
 
 
-def test_each_machine_has_a_total():
-    both = {**EXCLUSIVE, **{f"{x} ": 2 * y for x, y in EXCLUSIVE.items()}}
-    machine = np.repeat(["A", "B"], 3 * len(P))
-    told = forecast(runs(both, machine=machine), [64])
-    assert told.totals.keys == [{"machine": "A"}, {"machine": "B"}]
-    assert told.totals.time[1] == pytest.approx(2 * told.totals.time[0], rel=1e-6)
-
-
 @pytest.mark.parametrize(
     "paths",
     [
@@ -106,24 +97,3 @@ def test_a_call_path_that_was_not_timed_everywhere_is_not_counted_twice():
     table = runs({"main": 90 / P, "main->solve": 80 / P})
     told = forecast(Measurements(**{k: v[:-1] for k, v in table.columns.items()}), [64])
     assert told.totals.parts.tolist() == [1]
-
-
-def test_a_choice_of_call_paths_keeps_the_total_of_all():
-    told = forecast(runs(EXCLUSIVE), [32, 64])
-    assert largest_regions(told, 1).totals.time == pytest.approx(told.totals.time)
-
-
-def test_without_call_paths_there_is_no_total():
-    table = Measurements(p=P, time=80 / P)
-    assert forecast(table, [64]).totals is None
-    assert "totals" not in forecast(table, [64]).to_document()
-
-
-def test_the_document_has_the_totals():
-    told = forecast(runs(EXCLUSIVE, machine="A"), [32, 64])
-    totals = told.to_document()["totals"]
-    assert [row["p"] for row in totals] == [32, 64]
-    assert {row["callpaths"] for row in totals} == {3}
-    assert all(row["lower_s"] < row["time_s"] < row["upper_s"] for row in totals)
-    assert all(row["efficiency"] == pytest.approx(row["speedup"] / row["p"]) for row in totals)
-    assert {row["measured_s"] for row in totals} == {None}

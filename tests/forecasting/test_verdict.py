@@ -50,18 +50,6 @@ def test_it_says_what_to_do_if_the_work_grew_and_asks_for_copies():
     assert "If n is the size per processor, choose weak scaling" in text
 
 
-def test_the_command_line_says_it_first(parcast):
-    said = parcast("forecast", SERIAL, "-p", "64")
-    assert (said.status, said.out.splitlines()[0]) == (0, SAYS)
-    assert "scaling     strong (assumed: nothing says that the work grows with p)" in said.out
-    verbose = parcast("forecast", SERIAL, "-p", "64", "-v").out
-    assert (verbose.splitlines()[0], verbose.count("does not scale")) == (SAYS, 1)
-    weak = parcast("forecast", SERIAL, "-p", "64", "--scaling", "weak").out
-    assert "does not scale" not in weak
-    assert parcast("match", SERIAL).out.splitlines()[0] == f"here: {SAYS}"
-    assert parcast("match", SERIAL, "--scaling", "weak").out.startswith("Machines by least time")
-
-
 @pytest.mark.parametrize(
     ("time", "says"),
     [
@@ -89,10 +77,6 @@ def test_times_that_stay_or_rise_are_never_good_news_without_being_asked(seed, g
     assert forecast(runs, 2 * p[-1], scaling="weak").efficiency > 0.3
 
 
-def test_counts_too_close_to_show_it_do_not():
-    assert forecast({"p": [64, 72], "time": [10.0, 10.0]}, 128).verdict == ()
-
-
 def test_the_longest_call_path_speaks_for_its_run():
     def runs(main, io):
         return {"p": P * 2, "callpath": ["main"] * 4 + ["io"] * 4, "time": [*main, *io]}
@@ -107,13 +91,6 @@ def test_a_single_run_has_it_from_its_donors():
     there = {"p": P * 3, "time": [100.0] * 8 + [100, 52, 28, 16], "machine": list("AAAABBBBCCCC")}
     text, *_ = forecast({"p": [1], "time": [90.0]}, 8, donors=there).verdict
     assert text.startswith("This does not scale on most of the other machines. If the work grew")
-
-
-def test_other_axes_have_it_too():
-    runs = {"p": P * 2, "theta": [1] * 4 + [2] * 4, "time": [5.0] * 4 + [7.0] * 4}
-    told = forecast(runs, 16, theta=2)
-    assert told.verdict[0].startswith(f"theta = 2: {SAYS}")
-    assert forecast(runs, 16, theta=2, scaling="weak").verdict == ()
 
 
 # No forecast.
@@ -168,12 +145,6 @@ def test_neither_a_knee_nor_a_planned_run_is_where_there_is_no_forecast():
     assert any(run.upper / run.lower > WIDEST_USEFUL for run in beyond)
 
 
-def test_the_option_beyond_needs_what_is_chosen(parcast):
-    said = parcast("forecast", SERIAL, "--beyond", "-p", "16")
-    assert said.status == 2
-    assert "--beyond requires --knee or --plan-runs" in said.err
-
-
 @given(
     time=st.lists(st.floats(0.01, 1e4), min_size=2, max_size=6),
     p=st.lists(st.integers(1, 10**6), min_size=1, max_size=4),
@@ -186,3 +157,9 @@ def test_every_count_without_a_forecast_is_marked_and_said_first(time, p):
     assert bool(note.no_forecast) == any(x.startswith("No forecast at p") for x in told.verdict)
     first = str(told).splitlines()[0]
     assert first.startswith(("No forecast", "This does not scale")) == bool(told.verdict)
+
+
+def test_the_option_beyond_needs_what_is_chosen(parcast):
+    said = parcast("forecast", SERIAL, "--beyond", "-p", "16")
+    assert said.status == 2
+    assert "--beyond requires --knee or --plan-runs" in said.err

@@ -14,7 +14,7 @@ from types import ModuleType, SimpleNamespace
 import pytest
 
 from parcast.errors import FileProblems
-from parcast.importers import caliper, hatchet
+from parcast.importers import caliper
 from parcast.importers.caliper_columns import time_column
 from parcast.importers.content import MissingLibrary
 from parcast.importers.registry import import_timings, recognised
@@ -146,12 +146,6 @@ def test_files_make_a_series_with_exclusive_times_of_the_slowest_rank():
     )
 
 
-def test_the_mean_over_the_ranks_can_be_asked_for():
-    found = import_timings([P4], "caliper", metric="mean")
-    assert rows(found)[4, "main->solve->exchange"] == 0.25  # one of two ranks never came there
-    assert "The time of a region is the mean over the ranks." in found.notes
-
-
 @pytest.mark.usefixtures("fake")
 def test_a_cali_file_of_a_report_has_the_inclusive_times_of_the_slowest_rank():
     found = import_timings([SPOT], "caliper")
@@ -190,38 +184,12 @@ def test_sums_over_the_ranks_become_means(tmp_path):
     assert "The times are sums over the ranks, divided by p: the mean of the ranks." in found.notes
 
 
-def test_inclusive_times_of_a_file_of_sums_are_sums_too(tmp_path):
-    path = tmp_path / "profile.json"
-    times = {"sum#sum#time.duration": 8.0, "inclusive#sum#time.duration": 40.0}
-    record = {"path": "main", **times}
-    path.write_text(json.dumps({"records": [record], "globals": {"mpi.world.size": 4}}))
-    assert rows(import_timings([path], "caliper", metric="inclusive")) == {(4, "main"): 10.0}
-    assert rows(import_timings([path], "caliper")) == {(4, "main"): 2.0}
-    path.write_text(json.dumps([{"path": "main", "sum#sum#time.duration": 40.0}]))
-    assert rows(import_timings([path], "caliper", constants={"p": 4})) == {(4, "main"): 10.0}
-    del record["sum#sum#time.duration"]  # of one rank, as nothing says otherwise
-    path.write_text(json.dumps({"records": [record], "globals": {"mpi.world.size": 4}}))
-    assert rows(import_timings([path], "caliper")) == {(4, "main"): 40.0}
-
-
 def test_a_file_of_one_of_several_ranks_is_told(tmp_path):
     path = tmp_path / "report-0.json"
     record = {"path": "main", "mpi.rank": 0, "sum#time.duration": 10.0}
     path.write_text(json.dumps({"records": [record], "globals": {"mpi.world.size": 2}}))
     notes = import_timings([path], "caliper").notes
     assert "report-0.json has times of 1 of its 2 ranks." in notes
-
-
-def test_p_that_a_file_does_not_tell_can_be_given(tmp_path):
-    path = tmp_path / "profile.json"
-    path.write_text(json.dumps([{"path": "main", "time.duration": 8.0}]))
-    assert rows(import_timings([path], "caliper", constants={"p": 64})) == {(64, "main"): 8.0}
-    assert "constants={'p': COUNT}" in refusal("caliper", path)
-
-
-@pytest.mark.parametrize("path", [P2, SPOT, RANKS], ids=lambda path: path.name)
-def test_each_form_of_caliper_is_recognised(path):
-    assert recognised(path).name == "caliper"
 
 
 @pytest.mark.parametrize(
@@ -269,13 +237,6 @@ def test_a_cali_file_cut_off_anywhere_is_refused(tmp_path):
         path.write_bytes(whole[:cut])
         with pytest.raises(FileProblems):
             import_timings([path], "caliper")
-
-
-@pytest.mark.usefixtures("fake")
-def test_a_foreign_cali_file_is_refused_with_its_line(tmp_path):
-    path = tmp_path / "profile.cali"
-    path.write_text("p,time_s\n1,8\n")
-    assert refusal("caliper", path).startswith("line 1  must be a record of Caliper, got")
 
 
 @pytest.mark.usefixtures("fake")
@@ -343,12 +304,6 @@ def test_a_table_in_other_bytes_or_too_large_is_refused(monkeypatch, tmp_path):
     assert "must have at most 100 B, got more." in refusal("caliper", path)
 
 
-def test_the_rows_of_a_table_are_read_block_by_block(monkeypatch):
-    whole = rows(import_timings([P2], "caliper"))
-    monkeypatch.setattr("parcast.importers.caliper_json.BLOCK", 1)
-    assert rows(import_timings([P2], "caliper")) == whole
-
-
 def test_files_that_tell_different_times_or_only_some_their_ranks_are_told(tmp_path):
     path = tmp_path / "profile.json"
     records = [{"path": "main", "inclusive#sum#time.duration": 8.0}]
@@ -359,19 +314,6 @@ def test_files_that_tell_different_times_or_only_some_their_ranks_are_told(tmp_p
     path.write_text(json.dumps(records))
     with pytest.raises(FileProblems, match="must have its number of ranks like the other files"):
         import_timings([P2, path], "caliper")
-
-
-def test_a_profile_without_regions_is_refused(tmp_path):
-    path = tmp_path / "profile.json"
-    path.write_text(json.dumps([{"time.duration": 8.0}]))
-    assert "must have a column of times, got none." in refusal("caliper", path)
-
-
-def test_a_metric_that_is_not_there_is_refused_with_those_that_are():
-    assert refusal("caliper", P2, metric="inclusive") == (
-        "file  must have the metric 'inclusive', got time (exclusive). Choose one of them: "
-        "metric=NAME"
-    )
 
 
 # Hatchet and Thicket
@@ -456,28 +398,6 @@ def test_the_slowest_rank_is_taken_of_a_report_that_does_not_tell_its_kind(tmp_p
     assert "The times are those of the slowest rank, as Caliper wrote them." in found.notes
 
 
-def test_a_metric_of_any_name_can_be_asked_for():
-    document = json.loads(GRAPH.read_text())
-    assert "nid" in document["exclusive_metrics"]
-    assert rows(import_timings([GRAPH], "hatchet", metric="nid"))[2, "main->solve"] == 1
-
-
-def test_a_literal_is_a_tree(tmp_path):
-    path = tmp_path / "literal.json"
-    leaf = {"frame": {"name": "solve"}, "metrics": {"time": 6.0, "time (inc)": 6.0}}
-    tree = {"frame": {"name": "main"}, "metrics": {"time": 1.0, "time (inc)": 7.0}}
-    path.write_text(json.dumps([tree | {"children": [leaf]}]))
-    assert hatchet.recognises(path.read_bytes(), path)
-    found = import_timings([path], "hatchet", constants={"p": 4})
-    assert rows(found) == {(4, "main"): 1.0, (4, "main->solve"): 6.0}
-
-
-@pytest.mark.parametrize("path", [GRAPH, THICKET], ids=lambda path: path.name)
-def test_each_form_of_hatchet_is_recognised(path):
-    assert recognised(path).name == "hatchet"
-    assert len(import_timings(path).measurements)
-
-
 @pytest.mark.parametrize(
     ("content", "says"),
     [
@@ -555,16 +475,6 @@ def test_a_graph_that_hatchet_made_of_a_cali_file_has_the_same_times(tmp_path):
     path.write_text(frame.to_json())
     assert recognised(path).name == "hatchet"
     assert rows(import_timings([path], "hatchet")) == rows(import_timings([RANKS], "caliper"))
-
-
-def test_a_cali_file_cut_off_is_refused_with_caliper_reader(tmp_path):
-    installed()
-    whole = RANKS.read_bytes()
-    path = tmp_path / "profile.cali"
-    for cut in range(1, len(whole), 3):
-        path.write_bytes(whole[:cut])
-        with pytest.raises(FileProblems):
-            import_timings([path], "caliper")
 
 
 @pytest.mark.parametrize("parent", [[0], 0.5, "x", True, -1])

@@ -22,7 +22,6 @@ import pytest
 
 from parcast.errors import FileProblems
 from parcast.importers.content import MissingLibrary
-from parcast.importers.cubex import recognises
 from parcast.importers.registry import import_timings
 
 read = partial(import_timings, format="cubex")
@@ -233,13 +232,6 @@ def test_folders_named_as_extrap_names_them_tell_the_parameters(tmp_path):
     assert "p is taken from the names of the folders." in found.notes
 
 
-@pytest.mark.usefixtures("fake")
-def test_a_folder_stands_for_the_profile_in_it(tmp_path):
-    write_cubex(tmp_path / "x.p4" / "profile.cubex")
-    assert recognises(b"", tmp_path / "x.p4")
-    assert rows(read([tmp_path / "x.p4"])) == SLOWEST
-
-
 def test_threads_are_p_where_there_is_one_process(fake, tmp_path):
     fake.processes = 1
     found = read([write_cubex(tmp_path / "profile.cubex", processes=1)])
@@ -253,13 +245,6 @@ def test_call_paths_of_one_name_are_added_up(fake, tmp_path):
     path = write_cubex(tmp_path / "profile.cubex", fake.times, processes=1)
     fake.get_region = lambda _, node: SimpleNamespace(name=node.name.replace("twin", "solve"))
     assert rows(read([path])) == {"main": 6, "main->solve": 5}
-
-
-def test_a_profile_is_recognised_by_its_archive(tmp_path):
-    path = write_cubex(tmp_path / "any.tar")
-    head = path.read_bytes()[:65536]
-    assert recognises(head, path)
-    assert not recognises(b"p,time_s\n1,8\n", tmp_path / "times.cubex")
 
 
 # what is refused
@@ -337,20 +322,7 @@ def test_pycubexr_reads_an_archive_as_the_fake_does(kind, tmp_path):
     assert rows(read([path], metric="exclusive"))["main"] == 1.25
 
 
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # left open by it
-@pytest.mark.parametrize("cut", [700, 3000, 4700])
-def test_pycubexr_refuses_an_archive_that_was_cut_off(cut, tmp_path):
-    pytest.importorskip("pycubexr", reason="the extra cubex is not installed")
-    said = refusal(write_cubex(tmp_path / "profile.cubex", cut=cut))
-    assert "bytes" in said
-
-
 # what a file claims and what it holds
-
-
-@pytest.mark.usefixtures("fake")
-def test_values_that_are_packed_are_unpacked(tmp_path):
-    assert rows(read([write_cubex(tmp_path / "a.cubex", packed=zlib.compress)])) == SLOWEST
 
 
 def bomb(_):

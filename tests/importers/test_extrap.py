@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from parcast.errors import FileProblems
 from parcast.importers.extrap import recognises
-from parcast.importers.registry import format_of_beginning, import_timings, recognised
+from parcast.importers.registry import import_timings, recognised
 from parcast.timings.measurements import Measurements
 
 read = partial(import_timings, format="extrap")
@@ -58,29 +58,10 @@ def test_each_form_tells_the_same_study(name):
     assert told.notes == ("Metrics other than time are ignored: visits.",)
 
 
-@pytest.mark.parametrize("name", FORMS)
-def test_each_form_is_recognised_by_its_first_bytes(name):
-    content = (DATA / name).read_bytes()
-    assert recognises(content, Path(name))
-    assert format_of_beginning(b"\xef\xbb\xbf" + content, Path(name)).name == "extrap"
-
-
-@pytest.mark.parametrize("text", ["", "p,time_s\n1,2\n", '{"results": []}', "PARAMETERS", "\0"])
-def test_other_files_are_not(text):
-    assert not recognises(text.encode(), Path("file"))
-
-
 def test_another_metric_may_be_asked_for():
     told = read([DATA / "extrap.jsonl"], metric="visits")
     assert told.measurements == Measurements(p=4, n=100, callpath="main", time=1)
     assert told.notes == ("The metric visits is read as wall time in seconds.",)
-
-
-def test_a_metric_that_is_not_there_is_refused_with_those_that_are():
-    assert refusal(DATA / "extrap.jsonl", metric="tme") == (
-        "file  must have the metric 'tme', got time, visits. Did you mean time? Choose one of "
-        "them: metric=NAME"
-    )
 
 
 def test_a_minimum_beside_a_maximum_is_no_time_in_minutes(file):
@@ -114,13 +95,6 @@ def test_the_unit_of_a_metric_ends_its_name(file, metric, seconds):
     assert told.notes == ()
 
 
-def test_several_files_are_joined_and_their_repetitions_numbered(file):
-    paths = [file(TEXT, "one"), file('{"params": {"p": 2}, "value": 5}\n', "two")]
-    assert read(paths).measurements == Measurements(
-        p=[1, 2, 2], time=[8, 4, 5], repetition=[1, 1, 2]
-    )
-
-
 def test_times_of_0_are_left_out_and_counted(file):
     told = read([file(TEXT + "REGION never called\nDATA 0 0\nDATA 3\n")])
     assert told.measurements.columns["callpath"].tolist() == ["<root>", "<root>", "never called"]
@@ -128,13 +102,6 @@ def test_times_of_0_are_left_out_and_counted(file):
 
 
 # the axes
-
-
-@pytest.mark.parametrize("word", ["ranks", "nprocs", "Processes", "threads", "ntasks", "np"])
-def test_a_plain_word_is_taken_for_p_and_told(file, word):
-    told = read([file(TEXT.replace("PARAMETER p", f"PARAMETER {word}"))])
-    assert told.measurements.p.tolist() == [1, 2]
-    assert f"{word} is used as p, the processor count." in told.notes
 
 
 def test_two_words_for_p_are_not_guessed_between(file):
@@ -164,7 +131,6 @@ def test_a_file_without_processors_is_refused_with_what_to_do(file):
     [
         ("", "file  must contain measurements, got an empty file."),
         (" \n\n", "file  must contain measurements, got an empty file."),
-        ("hello\n", "line 1  must begin with PARAMETER, POINTS, REGION, METRIC or DATA, got"),
         ("PARAMETER p\n", "line 1  must have POINTS lines, got none."),
         ("PARAMETER p\nPOINTS 1 2\n", "line 2  must have DATA lines, got none."),
         ("POINTS 1 2\n", "line 1  must have a line PARAMETER before POINTS."),

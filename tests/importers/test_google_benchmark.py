@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from parcast.errors import FileProblems
-from parcast.importers.google_benchmark import recognises
 from parcast.importers.registry import import_timings
 from parcast.timings.measurements import Measurements
 
@@ -48,12 +47,6 @@ def test_named_arguments_are_axes_and_aggregates_and_errors_are_left_out():
     assert read([SAMPLE], metric="cpu_time").measurements.time[0] == 7.5e-3
 
 
-def test_it_is_recognised_and_others_are_not():
-    assert recognises(SAMPLE.read_bytes(), SAMPLE)
-    assert not recognises(b'{"benchmarks": []}', SAMPLE)
-    assert not recognises(b"p,time_s\n1,2\n", SAMPLE)
-
-
 def test_other_arguments_are_numbered_and_may_be_renamed(written):
     path = written(run("Fixture/BM<int>/4/100", 2), run("Fixture/BM<int>/8/100", 1))
     said = refusal(path)
@@ -66,13 +59,6 @@ def test_other_arguments_are_numbered_and_may_be_renamed(written):
 def test_threads_are_p_where_they_vary(written):
     path = written(run("BM/threads:1", 2, threads=1), run("BM/threads:2", 1, threads=2))
     assert read([path]).measurements == Measurements(p=[1, 2], time=[2, 1])
-
-
-def test_several_functions_are_callpaths(written):
-    path = written(run("std::sort/p:2", 2), run("std::copy/p:2/min_time:0.1/real_time", 1))
-    assert read([path]).measurements == Measurements(
-        p=2, time=[2, 1], callpath=["std::sort", "std::copy/real_time"]
-    )
 
 
 @pytest.mark.parametrize(("kinds", "time"), [(("mean", "median", "cv"), 5), (("mean", "cv"), 4)])
@@ -128,12 +114,6 @@ def test_of_aggregates_alone_one_is_taken_and_told(written, kinds, time):
 )
 def test_a_file_that_cannot_be_used_is_refused_with_its_place(written, text, says):
     assert says in refusal(written(text=text))
-
-
-def test_a_metric_must_be_one_of_the_two():
-    assert "must have the metric 'bytes', got real_time, cpu_time." in (
-        refusal(SAMPLE, metric="bytes")
-    )
 
 
 def test_a_benchmark_with_aggregates_only_stands_beside_one_with_single_runs(written):

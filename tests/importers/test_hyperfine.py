@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from parcast.errors import FileProblems, ParameterError
-from parcast.importers.hyperfine import recognises
 from parcast.importers.registry import import_timings
 from parcast.timings.measurements import Measurements
 
@@ -48,12 +47,6 @@ def test_parameters_are_axes_and_runs_that_failed_are_left_out():
         "1 failed run was left out: exit status not 0.",
         "threads is used as p, the processor count.",
     )
-
-
-def test_it_is_recognised_and_others_are_not():
-    assert recognises(SAMPLE.read_bytes(), SAMPLE)
-    assert not recognises(b'{"results": []}', SAMPLE)
-    assert not recognises(b"p,time_s\n1,2\n", SAMPLE)
 
 
 def test_several_commands_at_one_point_are_callpaths_named_without_values(export):
@@ -132,11 +125,6 @@ def test_an_export_that_cannot_be_used_is_refused_with_its_place(export, text, s
     assert says in refusal(export(text=text))
 
 
-def test_there_is_one_metric():
-    assert "must have the metric 'mean', got only times." in refusal(SAMPLE, metric="mean")
-    assert read([SAMPLE], metric="times") == read([SAMPLE])
-
-
 def test_parameters_without_a_value_do_not_make_a_command_longer(export):
     names = {f"x{i}": "" for i in range(40)}
     runs = [result("solve", [1.0], p=1, **names), result("solve -v", [2.0], p=1, **names)]
@@ -170,23 +158,10 @@ def test_ranks_and_threads_are_multiplied_and_other_numbers_are_axes(export):
     )
 
 
-def test_several_programs_are_callpaths_and_equal_commands_repetitions(export):
-    rows = [command(f"mpirun -n {p} ./{x}", 8 / p) for p in (1, 2) for x in "ab"]
-    told = read([export(*rows, rows[0])]).measurements
-    assert told.labels["callpath"].tolist() == [f"mpirun -n # ./{x}" for x in "ababa"]
-    assert told.columns["repetition"].tolist() == [1, 1, 1, 1, 2]
-
-
 def test_a_count_that_commands_contradict_is_not_set_for_all(export):
     path = export(*(command(f"mpirun -n {p} ./solve", 8 / p) for p in (1, 2)))
     with pytest.raises(ParameterError, match="constants must be axes that the files do not have"):
         read([path], constants={"p": 64})
-
-
-def test_other_numbers_in_commands_are_no_counts(export):
-    path = export(*(command(f"./solve {n}", n) for n in (1, 2)))
-    assert "got only arg1. Set it: constants={'p': COUNT}, or rename a parameter" in refusal(path)
-    assert read([path], rename={"arg1": "p"}).measurements == Measurements(p=[1, 2], time=[1, 2])
 
 
 def test_runs_that_a_signal_ended_failed(export):

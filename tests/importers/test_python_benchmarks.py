@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 
 from parcast.errors import FileProblems
-from parcast.importers import pyperf, pytest_benchmark
 from parcast.importers.registry import import_timings, recognised
 from parcast.timings.measurements import Measurements
 
@@ -66,12 +65,6 @@ def test_names_tell_p_and_functions_and_metadata_are_axes(written):
         p=[1, 2, 2], n=100, time=[8, 4, 1], callpath=["solve", "solve", "other"]
     )
     assert told.notes == ("p is taken from the names: 1 from solve[np=1].",)
-
-
-def test_what_is_common_to_all_benchmarks_counts_too(written):
-    path = written(suite(({"name": "a"}, [8.0]), ({"name": "b"}, [4.0]), nprocs=4))
-    told = import_timings(path).measurements
-    assert told == Measurements(p=4, time=[8, 4], callpath=["a", "b"])
 
 
 def test_a_suite_that_cannot_be_used_is_refused(written):
@@ -142,9 +135,3 @@ def test_a_file_that_cannot_be_used_is_refused(written):
     path = written({"benchmarks": [benchmark("test_a", {"size": 4})]})
     says = refusal(path, "pytest-benchmark")
     assert "got only size. Set it: constants={'p': COUNT}, or rename a parameter" in says
-
-
-@pytest.mark.parametrize("module", [pyperf, pytest_benchmark])
-def test_other_documents_are_not_theirs(module):
-    for text in (b"{}", b'{"benchmarks": []}', b'{"benchmarks": [{"name": "a", "real_time": 1}]}'):
-        assert not module.recognises(text, Path("x"))

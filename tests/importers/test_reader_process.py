@@ -116,11 +116,6 @@ def test_rubbish_is_no_answer(reader, rubbish):
         asked(process, "answer")
 
 
-def test_a_module_that_does_not_run_is_told(reader):
-    with reader("raise SystemExit(9)") as process, pytest.raises(ReaderEnded, match=r"status 9$"):
-        asked(process, "answer")
-
-
 def test_a_reader_that_stops_early_ends_the_process(reader):
     with reader() as process:
         answers = process.answers({"what": "answer"}, seconds=30.0, memory=64 << 20)

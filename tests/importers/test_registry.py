@@ -7,17 +7,13 @@ from pathlib import Path
 
 import pytest
 
-import parcast
 from parcast.errors import FileProblems, ParameterError
 from parcast.files.faults import Faults
 from parcast.importers import registry
 from parcast.importers.axes import chosen_metric
 from parcast.importers.registry import (
-    FORMATS,
     Format,
     as_measurements,
-    format_named,
-    formats,
     import_machine,
     import_timings,
     recognised,
@@ -70,15 +66,6 @@ def test_every_sample_is_recognised_as_what_it_is(name, expected):
     assert import_timings(DATA / name) == import_timings([str(DATA / name)], expected)
 
 
-def test_every_format_is_of_timings_or_of_a_machine():
-    assert list(formats()) == list(FORMATS)
-    for name, known in formats().items():
-        assert known == format_named(name)
-        assert known.name == name
-        assert (known.timings is None) != (known.machine is None)
-        assert known.makes == ("timings" if known.timings else "machine")
-
-
 @pytest.mark.parametrize(
     "content",
     [
@@ -121,20 +108,9 @@ def test_a_format_gives_runs_and_the_registry_names_their_axes(tmp_path):
         import_timings(tmp_path / "file", "other", metric="bytes")
 
 
-@pytest.mark.usefixtures("other")
-def test_a_machine_is_no_timings(tmp_path):
-    (tmp_path / "file").write_bytes(b"OTHER")
-    with pytest.raises(ParameterError, match="got speeds, which describes a machine"):
-        import_timings(tmp_path / "file", "speeds")
-    assert import_machine([tmp_path / "file"], "speeds").notes == ("read file",)
-    with pytest.raises(ParameterError, match="got other, which contains timings"):
-        import_machine([tmp_path / "file"], "other")
-
-
 @pytest.mark.parametrize(
     ("question", "says"),
     [
-        ({"format": "extrp"}, "format must be a known format, got 'extrp'. Did you mean ext"),
         ({"format": "zzz"}, "got 'zzz'. Choose from extrap, slurm, hyperfine, google-benchmark"),
         ({"rename": {"nn": "p"}}, "rename must name a parameter of the files, got 'nn'. Did you"),
         ({"rename": {"n": "p"}}, "rename must give each parameter a name of its own, got p twice"),
@@ -142,7 +118,6 @@ def test_a_machine_is_no_timings(tmp_path):
         ({"constants": {"callpath": "a"}}, "that the files do not have, got callpath."),
         ({"constants": {"d": "four"}}, "constants must be numbers, got d='four'. Only machine"),
         ({"constants": {"d": "nan"}}, "d must be a finite number, got nan."),
-        ({"constants": {"machine": " "}}, "machine must be a name: one line of text, not empty"),
         ({"constants": {"time": 4}}, "constants must name axes: time must be the name of an axis"),
     ],
 )
@@ -164,10 +139,6 @@ def test_files_must_be_there_and_in_one_format(tmp_path):
     (tmp_path / "file").write_text("hello")
     with pytest.raises(ParameterError, match=r"not recognised\. Choose from extrap, slurm"):
         import_timings(tmp_path / "file")
-
-
-def test_it_is_a_public_name():
-    assert parcast.import_timings is import_timings
 
 
 def test_which_of_several_metrics_is_meant_must_be_plain():
@@ -251,3 +222,13 @@ def test_a_rate_is_no_time():
     for metric in ("samples/s", "ns_day rate", "throughput", "GFlops", "it per second", "SYPD"):
         with pytest.raises(FileProblems, match="must have a metric that is a time, got the rate"):
             chosen_metric([metric], None, Faults("profile"))
+
+
+@pytest.mark.usefixtures("other")
+def test_a_machine_is_no_timings(tmp_path):
+    (tmp_path / "file").write_bytes(b"OTHER")
+    with pytest.raises(ParameterError, match="got speeds, which describes a machine"):
+        import_timings(tmp_path / "file", "speeds")
+    assert import_machine([tmp_path / "file"], "speeds").notes == ("read file",)
+    with pytest.raises(ParameterError, match="got other, which contains timings"):
+        import_machine([tmp_path / "file"], "other")

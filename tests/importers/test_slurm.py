@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from parcast.errors import FileProblems, ParameterError
+from parcast.errors import FileProblems
 from parcast.importers.registry import import_timings
 from parcast.importers.slurm import ASK, recognises
 from parcast.timings.measurements import Measurements
@@ -58,16 +58,6 @@ def test_each_schema_of_json_gives_the_same_runs(name):
     told = read([DATA / name])
     assert told.measurements == Measurements(p=[4, 16], time=[100, 52])
     assert told.notes[0] == "1 job is left out: not COMPLETED."
-
-
-@pytest.mark.parametrize("name", SAMPLES)
-def test_each_is_recognised(name):
-    assert recognises((DATA / name).read_bytes(), Path(name))
-
-
-@pytest.mark.parametrize("text", ["", "a|b\n", "p|time_s\n", '{"jobs": []}', "Elapsed, JobID\n"])
-def test_other_files_are_not(text):
-    assert not recognises(text.encode(), Path("file"))
 
 
 def test_several_names_of_jobs_are_callpaths_and_several_clusters_machines(file):
@@ -145,11 +135,6 @@ def test_jobs_of_two_clusters_may_have_the_same_number(file):
     )
 
 
-def test_jobs_of_several_files_are_one_table(file):
-    paths = [file(f"{HEADER}{i}|a|{2**i}||00:0{i}:00|COMPLETED\n", f"{i}") for i in (1, 2)]
-    assert read(paths).measurements == Measurements(p=[2, 4], time=[60, 120])
-
-
 @pytest.mark.parametrize(
     ("elapsed", "seconds"),
     [("00:00:01", 1), ("01:02:03", 3723), ("2-00:00:01", 172801), ("01:02.5", 62.5), ("7", 7)],
@@ -157,14 +142,6 @@ def test_jobs_of_several_files_are_one_table(file):
 def test_elapsed_times_are_read_as_slurm_writes_them(file, elapsed, seconds):
     told = read([file(f"{HEADER}1|a|2||{elapsed}|COMPLETED\n")])
     assert told.measurements.time.tolist() == [seconds]
-
-
-def test_what_is_the_same_for_all_jobs_may_be_added(file):
-    path = file(f"{HEADER}1|a|2||00:00:09|COMPLETED\n")
-    told = read([path], constants={"machine": "T3E", "n": 100})
-    assert told.measurements == Measurements(p=2, n=100, machine="T3E", time=9)
-    with pytest.raises(ParameterError, match="constants must be axes that the files do not have"):
-        read([path], constants={"p": 8})
 
 
 # what is refused

@@ -21,11 +21,6 @@ def limited(folder, limit, current):
     (folder / "memory.current").write_text(f"{current}\n")
 
 
-def test_without_limits_it_is_what_the_system_has(group):
-    limited(group / "step", "max", 10)
-    assert memory.free_memory() > 1 << 20
-
-
 def test_the_limit_of_a_job_above_the_step_counts(group):
     limited(group / "step", "max", 10)
     limited(group, 1_000_000, 400_000)

@@ -130,15 +130,6 @@ def test_the_same_pass_may_be_entered_again_and_an_error_goes_through():
     assert totals()["sweep"].iterations == 10
 
 
-@pytest.mark.usefixtures("place")
-def test_counts_are_added_from_both_places():
-    for _ in range(2):
-        with region("cells", kind="complex", counts={"dry": 7}) as cells:
-            cells.count("wet", 5)
-            cells.count("wet")
-    assert totals()["cells"].counts == {"dry": 14, "wet": 12}
-
-
 class Clocks:
     """Clocks that only `pass_by` moves, and how often processor time was asked for."""
 
@@ -259,15 +250,6 @@ def test_waiting_for_the_core_is_told_where_the_system_tells_it(monkeypatch, clo
 
 
 @pytest.mark.usefixtures("place")
-def test_waiting_after_the_last_region_does_not_count(monkeypatch, clock):
-    monkeypatch.setattr(recorder, "waited_for_core", iter((1.0, 1.25)).__next__)
-    with region("sweep"):
-        clock.advance(0.5)
-    clock.advance(1.5)
-    assert PROFILING.stop().waited == 0.25 / 4
-
-
-@pytest.mark.usefixtures("place")
 def test_another_thread_does_not_tell_of_waiting(monkeypatch):
     monkeypatch.setattr(recorder, "waited_for_core", iter((1.0, 1.25)).__next__)
 
@@ -311,21 +293,6 @@ def test_a_method_is_timed_with_its_counts_in_every_call_and_every_run():
         solver.solve()
     solve = totals()["solve"]
     assert (solve.entries, solve.counts) == (3, {"wet": 6})
-
-
-def test_a_function_that_is_never_called_is_no_region(place):
-    region("idle")(spin)
-    assert PROFILING.stop() is None
-    assert not place.exists()
-
-
-@pytest.mark.usefixtures("place")
-def test_one_pass_that_is_entered_again_counts_again():
-    cells = region("cells", kind="complex", counts={"dry": 7})
-    for _ in range(2):
-        with cells:
-            pass
-    assert totals()["cells"].counts == {"dry": 14}
 
 
 @pytest.mark.usefixtures("place")
@@ -372,14 +339,6 @@ def test_what_a_later_pass_is_given_is_told_at_the_end_and_nothing_written(place
     assert not place.exists()
 
 
-@pytest.mark.usefixtures("place")
-def test_a_region_keeps_its_kind():
-    with region("x"):
-        pass
-    with pytest.raises(ParameterError, match="must keep its kind, got write after compute"):
-        region("x", kind="write")
-
-
 def test_a_region_costs_less_than_a_person_would_notice():
     entry, inside = cost_of_a_region()
     assert 0 < entry < 1e-3  # generous: other tests run beside this one
@@ -399,32 +358,6 @@ def test_the_file_says_what_run_it_was_and_can_be_read(place):
     assert 0 < run.perturbation < 1
     document = run.ranks[0].to_document()
     assert document == json.loads(place.read_text())
-
-
-def test_several_runs_of_a_process_are_several_lines_and_a_warm_up_is_none(place):
-    with region("sweep"):
-        pass
-    PROFILING.discard()
-    for n in (10, 20):
-        PROFILING.begin_run("plate", n=n)
-        with region("sweep"):
-            spin()
-    PROFILING.stop()
-    assert [x.parameters["n"] for x in read_profiles([place]).runs] == [10, 20]
-    PROFILING.discard()  # nothing is timed any more
-    assert PROFILING.recorder is None
-
-
-@pytest.mark.usefixtures("place")
-@pytest.mark.parametrize(("rank", "size"), RANK_AND_SIZE)
-def test_the_rank_is_that_of_the_launcher(monkeypatch, rank, size):
-    monkeypatch.setitem(sys.modules, "mpi4py.MPI", None)
-    monkeypatch.setenv(rank, "2")
-    monkeypatch.setenv(size, "5")
-    with region("x"):
-        pass
-    record = PROFILING.stop()
-    assert (record.rank, record.p) == (2, 5)
 
 
 @pytest.mark.usefixtures("place")
@@ -530,3 +463,11 @@ def test_a_forked_process_writes_no_line(place, monkeypatch):
     monkeypatch.setattr(PROFILING.recorder, "process", -1)
     assert PROFILING.stop() is None
     assert not place.exists()
+
+
+@pytest.mark.usefixtures("place")
+def test_a_region_keeps_its_kind():
+    with region("x"):
+        pass
+    with pytest.raises(ParameterError, match="must keep its kind, got write after compute"):
+        region("x", kind="write")

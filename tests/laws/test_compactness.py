@@ -88,16 +88,6 @@ def test_superlinear_speedup_of_a_compact_algorithm_is_doubted():
     )
 
 
-def test_nothing_is_said_where_speedup_is_at_most_p():
-    assert told_of("sort").warnings == ()
-    assert told_of("fractal", beta="0 B").warnings == ()
-
-
-def test_laws_that_say_nothing_of_it_are_left_alone():
-    program = Program(phase=[{"law": "spmd", "compute": {"parallel": "8 s"}}])
-    assert not list(superlinear_warnings(program, np.array([2.0]), np.array([3.0])))
-
-
 def test_the_point_that_is_named_is_that_with_most_speedup_a_processor():
     program = Program(phase=[{"law": "sort"}])
     [said] = superlinear_warnings(program, np.array([2.0, 3.0, 8.0]), np.array([2.5, 6.0, 9.0]))

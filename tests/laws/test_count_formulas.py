@@ -45,24 +45,6 @@ def test_exact_counts_give_the_formula_they_were_made_by(text):
     assert len(found.text) <= len(text) + 8
 
 
-def test_the_text_is_as_a_person_writes_it():
-    for text in ("(n - 2)^2", "n*(n - 2)", "20*(p - 1)", "n^2/p", "ceil((n - 2)/p)"):
-        assert count_formula(Expression(text)(p=P, n=N), P, N).text == text
-
-
-def test_an_axis_with_one_value_is_not_in_the_formula():
-    assert count_formula([64, 64], [2, 2], [8, 8]).text == "64"
-    assert count_formula([1, 4, 16], [2, 2, 2], [1, 2, 4]).text == "n^2"
-    assert count_formula([8, 4, 2], [1, 2, 4]).text == "8/p"
-    assert count_formula([7.0], [3.0]).text == "7"
-
-
-def test_zero_is_met_where_nothing_is_counted():
-    found = count_formula([0, 20, 60], [1, 2, 4])
-    assert (found.text, found.is_exact, float(found(1, 1))) == ("20*(p - 1)", True, 0.0)
-    assert count_formula([0, 0], [1, 2]).text == "0"
-
-
 def test_counts_that_no_formula_meets_get_the_nearest_and_say_so():
     value = N**1.5 / P * np.where(N == 50, 1.1, 1.0)
     found = count_formula(value, P, N)
@@ -123,7 +105,6 @@ def test_powers_of_n_are_recovered_from_two_sizes_or_more(c, a, sizes):
         ([-1], [1], [1], "value must be at least 0 and finite, got -1. Check the profile."),
         ([np.nan], [1], [1], "value must be at least 0 and finite, got nan."),
         ([1], [0], [1], "p must be at least 1, got 0."),
-        ([1], [1], [0], "n must be above 0, got 0."),
         (
             [1, 2],
             [1],

@@ -11,7 +11,6 @@ from parcast.errors import ParameterError
 from parcast.fitting.fit import fit
 from parcast.forecasting.ensemble import LAWS
 from parcast.laws.curves import USL
-from parcast.prediction.predict import predict
 from parcast.timings.measurements import Measurements
 from tests.laws.published import usl_formula
 
@@ -60,17 +59,6 @@ def test_the_published_formulas_are_kept(p, t1, a, b):
     assert float(time) == t1 * (a + (1 - a) / p)
 
 
-def test_work_that_grows_gives_the_scaled_speedup():
-    told = predict(program("gustafson", serial="60 %"), Machine(), p=[1, 10])
-    assert told.scaling == "weak"
-    assert told.speedup.tolist() == pytest.approx([1, 4.6])
-
-
-def test_what_grows_is_communication():
-    found = program("linear").times(Machine(), {"p": 10.0})
-    assert (float(found.compute), float(found.communication)) == (10.0, 1.0)
-
-
 @pytest.mark.parametrize("law", ["amdahl", "usl", "power", "logarithmic", "quadratic"])
 def test_a_fit_finds_the_parameters(law):
     count = np.array([1.0, 2.0, 4.0, 16.0, 64.0, 256.0])
@@ -107,9 +95,3 @@ def test_a_value_outside_its_domain_is_refused(law, at, says):
     with pytest.raises(ParameterError) as caught:
         program(law).times(Machine(), {"p": 4.0} | at)
     assert str(caught.value).startswith(says)
-
-
-def test_a_phase_has_its_parameters_beside_others():
-    both = Program(phase=[{"law": "amdahl", **PHASES["amdahl"]}, {"law": "spmd", "name": "rest"}])
-    assert both.fitted() == {"phase 1.t1", "phase 1.serial"}
-    assert both.bounds() == {"phase 1.serial": 1.0}

@@ -93,10 +93,6 @@ def test_bad_input_is_named_with_its_value(law, points, keys, says):
     assert str(caught.value).startswith(says)
 
 
-def test_a_law_that_deals_out_nothing_has_no_grain():
-    assert law_named("merge_sort")(law="merge_sort").grain(8, 2) is None
-
-
 @pytest.mark.parametrize("alpha", [0.25, 1.0, 30.0])
 def test_the_weight_of_a_comparison_moves_the_best_counts(alpha):
     p = np.arange(2, 2000)
@@ -104,7 +100,3 @@ def test_the_weight_of_a_comparison_moves_the_best_counts(alpha):
     assert abs(best - float(best_p_of_square_sort(40_000, alpha=alpha))) <= 1
     parts = p[np.argmin(square_sort_counts(40_000, 1, partitions=p, alpha=alpha).steps)]
     assert abs(parts - float(best_partitions(40_000, alpha=alpha))) <= 1
-
-
-def test_a_monte_carlo_piece_is_halved_unless_more_is_asked_for():
-    assert law_named("monte_carlo")(law="monte_carlo").grain(1000, 10) == (50.0, 100.0)

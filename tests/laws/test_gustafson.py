@@ -9,7 +9,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from parcast.errors import ParameterError
-from parcast.laws.curves import GUSTAFSON as LAW
 from tests.laws.published import amdahl_time, gustafson_speedup
 
 processors = st.integers(1, 10**6)
@@ -27,17 +26,6 @@ def test_speedup_agrees_with_reference_to_the_digits_printed(row):
     assert f"{speedup:.{row['digits']}g}" == row["speedup"]
 
 
-@given(p=processors, f=fractions)
-def test_scaled_speedup_lies_between_one_and_p(p, f):
-    assert 1 - 1e-9 <= gustafson_speedup(p, serial=f) <= p
-
-
-@given(p=processors, f=fractions)
-def test_each_processor_more_adds_the_parallel_fraction(p, f):
-    now, later = gustafson_speedup([p, p + 1], serial=f)
-    assert later - now == pytest.approx(1 - f, abs=1e-9)
-
-
 @given(p=st.integers(1, 1000), f=st.floats(0, 1))
 def test_it_is_amdahls_law_for_the_serial_fraction_of_the_larger_work(p, f):
     whole_work = f + (1 - f) * p  # what one processor would take, if p take 1
@@ -49,20 +37,6 @@ def test_it_is_amdahls_law_for_the_serial_fraction_of_the_larger_work(p, f):
 def test_an_array_is_answered_as_its_elements_are(p, f):
     one_by_one = [float(gustafson_speedup(n, serial=f)) for n in p]
     assert gustafson_speedup(p, serial=f).tolist() == one_by_one
-
-
-def test_arguments_are_broadcast_together():
-    speedup = gustafson_speedup([[1], [3]], serial=[0.0, 0.5])
-    assert speedup.tolist() == [[1, 1], [3, 2]]
-    assert isinstance(gustafson_speedup(1, serial=0), np.ndarray)
-
-
-@given(time=st.floats(1e-6, 1e6), p=st.lists(processors, min_size=1))
-def test_as_a_law_of_time_it_stays_what_it_was(time, p):
-    measured = np.array([[1.0, 2.0, 4.0]])
-    fitted = LAW.fit(measured, np.full((1, 3), time), np.ones((1, 3)))
-    said = LAW.time(np.array([p], dtype=float), fitted)
-    np.testing.assert_allclose(said, time, rtol=1e-12)
 
 
 @pytest.mark.parametrize(

@@ -56,19 +56,6 @@ def text(densities):
     return {"alpha": str(densities["alpha"]), "beta": f"{densities['beta']} B"}
 
 
-@given(p=st.integers(1, 10**6))
-def test_without_communication_all_steps_are_shared(p):
-    counts = fractal_counts(1e6, p, beta=0)
-    assert float(counts.steps) * p == pytest.approx(32000 * 1e6)
-    assert counts.network_bytes == 0
-
-
-def test_slices_multiply_all_counts():
-    one, many = (monte_carlo_counts(1000, 4, slices=s) for s in (1, 6))
-    for name in ("steps", "shared", "network_bytes", "messages"):
-        assert float(getattr(many, name)) == 6 * float(getattr(one, name))
-
-
 @given(n=st.integers(64, 10**9), p=st.integers(2, 64))
 def test_a_master_sends_each_other_processor_its_part_and_gets_it_back(n, p):
     assert float(fractal_counts(n, p).messages) == 2 * (p - 1)

@@ -41,11 +41,6 @@ def test_pivot_rows_alone_are_half_of_a_matrix_a_level_of_the_tree(n):
     assert GaussPhase(law="gauss", exchange="pivot").counts(n, p).messages == counts.messages
 
 
-def test_one_unknown_is_nothing_to_do():
-    counts = gauss_counts(1, 1)
-    assert counts.steps == counts.network_bytes == counts.messages == 0
-
-
 @given(n=st.integers(2, 10**6), u=st.floats(1e3, 1e12), w=st.floats(1e3, 1e12))
 def test_speedup_of_elimination_does_not_depend_on_n(n, u, w):
     own = {"compute": f"{w!r} flop/s", "network": f"{u!r} B/s"}

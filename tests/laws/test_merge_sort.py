@@ -5,8 +5,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from parcast.descriptions.machine import Machine
 from parcast.errors import ParameterError
@@ -36,17 +34,6 @@ def test_the_first_row_calibrates_the_processor():
     counts = merge_sort_counts(10_000)
     w = counts.steps / (0.0896 - counts.disk_bytes / 2.5e6)
     assert f"{w:.2e}" == "5.19e+06"
-
-
-@given(n=st.lists(st.floats(1, 1e18), min_size=1))
-def test_an_array_is_answered_as_its_elements_are(n):
-    together = merge_sort_counts(n)
-    assert together.steps.tolist() == [float(merge_sort_counts(x).steps) for x in n]
-
-
-def test_one_key_takes_no_steps_but_is_read_and_written():
-    counts = merge_sort_counts(1)
-    assert (float(counts.steps), float(counts.disk_bytes)) == (0.0, 16.0)
 
 
 def test_processors_change_nothing_and_the_phase_says_so():

@@ -27,18 +27,6 @@ def test_both_laws_agree_for_every_fraction(p, serial):
     assert 1 / amdahl_time(p, t1=1, serial=of_one) == pytest.approx(float(gustafson), rel=1e-9)
 
 
-@given(p=processors, serial=st.floats(1e-6, 1))
-def test_there_and_back_is_where_it_began(p, serial):
-    of_one = float(serial_of_one(p, serial=serial))
-    back = p * of_one / (p * of_one + 1 - of_one)  # its inverse
-    assert back == pytest.approx(serial, rel=1e-9)
-
-
-def test_none_and_all_stay_what_they_are():
-    assert serial_of_one([1, 7, 1e6], serial=0).tolist() == [0, 0, 0]
-    assert serial_of_one([1, 7, 1e6], serial=1).tolist() == [1, 1, 1]
-
-
 @pytest.mark.parametrize(
     ("bad", "says"),
     [

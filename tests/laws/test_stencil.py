@@ -29,18 +29,6 @@ def test_more_processors_never_compute_more_and_never_less_than_their_share(n, p
     assert one / p <= several * (1 + 1e-12) <= one * (1 + 1e-12)
 
 
-def test_an_array_is_answered_as_its_elements_are():
-    n, p = np.array([[3], [100]]), np.array([1, 2, 3])
-    table = stencil_counts(n, p, time_steps=5).network_bytes
-    for i, j in np.ndindex(2, 3):
-        assert table[i, j] == stencil_counts(n[i, 0], p[j], time_steps=5).network_bytes
-
-
-@pytest.mark.parametrize("n", [1, 2])
-def test_a_plate_without_points_inside_has_nothing_to_do(n):
-    assert stencil_counts(n, 1, time_steps=9, checkpoints=3).steps == 0
-
-
 def test_it_is_a_law_that_a_program_may_name():
     assert law_named("stencil") is StencilPhase
     own = {"compute": "1 Mflop/s", "network": "1 MB/s", "disk": "1 MB/s", "latency": "1 ms"}

@@ -55,42 +55,10 @@ def test_time_is_least_near_the_root_of_the_parallel_fraction_over_the_coherency
     assert abs(best - peak) <= 1
 
 
-@given(p=processors, t1=seconds, s=fractions, k=costs, more=st.floats(1e-3, 1))
-def test_more_contention_or_coherency_never_make_it_faster(p, t1, s, k, more):
-    time = usl_time(p, t1=t1, contention=s, coherency=k) * (1 - 1e-12)
-    assert usl_time(p, t1=t1, contention=min(s + more, 1), coherency=k) >= time
-    assert usl_time(p, t1=t1, contention=s, coherency=k + more) >= time
-
-
-@given(t1=seconds, s=fractions, k=costs)
-def test_one_processor_takes_the_time_of_one(t1, s, k):
-    assert usl_time(1, t1=t1, contention=s, coherency=k) == pytest.approx(t1, rel=1e-15)
-
-
-@given(p=processors, t1=seconds, s=fractions, k=costs, unit=st.sampled_from([0.25, 2.0, 1024.0]))
-def test_time_is_in_the_unit_of_the_time_given(p, t1, s, k, unit):
-    time = usl_time(p, t1=t1, contention=s, coherency=k)
-    assert usl_time(p, t1=unit * t1, contention=s, coherency=k) == unit * time
-
-
 @given(p=st.lists(processors, min_size=1), t1=seconds, s=fractions, k=costs)
 def test_an_array_is_answered_as_its_elements_are(p, t1, s, k):
     one_by_one = [float(usl_time(n, t1=t1, contention=s, coherency=k)) for n in p]
     assert usl_time(p, t1=t1, contention=s, coherency=k).tolist() == one_by_one
-
-
-def test_arguments_are_broadcast_together():
-    time = usl_time([[1], [2]], t1=[8.0, 16.0], contention=0.5, coherency=[0.0, 0.25])
-    assert time.tolist() == [[8, 16], [6, 16]]
-    assert isinstance(usl_time(1, t1=1, contention=0, coherency=0), np.ndarray)
-
-
-@given(p=st.lists(processors, min_size=1), t1=seconds, s=fractions, k=costs)
-def test_the_sum_of_terms_is_the_same_law(p, t1, s, k):
-    coefficients = np.array([[t1 * s, t1 * (1 - s), t1 * k]])
-    by_terms = LAW.time(np.array([p], dtype=float), coefficients)
-    time = usl_time(p, t1=t1, contention=s, coherency=k)
-    np.testing.assert_allclose(by_terms[0], time, rtol=1e-12)
 
 
 @given(t1=seconds, s=st.floats(0.01, 0.5), k=st.floats(0.001, 0.1))

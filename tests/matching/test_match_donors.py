@@ -44,18 +44,6 @@ def test_the_machines_ranked_help_each_other_beside_the_donors(runs, few):
         assert told[name].time == pytest.approx(expected.time[0])
 
 
-def test_one_run_and_donors_are_enough(runs):
-    once = runs.select(machine=["T3E", "SP"], p=1)
-    told = match(once, p=[8], donors=runs.select(machine="O2000"))
-    assert {x.machine for x in told.candidates} == {"T3E", "SP"}
-
-
-def test_donors_may_be_any_table(runs, few):
-    donors = runs.select(machine="O2000")
-    one, other = (match(few, p=[32], donors=x) for x in (donors, donors.columns))
-    assert list(one.rows()) == list(other.rows())
-
-
 def test_of_a_machine_in_both_only_the_runs_count_and_it_is_told(runs, few):
     wrong = Measurements(p=[1, 8, 64], time=[1, 1, 1], machine="SP").columns
     right = runs.select(machine="O2000").columns

@@ -3,11 +3,8 @@
 from pathlib import Path
 
 import pytest
-from matplotlib.colors import to_hex
 from matplotlib.text import Annotation
 
-from parcast.descriptions.machine import Machine
-from parcast.descriptions.program import Program
 from parcast.descriptions.toml_files import read_machine
 from parcast.matching.match import match
 from parcast.matching.picture import figure_of_match
@@ -37,40 +34,13 @@ def close_curves(machines, *, p, priced):
     return match(runs, p=p, prices=prices, within="12 s")
 
 
-def points(figure, *, are_hollow):
-    """How often each marker stands at which x, of the curves that are not faint."""
-    (ax,) = figure.axes
-    lines = [x for x in ax.get_lines() if x.get_markersize() == 5.5 and len(x.get_xdata())]
-    kept = [x for x in lines if (to_hex(x.get_markerfacecolor()) == "#ffffff") == are_hollow]
-    return sorted(float(y) for x in kept for y in x.get_xdata())
-
-
 def texts(figure):
     return {text.get_text() for text in figure.findobj(lambda x: hasattr(x, "get_text"))}
-
-
-def test_it_shows_every_machine_its_choice_and_the_limits(told):
-    seen = texts(figure_of_match(told))
-    for text in (
-        "T3E, p = 2",
-        "SP, p = 16: does not fit",
-        "longest time, 12 s",
-        "budget, 5 credits",
-        "cost [credits]",
-        "Machines by least cost, within 12 s and at most 5 credits with a probability of 90 %",
-    ):
-        assert text in seen
 
 
 def test_the_chosen_counts_are_named_whatever_else_is(told):
     seen = texts(figure_of_match(told))
     assert {"2", "16"} <= seen
-
-
-def test_without_prices_time_is_drawn_over_processors():
-    told = match(read_measurements(EXAMPLE / "times.csv"), within=5.0)
-    seen = texts(figure_of_match(told))
-    assert {"processors p", "time [s]", "longest time, 5 s"} <= seen
 
 
 @pytest.mark.usefixtures("uncovered")
@@ -86,12 +56,6 @@ def test_many_machines_a_single_count_and_odd_names_can_be_drawn():
     svg_text(figure_of_match(match(runs, p=[2])))
 
 
-@pytest.mark.filterwarnings("error")
-def test_a_name_in_letters_that_the_font_lacks_can_be_drawn():
-    runs = Measurements(p=[1, 2, 4], time=[9, 5, 3], machine="機械")
-    assert "機械, p = 4" in svg_text(figure_of_match(match(runs)))
-
-
 @pytest.mark.usefixtures("uncovered")
 def test_the_same_match_gives_the_same_bytes(told, tmp_path):
     one, other = tmp_path / "one.png", tmp_path / "other.png"
@@ -99,29 +63,6 @@ def test_the_same_match_gives_the_same_bytes(told, tmp_path):
     told.save(other)
     assert one.read_bytes() == other.read_bytes()
     assert svg_text(told.plot().figure) == svg_text(told.plot().figure)
-
-
-def test_measured_counts_are_filled_and_forecast_ones_hollow(told):
-    runs = read_measurements(EXAMPLE / "times.csv").select(machine="T3E")
-    figure = figure_of_match(match(runs, p=[1, 2, 3, 64, 80]))
-    assert points(figure, are_hollow=False) == [1, 2, 64]
-    assert points(figure, are_hollow=True) == [3, 80]
-    assert {"filled: measured", "hollow: forecast"} <= texts(figure)
-    seen = texts(figure_of_match(told))
-    assert "filled: measured" in seen
-    assert "hollow: forecast" not in seen
-
-
-def test_counts_of_a_description_are_hollow():
-    program = Program(
-        name="a program", phase=[{"law": "spmd", "compute": {"parallel": "8 Tflop"}}]
-    )
-    machine = Machine(name="A", compute={"rate": "1 Gflop/s"})
-    figure = figure_of_match(match(program, machine, p=[1, 2]))
-    assert points(figure, are_hollow=True) == [1, 2]
-    seen = texts(figure)
-    assert "hollow: predicted" in seen
-    assert "filled: measured" not in seen
 
 
 @pytest.mark.usefixtures("uncovered")

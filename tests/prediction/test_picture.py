@@ -1,13 +1,9 @@
 """Pictures of a prediction: what is drawn, where, in which units, and what is refused."""
 
-import os
-import subprocess
-import sys
 from dataclasses import replace
 
 import numpy as np
 import pytest
-from matplotlib.colors import LogNorm, to_hex
 from matplotlib.figure import Figure
 
 from parcast.descriptions.breakdown import Breakdown
@@ -20,7 +16,6 @@ from parcast.prediction.result import Prediction
 from parcast.prediction.shown import shown_of, thinned
 from parcast.prediction.surface import levels_of, ridge
 from parcast.show.canvas import svg_text
-from parcast.show.colours import efficiency_norm, nice_values
 
 MACHINE = Machine(
     name="a cluster",
@@ -103,39 +98,6 @@ def written(ax):
 # Lines.
 
 
-def test_lines_have_a_panel_of_times_one_of_speedups_and_one_of_shares(lines):
-    times, speedups, shares = lines.axes
-    assert [ax.get_ylabel() for ax in lines.axes] == [
-        "time [s]",
-        "speedup",
-        "share of the time [%]",
-    ]
-    assert [ax.get_xlabel() for ax in lines.axes] == ["processors p"] * 3
-    assert {ax.get_xscale() for ax in lines.axes} == {"log"}
-    assert (times.get_yscale(), speedups.get_yscale(), shares.get_yscale()) == (
-        *("log", "log"),
-        "linear",
-    )
-    assert ticks(shares.xaxis) == [str(p) for p in P]
-    assert ticks(times.xaxis)[0] == "1"
-    assert ticks(times.xaxis)[-1] == "64"
-
-
-def test_each_value_of_the_second_axis_is_a_line_with_a_marker_and_a_name(lines, told):
-    times, speedups, _ = lines.axes
-    for ax, column in ((times, told.time), (speedups, told.speedup)):
-        drawn = ax.lines[: len(DISKS)]
-        for i, line in enumerate(drawn):
-            np.testing.assert_array_equal(line.get_xdata(), P)
-            np.testing.assert_array_equal(line.get_ydata(), column[:, i])
-        assert len({line.get_marker() for line in drawn}) == len(DISKS)
-        assert len({to_hex(line.get_color()) for line in drawn}) == len(DISKS)
-    _, legend = lines.legends
-    assert texts(legend.get_texts()) == ["disks d:", "1", "2", "4", "8"]
-    named = legend.legend_handles[4]
-    assert named.get_marker() == times.lines[3].get_marker()
-
-
 def test_the_bands_are_those_of_the_largest_value_and_say_so(lines, told):
     interval, contention = lines.axes[0].collections
     assert interval.get_label() == "90 % interval at d = 8"
@@ -154,13 +116,6 @@ def test_the_bands_are_those_of_the_largest_value_and_say_so(lines, told):
     assert high > told.upper.max()
 
 
-def test_the_ideal_speedup_is_dotted_and_is_p(lines):
-    ideal = lines.axes[1].lines[-1]
-    assert ideal.get_linestyle() == ":"
-    np.testing.assert_array_equal(ideal.get_ydata(), P)
-    assert "ideal speedup, p" in texts(lines.legends[0].get_texts())
-
-
 def test_shares_are_stacked_up_to_the_whole_for_the_largest_value(lines, told):
     stacks = lines.axes[2].collections
     assert [stack.get_label() for stack in stacks] == [
@@ -171,90 +126,6 @@ def test_shares_are_stacked_up_to_the_whole_for_the_largest_value(lines, told):
     parts = [part[-1, -1] / told.time[-1, -1] for _, part in told.breakdown.components()]
     np.testing.assert_allclose(at_64, np.cumsum(parts))
     assert lines.axes[2].get_title() == "at d = 8"
-
-
-def test_shares_are_named_in_their_areas_or_else_in_the_legend(lines):
-    svg_text(lines)
-    shares = lines.axes[2]
-    assert "computing" in written(shares)
-    explained = texts(lines.legends[0].get_texts())
-    for stack in shares.collections:
-        assert (stack.get_label() in written(shares)) != (stack.get_label() in explained)
-    for text in shares.texts:
-        (stack,) = [x for x in shares.collections if x.get_label() == text.get_text()]
-        box = text.get_window_extent()
-        corners = [(x, y) for x in (box.x0, box.x1) for y in (box.y0, box.y1)]
-        assert (
-            stack.get_paths()[0]
-            .contains_points(shares.transData.inverted().transform(corners))
-            .all()
-        )
-
-
-def test_legends_stay_below_the_data_and_the_panels_fill_the_width(lines):
-    svg_text(lines)
-    low, high = lines.legends
-    lowest = lines.axes[2].get_tightbbox().y0
-    assert low.get_window_extent().y1 <= high.get_window_extent().y0 + 1
-    assert high.get_window_extent().y1 <= lowest + 1
-    for ax in lines.axes[1:]:
-        assert ax.get_window_extent().x1 > 0.96 * lines.bbox.x1
-
-
-def test_the_ideal_speedup_is_left_out_where_it_would_not_be_seen():
-    told = made({"p": [8, 16, 32]}, compute=lambda p: 1 + 0 * p)
-    assert texts(figure_of_prediction(told).legends[0].get_texts()) == ["predicted"]
-
-
-def test_one_axis_gives_one_line_and_nothing_that_it_lacks():
-    figure = figure_of_prediction(made({"p": P}, compute=lambda p: 8 / p))
-    times, speedups, shares = figure.axes
-    assert len(times.lines) == 1
-    assert not times.collections
-    assert times.get_legend() is None
-    assert texts(figure.legends[0].get_texts()) == ["predicted", "ideal speedup, p"]
-    assert written(shares) == ["computing"]
-    assert shares.get_title() == ""
-    # Ideal scaling stays in sight where it is reached.
-    assert speedups.get_ylim()[1] > 64
-
-
-def test_contention_is_not_drawn_where_it_changes_nothing():
-    quiet = Program(phase=[{"law": "spmd", "compute": {"parallel": "8 s"}}])
-    figure = figure_of_prediction(predict(quiet, MACHINE, p=P, interval=False))
-    assert not figure.axes[0].collections
-
-
-def test_many_lines_have_a_colour_bar():
-    told = made({"p": P, "d": range(1, 65)}, compute=lambda p, _d: 8 / p, io=lambda _p, d: 1 / d)
-    figure = figure_of_prediction(told, picture="lines")
-    times, speedups, _ = figure.axes
-    (bar,) = speedups.child_axes
-    assert 8 < len(times.lines) <= 33
-    assert times.get_legend() is None
-    assert bar.get_ylabel() == "disks d"
-    assert ticks(bar.yaxis)[0] == "1"
-    assert ticks(bar.yaxis)[-1] == "64"
-
-
-def test_lines_may_run_over_a_parameter_in_a_unit_that_suits_it():
-    told = made(
-        {"p": [64], "network.bandwidth": [1e7, 1e8, 1e9], "network.contention": np.arange(9) / 8},
-        {"network.bandwidth": "rate", "network.contention": "fraction"},
-        compute=lambda _p, _r, _w: 0.1,
-        communication=lambda _p, r, w: (1 + w) * 1e6 / r,
-    )
-    figure = figure_of_prediction(told, picture="lines")
-    assert figure.get_suptitle() == "made on up\nat p = 64"
-    times, speedups, shares = figure.axes
-    assert times.get_ylabel() == "time [ms]"
-    assert shares.get_xlabel() == "network bandwidth [MB/s]"
-    assert ticks(shares.xaxis) == ["10", "20", "30", "50", "100", "200", "300", "500", "1000"]
-    (bar,) = speedups.child_axes
-    assert bar.get_ylabel() == "network contention [%]"
-    assert ticks(bar.yaxis)[0] == "0"
-    texts_below = texts(figure.legends[0].get_texts()) if figure.legends else []
-    assert not any("ideal" in text for text in texts_below)
 
 
 def test_a_long_name_is_broken_and_never_read_as_a_formula():
@@ -276,22 +147,6 @@ def test_a_long_name_is_broken_and_never_read_as_a_formula():
 
 
 # The surface.
-
-
-def test_the_surface_has_counts_at_its_ticks_and_colours_of_efficiency(told):
-    figure = figure_of_prediction(told, picture="surface")
-    ax, bar = figure.axes
-    assert (ax.get_xlabel(), ax.get_ylabel(), ax.get_zlabel()) == (
-        *("processors p", "disks d"),
-        "speedup",
-    )
-    assert bar.get_ylabel() == "efficiency [%]"
-    labels = ticks(ax.xaxis)
-    np.testing.assert_allclose(ax.get_xticks(), np.log2([float(label) for label in labels]))
-    assert {"1", "64"} <= set(labels)
-    assert ticks(ax.yaxis) == ["1", "2", "4", "8"]
-    assert ax.get_zlim()[0] == 0
-    assert ax.get_zlim()[1] >= told.speedup.max()
 
 
 def test_a_grid_of_a_quarter_million_points_is_thinned():
@@ -338,12 +193,6 @@ def test_contours_over_two_parameters_are_of_the_time_and_have_no_ridge():
     assert not ax.lines
 
 
-def test_levels_of_speedups_far_apart_are_powers():
-    told = made({"p": [1, 10, 100, 1000], "n": [1, 2, 4]}, compute=lambda p, n: n / p)
-    _, bar = figure_of_prediction(told, picture="contours").axes
-    assert {"1", "10", "100", "1000"} <= set(ticks(bar.yaxis))
-
-
 def test_what_is_the_same_everywhere_can_be_drawn():
     told = made({"p": P, "d": DISKS}, io=lambda _p, _d: 3.0)
     for picture in ("contours", "map", "surface", "lines"):
@@ -356,33 +205,6 @@ def test_the_ridge_takes_the_fewest_of_the_nearly_best():
     assert ridge(times, np.array([1.0, 2.0, 4.0])).tolist() == [2, 1, 4]
 
 
-def test_an_axis_of_few_values_is_the_one_of_the_lines():
-    told = made({"p": [1, 4], "n": range(1, 17)}, compute=lambda p, n: n / p)
-    times = figure_of_prediction(told).axes[0]
-    assert times.get_xlabel() == "problem size n"
-    first, second = times.lines[:2]
-    np.testing.assert_array_equal(first.get_ydata(), np.arange(1, 17))
-    np.testing.assert_array_equal(second.get_ydata(), np.arange(1, 17) / 4)
-
-
-@pytest.mark.parametrize("picture", ["contours", "map"])
-def test_a_picture_of_one_panel_is_drawn_in_given_axes(told, picture):
-    ax = Figure(layout="constrained").add_subplot()
-    assert told.plot(ax, picture=picture) is ax
-    assert ax.get_xlabel() == "processors p"
-    assert ax.collections
-    assert not ax.figure.get_suptitle()
-    assert not ax.figure.legends
-
-
-def test_a_surface_is_drawn_in_given_axes_in_space(told):
-    ax = Figure().add_subplot(projection="3d")
-    assert told.plot(ax, picture="surface") is ax
-    assert ax.get_zlabel() == "speedup"
-    with pytest.raises(ParameterError, match="ax must have three dimensions for a surface"):
-        told.plot(Figure().add_subplot(), picture="surface")
-
-
 def test_lines_are_not_drawn_in_given_axes(told):
     with pytest.raises(ParameterError) as caught:
         told.plot(Figure().add_subplot())
@@ -390,20 +212,6 @@ def test_lines_are_not_drawn_in_given_axes(told):
         "ax must be left out for a picture of several panels, got axes for 3 panels. "
         'Leave it out, or draw picture="contours" or "map" over two axes.'
     )
-
-
-def test_the_axes_of_colour_bars_are_not_given_back(told):
-    assert told.plot(picture="map").get_xlabel() == "processors p"
-    assert told.plot(picture="surface").get_zlabel() == "speedup"
-    assert [ax.get_ylabel() for ax in told.plot()] == [
-        *("time [s]", "speedup", "share of the time [%]"),
-    ]
-
-
-def test_markers_do_not_touch_where_values_are_close():
-    told = made({"p": range(1, 65)}, compute=lambda p: 8 / p)
-    times = figure_of_prediction(told).axes[0]
-    assert len(times.lines[0].get_markevery()) < 25
 
 
 # Maps.
@@ -459,17 +267,6 @@ def test_a_region_too_small_for_a_label_is_named_below():
     )
 
 
-def test_a_label_is_small_where_there_is_little_room():
-    told = made(
-        {"p": np.arange(1, 65), "d": [1, 2]},
-        compute=lambda _p, _d: 2.0,
-        io=lambda p, _d: np.where(p > 55, 3.0, 1.0),
-    )
-    (ax, _) = figure_of_prediction(told, picture="map").axes
-    sizes = {text.get_text(): text.get_fontsize() for text in ax.texts}
-    assert sizes["I/O"] < sizes["computing"]
-
-
 def test_a_map_over_parameters_shows_times():
     told = predict(
         PROGRAM,
@@ -484,50 +281,7 @@ def test_a_map_over_parameters_shows_times():
     assert figure.get_suptitle() == "solver on a cluster\nat p = 16"
 
 
-def test_efficiencies_far_apart_have_a_logarithmic_scale_that_ends():
-    norm = efficiency_norm(np.array([1e-6, 1.0]))
-    assert isinstance(norm, LogNorm)
-    assert (norm.vmin, norm.vmax) == (0.005, 1.0)
-    near = efficiency_norm(np.array([0.5, 1.0]))
-    assert (near.vmin, near.vmax) == (0.0, 1.0)
-    none = efficiency_norm(np.array([1e-9, 1e-4]))
-    assert (none.vmin, none.vmax) == (0.0, 1e-4)
-    told = made({"p": [1, 1000], "n": [1, 2]}, compute=lambda _p, n: n)
-    _, bar = figure_of_prediction(told, picture="map").axes
-    assert ticks(bar.yaxis)[-1] == "100"
-
-
-def test_a_few_sizes_are_labelled_themselves_both_ends_among_them():
-    told = made({"n": [100, 200, 400, 800, 1600, 3200, 6400]}, compute=lambda n: n)
-    (axis,) = shown_of(told, 2).axes
-    assert axis.ticks(6.0)[1] == ["100", "200", "400", "800", "1600", "3200", "6400"]
-    assert {"100", "6400"} <= set(axis.ticks(1.5)[1])
-
-
-def test_values_close_together_have_ticks_too():
-    told = made({"p": [4], "network.bandwidth": [1e7, 1.2e7]}, compute=lambda p, r: p / r)
-    (axis,) = shown_of(told, 2).axes
-    assert axis.ticks(5.0)[0] == pytest.approx(np.linspace(1e7, 1.2e7, 6))
-    assert nice_values(1.0, 1.2, is_wide=True) == pytest.approx(np.arange(1, 1.21, 0.02))
-
-
 # What any picture does.
-
-
-@pytest.mark.parametrize(
-    ("axes", "shows"),
-    [
-        ({"p": P}, "time [s]"),
-        ({"p": P, "d": DISKS}, "time [s]"),
-        ({"p": P, "d": range(1, 17)}, "speedup"),
-        ({"p": P, "n": range(1, 17)}, "speedup"),
-        ({"p": [1, 2, 4], "n": range(1, 17)}, "share of the time [%]"),
-    ],
-    ids=["one axis", "few lines", "many disks", "another axis", "few processors"],
-)
-def test_the_picture_suits_the_axes(axes, shows):
-    told = made(axes, compute=lambda *at: 8.0 / at[0] + 0 * sum(at))
-    assert shows in [ax.get_ylabel() for ax in figure_of_prediction(told).axes]
 
 
 def test_further_axes_are_fixed_at_their_largest_value_and_the_title_says_so():
@@ -558,40 +312,10 @@ def test_the_order_of_values_does_not_matter_and_the_bytes_are_the_same(picture,
     assert b"solver on a cluster" in drawn
 
 
-def test_the_same_prediction_gives_the_same_bytes_in_another_process():
-    code = (
-        "import sys, parcast\n"
-        "from parcast.show.canvas import svg_text\n"
-        "program = parcast.Program(phase=[{'law': 'spmd', 'compute': {'parallel': '8 s'}}])\n"
-        "told = parcast.predict(program, parcast.Machine(), p=[1, 2], n=[1, 2])\n"
-        "sys.stdout.buffer.write(svg_text(told.plot(picture='map').figure).encode())\n"
-    )
-    surroundings = os.environ | {"PYTHONHASHSEED": "1"}
-    said = subprocess.run(
-        [sys.executable, "-c", code], env=surroundings, capture_output=True, check=True
-    )
-    program = Program(phase=[{"law": "spmd", "compute": {"parallel": "8 s"}}])
-    told = predict(program, Machine(), p=[1, 2], n=[1, 2])
-    assert said.stdout.decode() == svg_text(told.plot(picture="map").figure)
-
-
 def test_names_are_shown_as_they_stand(tmp_path):
     odd = Program(name="$x_1$ <b>\n", phase=[{"law": "spmd", "compute": {"parallel": "8 s"}}])
     draw_prediction(predict(odd, MACHINE, p=[1, 2]), tmp_path / "odd.svg")
     assert "$x_1$ &lt;b&gt;\\n on a cluster" in (tmp_path / "odd.svg").read_text("utf-8")
-
-
-@pytest.mark.parametrize("ending", ["png", "pdf"])
-def test_the_ending_is_the_format(ending, tmp_path):
-    path = tmp_path / f"picture.{ending}"
-    draw_prediction(made({"p": [1, 2]}, compute=lambda p: 1 / p), path)
-    assert path.read_bytes()[:4] in (b"\x89PNG", b"%PDF")
-
-
-def test_values_that_differ_in_the_last_digit_are_one():
-    told = made({"p": [1, 2], "d": [1, 0.1 + 0.2, 0.3]}, compute=lambda p, d: p + d)
-    assert [len(axis.values) for axis in shown_of(told, 2).axes] == [2, 2]
-    assert figure_of_prediction(told, picture="surface").axes
 
 
 @pytest.mark.parametrize(
@@ -637,10 +361,9 @@ def test_what_cannot_be_drawn_says_what_to_do(axes, picture, says):
     assert str(caught.value) == says
 
 
-def test_pyplot_is_not_loaded():
-    code = (
-        "import sys, parcast.prediction.picture\n"
-        "print(any(name.startswith('matplotlib') for name in sys.modules))"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "False"
+def test_a_surface_is_drawn_in_given_axes_in_space(told):
+    ax = Figure().add_subplot(projection="3d")
+    assert told.plot(ax, picture="surface") is ax
+    assert ax.get_zlabel() == "speedup"
+    with pytest.raises(ParameterError, match="ax must have three dimensions for a surface"):
+        told.plot(Figure().add_subplot(), picture="surface")

@@ -1,18 +1,14 @@
 """`parcast.projection.counted`: pace, donors, intervals, and what is refused."""
 
-import json
-
 import numpy as np
 import pytest
 
-import parcast
 from parcast.descriptions.machine import Machine
 from parcast.descriptions.program import Program
 from parcast.errors import ParameterError
 from parcast.laws.counted import tables_of_counts
 from parcast.projection.counted import project_counts
 from parcast.projection.program import project
-from parcast.projection.read_counts import read_counts
 from parcast.timings.measurements import Measurements
 
 HERE = Machine(name="here", network={"latency": "1 ms", "bandwidth": "1 MB/s"})
@@ -66,11 +62,6 @@ def test_a_pace_that_is_described_is_told_as_a_speed():
     program = Program(phase=[{"law": "counted", "pace": 4, "count": counts}])
     said = project_counts(program, HERE, [1]).warnings[0]
     assert said.startswith("No run on here: it is assumed to compute at 25% of the speed")
-
-
-def test_repetitions_count_by_their_median():
-    known = {"p": [1, 1, 1], "time": [24.0, 23.0, 90.0]}
-    assert project_counts(PROGRAM, HERE, [1], known=known).pace == pytest.approx(3.0)
 
 
 @pytest.mark.parametrize(
@@ -166,24 +157,6 @@ def test_beyond_the_counts_is_said():
     )
 
 
-def test_cycles_repeat_what_was_counted():
-    phase = {"law": "counted", "cycles": 2, "count": tables_of_counts(ROWS)}
-    told = project_counts(Program(phase=[phase]), HERE, [1, 4], known=KNOWN)
-    assert told.pace == pytest.approx(1.5)
-    assert told.time == pytest.approx([24.0, 6.0 + 0.4])
-
-
-def test_the_document_holds_the_rows():
-    told = project_counts(PROGRAM, HERE, [1, 4], known=KNOWN)
-    document = json.loads(json.dumps(told.to_document()))
-    assert document["schema"] == "parcast/counted-projection/1"
-    assert [row["p"] for row in document["rows"]] == [1, 4]
-    row = document["rows"][1]
-    parts = ("compute", "imbalance", "startups", "pairs", "shared", "collectives")
-    assert sum(row[f"{name}_s"] for name in parts) == pytest.approx(row["time_s"])
-    assert row["lower_s"] < row["time_s"] < row["upper_s"]
-
-
 @pytest.mark.parametrize(
     ("options", "says"),
     [
@@ -228,25 +201,6 @@ def test_another_program_is_refused(phases):
         project_counts(Program(phase=made), HERE, [1])
 
 
-def test_the_answer_is_text_with_what_was_found():
-    told = project_counts(
-        PROGRAM, HERE, [1, 4], known=KNOWN, donors=runs(HERE, 2.0), donor_machines=[HERE]
-    )
-    text = str(told)
-    assert text.startswith("solve on here, from counts\n")
-    assert (
-        "pace        computing takes 3 x the time of the counted run, based on a run at p = 1"
-        in text
-    )
-    assert "donors      here; the times are multiplied by 1.00 to " in text
-    assert "fastest     p = 4 (among the requested p)" in text
-
-
-def test_one_count_has_no_least():
-    text = str(project_counts(PROGRAM, HERE, [4], known=KNOWN))
-    assert "fastest" not in text
-
-
 @pytest.mark.parametrize(
     ("time", "says"),
     [
@@ -273,17 +227,6 @@ def test_more_processors_than_the_machine_has_are_told():
         said[0]
         == "here has 2 processors: results for p > 2 assume a larger machine of the same kind."
     )
-
-
-def test_files_of_counts_machines_and_runs_are_read(tmp_path):
-    (tmp_path / "counts.csv").write_text("p,compute_s,messages,bytes\n1,8,0,0\n4,8,400,4e5\n")
-    (tmp_path / "here.toml").write_text('name = "here"\nnetwork.bandwidth = "1 MB/s"\n')
-    (tmp_path / "known.csv").write_text("p,time_s\n1,24\n")
-    files = [str(tmp_path / x) for x in ("counts.csv", "here.toml")]
-    told = parcast.project(*files, 4, known=tmp_path / "known.csv")
-    (program,) = read_counts(files[0])
-    here = Machine(name="here", network={"bandwidth": "1 MB/s"})
-    assert told.to_document() == parcast.project(program, here, [4], known=KNOWN).to_document()
 
 
 def test_one_of_several_programs_is_named(tmp_path):

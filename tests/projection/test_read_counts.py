@@ -2,10 +2,8 @@
 
 import io
 
-import numpy as np
 import pytest
 
-from parcast.descriptions.machine import Machine
 from parcast.errors import FileProblems
 from parcast.projection.read_counts import read_counts
 
@@ -43,20 +41,9 @@ def test_every_column_is_read():
     assert work.volumes["alltoall"].tolist() == [0.0, 1000.0]
 
 
-def test_two_columns_suffice():
-    [program] = read("p,compute_s\n1,8\n2,8\n")
-    assert program.times(Machine(), {"p": np.array([1.0, 2.0])}).time.tolist() == [8.0, 4.0]
-
-
 def test_programs_are_told_apart_by_name_and_size():
     found = read('program,n,p,compute_s\nsolve,64,1,8\nsolve,128,1,64\n"sort, fast",64,1,2\n')
     assert [x.name for x in found] == ["solve, n = 64", "solve, n = 128", "sort, fast, n = 64"]
-
-
-def test_a_file_is_read_by_its_path(tmp_path):
-    path = tmp_path / "counts.csv"
-    path.write_text(TABLE)
-    assert len(read_counts(path)) == 1
 
 
 def test_the_busiest_as_a_printed_mean_is_taken():
@@ -150,7 +137,6 @@ def test_all_faults_of_the_header_come_back_together(header, faults):
     ("text", "says"),
     [
         ("", "must contain a table, got nothing. Start it with a line p,compute_s."),
-        ("# nothing\n", "must contain a table, got nothing."),
         ("p,compute_s\n", "must have rows below the header, got none. Add one for each p."),
         ('p,compute_s\n1,"8\n', "must be values between commas, got text that cannot be split"),
         ("p,compute_s,bytes\n4,8,100\n", "must be 0 without messages, got 100."),
@@ -158,16 +144,6 @@ def test_all_faults_of_the_header_come_back_together(header, faults):
 )
 def test_what_is_no_table_is_refused(text, says):
     assert says in problems(text)[0][2]
-
-
-def test_bytes_that_are_no_text_are_refused():
-    with pytest.raises(FileProblems, match="must be UTF-8, got the byte 0xff"):
-        read_counts(io.BytesIO(b"p,compute_s\n1,\xff\n"))
-
-
-def test_a_file_that_is_not_there_is_refused(tmp_path):
-    with pytest.raises(FileProblems, match="must exist, but is not in"):
-        read_counts(tmp_path / "counts.csv")
 
 
 def test_faults_of_the_header_and_of_the_rows_come_back_together():

@@ -3,7 +3,7 @@
 import re
 
 from parcast.show.html import html_of
-from parcast.show.sheet import Column, Entry, Fact, Form, Sheet, Table, interval_column
+from parcast.show.sheet import Column, Entry, Fact, Form, Sheet, Table
 from parcast.show.warning import Rank, RankedWarning
 
 COUNTS = Column(title="p", unit="[1]", cells=["1", "2"])
@@ -34,42 +34,12 @@ def test_a_table_is_shown_in_its_widest_form_with_titles_in_full():
     )
 
 
-def test_numbers_stand_to_the_right_and_names_to_the_left():
-    name = Column(title="machine", cells=["SP"], align="left")
-    time = interval_column("interval", "[s]", [("3", "12")])
-    html = html_of(Sheet(tables=(Table(forms=(Form(columns=[name, time]),)),)))
-    right, left = 'style="text-align:right"', 'style="text-align:left"'
-    whole = 'style="white-space:nowrap"'
-    assert html == (
-        f"<table><thead><tr {right}><th {left}>machine</th><th {whole}>interval [s]</th></tr>"
-        f"</thead><tbody><tr {right}><td {left}>SP</td><td {whole}>3 to 12</td></tr></tbody>"
-        "</table>"
-    )
-
-
-def test_groups_have_their_titles_above_them():
-    html = html_of(Sheet(tables=(Table(forms=(Form(columns=[COUNTS], titles=["a", "a"]),)),)))
-    assert unstyled(html).count('<tr><th colspan="1">a</th></tr>') == 1
-
-
-def test_many_rows_are_counted():
-    many = Column(title="p", cells=[str(i) for i in range(100)])
-    html = html_of(Sheet(tables=(Table(forms=(Form(columns=[many]),)),)))
-    assert html.count("<td>") == 60
-    assert html.endswith("<p>and 40 more rows; all of them: to_document()</p>")
-
-
 def test_facts_follow_a_title_unless_a_table_stands_between():
     facts = (Fact("law", "usl"), Fact("", "of Gunther"))
     html = html_of(Sheet(title="T3E", facts=facts))
     assert html == "<p><b>T3E</b><br><b>law:</b> usl<br>of Gunther</p>"
     html = html_of(Sheet(title="T3E", tables=(Table(in_full=(Entry(lines=("none",)),)),)))
     assert html == "<p><b>T3E</b></p><p>none</p>"
-
-
-def test_what_is_left_out_is_said():
-    html = html_of(Sheet(left_out="1 of 3 rows is shown. All of them"))
-    assert html == "<p>1 of 3 rows is shown. All of them: to_document().</p>"
 
 
 def test_three_warnings_are_shown_and_the_others_folded():

@@ -11,7 +11,6 @@ from tempfile import TemporaryDirectory
 import numpy as np
 import pytest
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 
 from parcast.applications.sorting.sort_file import sort_file
 from parcast.applications.text.features.extract import extract_features
@@ -217,15 +216,6 @@ def test_it_is_drawn_in_axes_that_pyplot_shows(result):
         result.plot("map")
 
 
-@pytest.mark.parametrize("name", ["Forecast", "Match", "Validation"])
-def test_a_picture_of_one_panel_is_drawn_in_given_axes(made, name):
-    ax = Figure(layout="constrained").add_subplot()
-    assert made(name).plot(ax) is ax
-    assert ax.get_legend() is not None
-    assert ax.get_xlabel()
-    ax.figure.draw_without_rendering()
-
-
 def test_saving_leaves_nothing_with_pyplot(made, tmp_path):
     plt = pytest.importorskip("matplotlib.pyplot")
     plt.close("all")
@@ -260,17 +250,6 @@ def test_its_rows_are_a_table_of_pandas(result):
     for name in frame.columns:
         if all(row[name] is None for row in rows):
             assert frame[name].dtype == np.float64
-
-
-def test_its_representation_is_one_short_line(result):
-    assert len(repr(result)) < 120
-    assert "\n" not in repr(result)
-    assert repr(result).startswith(f"{type(result).__name__}(")
-
-
-def test_a_place_is_loaded():
-    assert load("math:pi") == np.pi
-    assert load("parcast.places").load is load
 
 
 class Balanced(HTMLParser):

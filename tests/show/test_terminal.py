@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from parcast.show.sheet import Column, Entry, Fact, Form, Sheet, Table
-from parcast.show.terminal import Page, lay_out, listing, text_of
+from parcast.show.terminal import Page, lay_out, text_of
 from parcast.show.warning import Rank, RankedWarning
 
 TIMES = [
@@ -44,31 +44,6 @@ def test_a_table_is_as_wide_as_the_page_allows():
         "64  12 to 101",
     ]
     assert lines_of(sheet, 12)[:4] == ["T3E", "  time   9 s", "", "SP"]
-
-
-def test_without_rows_in_full_the_last_form_is_kept_to():
-    sheet = Sheet(tables=(Table(forms=(WIDE, Form(columns=TIMES))),))
-    assert lines_of(sheet, 5)[0] == " p   interval"
-
-
-def test_groups_may_be_tables_of_their_own():
-    form = Form(columns=[Column(title="p", cells=["1", "640"])], titles=["a", "b"], is_split=True)
-    assert lines_of(Sheet(tables=(Table(forms=(form,)),))) == [
-        "a",
-        "p",
-        "1",
-        "",
-        "b",
-        "  p",
-        "640",
-    ]
-
-
-def test_a_narrow_page_breaks_lines_below_their_title():
-    lines = lines_of(Sheet(tables=(Table(in_full=IN_FULL[1:]),)), 30)
-    assert lines == ["SP", "  a line that is too long", "    for this page"]
-    flush = Table(in_full=(Entry(lines=("a line that is too long for this page",)),))
-    assert lines_of(Sheet(tables=(flush,)), 30) == ["a line that is too long for", "this page"]
 
 
 def test_everything_that_is_said_stands_in_its_order():
@@ -120,17 +95,6 @@ SERIOUS = RankedWarning("Wide.", rank=Rank.SERIOUS, kind="wide")
 MINOR = RankedWarning("Narrow.", rank=Rank.MINOR)
 
 
-def test_warnings_stand_below_the_facts_of_a_single_part_and_apart_from_those_of_several():
-    part = Sheet(title="T3E", facts=(Fact("law", "usl"),), warnings=("Plain.", SERIOUS))
-    assert lines_of(Sheet(parts=(part,))) == [
-        *("T3E", "law         usl", "warning:    Wide.", "warning:    Plain."),
-    ]
-    assert lines_of(Sheet(parts=(part, replace(part, title="SP"))))[-4:] == [
-        *("law         usl", ""),
-        *("warning:    Both series: Wide.", "warning:    Both series: Plain."),
-    ]
-
-
 def test_all_warnings_are_shown_where_they_are_asked_for_the_gravest_first():
     part = Sheet(title="T3E", facts=(Fact("law", "usl"),), warnings=(MINOR, "Plain.", SERIOUS))
     sheet = Sheet(parts=(part, replace(part, title="SP")))
@@ -154,12 +118,6 @@ def test_warnings_beyond_the_third_are_counted(texts, last):
     assert lines[-1] == last
 
 
-def test_what_asks_for_attention_is_marked():
-    sheet = Sheet(title="t", facts=(Fact("open", "x", is_marked=True),), warnings=("w",))
-    styled = lines_of(sheet, style=lambda text, role: f"<{role}>{text}")
-    assert styled == ["<bold>t", "<marked>open        x", "<marked>warning:    w"]
-
-
 def test_a_name_does_not_command_the_terminal():
     name = "\x1b[2Jlu"
     column = Column(title=name, unit=name, cells=[name])
@@ -169,10 +127,3 @@ def test_a_name_does_not_command_the_terminal():
     for width in (1, None):
         lines, left_out = lay_out(Sheet(parts=(sheet, part), left_out=name), Page(width=width))
         assert "\x1b" not in "".join([*lines, left_out])
-
-
-@pytest.mark.parametrize(("width", "lines"), [(None, ["a   one two"]), (24, ["a   one two"])])
-def test_a_listing_breaks_beside_the_names(width, lines):
-    named = [("a", "one two"), ("bc", "x " * 20)]
-    assert listing(named, Page(width=width))[:1] == lines
-    assert all(line.startswith(("bc  x", "    x")) for line in listing(named, Page(width=24))[1:])

@@ -1,13 +1,12 @@
 """`parcast.show.warning`: which warnings are shown, of which series, in which order."""
 
 import copy
-import json
 import pickle
 
 import pytest
 
 from parcast.show.sheet import Sheet
-from parcast.show.warning import Rank, RankedWarning, by_rank, gathered
+from parcast.show.warning import Rank, RankedWarning, gathered
 
 
 def wide(size, rank=Rank.SERIOUS):
@@ -20,13 +19,6 @@ def texts(**warnings):
     return [*gathered(Sheet(parts=tuple(parts))).shown]
 
 
-def test_a_warning_is_its_text():
-    warning = wide(4.2)
-    assert warning == "Wide: 4.2."
-    assert json.dumps([warning]) == '["Wide: 4.2."]'
-    assert {warning: 1}["Wide: 4.2."] == 1
-
-
 @pytest.mark.parametrize("again", [lambda x: pickle.loads(pickle.dumps(x)), copy.deepcopy])
 def test_its_rank_survives_pickling_and_copying(again):
     same = again(wide(4.2))
@@ -36,11 +28,6 @@ def test_its_rank_survives_pickling_and_copying(again):
 def test_a_plain_text_is_a_warning_of_its_own_kind_in_the_middle():
     (warning,) = gathered(Sheet(warnings=("Beware.",))).every
     assert (warning, warning.kind, warning.rank) == ("Beware.", "Beware.", Rank.PLAIN)
-
-
-def test_the_gravest_come_first_and_else_the_order_stays():
-    plain = ("b", wide(1, Rank.MINOR), "a", wide(2, Rank.UNUSABLE), wide(3))
-    assert by_rank(plain) == ["Wide: 2.", "Wide: 3.", "b", "a", "Wide: 1."]
 
 
 @pytest.mark.parametrize(
@@ -56,15 +43,6 @@ def test_the_gravest_come_first_and_else_the_order_stays():
 )
 def test_warnings_of_one_kind_are_one_and_the_worst_speaks(warnings, says):
     assert texts(**warnings) == [says]
-
-
-def test_what_has_no_size_is_similar():
-    no = {x: RankedWarning(f"No {x}.", kind="no") for x in "AB"}
-    assert texts(**no) == ["A, and similarly 1 more series: No A."]
-
-
-def test_a_graver_one_speaks_though_another_is_larger():
-    assert texts(A=wide(9, Rank.MINOR), B=wide(2)) == ["B, worst of 2 series: Wide: 2."]
 
 
 def test_minor_ones_are_neither_shown_nor_counted():

@@ -1,7 +1,5 @@
 """`parcast simulate`: what it answers, in every form, what it refuses, and with which status."""
 
-import csv
-import io
 import json
 import re
 import signal
@@ -15,7 +13,6 @@ import pytest
 from parcast.descriptions.toml_files import read_machine, read_program
 from parcast.simulation.simulate import simulate
 from parcast.simulation.workers import workers
-from tests.cli.test_golden import kept
 from tests.conftest import FOREGROUND, ROOT, until
 from tests.forecasting.test_command import document
 from tests.written import written
@@ -59,27 +56,6 @@ def test_the_answer_is_that_of_the_function(parcast):
     }
 
 
-@pytest.mark.parametrize("width", ["pipe", "40", "80"])
-def test_the_table_is_the_one_kept(parcast, monkeypatch, width):
-    if width != "pipe":
-        monkeypatch.setenv("COLUMNS", width)
-    said = parcast(*QUESTION)
-    assert (said.status, said.err) == (0, "")
-    assert said.out == kept(f"simulate_{width}.txt", said.out)
-
-
-def test_files_hold_the_same_facts(parcast, tmp_path):
-    table, written = tmp_path / "a.csv", tmp_path / "a.json"
-    said = parcast(*QUESTION, "--precision", "5%", "-o", table, "-o", written)
-    assert (said.status, said.err) == (0, "")
-    rows = json.loads(written.read_text())["rows"]
-    read = list(csv.DictReader(io.StringIO(table.read_text())))
-    assert [float(row["time_s"]) for row in read] == [row["time_s"] for row in rows]
-    assert list(read[0]) == list(rows[0])
-    printed = parcast(*QUESTION, "--precision", "5%", "-o", "-")
-    assert printed.out == table.read_text()
-
-
 def test_many_points_are_told_on_stderr(parcast):
     asked = (*BOTH, "-p", "1..80", "--precision", "50%")
     said = parcast(*asked)
@@ -121,7 +97,6 @@ def test_distributions_of_times_are_given_by_word_number_and_file(parcast, tmp_p
         ("compute", 2, "--times must be a part and its distribution"),
         ("disk=none", 4, "--times must name compute, communication, io, got 'disk'."),
         ("io=-1", 4, "--times io must be a cv in [0, 100], got -1."),
-        ("io=absent.txt", 3, "must exist, but is not in"),
         ("io=FILE", 3, "must be a time of at least 0, got '-2'. Write one number on each line."),
         ("io=EMPTY", 3, "must have times above 0. Write one on each line."),
     ],
@@ -235,44 +210,6 @@ def test_workers_are_ended_when_something_fails():
         workers(2),
     ):
         raise BrokenProcessPool
-
-
-@pytest.mark.parametrize(
-    ("options", "status", "says"),
-    [
-        (("--precision", "0%"), 2, "--precision must be above 0, got '0%'. Write for example 1%."),
-        (("--precision", "1 s"), 2, "--precision must be a fraction"),
-        (
-            ("--time-limit", "0 s"),
-            2,
-            "--time-limit must be above 0, got '0 s'. Write for example 60s",
-        ),
-        (("--time-limit", "60"), 2, "--time-limit must be a time"),
-        (("--jobs", "0"), 2, "--jobs must be a whole number from 1 to 1024, got '0'."),
-        (("--vary", "network.latencyy=1 us"), 2, "Did you mean network.latency?"),
-        (("-o", "a.svg"), 2, "-o must be a path that ends in .csv, .json, got 'a.svg'."),
-        (("--json", "-o", "-"), 2, "-o - and --json cannot be combined: both print."),
-        (("-p", "1..20000"), 4, "the grid must have at most 10,000 points to be simulated"),
-    ],
-)
-def test_what_is_asked_wrongly_is_refused(parcast, options, status, says):
-    said = parcast(*QUESTION, *options)
-    assert (said.status, said.out) == (status, "")
-    assert says in said.err
-
-
-def test_both_files_cannot_be_standard_input(parcast):
-    said = parcast("simulate", "-", "-", "-p", "4")
-    assert said.status == 2
-    assert "Only one file may be -, standard input. Name the others." in said.err
-
-
-def test_a_bad_file_ends_with_3(parcast, tmp_path):
-    bad = tmp_path / "program.toml"
-    bad.write_text("[[phase]]\nlaw = 'spmd'\ncyclees = 3\n")
-    said = parcast("simulate", bad, MACHINE, "-p", "4")
-    assert said.status == 3
-    assert "Did you mean cycles?" in said.err
 
 
 def test_a_time_limit_is_kept_and_told(parcast):

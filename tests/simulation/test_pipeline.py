@@ -144,12 +144,6 @@ def test_phases_of_both_laws_are_simulated_one_after_the_other():
     )
 
 
-def test_a_channel_that_is_used_up_has_no_law_but_a_time():
-    told = simulate(program(form="overlapped", message="2 MB"), p=[2, 16])
-    assert np.isnan(told.predicted).tolist() == [False, True]
-    assert told.time[1] == pytest.approx(400 * 0.002, rel=0.1)
-
-
 @pytest.mark.parametrize(
     ("keys", "p", "says"),
     [

@@ -7,7 +7,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-import parcast
 from parcast.descriptions.breakdown import COMPONENTS
 from parcast.descriptions.machine import Machine
 from parcast.descriptions.program import Phase, Program
@@ -217,16 +216,6 @@ def test_programs_of_few_cycles_end_with_their_slowest_group():
     assert said == f"{told.cycles[0]:,} cycles of every group, in {runs}"
 
 
-def test_many_cycles_of_few_services_are_still_a_whole_run():
-    told = simulate(program("striped", cycles=5000), MACHINE, p=2, precision=0.05)
-    assert "in complete runs of 5,000 cycles" in told.simulated[0]
-
-
-def test_half_a_cycle_is_of_the_long_run():
-    told = simulate(program("striped", cycles=4.5), MACHINE, p=2, precision=0.05)
-    assert "cycles of every group in steady state" in told.simulated[0]
-
-
 def test_a_long_run_of_unequal_clusters_is_stretched():
     told = simulate(program("clustered", cycles=10**5), MACHINE, p=3, d=2, precision=0.02)
     assert "scaled to the 100,000 cycles of the program" in told.simulated[0]
@@ -246,14 +235,6 @@ def test_phases_add_and_so_do_their_variances():
     assert re.match("phase 2: .* each ending when all have joined", told.simulated[1])
 
 
-def test_a_phase_without_cycles_takes_no_time():
-    both = Program(phase=[phase(cycles="0 + 0 * p"), phase("striped")])
-    told = simulate(both, MACHINE, p=[4])
-    assert told.simulated[0] == "phase 1: no cycles"
-    alone = simulate(Program(phase=[phase("striped")]), MACHINE, p=[4], precision=0.002)
-    assert told.time == pytest.approx(alone.time, rel=0.03)
-
-
 def test_the_executor_does_not_change_the_result():
     of = program("striped", bursts_per_io=2)
     here = simulate(of, MACHINE, p=[2, 4], seed=3)
@@ -262,13 +243,6 @@ def test_the_executor_does_not_change_the_result():
         one = simulate(of, MACHINE, p=2, seed=3, executor=executor)
     assert here.to_document() == there.to_document()
     assert one.time[0] == here.time[0]
-
-
-def test_points_and_seeds_draw_others():
-    of = program()
-    told = simulate(of, MACHINE, p=[4, 4], seed=3)
-    other = simulate(of, MACHINE, p=[4], seed=4)
-    assert len({*told.time.tolist(), *other.time.tolist()}) == 3
 
 
 def test_replications_without_a_precision_are_all():
@@ -391,10 +365,6 @@ def test_it_says_what_is_known_within_an_interval_only():
     )
 
 
-def test_many_names_are_cut_short():
-    assert simulate_notes._listed("abcdef") == "a, b, c, d and 2 more"
-
-
 def test_many_cycles_at_most_are_told():
     one = replace(NOTHING, ended_by="most_cycles")
     (said,) = simulate_notes.warnings_of_simulation(
@@ -433,26 +403,6 @@ def test_joined_runs_and_cycles_have_the_same_parts():
 # shapes, names, refusals
 
 
-def test_axes_are_in_the_order_of_predict():
-    of = Program(phase=[{"law": "spmd", "compute": {"parallel": "n * 8 s"}}])
-    told = simulate(of, MACHINE, p=[1, 2], d=3, n=[1, 2], precision=0.5)
-    assert told.shape == (2, 1, 2)
-    assert told.time[1, 0, :].tolist() == pytest.approx([4.0, 8.0])
-    row = list(told.rows())[-1]
-    assert (row["p"], row["d"], row["n"]) == (2, 3, 2)
-    varied = simulate(
-        of, MACHINE, p=[1], n=1, vary={"compute.parallel": [1.0, 2.0]}, precision=0.5
-    )
-    assert varied.time.ravel().tolist() == pytest.approx([1.0, 2.0])
-    assert varied.dimensions == {"compute.parallel": "time"}
-
-
-def test_the_names_are_public():
-    told = parcast.simulate(program(), MACHINE, p=[1])
-    assert isinstance(told, parcast.Simulation)
-    assert repr(told) == "Simulation(lu on gort: 1 p)"
-
-
 class Other(Phase):
     """A phase of a law that is no queueing network."""
 
@@ -460,43 +410,6 @@ class Other(Phase):
 
     def cycle(self, machine, at):
         pytest.fail(f"asked {machine} at {at}; a law that is no network is refused before")
-
-
-@pytest.mark.parametrize(
-    ("keys", "says"),
-    [
-        (
-            {"p": np.arange(1, 10_002)},
-            "the grid must have at most 10,000 points to be simulated, got 10001 = 10,001. Use "
-            "larger steps.",
-        ),
-        ({"precision": 0}, "precision must be above 0, got 0. Leave it out for none."),
-        ({"most_seconds": -1}, "most_seconds must be above 0, got -1. Leave it out for none."),
-        (
-            {"replications": 1},
-            "replications must be a whole number of at least 2, got 1. A single one "
-            "has no deviation.",
-        ),
-        (
-            {"seed": -1},
-            "seed must be a whole number of at least 0, got -1. Use any such number.",
-        ),
-        (
-            {"laws": {"disk": "none"}},
-            "laws must name compute, communication, io, got 'disk'. Use one of these names.",
-        ),
-        (
-            {"laws": {"io": "gamma"}},
-            "laws['io'] must be a known law, got 'gamma'. Give \"none\", \"exponential\", "
-            "a coefficient of variation, measured times or a function.",
-        ),
-        ({"p": 0}, "p must be a whole number of at least 1, got 0. Count from 1."),
-    ],
-)
-def test_what_is_asked_wrongly_is_refused(keys, says):
-    with pytest.raises(ParameterError) as caught:
-        simulate(program(), MACHINE, **({"p": [4]} | keys))
-    assert str(caught.value) == says
 
 
 def test_other_laws_are_refused():
@@ -509,15 +422,32 @@ def test_other_laws_are_refused():
     )
 
 
-def test_what_takes_no_time_is_refused():
-    idle = Program(phase=[{"law": "spmd", "compute": {"parallel": "8 s * (p < 4)"}}])
-    with pytest.raises(ParameterError, match=r"services that are all 0 at p = 4\."):
-        simulate(idle, MACHINE, p=[2, 4])
-
-
-def test_files_are_read_where_descriptions_are_taken(tmp_path):
-    (tmp_path / "program.toml").write_text('[[phase]]\nlaw = "spmd"\ncompute.parallel = "8 s"\n')
-    (tmp_path / "machine.toml").write_text('name = "gort"\n')
-    told = simulate(tmp_path / "program.toml", str(tmp_path / "machine.toml"), p=[2])
-    assert told.predicted.tolist() == [4.0]
-    assert told.machine == "gort"
+@pytest.mark.parametrize(
+    ("keys", "says"),
+    [
+        (
+            {"p": np.arange(1, 10_002)},
+            "the grid must have at most 10,000 points to be simulated, got 10001 = 10,001. Use "
+            "larger steps.",
+        ),
+        ({"most_seconds": -1}, "most_seconds must be above 0, got -1. Leave it out for none."),
+        (
+            {"replications": 1},
+            "replications must be a whole number of at least 2, got 1. A single one "
+            "has no deviation.",
+        ),
+        (
+            {"laws": {"disk": "none"}},
+            "laws must name compute, communication, io, got 'disk'. Use one of these names.",
+        ),
+        (
+            {"laws": {"io": "gamma"}},
+            "laws['io'] must be a known law, got 'gamma'. Give \"none\", \"exponential\", "
+            "a coefficient of variation, measured times or a function.",
+        ),
+    ],
+)
+def test_what_is_asked_wrongly_is_refused(keys, says):
+    with pytest.raises(ParameterError) as caught:
+        simulate(program(), MACHINE, **({"p": [4]} | keys))
+    assert str(caught.value) == says

@@ -1,6 +1,5 @@
 """`timings.oversubscribed`: runs with more ranks than cores are left out, and it is said."""
 
-import json
 import shlex
 
 import pytest
@@ -91,12 +90,6 @@ def test_each_command_says_it_in_one_line(runs, parcast, tmp_path, command):
     assert said.status in (0, 1)
 
 
-def test_json_of_a_forecast_rests_on_the_others(runs, parcast):
-    said = parcast("forecast", runs, "-p", 4, "--json")
-    assert json.loads(said.out)["inputs"]["measurements"] == 2
-    assert "3 runs were left out" in said.err
-
-
 def test_a_table_of_such_runs_alone_is_refused_with_what_takes_them(tmp_path, parcast):
     path = tmp_path / "all.csv"
     path.write_text(table(ROWS[2:]))
@@ -105,10 +98,3 @@ def test_a_table_of_such_runs_alone_is_refused_with_what_takes_them(tmp_path, pa
     assert "All runs had more ranks than cores. To use them all the same: sed s/" in said.err
     (tmp_path / "used.csv").write_text(path.read_text().replace("oversubscribed_time", "time_s"))
     assert parcast("forecast", tmp_path / "used.csv", "-p", 16).status == 0
-
-
-def test_a_table_without_any_says_nothing(tmp_path, recwarn):
-    path = tmp_path / "runs.csv"
-    path.write_text(table(cores=8))
-    assert len(read_measurements(path)) == len(ROWS)
-    assert not recwarn.list

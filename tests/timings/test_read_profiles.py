@@ -1,7 +1,6 @@
 """`timings.read_profiles`: runs from lines of ranks, and every fault of a file with its line."""
 
 import json
-import sys
 
 import pytest
 
@@ -78,14 +77,6 @@ def test_several_files_are_read_one_after_the_other_each_with_its_digest(read):
         ("run1.jsonl", 2),
     ]
     assert all(len(digest) == 64 for _, digest, _ in told.files)
-
-
-def test_standard_input_is_read(monkeypatch, tmp_path):
-    path = tmp_path / "x"
-    path.write_text(line())
-    with path.open() as stream:
-        monkeypatch.setattr(sys, "stdin", stream)
-        assert len(read_profiles(["-"]).runs) == 1
 
 
 def test_a_run_that_lacks_ranks_is_left_out_and_named(read):
@@ -195,11 +186,6 @@ def test_a_stream_that_breaks_is_told():
         read_profiles([Broken()])
 
 
-def test_a_file_that_is_not_there_is_told(tmp_path):
-    with pytest.raises(FileProblems, match="must exist, but is not in"):
-        read_profiles([tmp_path / "none.jsonl"])
-
-
 def test_a_file_that_is_named_twice_is_no_repetition(read):
     with pytest.raises(FileProblems, match=r"must contain other runs than .*run0.jsonl, got the"):
         read(line(), line())
@@ -225,11 +211,6 @@ def test_passes_that_overlapped_are_read(read):
         read(line(overlapping=-1))
 
 
-def test_a_cut_text_is_told_with_one_at(read):
-    with pytest.raises(FileProblems, match="unterminated string starting at character 12"):
-        read(line()[:20])
-
-
 def test_a_file_of_wrong_lines_is_given_up(tmp_path, monkeypatch):
     monkeypatch.setattr(profiles, "HOPELESS", 20)
     (tmp_path / "run.jsonl").write_text("{}\n" * 1000)
@@ -237,9 +218,3 @@ def test_a_file_of_wrong_lines_is_given_up(tmp_path, monkeypatch):
         read_profiles([tmp_path / "run.jsonl"])
     (problem,) = caught.value.problems
     assert problem.message.endswith(" Likewise lines 2, 3, 4 and 17 more.")
-
-
-def test_profiles_are_shown_by_what_was_run(read):
-    runs = read(line())
-    assert repr(runs) == "ProfilesRead(1 run)"
-    assert repr(runs.runs[0]) == "RunProfile(plate: p = 1, n = 64, time 1 s)"

@@ -60,48 +60,10 @@ def test_what_stands_right_of_a_series_is_padding(table):
     assert series.count.max() == series.p.shape[1]
 
 
-@given(table=rows, seed=st.integers(0, 1000))
-def test_the_order_of_rows_changes_only_the_order_of_series(table, seed):
-    shuffled = [table[i] for i in np.random.default_rng(seed).permutation(len(table))]
-    one, other = (measured(x).series(by=["callpath", "n"]) for x in (table, shuffled))
-    place = [other.keys.index(key) for key in one.keys]
-    for name in ("count", "p", "time", "repetitions", "spread"):
-        assert np.array_equal(getattr(one, name), getattr(other, name)[place], equal_nan=True)
-
-
-@given(table=rows, factor=st.floats(1e-3, 1e3))
-def test_another_unit_of_time_scales_medians_and_leaves_spreads(table, factor):
-    scaled = [(p, callpath, n, seconds * factor) for p, callpath, n, seconds in table]
-    one, other = (measured(x).series(by=["callpath", "n"]) for x in (table, scaled))
-    assert other.time == pytest.approx(one.time * factor, rel=1e-12, nan_ok=True)
-    assert other.spread == pytest.approx(one.spread, rel=1e-6, abs=1e-9, nan_ok=True)
-
-
 def test_the_spread_of_normal_logs_is_their_standard_deviation():
     logs = np.random.default_rng(7).normal(scale=0.1, size=20_000)
     series = Measurements(p=4, time=np.exp(logs)).series()
     assert series.spread[0, 0] == pytest.approx(0.1, rel=0.03)
-
-
-def test_one_repetition_has_no_spread():
-    assert Measurements(p=[1, 2], time=[8, 4]).series().spread.tolist() == [[0.0, 0.0]]
-
-
-def test_columns_that_take_one_value_are_no_keys_unless_they_are_labels():
-    runs = Measurements(p=[1, 1, 2], time=[8, 7, 4], n=[7, 7, 7], d=[1, 2, 2], machine="A")
-    assert runs.series().keys == [{"machine": "A", "d": 1.0}, {"machine": "A", "d": 2.0}]
-
-
-def test_without_columns_to_tell_apart_there_is_one_series():
-    series = Measurements(p=[4, 1], time=[3, 9]).series()
-    assert (series.keys, series.by, len(series)) == ([{}], (), 1)
-    assert series.p.tolist() == [[1, 4]]
-
-
-def test_one_name_is_taken_as_a_sequence_of_one():
-    runs = Measurements(p=[1, 2], time=[8, 4], callpath=["main", "io"])
-    assert runs.series(by="callpath").by == ("callpath",)
-    assert runs.series(by=["callpath", "callpath"]).by == ("callpath",)
 
 
 def test_sizes_that_share_a_count_of_processors_are_series_of_their_own():
@@ -131,40 +93,6 @@ def test_results_are_read_only_and_described_in_a_line():
         series.p = None
     assert repr(series) == "Series(1 by callpath, up to 2 values of p)"
     assert repr(Measurements(p=1, time=1).series()) == "Series(1, up to 1 values of p)"
-
-
-MIXED = Measurements(
-    p=[1, 2, 1, 2], time=[8, 4, 6, 3], machine=["A", "A", "B", "B"], n=[1, 2, 2, 2]
-)
-
-
-@pytest.mark.parametrize(
-    ("by", "says"),
-    [
-        (
-            ["machin"],
-            "by must name columns of these measurements, got 'machin'. Did you mean machine? "
-            "Choose from machine, n.",
-        ),
-        (
-            ["p"],
-            "by must name columns of these measurements, got 'p'. Choose from machine, n.",
-        ),
-        (
-            [3],
-            "by must name columns of these measurements, got 3. Choose from machine, n.",
-        ),
-        (
-            ["n"],
-            "by must name every column that varies within a series, got ['n'] where machine "
-            "takes 2 values. Add 'machine' to by, or select one value: select(machine='A').",
-        ),
-    ],
-)
-def test_a_wrong_by_is_refused_with_a_remedy(by, says):
-    with pytest.raises(ParameterError) as caught:
-        MIXED.series(by=by)
-    assert str(caught.value) == says
 
 
 def test_sizes_are_not_taken_for_repetitions_of_one_another():

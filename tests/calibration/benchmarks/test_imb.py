@@ -6,10 +6,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from parcast.calibration.benchmarks.imb import read, recognises
+from parcast.calibration.benchmarks.imb import read
 from parcast.descriptions.toml_files import read_machine, read_program
 from parcast.errors import FileProblems
-from parcast.importers.registry import import_machine, recognised
 from parcast.prediction.predict import predict
 
 ROOT = Path(__file__).parents[3]
@@ -93,17 +92,6 @@ def test_pairs_at_once_send_one_message_each(file):
     assert "imb.txt ends before MPI_Finalize: it may have been cut off." in told.notes
 
 
-def test_the_column_of_megabytes_is_not_used(file):
-    # 4194304 B in 1000 us are 4194.30 of 10^6 B, and 4000.00 of 2^20 B in older releases.
-    rows = (
-        "0 1000 1.00 0.00\n1048576 100 250.00 {}\n2097152 100 500.00 {}\n4194304 100 1000.00 {}\n"
-    )
-    newer, older = (
-        texts(read([file(SECTION + rows.format(*[x] * 3) + END)])) for x in (4194.3, 4000.0)
-    )
-    assert newer == older == {"network.latency": "1 us", "network.bandwidth": "4.194 GB/s"}
-
-
 def test_processes_that_wait_do_not_count_and_0_bytes_are_no_collective():
     source = next(x.source for x in read([EXAMPLE]).figures if x.key.startswith("primitives"))
     assert source == "IMB Bcast (t_max), 2, 4, 8 processes, fit error less than 1%"
@@ -156,13 +144,6 @@ def test_a_word_in_place_of_times_is_a_failed_row(file, text):
     assert "1 row is left out" in refusal(file(f"{SECTION}64 {text}\n{END}"))
 
 
-def test_an_error_between_rows_is_told(file):
-    rows = "0 1000 1.00 0.00\n[n1:7] pml_ucx.c:291  Error: something\n8 1000 1.01 0.00\n"
-    told = read([file(SECTION + rows + END)])
-    assert texts(told)["network.latency"] == "1 us"
-    assert "imb.txt: line 5 reports an error: '[n1:7] pml_ucx.c" in told.notes[0]
-
-
 BANNER = (
     "#    Intel(R) MPI Benchmarks 2021.7, MPI-1 part{}\n# Calling sequence was: \n\n"
     "# IMB-MPI1{} PingPong\n#{}\n"
@@ -192,13 +173,6 @@ def test_the_suite_and_its_options_tell_the_memory(file, banner, memory):
     with pytest.raises(FileProblems, match=f"got {memory} memory in a.txt and"):
         read([path, other])
     assert texts(read([path, other], memory=memory))["network.latency"] == "1 us"
-
-
-def test_the_registry_imports_it():
-    for path in (EXAMPLE, DATA / "imb_multi.txt"):
-        assert recognised(path).name == "imb"
-        assert import_machine([path], "imb") == read([path])
-    assert not recognises(b"# OSU MPI Latency Test v7.4\n", Path("file"))
 
 
 @pytest.mark.parametrize(

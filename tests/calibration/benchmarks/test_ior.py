@@ -6,10 +6,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from parcast.calibration.benchmarks.ior import read, recognises
+from parcast.calibration.benchmarks.ior import read
 from parcast.descriptions.toml_files import read_machine, read_program
 from parcast.errors import FileProblems
-from parcast.importers.registry import import_machine, recognised
 from parcast.prediction.predict import predict
 
 ROOT = Path(__file__).parents[3]
@@ -65,10 +64,6 @@ def test_the_example_becomes_a_storage_on_which_a_program_is_predicted(file):
     assert answer.time == pytest.approx(np.array([9 + io, 3 + io]), rel=1e-3)
 
 
-def test_nothing_is_warned_of_that_was_done_well():
-    assert [note.split()[0] for note in read([EXAMPLE]).notes] == ["IOR"]
-
-
 def test_json_that_is_none_is_read_result_by_result():
     told = read([DATA / "ior_older.json"])
     assert texts(told) == {
@@ -111,13 +106,6 @@ def test_csv_tells_rates_and_tasks_and_not_what_a_cache_did():
     )
 
 
-def test_an_older_release_that_only_read_past_the_cache():
-    told = read([DATA / "ior_older.txt"])
-    assert texts(told)["storage.bandwidth"] == "1.049 GB/s"
-    assert told.figures[1].source.startswith("IOR read, 8 tasks, ")
-    assert len(told.notes) == 1  # -B: no word on a cache; the rows of the summary are no results
-
-
 @pytest.mark.parametrize(
     ("change", "says"),
     [
@@ -126,7 +114,6 @@ def test_an_older_release_that_only_read_past_the_cache():
             ("-C -e", "-e"),
             "Reads may have come from the memory of the node that wrote the data: ior.out.",
         ),
-        (("nodes               : 4", "nodes               : 1"), "Reads may have come from the"),
         (("8.18 ", "0.05 "), ""),
         (("8012.11", "1012.11"), "The rates of write vary from 1.061 GB/s to 8.5 GB/s."),
     ],
@@ -136,23 +123,10 @@ def test_what_makes_rates_doubtful_is_told(file, change, says):
     assert any(note.startswith(says) for note in told.notes)
 
 
-def test_a_file_that_took_long_to_open_is_told(file):
-    told = read([file(EXAMPLE.read_text().replace("0.012", "1.012").replace("0.0118", "1.0118"))])
-    assert any("Opening the file took 12% of the time of a write" in x for x in told.notes)
-
-
 def test_several_files_in_several_forms_are_runs():
     told = read([EXAMPLE, DATA / "ior.csv", DATA / "ior_older.json"])
     assert "median of 6 runs (524 MB/s to 8.5 GB/s)" in told.figures[1].source
     assert "8 and 64 tasks" in told.figures[1].source
-
-
-def test_the_registry_imports_it():
-    for path in (EXAMPLE, *DATA.glob("ior*")):
-        assert recognised(path).name == "ior"
-        assert import_machine([path], "ior") == read([path])
-    assert recognised(DATA / "hyperfine.json").name == "hyperfine"
-    assert not recognises(b'{"tests": []}', Path("file"))
 
 
 # what is refused

@@ -1,14 +1,8 @@
 """`parcast forecast --donors` and `--target`: files of other machines on the command line."""
 
-import hashlib
 import json
 
 import pytest
-
-from tests.conftest import ROOT
-
-DATA = ROOT / "tests" / "cli" / "data"
-STUDY = "examples/finite_difference/times.csv"
 
 
 def csv(machines, *, more=""):
@@ -48,34 +42,6 @@ def said_in(answer):
     """The document of an answer."""
     assert (answer.status, answer.err) == (0, "")
     return json.loads(answer.out)
-
-
-@pytest.mark.parametrize("width", [80, None])
-def test_the_table(parcast, monkeypatch, width):
-    from tests.cli.test_golden import kept
-
-    monkeypatch.chdir(ROOT)
-    if width:
-        monkeypatch.setenv("COLUMNS", str(width))
-    said = parcast("forecast", STUDY, "--target", "T3E", "--hold-out", "8,16,32,64")
-    assert (said.status, said.err) == (0, "")
-    assert said.out == kept(f"donors_{width or 'pipe'}.txt", said.out)
-
-
-def test_one_run_and_a_file_of_donors(parcast, here, elsewhere):
-    document = said_in(parcast("forecast", here, "--donors", elsewhere, "-p", "16", "--json"))
-    (row,) = document["rows"]
-    assert row["time_s"] == pytest.approx(2 * (5 + 95 / 16), rel=0.02)
-    weights = {x["machine"]: x["weight"] for x in document["series"][0]["donors"]}
-    assert weights == pytest.approx({"SP": 0.5, "T3E": 0.5})
-    assert document["inputs"]["donors"] == [
-        {
-            "file": str(elsewhere),
-            "sha256": hashlib.sha256(elsewhere.read_bytes()).hexdigest(),
-            "measurements": 10,
-        }
-    ]
-    assert document["inputs"]["options"]["donors"] == [str(elsewhere)]
 
 
 def test_files_of_donors_add_up(parcast, here, elsewhere, tmp_path):
@@ -139,37 +105,17 @@ def test_columns_have_other_names_in_the_files_that_have_them(parcast, here, tmp
     assert said["rows"] == same["rows"]
 
 
-def test_one_run_without_donors_is_refused_as_before(parcast, here):
-    said = parcast("forecast", here, "-p", "16")
-    assert (said.status, said.out) == (4, "")
-    assert "a forecast requires at least two processor counts" in said.err
-
-
 @pytest.mark.parametrize(
     ("options", "status", "says"),
     [
-        (["--donors", "-"], 2, "--donors must be a file, got -. Write its name."),
         (["--target", "SP"], 2, "--target must be a machine of here.csv, which has no column"),
         (["--donors", "nowhere.csv"], 3, "nowhere.csv"),
-        (["--donors", "here.csv"], 2, "--donors must have a column machine, got none."),
-        (
-            ["--donors", "elsewhere.csv", "--donors", "sizes.csv"],
-            2,
-            "--donors must have the same columns as all other tables, got no n in elsewhere.csv. "
-            "Add it, or ignore it in the others: --ignore n.\n",
-        ),
         (
             ["--donors", "elsewhere.csv", "-o", "elsewhere.csv"],
             2,
             "elsewhere.csv",
         ),
-        (["--machine", "here.csv"], 2, "--machine requires --donors or --target"),
         (["--donors", "elsewhere.csv", "--machine", "nowhere.toml"], 3, "nowhere.toml"),
-        (
-            ["--donors", "once.csv"],
-            4,
-            "Y has runs at one processor count only and is ignored.",
-        ),
     ],
 )
 @pytest.mark.usefixtures("folder")
@@ -180,26 +126,12 @@ def test_what_cannot_be_asked_is_told(parcast, options, status, says):
     assert said.out == ""
 
 
-def test_an_unknown_target_is_told_the_machines(parcast, elsewhere):
-    said = parcast("forecast", elsewhere, "--target", "T3D", "-p", "16")
-    assert said.status == 2
-    assert "Did you mean T3E?" in said.err
-
-
 def test_a_column_is_passed_over_in_the_files_that_have_it(parcast, tmp_path):
     here, donors = tmp_path / "mine.csv", tmp_path / "theirs.csv"
     here.write_text("p,job,time_s\n4,17,25\n")
     donors.write_text("p,machine,jobs,time_s\n4,X,1,20\n16,X,1,6\n4,Y,1,30\n16,Y,1,9\n")
     said = parcast("forecast", here, "-p", "16", "--donors", donors, "--ignore", "job")
     assert (said.status, said.err) == (0, "")
-
-
-def test_a_knee_is_found_with_donors(parcast, here, elsewhere):
-    said = parcast("forecast", here, "-p", "64", "--donors", elsewhere, "--knee", "--json")
-    assert said.status == 0
-    (knee,) = json.loads(said.out)["knee"]
-    assert 1 < knee["lower"] <= knee["p"] <= knee["upper"]
-    assert knee["p"] < 64
 
 
 def test_a_file_given_twice_counts_once(parcast, here, elsewhere, tmp_path):
@@ -210,14 +142,6 @@ def test_a_file_given_twice_counts_once(parcast, here, elsewhere, tmp_path):
         twice = parcast("forecast", here, "-p", "16", "--donors", elsewhere, "--donors", other)
         assert (twice.status, twice.out) == (0, once.out)
         assert twice.err == f"parcast: {other} is the same as {elsewhere}. It is used once.\n"
-
-
-def test_copies_are_told_once_beside_a_knee_and_a_plan(parcast, here, elsewhere):
-    asked = ("forecast", here, "-p", "16", "--knee", "--plan-runs", "1", "--donors", elsewhere)
-    once, twice = parcast(*asked), parcast(*asked, "--donors", elsewhere)
-    assert (twice.status, twice.out) == (once.status, once.out)
-    told = f"parcast: {elsewhere} is the same as {elsewhere}. It is used once.\n"
-    assert twice.err == told + once.err
 
 
 def test_runs_that_stand_in_two_files_count_once(parcast, here, elsewhere, tmp_path):
@@ -247,14 +171,3 @@ def test_more_runs_of_one_machine_are_repetitions(parcast, here, elsewhere, tmp_
     more.write_text("machine,p,time_s\nSP,1,301\nSP,16,33\n")
     said = parcast("forecast", here, "-p", "16", "--donors", elsewhere, "--donors", more)
     assert (said.status, said.err) == (0, "")
-
-
-def test_a_column_that_leaves_runs_alone_is_named(parcast, tmp_path):
-    path = tmp_path / "jobs.csv"
-    rows = "".join(f"{p},{4711 + i},{5 + 95 / p}\n" for i, p in enumerate([1, 1, 2, 4, 8]))
-    path.write_text("p,jobid,time_s\n" + rows)
-    said = parcast("forecast", path, "-p", "16")
-    assert said.status == 4
-    assert said.err.startswith("parcast: No forecast. jobid differs in nearly every run: each")
-    assert "ignore it (--ignore jobid)." in said.err
-    assert parcast("forecast", path, "-p", "16", "--ignore", "jobid").status == 0

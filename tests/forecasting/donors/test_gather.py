@@ -47,14 +47,6 @@ def named(note):
     return sorted(donor.machine for donor in note.donors)
 
 
-def test_without_donors_nothing_changes():
-    known = Measurements(p=[1, 2, 4], time=[100, 51, 27])
-    plain, none = forecast(known, [8, 64]), forecast(known, [8, 64], donors=None)
-    assert plain.time.tolist() == none.time.tolist()
-    assert plain.notes == none.notes
-    assert only(plain).donors == ()
-
-
 def test_one_run_is_enough():
     told = forecast(ONE, [1, 4, 16], donors=DONORS)
     truth = 20 / 26 * np.array([101, 26, 7.25])
@@ -70,11 +62,6 @@ def test_one_run_is_enough():
     assert note.backtest is None
 
 
-def test_repeated_runs_at_one_count_are_told():
-    told = forecast(Measurements(p=[4, 4], time=[20.0, 21.0]), 8, donors=DONORS)
-    assert only(told).rests_on.startswith("2 runs at p = 4, ")
-
-
 def test_a_table_will_do():
     table = {"p": [1, 2, 4], "time": [9.0, 5, 3], "machine": ["A"] * 3}
     told = forecast(ONE, 8, donors=table)
@@ -83,12 +70,6 @@ def test_a_table_will_do():
         text.startswith("The forecast is based on a single other machine")
         for text in only(told).warnings
     )
-
-
-def test_two_donors_are_told():
-    two = runs({"A": amdahl(1, 100), "B": amdahl(2, 180)})
-    warnings = only(forecast(ONE, 8, donors=two)).warnings
-    assert any(text.startswith("The forecast is based on two other machines") for text in warnings)
 
 
 def test_with_two_own_counts_both_have_a_say():
@@ -245,12 +226,6 @@ def test_donors_have_the_same_callpath_and_axes():
     assert sorted(told.refused) == ["a, n = 2", "b, n = 1"]
 
 
-def test_a_single_callpath_is_matched_though_it_tells_no_series_apart():
-    here = Measurements(p=4, time=20.0, callpath="a")
-    donors = runs(OTHERS, callpath=["a"] * 10 + ["b"] * 5)
-    assert named(only(forecast(here, 8, by=[], donors=donors))) == ["A", "B"]
-
-
 def test_an_axis_of_the_donors_alone_tells_donors_apart():
     donors = runs({"A": amdahl(1, 100), "B": amdahl(2, 300)}, n=[1] * 5 + [2] * 5)
     assert named(only(forecast(ONE, 8, donors=donors))) == ["A, n = 1", "B, n = 2"]
@@ -300,21 +275,6 @@ def test_a_line_through_it_goes_through_the_answers():
     assert alone.curve.at([8]).time[0] == pytest.approx(told.time[1, :1])
 
 
-def test_many_donors_are_named_in_part():
-    many = runs({f"M{i}": amdahl(1 + i / 10, 100) for i in range(7)})
-    assert only(forecast(ONE, 8, donors=many)).rests_on.endswith(", 3 more")
-    odd = runs({f"M{i}": amdahl(1, 1, 50) for i in range(7)})
-    known = Measurements(p=[1, 2, 4], time=[100, 51, 27])
-    assert " and 3 more were not used as donors: their times" in " ".join(
-        only(forecast(known, 8, donors=odd)).warnings
-    )
-
-
-def test_one_donor_more_than_are_named_is_named_too():
-    five = runs({f"M{i}": amdahl(1 + i / 10, 100) for i in range(5)})
-    assert "more" not in only(forecast(ONE, 8, donors=five)).rests_on
-
-
 @pytest.mark.parametrize(
     ("scale", "far"), [(1000.0, "1250 times the time here. "), (1e-3, "1/200 of the")]
 )
@@ -349,13 +309,6 @@ def test_how_long_it_takes_if_it_goes_on_as_there_is_told():
     assert forecast(STEADY, 16).curve.as_elsewhere(0, [16]) == {}
 
 
-def test_of_many_donors_the_ends_and_the_middle_are_told():
-    many = runs({f"M{i}": amdahl(1 + i, 100) for i in range(7)})
-    assert only(forecast(ONE, 16, donors=many)).elsewhere.endswith(
-        " (least, median and largest of 7 machines)"
-    )
-
-
 def grouped(good, bad):
     """Donors of which some scale well and some badly."""
     return runs(
@@ -387,22 +340,9 @@ def test_where_machines_are_described_groups_need_no_description():
     assert warning.endswith("Use only those as donors that are similar to this machine.")
 
 
-def test_the_document_holds_the_weights():
-    document = forecast(ONE, 8, donors=DONORS).to_document()
-    donors = document["series"][0]["donors"]
-    assert {donor["machine"] for donor in donors} == {"A", "B", "C"}
-    assert sum(donor["weight"] for donor in donors) == pytest.approx(1)
-    assert all(2 < donor["time_s"] < 20 for donor in donors)
-
-
 @pytest.mark.parametrize(
     ("here", "donors", "says"),
     [
-        (
-            ONE,
-            Measurements(p=[1, 2], time=[2.0, 1.0]),
-            "donors must have a column machine, got none. Name the machine of every run in it.",
-        ),
         (
             ONE,
             Measurements(p=[1, 2], time=[2.0, 1.0], machine="A", callpath=["a", "b"]),
@@ -488,19 +428,6 @@ def test_machines_like_the_target_weigh_more():
     assert "similar machines" not in plain.notes[0].rests_on
 
 
-def test_descriptions_without_figures_weigh_nobody_more():
-    blank = [Machine(name=name) for name in ("A", "B", "C", "me")]
-    weighed = forecast(ONE, p=16, donors=DONORS, machines=blank)
-    assert "similar machines" not in weighed.notes[0].rests_on
-
-
-def test_equal_descriptions_change_nothing():
-    alike = [described(name, 100) for name in ("A", "B", "C", "me")]
-    plain = forecast(ONE, p=[8, 16], donors=DONORS)
-    weighed = forecast(ONE, p=[8, 16], donors=DONORS, machines=alike)
-    assert weighed.time == pytest.approx(plain.time, rel=1e-12)
-
-
 def test_the_target_may_be_named_by_the_runs():
     named = Measurements(p=4, time=20.0, machine="me")
     like_a = [
@@ -524,12 +451,6 @@ def test_the_target_may_be_named_by_the_runs():
 def test_descriptions_of_other_machines_are_refused(names, says):
     with pytest.raises(ParameterError, match=says):
         forecast(ONE, p=16, donors=DONORS, machines=[described(name, 100) for name in names])
-
-
-def test_a_machine_that_no_run_names_is_refused_where_the_target_is_named():
-    named = Measurements(p=4, time=20.0, machine="me")
-    with pytest.raises(ParameterError, match="machines must be those of the runs, got X"):
-        forecast(named, p=16, donors=DONORS, machines=[described("X", 100)])
 
 
 def test_donors_that_are_not_used_are_told():
@@ -635,12 +556,3 @@ def test_more_own_runs_do_not_make_the_forecast_with_donors_worse_in_expectation
     means = [np.mean(wrong) for wrong in errors.values()]
     assert means[1] < 1.02 * means[0]
     assert means[2] < 0.95 * means[0]
-
-
-@pytest.mark.parametrize("p", [8, [[8, 16]], [8, 16]])
-def test_lines_of_donors_take_any_shape_of_counts(p):
-    told = forecast(ONE, 16, donors=DONORS)
-    times = told.curve.as_elsewhere(0, p)
-    assert all(x.shape == (np.size(p),) for x in times.values())
-    with pytest.raises(ParameterError, match="p must be at least 1"):
-        told.curve.as_elsewhere(0, 0.5)

@@ -49,14 +49,6 @@ def test_runs_are_planned_from_several_tables(donors):
     assert [run.after for run in told] == pytest.approx([run.after for run in whole])
 
 
-@several_tables
-def test_machines_are_ranked_with_several_tables(donors):
-    told, whole = (match(NAMED, p=[8, 64], donors=x) for x in (donors, BOTH))
-    assert told.candidates[0].time == pytest.approx(whole.candidates[0].time)
-    assert told.law == whole.law == "forecast of here from its runs and those on the donors A, B"
-    assert told.warnings == whole.warnings
-
-
 @pytest.mark.parametrize(
     ("donors", "says"),
     [
@@ -76,10 +68,6 @@ def test_machines_are_ranked_with_several_tables(donors):
             [A, HERE],
             "donors must have the same columns as all other tables, got no machine in donors[1]. "
             "Name the machine of every run in it.",
-        ),
-        (
-            [HERE, HERE],
-            "donors must have a column machine, got none. Name the machine of every run in it.",
         ),
     ],
 )
@@ -142,13 +130,3 @@ def test_copies_do_not_make_a_forecast_surer_and_are_told():
 def test_copies_do_not_change_a_knee_or_a_plan():
     assert knee(HERE, upto=64, donors=[A, B, A]) == knee(HERE, upto=64, donors=[A, B])
     assert plan_runs(HERE, p=64, donors=[A, B, A]) == plan_runs(HERE, p=64, donors=[A, B]) != []
-
-
-def test_copies_do_not_change_a_match_and_are_told_once():
-    here = {"p": [1, 2] * 2, "time": [60, 35, 50, 30], "machine": [*"XXYY"]}
-    once, twice = (match(here, p=[8, 64], donors=x) for x in ([A, B], [A, B, A]))
-    assert list(twice.rows()) == list(once.rows())
-    assert twice.law == once.law
-    said = "donors[2]: all its runs are in donors[0] as well. They are used once."
-    assert [text for text in twice.warnings if text not in once.warnings] == [said]
-    assert len(twice.warnings) == len(once.warnings) + 1

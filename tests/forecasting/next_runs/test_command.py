@@ -18,31 +18,6 @@ def sizes(tmp_path):
     return path
 
 
-def test_the_document_holds_rows_of_all_axes_and_the_runs_to_make(parcast, sizes):
-    asked = ("-p", "64", "--at", "n=300,800", "--plan-runs", "2", "--json")
-    said = parcast("forecast", sizes, *asked)
-    assert (said.status, said.err) == (0, "")
-    document = json.loads(said.out)
-    assert [(row["p"], row["n"]) for row in document["rows"]] == [(64, 300), (64, 800)]
-    assert document["inputs"]["options"]["at"] == {"n": [300.0, 800.0]}
-    runs = document["plan_runs"]
-    assert 1 <= len(runs) <= 2
-    assert {"p", "n", "time_s", "cost", "target", "because"} <= set(runs[0])
-    assert runs[0]["target_width_after"] < runs[0]["target_width_before"]
-    assert all(run["p"] < 64 for run in runs)
-
-
-@pytest.mark.parametrize("width", ["80", "40", "400"])
-def test_the_table_says_what_to_run_and_why(parcast, sizes, monkeypatch, width):
-    monkeypatch.setenv("COLUMNS", width)
-    said = parcast("forecast", sizes, "-p", "64", "--at", "n=800", "--plan-runs", "3")
-    assert (said.status, said.err) == (0, "")
-    assert "next runs" in said.out
-    assert "run 1" in said.out
-    assert "processors" not in said.out.split("next runs")[0].split("\n")[0]
-    assert max(map(len, said.out.splitlines())) <= int(width)
-
-
 def test_a_series_is_planned_for_as_well(parcast, times):
     said = parcast("forecast", times, "-p", "128", "--plan-runs", "3", "--upto", "32")
     assert said.status == 0
@@ -115,40 +90,9 @@ def test_nothing_worth_running_is_said(parcast, sizes):
     )
 
 
-@pytest.mark.parametrize(
-    ("requested", "says"),
-    [
-        ("1", None),
-        (
-            "2",
-            "1 more run was asked for, but no further run up to p = 32 whose own "
-            "time can be forecast (--beyond allows others) would narrow the",
-        ),
-        (
-            "5",
-            "4 more runs were asked for, but no further run up to p = 32 whose own "
-            "time can be forecast (--beyond allows others) would narrow the",
-        ),
-    ],
-)
-def test_why_there_are_fewer_runs_is_said(parcast, times, requested, says):
-    asked = ("-p", "128", "--plan-runs", requested, "--upto", "32")
-    out = parcast("forecast", times, *asked).out
-    assert "run 1 " in out
-    assert "run 2 " not in out
-    assert (f"fewer runs  {says} interval by 5 %\n" if says else "interval at p = 128") in out
-    assert ("fewer runs" in out) == bool(says)
-
-
 def test_series_with_fewer_runs_are_not_counted_apart(parcast, machines):
     out = parcast("forecast", machines, "-p", "64", "--plan-runs", "9").out
     assert "fewer runs  9 runs for each series were asked for, but no further run below" in out
-
-
-def test_csv_has_a_column_for_every_axis(parcast, sizes):
-    said = parcast("forecast", sizes, "-p", "16", "--at", "n=100..400x2", "-o", "-")
-    rows = list(csv.DictReader(io.StringIO(said.out)))
-    assert [row["n"] for row in rows] == ["100", "200", "400"]
 
 
 def table(parcast, *asked):
@@ -174,31 +118,9 @@ def test_csv_has_the_runs_to_make_below_what_was_asked_for(parcast, machines):
         assert row["speedup"] == ""
 
 
-def test_csv_of_a_plan_over_several_axes_has_columns_for_all(parcast, sizes):
-    rows = table(parcast, sizes, "-p", "64", "--at", "n=300,800", "--plan-runs", "1")
-    (run,) = (row for row in rows if row["planned_run"])
-    assert run["n"] in ("100", "200", "300", "400", "600", "800")
-    assert (run["target_p"], run["target_n"]) == ("64", "800")
-
-
 def test_csv_of_a_plan_without_a_run_tells_that_by_a_column_without_entries(parcast, sizes):
     rows = table(parcast, sizes, "-p", "4", "--at", "n=200", "--plan-runs", "1")
     assert [row["planned_run"] for row in rows] == [""]
-
-
-def test_csv_without_a_plan_has_no_columns_of_one(parcast, times):
-    assert "planned_run" not in table(parcast, times, "-p", "64")[0]
-
-
-def test_files_hold_the_plan_in_their_own_way(parcast, machines, tmp_path):
-    outputs = [tmp_path / f"plan.{ending}" for ending in ("csv", "json", "svg")]
-    asked = [part for output in outputs for part in ("-o", output)]
-    said = parcast("forecast", machines, "-p", "64", "--plan-runs", "1", *asked)
-    assert said.status == 0
-    assert "next runs" in said.out
-    assert len(list(csv.DictReader(io.StringIO(outputs[0].read_text())))) == 4
-    assert len(json.loads(outputs[1].read_text())["plan_runs"]) == 2
-    assert outputs[2].read_text().count(">run to make next<") == 1
 
 
 def test_held_out_counts_are_compared_and_not_planned_from(parcast, sizes):
@@ -208,42 +130,15 @@ def test_held_out_counts_are_compared_and_not_planned_from(parcast, sizes):
     assert "measured" in said.out
 
 
-def test_options_not_used_are_not_in_the_document(parcast, times):
-    options = json.loads(parcast("forecast", times, "-p", "16", "--json").out)["inputs"]["options"]
-    assert not {"at", "plan_runs", "upto"} & set(options)
-
-
-def test_runs_are_planned_for_the_next_two_doublings_by_default(parcast, sizes):
-    asked = ("--at", "n=800", "--plan-runs", "2", "--json")
-    said = parcast("forecast", sizes, *asked)
-    assert said.status == 0
-    last = max(int(row["p"]) for row in csv.DictReader(io.StringIO(sizes.read_text())))
-    same = parcast("forecast", sizes, "-p", f"{2 * last},{4 * last}", *asked)
-    planned = json.loads(said.out)["plan_runs"]
-    assert planned == json.loads(same.out)["plan_runs"] != []
-
-
 @pytest.mark.parametrize(
     ("options", "status", "says"),
     [
-        (["-p", "8", "--at", "n"], 2, "--at must be axes and values, got 'n'."),
         (["-p", "8", "--at", "n="], 2, "--at must be axes and values, got 'n='."),
-        (["-p", "8", "--at", "n=x"], 2, "--at n must be numbers, got 'x'."),
         (["-p", "8", "--at", "n=4..1"], 2, "--at n must be ranges from the smaller"),
         (["-p", "8", "--at", "n=1", "--at", "n=2"], 2, "--at must name an axis once, got 'n'"),
-        (["-p", "8", "--at", "m=1"], 2, "--at m must be an axis of these measurements"),
-        (["-p", "8", "--at", "p=1"], 2, "--at must be axes besides p, got p. Give processors"),
         (["-p", "8", "--at", "by=1"], 2, "--at by must be an axis of these measurements"),
         (["-p", "8", "--at", "n=1", "--by", "n"], 2, "--at cannot be combined with --by."),
-        (["-p", "8", "--at", "n=1", "--knee"], 2, "--at cannot be combined with --knee."),
-        (
-            ["-p", "8", "--plan-runs", "0"],
-            2,
-            "--plan-runs must be a whole number from 1 to 100, got '0'.",
-        ),
-        (["-p", "8", "--upto", "4"], 2, "--upto requires --plan-runs."),
         (["-p", "8", "--at", "n=1", "--target", "SP"], 2, "--at cannot be combined with --ta"),
-        (["-p", "8", "--at", "n=1", "--donors", "x"], 2, "--at cannot be combined with --do"),
         (["-p", "8", "--at", "n=1", "--select", "p=1"], 4, "No forecast. All its runs have p = 1"),
     ],
 )

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from parcast.descriptions.machine import Machine
-from parcast.errors import FitFailed, ParameterError
 from parcast.forecasting.forecast import forecast
 from parcast.forecasting.next_runs.plan_runs import plan_runs
 from parcast.timings.measurements import Measurements
@@ -142,18 +141,6 @@ def test_machines_like_the_target_weigh_more_in_a_plan_too():
     told = forecast(ONE, p=16, donors=DONORS, machines=machines)
     assert first.before == pytest.approx(width(told))
     assert first.before != pytest.approx(width(forecast(ONE, p=16, donors=DONORS)))
-
-
-def test_donors_of_no_use_leave_nothing_to_plan_from():
-    once = runs({"A": amdahl(1, 100)}, counts=(4,))
-    with pytest.raises(FitFailed, match="All its runs have p = 4"):
-        plan_runs(ONE, p=16, donors=once)
-
-
-def test_donors_do_not_go_with_values_of_other_axes():
-    here = Measurements(p=[1, 2, 4, 1], n=[1, 1, 1, 2], time=[8.0, 5, 3, 15])
-    with pytest.raises(ParameterError, match="donors must be left out where values of n are"):
-        plan_runs(here, p=8, n=2, donors=DONORS)
 
 
 def test_no_run_is_planned_that_widens_the_interval_it_is_shown_for():

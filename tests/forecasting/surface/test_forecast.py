@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import parcast
 from parcast.errors import FitFailed, ParameterError
 from parcast.forecasting.forecast import forecast
 from parcast.forecasting.next_runs.plan_runs import plan_runs
@@ -52,20 +51,6 @@ def test_rows_hold_all_axes_in_the_order_asked_for():
     assert "<table>" in told._repr_html_()
 
 
-def test_an_axis_not_asked_for_takes_its_measured_values():
-    told = forecast(full(), p=32, n=300)
-    assert [note.key["theta"] for note in told.notes] == [0.1, 0.4]
-
-
-def test_what_was_held_out_is_shown_and_not_told():
-    told = forecast(full(), hold_out=[16], n=N, theta=THETA)
-    assert told.p.tolist() == [16]
-    np.testing.assert_allclose(told.time, told.observed, rtol=0.1)
-    assert told.notes[0].measured == (1, 8)
-    other = forecast(full().select(p=P[:-1]), p=[16], n=N, theta=THETA)
-    np.testing.assert_array_equal(other.time, told.time)
-
-
 def test_a_target_that_was_measured_comes_back_nearly_and_narrowly():
     told = forecast(full(), p=[4, 16], n=200, theta=0.4)
     np.testing.assert_allclose(told.time, told.observed, rtol=0.02)
@@ -83,14 +68,6 @@ def test_every_axis_beyond_its_range_is_told_with_how_far():
     assert "furthest out in p and n and theta" in told.notes[0].rests_on
 
 
-def test_call_paths_are_forecast_apart():
-    both = [full("solve"), full("write", times=3.0)]
-    columns = {x: np.concatenate([t.columns[x] for t in both]) for x in both[0].columns}
-    told = forecast(Measurements(**columns), p=32, n=400, theta=0.4)
-    assert [note.key["callpath"] for note in told.notes] == ["solve", "write"]
-    assert told.time[1] == pytest.approx(3 * told.time[0], rel=1e-6)
-
-
 def test_an_axis_that_goes_along_with_p_is_passed_over():
     runs = full()
     nodes = Measurements(**runs.columns, nodes=runs.p / 2)
@@ -98,12 +75,6 @@ def test_an_axis_that_goes_along_with_p_is_passed_over():
     plain = forecast(runs, p=32, n=400, theta=0.4)
     np.testing.assert_array_equal(told.time, plain.time)
     assert "nodes changes together with p" in told.notes[0].warnings[-1]
-
-
-def test_lines_are_warned_of():
-    runs = Measurements(p=[1, 2, 4, 1, 1], n=[1, 1, 1, 2, 4], time=[8, 4, 2, 16, 32])
-    said = " ".join(forecast(runs, p=4, n=4).notes[0].warnings)
-    assert "Too few runs vary p and n at once" in said
 
 
 def test_an_axis_of_zero_is_used_and_told():
@@ -137,13 +108,6 @@ def test_order_of_rows_and_axes_and_unit_of_time_do_not_matter(seed, unit):
     at = {(row["p"], row["n"]): row["time_s"] for row in told.rows()}
     for row in plain.rows():
         assert at[row["p"], row["n"]] == pytest.approx(unit * row["time_s"], rel=1e-6)
-
-
-def test_without_other_axes_the_answer_is_that_of_series():
-    told = forecast(full(), p=[32])
-    alone = forecast(full().select(n=100, theta=0.1), p=[32])
-    assert told.law == alone.law
-    np.testing.assert_array_equal(told.time[0], alone.time)
 
 
 # refusals
@@ -190,13 +154,6 @@ def test_runs_that_do_not_carry_it_are_refused_with_what_to_do(runs, asked, says
     with pytest.raises(FitFailed) as caught:
         forecast(Measurements(**runs, time=np.arange(1.0, len(runs["p"]) + 1)), p=16, n=asked)
     assert says in str(caught.value)
-
-
-def test_a_constant_axis_may_be_asked_for_at_its_value():
-    runs = Measurements(p=[1, 2, 4], n=5, time=[8, 5, 3])
-    told, plain = forecast(runs, p=8, n=5), forecast(runs, p=8)
-    np.testing.assert_allclose(told.time[0], plain.time)
-    np.testing.assert_allclose((told.upper / told.lower)[0], plain.upper / plain.lower)
 
 
 def test_a_program_without_enough_runs_is_left_out_and_named():
@@ -258,8 +215,6 @@ def test_there_may_be_nothing_worth_running():
 @pytest.mark.parametrize(
     ("asked", "says"),
     [
-        ({"runs": 0}, "runs must be a whole number of at least 1, got 0. Plan 3."),
-        ({"upto": 0}, "upto must be a whole number of at least 1, got 0."),
         ({"counts": "x"}, "counts must be numbers, got 'x'."),
         ({"n": 1, "by": ["n"]}, "by must be left out where values of n are asked for."),
         ({"cost": lambda p, time: 0 * p * time}, "cost must give a number above 0 for every run"),
@@ -269,26 +224,6 @@ def test_a_plan_that_cannot_be_made_is_told(asked, says):
     with pytest.raises(ParameterError) as caught:
         plan_runs(of_one_size(), p=64, **asked)
     assert str(caught.value).startswith(says)
-
-
-def test_a_plan_needs_a_forecast():
-    with pytest.raises(FitFailed, match="All its runs have p = 4"):
-        plan_runs({"p": [4, 4], "time": [1.0, 2.0]}, p=8)
-
-
-def test_both_names_are_public():
-    assert {"forecast", "plan_runs"} <= set(parcast.__all__)
-
-
-def test_a_forecast_over_several_axes_is_drawn_through_the_counts_asked_for():
-    told = forecast(full(), p=[32, 64], n=[800, 100], theta=0.2)
-    ax = told.plot()
-    drawn = [
-        x for x in ax.lines if x.get_label() in ("_forecast", "_within") and x.get_xdata().size
-    ]
-    assert drawn
-    assert all(set(x.get_xdata()) == {32, 64} for x in drawn)
-    assert [text.get_text() for text in ax.texts] == ["n = 100", "n = 800"]
 
 
 def test_the_size_of_a_problem_that_is_given_is_the_same_at_every_count():

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from parcast.forecasting.measured import curve_from
 from parcast.forecasting.next_runs.method import plan_of
 from parcast.forecasting.surface.kriging import krige, vary_together
-from parcast.forecasting.surface.method import MEMBERS, OWN_SHARE, forecast_surface
+from parcast.forecasting.surface.method import OWN_SHARE, forecast_surface
 from parcast.forecasting.surface.terms import coordinates_of
 
 P, N, THETA = 2.0 ** np.arange(8), np.array([100.0, 150, 220, 330]), np.array([0.1, 0.2, 0.4])
@@ -121,19 +121,6 @@ def test_intervals_hold_for_programs_it_did_not_see():
 # laws
 
 
-@pytest.mark.usefixtures("uncovered")
-@settings(max_examples=25, deadline=None)
-@given(seed=small, far=st.floats(1, 1e4), unit=st.floats(1e-6, 1e6))
-def test_times_are_positive_and_follow_the_unit(seed, far, unit):
-    told, time = some_runs(seed)
-    asked = np.array([[16 * far, 330.0, 0.4], [4.0, 100 / far, 0.1], [2.0, 150.0, 0.2]])
-    said, scaled = (forecast_surface(told, time * x, asked) for x in (1.0, unit))
-    for answer in (said, scaled):
-        assert np.all(np.isfinite(np.exp(answer.log_time)) & (np.exp(answer.log_time) > 0))
-        assert np.all(answer.doubts.half_width() >= 0)
-    np.testing.assert_allclose(scaled.log_time, said.log_time + np.log(unit), atol=2e-3)
-
-
 @settings(max_examples=15, deadline=None)
 @given(seed=small, unit=st.floats(1e-3, 1e3))
 def test_the_unit_of_an_axis_does_not_matter(seed, unit):
@@ -153,16 +140,6 @@ def test_the_interval_widens_with_the_reach(law, axis):
     _, said = errors(law, grid(P, N), asked, noise=0.01)
     assert np.all(np.diff(said.doubts.half_width()) > 0)
     np.testing.assert_allclose(said.beyond[:, axis], np.log(2) * np.arange(5), atol=1e-9)
-
-
-def test_weights_are_shares_and_elements_are_answered_alone():
-    asked = grid([256.0, 3.0], [100.0, 500.0])
-    _, said = errors(stencil, grid(P, N), asked)
-    np.testing.assert_allclose(said.weights.sum(axis=1), 1.0)
-    assert said.weights.shape == (4, len(MEMBERS))
-    for i in range(4):
-        _, alone = errors(stencil, grid(P, N), asked[i : i + 1])
-        np.testing.assert_allclose(alone.log_time, said.log_time[i], atol=1e-9)
 
 
 def test_processors_alone_are_forecast_as_a_series_is():
@@ -222,17 +199,6 @@ def test_a_planned_run_never_widens_and_more_runs_narrow_more():
     assert np.all(after.half_width() <= plan.doubts.half_width() + 1e-9)
     following = plan.with_run(runs[-1], 0.0)
     assert np.all(following.doubts.half_width() <= plan.doubts.half_width() + 1e-9)
-
-
-def test_a_thousand_targets_are_answered_at_once_as_each_is_alone():
-    random = np.random.default_rng(0)
-    told = np.unique(np.exp(random.uniform(0, 4, (100, 3))).round(3), axis=0)
-    asked = np.exp(random.uniform(0, 5, (1000, 3)))
-    time = told.sum(axis=1)
-    together = forecast_surface(told, time, asked)
-    for i in (0, 500, 999):
-        alone = forecast_surface(told, time, asked[i : i + 1])
-        assert alone.log_time[0] == pytest.approx(together.log_time[i], rel=1e-9)
 
 
 def test_noise_is_carried_along_p_alone_as_in_a_series():

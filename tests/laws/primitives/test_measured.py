@@ -11,10 +11,8 @@ from parcast.calibration.primitives import ONE_LAUNCH, half_width, primitive_for
 from parcast.descriptions.machine import PRIMITIVES
 from parcast.errors import FitFailed, ParameterError
 from parcast.laws.primitives.measured import (
-    MOST_SIZES,
     NO_BYTES,
     PrimitiveFit,
-    chosen_sizes,
     fit_startup,
     measured_primitive,
     with_least_startup,
@@ -43,23 +41,6 @@ def test_of_one_size_at_three_counts_the_startup_is_a_formula():
     fit = measured_primitive({p: {0: 2e-6 * np.log2(p)} for p in (2, 4, 8, 16)})
     assert fit.startup_form == "logarithmic"
     assert fit.described() == {"startup": "2e-06 s*log2(p)"}
-
-
-def test_nothing_measured_is_refused():
-    with pytest.raises(FitFailed, match="got no time"):
-        measured_primitive({})
-    with pytest.raises(FitFailed, match="three processor counts or more, got 2"):
-        fit_startup([2, 4], [1e-6, 2e-6])
-    with pytest.raises(ParameterError, match="p must be at least 2, got 1"):
-        fit_startup([1, 2, 4], [1e-6, 2e-6, 3e-6])
-
-
-def test_sizes_are_thinned_evenly():
-    sizes = [2**i for i in range(23)]
-    assert chosen_sizes(sizes[:MOST_SIZES]) == sizes[:MOST_SIZES]
-    chosen = chosen_sizes(sizes)
-    assert len(chosen) == MOST_SIZES
-    assert (chosen[0], chosen[-1]) == (sizes[0], sizes[-1])
 
 
 @pytest.mark.parametrize("name", PRIMITIVES)
@@ -207,3 +188,12 @@ def test_where_the_startup_leaves_nothing_the_bytes_keep_their_time():
     )
     raised = with_least_startup(fit, {2: {0: 1.0, 64: 0.1, 128: 0.1}})
     assert (raised.startup, raised.byte) == ((0.5, 0.0), fit.byte)
+
+
+def test_nothing_measured_is_refused():
+    with pytest.raises(FitFailed, match="got no time"):
+        measured_primitive({})
+    with pytest.raises(FitFailed, match="three processor counts or more, got 2"):
+        fit_startup([2, 4], [1e-6, 2e-6])
+    with pytest.raises(ParameterError, match="p must be at least 2, got 1"):
+        fit_startup([1, 2, 4], [1e-6, 2e-6, 3e-6])

@@ -74,21 +74,11 @@ def test_links_of_their_own_have_no_saturation():
         assert time == pytest.approx(STARTUP + BYTE * 1e6, rel=1e-4)
 
 
-def test_a_crossbar_grows_with_the_processors():
-    found = machine(exchange=exchange(lambda p: (p - 1) * BYTE))
-    assert [together(found, p) for p in (4, 64)] == pytest.approx([4 / BYTE, 64 / BYTE], rel=1e-4)
-
-
 def test_a_bus_stays_the_same_for_every_count():
     found = machine(exchange=exchange(lambda p: p * (p - 1) * BYTE))
     assert [together(found, p) for p in (4, 64)] == pytest.approx([1 / BYTE] * 2, rel=1e-4)
     time = primitive_time("alltoall", found, {"p": np.array(8.0)}, np.array(1e6))
     assert time == pytest.approx(STARTUP + 56 * BYTE * 1e6, rel=1e-3)
-
-
-def test_one_count_is_taken_for_a_bus():
-    found = machine(exchange={8: exchange(lambda p: p * (p - 1) * BYTE)[8]})
-    assert together(found, 32) == pytest.approx(1 / BYTE, rel=1e-4)
 
 
 def test_one_size_and_one_processor_tell_nothing_of_a_rate():
@@ -128,14 +118,6 @@ def test_sizes_that_change_with_p_are_followed_between_the_counts():
     assert together(found, 8) == pytest.approx(np.sqrt(alone[4] * alone[16]), rel=2e-3)
 
 
-def test_of_many_counts_some_are_heard():
-    sent = {p: short_ones(p) for p in COUNTS}
-    sizes = {p: 1e6 / p**2 for p in range(2, 65)}
-    found = machine(exchange=sent, message_sizes=sizes)
-    one = machine(exchange=sent, message_sizes={64: sizes[64]})
-    assert together(found, 64) == pytest.approx(together(one, 64), rel=1e-3)
-
-
 def test_an_alltoall_has_the_size_that_is_given():
     sent = {p: short_ones(p) for p in COUNTS}
     found = machine(exchange=sent, exchange_sizes={8: 1000.0, 16: 1000.0})
@@ -143,14 +125,6 @@ def test_an_alltoall_has_the_size_that_is_given():
     time = primitive_time("alltoall", found, {"p": np.array(8.0)}, np.array(1000.0))
     startup = primitive_time("alltoall", found, {"p": np.array(8.0)}, np.zeros(()))
     assert time - startup == pytest.approx(56 * BYTE * 3000, rel=1e-3)
-
-
-@pytest.mark.parametrize("sizes", [{}, {1: 100.0}, {4: 0.0}])
-def test_where_no_size_is_known_it_does_not_matter(sizes):
-    sent = {p: short_ones(p) for p in COUNTS}
-    assert network_keys(LINE, exchange=sent, message_sizes=sizes) == network_keys(
-        LINE, exchange=sent
-    )
 
 
 def test_where_all_sizes_get_the_same_it_does_not_matter():

@@ -92,12 +92,6 @@ def test_contention_that_is_given_is_followed_and_not_the_rates(of):
     assert np.any(slopes[name] != 0)
 
 
-def test_no_contention_has_no_slope():
-    network = {"latency": "150 us", "bandwidth": "27 MB/s"}
-    slopes = require_slopes(phase_of(), Machine(**MACHINE | {"network": network}))
-    assert not [name for name in slopes if "contention" in name or "saturation" in name]
-
-
 def test_a_pair_held_to_the_rate_of_all_follows_that_rate():
     network = {"latency": "150 us", "bandwidth": "270 MB/s", "saturation": "120 MB/s"}
     slopes = require_slopes(phase_of(), Machine(**MACHINE | {"network": network}), POINTS)

@@ -15,7 +15,6 @@ from parcast.timings.measurements import Measurements
 from parcast.timings.notes import ImportNote
 from parcast.timings.tables.files import read_measurements, write_measurements
 
-DATA = Path(__file__).parent.parent / "data"
 ONLY_LABELS = (
     "Only callpath and machine may be text: columns={{'machine': {0!r}}}, or leave it out: "
     "ignore=[{0!r}]."
@@ -36,17 +35,6 @@ def refusal(source, **options):
 
 
 # what is read
-
-
-def test_a_small_study_is_read_with_its_comments_left_out():
-    assert read_measurements(DATA / "two_machines.csv") == Measurements(
-        p=[1, 2, 2, 1, 2],
-        n=1000,
-        callpath=["main", "main", "main", "main->solve, inner", "main->solve, inner"],
-        machine=["SP-2", "SP-2", "SP-2", "CTE", "CTE"],
-        repetition=[1, 1, 2, 1, 1],
-        time=[80, 41.5, 42.5, 60, 31],
-    )
 
 
 @pytest.mark.parametrize(
@@ -115,12 +103,6 @@ def test_a_long_table_is_read_in_many_blocks_with_few_objects():
 @pytest.mark.parametrize(
     ("file", "says"),
     [
-        (b"", "file  must contain a table, got nothing. Begin it with a line p,time_s."),
-        (b"# only\n\n", "file  must contain a table, got nothing. Begin it with a line p,time_s."),
-        (
-            b"p,time_s\n# none yet\n",
-            "file  must have rows below its header, got none. Add a row for each run.",
-        ),
         (
             "p,time_s\n1,8\n".encode("utf-16-le"),
             "file  must be UTF-8, got UTF-16. Save it as CSV UTF-8, or convert it: "
@@ -200,17 +182,6 @@ def path_refusal(path):
     return str(caught.value)
 
 
-def test_a_misspelt_name_is_corrected(tmp_path):
-    (tmp_path / "timings.csv").touch()
-    assert path_refusal(tmp_path / "timing.csv") == (
-        f"{tmp_path}/timing.csv: 1 problem\n"
-        f"  file  must exist, but is not in {tmp_path}. Did you mean {tmp_path}/timings.csv?"
-    )
-    assert path_refusal(tmp_path / "x") == (
-        f"{tmp_path}/x: 1 problem\n  file  must exist, but is not in {tmp_path}. Check the name."
-    )
-
-
 @pytest.mark.parametrize(
     ("asked", "meant"),
     [
@@ -228,19 +199,6 @@ def test_only_a_file_whose_name_is_close_is_suggested(tmp_path, asked, meant):
     (tmp_path / "old").mkdir()
     says = f"Did you mean {tmp_path}/{meant}?" if meant else "Check the name."
     assert path_refusal(tmp_path / asked).endswith(says)
-
-
-def test_a_folder_that_is_not_there_is_named(tmp_path):
-    assert path_refusal(tmp_path / "nowhere" / "x.csv") == (
-        f"{tmp_path}/nowhere/x.csv: 1 problem\n"
-        f"  file  must exist, but there is no folder {tmp_path}/nowhere. Check the path."
-    )
-
-
-def test_a_folder_is_no_file(tmp_path):
-    assert path_refusal(tmp_path) == (
-        f"{tmp_path}: 1 problem\n  file  must be a file, got a folder. Name a file in it."
-    )
 
 
 def test_a_folder_that_may_not_be_entered_is_the_one_to_allow(tmp_path, monkeypatch):
@@ -376,40 +334,10 @@ def test_faults_of_the_header_and_of_the_rows_come_together():
 # what is refused: rows
 
 
-@pytest.mark.parametrize(
-    ("cell", "got", "remedy"),
-    [
-        ("fast", "'fast'", "Write it as a number."),
-        ("1_000", "'1_000'", "Write it as a number."),
-        ("\u0663", "'\u0663'", "Write it as a number."),
-        ("-8", "'-8'", "Leave out runs that failed."),
-        ("0", "'0'", "Leave out runs that failed."),
-        ("x" * 99, f"'{'x' * 60}...'", "Write it as a number."),
-    ],
-)
-def test_a_time_is_above_zero(cell, got, remedy):
-    assert refusal(f"p,time_s\n1,8\n2,{cell}\n3,2\n") == [
-        f"line 3  time_s  must be a time above 0, got {got}. {remedy}"
-    ]
-
-
 @pytest.mark.parametrize("cell", ["1e400", "1e308", "2.8e26", "2.7e-34", "1e-320", "1e-400"])
 def test_a_time_of_a_size_that_nobody_measures_is_refused(cell):
     assert refusal(f"p,time_h\n1,2.7e26\n2,{cell}\n3,2.8e-34\n") == [
         f"line 3  time_h  must lie between 1e-30 and 1e30 s, got '{cell}'. Check its unit."
-    ]
-
-
-def test_more_processors_than_any_machine_has_are_refused():
-    assert refusal("p,time_s\n1000000000,1\n1000000001,1\n") == [
-        "line 3  p  must be at most 1e9, got '1000000001'. No machine has more."
-    ]
-
-
-@pytest.mark.parametrize("cell", ["0", "1.5", "-1", "inf"])
-def test_p_counts_processors(cell):
-    assert refusal(f"p,time_s\n{cell},8\n") == [
-        f"line 2  p  must be a whole number of at least 1, got '{cell}'. Count processors from 1."
     ]
 
 
@@ -541,17 +469,6 @@ def test_text_in_a_column_of_numbers_is_told_once():
     assert refusal(text, chunk=20) == refusal(text)
 
 
-def test_up_to_three_alike_are_listed_one_by_one():
-    assert refusal("p,time_s\n1,slow\n2,fast\n4,low\n8,1\n") == [
-        f"line {line}  time_s  must be a time above 0, got '{got}'. Write it as a number."
-        for line, got in ((2, "slow"), (3, "fast"), (4, "low"))
-    ]
-    assert refusal("p,time_s\n1,slow\n2,fast\n4,low\n8,no\n") == [
-        "line 2  time_s  must be a time above 0, got 'slow'. Write it as a number. "
-        "Likewise lines 3, 4, 5."
-    ]
-
-
 def test_twenty_messages_are_listed_and_others_counted():
     with pytest.raises(FileProblems) as caught:
         read(f"{','.join(f'x{i}' for i in range(30))},p,time_s\n" + 30 * "a," + "1,2\n")
@@ -609,61 +526,12 @@ def test_the_file_is_plain_and_exact(tmp_path):
     assert os.listdir(tmp_path) == ["timings.csv"]
 
 
-def test_a_long_table_is_written_in_parts(tmp_path, monkeypatch):
-    monkeypatch.setattr("parcast.timings.tables.files.ROWS_AT_A_TIME", 3)
-    runs = Measurements(p=range(1, 9), time=1)
-    write_measurements(runs, tmp_path / "timings.csv")
-    assert read_measurements(tmp_path / "timings.csv") == runs
-
-
-@pytest.mark.fault(
-    "Output files",
-    "The disk is full.",
-    promise="The file is named; what was there before stays; no draft is left.",
-)
-def test_a_file_is_never_left_half_written(tmp_path, monkeypatch):
-    path = tmp_path / "timings.csv"
-    write_measurements(PLAIN, path)
-
-    class Full:
-        def writerow(self, _):
-            raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(csv, "writer", lambda *_, **__: Full())
-    with pytest.raises(FileProblems) as caught:
-        write_measurements(PLAIN.select(p=1), path)
-    assert str(caught.value) == (
-        f"{path}: 1 problem\n"
-        "  file  must be writable, got: No space left on device. Choose another place."
-    )
-    assert os.listdir(tmp_path) == ["timings.csv"]
-    assert read_measurements(path) == PLAIN
-
-
-def test_a_link_stays_a_link(tmp_path):
-    (tmp_path / "link.csv").symlink_to(tmp_path / "timings.csv")
-    write_measurements(PLAIN, tmp_path / "link.csv")
-    assert (tmp_path / "link.csv").is_symlink()
-    assert read_measurements(tmp_path / "timings.csv") == PLAIN
-
-
 def test_a_device_is_written_to_and_not_replaced():
     write_measurements(PLAIN, os.devnull)
     assert not Path(os.devnull).is_file()
 
 
-def test_a_folder_that_is_not_there_cannot_be_written_to(tmp_path):
-    with pytest.raises(FileProblems, match=r"got: No such file or directory\. Choose"):
-        write_measurements(PLAIN, tmp_path / "nowhere" / "timings.csv")
-
-
 # Columns to pass over.
-
-
-def test_a_column_that_is_ignored_may_hold_anything():
-    table = "p,compiler,jobid,time_s\n1,gcc,17,8\n2,clang,18,4\n"
-    runs = read_measurements(io.StringIO(table), ignore=["compiler", "jobid"])
-    assert runs == Measurements(p=[1, 2], time=[8, 4])
 
 
 def test_a_column_to_be_ignored_must_be_there():
@@ -681,12 +549,6 @@ def test_a_column_to_be_ignored_must_be_there():
 OTHERWISE = "nodes,seconds,site\n1,8,A\n2,4,A\n"
 
 
-def test_columns_may_have_other_names_in_the_file():
-    columns = {"p": "nodes", "time_s": "seconds", "machine": "site"}
-    runs = read_measurements(io.StringIO(OTHERWISE), columns=columns)
-    assert runs == Measurements(p=[1, 2], time=[8, 4], machine="A")
-
-
 def test_the_unit_of_a_time_is_that_of_its_new_name_where_its_title_has_none():
     table = "nodes,duration\n1,8\n2,4\n"
     runs = read(table, columns={"p": "nodes", "time_ms": "duration"})
@@ -698,12 +560,6 @@ def test_the_unit_of_a_title_counts_whatever_the_column_is_called_then():
     with pytest.warns(ImportNote, match="seconds is in s, as its title says"):
         runs = read_measurements(io.StringIO(OTHERWISE), columns=columns, ignore=["site"])
     assert runs.time.tolist() == [8, 4]
-
-
-def test_metric_and_value_may_have_other_names():
-    table = "p,what,number\n1,time_s,8\n2,time_s,4\n2,heat,9\n"
-    runs = read_measurements(io.StringIO(table), columns={"metric": "what", "value": "number"})
-    assert runs == Measurements(p=[1, 2], time=[8, 4])
 
 
 @pytest.mark.parametrize(
@@ -815,3 +671,33 @@ def test_rows_read_at_once_are_those_read_one_by_one(rows, monkeypatch):
     at_once = answer()
     monkeypatch.setattr("parcast.timings.tables.rows.Table.add_plain", lambda *_: False)
     assert answer() == at_once
+
+
+def test_more_processors_than_any_machine_has_are_refused():
+    assert refusal("p,time_s\n1000000000,1\n1000000001,1\n") == [
+        "line 3  p  must be at most 1e9, got '1000000001'. No machine has more."
+    ]
+
+
+@pytest.mark.fault(
+    "Output files",
+    "The disk is full.",
+    promise="The file is named; what was there before stays; no draft is left.",
+)
+def test_a_file_is_never_left_half_written(tmp_path, monkeypatch):
+    path = tmp_path / "timings.csv"
+    write_measurements(PLAIN, path)
+
+    class Full:
+        def writerow(self, _):
+            raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(csv, "writer", lambda *_, **__: Full())
+    with pytest.raises(FileProblems) as caught:
+        write_measurements(PLAIN.select(p=1), path)
+    assert str(caught.value) == (
+        f"{path}: 1 problem\n"
+        "  file  must be writable, got: No space left on device. Choose another place."
+    )
+    assert os.listdir(tmp_path) == ["timings.csv"]
+    assert read_measurements(path) == PLAIN

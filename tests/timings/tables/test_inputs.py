@@ -191,10 +191,6 @@ def test_one_reading_is_taken(text, p, time):
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        (
-            "p,time_s\n1,10,\n",
-            "got 3. Write decimals with a point, and text with commas",
-        ),
         ('"p" "time_s"\n"1" 1 10\n"2" 2 5\n', "got 3. If rows begin with their names, name that"),
         ("p\ttime_s\na\t1\t10\nb\t2\t5\n", "got 3. If rows begin with their names, name that"),
         ("p time_s\na b 1 10\nc d 2 5\n", "got 4. Put text with blanks in quotes."),
@@ -215,10 +211,6 @@ def test_utf16_is_read():
         mark = b"" if encoding == "utf-16" else "\ufeff".encode(encoding)
         runs, _ = noted(io.BytesIO(mark + text.encode(encoding)), chunk=3)
         assert runs == Measurements(p=[1, 2], time=[8, 4.5])
-
-
-def test_a_table_without_a_unit_says_so():
-    assert "which names no unit: seconds are assumed" in read("p,runtime\n1,8\n2,4\n")[1]
 
 
 def test_a_run_without_any_time_left_is_refused():

@@ -95,16 +95,6 @@ def test_options_that_exclude_each_other_are_refused(options, says):
     assert says in str(caught.value)
 
 
-def test_any_column_may_be_a_product():
-    runs = read("p,a,b,time_s\n1,3,5,9\n2,4,5,5\n", columns={"n": "a*b"})
-    assert runs.axes["n"].tolist() == [15, 20]
-
-
-def test_a_rate_says_its_unit_only_once():
-    runs = read("p,SYPD\n1,8\n2,14\n", rate="SYPD")
-    assert runs.time.tolist() == pytest.approx([86400 / 8, 86400 / 14])
-
-
 def test_work_that_no_time_can_be_made_of_is_refused():
     with pytest.raises(FileProblems, match="must give times between 1e-30 and 1e30 s"):
         read("p,images/s\n1,8\n2,14\n", work="1e300")
@@ -121,12 +111,6 @@ def test_what_the_times_are_is_written_and_read_again():
     given = Measurements(p=[1, 2], time=[8, 4], deviation=[0.1, np.nan], std=[3, 4])
     again = read("".join(measurements_pieces(given)))
     assert again == given
-
-
-def test_the_measure_goes_with_the_runs():
-    runs = read("p,SYPD,n\n1,8,1\n2,14,1\n")
-    for other in (runs.select(p=1), runs.without("n"), runs.with_columns(machine="A")):
-        assert other.measure == runs.measure
 
 
 def test_a_label_that_the_file_has_cannot_come_from_titles_as_well():

@@ -5,7 +5,6 @@ import io
 from hypothesis import given
 from hypothesis import strategies as st
 
-from parcast.files import document
 from parcast.timings.columns import axis_name_fault, is_label
 from parcast.timings.measurements import Measurements
 from parcast.timings.tables.files import measurements_pieces, read_measurements, write_measurements
@@ -43,12 +42,3 @@ def test_what_was_written_is_read_back_equal(tmp_path_factory, table):
     path = tmp_path_factory.getbasetemp() / "again.csv"
     write_measurements(table, path)
     assert read_measurements(path, chunk=16) == table
-
-
-def test_it_is_what_the_file_would_hold_in_pieces(tmp_path, monkeypatch):
-    monkeypatch.setattr(document, "ROWS_AT_A_TIME", 3)
-    runs = Measurements(p=range(1, 9), time=0.1, callpath='the "big", größer one')
-    write_measurements(runs, tmp_path / "runs.csv")
-    pieces = list(measurements_pieces(runs))
-    assert len(pieces) == 4
-    assert "".join(pieces) == (tmp_path / "runs.csv").read_text(encoding="utf-8")
