@@ -80,8 +80,7 @@ def test_any_flipped_byte_is_found_and_nothing_else_is_lost(path, where, file):
     place.write_bytes(before)
     assert result.status == "damaged"
     (fault,) = result.faults
-    assert fault.span.byte == where % len(before)
-    assert fault.span.bits == 0x10
+    assert 0 <= where % len(before) - fault.span.offset < fault.span.length
     assert fault.file == f"s.zarr/{file}"
     assert (fault.array, fault.chunk) == (file[0], tuple(map(int, file[4:].split("."))))
     assert fault.kind in ("damaged chunk", "damaged subchunk")
@@ -102,10 +101,8 @@ def test_a_flipped_byte_names_its_subchunk_and_the_rest_can_be_read(path):
     result = verify("s.zarr")
     (fault,) = result.faults
     assert (fault.kind, fault.subchunk) == ("damaged subchunk", (1, 1))
-    assert (fault.span.offset, fault.span.length, fault.span.byte) == (156, 52, 161)
-    assert "in bytes 156 to 207; if one byte was changed, byte 161 in its bits 0x10" in str(
-        fault.message
-    )
+    assert (fault.span.offset, fault.span.length) == (156, 52)
+    assert "(in bytes 156 to 207)" in fault.message
     assert result.lost == {"u": (Box((10, 3), (2, 3)),)}
     with open_store("s.zarr") as store:
         kept = np.concatenate([store["u"].read((0, 0), (10, 6)), store["u"].read((12, 0))])
@@ -196,7 +193,8 @@ def test_the_beginning_of_a_truncated_chunk_can_be_read(path, there):
 def test_a_chunk_whose_index_alone_is_damaged_can_be_read(path):
     flip(path / "u/c.0.0", 8 * 52 + 3)
     (fault,) = verify("s.zarr").faults
-    assert (fault.kind, fault.lost, fault.span.byte) == ("damaged chunk", None, 8 * 52 + 3)
+    assert (fault.kind, fault.lost) == ("damaged chunk", None)
+    assert fault.span.offset <= 8 * 52 + 3 < fault.span.offset + fault.span.length
     assert verify("s.zarr").status == "damaged"
     with open_store("s.zarr") as store:
         assert (store["u"].read() == U).all()
@@ -392,7 +390,6 @@ def test_the_document_has_a_row_for_each_fault(path, tmp_path):
             "message": "is missing.",
             "offset_B": None,
             "length_B": None,
-            "flipped_byte_B": None,
         }
     ]
     result.save(tmp_path / "faults.csv")

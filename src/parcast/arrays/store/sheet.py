@@ -176,12 +176,8 @@ def _table(faults: list[StoreFault]) -> Table:
 
 
 def _byte(span: Span | None) -> str:
-    """Write where the bytes of a file differ: the only one, or from where to where."""
-    if span is None:
-        return ""
-    if span.byte is not None:
-        return str(span.byte)
-    return f"{span.offset} to {span.offset + span.length - 1}"
+    """Write from where to where the bytes of a file differ."""
+    return "" if span is None else f"{span.offset} to {span.offset + span.length - 1}"
 
 
 def _cell(index: tuple[int, ...] | None) -> str:

@@ -25,15 +25,10 @@ class Span(NamedTuple):
 
     offset: int  # of the first [B]
     length: int  # [B]
-    byte: int | None = None  # that differs, if only one does; None: it is not unique [B]
-    bits: int = 0  # of it that differ
 
     def __str__(self) -> str:
         """Write it as messages do."""
-        span = f"in bytes {self.offset:,} to {self.offset + self.length - 1:,}"
-        if self.byte is None:
-            return span
-        return f"{span}; if one byte was changed, byte {self.byte:,} in its bits 0x{self.bits:02x}"
+        return f"in bytes {self.offset:,} to {self.offset + self.length - 1:,}"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -67,7 +62,6 @@ class StoreFault:
             "message": self.message,
             "offset_B": None if self.span is None else self.span.offset,
             "length_B": None if self.span is None else self.span.length,
-            "flipped_byte_B": None if self.span is None else self.span.byte,
         }
 
 

@@ -10,7 +10,6 @@ from parcast.arrays.geometry.boxes import Box
 from parcast.arrays.store import durable
 from parcast.arrays.store.chunk_file import ChunkReader, length_expected, subchunks_of
 from parcast.arrays.store.codecs import DamageError
-from parcast.arrays.store.flipped import flipped_byte
 from parcast.arrays.store.freeing import files_below
 from parcast.arrays.store.grid import Index, index_at
 from parcast.arrays.store.interrupted import Leftover
@@ -172,7 +171,7 @@ class _ArrayCheck:
     def _without_index(self, reader: ChunkReader, index: Index, failure: str) -> None:
         """Note that the index of a storage chunk is damaged, and what else of it is."""
         layout = self._layout
-        span = _span(reader, layout) if layout.is_sharded else None
+        span = _span(reader) if layout.is_sharded else None
         kind, wanted = "damaged chunk", _least_size(layout, index)
         if wanted is not None and reader.size < wanted:
             kind, span = "truncated chunk", None
@@ -212,7 +211,7 @@ class _ArrayCheck:
             try:
                 checked = reader.check(number)
             except DamageError as failure:
-                span = _span(reader, layout, number)
+                span = _span(reader, number)
                 self._fault("damaged subchunk", index, str(failure), span=span, **at)
                 continue
             is_checked = is_checked and checked.has_checksum
@@ -272,20 +271,14 @@ def _why(layout: Layout) -> str:
     return "no checksums; they can be unpacked, changed bytes may not be noticed"
 
 
-def _span(reader: ChunkReader, layout: Layout, number: int | None = None) -> Span | None:
+def _span(reader: ChunkReader, number: int | None = None) -> Span | None:
     """Tell which bytes of a file differ: those of a subchunk, or those of its index."""
     try:
         if number is None:
-            content, offset = reader.encoded_index(), reader.index_offset
-            is_checked = layout.index_has_checksum
-        else:
-            content, offset = reader.encoded(number), int(reader.index()[number, 0])
-            is_checked = bool(layout.chain.then) and layout.chain.then[-1].name == "crc32c"
+            return Span(reader.index_offset, len(reader.encoded_index()))
+        return Span(int(reader.index()[number, 0]), len(reader.encoded(number)))
     except (DamageError, OSError):
         return None
-    only = flipped_byte(content) if is_checked else None
-    byte = None if only is None else offset + only.offset
-    return Span(offset, len(content), byte, 0 if only is None else only.bits)
 
 
 def _around(boxes: Iterator[Box]) -> Box | None:
