@@ -10,9 +10,9 @@ import pytest
 import parcast
 from parcast.arrays.bottleneck.evaluate import simulate_request
 from parcast.arrays.geometry.chunks import mesh_chunks
+from parcast.arrays.law import request as law
 from parcast.arrays.law.parameters import ILLUSTRATIVE, read_costs, read_parameters
 from parcast.arrays.law.request import Options
-from parcast.arrays.law.request import request as law
 from parcast.arrays.planning.given import given_setting
 from parcast.arrays.planning.picture import figure_of
 from parcast.arrays.planning.plan import plan_request
@@ -142,7 +142,7 @@ def test_the_evidence_of_the_limit_is_the_rule_of_the_simulation():
         result = parcast.plan_io("64x64x64", "2x2x2", costs=costs, servers=[8])
         normal, disks, network = (x.time for x in result.simulation.times.values())
         used = result.simulation.normal.utilisation.max() >= 0.9
-        said = " ".join(str(result).split())
+        said = " ".join(str(result.to_sheet(show_all=True)).split())
         assert ("a disk is used for at least 90%" in said) == used
         assert ("save at least 20%" in said) == (not used and disks >= 1.25 * network)
         assert ("save less than 20%" in said) == (not used and disks < 1.25 * network)

@@ -34,9 +34,8 @@ TYPES: Final = (  # of elements, which arrays on disk can have
 )
 NEAR: Final = 0.9  # of the bytes of a log, which a plan for them has at least [1]
 NO_SHAPE: Final = (
-    "A Darshan log does not contain the shapes of arrays. The plan divides its bytes into equal "
-    "blocks, one for each client. To plan your arrays, give their shape and the mesh of the "
-    "program: {} {}."
+    "The bytes of the log are planned as equal blocks, as it contains no shapes of arrays. To "
+    "plan yours, give their shape and the mesh of the program: {} {}."
 )
 ILLUSTRATIVE: Final = (
     "No costs of a machine were given: the times are those of an illustrative one, {}, with a "

@@ -19,7 +19,8 @@ def reasons_of(plans: Sequence[Plan], objective: Objective, within: float) -> It
     same = [plan for plan in plans if plan.servers == best.servers and plan is not best]
     if same:
         yield from _of_schema(best, max(same, key=lambda plan: plan.time))
-    yield from _of_servers(plans, best)
+    yield from near_counts(plans, best)
+    yield from _more_servers(plans, best)
 
 
 def schema_text(plan: Plan) -> str:
@@ -75,21 +76,29 @@ def _of_schema(best: Plan, worst: Plan) -> Iterator[str]:
     yield f"with {schema_text(worst)} the same servers take {percent(longer)} longer{why}"
 
 
-def _of_servers(plans: Sequence[Plan], best: Plan) -> Iterator[str]:
+def near_counts(plans: Sequence[Plan], best: Plan) -> list[str]:
     """Say what the next numbers of servers take."""
+    first = _fastest_of_each(plans)
+    counts = sorted(first)
+    at = counts.index(best.servers)
+    near = (first[counts[i]] for i in (at - 1, at + 1) if 0 <= i < len(counts))
+    return [f"{counted(other.servers, 'server')}: {_compared(other, best)}" for other in near]
+
+
+def _fastest_of_each(plans: Sequence[Plan]) -> dict[int, Plan]:
+    """Fastest plan of each number of servers."""
     first: dict[int, Plan] = {}
     for plan in sorted(plans, key=lambda plan: plan.time):
         first.setdefault(plan.servers, plan)
-    counts = sorted(first)
-    at = counts.index(best.servers)
-    for place in (at - 1, at + 1):
-        if 0 <= place < len(counts):
-            other = first[counts[place]]
-            yield f"{counted(other.servers, 'server')}: {_compared(other, best)}"
-    if at == len(counts) - 1 and len(counts) > 1:
-        fewer = first[counts[at - 1]]
-        if best.time < fewer.time * (1 - NOTICED):
-            yield f"more than {best.servers} servers may be faster, and were not evaluated"
+    return first
+
+
+def _more_servers(plans: Sequence[Plan], best: Plan) -> Iterator[str]:
+    """Say that more servers may be faster, where the time still falls."""
+    first = _fastest_of_each(plans)
+    *fewer, most = sorted(first)
+    if best.servers == most and fewer and best.time < first[fewer[-1]].time * (1 - NOTICED):
+        yield f"more than {best.servers} servers may be faster, and were not evaluated"
 
 
 def _compared(other: Plan, best: Plan) -> str:

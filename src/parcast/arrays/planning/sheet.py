@@ -7,16 +7,16 @@ from parcast.advice import Choice
 from parcast.arrays.bottleneck.result import Limit
 from parcast.arrays.bottleneck.sheet import LIMITED, balance_facts, servers_table
 from parcast.arrays.planning.now import changes, now_facts
-from parcast.arrays.planning.reasons import NOTICED, range_text, schema_text
+from parcast.arrays.planning.reasons import NOTICED, near_counts, range_text, schema_text
 from parcast.arrays.planning.result import Compared, Plan, RequestPlan
 from parcast.arrays.planning.settings import NAMES
 from parcast.errors import Argument
 from parcast.show.sheet import Column, Fact, Form, Sheet, Table
 from parcast.units import TIME_UNITS, format_quantity, percent
-from parcast.words import common_unit, counted, rounded
+from parcast.words import common_unit, counted, listed, rounded
 
 DIGITS: Final = 4
-MOST_ROWS: Final = 8
+MOST_ROWS: Final = 5
 EVIDENCE: Final[dict[Limit, str]] = {  # by the rule of parcast.arrays.bottleneck.evaluate
     "file system": "a disk is used for at least 90% of the time",
     "communication": "no disk is used for 90% of the time; with infinitely fast disks, an "
@@ -28,43 +28,38 @@ LEGEND: Final = "used: share of the rates of the file systems; clients: that a s
 
 
 def sheet_of(result: RequestPlan, *, show_all: bool = False) -> Sheet:
-    """Everything that is said of the plans: of each number of servers the best, or of all.
+    """The answer on one screen: the best numbers of servers, each with its best schema.
 
-    With `show_all`, also what each server of the best plan does.
+    With `show_all` all plans, what each server of the best one does, and every fact.
     """
     best = result.best
-    tables = [_table(result.plans)]
-    beside = [] if result.compared is None else [_beside(best, result.compared)]
-    count = len(result.plans)
+    shown = result.plans if show_all else best_of_each(result)[:MOST_ROWS]
+    tables = [_table(shown, is_whole=show_all)]
+    if result.compared is not None:
+        beside = _beside(best, result.compared, is_whole=show_all)
+        shown = shown if show_all else [best]
+        tables = [beside, *tables] if show_all else [beside]
     if show_all:
         tables.append(servers_table(result.simulation, title="Servers of the best plan"))
-    else:
-        each = best_of_each(result)[:MOST_ROWS]
-        tables = [_table(each)]
-        count = len(each)
-        others = [plan for plan in result.plans if plan.servers == best.servers]
-        if len(others) > 1:
-            title = f"Other schemas of {counted(best.servers, 'server')}"
-            tables.append(_table(others[1 : MOST_ROWS + 1], title=title))
-            count += len(others[1 : MOST_ROWS + 1])
-    left_out = ""
-    if count < len(result.plans):
-        left_out = f"{count} of {len(result.plans)} plans are shown. All of them"
+    left_out = "" if show_all else "the main facts are shown. All of them"
+    if len(shown) < len(result.plans):
+        left_out = f"{len(shown)} of {len(result.plans)} plans are shown. All of them"
     mesh = f" as {schema_text(best)}" if best.mesh else ""
     time = format_quantity(best.time, "time", DIGITS)
     answer = f"{counted(best.servers, 'server')}{mesh}, {time}"
     return Sheet(
         title=f"{title_of(result)}: {answer}",
-        tables=(*beside, *tables),
-        facts=tuple(_facts(result)),
+        tables=tuple(tables),
+        facts=tuple(_facts(result, show_all=show_all)),
         warnings=result.warnings,
         left_out=left_out,
     )
 
 
-def _beside(best: Plan, compared: Compared) -> Table:
+def _beside(best: Plan, compared: Compared, *, is_whole: bool) -> Table:
     """The best plan, and the setting that it is compared with."""
-    table = _table([best, compared.plan], title=f"Compared with {compared.setting}")
+    title = f"Compared with {compared.setting}"
+    table = _table([best, compared.plan], title=title, is_whole=is_whole)
     column = Column(title="plan", cells=["best", "yours"], align="left")
     forms = (Form(columns=[column, *form.columns]) for form in table.forms)
     return Table(title=table.title, forms=tuple(forms))
@@ -87,8 +82,8 @@ def title_of(result: RequestPlan) -> str:
     return f"{kind} of {arrays} ({size}) by {counted(result.clients, 'client')}"
 
 
-def _table(plans: Sequence[Plan], *, title: str = "") -> Table:
-    """One row for each plan; the legend is below the first table."""
+def _table(plans: Sequence[Plan], *, title: str = "", is_whole: bool) -> Table:
+    """One row for each plan; `is_whole`, with the columns of detail."""
     unit = common_unit([plan.time for plan in plans])
     columns = [Column(title="servers", cells=[str(plan.servers) for plan in plans])]
     if any(plan.mesh for plan in plans):
@@ -101,47 +96,66 @@ def _table(plans: Sequence[Plan], *, title: str = "") -> Table:
             cells=[rounded(plan.time / TIME_UNITS[unit], DIGITS) for plan in plans],
         ),
         Column(title="limited by", cells=[plan.limited_by for plan in plans], align="left"),
-        Column(title="used", unit="[%]", cells=[f"{100 * x.utilisation:.1f}" for x in plans]),
-        Column(title="clients", cells=[range_text(plan.overlapping) for plan in plans]),
-        Column(title="messages", cells=[range_text(plan.messages) for plan in plans]),
-        Column(title="balance", cells=[f"{plan.balance:.2f}" for plan in plans]),
+        Column(
+            title="used" if is_whole else "disks used",
+            unit="[%]",
+            cells=[f"{100 * x.utilisation:.1f}" for x in plans],
+        ),
     ]
-    if title:
-        return Table(title=title, forms=(Form(columns=columns), Form(columns=columns[:-2])))
+    if not is_whole:
+        return Table(title=title, forms=(Form(columns=columns),))
+    columns.append(Column(title="clients", cells=[range_text(x.overlapping) for x in plans]))
+    short = (*columns,)
+    columns.append(Column(title="messages", cells=[range_text(plan.messages) for plan in plans]))
+    columns.append(Column(title="balance", cells=[f"{plan.balance:.2f}" for plan in plans]))
+    if title:  # the legend is below the other table
+        return Table(title=title, forms=(Form(columns=columns), Form(columns=short)))
     return Table(
-        forms=(Form(columns=columns), Form(columns=columns[:-2], legend=LEGEND)),
+        forms=(Form(columns=columns), Form(columns=short, legend=LEGEND)),
         legend=f"{LEGEND}; messages: of a server; balance: time of the slowest server over the "
         "fastest",
     )
 
 
-def _facts(result: RequestPlan) -> Iterator[Fact]:
+def _facts(result: RequestPlan, *, show_all: bool) -> Iterator[Fact]:
     """Why this plan is the best, what limits it, and what to set in other libraries."""
+    details: list[Fact] = []
     if result.now is not None:
         now, *details = now_facts(result.now, result.options.operation)
         yield now
         yield Fact("planned", _planned(result))
         operation = result.options.operation
         yield Fact("change", changes(result.now, operation, result.best.servers, result.buffer))
+    if show_all:
         yield from details
     if result.compared is not None:
         yield Fact("compared", _compared(result.best, result.compared))
-    for i, text in enumerate(result.reasons):
+    near = () if show_all else near_counts(result.plans, result.best)  # these are in the table
+    for i, text in enumerate(text for text in result.reasons if text not in near):
         yield Fact("" if i else "why", text)
     limit = result.simulation.limited_by
-    yield Fact("limited by", f"{LIMITED[limit]}: {EVIDENCE[limit]}")
-    shares = (f"{name} {percent(share)}" for name, share in result.best.parts.items())
-    yield Fact("time shares", ", ".join(shares))
-    yield from balance_facts(result.simulation.imbalances)
-    if result.machine:
+    yield Fact("limited by", LIMITED[limit] + (f": {EVIDENCE[limit]}" if show_all else ""))
+    if show_all:
+        shares = (f"{name} {percent(share)}" for name, share in result.best.parts.items())
+        yield Fact("time shares", ", ".join(shares))
+    yield from (x for x in balance_facts(result.simulation.imbalances) if show_all or x.is_marked)
+    if result.machine and (show_all or not result.notes):  # a note names an illustrative machine
         yield Fact("costs", result.machine)
+    yield from _settings(result, show_all=show_all)
+
+
+def _settings(result: RequestPlan, *, show_all: bool) -> Iterator[Fact]:
+    """Name the settings of other libraries, or only where they are."""
+    lines = Argument("settings", Choice("NAME"), python="settings[NAME].lines")
+    if not show_all:
+        yield Fact("settings", f"of {listed([*NAMES.values()], len(NAMES))}: {lines}")
+        return
     names: dict[str, list[str]] = {}
     for name, each in result.settings.items():
         values = ", ".join(f"{key} {value}" for key, value in each.values.items())
         names.setdefault(values, []).append(NAMES[name])
     for i, (values, tools) in enumerate(names.items()):
         yield Fact("" if i else "settings", f"{', '.join(tools)}: {values}")
-    lines = Argument("settings", Choice("NAME"), python="settings[NAME].lines")
     yield Fact("", f"lines to paste: {lines}")
 
 
