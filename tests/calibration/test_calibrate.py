@@ -23,6 +23,7 @@ from parcast.calibration.result import Measured, Sample, Table
 from parcast.calibration.values import VALUES, measured
 from parcast.errors import ParameterError, RunFailed
 from parcast.mpi.find import Mpi, find_mpi
+from parcast.show.outline import document_of
 from parcast.show.warning import Rank, by_rank
 from parcast.testbed.testbed import Testbed
 
@@ -428,7 +429,7 @@ def test_a_line_that_does_not_grow_has_an_infinite_rate():
     launch = Launch(times={("pingpong", 2, int(size)): [1e-6] for size in sizes})
     line = line_of(table([1e-6] * 4, sizes), [launch])
     assert line.rate == inf
-    assert line.row()["rate_B_per_s"] is None
+    assert document_of(line)["rate_B_per_s"] is None
 
 
 def test_launches_of_too_few_sizes_have_no_line():
@@ -467,7 +468,7 @@ def test_what_the_system_does_not_tell_is_left_out(monkeypatch, tmp_path):
         load_before=nan, mpi=None, library="", placement={}, directory=""
     )
     assert host.governor == ""
-    assert host.row()["load_after"] is None
+    assert document_of(host)["load_after"] is None
 
 
 def test_the_cache_is_the_memory_that_is_left_or_allowed(monkeypatch, tmp_path):

@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from parcast.forecasting.request import request_for, time_kept, wall_time_limit
+from parcast.show.outline import document_of
 
 
 @pytest.mark.parametrize("certainty", [0.5, 0.8, 0.9, 0.95, 0.99])
@@ -34,5 +35,5 @@ def test_a_limit_is_rounded_up_to_minutes_and_not_by_much(seconds):
 def test_a_request_says_what_to_ask_for():
     request = request_for(64, 3600.0, 3000.0, 5400.0, kept=5000.0)
     assert (request.core_hours, request.upper) == (64, 96)
-    assert request.to_document()["time_limit"] == "01:25:00"
+    assert document_of(request)["time_limit"] == "01:25:00"
     assert str(request).startswith("wall-time limit 01:25:00 (kept with 90% certainty), 64")

@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from math import isfinite
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, Final
 
 import numpy as np
 
 from parcast.aliases import Array
+from parcast.show.outline import document_of
 from parcast.show.result import Result
 from parcast.units import Dimension
 
-RENAMED: Final = {"worst": "worst_over_median", "cv": "between_launch_cv"}  # in documents
-SECONDS: Final = {name: f"{name}_s" for name in ("time", "p25", "lower", "upper")}
-COLUMNS: Final = (  # of a table
-    "bytes time p25 lower upper cv launches repetitions outliers disturbed worst settled"
-)
 INTERVAL: Final = 0.9  # share of outcomes that the intervals are meant to hold
 
 
@@ -28,6 +23,11 @@ class Measured:
     `key` is that of a machine file, such as "network.latency", or a name of the same kind:
     "compute.half_intensity", "timer.cost", "network.half_size".
     """
+
+    _outline: ClassVar[str] = (
+        "key value lower upper spread dimension launches repetitions outliers disturbed "
+        "worst_over_median=worst between_launch_cv=cv ranks placement settled method"
+    )
 
     key: str
     value: float  # median of the launches [SI]
@@ -52,15 +52,15 @@ class Measured:
             return 0.0 if self.upper == self.lower else float("inf")
         return max(self.upper - self.value, self.value - self.lower) / abs(self.value)
 
-    def row(self) -> dict[str, Any]:
-        """As the JSON document and the CSV file have it."""
-        numbers = "key value lower upper spread dimension launches repetitions outliers disturbed"
-        return _row(self, f"{numbers} worst cv ranks placement settled method")
-
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Sample:
     """Time of one message, call or request of one size."""
+
+    _outline: ClassVar[str] = (
+        "bytes time_s p25_s lower_s upper_s between_launch_cv=cv launches repetitions outliers "
+        "disturbed worst_over_median=worst settled"
+    )
 
     bytes: int  # of the message or request; 0 where none are sent [B]
     time: float  # median of the medians of the launches [s]
@@ -104,12 +104,14 @@ class Table:
     def rows(self) -> Iterator[dict[str, Any]]:
         """Give one row for each size, as the JSON document and the CSV file have it."""
         own = {"bench": self.bench, "ranks": self.ranks, "placement": self.placement}
-        return (own | _row(sample, COLUMNS, RENAMED | SECONDS) for sample in self.samples)
+        return (own | document_of(sample) for sample in self.samples)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Segment:
     """Messages from one size on: ``t(m) = startup + m / rate``."""
+
+    _outline: ClassVar[str] = "first_B startup_s rate_B_per_s"
 
     first: int  # the least size it holds for [B]
     startup: float  # [s]
@@ -119,6 +121,11 @@ class Segment:
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Line:
     """Straight line ``t(m) = startup + m / rate`` of one benchmark among one number of ranks."""
+
+    _outline: ClassVar[str] = (
+        "bench ranks placement startup_s startup_lower_s startup_upper_s rate_B_per_s "
+        "rate_lower_B_per_s rate_upper_B_per_s half_size_B error segments method"
+    )
 
     bench: str  # as of its `Table`
     ranks: int
@@ -143,31 +150,15 @@ class Line:
         """Sizes from which messages seem to be sent in another way. [B]."""
         return tuple(x.first for x in self.segments[1:])
 
-    def row(self) -> dict[str, Any]:
-        """As the JSON document has it."""
-        return {
-            "bench": self.bench,
-            "ranks": self.ranks,
-            "placement": self.placement,
-            "startup_s": self.startup,
-            "startup_lower_s": _finite(self.startup_lower),
-            "startup_upper_s": _finite(self.startup_upper),
-            "rate_B_per_s": _finite(self.rate),
-            "rate_lower_B_per_s": _finite(self.rate_lower),
-            "rate_upper_B_per_s": _finite(self.rate_upper),
-            "half_size_B": _finite(self.half_size),
-            "error": self.error,
-            "segments": [
-                {"first_B": x.first, "startup_s": x.startup, "rate_B_per_s": _finite(x.rate)}
-                for x in self.segments
-            ],
-            "method": self.method,
-        }
-
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Host:
     """Where it was measured, and what else the machine did meanwhile."""
+
+    _outline: ClassVar[str] = (
+        "name system model cores governor load_before load_after mpi python numpy "
+        "placement=placements directory hosts"
+    )
 
     name: str
     system: str  # operating system and kernel
@@ -183,17 +174,24 @@ class Host:
     directory: str  # where files were written; "" where none were
     hosts: int = 0  # of a testbed on this machine, each a processor; 0: no testbed [1]
 
-    def row(self) -> dict[str, Any]:
-        """As the JSON document has it."""
-        placement = {str(ranks): how for ranks, how in self.placement.items()}
-        return _row(self, " ".join(self.__slots__)) | {"placement": placement}
+    @property
+    def placements(self) -> dict[str, str]:
+        """Placement of each number of ranks: `own`: a core each; `one`: all on one; `free`."""
+        return {str(ranks): how for ranks, how in self.placement.items()}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class Calibration(Result):
     """Measured parameters of a machine, with their intervals."""
 
+    _schema: ClassVar[str] = "parcast/calibration/1"
+    _outline: ClassVar[str] = (
+        "name date seconds interval target interrupted=was_interrupted lost_launches=lost host "
+        "rows lines tables=table_rows methods warnings inputs"
+    )
     _sheet: ClassVar[str] = "parcast.calibration.sheet:sheet_of"
+
+    interval: ClassVar[float] = INTERVAL  # share of outcomes that the intervals hold [1]
 
     name: str
     date: str  # ISO 8601 with the time and its zone, of the start
@@ -206,7 +204,7 @@ class Calibration(Result):
     was_interrupted: bool  # by the user; what was measured until then is here
     lost: int  # launches that failed
     target: float  # half-width of an interval over its value at which it is settled [1]
-    inputs: Mapping[str, Any] | None = None  # what was asked: set by who asks
+    inputs: Mapping[str, Any] = field(default_factory=dict)  # what was asked
 
     @property
     def unsettled(self) -> tuple[str, ...]:
@@ -234,36 +232,19 @@ class Calibration(Result):
         those = (x for x in self.lines if (x.bench, x.ranks) == (bench, ranks))
         return next(those, None)
 
+    @property
+    def methods(self) -> list[dict[str, Any]]:
+        """What was timed in each table."""
+        return [{"bench": x.bench, "ranks": x.ranks, "method": x.method} for x in self.tables]
+
     def rows(self) -> Iterator[dict[str, Any]]:
         """Give one row for each value, as the JSON document and the CSV file have it."""
-        return (each.row() for each in self.measured)
+        return map(document_of, self.measured)
 
     def table_rows(self) -> Iterator[dict[str, Any]]:
         """Give one row for each benchmark, number of ranks and size."""
         for table in self.tables:
             yield from table.rows()
-
-    def to_document(self) -> dict[str, Any]:
-        """Everything as one JSON document, schema ``parcast/calibration/1``."""
-        return {
-            "schema": "parcast/calibration/1",
-            "name": self.name,
-            "date": self.date,
-            "seconds": self.seconds,
-            "interval": INTERVAL,
-            "target": self.target,
-            "interrupted": self.was_interrupted,
-            "lost_launches": self.lost,
-            "host": self.host.row(),
-            "rows": list(self.rows()),
-            "lines": [line.row() for line in self.lines],
-            "tables": list(self.table_rows()),
-            "methods": [
-                {"bench": x.bench, "ranks": x.ranks, "method": x.method} for x in self.tables
-            ],
-            "warnings": list(self.warnings),
-            "inputs": dict(self.inputs or {}),
-        }
 
     def __repr__(self) -> str:
         """Say what was measured, in one line."""
@@ -273,15 +254,3 @@ class Calibration(Result):
             f"Calibration({self.name}: {settled} of {len(self.measured)} values converged, "
             f"{len(self.tables)} tables, {self.seconds:.3g} s{state})"
         )
-
-
-def _row(
-    of: Measured | Sample | Host, names: str, renamed: Mapping[str, str] = RENAMED
-) -> dict[str, Any]:
-    """Give fields of something under their names in documents."""
-    return {renamed.get(name, name): _finite(getattr(of, name)) for name in names.split()}
-
-
-def _finite(value: Any) -> Any:
-    """Give a number as JSON can hold it; None where it is infinite or NaN."""
-    return None if isinstance(value, float) and not isfinite(value) else value

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Final
+from typing import Any, ClassVar
 
 from parcast.descriptions.program import Program
+from parcast.show.outline import document_of
 from parcast.show.result import Result
-
-SCHEMA: Final = "parcast/characterisation/1"
-KEYS: Final = {"name": "region", "unit_time": "iteration_s"}  # of a row, where others
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class CharacterisedRegion:
     """A region of the program, as the runs say it."""
+
+    _outline: ClassVar[str] = (
+        "region=name kind share calls iterations iteration volume iteration_s=unit_time spread "
+        "is_exact residual imbalance"
+    )
 
     name: str
     kind: str  # as a program file has it: "loop", "halo", ...
@@ -30,15 +33,16 @@ class CharacterisedRegion:
     residual: float | None  # root mean square over runs of model / measured - 1; None: unpriced
     imbalance: float  # time of the slowest rank over the mean of the ranks, the most of all runs
 
-    def row(self) -> dict[str, Any]:
-        """As the JSON document and the CSV file have it."""
-        return {KEYS.get(name, name): getattr(self, name) for name in self.__slots__}
-
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Characterisation(Result):
     """A program as its runs describe it."""
 
+    _schema: ClassVar[str] = "parcast/characterisation/1"
+    _outline: ClassVar[str] = (
+        "program=program.name runs p n largest clock conditions perturbation uncovered warnings "
+        "toml inputs rows"
+    )
     _sheet: ClassVar[str] = "parcast.characterisation.sheet:sheet_of"
 
     program: Program
@@ -64,23 +68,4 @@ class Characterisation(Result):
     def rows(self) -> Iterator[dict[str, Any]]:
         """Give each region, as CSV has it."""
         for region in self.regions:
-            yield region.row()
-
-    def to_document(self) -> dict[str, Any]:
-        """Everything as it stands in a JSON document."""
-        return {
-            "schema": SCHEMA,
-            "program": self.program.name,
-            "runs": self.runs,
-            "p": list(self.p),
-            "n": list(self.n),
-            "largest": self.largest,
-            "clock": self.clock,
-            "conditions": dict(self.conditions),
-            "perturbation": self.perturbation,
-            "uncovered": self.uncovered,
-            "warnings": list(self.warnings),
-            "toml": self.toml,
-            "inputs": dict(self.inputs),
-            "rows": list(self.rows()),
-        }
+            yield document_of(region)

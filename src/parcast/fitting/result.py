@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
@@ -11,6 +11,7 @@ import numpy as np
 from parcast.aliases import Array
 from parcast.descriptions.machine import Machine
 from parcast.descriptions.program import Program
+from parcast.show.outline import document_of
 from parcast.show.result import Result
 from parcast.units import Dimension, in_percent
 from parcast.words import whole
@@ -20,7 +21,11 @@ from parcast.words import whole
 class FittedParameter:
     """One fitted amount, with its described value and its interval."""
 
-    name: str
+    _outline: ClassVar[str] = (
+        "name value=amount lower=least upper=most unit described factor determined of"
+    )
+
+    name: str  # its place in the file
     dimension: Dimension
     is_of_machine: bool
     described: str  # as it was written
@@ -48,27 +53,48 @@ class FittedParameter:
         """Whether the runs or its +- determine it."""
         return self.determined in {"runs", "runs and +-", "+- alone"}
 
-    def row(self) -> dict[str, Any]:
-        """As the JSON document and the CSV file have it."""
-        unit = 1.0 if self.scale is None else self.scale
-        lower, upper = (x * unit if np.isfinite(x) else None for x in (self.lower, self.upper))
-        return {
-            "name": self.name,
-            "value": self.factor * unit,
-            "lower": lower,
-            "upper": upper,
-            "unit": "times the formula" if self.scale is None else self.dimension,
-            "described": self.described,
-            "factor": self.factor,
-            "determined": self.determined,
-            "of": "machine" if self.is_of_machine else "program",
-        }
+    @property
+    def amount(self) -> float:
+        """Fitted value; of a formula the factor. [SI]."""
+        return self.factor * self._unit
+
+    @property
+    def least(self) -> float | None:
+        """Lower end of its interval; `null`: no such end. [SI]."""
+        return self.lower * self._unit if np.isfinite(self.lower) else None
+
+    @property
+    def most(self) -> float | None:
+        """Upper end of its interval; `null`: no such end. [SI]."""
+        return self.upper * self._unit if np.isfinite(self.upper) else None
+
+    @property
+    def unit(self) -> str:
+        """Kind of amount, or `times the formula`."""
+        return "times the formula" if self.scale is None else self.dimension
+
+    @property
+    def of(self) -> str:
+        """`program` or `machine`."""
+        return "machine" if self.is_of_machine else "program"
+
+    @property
+    def _unit(self) -> float:
+        """What `factor` and its interval are multiplied by."""
+        return 1.0 if self.scale is None else self.scale
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class Fit(Result):
     """Fitted constants of a program, how well they explain the runs, and which are determined."""
 
+    _schema: ClassVar[str] = "parcast/fit/1"
+    _outline: ClassVar[str] = (
+        "rows=parameters runs=run_rows quantity interval error rms_relative_error=rms "
+        "worst=_worst_run noise law_error degrees_of_freedom=freedom rank singular_values "
+        "undetermined advice warnings converged=has_converged starts reached law sources inputs "
+        "program=program.name machine=machine.name"
+    )
     _sheet: ClassVar[str] = "parcast.fitting.sheet:sheet_of"
 
     parameters: tuple[FittedParameter, ...]
@@ -93,7 +119,7 @@ class Fit(Result):
     law: str
     sources: tuple[str, ...]
     interval: float = 0.9  # probability of the intervals
-    inputs: Mapping[str, Any] | None = None  # files, what was asked: set by who reads
+    inputs: Mapping[str, Any] = field(default_factory=dict)  # files and options
 
     @property
     def errors(self) -> Array:
@@ -120,6 +146,11 @@ class Fit(Result):
         return float(self.errors[i]), self.place(i)
 
     @property
+    def _worst_run(self) -> dict[str, Any]:
+        """The largest `relative_error`, and the run that it is `at`."""
+        return dict(zip(("relative_error", "at"), self.worst, strict=True))
+
+    @property
     def is_settled(self) -> bool:
         """Whether it converged and everything is determined."""
         return (
@@ -141,7 +172,7 @@ class Fit(Result):
 
     def rows(self) -> Iterator[dict[str, Any]]:
         """One row for each parameter, as in the JSON document and the CSV file."""
-        return (parameter.row() for parameter in self.parameters)
+        return map(document_of, self.parameters)
 
     def run_rows(self) -> Iterator[dict[str, Any]]:
         """One row for each run: its axes, the measured and the fitted value."""
@@ -153,36 +184,6 @@ class Fit(Result):
                 f"fitted_{self.quantity}{unit}": float(self.fitted[i]),
                 "relative_error": float(self.errors[i]),
             }
-
-    def to_document(self) -> dict[str, Any]:
-        """Everything as one JSON document, schema ``parcast/fit/1``."""
-        error, place = self.worst
-        return {
-            "schema": "parcast/fit/1",
-            "rows": list(self.rows()),
-            "runs": list(self.run_rows()),
-            "quantity": self.quantity,
-            "interval": self.interval,
-            "error": self.error,
-            "rms_relative_error": self.rms,
-            "worst": {"relative_error": error, "at": place},
-            "noise": self.noise,
-            "law_error": self.law_error,
-            "degrees_of_freedom": self.freedom,
-            "rank": self.rank,
-            "singular_values": self.singular_values.tolist(),
-            "undetermined": list(self.undetermined),
-            "advice": list(self.advice),
-            "warnings": list(self.warnings),
-            "converged": self.has_converged,
-            "starts": self.starts,
-            "reached": self.reached,
-            "law": self.law,
-            "sources": list(self.sources),
-            "inputs": dict(self.inputs or {}),
-            "program": self.program.name,
-            "machine": self.machine.name,
-        }
 
     def __repr__(self) -> str:
         """Say what was fitted, in one line."""

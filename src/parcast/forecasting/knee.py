@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +23,7 @@ from parcast.forecasting.verdict import (
     verdicts_on_scaling,
 )
 from parcast.importers.registry import as_measurements
+from parcast.show.outline import document_of
 from parcast.timings.measurements import MeasurementsLike
 from parcast.timings.series import Key, label_of
 from parcast.units import percent
@@ -39,6 +40,11 @@ REACH_OF_KNEE = 16  # times the largest measured count: how far a knee is looked
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Knee:
     """Largest processor count worth using, of one series, considered up to `upto`."""
+
+    _outline: ClassVar[str] = (
+        "*key# p lower upper lower_is_limit upper_is_limit because fastest efficiency "
+        "min_efficiency upto no_forecast_beyond=is_cut time_s *request scaling verdict"
+    )
 
     key: Key
     p: int  # the knee; `upto` if it is not reached [1]
@@ -76,24 +82,7 @@ class Knee:
 
     def to_document(self) -> dict[str, Any]:
         """Give the knee as it stands in a JSON document."""
-        return {
-            **{name: whole(value) for name, value in self.key.items()},
-            "p": self.p,
-            "lower": self.lower,
-            "upper": self.upper,
-            "lower_is_limit": self.lower_is_limit,
-            "upper_is_limit": self.upper_is_limit,
-            "because": self.because,
-            "fastest": self.fastest,
-            "efficiency": self.efficiency,
-            "min_efficiency": self.min_efficiency,
-            "upto": self.upto,
-            "no_forecast_beyond": self.is_cut,
-            "time_s": self.time,
-            **({} if self.request is None else self.request.to_document()),
-            "scaling": self.scaling,
-            "verdict": self.verdict or None,
-        }
+        return document_of(self) | {"verdict": self.verdict or None}
 
     def __str__(self) -> str:
         """Give the knee in a sentence; an end of its interval beyond the search is ">64"."""

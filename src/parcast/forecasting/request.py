@@ -11,7 +11,7 @@ with z the quantile of the normal distribution: 0.78 of the way up for 90 %, in 
 
 from dataclasses import dataclass
 from statistics import NormalDist
-from typing import Final
+from typing import ClassVar, Final
 
 import numpy as np
 
@@ -46,28 +46,27 @@ def wall_time_limit(seconds: float) -> float:
 class Request:
     """What one run needs, at one count of processors."""
 
-    time_limit: float  # [s]
-    certainty: float  # with which it is kept [1]
-    core_hours: float  # processors x hours
-    lower: float  # of the 90 % interval of the core-hours
-    upper: float  # likewise
+    _outline: ClassVar[str] = (
+        "time_limit_s time_limit=clock time_limit_certainty=certainty core_hours "
+        "core_hours_lower=lower core_hours_upper=upper"
+    )
 
-    def to_document(self) -> dict[str, object]:
-        """Give it as it stands in a JSON document."""
-        return {
-            "time_limit_s": self.time_limit,
-            "time_limit": clock(self.time_limit),
-            "time_limit_certainty": self.certainty,
-            "core_hours": self.core_hours,
-            "core_hours_lower": self.lower,
-            "core_hours_upper": self.upper,
-        }
+    time_limit: float  # wall-time limit to request [s]
+    certainty: float  # probability with which a run ends within it [1]
+    core_hours: float  # processors times the time [h]
+    lower: float  # lower end of the 90 % interval of the core-hours [h]
+    upper: float  # upper end of the 90 % interval of the core-hours [h]
+
+    @property
+    def clock(self) -> str:
+        """The limit as `HH:MM:SS`."""
+        return clock(self.time_limit)
 
     def __str__(self) -> str:
         """Give it in words."""
         hours, lower, upper = rounded_interval(self.core_hours, self.lower, self.upper)
         return (
-            f"wall-time limit {clock(self.time_limit)} (kept with "
+            f"wall-time limit {self.clock} (kept with "
             f"{self.certainty:.0%} certainty), {hours} core-hours ({lower} to {upper})"
         )
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import filterfalse
-from math import isnan
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +17,7 @@ from parcast.forecasting.curve import Columns, Curve
 from parcast.forecasting.follows import Follows
 from parcast.forecasting.scaling import Limit
 from parcast.forecasting.totals import Totals, totals_of
+from parcast.show.outline import columns_of, table_rows
 from parcast.show.result import Result
 from parcast.show.warning import is_remark, said_of, verdicts
 from parcast.timings.measure import TIME, Measure
@@ -25,13 +25,16 @@ from parcast.timings.series import Key, Series, label_of
 from parcast.words import whole
 
 ANSWERS = ("time", "lower", "upper", "speedup", "efficiency", "reach", "observed")
-SHARES = ("share_measured", "share")
+RATES = ("rate", "rate_lower", "rate_upper", "rate_unit")  # of a row, where rates were measured
 
 
-class Donor(NamedTuple):
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Donor:
     """Another machine that was used, its weight in the forecast, and its own forecast."""
 
-    machine: str
+    _outline: ClassVar[str] = "machine weight p# time_s"
+
+    machine: str  # its name
     weight: float  # of this machine in the forecast at `p` [1]
     p: float  # the largest count asked for at which donors have any weight [1]
     time: float  # at `p`, if scaling continues as on that machine, at the speed of this one [s]
@@ -40,6 +43,11 @@ class Donor(NamedTuple):
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SeriesNotes:
     """What the forecast of one series is based on, in words and in numbers."""
+
+    _outline: ClassVar[str] = (
+        "*key# measured_p# scaling scaling_reason limited_by limit rests_on laws=weights follows "
+        "backtest_error=backtest noise donors *exclusive no_forecast_p# useful_upto# warnings"
+    )
 
     key: Key
     measured: tuple[float, float]  # smallest and largest measured count [1]
@@ -60,6 +68,16 @@ class SeriesNotes:
     useful_upto: float | None = None  # the last count with a forecast, where some have none [1]
 
     @property
+    def weights(self) -> dict[str, float]:
+        """Weight of each law in a forecast of up to twice the largest measured count. [1]."""
+        return dict(self.laws)
+
+    @property
+    def exclusive(self) -> dict[str, float]:
+        """With `--top`: `share_measured`, `share` of all time, at the largest counts. [1]."""
+        return dict(zip(("share_measured", "share"), self.shares or (), strict=False))
+
+    @property
     def label(self) -> str:
         """The series in a few words: "T3E", or "" where there is only one."""
         return label_of(self.key)
@@ -73,6 +91,16 @@ class Forecast(Result):
     series are one more axis, the first.
     """
 
+    _schema: ClassVar[str] = "parcast/forecast/1"
+    _outline: ClassVar[str] = (
+        "verdict rows interval measured?=measure.rated parameters? limited_by warnings law "
+        "sources inputs series=notes refused=_without_forecast totals?=_total_rows"
+    )
+    _row: ClassVar[str] = (
+        "time_s lower_s upper_s rate rate_lower rate_upper rate_unit compute_s=_unknown "
+        "communication_s=_unknown io_s=_unknown synchronisation_s=_unknown speedup efficiency "
+        "reach measured_s=observed"
+    )
     _sheet: ClassVar[str] = "parcast.forecasting.sheet:sheet_of"
     _picture: ClassVar[str] = "parcast.forecasting.picture:figure_of"
     _never_filled: ClassVar[tuple[str, ...]] = (  # times do not tell the parts
@@ -99,7 +127,7 @@ class Forecast(Result):
     sources: tuple[str, ...] = ()
     is_surface: bool = False  # forecast over several axes at once: no line is drawn through it
     curve: Curve | None = None  # the same series at any other count; None of a surface
-    inputs: Mapping[str, Any] | None = None  # file, columns, what was asked: set by who reads
+    inputs: Mapping[str, Any] = field(default_factory=dict)  # files and options
     measure: Measure = TIME  # what the times are: wall times, or those that a rate gives
     # values of the axes that do not tell series apart; None where one goes with p
     parameters: Mapping[str, float | None] = field(default_factory=dict)
@@ -163,53 +191,52 @@ class Forecast(Result):
         answers = Columns(*(np.reshape(column, shape) for column in columns))
         return totals_of(every, np.ravel(self.p), answers, observed)
 
+    @property
+    def _without_forecast(self) -> list[dict[str, str]]:
+        """Series without a forecast: `series` and `why`."""
+        return [{"series": name, "why": why} for name, why in self.refused.items()]
+
+    @property
+    def _unknown(self) -> None:
+        """`null`: times do not tell the parts."""
+
+    @property
+    def rate(self) -> Array:
+        """Rate that is forecast, in `rate_unit`."""
+        return self.measure.rates(self.time)
+
+    @property
+    def rate_lower(self) -> Array:
+        """Lower end of the interval of the rate."""
+        return self.measure.rates(self.upper)
+
+    @property
+    def rate_upper(self) -> Array:
+        """Upper end of the interval of the rate."""
+        return self.measure.rates(self.lower)
+
+    @property
+    def rate_unit(self) -> str | None:
+        """Unit of a rate, such as `ns/day`; `null` if unknown."""
+        return self.measure.rate_unit or None
+
+    @property
+    def _total_rows(self) -> list[dict[str, Any]]:
+        """Times of whole profiles that are sums of call paths."""
+        totals = self.totals
+        if totals is None:
+            return []
+        some = np.flatnonzero(totals.parts > 1)
+        keys = [{**totals.keys[i], "callpaths": int(totals.parts[i])} for i in some.tolist()]
+        columns = {name: x[some] for name, x in columns_of(totals, totals._row).items()}
+        return list(_table(keys, columns, self.p))
+
     def rows(self) -> Iterator[dict[str, Any]]:
         """Give one tidy row for each series and count, with the keys of the JSON document."""
-        columns = (
-            *(self.time, self.lower, self.upper),
-            *(self.speedup, self.efficiency, self.reach, self.observed),
-        )
-        points = max(np.size(self.p), 1)
-        tables = [np.reshape(column, (len(self.notes), points)).tolist() for column in columns]
-        counts = [whole(x) for x in np.ravel(self.p).tolist()]
-        for i, note in enumerate(self.notes):
-            key = {name: whole(value) for name, value in note.key.items()}
-            for j, p in enumerate(counts):
-                time, lower, upper, speedup, efficiency, reach, observed = (
-                    table[i][j] for table in tables
-                )
-                yield {
-                    **key,
-                    "p": p,
-                    "time_s": time,
-                    "lower_s": lower,
-                    "upper_s": upper,
-                    **_rates(self.measure, time, lower, upper),
-                    **dict.fromkeys(self._never_filled),
-                    "speedup": speedup,
-                    "efficiency": efficiency,
-                    "reach": reach,
-                    "measured_s": None if isnan(observed) else observed,
-                }
-
-    def to_document(self) -> dict[str, Any]:
-        """Everything as one JSON document, schema ``parcast/forecast/1``."""
-        return {
-            "schema": "parcast/forecast/1",
-            "verdict": list(self.verdict),
-            "rows": list(self.rows()),
-            "interval": self.interval,
-            **({} if self.measure.is_time else {"measured": self.measure.to_document()}),
-            **({"parameters": dict(self.parameters)} if self.parameters else {}),
-            "limited_by": list(self.limited_by),
-            "warnings": list(self.warnings),
-            "law": self.law,
-            "sources": list(self.sources),
-            "inputs": dict(self.inputs or {}),
-            "series": [_note_document(note) for note in self.notes],
-            "refused": [{"series": name, "why": why} for name, why in self.refused.items()],
-            **_totals_document(self),
-        }
+        columns = columns_of(self, self._row)
+        if self.measure.quantity != "rate":
+            columns = {name: x for name, x in columns.items() if name not in RATES}
+        return _table([note.key for note in self.notes], columns, self.p)
 
     def __repr__(self) -> str:
         """Say how much was asked, in one line."""
@@ -217,19 +244,6 @@ class Forecast(Result):
         counts = ", ".join(str(whole(x)) for x in np.ravel(self.p).tolist()[:6])
         more = ", ..." if np.size(self.p) > 6 else ""
         return f"Forecast({series}p = {counts}{more})"
-
-
-def _rates(measure: Measure, time: float, lower: float, upper: float) -> dict[str, Any]:
-    """Rates with their interval, that of the time turned over, where rates were measured."""
-    if measure.quantity != "rate":
-        return {}
-    rate, most, least = measure.rates([time, lower, upper]).tolist()
-    return {
-        "rate": rate,
-        "rate_lower": least,
-        "rate_upper": most,
-        "rate_unit": measure.rate_unit or None,
-    }
 
 
 def one_series(forecast: Forecast, series: int) -> Forecast:
@@ -246,54 +260,18 @@ def one_series(forecast: Forecast, series: int) -> Forecast:
     return replace(alone, by=(), refused={}, **answers)
 
 
-def _note_document(note: SeriesNotes) -> dict[str, Any]:
-    """One series of the document: its key and its notes."""
-    return {
-        **{name: whole(value) for name, value in note.key.items()},
-        "measured_p": [whole(x) for x in note.measured],
-        "scaling": note.scaling,
-        "scaling_reason": note.scaling_reason,
-        "limited_by": note.limited_by,
-        "limit": note.limit,
-        "rests_on": note.rests_on,
-        "laws": dict(note.laws),
-        "follows": None if note.follows is None else note.follows._asdict(),
-        "backtest_error": note.backtest,
-        "noise": note.noise,
-        "donors": [
-            {"machine": x.machine, "weight": x.weight, "p": whole(x.p), "time_s": x.time}
-            for x in note.donors
-        ],
-        **({} if note.shares is None else dict(zip(SHARES, note.shares, strict=True))),
-        "no_forecast_p": [whole(x) for x in note.no_forecast],
-        "useful_upto": None if note.useful_upto is None else whole(note.useful_upto),
-        "warnings": list(note.warnings),
+def _table(
+    keys: Sequence[Key], columns: Mapping[str, Any], counts: Array
+) -> Iterator[dict[str, Any]]:
+    """Give the rows of series and counts, of columns with a value for each of both."""
+    shape = (len(keys), np.size(counts))
+    named = {
+        name: np.array([[key[name]] for key in keys], dtype=object)
+        for name in dict.fromkeys(name for key in keys for name in key)
     }
-
-
-def _totals_document(forecast: Forecast) -> dict[str, Any]:
-    """Times of whole profiles that are sums of call paths, in the document."""
-    totals = forecast.totals
-    if totals is None:
-        return {}
-
-    def number(value: float) -> float | None:
-        return None if isnan(value) else float(value)
-
-    counts = [whole(x) for x in np.ravel(forecast.p).tolist()]
-    rows = [
-        {
-            **{name: whole(value) for name, value in totals.keys[i].items()},
-            **{"callpaths": int(totals.parts[i]), "p": p},
-            "time_s": float(totals.time[i, j]),
-            "lower_s": float(totals.lower[i, j]),
-            "upper_s": float(totals.upper[i, j]),
-            "speedup": number(totals.speedup[i, j]),
-            "efficiency": number(totals.efficiency[i, j]),
-            "measured_s": number(totals.observed[i, j]),
-        }
-        for i in range(len(totals.keys))
-        for j, p in enumerate(counts)
-        if totals.parts[i] > 1
-    ]
-    return {"totals": rows} if rows else {}
+    values = {
+        name: x if x is None or np.ndim(x) == 0 else np.reshape(x, shape)
+        for name, x in columns.items()
+    }
+    rows = {**named, "p": np.reshape(counts, (1, -1)), **values}
+    return table_rows(rows, shape, counts=(*named, "p"))

@@ -13,7 +13,7 @@ paths of one run are not independent; they are taken to be correlated by c = 1/2
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import ClassVar, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,6 +38,10 @@ NAMES: Final = {"all", "main", "program", "total"}  # of a call path that holds 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class Totals:
     """Time of each profile of some series."""
+
+    _row: ClassVar[str] = (
+        "time_s lower_s upper_s speedup efficiency measured_s=observed"  # after callpaths and p
+    )
 
     keys: Sequence[Key]  # what distinguishes the profiles; empty of a single one
     profile: NDArray[np.intp]  # (series,): number of the profile that each is of

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
@@ -13,27 +13,33 @@ from parcast.aliases import Array
 from parcast.forecasting.request import Request
 from parcast.forecasting.scaling import Reading
 from parcast.laws.allowances import LawError
+from parcast.show.outline import document_of
 from parcast.show.result import Result
 from parcast.timings.measure import TIME, Measure
-from parcast.words import whole
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class Candidate:
     """One machine at every processor count considered; arrays of one dimension."""
 
-    machine: str
-    p: Array  # ascending [1]
-    time: Array  # [s]
-    lower: Array  # of the 90 % interval [s]
-    upper: Array  # [s]
-    cost: Array | None  # None where no price is known [currency]
-    cost_lower: Array | None
-    cost_upper: Array | None
-    efficiency: Array  # [1]
+    _outline: ClassVar[str] = (
+        "machine p# time_s lower_s upper_s cost cost_lower cost_upper efficiency "
+        "probability_holds=holds measured"
+    )
+    _chosen: ClassVar[str] = "fits probability_best=best *request"  # of the chosen count as well
+
+    machine: str  # its name
+    p: Array  # processors, ascending [1]
+    time: Array  # time of a run [s]
+    lower: Array  # lower end of its 90 % interval [s]
+    upper: Array  # upper end of its 90 % interval [s]
+    cost: Array | None  # price of a run; None without a price [currency]
+    cost_lower: Array | None  # lower end of the interval of the cost [currency]
+    cost_upper: Array | None  # upper end of the interval of the cost [currency]
+    efficiency: Array  # speedup over the ideal speedup [1]
     holds: Array  # probability that all constraints hold; 1 where there are none [1]
     chosen: int  # place of the best count; of the nearest one where none fits
-    measured: NDArray[np.bool_]  # whether the program was run at this count
+    measured: NDArray[np.bool_]  # whether the program was run there
     fits: bool  # whether the constraints hold there as asked
     best: float | None  # probability that it is the best of all that fit; None where it does not
     request: Request | None = None  # what a run there needs; None where times are not of runs
@@ -45,29 +51,19 @@ class Candidate:
 
     def row(self, i: int) -> dict[str, Any]:
         """Facts of one count, with the keys of the JSON document."""
-        prices = [
-            None if x is None else float(x[i])
-            for x in (self.cost, self.cost_lower, self.cost_upper)
-        ]
-        return {
-            "machine": self.machine,
-            "p": whole(float(self.p[i])),
-            "time_s": float(self.time[i]),
-            "lower_s": float(self.lower[i]),
-            "upper_s": float(self.upper[i]),
-            "cost": prices[0],
-            "cost_lower": prices[1],
-            "cost_upper": prices[2],
-            "efficiency": float(self.efficiency[i]),
-            "probability_holds": float(self.holds[i]),
-            "measured": bool(self.measured[i]),
-        }
+        return document_of(self, at=i)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class Match(Result):
     """Machines ranked for a program and a goal."""
 
+    _schema: ClassVar[str] = "parcast/match/1"
+    _outline: ClassVar[str] = (
+        "ranking rows interval goal within_s budget certainty currency left_out=_without_answer "
+        "verdict warnings scaling=reading.name scaling_reason=reading.reason "
+        "measured?=measure.rated program law law_error=law_errors sources inputs"
+    )
     _sheet: ClassVar[str] = "parcast.matching.sheet:sheet_of"
     _picture: ClassVar[str] = "parcast.matching.picture:figure_of_match"
 
@@ -84,7 +80,7 @@ class Match(Result):
     law: str
     sources: tuple[str, ...]
     interval: float = 0.9
-    inputs: Mapping[str, Any] | None = None  # files, what was asked: set by who reads
+    inputs: Mapping[str, Any] = field(default_factory=dict)  # files and options
     law_errors: tuple[LawError, ...] = ()  # allowed for, of each law and kind of platform
     reading: Reading | None = None  # how runs were read: strong or weak scaling; None of a program
     measure: Measure = TIME  # what the times are: wall times, or those that a rate gives
@@ -94,6 +90,11 @@ class Match(Result):
         """The recommended machine, at its best processor count; None if none fits."""
         first = self.candidates[0]
         return first if first.fits else None
+
+    @property
+    def _without_answer(self) -> list[dict[str, str]]:
+        """Machines without an answer: `machine` and `why`."""
+        return [{"machine": name, "why": why} for name, why in self.left_out.items()]
 
     @property
     def has_constraints(self) -> bool:
@@ -106,9 +107,7 @@ class Match(Result):
             yield {
                 "rank": rank,
                 **candidate.row(candidate.chosen),
-                "fits": candidate.fits,
-                "probability_best": candidate.best,
-                **({} if candidate.request is None else candidate.request.to_document()),
+                **document_of(candidate, candidate._chosen),
             }
 
     def rows(self) -> Iterator[dict[str, Any]]:
@@ -123,31 +122,6 @@ class Match(Result):
                     "fits": candidate.fits if chosen else None,
                     "probability_best": candidate.best if chosen else None,
                 }
-
-    def to_document(self) -> dict[str, Any]:
-        """Everything as one JSON document, schema ``parcast/match/1``."""
-        return {
-            "schema": "parcast/match/1",
-            "ranking": list(self.ranking()),
-            "rows": list(self.rows()),
-            "interval": self.interval,
-            "goal": self.goal,
-            "within_s": self.within,
-            "budget": self.budget,
-            "certainty": self.certainty,
-            "currency": self.currency,
-            "left_out": [{"machine": name, "why": why} for name, why in self.left_out.items()],
-            "verdict": list(self.verdict),
-            "warnings": list(self.warnings),
-            "scaling": self.reading and self.reading.name,
-            "scaling_reason": self.reading and self.reading.reason,
-            **({} if self.measure.is_time else {"measured": self.measure.to_document()}),
-            "program": self.program,
-            "law": self.law,
-            "law_error": [asdict(error) for error in self.law_errors],
-            "sources": list(self.sources),
-            "inputs": dict(self.inputs or {}),
-        }
 
     def __repr__(self) -> str:
         """Goal and machines in one line."""

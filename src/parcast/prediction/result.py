@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, field
-from typing import Any, ClassVar, Final
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,11 +12,9 @@ from numpy.typing import NDArray
 from parcast.aliases import Array
 from parcast.descriptions.breakdown import RESOURCES, Breakdown
 from parcast.laws.allowances import LawError
+from parcast.show.outline import columns_of, table_rows
 from parcast.show.result import Result
 from parcast.units import Dimension
-from parcast.words import whole
-
-ROWS_AT_ONCE: Final = 8192
 
 
 class OnGrid(Result):
@@ -24,9 +22,16 @@ class OnGrid(Result):
 
     __slots__ = ()
 
+    _row: ClassVar[str]  # outline of a row, but for the axes
     axes: Mapping[str, Array]
     dimensions: Mapping[str, Dimension]
     breakdown: Breakdown
+
+    def rows(self) -> Iterator[dict[str, Any]]:
+        """One tidy row for each point, the last axis fastest, as in the JSON document."""
+        grid = np.meshgrid(*self.axes.values(), indexing="ij", copy=False)
+        axes = dict(zip(self.axes, grid, strict=True))
+        return table_rows(axes | columns_of(self, self._row), self.shape, counts=self.axes)
 
     @property
     def time(self) -> Array:
@@ -46,6 +51,18 @@ class Prediction(OnGrid):
     The arrays have one dimension for each axis, in their order.
     """
 
+    _schema: ClassVar[str] = "parcast/forecast/1"
+    _outline: ClassVar[str] = (
+        "rows interval law_error=law_errors limited_by=limits fastest warnings law sources inputs "
+        "program machine scaling"
+    )
+    _row: ClassVar[str] = (
+        "time_s lower_s upper_s law_error compute_s=breakdown.compute "
+        "communication_s=breakdown.communication io_s=breakdown.io "
+        "synchronisation_s=breakdown.synchronisation speedup efficiency contention_free_s "
+        "single_bus_s compute_elasticity=elasticity.compute "
+        "communication_elasticity=elasticity.communication io_elasticity=elasticity.io limited_by"
+    )
     _sheet: ClassVar[str] = "parcast.prediction.sheet:sheet_of"
     _picture: ClassVar[str] = "parcast.prediction.picture:figure_of_prediction"
 
@@ -66,7 +83,7 @@ class Prediction(OnGrid):
     machine: str
     fastest: tuple[str, ...] = ()  # with how many processors, where more were asked for
     interval: float | None = None  # probability of the interval, 0.9
-    inputs: Mapping[str, Any] | None = None  # files, what was asked: set by who reads
+    inputs: Mapping[str, Any] = field(default_factory=dict)  # files and options
     dimensions: Mapping[str, Dimension] = field(default_factory=dict)  # of axes with a unit
     by_resource: Breakdown | None = None  # derivative of the time by each one's slowness [s]
     law_error: Array | None = None  # allowed for the error of the law, in the interval, as +- [1]
@@ -91,58 +108,6 @@ class Prediction(OnGrid):
         """Resource with the largest elasticity of time, at every point."""
         most = np.argmax(np.stack(list(self.elasticity.values())), axis=0)
         return np.asarray(np.asarray(RESOURCES)[most])
-
-    def rows(self) -> Iterator[dict[str, Any]]:
-        """One tidy row for each point, the last axis fastest, as in the JSON document."""
-        columns = {
-            "time_s": self.time,
-            "lower_s": self.lower,
-            "upper_s": self.upper,
-            "law_error": self.law_error,
-            **{f"{name}_s": column for name, column in self.breakdown.components()},
-            "speedup": self.speedup,
-            "efficiency": self.efficiency,
-            "contention_free_s": self.contention_free,
-            "single_bus_s": self.single_bus,
-            **{f"{name}_elasticity": column for name, column in self.elasticity.items()},
-            "limited_by": self.limited_by,
-        }
-        grid = np.meshgrid(*self.axes.values(), indexing="ij", copy=False)
-        everything = {
-            **dict(zip(self.axes, grid, strict=True)),
-            **{
-                name: None if column is None else np.broadcast_to(column, self.shape)
-                for name, column in columns.items()
-            },
-        }
-        points = int(np.prod(self.shape))
-        for start in range(0, points, ROWS_AT_ONCE):
-            part = slice(start, start + ROWS_AT_ONCE)
-            lists = [
-                [None] * len(range(points)[part]) if column is None else column.flat[part].tolist()
-                for column in everything.values()
-            ]
-            for values in zip(*lists, strict=True):
-                row = dict(zip(everything, values, strict=True))
-                yield row | {axis: whole(row[axis]) for axis in self.axes}
-
-    def to_document(self) -> dict[str, Any]:
-        """Everything as one JSON document, schema ``parcast/forecast/1``."""
-        return {
-            "schema": "parcast/forecast/1",
-            "rows": list(self.rows()),
-            "interval": self.interval,
-            "law_error": [asdict(error) for error in self.law_errors],
-            "limited_by": list(self.limits),
-            "fastest": list(self.fastest),
-            "warnings": list(self.warnings),
-            "law": self.law,
-            "sources": list(self.sources),
-            "inputs": dict(self.inputs or {}),
-            "program": self.program,
-            "machine": self.machine,
-            "scaling": self.scaling,
-        }
 
     def __repr__(self) -> str:
         """Say what was predicted, in one line."""

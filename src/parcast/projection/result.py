@@ -6,7 +6,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Final
 
+import numpy as np
+
 from parcast.aliases import Array
+from parcast.show.outline import columns_of, table_rows
 from parcast.show.result import Result
 from parcast.words import listed, whole
 
@@ -17,7 +20,16 @@ PARTS: Final = ("compute", "imbalance", "startups", "pairs", "shared", "collecti
 class CountedProjection(Result):
     """Times of a counted program on a machine; arrays have one element for each `p`."""
 
+    _schema: ClassVar[str] = "parcast/counted-projection/1"
+    _outline: ClassVar[str] = "rows interval pace pace_from donors program machine warnings"
+    _row: ClassVar[str] = (
+        "machine p# time_s lower_s upper_s compute_s=parts.compute imbalance_s=parts.imbalance "
+        "startups_s=parts.startups pairs_s=parts.pairs shared_s=parts.shared "
+        "collectives_s=parts.collectives donors_factor=factor"
+    )
     _sheet: ClassVar[str] = "parcast.projection.sheet:sheet_of"
+
+    interval: ClassVar[float] = 0.9  # probability of the intervals [1]
 
     p: Array  # [1]
     time: Array  # [s]
@@ -32,45 +44,28 @@ class CountedProjection(Result):
     machine: str
     warnings: tuple[str, ...] = field(default=())
 
+    def rows(self) -> Iterator[dict[str, Any]]:
+        """One tidy row for each processor count."""
+        return table_rows(columns_of(self, self._row), np.shape(self.p), counts=["p"])
+
     def __repr__(self) -> str:
         """Say in one line what was projected."""
         counts = listed(str(whole(x)) for x in self.p.tolist())
         return f"CountedProjection({self.program} on {self.machine}: p = {counts})"
-
-    def rows(self) -> Iterator[dict[str, Any]]:
-        """One tidy row for each processor count."""
-        columns = {f"{name}_s": x for name, x in self.parts.items()}
-        columns["donors_factor"] = self.factor
-        for i, p in enumerate(self.p.tolist()):
-            yield {
-                "machine": self.machine,
-                "p": whole(p),
-                "time_s": float(self.time[i]),
-                "lower_s": float(self.lower[i]),
-                "upper_s": float(self.upper[i]),
-                **{name: float(x[i]) for name, x in columns.items()},
-            }
-
-    def to_document(self) -> dict[str, Any]:
-        """Everything as one JSON document, schema ``parcast/counted-projection/1``."""
-        return {
-            "schema": "parcast/counted-projection/1",
-            "rows": list(self.rows()),
-            "interval": 0.9,
-            "pace": self.pace,
-            "pace_from": self.pace_from,
-            "donors": {name: share.tolist() for name, share in self.donors.items()},
-            "program": self.program,
-            "machine": self.machine,
-            "warnings": list(self.warnings),
-        }
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class Projection(Result):
     """Times of a base machine projected onto another; arrays have one element for each `p`."""
 
+    _schema: ClassVar[str] = "parcast/projection/1"
+    _outline: ClassVar[str] = (
+        "rows interval ratio ratio_from program base target half_widths=widths warnings"
+    )
+    _row: ClassVar[str] = "machine=target p# time_s lower_s upper_s scaled_s communication_s io_s"
     _sheet: ClassVar[str] = "parcast.projection.sheet:sheet_of_ratio"
+
+    interval: ClassVar[float] = 0.9  # probability of the intervals [1]
 
     p: Array  # [1]
     time: Array  # [s]
@@ -95,30 +90,6 @@ class Projection(Result):
 
     def rows(self) -> Iterator[dict[str, Any]]:
         """Give one tidy row for each count."""
-        for i, p in enumerate(self.p.tolist()):
-            parts = {"communication_s": self.communication, "io_s": self.io}
-            yield {
-                "machine": self.target,
-                "p": whole(p),
-                **{axis: whole(value) for axis, value in self.axes.items()},
-                "time_s": float(self.time[i]),
-                "lower_s": float(self.lower[i]),
-                "upper_s": float(self.upper[i]),
-                "scaled_s": float(self.scaled[i]),
-                **{name: None if x is None else float(x[i]) for name, x in parts.items()},
-            }
-
-    def to_document(self) -> dict[str, Any]:
-        """Everything as one JSON document, schema ``parcast/projection/1``."""
-        return {
-            "schema": "parcast/projection/1",
-            "rows": list(self.rows()),
-            "interval": 0.9,
-            "ratio": self.ratio,
-            "ratio_from": self.ratio_from,
-            "program": self.program,
-            "base": self.base,
-            "target": self.target,
-            "half_widths": {name: width.tolist() for name, width in self.widths.items()},
-            "warnings": list(self.warnings),
-        }
+        columns = columns_of(self, self._row)
+        columns = {"machine": self.target, "p": self.p, **self.axes} | columns
+        return table_rows(columns, np.shape(self.p), counts=["p", *self.axes])

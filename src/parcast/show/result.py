@@ -38,11 +38,14 @@ def _is_public(name: str) -> bool:
 class Result(metaclass=_Listed):
     """An answer: frozen data with rows, a document, a sheet and possibly a picture.
 
-    A subclass names by place the functions of a result that make its sheet and draw its figure.
+    A subclass names by place the functions of a result that make its sheet and draw its figure,
+    and what its document has by an outline, see `parcast.show.outline`.
     """
 
     __slots__ = ()
 
+    _schema: ClassVar[str]  # "parcast/match/1"
+    _outline: ClassVar[str]  # "rows goal within_s warnings"
     _sheet: ClassVar[str]  # "parcast.matching.sheet:sheet_of"
     _picture: ClassVar[str] = ""  # "" where there is none
     _never_filled: ClassVar[tuple[str, ...]] = ()  # columns of rows that other results fill
@@ -54,9 +57,11 @@ class Result(metaclass=_Listed):
         They are made one by one: `list` makes a list of them.
         """
 
-    @abstractmethod
     def to_document(self) -> dict[str, Any]:
         """Everything as one JSON document."""
+        from parcast.show.outline import document_of
+
+        return {"schema": self._schema, **document_of(self)}
 
     def to_sheet(self, **options: Any) -> "Sheet":
         """Everything as tables, facts and warnings for a person."""

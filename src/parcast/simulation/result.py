@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from math import isnan
 from typing import Any, ClassVar, Final
 
 import numpy as np
@@ -15,7 +14,6 @@ from parcast.descriptions.breakdown import Breakdown
 from parcast.prediction.result import OnGrid
 from parcast.queueing.simulation.rounds import LEVEL
 from parcast.units import Dimension
-from parcast.words import whole
 
 INTERVAL: Final = LEVEL  # of a simulated mean
 
@@ -27,6 +25,15 @@ class Simulation(OnGrid):
     Every array has one dimension for each axis, in their order.
     """
 
+    _schema: ClassVar[str] = "parcast/simulation/1"
+    _outline: ClassVar[str] = (
+        "rows interval precision seed simulated warnings law sources inputs program machine"
+    )
+    _row: ClassVar[str] = (
+        "time_s lower_s upper_s compute_s=breakdown.compute "
+        "communication_s=breakdown.communication io_s=breakdown.io "
+        "synchronisation_s=breakdown.synchronisation predicted_s difference cycles ended_by"
+    )
     _sheet: ClassVar[str] = "parcast.simulation.sheet:sheet_of"
 
     axes: Mapping[str, Array]  # "p", "d", "n", "network.bandwidth"; each of one dimension
@@ -45,7 +52,7 @@ class Simulation(OnGrid):
     program: str  # their names
     machine: str
     interval: float = INTERVAL
-    inputs: Mapping[str, Any] | None = None  # files, what was asked: set by who reads
+    inputs: Mapping[str, Any] = field(default_factory=dict)  # files and options
     dimensions: Mapping[str, Dimension] = field(default_factory=dict)  # of axes with a unit
 
     @property
@@ -58,48 +65,7 @@ class Simulation(OnGrid):
         """Half width of the interval over the time [1]."""
         return np.asarray((self.upper - self.time) / self.time)
 
-    def rows(self) -> Iterator[dict[str, Any]]:
-        """One tidy row for each point, the last axis fastest, as in the JSON document."""
-        columns: dict[str, NDArray[Any]] = {
-            "time_s": self.time,
-            "lower_s": self.lower,
-            "upper_s": self.upper,
-            **{f"{name}_s": column for name, column in self.breakdown.components()},
-            "predicted_s": self.predicted,
-            "difference": self.difference,
-            "cycles": self.cycles,
-            "ended_by": self.ended_by,
-        }
-        for place in np.ndindex(self.shape):
-            axes = {
-                name: whole(float(values[i]))
-                for (name, values), i in zip(self.axes.items(), place, strict=True)
-            }
-            yield axes | {name: _plain(column[place].item()) for name, column in columns.items()}
-
-    def to_document(self) -> dict[str, Any]:
-        """Everything as one JSON document, schema ``parcast/simulation/1``."""
-        return {
-            "schema": "parcast/simulation/1",
-            "rows": list(self.rows()),
-            "interval": self.interval,
-            "precision": self.precision,
-            "seed": self.seed,
-            "simulated": list(self.simulated),
-            "warnings": list(self.warnings),
-            "law": self.law,
-            "sources": list(self.sources),
-            "inputs": dict(self.inputs or {}),
-            "program": self.program,
-            "machine": self.machine,
-        }
-
     def __repr__(self) -> str:
         """Say what was simulated, in one line."""
         axes = ", ".join(f"{len(values)} {name}" for name, values in self.axes.items())
         return f"Simulation({self.program} on {self.machine}: {axes})"
-
-
-def _plain(value: Any) -> Any:
-    """Turn NaN, which no document has, into None."""
-    return None if isinstance(value, float) and isnan(value) else value

@@ -38,6 +38,11 @@ class Measure:
         return self.quantity == "time"
 
     @property
+    def rated(self) -> "Measure | None":
+        """Itself where rates or speedups were measured; None of wall times."""
+        return None if self.is_time else self
+
+    @property
     def is_relative(self) -> bool:
         """Whether times are over that of another run and have no unit: those of speedups."""
         return self.quantity == "speedup"

@@ -90,7 +90,7 @@ def notes_with_donors(
         places = [j for j in order.tolist() if weights[j] > 0]
         used = tuple(
             Donor(
-                elsewhere.names[elsewhere.of[i, j]],
+                machine=elsewhere.names[elsewhere.of[i, j]],
                 weight=float(weights[j]),
                 p=float(targets[furthest]),
                 time=as_there[j],

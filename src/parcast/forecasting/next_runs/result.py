@@ -2,13 +2,14 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from parcast.aliases import Array
 from parcast.errors import ParameterError
+from parcast.show.outline import document_of
 from parcast.timings.measure import TIME, Measure
 from parcast.timings.series import Key, label_of
 from parcast.units import format_quantity
@@ -22,6 +23,11 @@ TELLING = 0.05  # share of the half-width that a run must save to be worth makin
 @dataclass(frozen=True, kw_only=True, slots=True)
 class PlannedRun:
     """One run to make, and by how much it is expected to narrow the interval at the target."""
+
+    _outline: ClassVar[str] = (
+        "*key *at# time_s lower_s upper_s cost target# target_lower_s target_upper_s "
+        "target_width_before target_width_after because"
+    )
 
     key: Key  # callpath, machine: which program
     at: Mapping[str, float]  # values of all axes, "p" first
@@ -41,6 +47,26 @@ class PlannedRun:
         """The series in a few words, or "" where there is only one."""
         return label_of(self.key)
 
+    @property
+    def target_lower(self) -> float:
+        """Lower end of the interval at the target after this run and those before it. [s]."""
+        return self.target_time * float(np.exp(-self.after))
+
+    @property
+    def target_upper(self) -> float:
+        """Upper end of the interval at the target after this run and those before it. [s]."""
+        return self.target_time * float(np.exp(self.after))
+
+    @property
+    def target_width_before(self) -> float:
+        """Upper over lower end of the interval at the target before the run. [1]."""
+        return float(np.exp(2 * self.before))
+
+    @property
+    def target_width_after(self) -> float:
+        """Upper over lower end of that interval after this run and those before it. [1]."""
+        return float(np.exp(2 * self.after))
+
     def __repr__(self) -> str:
         """Say which run it is, and what it is expected to take."""
         at = ", ".join(f"{name} = {whole(value)}" for name, value in self.at.items())
@@ -49,20 +75,7 @@ class PlannedRun:
 
     def to_document(self) -> dict[str, Any]:
         """Give the run as it stands in a JSON document."""
-        return {
-            **self.key,
-            **{name: whole(value) for name, value in self.at.items()},
-            "time_s": self.time,
-            "lower_s": self.lower,
-            "upper_s": self.upper,
-            "cost": self.cost,
-            "target": {name: whole(value) for name, value in self.target.items()},
-            "target_lower_s": self.target_time * float(np.exp(-self.after)),
-            "target_upper_s": self.target_time * float(np.exp(self.after)),
-            "target_width_before": float(np.exp(2 * self.before)),
-            "target_width_after": float(np.exp(2 * self.after)),
-            "because": self.because,
-        }
+        return document_of(self)
 
 
 def costs_of(cost: Cost | None, p: Array, time: Array) -> Array:
