@@ -5,8 +5,9 @@ PARCAST_REWRITE=1 writes it anew.
 In a console block `$ parcast ...` is run in a copy of the examples, on a screen of 80 columns;
 what follows is what it prints, standard output first. Times that another machine would not repeat
 stand in a text block, which is not run. `$ echo $?` gives the status of the command before it;
-`$ mpiexec` and `$ python` run programs of the page. A block after `<!-- file: NAME -->` is a file,
-from which packages can be imported.
+`$ mpiexec` and `$ python` run programs of the page. A command may end in `| head -N`,
+`| grep TEXT` or `| grep -A N TEXT`: the page has these lines only. A block after
+`<!-- file: NAME -->` is a file, from which packages can be imported.
 """
 
 import os
@@ -47,9 +48,10 @@ def test_a_page_prints_what_the_commands_print(parcast, ran, page, tmp_path, mon
         written, status = "", 0
         for line in re.findall(r"^\$ (.*)$", block[1], re.MULTILINE):
             written += f"$ {line}\n"
-            program, *args = shlex.split(line)
+            (program, *args), *shown = split_at_bars(shlex.split(line))
             if program == "echo":
                 assert args == ["$?"]
+                assert status is not None
                 written += f"{status}\n"
             elif program in ("mpiexec", "python"):
                 ranks = int(args[1]) if program == "mpiexec" else None
@@ -61,8 +63,9 @@ def test_a_page_prints_what_the_commands_print(parcast, ran, page, tmp_path, mon
             else:
                 assert program == "parcast"
                 said = parcast(*args)
-                status = said.status
-                written += f"{said.out}{said.err}".replace(str(tmp_path), "/home/me")
+                status = None if shown else said.status  # of a shell, that of the last command
+                out = lines_of(said.out, *shown)
+                written += f"{out}{said.err}".replace(str(tmp_path), "/home/me")
         return written
 
     text = page.read_text(encoding="utf-8")
@@ -71,6 +74,32 @@ def test_a_page_prints_what_the_commands_print(parcast, ran, page, tmp_path, mon
     if REWRITE:
         page.write_text(answered, encoding="utf-8")
     assert six_digits(page.read_text(encoding="utf-8")) == six_digits(answered)
+
+
+def split_at_bars(words):
+    """Split a command line into the commands of its pipeline."""
+    commands = [[]]
+    for word in words:
+        if word == "|":
+            commands.append([])
+        else:
+            commands[-1].append(word)
+    return commands
+
+
+def lines_of(text, shown=None):
+    """Keep the lines of an answer that `head` or `grep` would show."""
+    if shown is None:
+        return text
+    lines = text.splitlines(keepends=True)
+    program, *options = shown
+    if program == "head":
+        return "".join(lines[: int(options[0].removeprefix("-"))])
+    assert program == "grep"
+    *context, wanted = options
+    after = int(context[1]) if context else 0
+    found = [i for i, line in enumerate(lines) if wanted in line]
+    return "".join(x for i, x in enumerate(lines) if any(0 <= i - at <= after for at in found))
 
 
 def with_files(files, folder, monkeypatch):

@@ -74,7 +74,7 @@ def drawn(page, source, folder, monkeypatch):
         runpy.run_path(source, run_name="__main__")
     else:
         text = (ROOT / page).read_text(encoding="utf-8")
-        [line] = [x for x in re.findall(r"^\$ (parcast .*)$", text, re.M) if source in x]
+        [line] = [x for x in re.findall(r"^\$ (parcast [^|\n]*)", text, re.M) if source in x]
         assert run_command(cli, shlex.split(line)[1:]) == 0
     return saved[-1], save
 

@@ -198,7 +198,7 @@ class Forecast(Result):
 
     @property
     def _unknown(self) -> None:
-        """`null`: times do not tell the parts."""
+        """`null`: times alone do not give the parts."""
 
     @property
     def rate(self) -> Array:

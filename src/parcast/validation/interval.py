@@ -12,7 +12,7 @@ what the system writes behind a program's back makes large files slower than sma
 then. h is the share of the time that half sizes account for, h_0 that at the largest calibrated
 size: what weighs on small runs is known from them only, and a part of it may stay: the last term.
 a is what the reference programs ask for, the others are set by hand [D]:
-`docs/explanation/validation-method.md`.
+`docs/explanation/validation.md`.
 """
 
 from collections.abc import Sequence
