@@ -24,7 +24,7 @@ def main():
             killed.write = os.pwrite
             steps = Steps(int(at), killed)
             steps.install()
-            counted(io.endpoint.channel, steps)
+            counted(io.loop.channel, steps)
         if io.is_client:
             Request(Path(path), action).submit(io)
 

@@ -13,7 +13,6 @@ import pytest
 from parcast import arrays
 from parcast.arrays.library import storing
 from parcast.arrays.library.client import Client, Described
-from parcast.arrays.library.endpoint import Endpoint
 from parcast.arrays.library.gathering import Overlaps
 from parcast.arrays.library.schema import Schema
 from parcast.arrays.library.server import Server
@@ -22,7 +21,8 @@ from parcast.arrays.store.draft import Draft
 from parcast.arrays.store.interrupted import InterruptedWriteWarning
 from parcast.arrays.store.reading import open_store
 from parcast.errors import ParcastError, RunFailed
-from parcast.mpi.messages import Alone
+from parcast.mpi.loop import EventLoop
+from parcast.mpi.messages import Alone, Message
 from tests.arrays.store.made import append_rows
 
 pytest.importorskip("google_crc32c", reason="the extra arrays is not installed")
@@ -84,7 +84,7 @@ def test_numbers_of_another_byte_order_are_read_and_appended(io, tmp_path):
 
 def test_what_is_not_waited_for_is_copied_with_its_coordinates(io, tmp_path):
     values, time, title = np.ones((3, 2)), np.arange(3.0), {"title": ["run 7"]}
-    with io.endpoint.lock:
+    with io.loop.lock:
         handle = io.write(
             tmp_path / "s.zarr",
             {"u": block(values)},
@@ -245,10 +245,12 @@ def test_what_a_server_takes_to_open_a_store_that_it_reads_is_access(io, tmp_pat
 
 @pytest.mark.parametrize("late", ["want", "give"])
 def test_messages_of_a_request_that_has_failed_are_dropped(late):
-    client = Client(Endpoint(Alone()), master=0, number=0)
+    client = Client(EventLoop(Alone()), master=0, number=0)
     job = client.submit(Described("write", "s.zarr", {}), [])
-    assert client.hear(0, "end", (0, RunFailed("the disk is full"), ()), None)
-    assert client.hear(0, late, {"want": (0, 0, (0,), ()), "give": (0, (0,), ())}[late], None)
+    assert client.hear(Message(0, ("end", 0, RunFailed("the disk is full"), ())))
+    assert client.hear(
+        Message(0, (late, *{"want": (0, 0, (0,), ()), "give": (0, (0,), ())}[late]))
+    )
     assert str(job.failure) == "the disk is full"
 
 

@@ -12,7 +12,6 @@ import pytest
 from parcast.arrays.geometry.boxes import Box
 from parcast.arrays.library.client import Described, Own
 from parcast.arrays.library.distribution import Block
-from parcast.arrays.library.endpoint import Endpoint
 from parcast.arrays.library.master import Master
 from parcast.arrays.library.session import connect
 from parcast.arrays.library.storing import catalogue
@@ -20,7 +19,8 @@ from parcast.arrays.measuring.dry_run import Stage
 from parcast.arrays.store.chunk_file import ChunkWriter
 from parcast.arrays.trials.carried import Request
 from parcast.errors import RunFailed
-from parcast.mpi.messages import Alone, as_received
+from parcast.mpi.loop import EventLoop
+from parcast.mpi.messages import Alone, Message, as_received
 from tests.arrays.store.test_verify import killed
 from tests.conftest import LIMIT
 
@@ -188,10 +188,10 @@ def test_a_rank_that_fails_between_requests_ends_all_with_its_reason(
 
 def test_servers_begin_nothing_after_all_were_let_go():
     asked, sent = Request(shape=(8, 4), mesh=(2, 1)), Stage(perf_counter)
-    master = Master(Endpoint(sent), [0, 1], [2])
-    assert master.hear(0, "describe", (0, 0, asked.described(0)), None)
-    assert master.hear(2, "close", ("Server 0", RunFailed("It failed.")), None)
-    assert master.hear(1, "describe", (0, 1, asked.described(1)), None)  # on its way meanwhile
+    master = Master(EventLoop(sent), [0, 1], [2])
+    assert master.hear(Message(0, ("describe", 0, 0, asked.described(0))))
+    assert master.hear(Message(2, ("close", "Server 0", RunFailed("It failed."))))
+    assert master.hear(Message(1, ("describe", 0, 1, asked.described(1))))  # on its way meanwhile
     assert {(each.kind, each.target) for each in sent.taken()} == {("quit", i) for i in range(3)}
 
 
@@ -229,10 +229,10 @@ def test_servers_are_sent_the_stamp_of_the_store_that_clients_lay_out(tmp_path):
     path = str(tmp_path / "u.npy")
     np.save(path, np.zeros((8, 4)))
     sent = Stage(perf_counter)
-    master = Master(Endpoint(sent), [0], [1])
+    master = Master(EventLoop(sent), [0], [1])
     options = {"names": None, "limit": 1 << 20}
     for own in ((), (("array", Own((8, 4), "<f8", (Box((0, 0), (8, 4)),), (1, 1))),)):
-        assert master.hear(0, "describe", (0, 0, Described("read", path, options, own)), None)
+        assert master.hear(Message(0, ("describe", 0, 0, Described("read", path, options, own))))
     (schema,) = (as_received(x.head)[0][2] for x in sent.taken() if x.kind == "schema")
     assert schema.stamp == catalogue(path, None).stamp
 
@@ -379,10 +379,10 @@ def hung(*_):
     raise TimeoutError
 
 
-def rest_for(moment, endpoint):
+def rest_for(moment, loop):
     """Rest until Ctrl-C at a moment; again after a second, as Python ignores one in a callback."""
     signal.setitimer(signal.ITIMER_REAL, moment, 1.0)
-    endpoint.turn_until(lambda: False)
+    loop.turn_until(lambda: False)
 
 
 def test_ctrl_c_while_a_rank_rests_at_any_moment_does_not_keep_it_from_resting_again():
@@ -390,15 +390,15 @@ def test_ctrl_c_while_a_rank_rests_at_any_moment_does_not_keep_it_from_resting_a
     gc.disable()  # which calls back
     try:
         for moment in np.random.default_rng(0).uniform(2e-5, 3e-4, 2000):
-            endpoint = Endpoint(Alone())
+            loop = EventLoop(Alone())
             signal.signal(signal.SIGALRM, interrupted)
             with pytest.raises(KeyboardInterrupt):
-                rest_for(moment, endpoint)
+                rest_for(moment, loop)
             signal.signal(signal.SIGALRM, hung)
             signal.setitimer(signal.ITIMER_REAL, LIMIT)
-            endpoint.crash = None  # where it was not at rest
-            endpoint.wake()
-            assert not endpoint.turn_until(lambda: False, 1e-4)
+            loop.crash = None  # where it was not at rest
+            loop.wake()
+            assert not loop.turn_until(lambda: False, 1e-4)
     finally:
         gc.enable()
         signal.setitimer(signal.ITIMER_REAL, 0.0)
@@ -408,18 +408,18 @@ def test_ctrl_c_while_a_rank_rests_at_any_moment_does_not_keep_it_from_resting_a
 AT_THE_END = """
 import sys
 from parcast.arrays import connect
-from parcast.arrays.library.endpoint import Endpoint
+from parcast.mpi.loop import EventLoop
 from parcast.mpi.launched import world
-turn_until = Endpoint.turn_until
+turn_until = EventLoop.turn_until
 
 def interrupted(self, is_done, *limit):
     if getattr(is_done, "__name__", "") == "Test":
-        Endpoint.turn_until = turn_until
+        EventLoop.turn_until = turn_until
         raise KeyboardInterrupt
     return turn_until(self, is_done, *limit)
 
 if world().Get_rank() == int(sys.argv[1]):
-    Endpoint.turn_until = interrupted
+    EventLoop.turn_until = interrupted
 try:
     with connect():
         pass

@@ -464,7 +464,7 @@ class Slow(Alone):
 
     def __init__(self):
         super().__init__()
-        self._own = [Message(0, ("stop", RunFailed("the run has failed")))]
+        self._own = [Message(0, ("quit", RunFailed("the run has failed")))]
         self._inside, self.most = 0, 0
 
     def _stay(self):
@@ -489,8 +489,10 @@ def test_one_thread_at_a_time_uses_mpi_also_at_the_end(monkeypatch):
     monkeypatch.setattr(engine_rank, "GRACE", 0.3)
     channel = Slow()
     failed = engine_rank.Rank(Job(task=abs, merge=PAIR), channel, Store(None, None))
-    with pytest.raises(RunFailed, match="the run has failed"), engine_rank.Attendant(failed):
+    failed.loop.turn_meanwhile()
+    with pytest.raises(RunFailed, match="the run has failed"):
         failed.run()
+    failed.loop.end_thread()
     assert channel.most == 1
 
 
@@ -525,7 +527,7 @@ def test_steps_are_done_in_their_order_though_a_short_message_overtakes_a_long_o
     ]
     job = Job(task=abs, merge=Merge(lambda a, b: a + b), schedule="source")
     rank = engine_rank.Rank(job, channel, Store(None, None))
-    rank.pump()
+    rank.loop.turn()
     while rank._step():
         pass
     assert rank._store.take(merged) == 9

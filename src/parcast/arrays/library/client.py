@@ -10,10 +10,11 @@ import numpy as np
 
 from parcast.arrays.geometry.boxes import Box, Point
 from parcast.arrays.library.distribution import Array, Held, Part
-from parcast.arrays.library.endpoint import Endpoint
 from parcast.arrays.library.gathering import inside, joined
 from parcast.arrays.library.schema import Operation, Stored
 from parcast.errors import ParcastError, RunFailed
+from parcast.mpi.loop import EventLoop
+from parcast.mpi.messages import Message
 
 if TYPE_CHECKING:
     from parcast.arrays.library.planned import WritePlan
@@ -91,7 +92,7 @@ class Job:
 class Client:
     """The role of a rank that holds elements."""
 
-    endpoint: Endpoint
+    loop: EventLoop
     master: int  # rank of the client master
     number: int  # of this client
     jobs: dict[int, Job] = field(default_factory=dict)
@@ -107,11 +108,11 @@ class Client:
 
     def __post_init__(self) -> None:
         """Have what is read arrive where it belongs."""
-        self.endpoint.rooms["give"] = self._room
+        self.loop.rooms["give"] = self._room
 
     def submit(self, described: Described, job_held: Sequence[Held], targets: Any = None) -> Job:
         """Begin a request, which every client submits in the same order."""
-        with self.endpoint.lock:
+        with self.loop.lock:
             job = Job(self._count, job_held, described.path, targets=targets)
             self._count += 1
             if self.has_quit:
@@ -122,7 +123,7 @@ class Client:
                 return job
             self.jobs[job.number] = job
             try:
-                self.endpoint.send(self.master, "describe", job.number, self.number, described)
+                self.loop.send(self.master, "describe", job.number, self.number, described)
             except BaseException:  # it cannot be pickled
                 del self.jobs[job.number]
                 raise
@@ -140,16 +141,17 @@ class Client:
                 return Lost.of(job.failure)
         return None
 
-    def hear(self, source: int, kind: str, facts: tuple[Any, ...], value: Any) -> bool:
+    def hear(self, message: Message) -> bool:
         """Take a message; tell whether it was for a client."""
+        kind, *facts = message.content
         match kind:
             case "want" | "give" | "opened" | "end" if self.has_quit:
                 pass  # of a request that has failed
             case "want":
-                self._send(source, *facts)
+                self._send(message.source, *facts)
             case "give":
                 number, arrays, boxes = facts
-                self._place(number, arrays, boxes, value)
+                self._place(number, arrays, boxes, message.value)
             case "opened":
                 self._open(*facts)
             case "end":
@@ -177,11 +179,11 @@ class Client:
                 for array in arrays
                 for part, start, count in boxes
             ]
-            self.endpoint.send(server, "have", number, unit, self.number, value=joined(views))
+            self.loop.send(server, "have", number, unit, self.number, value=joined(views))
         except Exception as error:
             why = f"{type(error).__name__}: {error}"
             refusal = RunFailed(f"Client {self.number} cannot send its elements: {why}.")
-            self.endpoint.send(server, "lack", number, refusal)
+            self.loop.send(server, "lack", number, refusal)
 
     def _place(
         self, number: int, arrays: Sequence[int], boxes: Sequence[Any], value: Array
@@ -227,7 +229,7 @@ class Client:
         job.expected = sum(part.box.size for held in job.held for part in held.parts)
         wanted = owned((each.name for each in stored), job.held)
         described = Described("read", "", {}, wanted, refusal)
-        self.endpoint.send(self.master, "describe", number, self.number, described)
+        self.loop.send(self.master, "describe", number, self.number, described)
 
     def _end(
         self,
@@ -254,7 +256,7 @@ class Client:
         """Let go of the elements of a request that is done."""
         if job.is_done:
             del self.jobs[job.number]
-            self.endpoint.turn_meanwhile(bool(self.jobs))
+            self.loop.turn_meanwhile(bool(self.jobs))
 
     def _quit(self, failure: ParcastError | None) -> None:
         """End all requests, as the servers have left."""

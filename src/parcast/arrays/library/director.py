@@ -3,13 +3,13 @@
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any
 
 from parcast.arrays.library.client import Spent
-from parcast.arrays.library.endpoint import Endpoint
 from parcast.arrays.library.schema import Schema
 from parcast.arrays.library.storing import Drafts
 from parcast.errors import ParcastError, RunFailed
+from parcast.mpi.loop import EventLoop
+from parcast.mpi.messages import Message
 
 
 @dataclass
@@ -26,7 +26,7 @@ class Directed:
 class Director:
     """The role of server 0, besides its work as a server."""
 
-    endpoint: Endpoint
+    loop: EventLoop
     client_master: int  # rank
     servers: Sequence[int]  # rank of each server
     drafts: Drafts = field(default_factory=Drafts)
@@ -38,8 +38,9 @@ class Director:
         """Whether no draft waits for its servers."""
         return not self.requests
 
-    def hear(self, source: int, kind: str, facts: tuple[Any, ...], value: Any) -> bool:  # noqa: ARG002 - a role
+    def hear(self, message: Message) -> bool:
         """Take a message; tell whether it was for the server master."""
+        kind, *facts = message.content
         match kind:
             case "schema":
                 self._begin(*facts)
@@ -65,7 +66,7 @@ class Director:
             return
         self.requests[number] = Directed(schema, cleared)
         for rank in self._taking(schema):
-            self.endpoint.send(rank, "work", number, schema, draft)
+            self.loop.send(rank, "work", number, schema, draft)
 
     def _finished(self, number: int, failure: ParcastError | None, spent: Spent) -> None:
         """Note that a server has ended; one that has failed ends the others."""
@@ -74,7 +75,7 @@ class Director:
         if failure is not None and request.failure is None:
             request.failure = failure
             for rank in self._taking(request.schema):
-                self.endpoint.send(rank, "abandon", number, failure)
+                self.loop.send(rank, "abandon", number, failure)
         if len(request.spent) < len(self._taking(request.schema)):
             return
         del self.requests[number]
@@ -99,7 +100,7 @@ class Director:
         """Tell the client master how a request has ended, unless all clients have given up."""
         if not self.has_quit:
             in_order = tuple(sorted(spent, key=lambda each: each.server))
-            self.endpoint.send(self.client_master, "done", number, failure, in_order, cleared)
+            self.loop.send(self.client_master, "done", number, failure, in_order, cleared)
 
     def abandon(self) -> None:
         """Remove what was begun, as this rank answers no server any more."""

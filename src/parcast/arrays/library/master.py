@@ -10,10 +10,11 @@ import numpy as np
 from parcast.arrays.geometry.boxes import Point
 from parcast.arrays.geometry.chunks import listed_chunks
 from parcast.arrays.library.client import Described, Lost, Spent
-from parcast.arrays.library.endpoint import Endpoint
 from parcast.arrays.library.schema import Kind, Named, Schema, Stored, layout_for
 from parcast.arrays.library.storing import Catalogue, catalogue, is_npy, no_zarr
 from parcast.errors import ParcastError, RunFailed
+from parcast.mpi.loop import EventLoop
+from parcast.mpi.messages import Message
 
 if TYPE_CHECKING:
     from parcast.arrays.library.planned import Wanted, WritePlan
@@ -25,7 +26,7 @@ CALLED: Final = {"limit": "subchunk", "names": "names of arrays"}  # options, as
 class Master:
     """The role of client 0."""
 
-    endpoint: Endpoint
+    loop: EventLoop
     clients: Sequence[int]  # rank of each client
     servers: Sequence[int]  # rank of each server
     described: dict[int, dict[int, Described]] = field(default_factory=dict)
@@ -42,8 +43,9 @@ class Master:
         """It only answers."""
         return True
 
-    def hear(self, source: int, kind: str, facts: tuple[Any, ...], value: Any) -> bool:  # noqa: ARG002 - a role
+    def hear(self, message: Message) -> bool:
         """Take a message; tell whether it was for the client master."""
+        kind, *facts = message.content
         match kind:
             case "describe" | "done" | "close" if self.has_ended:
                 pass  # nobody waits for an answer any more, and servers begin nothing
@@ -82,7 +84,7 @@ class Master:
             there = catalogue(first.path, first.options["names"])
             self.opened[number] = first, there
             for rank in self.clients:
-                self.endpoint.send(rank, "opened", number, there.arrays)
+                self.loop.send(rank, "opened", number, there.arrays)
             return
         told, stamp = first, None
         if first.operation == "append":
@@ -94,7 +96,7 @@ class Master:
         schema = replace(schema_of(described, told, stored), stamp=stamp)
         if told.options.get("plan") is not None:
             schema = self._planned(number, schema, told.options["plan"])
-        self.endpoint.send(self.servers[0], "schema", number, schema)
+        self.loop.send(self.servers[0], "schema", number, schema)
 
     def _planned(self, number: int, schema: Schema, wanted: "Wanted") -> Schema:
         """Choose a plan for a request, once for requests that are equal, or take the given one."""
@@ -120,7 +122,7 @@ class Master:
         self.opened.pop(number, None)
         plan = self.plans.pop(number, None)
         for rank in self.clients:
-            self.endpoint.send(rank, "end", number, failure, spent, cleared, plan)
+            self.loop.send(rank, "end", number, failure, spent, cleared, plan)
 
     def _close(
         self, who: str, failure: ParcastError | None, lost: ParcastError | None = None
@@ -133,7 +135,7 @@ class Master:
             return
         self.has_ended = True
         for rank in dict.fromkeys([*self.servers, *self.clients]):
-            self.endpoint.send(rank, "quit", failure or self.lost)
+            self.loop.send(rank, "quit", failure or self.lost)
 
     def _refuse_incomplete(self) -> None:
         """Refuse requests in which a client takes no part, as it has left."""

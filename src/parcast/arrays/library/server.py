@@ -17,11 +17,12 @@ import numpy as np
 from parcast.arrays.library.client import Spent
 from parcast.arrays.library.disk import Disk, disk_for
 from parcast.arrays.library.distribution import Array
-from parcast.arrays.library.endpoint import Endpoint
 from parcast.arrays.library.gathering import Gathering, Memory, Overlaps
 from parcast.arrays.library.schema import Schema, Unit
 from parcast.arrays.library.storing import ReadingFiles, Writes, files_of
 from parcast.errors import ParcastError, RunFailed
+from parcast.mpi.loop import EventLoop
+from parcast.mpi.messages import Message
 
 Waiting: TypeAlias = Iterator[None]  # it gives way wherever it waits
 
@@ -60,7 +61,7 @@ class Server:
 
     def __init__(
         self,
-        endpoint: Endpoint,
+        loop: EventLoop,
         *,
         number: int,
         clients: Sequence[int],
@@ -72,34 +73,35 @@ class Server:
         `files` opens the files of a request.
         """
         self._files = files
-        self._endpoint, self._number = endpoint, number
+        self._loop, self._number = loop, number
         self._clients, self._servers = clients, servers
         self._queue: deque[Request] = deque()
         self._work: Waiting | None = None
         self.has_quit = False
-        endpoint.rooms["have"] = self._room
+        loop.rooms["have"] = self._room
 
     @property
     def is_idle(self) -> bool:
         """Whether it has done all requests, or given them up."""
         return not self._queue
 
-    def hear(self, source: int, kind: str, facts: tuple[Any, ...], value: Any) -> bool:  # noqa: ARG002 - a role
+    def hear(self, message: Message) -> bool:
         """Take a message; tell whether it was for a server."""
+        kind, *facts = message.content
         match kind:
             case "work":
                 number, schema, draft = facts
-                failure = self._endpoint.failure
+                failure = self._loop.failure
                 self._queue.append(Request(number, schema, draft, failure=failure))
             case "have":
                 number, unit, client = facts
-                self._receive(number, unit, client, value)
+                self._receive(number, unit, client, message.value)
             case "lack" | "abandon":
                 self._fail(*facts)
             case "quit":
                 self.has_quit = True
                 for request in self._queue:  # none, unless a rank has failed
-                    request.failure = self._endpoint.failure
+                    request.failure = self._loop.failure
                 return False  # a client of this rank waits for it as well
             case _:
                 return False
@@ -124,7 +126,7 @@ class Server:
     def _worked_off(self, request: Request) -> Waiting:
         """Do a request, and tell the server master."""
         others = len(self._servers) > 1 and self._servers[self._number] in self._clients
-        disk = disk_for(request.schema.writer, self._endpoint.wake, others_ask=others)
+        disk = disk_for(request.schema.writer, self._loop.wake, others_ask=others)
         opening = 0.0  # [s]
         try:
             if request.failure is not None:
@@ -153,7 +155,7 @@ class Server:
             size=request.size,
             begun=request.begun,
         )
-        self._endpoint.send(self._servers[0], "finished", request.number, request.failure, spent)
+        self._loop.send(self._servers[0], "finished", request.number, request.failure, spent)
 
     def _units(self, request: Request, memory: Memory | None = None) -> Iterator[Gathering]:
         """Begin one unit after the other; what clients have is gathered in some memory."""
@@ -218,7 +220,7 @@ class Server:
         for client in gathering.overlaps:
             facts = (request.number, gathering.number, gathering.unit.arrays)
             wanted = gathering.wanted(client)
-            self._endpoint.send(self._clients[client], "want", *facts, wanted)
+            self._loop.send(self._clients[client], "want", *facts, wanted)
 
     def _until_idle(self, request: Request, disk: Disk) -> Waiting:
         """Give way until all accesses have ended."""
@@ -233,7 +235,7 @@ class Server:
         """
         most = 0  # length of a unit [B]
         for gathering in self._units(request):
-            while self._endpoint.channel.leaving > most:
+            while self._loop.channel.leaving > most:
                 yield from self._given_way(request)
             disk.do(partial(_fill, files, gathering))
             yield from self._until_idle(request, disk)
@@ -242,7 +244,7 @@ class Server:
             for client in gathering.overlaps:
                 facts = (request.number, gathering.unit.arrays, gathering.wanted(client))
                 given = gathering.give(client)
-                self._endpoint.send(self._clients[client], "give", *facts, value=given)
+                self._loop.send(self._clients[client], "give", *facts, value=given)
             yield from self._given_way(request)
 
     @staticmethod

@@ -29,7 +29,6 @@ from parcast.arrays.library.checking import (
 from parcast.arrays.library.client import Client, Described, Job, Spent, owned
 from parcast.arrays.library.director import Director
 from parcast.arrays.library.distribution import Array, Block, Boxes, Held
-from parcast.arrays.library.endpoint import Endpoint
 from parcast.arrays.library.master import Master
 from parcast.arrays.library.room import copied, room_for
 from parcast.arrays.library.schema import LIMIT, Operation, Stored
@@ -37,6 +36,7 @@ from parcast.arrays.library.server import Server
 from parcast.arrays.store.interrupted import InterruptedWriteWarning
 from parcast.errors import ParameterError, RunFailed
 from parcast.mpi.launched import world
+from parcast.mpi.loop import EventLoop
 from parcast.mpi.messages import Alone, Channel, MpiChannel
 
 if TYPE_CHECKING:
@@ -111,7 +111,7 @@ class Handle:
 
     def ended(self, *, stacklevel: int) -> Written:
         """Wait; a warning points at the caller that many calls up."""
-        self._session.endpoint.turn_until(lambda: self._job.is_done)
+        self._session.loop.turn_until(lambda: self._job.is_done)
         if self._seconds is None:
             self._seconds = perf_counter() - self._begun
             for text in self._job.cleared if self._session.client == 0 else ():
@@ -138,17 +138,17 @@ class Session:
         """Begin on this rank of a communicator; `clients` and `servers` are ranks of it."""
         channel: Channel = Alone() if comm is None else MpiChannel(comm)
         self._comm, rank, self._costs = comm, channel.rank, costs
-        self.endpoint = Endpoint(channel)
+        self.loop = EventLoop(channel)
         self.clients, self.servers = tuple(clients), tuple(servers)
         self._is_closed = False
         self._barrier: MPI.Request | None = None  # at the end
         self._client: Client | None = None
         self._server: Server | None = None
         self.last_read: Written | None = None  # what the last read took
-        roles = self.endpoint.roles
+        roles = self.loop.roles
         if rank in servers:
             self._server = Server(
-                self.endpoint,
+                self.loop,
                 number=self.servers.index(rank),
                 clients=clients,
                 servers=servers,
@@ -156,13 +156,13 @@ class Session:
             roles.append(self._server)
         self._director: Director | None = None
         if rank == servers[0]:
-            self._director = Director(self.endpoint, clients[0], servers)
+            self._director = Director(self.loop, clients[0], servers)
             roles.append(self._director)
         if rank == clients[0]:
-            roles.append(Master(self.endpoint, clients, servers, costs=costs))
+            roles.append(Master(self.loop, clients, servers, costs=costs))
         if rank in clients:
             number = self.clients.index(rank)
-            self._client = Client(self.endpoint, master=clients[0], number=number)
+            self._client = Client(self.loop, master=clients[0], number=number)
             roles.append(self._client)
 
     @property
@@ -191,10 +191,10 @@ class Session:
         traceback: TracebackType | None,
     ) -> None:
         """Close; where a rank has failed, no other waits for it."""
-        if self.endpoint.crash is None:
+        if self.loop.crash is None:
             self.close(error)
         else:
-            self._abort(self.endpoint.crash)
+            self._abort(self.loop.crash)
 
     @overload
     def write(
@@ -329,7 +329,7 @@ class Session:
         """Describe what this client holds, and begin a request."""
         client, lost = self._require_client(), None
         if operation == "append":
-            self.endpoint.turn_until(lambda: not client.jobs)  # to what it began to write
+            self.loop.turn_until(lambda: not client.jobs)  # to what it began to write
             lost = client.lost(path_text(path))
         held: list[Held] = []
         options: dict[str, Any] = {"servers": len(self.servers)}
@@ -354,7 +354,7 @@ class Session:
         handle = Handle(self, client.submit(described, held))
         if wait:
             return handle.ended(stacklevel=4)
-        self.endpoint.turn_meanwhile(not handle.is_done)
+        self.loop.turn_meanwhile(not handle.is_done)
         return handle
 
     def read(
@@ -400,7 +400,7 @@ class Session:
             On every client, if the store is missing or damaged, or the mesh does not fit.
         """
         client = self._require_client()
-        self.endpoint.turn_until(lambda: not client.jobs)  # what it began to write may be read
+        self.loop.turn_until(lambda: not client.jobs)  # what it began to write may be read
         targets: dict[str, Array] = {}
 
         def laid_out(stored: Sequence[Stored]) -> list[Held]:
@@ -431,9 +431,9 @@ class Session:
         server = self._server
         if server is None:
             raise RunFailed("This rank is no server. Call serve() where is_server is true.")
-        self.endpoint.turn_until(lambda: server.has_quit)
-        if self.endpoint.failure is not None:
-            raise self.endpoint.failure
+        self.loop.turn_until(lambda: server.has_quit)
+        if self.loop.failure is not None:
+            raise self.loop.failure
 
     def close(self, failure: BaseException | None = None) -> None:
         """End: clients wait for each other, servers serve until then.
@@ -447,13 +447,13 @@ class Session:
         try:
             self._leave(failure)
         except BaseException as interruption:  # Ctrl-C while it waits for the others
-            if self.endpoint.crash is not None:
-                self._abort(self.endpoint.crash)
+            if self.loop.crash is not None:
+                self._abort(self.loop.crash)
             elif failure is None:
                 self._leave(interruption)
             raise
-        if failure is None and self.endpoint.failure is not None:
-            raise self.endpoint.failure
+        if failure is None and self.loop.failure is not None:
+            raise self.loop.failure
 
     def hear_of(self, job: Job) -> None:
         """Note that the program knows of a failed request: `close` does not raise it."""
@@ -461,24 +461,24 @@ class Session:
 
     def _leave(self, failure: BaseException | None) -> None:
         """Leave together with all other ranks."""
-        endpoint, client, lost = self.endpoint, self._client, None
+        loop, client, lost = self.loop, self._client, None
         if failure is None and client is not None:
-            endpoint.turn_until(lambda: not client.jobs)
+            loop.turn_until(lambda: not client.jobs)
             lost = client.unheard_of()
-        if not endpoint.has_quit and (client is not None or failure is not None):
-            endpoint.send(self.clients[0], "close", self._name, self._told(failure), lost)
+        if not loop.has_quit and (client is not None or failure is not None):
+            loop.send(self.clients[0], "close", self._name, self._told(failure), lost)
         limit = math.inf if failure is None else PATIENCE
-        have_come = endpoint.turn_until(lambda: endpoint.has_quit, limit)
-        endpoint.end_thread()
-        if endpoint.failure is not None:
+        have_come = loop.turn_until(lambda: loop.has_quit, limit)
+        loop.end_thread()
+        if loop.failure is not None:
             limit = PATIENCE
-        have_come = have_come and endpoint.turn_until(lambda: endpoint.is_idle, limit)
+        have_come = have_come and loop.turn_until(lambda: loop.is_idle, limit)
         if self._comm is not None and have_come:
             if self._barrier is None:  # where Ctrl-C did not find this rank waiting in it
                 self._barrier = self._comm.Ibarrier()
-            have_come = endpoint.turn_until(self._barrier.Test, limit)
+            have_come = loop.turn_until(self._barrier.Test, limit)
         if not have_come:
-            self._abort(failure or endpoint.failure or RunFailed("A rank has failed."))
+            self._abort(failure or loop.failure or RunFailed("A rank has failed."))
         if self._comm is not None:
             self._comm.Free()
             self._comm = None
@@ -488,7 +488,7 @@ class Session:
         """What messages call this rank."""
         if self._client is not None:
             return f"Client {self._client.number}"
-        return f"Server {self.servers.index(self.endpoint.channel.rank)}"
+        return f"Server {self.servers.index(self.loop.channel.rank)}"
 
     def _told(self, failure: BaseException | None) -> RunFailed | None:
         """Say to the others why this rank leaves, where it is before its end."""

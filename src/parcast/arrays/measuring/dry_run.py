@@ -35,7 +35,6 @@ import numpy as np
 from parcast.arrays.geometry.boxes import block_of
 from parcast.arrays.library.client import Client, Described, Spent
 from parcast.arrays.library.distribution import Held, Part
-from parcast.arrays.library.endpoint import Endpoint
 from parcast.arrays.library.gathering import inside as box_inside
 from parcast.arrays.library.master import Master
 from parcast.arrays.library.schema import Schema
@@ -44,6 +43,7 @@ from parcast.arrays.library.storing import Catalogue
 from parcast.arrays.measuring.null_file import NullFiles
 from parcast.arrays.trials.carried import PATH, Request
 from parcast.instrument.memory import provide
+from parcast.mpi.loop import EventLoop
 from parcast.mpi.messages import Message, Room, anywhere, as_received, as_sent
 from parcast.mpi.payload import EMPTY, unpacked
 
@@ -246,20 +246,20 @@ class Rehearsal:
     def _described(self, sums: Sums) -> bytes:
         """Have clients describe what they hold, and the master make the schema."""
         request, stage = self._request, Stage(self._clock)
-        endpoint = Endpoint(stage)
+        loop = EventLoop(stage)
         ranks = range(self._clients + self._servers)
-        master = Master(endpoint, ranks[: self._clients], ranks[self._clients :])
+        master = Master(loop, ranks[: self._clients], ranks[self._clients :])
         if request.operation == "read":
             master.opened[0] = request.told, Catalogue(request.stored())
         for client in range(self._clients):
             began = self._clock()
-            endpoint.send(0, "describe", 0, client, request.described(client))
+            loop.send(0, "describe", 0, client, request.described(client))
             sums.add("describe", self._clock() - began)
         descriptions, construct = stage.taken(), sums.each("describe")
         for sent in descriptions:
             began = self._clock()
-            (kind, *facts), _, _ = as_received(sent.head)
-            master.hear(sent.target, kind, tuple(facts), None)
+            content, _, _ = as_received(sent.head)
+            master.hear(Message(sent.target, content))
             construct += self._clock() - began
         sums.add("construct", construct)
         answer = stage.taken()[-1]
@@ -268,7 +268,7 @@ class Rehearsal:
             raise facts[1]
         sums.add("schema length", 0.0, len(answer.head))
         spent = tuple(Spent(server) for server in range(self._servers))
-        endpoint.send(0, "end", 0, None, spent)
+        loop.send(0, "end", 0, None, spent)
         sums.add("quit length", 0.0, len(stage.taken()[0].head))
         return answer.head
 
@@ -283,7 +283,7 @@ class Rehearsal:
             return files[-1]
 
         server = Server(
-            Endpoint(stage),
+            EventLoop(stage),
             number=self._server,
             clients=ranks[: self._clients],
             servers=ranks[self._clients :],
@@ -294,7 +294,7 @@ class Rehearsal:
         if self._servers > 1:  # the server master has forwarded it
             (_, number, schema), _, _ = as_received(as_sent(("work", number, schema))[0])
         plain = replace(schema, writer="write-behind")  # by this thread
-        server.hear(0, "work", (number, plain, None), None)
+        server.hear(Message(0, ("work", number, plain, None)))
         sums.add("parse", self._clock() - began)
         clients = [self._client(client) for client in range(self._clients)]
         for _ in range(MOST_UNITS):
@@ -320,7 +320,7 @@ class Rehearsal:
     def _client(self, number: int) -> tuple[Client, Stage]:
         """Make a client that has submitted the request."""
         stage = Stage(self._clock)
-        client = Client(Endpoint(stage), master=0, number=number)
+        client = Client(EventLoop(stage), master=0, number=number)
         job = client.submit(Described(self._request.operation, PATH, {}), self._held[number])
         job.expected = self._request.size  # which never ends
         stage.taken()
@@ -349,11 +349,11 @@ class Rehearsal:
             if self._is_first:
                 _touch(self._held[want.target], arrays, boxes)
             began = self._clock()
-            client.hear(self._clients, "want", (number, unit, arrays, ()), None)
+            client.hear(Message(self._clients, ("want", number, unit, arrays, ())))
             nothing = self._clock() - began
             stage.taken()
             began = self._clock()
-            client.hear(self._clients, "want", tuple(facts), None)
+            client.hear(Message(self._clients, ("want", *facts)))
             packing = self._clock() - began - nothing
             sums.add("decode", decode + nothing)
             [answer] = stage.taken()
@@ -365,8 +365,8 @@ class Rehearsal:
         for want, answer in zip(wants, answers, strict=True):
             moved = stage.moved(want.target, answer)
             began = self._clock()
-            (kind, *facts), inside, _ = as_received(answer.head)
-            server.hear(want.target, kind, tuple(facts), unpacked(inside or b"", moved))
+            content, inside, _ = as_received(answer.head)
+            server.hear(Message(want.target, content, unpacked(inside or b"", moved)))
             sums.add("place", self._clock() - began, _length(answer))
             sums.add("overlaps", 0.0, _length(answer))
 
@@ -393,8 +393,8 @@ class Rehearsal:
                 times.append(self._clock())
             sums.add("touch", 2 * times[1] - times[0] - times[2], _length(give))
             began = self._clock()
-            (kind, *facts), inside, _ = as_received(give.head)
-            client.hear(self._clients, kind, tuple(facts), unpacked(inside or b"", moved))
+            content, inside, _ = as_received(give.head)
+            client.hear(Message(self._clients, content, unpacked(inside or b"", moved)))
             sums.add("place", self._clock() - began, _length(give))
             sums.add("request length", 0.0, len(give.head))
             sums.add("overlaps", 0.0, _length(give))

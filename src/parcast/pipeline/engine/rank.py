@@ -1,9 +1,8 @@
 """A rank of a run: it works, and moves messages on while it works.
 
 Only tasks, merges and other functions of the user run in the main thread; everything else, what
-comes in and what is sent away, is done by `pump`, which whoever has the lock may call: the main
-thread between items, and another thread while a task takes long. So a long task of one rank holds
-nobody up, and MPI is used by one thread at a time.
+comes in and what is sent away, is done by turns of the event loop: between items, and in another
+thread while a task takes long.
 """
 
 import sys
@@ -20,6 +19,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from parcast.errors import FAILURES, ParcastError, RunFailed, cause_of, one_line
+from parcast.mpi.loop import EventLoop
 from parcast.mpi.messages import Channel, Message
 from parcast.mpi.payload import EMPTY, size_of
 from parcast.pipeline.engine.coordinator import Block, Input
@@ -35,8 +35,6 @@ from parcast.pipeline.engine.working import Work, parcel
 
 OFTEN: Final = 0.002  # between items, messages are looked after so often [s]
 SELDOM: Final = 0.02  # by the other thread, during a task [s]
-SHORTEST_REST: Final = 2e-5  # of a rank with nothing to do [s]
-LONGEST_REST: Final = 1e-3  # [s]
 LAST_WORDS: Final = 0.2  # until mpiexec, which is about to end, has passed a line on [s]
 GRACE: Final = 3.0  # for a task that runs when the run fails [s]
 IDLE: Final = 0.3  # for ranks in a task to say first that the time is up, and in which one [s]
@@ -98,6 +96,14 @@ class Rank:
         self._limit = Limit(job.time_limit, job.name)
         self._alarm = Alarm(self._limit, self._turn, timeout=job.timeout)
         self._place = place or Place()
+        self.loop = EventLoop(
+            channel,
+            lock=self._turn,
+            meanwhile=self._attend,
+            every=SELDOM,
+            crashed=lambda crash: self._refuse(self._refusal(crash)),
+        )
+        self.loop.roles.append(self)
         self._is_static = job.schedule == "source"
         self._where = f" on rank {channel.rank}" if channel.size > 1 else ""
         self._work = Work(
@@ -113,13 +119,8 @@ class Rank:
         self._parts: dict[int, Parts] = {}  # of reductions that are not whole, by first item
         self._served = served  # items whose reductions were passed on, in their order
         self._fetching = threading.Lock()  # items, in one thread at a time
-        self._pumped = time.perf_counter()
         self._block_time = SELDOM  # of the last block [s]
         self._fetch_time = 0.0  # spent on items since then [s]
-        self._rest = SHORTEST_REST
-        self._is_over = False
-        self._failure: ParcastError | None = None
-        self._failed_at = 0.0
         self._has_refused = False  # to go on, and waits for rank 0 to end the run
         self._heard: dict[str, Callable[..., None]] = {
             "work": self._on_work,
@@ -131,18 +132,17 @@ class Rank:
             "save": self._on_save,
             "load": self._on_load,
             "refused": lambda _, refusal: self._stop(refusal),
-            "stop": self._on_stop,
-            "end": lambda _: setattr(self, "_is_over", True),
+            "quit": lambda *_: None,  # the loop has heard it
         }
-        self.crash: BaseException | None = None  # of the other thread
         self.notes = Notes(channel.rank, job.is_traced)
 
     def run(self) -> None:
         """Work until the run is over; what failed is raised, on every rank."""
         try:
             with self._alarm:
-                while not self._is_over:
+                while not self.loop.has_quit:
                     self._turn_over()
+                self._raise()
         except TimeUp:  # between two pieces of work
             if not self._limit.is_over:  # that of a run which this one is in
                 raise
@@ -150,30 +150,28 @@ class Rank:
             self._refuse(failure)
             raise failure from None
         except BaseException as crash:
-            if crash is not self._failure and crash is not self.crash:
+            if crash is not self.loop.failure and not self._has_refused:
                 self._refuse(self._refusal(crash))
             raise
         finally:
-            self._failed_at = 0.0  # no task runs that would have to be ended
-            end = time.monotonic() + GRACE
-            while not self._drained() and time.monotonic() < end:
-                time.sleep(SHORTEST_REST)
-
-    def _drained(self) -> bool:
-        """Move transfers on; tell whether everything that was sent has left."""
-        with self._turn:
-            return self._channel.drain()
+            self.loop.failed_at = inf  # no task runs that would have to be ended
+            self.loop.drain(GRACE)
 
     def _turn_over(self) -> None:
         """Look after messages, and do one piece of work if there is one."""
-        self.pump()
+        loop = self.loop
+        if loop.turn():
+            loop.stir()
         self._raise()
         try:
             self._require_time(IDLE)
             self._turn.may_be_interrupted = True
             is_busy = not self._has_refused and self._step()
             self._turn.may_be_interrupted = False
-            self._rest = SHORTEST_REST if is_busy else self._rested()
+            if is_busy:
+                loop.stir()
+            else:
+                loop.rest()
         except TimeUp:
             if not self._limit.is_over:
                 raise
@@ -194,11 +192,6 @@ class Rank:
         place = str(self._place)
         self._refuse(self._limit.failure([f"{place}{self._where}"] if place else []))
 
-    def crashed(self, crash: BaseException) -> None:
-        """Tell rank 0 that looking after messages has failed, and end this rank."""
-        self.crash, self._failed_at = crash, time.monotonic()
-        self._refuse(self._refusal(crash))
-
     def _refusal(self, crash: BaseException) -> ParcastError:
         """Describe the end of this rank."""
         if isinstance(crash, ParcastError):
@@ -207,48 +200,40 @@ class Rank:
 
     def _raise(self) -> None:
         """Raise what ended the run, if something did."""
-        ended_by = self.crash or self._failure
-        if ended_by is not None:
-            raise ended_by
-
-    def _say(self, content: tuple[Any, ...]) -> None:
-        """Tell rank 0 something."""
-        with self._turn:
-            self._channel.send(0, content)
-
-    def _rested(self) -> float:
-        """Wait a moment, longer than the last time."""
-        time.sleep(self._rest)
-        return min(self._rest * 1.5, LONGEST_REST)
+        if self.loop.failure is not None:
+            raise self.loop.failure
 
     def _pulse(self) -> None:
         """Look after messages between items, if that is due."""
-        if time.perf_counter() - self._pumped > OFTEN:
-            self.pump()
+        if time.perf_counter() - self.loop.turned > OFTEN:
+            self.loop.turn()
             self._require_time()
 
     # ---- the other side of the lock: messages
 
-    def attend(self) -> None:
+    @property
+    def is_idle(self) -> bool:
+        """Whether it has nothing to do; runs end when rank 0 says so."""
+        return self.loop.has_quit
+
+    def _attend(self) -> bool:
         """Look after messages from the other thread, if the main thread has not for a while."""
-        if self.crash is None and time.perf_counter() - self._pumped >= SELDOM:
+        loop = self.loop
+        if loop.crash is None and time.perf_counter() - loop.turned >= SELDOM:
             self._fetch_meanwhile()
-            self.pump()
+            loop.turn()
         if time.monotonic() > self._limit.end + LATE and not self._has_refused:
             self._time_is_up()  # the main thread is in what no alarm interrupts
-        if self._failed_at and time.monotonic() - self._failed_at > GRACE:
+        if time.monotonic() - loop.failed_at > GRACE:
             self._abort()
+        return False
 
-    def pump(self) -> None:
-        """Take what has arrived, and send what follows from it."""
-        with self._turn:
-            self._pumped = time.perf_counter()
-            for message in self._channel.poll():
-                self._rest = SHORTEST_REST
-                self._take(message)
-            self._send_values()
-            if self._root is not None and self._failure is None:
-                self._follow()
+    def advance(self) -> bool:
+        """Send what follows from what has arrived."""
+        self._send_values()
+        if self._root is not None and self.loop.failure is None:
+            self._follow()
+        return False
 
     def _follow(self) -> None:
         """Send the orders of the root."""
@@ -267,17 +252,18 @@ class Rank:
                 value = [parcel(i, item) for i, item in enumerate(value, start=content[1].first)]
         self._channel.send(target, content, value)
 
-    def _take(self, message: Message) -> None:
+    def hear(self, message: Message) -> bool:
         """Do what a message says, or note it for the main thread."""
         kind, *facts = message.content
         if kind in self._heard:
             self._heard[kind](message, *facts)
-            return
+            return True
         assert self._root is not None
         try:
             self._root.hear(message.source, kind, facts)
         except ParcastError as refusal:
             self._stop(refusal)
+        return True
 
     def _on_work(self, message: Message, block: Block, shards: tuple[int, ...]) -> None:
         self._is_granted = False
@@ -344,9 +330,6 @@ class Rank:
         for each in files:
             self._store.adopt(*each)
 
-    def _on_stop(self, _: Message, failure: ParcastError) -> None:
-        self._failure, self._failed_at = failure, time.monotonic()
-
     def _ready(self) -> None:
         """Pass merges on that have all their inputs."""
         for node, merging in list(self._incomplete.items()):
@@ -391,13 +374,13 @@ class Rank:
     def _stop(self, refusal: ParcastError) -> None:
         """Tell all ranks, from rank 0, that the run has failed."""
         assert self._root is not None
-        if self._failure is not None:
+        if self.loop.failure is not None:
             return
-        self._failure, self._failed_at = refusal, time.monotonic()
+        self.loop.quit(refusal)
         told = portable_failure(refusal)
         self._root.report(told)
         for target in range(1, self._channel.size):
-            self._channel.send(target, ("stop", told))
+            self._channel.send(target, ("quit", told))
 
     def _abort(self) -> None:
         """End all ranks, as this one is in a task that does not end."""
@@ -406,7 +389,7 @@ class Rank:
         place = one_line(str(self._place)) or "a task"
         print(  # noqa: T201 - nothing can be raised: the main thread is busy
             f"parcast: rank {self._channel.rank} was stopped while it worked on {place}: "
-            f"{self._failure or self.crash}",
+            f"{self.loop.failure or self.loop.crash}",
             file=sys.stderr,
             flush=True,
         )
@@ -542,29 +525,4 @@ class Rank:
                 with calling(what, self._where), self._place.at("server() of", first, stop):
                     self._server(reduction)
         self.notes.deliver(first, stop, size, lap)
-        self._say(("delivered", first, stop))
-
-
-class Attendant:
-    """The thread that looks after messages while the main thread is in a task."""
-
-    def __init__(self, rank: Rank) -> None:
-        self._rank = rank
-        self._is_over = threading.Event()
-        self._thread = threading.Thread(target=self._attend, daemon=True, name="parcast-messages")
-
-    def __enter__(self) -> None:
-        """Begin."""
-        self._thread.start()
-
-    def __exit__(self, *_: object) -> None:
-        """End."""
-        self._is_over.set()
-        self._thread.join()
-
-    def _attend(self) -> None:
-        while not self._is_over.wait(SELDOM):
-            try:
-                self._rank.attend()
-            except BaseException as error:
-                self._rank.crashed(error)
+        self.loop.send(0, "delivered", first, stop)

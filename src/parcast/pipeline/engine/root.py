@@ -170,7 +170,7 @@ class Root:
         if is_over and not self._is_over:
             self._is_over = True
             for rank in range(self._ranks):
-                yield rank, ("end",), EMPTY
+                yield rank, ("quit", None), EMPTY
 
     def _require_same_items(self, ended: bool) -> None:
         """Refuse fewer items than an interrupted run had, or more than it knew there were."""

@@ -31,7 +31,7 @@ from parcast.pipeline.engine.interrupts import stopped_by_interrupt
 from parcast.pipeline.engine.items import Items
 from parcast.pipeline.engine.job import Job, Reduction, Server, Skipped
 from parcast.pipeline.engine.limits import require_main_thread
-from parcast.pipeline.engine.rank import Attendant, Rank
+from parcast.pipeline.engine.rank import Rank
 from parcast.pipeline.engine.recording import Notes
 from parcast.pipeline.engine.root import Root
 from parcast.pipeline.engine.store import Store
@@ -146,7 +146,8 @@ def run_here(
         begun = perf_counter()
         with ExitStack() as attended:
             if own is not None and channel.may_use_threads:
-                attended.enter_context(Attendant(rank))
+                rank.loop.turn_meanwhile()
+                attended.callback(rank.loop.end_thread)
             rank.run()
         share = Share(rank.notes, perf_counter() - begun, platform.node(), available_cores())
         shares = [share] if own is None else own.gather(share)
