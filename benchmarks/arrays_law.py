@@ -17,9 +17,9 @@ from parcast.arrays.geometry.overlaps import overlaps
 from parcast.arrays.geometry.subchunks import schema_subchunks
 from parcast.arrays.law.parameters import read_costs
 from parcast.arrays.law.request import Options, request_time
-from parcast.arrays.library.planned import Wanted, plan_write
 from parcast.arrays.library.schema import Kind, Named, Schema, layout_for
 from parcast.arrays.planning.plan import plan_request
+from parcast.arrays.planning.writes import plan_write, wanted
 
 COSTS = read_costs(Path(__file__).parents[1] / "examples" / "arrays" / "sp2_like.toml")
 SMALL, LARGE = (32, 16, 16), (512, 512, 512)
@@ -36,7 +36,7 @@ def main(repeats):
     listed = listed_chunks(LARGE, list(pairs))
     large = rows_of(LARGE, 8)
     one = overlaps(of_16, large)
-    auto, of_24 = Wanted.of("auto", None, None, None), mesh_chunks(LARGE, (3, 4, 2))
+    auto, of_24 = wanted("auto", None, None, None), mesh_chunks(LARGE, (3, 4, 2))
     few, many = schema_of(of_24, 1), schema_of(clients, 2048)
     cases = {
         "overlaps, 16 clients on a mesh, 1024 subchunks": lambda: overlaps(of_16, large),

@@ -353,3 +353,44 @@ def texts_taken_apart(tree):
 def test_nobody_takes_the_text_of_an_error_apart():
     found = {name: list(texts_taken_apart(tree_of(path))) for name, path in MODULES.items()}
     assert {name: lines for name, lines in found.items() if lines} == {}
+
+
+BY_PLACE_ALONE = ["applications"]  # folders that could be taken away: nothing imports them
+
+
+@pytest.mark.parametrize("folder", BY_PLACE_ALONE)
+def test_what_could_be_taken_away_is_imported_by_nothing(folder):
+    inside = f"parcast.{folder.replace('/', '.')}"
+    users = {
+        module
+        for module, path in MODULES.items()
+        if any(f"{there}.".startswith(f"{inside}.") for there in imports_of(path))
+    }
+    assert {x for x in users if x != "parcast" and not f"{x}.".startswith(f"{inside}.")} == set()
+
+
+class Loaded(ast.NodeVisitor):
+    """Modules that a module imports when it runs, in functions as well: not those of types."""
+
+    def __init__(self, path: Path) -> None:
+        self.names: set[str] = set()
+        self.visit(tree_of(path))
+
+    def visit_If(self, node: ast.If) -> None:
+        if ast.unparse(node.test) != "TYPE_CHECKING":
+            self.generic_visit(node)
+
+    def visit_ImportFrom(self, node: ast.ImportFrom) -> None:
+        for alias in node.names:
+            inner = f"{node.module}.{alias.name}"
+            self.names |= {inner if inner in MODULES else node.module} & MODULES.keys()
+
+
+@pytest.mark.parametrize(("module", "most"), [("parcast.arrays.library.session", 60)])
+def test_a_program_that_connects_to_servers_can_load_few_modules(module, most):
+    loaded, further = set(), {module}
+    while further:
+        loaded |= further
+        further = {name for each in further for name in Loaded(MODULES[each]).names} - loaded
+    assert len(loaded) <= most, sorted(loaded)
+    assert not [name for name in loaded if ".planning" in name or ".law." in name]

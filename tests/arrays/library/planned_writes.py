@@ -14,11 +14,12 @@ from parcast.arrays.geometry.choices import WRITERS
 from parcast.arrays.law.contention import Placement
 from parcast.arrays.law.parameters import read_costs
 from parcast.arrays.law.request import request_time
-from parcast.arrays.library import planned
+from parcast.arrays.library import master
 from parcast.arrays.library.distribution import Block
-from parcast.arrays.library.pricing import arrays_of, options_of
 from parcast.arrays.library.session import connect
+from parcast.arrays.planning import writes
 from parcast.arrays.planning.plan_io import plan_io
+from parcast.arrays.planning.pricing import arrays_of, options_of
 from parcast.errors import ParcastError
 
 SHAPES = {"one": (30, 32, 40), "other": (6, 50, 9), "small": (4, 10, 6)}
@@ -84,10 +85,10 @@ def run(io, costs, path, arrays, options):
 
 def main():
     servers, kind, path, folder = int(sys.argv[1]), sys.argv[2], sys.argv[3], Path(sys.argv[4])
-    made, by_plan = [], planned.by_plan
-    plan_write = planned.plan_write
-    planned.plan_write = lambda *given, **keys: made.append(1) or plan_write(*given, **keys)
-    planned.by_plan = lambda *given, **keys: SCHEMAS.append(by_plan(*given, **keys)) or SCHEMAS[-1]
+    made, by_plan = [], master.by_plan
+    plan_write = writes.plan_write
+    writes.plan_write = lambda *given, **keys: made.append(1) or plan_write(*given, **keys)
+    master.by_plan = lambda *given, **keys: SCHEMAS.append(by_plan(*given, **keys)) or SCHEMAS[-1]
     costs, plans = read_costs(path), {}
     with connect(servers=servers, dedicated=kind == "dedicated", costs=path) as io:
         if io.is_client:

@@ -18,27 +18,26 @@ from parcast.arrays.law.request import request_time
 from parcast.arrays.library.client import Described, Own
 from parcast.arrays.library.distribution import Block
 from parcast.arrays.library.master import laid_out, schema_of
-from parcast.arrays.library.planned import (
+from parcast.arrays.library.plans import by_plan, spread
+from parcast.arrays.library.schema import LIMIT
+from parcast.arrays.library.session import connect
+from parcast.arrays.planning.plan_io import plan_io
+from parcast.arrays.planning.pricing import arrays_of, options_of
+from parcast.arrays.planning.writes import (
     NOTICED,
-    Wanted,
-    by_plan,
     counts_of,
     in_rows,
     plan_for,
     plan_write,
-    spread,
+    wanted,
 )
-from parcast.arrays.library.pricing import arrays_of, options_of
-from parcast.arrays.library.schema import LIMIT
-from parcast.arrays.library.session import connect
-from parcast.arrays.planning.plan_io import plan_io
 from parcast.arrays.store.reading import open_store
 from parcast.errors import ParameterError, ParcastError, RunFailed
 
 HERE = Path(__file__).parent
 COSTS = HERE.parents[2] / "examples" / "arrays" / "sp2_like.toml"
 SP2 = read_costs(COSTS)
-AUTO = Wanted.of("auto", None, None, None)
+AUTO = wanted("auto", None, None, None)
 
 
 def schema_for(shape, mesh, *, number=1, stack=""):
@@ -136,10 +135,10 @@ def test_a_given_plan_has_a_time_only_where_servers_get_what_was_priced(rows, cl
     # Of 14 rows servers should have 4, 4, 3 and 3: storage chunks are equal but for the last.
     schema = schema_for((rows,), (clients,))
     plan = plan_io(f"{rows}", f"{clients}", servers=[4], subchunk=16, costs=COSTS)
-    found = plan_for(schema, Wanted.of(plan, None, None, None), None, serving=[-1] * 4)
+    found = plan_for(schema, wanted(plan, None, None, None), None, serving=[-1] * 4)
     assert (found.time is not None) is is_known
     other = schema_for((rows,), (clients,), number=2)
-    found = plan_for(other, Wanted.of(plan, None, None, None), None, serving=[-1] * 4)
+    found = plan_for(other, wanted(plan, None, None, None), None, serving=[-1] * 4)
     assert found.time is None
 
 
@@ -196,11 +195,11 @@ def test_a_plan_made_before_the_job_is_kept_to(tmp_path):
 
 def test_what_a_call_wants_is_said_in_words():
     assert repr(AUTO) == '"auto"'
-    assert repr(Wanted.of("auto", 4096, "sync", "a.toml")) == (
+    assert repr(wanted("auto", 4096, "sync", "a.toml")) == (
         '"auto" by a.toml, subchunks of 4096 B, sync'
     )
     before = plan_io((64, 64), (2, 2), servers=[4], costs=COSTS)
-    assert repr(Wanted.of(before, None, None, None)) == (
+    assert repr(wanted(before, None, None, None)) == (
         f"4 servers as 2x2 in {before.best.time:.4g} s, subchunks of 1048576 B, write-behind"
     )
 
@@ -267,14 +266,14 @@ def test_every_plan_of_a_mesh_is_kept_to_or_refused():
         schema = schema_for(shape, (1, 1, 1))
         planned = plan_io(shape, (1, 1, 1), servers=range(1, 7), subchunk=256, costs=COSTS)
         for plan in planned.plans:
-            wanted = Wanted.of(plan, None, None, None)
+            asked = wanted(plan, None, None, None)
             share = [-(-n // m) for n, m in zip(shape, plan.mesh, strict=True)]
             cells = tuple(-(-n // s) for n, s in zip(shape, share, strict=True))
             if cells != plan.mesh:
                 with pytest.raises(ParameterError, match="in equal storage chunks"):
-                    plan_for(schema, wanted, None, serving=[-1] * 6)
+                    plan_for(schema, asked, None, serving=[-1] * 6)
                 continue
-            found = plan_for(schema, wanted, None, serving=[-1] * 6)
+            found = plan_for(schema, asked, None, serving=[-1] * 6)
             assert (found.servers, found.mesh, found.subchunk) == (plan.servers, plan.mesh, 256)
             (kind,) = by_plan(schema, found, servers=6).kinds
             assert tuple(-(-n // c) for n, c in zip(shape, kind.chunk, strict=True)) == plan.mesh
@@ -333,7 +332,7 @@ def test_a_npy_file_follows_a_mesh_of_rows_only():
     described = schema_for((8, 8), (1, 1))
     schema = replace(described, path="x.npy")
     planned = plan_io((8, 8), (1, 1), servers=[2], costs=COSTS)
-    plans = {plan.mesh: Wanted.of(plan, None, None, None) for plan in planned.plans}
+    plans = {plan.mesh: wanted(plan, None, None, None) for plan in planned.plans}
     found = plan_for(schema, plans[2, 1], None, serving=[-1] * 2)
     assert by_plan(schema, found, servers=2).kinds[0].chunk == (4, 8)
     with pytest.raises(

@@ -17,7 +17,7 @@ from parcast.mpi.loop import EventLoop
 from parcast.mpi.messages import Message
 
 if TYPE_CHECKING:
-    from parcast.arrays.library.planned import WritePlan
+    from parcast.arrays.library.plans import WritePlan
 
 
 class Lost(RunFailed):

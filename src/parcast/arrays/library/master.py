@@ -3,21 +3,19 @@
 from collections import Counter
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
 
 from parcast.arrays.geometry.boxes import Point
 from parcast.arrays.geometry.chunks import listed_chunks
 from parcast.arrays.library.client import Described, Lost, Spent
+from parcast.arrays.library.plans import WritePlan, by_plan, planner
 from parcast.arrays.library.schema import Kind, Named, Schema, Stored, layout_for
 from parcast.arrays.library.storing import Catalogue, catalogue, is_npy, no_zarr
 from parcast.errors import ParcastError, RunFailed
 from parcast.mpi.loop import EventLoop
 from parcast.mpi.messages import Message
-
-if TYPE_CHECKING:
-    from parcast.arrays.library.planned import Wanted, WritePlan
 
 CALLED: Final = {"limit": "subchunk", "names": "names of arrays"}  # options, as users do
 
@@ -35,8 +33,8 @@ class Master:
     lost: ParcastError | None = None  # of a request that a client has not waited for
     has_ended: bool = False  # all were let go
     costs: Any = None  # of the machine, for plans: what `connect` was given
-    plans: dict[int, "WritePlan"] = field(default_factory=dict)  # of requests under way
-    known: dict[Hashable, "WritePlan"] = field(default_factory=dict)  # by what they depend on
+    plans: dict[int, WritePlan] = field(default_factory=dict)  # of requests under way
+    known: dict[Hashable, WritePlan] = field(default_factory=dict)  # by what they depend on
 
     @property
     def is_idle(self) -> bool:
@@ -98,18 +96,16 @@ class Master:
             schema = self._planned(number, schema, told.options["plan"])
         self.loop.send(self.servers[0], "schema", number, schema)
 
-    def _planned(self, number: int, schema: Schema, wanted: "Wanted") -> Schema:
+    def _planned(self, number: int, schema: Schema, wanted: Any) -> Schema:
         """Choose a plan for a request, once for requests that are equal, or take the given one."""
-        from parcast.arrays.library import planned
-
-        servers = len(self.servers)
-        key = planned.key_of(schema, wanted)
+        plans, servers = planner(), len(self.servers)
+        key = plans.key_of(schema, wanted)
         if key not in self.known:
             of_client = {rank: number for number, rank in enumerate(self.clients)}
             serving = [of_client.get(rank, -1) for rank in self.servers]
-            self.known[key] = planned.plan_for(schema, wanted, self.costs, serving=serving)
+            self.known[key] = plans.plan_for(schema, wanted, self.costs, serving=serving)
         self.plans[number] = self.known[key]
-        return planned.by_plan(schema, self.known[key], servers=servers)
+        return by_plan(schema, self.known[key], servers=servers)
 
     def _tell(
         self,

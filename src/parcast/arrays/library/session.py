@@ -30,6 +30,7 @@ from parcast.arrays.library.client import Client, Described, Job, Spent, owned
 from parcast.arrays.library.director import Director
 from parcast.arrays.library.distribution import Array, Block, Boxes, Held
 from parcast.arrays.library.master import Master
+from parcast.arrays.library.plans import planner
 from parcast.arrays.library.room import copied, room_for
 from parcast.arrays.library.schema import LIMIT, Operation, Stored
 from parcast.arrays.library.server import Server
@@ -44,8 +45,7 @@ if TYPE_CHECKING:
 
     from parcast.arrays.law.costs import Costs
     from parcast.arrays.law.parameters import ArrayParameters
-    from parcast.arrays.library.planned import WritePlan
-    from parcast.arrays.planning.result import Plan, RequestPlan
+    from parcast.arrays.library.plans import WritePlan
 
     CostsLike: TypeAlias = Costs | ArrayParameters | str | os.PathLike[str]
 
@@ -226,7 +226,7 @@ class Session:
         batch: bool | None = None,
         subchunk: int | None = None,
         stack: str = "",
-        plan: "Literal['auto'] | RequestPlan | Plan | None" = None,
+        plan: object = None,
         **storage: Any,
     ) -> Written | Handle:
         """Write arrays that clients hold into one new store. All clients call it.
@@ -590,10 +590,9 @@ class _Asked(NamedTuple):
             )
         wanted, batch = None, self.batch is None or bool(self.batch)
         if self.plan is not None:
-            from parcast.arrays.library.planned import Wanted, batch_of
-
-            batch = batch_of(self.plan) if self.batch is None else batch
-            wanted = Wanted.of(self.plan, self.subchunk, self.writer, costs)
+            plans = planner()
+            batch = plans.batch_of(self.plan) if self.batch is None else batch
+            wanted = plans.wanted(self.plan, self.subchunk, self.writer, costs)
         limit = LIMIT if self.subchunk is None else self.subchunk
         writer = self.writer or "double-buffer"
         own = {"writer": writer, "limit": limit, "plan": wanted}

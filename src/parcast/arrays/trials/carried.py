@@ -16,8 +16,8 @@ from parcast.arrays.law.request import Options
 from parcast.arrays.library.client import Described, owned
 from parcast.arrays.library.distribution import Block
 from parcast.arrays.library.master import schema_of
-from parcast.arrays.library.pricing import arrays_of, options_of
 from parcast.arrays.library.schema import LIMIT, Schema, Stored, layout_for
+from parcast.arrays.planning.pricing import arrays_of, options_of
 from parcast.errors import as_whole
 
 PATH = "dry-run.zarr"  # which is not made

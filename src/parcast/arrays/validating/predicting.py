@@ -10,8 +10,8 @@ import numpy as np
 
 from parcast.arrays.law.contention import Placement
 from parcast.arrays.law.costs import Costs
-from parcast.arrays.library.pricing import subchunks_of
 from parcast.arrays.measuring.by_law import ByLaw, components_of
+from parcast.arrays.planning.pricing import subchunks_of
 from parcast.arrays.trials.observation import Components
 from parcast.arrays.trials.request import ArrayRequest, Layout, RequestCase
 from parcast.files.document import json_pieces, write_document

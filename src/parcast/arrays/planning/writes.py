@@ -21,9 +21,10 @@ from parcast.arrays.law.contention import Placement
 from parcast.arrays.law.costs import Costs
 from parcast.arrays.law.parameters import ArrayParameters, read_parameters
 from parcast.arrays.law.request import request_time
-from parcast.arrays.library.pricing import arrays_of, options_of
-from parcast.arrays.library.schema import LIMIT, Kind, Schema, layout_for
+from parcast.arrays.library.plans import WritePlan, by_plan
+from parcast.arrays.library.schema import LIMIT, Kind, Schema
 from parcast.arrays.library.storing import is_npy
+from parcast.arrays.planning.pricing import arrays_of, options_of
 from parcast.arrays.planning.result import Plan, RequestPlan
 from parcast.errors import ParameterError
 
@@ -33,40 +34,6 @@ MOST_COUNTS: Final = 16  # numbers of servers that are evaluated
 MOST_KINDS: Final = 4  # of arrays, whose meshes are chosen: those with most bytes
 FINALISTS: Final = 3
 NOTICED: Final = 0.01  # of the time: for less a plan is not changed [1]
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class WritePlan:
-    """How a write is carried out.
-
-    Attributes
-    ----------
-    servers : int
-        Servers that take part.
-    meshes : tuple of (shape, mesh)
-        For each kind of arrays on disk its shape, and the mesh over which each is cut. Arrays on
-        fewer positions than there are servers are dealt out to these one after the other.
-    chunks : tuple of (storage, inner), or None
-        Extents of the storage chunks and subchunks, if the plan has some. [1]
-    subchunk : int
-        Most bytes of a subchunk. [B]
-    writer : {"double-buffer", "write-behind", "sync"}
-        How servers write.
-    time : float or None
-        Predicted time; None if it is unknown. [s]
-    """
-
-    servers: int
-    meshes: tuple[tuple[Point, Point], ...]
-    subchunk: int
-    writer: Writer
-    time: float | None = None
-    chunks: tuple[Point, Point] | None = None
-
-    @property
-    def mesh(self) -> Point:
-        """Mesh over which the largest arrays are cut."""
-        return max(self.meshes, key=lambda each: prod(each[0]))[1]
 
 
 class Given(NamedTuple):
@@ -127,32 +94,32 @@ class Wanted:
         sizes = "" if self.subchunks == SUBCHUNKS else f", subchunks of {self.subchunks[0]} B"
         return text + sizes + ("" if self.writers == WRITERS else f", {self.writers[0]}")
 
-    @classmethod
-    def of(cls, plan: object, subchunk: int | None, writer: Writer | None, costs: Any) -> Self:
-        """Take what was given; a plan leaves nothing to choose."""
-        best = _plan_in(plan)
-        subchunks: tuple[int, ...] = SUBCHUNKS
-        writers = WRITERS
-        if best is None:
-            own = str(costs) if isinstance(costs, str | PathLike) else ""
-            given = None
-        else:
-            own, given = "", Given.of(best)
-            subchunks = (best.request.buffer,)
-            writers = (best.request.options.writer,)
-            if subchunk is not None and given.chunks is not None:
-                raise ParameterError(
-                    "subchunk",
-                    must="be left out with a plan of storage chunks, which has subchunks",
-                    got=f"{subchunk} and subchunks of {_by(given.chunks[1])}",
-                    hint="Make a plan with other inner chunks: plan_io(..., inner=...).",
-                )
-        return cls(
-            subchunks=subchunks if subchunk is None else (subchunk,),
-            writers=writers if writer is None else (writer,),
-            given=given,
-            costs=own,
-        )
+
+def wanted(plan: object, subchunk: int | None, writer: Writer | None, costs: Any) -> Wanted:
+    """Take what was given; a plan leaves nothing to choose."""
+    best = _plan_in(plan)
+    subchunks: tuple[int, ...] = SUBCHUNKS
+    writers = WRITERS
+    if best is None:
+        own = str(costs) if isinstance(costs, str | PathLike) else ""
+        given = None
+    else:
+        own, given = "", Given.of(best)
+        subchunks = (best.request.buffer,)
+        writers = (best.request.options.writer,)
+        if subchunk is not None and given.chunks is not None:
+            raise ParameterError(
+                "subchunk",
+                must="be left out with a plan of storage chunks, which has subchunks",
+                got=f"{subchunk} and subchunks of {_by(given.chunks[1])}",
+                hint="Make a plan with other inner chunks: plan_io(..., inner=...).",
+            )
+    return Wanted(
+        subchunks=subchunks if subchunk is None else (subchunk,),
+        writers=writers if writer is None else (writer,),
+        given=given,
+        costs=own,
+    )
 
 
 def _plan_in(plan: object) -> Plan | None:
@@ -321,30 +288,6 @@ def in_rows(
     return WritePlan(servers=servers, meshes=tuple(meshes), subchunk=subchunk, writer=writer)
 
 
-def by_plan(schema: Schema, plan: WritePlan, *, servers: int) -> Schema:
-    """Cut the arrays of a request, and give them to servers, as a plan says."""
-    kinds = []
-    for kind, (_, mesh) in zip(schema.kinds, plan.meshes, strict=True):
-        chunk, inner = plan.chunks or layout_for(
-            kind.shape,
-            kind.item,
-            mesh=(1,) * len(kind.shape) if schema.stack else mesh,
-            limit=plan.subchunk,
-            whole_rows=is_npy(schema.path),
-        )
-        kinds.append(replace(kind, chunk=chunk, inner=inner))
-    return replace(
-        schema,
-        kinds=tuple(kinds),
-        writer=plan.writer,
-        limit=max(plan.subchunk, *(kind.item * prod(kind.inner) for kind in kinds))
-        if plan.chunks
-        else plan.subchunk,
-        servers=spread(plan.servers, servers),
-        arrays_a_chunk=-(-len(schema.arrays) // plan.servers) if schema.stack else 1,
-    )
-
-
 def key_of(schema: Schema, wanted: Wanted) -> Hashable:
     """Everything of a request that its plan depends on."""
     kinds = tuple(
@@ -364,15 +307,6 @@ def counts_of(servers: int) -> list[int]:
     """
     steps = min(servers, MOST_COUNTS)
     return [(i + 1) * servers // steps for i in range(steps)]
-
-
-def spread(count: int, servers: int) -> tuple[int, ...]:
-    """So many of the servers, as far apart as possible: nodes then have them in equal numbers.
-
-    >>> spread(3, 8)
-    (0, 2, 5)
-    """
-    return tuple(i * servers // count for i in range(count))
 
 
 def _with_best_meshes(schema: Schema, costs: Costs, plan: WritePlan, servers: int) -> WritePlan:
