@@ -19,9 +19,10 @@ from parcast.errors import (
 )
 from parcast.mpi.payload import EMPTY
 from parcast.pipeline.engine.job import Job
+from parcast.pipeline.engine.root import STATIC
 from parcast.pipeline.merges import known_merge
-from parcast.pipeline.published.orders import require_static
 from parcast.pipeline.serving import server_stage
+from parcast.places import load
 from parcast.units import shown
 
 
@@ -87,7 +88,7 @@ def require_ranks(job: Job, count: int) -> None:
             hint="Give a function of a result and a number that returns as many parts.",
         )
     if job.schedule == "source":
-        require_static(job, count)
+        load(STATIC).require(job, count)
 
 
 def _finished(first: Callable[..., Any], then: Callable[..., Any] | None, *args: Any) -> Any:

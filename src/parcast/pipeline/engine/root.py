@@ -1,13 +1,14 @@
 """What rank 0 does besides its work: it fetches items, and turns orders into messages."""
 
 import time
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Final
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, Final, Protocol
 
 from parcast.errors import ParcastError, RunFailed
 from parcast.mpi.payload import EMPTY
 from parcast.pipeline.engine.checkpoint import Checkpoint, Earlier
 from parcast.pipeline.engine.coordinator import (
+    Block,
     Combine,
     Coordinator,
     Deliver,
@@ -19,11 +20,56 @@ from parcast.pipeline.engine.items import Items
 from parcast.pipeline.engine.job import Job, Skipped
 from parcast.pipeline.engine.tree import Node
 from parcast.pipeline.law.remaining import Remaining
-from parcast.pipeline.published.orders import StaticCoordinator
+from parcast.places import load
 
+STATIC: Final = "parcast.pipeline.published.orders:StaticCoordinator"
 OFTEN: Final = 0.2  # that progress is told [s]
 
 Posted = tuple[int, tuple[Any, ...], Any]  # rank, what is said, and a value or EMPTY
+
+
+class Schedule(Protocol):
+    """Who works on what, and who merges: it hears what ranks have done, and gives orders."""
+
+    @property
+    def end(self) -> int | None:
+        """Number of items, if it is known."""
+
+    @property
+    def loads(self) -> Mapping[int, object]:
+        """Ranks that run tasks."""
+
+    @property
+    def items_done(self) -> int:
+        """Items that are done."""
+
+    @property
+    def wants(self) -> int:
+        """Items that should be fetched by now."""
+
+    @property
+    def is_over(self) -> bool:
+        """Whether everything has been ordered and done."""
+
+    def is_needed(self, item: int, /) -> bool:
+        """Whether the task is to be run on an item."""
+
+    def fetched(self, items: int, *, ended: bool = False, size: float = 1.0) -> None:
+        """Hear that so many items have been fetched, the last of them too."""
+
+    def done(
+        self, rank: int, block: Block, sizes: Sequence[float | None], seconds: float, /
+    ) -> None:
+        """Hear that a rank has worked on a block."""
+
+    def merged(self, rank: int, node: Node, size: float, /) -> None:
+        """Hear that a rank has merged."""
+
+    def served(self, reductions: int) -> None:
+        """Hear how many reductions the server stage has taken."""
+
+    def orders(self, *, partial: bool, first_waits: bool) -> Iterator[Order]:
+        """Give what is to be done now."""
 
 
 class Root:
@@ -206,10 +252,11 @@ class Root:
                     yield rank, ("deliver", node, shard, first, stop, self._server), EMPTY
 
 
-def _coordinator(job: Job, items: Items, ranks: int) -> Coordinator | StaticCoordinator:
+def _coordinator(job: Job, items: Items, ranks: int) -> Schedule:
     """Make the schedule of a job."""
     if job.schedule == "source":
-        return StaticCoordinator(ranks, job.pipelines)
+        static: Schedule = load(STATIC)(ranks, job.pipelines)
+        return static
     return Coordinator(
         [rank for rank in range(ranks) if rank != job.server_rank],
         fan_in=job.fan_in,

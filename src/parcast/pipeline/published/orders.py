@@ -29,26 +29,6 @@ WITH_SOURCE: Final = Argument("schedule", "source")
 OTHERWISE: Final = ("Leave it out, or use ", Argument("schedule", "adaptive"), ".")
 
 
-def require_static(job: Job, ranks: int) -> None:
-    """Refuse what the static schedule has no place for."""
-    if ranks % job.pipelines:
-        must = "divide the number of ranks with ", WITH_SOURCE
-        hint = f"There are {ranks} ranks."
-        raise ParameterError("pipelines", must=must, got=str(job.pipelines), hint=hint)
-    check_size(ranks // job.pipelines)
-    for name, value, usual in (
-        ("every", job.every, None),
-        ("shards", job.shards, 1),
-        ("fan_in", job.fan_in, 2),
-        ("batch", job.batch, None),
-        ("checkpoint", job.checkpoint, None),
-        ("server_rank", job.server_rank, None),
-    ):
-        if value != usual:
-            must = f"be {usual} with ", WITH_SOURCE
-            raise ParameterError(name, must=must, got=str(value), hint=OTHERWISE)
-
-
 class StaticCoordinator:
     """The static schedule of a run."""
 
@@ -63,6 +43,26 @@ class StaticCoordinator:
         self._done = [FIRST_TAKE] * ranks  # first step that is not done
         self._held: list[tuple[int, int] | None] = [None] * ranks  # items, after the last order
         self._delivered_none = False
+
+    @staticmethod
+    def require(job: Job, ranks: int) -> None:
+        """Refuse what the static schedule has no place for."""
+        if ranks % job.pipelines:
+            must = "divide the number of ranks with ", WITH_SOURCE
+            hint = f"There are {ranks} ranks."
+            raise ParameterError("pipelines", must=must, got=str(job.pipelines), hint=hint)
+        check_size(ranks // job.pipelines)
+        for name, value, usual in (
+            ("every", job.every, None),
+            ("shards", job.shards, 1),
+            ("fan_in", job.fan_in, 2),
+            ("batch", job.batch, None),
+            ("checkpoint", job.checkpoint, None),
+            ("server_rank", job.server_rank, None),
+        ):
+            if value != usual:
+                must = f"be {usual} with ", WITH_SOURCE
+                raise ParameterError(name, must=must, got=str(value), hint=OTHERWISE)
 
     @property
     def wants(self) -> int:

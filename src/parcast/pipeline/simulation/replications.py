@@ -14,11 +14,12 @@ from typing import Final
 import numpy as np
 
 from parcast.aliases import Array
-from parcast.pipeline.published.simulated import Source
 from parcast.pipeline.simulation.adaptive import Adaptive
 from parcast.pipeline.simulation.scenario import Run, Scenario
+from parcast.places import load
 from parcast.queueing.simulation.rounds import Effort, Ended, sampled_means
 
+STATIC: Final = "parcast.pipeline.published.simulated:Source"
 MOST_BLOCKS: Final = 100_000  # of a run that is simulated as a whole [1]
 FEW_BLOCKS: Final = 2**15  # of the longest that is simulated of another [1]
 OF_A_RANK: Final = 64  # blocks that this has at least [1]
@@ -47,7 +48,9 @@ class Estimates:
 def run_once(scenario: Scenario, seed: np.random.SeedSequence) -> Run:
     """Simulate one run."""
     fresh = np.random.SeedSequence(seed.entropy, spawn_key=seed.spawn_key)
-    return (Source if scenario.schedule == "source" else Adaptive)(scenario, fresh).run()
+    static: type[Adaptive] = load(STATIC)
+    one = static if scenario.schedule == "source" else Adaptive
+    return one(scenario, fresh).run()
 
 
 def simulate_pipeline(
