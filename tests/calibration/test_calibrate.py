@@ -23,7 +23,6 @@ from parcast.calibration.result import Measured, Sample, Table
 from parcast.calibration.values import VALUES, measured
 from parcast.errors import ParameterError, RunFailed
 from parcast.mpi.find import Mpi, find_mpi
-from parcast.show.outline import document_of
 from parcast.show.warning import Rank, by_rank
 from parcast.testbed.testbed import Testbed
 
@@ -207,15 +206,6 @@ def test_an_interruption_keeps_what_was_measured(fake, tmp_path):
     assert found["compute.rate"].value == pytest.approx(FLOPS)
 
 
-def test_an_interruption_before_anything_was_measured_is_one(fake):
-    def interrupted(*_):
-        raise KeyboardInterrupt
-
-    fake.processor = interrupted
-    with pytest.raises(KeyboardInterrupt):
-        calibrate()
-
-
 def test_without_mpi_the_rest_is_measured_with_one_warning(fake, monkeypatch, tmp_path):
     def missing():
         raise RunFailed('Starting ranks needs mpi4py. Install with: pip install "parcast[mpi]"')
@@ -248,29 +238,6 @@ def test_more_ranks_than_cores_are_measured_marked_and_told(fake, monkeypatch):
     assert "4 ranks took turns on one core, as there are more ranks than cores (2)." in told
     assert "network.saturation was measured with one pair" in told
     assert fake.started
-
-
-def test_on_one_core_everything_is_measured_on_it(fake, monkeypatch):
-    for module in (calibrate_host, calibrate_jobs):
-        monkeypatch.setattr(module, "available_cores", lambda: (0,))
-    found = calibrate(only=("network",), quick=True)
-    assert found["network.latency"].placement == "one"
-    assert "2 ranks took turns on one core" in "\n".join(found.warnings)
-    assert fake.started
-
-
-def test_time_that_is_over_is_told(fake, monkeypatch):
-    monkeypatch.setattr(verb, "monotonic", iter(np.arange(100.0)).__next__)
-    found = calibrate(only=("processor", "primitives"), time_limit=1e-9)
-    assert fake.started == ["processor"]
-    told = (
-        "The time limit ended before this was measured: primitives, 2 ranks. Allow more time, or"
-    )
-    assert found.warnings[0].startswith(told)
-    found = calibrate(only=("processor",), time_limit=1e-9)
-    assert found.warnings[0].startswith(
-        "The time limit ended after 1 of 5 launches. Allow more time"
-    )
 
 
 def test_a_launch_that_was_cut_off_is_told(fake, monkeypatch):
@@ -424,14 +391,6 @@ def test_above_a_bend_bandwidth_and_half_size_are_those_of_long_messages():
     assert notes([], [table([1e-6 + m / 1e9 for m in sizes], sizes)]) == []
 
 
-def test_a_line_that_does_not_grow_has_an_infinite_rate():
-    sizes = [1.0, 2, 4, 8]
-    launch = Launch(times={("pingpong", 2, int(size)): [1e-6] for size in sizes})
-    line = line_of(table([1e-6] * 4, sizes), [launch])
-    assert line.rate == inf
-    assert document_of(line)["rate_B_per_s"] is None
-
-
 def test_launches_of_too_few_sizes_have_no_line():
     launch = Launch(times={("pingpong", 2, 8): [1e-6]})
     assert fit_of_launch(launch, "pingpong", 2) is None
@@ -456,19 +415,6 @@ def test_clocks_that_disagree_are_told():
     assert told.startswith("The time of day was changed by -3600.000 s")
     assert clock_notes(start, Clocks(counter=-1.0, monotonic=0.0, of_day=0.0))
     assert clock_notes(Clocks.read(), Clocks.read()) == []
-
-
-def test_what_the_system_does_not_tell_is_left_out(monkeypatch, tmp_path):
-    missing = tmp_path / "missing"
-    for name in ("CPUINFO", "MEMINFO", "GOVERNOR"):
-        monkeypatch.setattr(calibrate_host, name, missing)
-    assert calibrate_host.page_cache() is None
-    monkeypatch.setattr("os.getloadavg", lambda: (_ for _ in ()).throw(OSError))
-    host = calibrate_host.host_of(
-        load_before=nan, mpi=None, library="", placement={}, directory=""
-    )
-    assert host.governor == ""
-    assert document_of(host)["load_after"] is None
 
 
 def test_the_cache_is_the_memory_that_is_left_or_allowed(monkeypatch, tmp_path):

@@ -1,8 +1,6 @@
 """`parcast calibrate`: what it asks for and writes, and what it refuses before it measures."""
 
-import csv
 import errno
-import json
 import os
 import subprocess
 from dataclasses import replace
@@ -17,7 +15,6 @@ from tests.calibration.calibrated import INTERRUPTED, WHOLE
 from tests.conftest import ROOT
 
 OSU = [ROOT / "examples" / "benchmarks" / f"osu_latency.{i}.txt" for i in (1, 2, 3)]
-ALLTOALL = ROOT / "examples" / "benchmarks" / "osu_alltoall.n16.txt"
 IOR = ROOT / "examples" / "benchmarks" / "ior.txt"
 
 
@@ -54,20 +51,6 @@ def test_the_answer_and_the_file(parcast, measuring, tmp_path):
     machine = read_machine(tmp_path / "here.toml")
     assert machine.name == "here"
     assert float(machine.network.latency({})) == 1.5e-6
-
-
-def test_the_json_document_and_the_samples(parcast, measuring, tmp_path):
-    measuring()
-    paths = [tmp_path / name for name in ("all.json", "samples.csv")]
-    said = parcast("calibrate", "--json", "-o", paths[0], "-o", paths[1])
-    document = json.loads(said.out)
-    written = json.loads(paths[0].read_text())
-    assert document == written
-    assert document["schema"] == "parcast/calibration/1"
-    assert document["inputs"]["options"]["ranks"] == 2
-    rows = list(csv.DictReader(paths[1].read_text().splitlines()))
-    assert len(rows) == len(document["tables"])
-    assert rows[0]["bench"] == "send"
 
 
 @pytest.mark.fault(
@@ -149,14 +132,6 @@ def test_other_benchmarks_are_read_for_what_they_tell(parcast, measuring, tmp_pa
     assert machine.source.startswith("parcast calibrate on node7")
     assert "other values from OSU Micro-Benchmarks: osu_latency.1.txt" in machine.source
     assert "IOR: ior.txt" in machine.source
-
-
-def test_files_that_tell_all_leave_nothing_to_measure(parcast, measuring):
-    asked = measuring()
-    said = parcast("calibrate", "--only", "storage,network", "--from", *OSU, ALLTOALL, IOR)
-    assert said.status == 2
-    assert "--from gives everything to be measured (network, storage), so that nothing" in said.err
-    assert asked == []
 
 
 @pytest.mark.parametrize(

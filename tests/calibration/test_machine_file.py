@@ -4,7 +4,6 @@ import math
 import tomllib
 from dataclasses import replace
 
-import numpy as np
 import pytest
 
 from parcast.calibration.benchmarks.machine_figures import Figure, MachineFigures
@@ -12,15 +11,10 @@ from parcast.calibration.machine_file import machine_figures, machine_keys
 from parcast.calibration.notes import _pair
 from parcast.calibration.primitives_file import line_words, primitive_words, with_spread
 from parcast.calibration.result import Segment
-from parcast.descriptions.machine import PRIMITIVES
 from parcast.descriptions.toml_files import read_machine
-from parcast.laws.primitives.price import primitive_time
 from tests.calibration.calibrated import (
     HOST,
     INTERRUPTED,
-    OWN,
-    TIMES,
-    TURNS,
     VALUES,
     WHOLE,
     line,
@@ -87,16 +81,6 @@ def test_the_values_come_back_with_their_spread(machine):
             assert amount.spread == pytest.approx(each.upper / each.value - 1, rel=0.1)
 
 
-@pytest.mark.parametrize("name", PRIMITIVES)
-def test_the_primitives_come_back_as_they_were_measured(machine, name):
-    told = machine(machine_figures(WHOLE))
-    m = 0.0 if name == "barrier" else 1e5
-    at = {"p": np.array([1.0, *OWN, 32])}
-    time = primitive_time(name, told, at, np.asarray(m))
-    own = [TIMES[name](p, m) for p in OWN]
-    assert time == pytest.approx([0, *own, TURNS * TIMES[name](32, m)], rel=1e-3)
-
-
 def test_each_value_stands_below_its_origin():
     lines = machine_figures(WHOLE).to_toml().splitlines()
     above = {text.split(" = ")[0]: lines[i - 1] for i, text in enumerate(lines) if " = " in text}
@@ -152,13 +136,6 @@ def test_no_key_of_one_launch_is_exact():
         "2, 4, 8 (one launch)",
         "16, 32 on one core (one launch)",
     }
-
-
-def test_what_the_system_told_was_not_measured():
-    one = measured("storage.cache", 2**31, "size", launches=0, method="reported by the system")
-    told = machine_figures(replace(WHOLE, measured=(one,), tables=(), lines=()))
-    assert told.figures[-1].source == "reported by the system, 2026-11-21"
-    assert "+-" not in told.figures[-1].text
 
 
 def test_a_time_that_does_not_grow_has_no_rate():
@@ -237,17 +214,6 @@ def test_ranks_that_share_a_core_have_a_part_of_the_formula():
     only = tuple(x for x in WHOLE.tables if x.ranks > 8)
     texts = {x.key: x.text for x in machine_figures(replace(WHOLE, tables=only)).figures}
     assert texts["primitives.send.startup"].startswith("10 us +-")
-
-
-def test_counts_on_one_core_are_told_as_such():
-    tables = tuple(x for x in WHOLE.tables if x.ranks in (2, 16))
-    (note,) = machine_figures(replace(WHOLE, tables=tables)).notes
-    assert note.startswith(
-        "Primitives were measured only at p = 2; these values are used for every p up to 8, for "
-        "larger p those at p = 16 on one core. Measure at 3 or more counts"
-    )
-    alone = tuple(x for x in WHOLE.tables if x.ranks == 16)
-    assert machine_figures(replace(WHOLE, tables=alone)).notes == ()
 
 
 def test_the_file_says_from_which_p_ranks_shared_a_core(machine):

@@ -188,21 +188,6 @@ def test_runs_that_waited_for_their_core_longer_than_others_are_left_out():
     assert (alone.runs, alone.toml) == (4, told.toml)
 
 
-def test_profiles_that_do_not_tell_of_waiting_disturb_none_that_do():
-    told = [with_quanta(plate(n, p), QUIET, 0.3) for n in (102, 202) for p in (1, 2)]
-    older = [with_quanta(plate(n, p), ()) for n in (102, 202) for p in (1, 2)]
-    assert characterise([*told, *older]).runs == 8
-
-
-def test_disturbed_runs_stay_where_there_are_no_others():
-    quiet = [with_quanta(plate(n, 1), QUIET) for n in (102, 202)]
-    slow = with_quanta(plate(402, 1), SLOW)
-    told = characterise([*quiet, slow])
-    assert told.runs == 3
-    assert "1 of 3 runs were disturbed by other processes: " in told.warnings[0]
-    assert "Repeat them" in told.warnings[0]
-
-
 def test_hosts_and_counts_have_quanta_of_their_own():
     slower = [with_quanta(plate(n, 2), (2e-4, 2e-4)) for n in (102, 202)]
     told = characterise([*(with_quanta(plate(n, 1), QUIET) for n in (102, 202)), *slower])
@@ -230,24 +215,6 @@ def test_nine_in_ten_further_runs_are_within_the_spread(sizes):
         one = float(loop.iteration({"p": 1.0, "n": 1002.0}))
         held.append(abs(np.log(paces[-1] / one)) <= np.log1p(loop.iteration.spread))
     assert 0.86 <= np.mean(held) <= 0.96
-
-
-def test_one_run_has_the_spread_of_its_passes():
-    told = characterise([plate(102, 1)])
-    assert 0.01 < by_name(told)["sweep"].spread < 0.1
-    assert by_name(told)["setup"].spread == 0
-    said = " ".join(told.warnings)
-    assert "All runs have n = 102, so the formulas are valid for this size only." in said
-    assert "All runs have p = 1, so the same iterations and bytes are assumed for every p." in said
-    assert "measured at" not in said
-
-
-def test_passes_of_one_run_that_differ_are_no_difference_between_runs():
-    def regions(_):
-        yield dataclasses.replace(total("a", "compute", wall=1.0), squares=1.0)
-
-    said = " ".join(characterise([run(1, regions)]).warnings)
-    assert "it differs between passes of the run. Make more runs" in said
 
 
 @pytest.mark.parametrize(
@@ -411,12 +378,6 @@ def test_a_program_without_a_size_is_compared_and_its_small_regions_share():
     assert sum(x.share for x in told.regions) == pytest.approx(1)
 
 
-def test_a_small_region_that_hangs_on_one_rank_of_one_run_is_told():
-    runs = [cells(n, wet, 100) for n, wet in ((10, 0), (20, 0), (30, 40))]
-    said = " ".join(characterise(runs).warnings)
-    assert 'The time of "wet" in region "cells" depends on a single rank of one run' in said
-
-
 def test_a_region_of_some_ranks_only_is_told():
     def regions(rank):
         yield total("a", "compute", wall=1.0)
@@ -429,24 +390,6 @@ def test_a_region_of_some_ranks_only_is_told():
     said = " ".join(told.warnings)
     assert 'Region "save" ran only on rank 0 of 3 (p = 3): the others skip it.' in said
     assert 'Region "sum" ran only on rank 0 of 3 (p = 3): its work is treated as uneven.' in said
-
-
-def test_time_outside_all_regions_and_other_threads_are_told():
-    told = characterise([run(1, lambda _: [total("a", "compute", wall=1.0)], span=2.0)])
-    assert told.uncovered == pytest.approx(0.5)
-    assert any("50% of a run is in no region" in x for x in told.warnings)
-    threads = run(1, lambda _: [total("a", "compute", wall=1.0)], other_threads=1200)
-    assert any("1,200 passes of other threads" in x for x in characterise([threads]).warnings)
-
-
-def test_counts_that_no_formula_meets_are_told():
-    runs = [
-        run(1, lambda _, i=i: [total("a", "compute", wall=1.0, entries=1, iterations=i)], n=n)
-        for n, i in ((10, 17), (20, 31), (40, 77), (80, 101))
-    ]
-    told = characterise(runs)
-    assert not told.regions[0].is_exact
-    assert any('No formula fits all counts of region "a" exactly' in x for x in told.warnings)
 
 
 def other(name, kind="compute", p=1):

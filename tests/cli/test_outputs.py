@@ -6,36 +6,12 @@ import resource
 import signal
 import subprocess
 import sys
-from functools import partial
-from types import SimpleNamespace
 
 import pytest
 
 from parcast.cli import outputs
 from parcast.files import document
 from tests.conftest import ROOT
-
-
-class Slow:
-    """A stream that takes a few bytes at a time, as an unbuffered one may."""
-
-    def __init__(self):
-        self.taken = b""
-
-    def write(self, some):
-        self.taken += bytes(some[:7])
-        return min(len(some), 7)
-
-    def flush(self):
-        """Nothing is kept back."""
-
-
-def test_a_stream_that_takes_only_a_part_gets_the_rest_as_well(monkeypatch):
-    stream = Slow()
-    stdout = SimpleNamespace(buffer=stream, flush=lambda: None)
-    monkeypatch.setattr(outputs, "sys", SimpleNamespace(stdout=stdout))
-    outputs.print_pieces(iter(["p,time_s\n", "64,1.5\n", "größer\n"]))
-    assert stream.taken.decode() == "p,time_s\n64,1.5\ngrößer\n"
 
 
 @pytest.fixture
@@ -81,22 +57,6 @@ def test_each_output_is_tried_and_all_that_fail_are_told(parcast, times, tmp_pat
     assert "time" in said.out  # what was computed is not lost
 
 
-def test_whatever_one_task_raises_the_others_are_done():
-    done = []
-
-    def fail(what):
-        done.append(what)
-        raise what
-
-    first, second = ValueError("a"), OSError("b")
-    with pytest.raises(ExceptionGroup) as raised:
-        outputs.do_each([partial(fail, first), partial(done.append, 1), partial(fail, second)])
-    assert done == [first, 1, second]
-    assert raised.value.exceptions == (first, second)
-    with pytest.raises(ValueError, match="a"):
-        outputs.do_each([partial(fail, first)])
-
-
 def test_an_interrupt_ends_all_tasks():
     def interrupted():
         raise KeyboardInterrupt
@@ -122,12 +82,6 @@ def test_a_loop_of_links_is_refused_and_kept(parcast, times, tmp_path, ending):
     )
     assert one.readlink() == other
     assert other.readlink() == one
-
-
-def test_a_name_that_is_too_long_is_not_called_a_loop(parcast, times):
-    said = parcast("forecast", times, "-p", "16", "-o", "a" * 300 + ".csv")
-    assert said.status == 2
-    assert "got file name too long. Choose another name." in said.err
 
 
 QUIET = {
@@ -159,3 +113,9 @@ def test_a_demo_ends_as_quietly(tmp_path):
     )
     os.close(write)
     assert (said.returncode, said.stderr) == (-signal.SIGPIPE, b"")
+
+
+def test_a_name_that_is_too_long_is_not_called_a_loop(parcast, times):
+    said = parcast("forecast", times, "-p", "16", "-o", "a" * 300 + ".csv")
+    assert said.status == 2
+    assert "got file name too long. Choose another name." in said.err

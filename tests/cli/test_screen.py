@@ -13,7 +13,7 @@ from types import SimpleNamespace
 import pytest
 
 from parcast.cli import screen
-from parcast.cli.screen import Progress, page_of_stdout
+from parcast.cli.screen import Progress
 from tests.conftest import COMMAND, ROOT, shown_on
 
 ESCAPE = re.compile(r"\x1b\[[0-9;]*m")
@@ -59,19 +59,6 @@ def test_a_name_cannot_command_the_terminal(parcast):
     said = parcast("forecast", "-", "-p", "4,100000", "--knee", stdin=table)
     assert "\x1b" not in said.out + said.err
     assert "\\x1b[31mred" in said.out
-
-
-def test_a_width_that_is_asked_for_is_kept(parcast, machines, monkeypatch):
-    monkeypatch.setenv("COLUMNS", "60")
-    said = parcast("forecast", machines, "-p", "16,32", "--hold-out", "8")
-    assert max(map(len, said.out.splitlines())) <= 60
-    assert said.out.startswith("machine   p  time  90 % interval  measured  error\n")
-
-
-@pytest.mark.parametrize("told", ["", "0", "wide", "-5"])
-def test_a_width_that_is_none_is_passed_over(monkeypatch, told):
-    monkeypatch.setenv("COLUMNS", told)
-    assert page_of_stdout().width is None
 
 
 @pytest.mark.parametrize(
@@ -137,26 +124,11 @@ def test_progress_is_shown_and_taken_back(terminal):
     assert lines[4] == ""
 
 
-def test_a_short_task_shows_no_progress(terminal, monkeypatch):
-    monkeypatch.setattr(screen, "PATIENCE", 60.0)
-    with Progress("reading") as progress:
-        progress(1, 4)
-    assert terminal.written == ""
-
-
 def test_a_failure_takes_progress_back(terminal):
     with pytest.raises(ZeroDivisionError), Progress("reading") as progress:  # noqa: PT012 - the exit is tested
         progress(1, 4)
         raise ZeroDivisionError
     assert terminal.written.endswith(" \r")
-
-
-def test_a_person_who_types_a_table_is_told_how_to_end_it(parcast, monkeypatch):
-    monkeypatch.setattr("parcast.cli.screen.is_a_terminal", lambda _: True)
-    monkeypatch.setenv("TERM", "dumb")
-    said = parcast("forecast", "-", "-p", "4", stdin="p,time_s\n1,2\n2,1\n")
-    assert said.status == 0
-    assert said.err == "parcast: reading a table from the terminal; end it with Ctrl-D.\n"
 
 
 def test_a_terminal_that_was_closed_ends_the_progress_and_not_the_task(monkeypatch):

@@ -2,7 +2,6 @@
 
 import json
 
-import numpy as np
 import pytest
 
 from parcast.descriptions.description import DescriptionError
@@ -78,10 +77,6 @@ def test_a_rate_of_zero_is_refused():
         Machine(network={"bandwidth": "0 MB/s"}).need("network.bandwidth", {}, why="volume")
 
 
-def test_a_rate_that_is_varied_need_not_be_given():
-    assert float(Machine().need("compute.rate", {"compute.rate": 5.0}, why="x")) == 5
-
-
 def test_contention_follows_from_the_rates():
     network = {"bandwidth": "30 MB/s", "saturation": "120 MB/s"}
     assert float(Machine(network=network).contention({})) == 0.25
@@ -94,13 +89,6 @@ def test_contention_follows_from_the_rates():
 def test_a_level_of_contention_above_one_is_refused():
     with pytest.raises(ParameterError, match="must lie in"):
         Machine(network={"contention": 1.4}).contention({})
-
-
-def test_phases_add_up():
-    one = Program(phase=[spmd(cycles=3)])
-    two = Program(phase=[spmd(cycles=1), spmd(cycles=2)])
-    at = {"p": np.array([1.0, 4])}
-    np.testing.assert_allclose(one.times(Machine(), at).time, two.times(Machine(), at).time)
 
 
 def test_parameters_of_several_phases_have_their_names():

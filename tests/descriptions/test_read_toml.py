@@ -4,7 +4,6 @@ from pathlib import Path
 
 import pytest
 
-from parcast.descriptions.machine import Machine
 from parcast.descriptions.toml_files import (
     LARGEST,
     as_machine,
@@ -95,11 +94,6 @@ def test_a_fault_of_a_whole_table_has_the_line_of_its_header(tmp_path):
     assert "must be left out" in message
 
 
-def test_a_missing_law_has_the_line_of_its_phase(tmp_path):
-    ((line, field, _),) = problems(read_program, "name = 'x'\n[[phase]]\ncycles = 3\n", tmp_path)
-    assert (line, field) == (2, "phase 1, law")
-
-
 def test_a_phase_in_an_inline_list_has_the_line_of_the_list(tmp_path):
     ((line, _, _),) = problems(read_program, "phase = [{law = 'spmd', cycle = 3}]\n", tmp_path)
     assert line == 1
@@ -126,13 +120,6 @@ def test_a_description_is_taken_as_it_is_or_read_by_its_path():
         as_program(files / "sp2.toml")
     with pytest.raises(ParameterError, match=r"machines\[1\] must be a Machine, got dict. Give"):
         as_machines([machine, {}])
-
-
-def test_a_description_is_shown_by_the_keys_that_were_given():
-    machine = Machine(name="SP", network={"bandwidth": "27 MB/s", "latency": "1 us +- 5%"})
-    shown = "Machine(name='SP', network=Network(latency='1 us +- 5%', bandwidth='27 MB/s'))"
-    assert repr(machine) == shown
-    assert repr(Machine()) == "Machine()"
 
 
 def test_an_unknown_key_that_looks_like_a_phase_of_any_number_is_named(tmp_path):

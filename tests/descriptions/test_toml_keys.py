@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from parcast.descriptions import description, toml_files, toml_keys
 from parcast.descriptions.description import require_other_labels
 from parcast.descriptions.program import Program
-from parcast.descriptions.toml_files import read_machine, read_program
+from parcast.descriptions.toml_files import read_machine
 from parcast.descriptions.toml_keys import MOST_KEYS, MOST_LEVELS, MOST_TABLES, lines_of_keys
 from parcast.errors import FileProblems, ParameterError
 from parcast.files.faults import MOST_COLLECTED, MOST_LISTED, Faults
@@ -105,11 +105,6 @@ list = [
     }
 
 
-@given(st.text("[]{}=.,#\"'\\\n ab", max_size=60))
-def test_what_is_no_toml_is_ignored(text):
-    lines_in(text)
-
-
 def test_prose_is_told_to_be_no_toml(tmp_path):
     path = tmp_path / "readme.toml"
     path.write_text(f"{'word ' * 100}. See below.\n" * 3)
@@ -181,15 +176,6 @@ def test_of_20_000_unknown_keys_only_the_first_are_put_into_words(tmp_path, monk
     assert len(lines) == MOST_LISTED + 2
     assert len(compared) == MOST_COLLECTED
     assert [x.line for x in refused.value.problems] == list(range(1, MOST_LISTED + 1))
-
-
-def test_faults_in_many_phases_are_counted(tmp_path):
-    path = tmp_path / "program.toml"
-    path.write_text('[[phase]]\nlaw = "spmd"\nwrong = 1\n' * 200)
-    with pytest.raises(FileProblems) as refused:
-        read_program(path)
-    assert str(refused.value).startswith(f"{path}: 200 problems\n  line 3   phase 1, wrong ")
-    assert refused.value.unlisted == 200 - MOST_LISTED
 
 
 def test_a_description_built_in_python_counts_its_faults_as_well():

@@ -6,7 +6,7 @@ import pytest
 from parcast.descriptions.machine import Machine
 from parcast.descriptions.program import Program, law_named
 from parcast.errors import FitFailed, ParameterError
-from parcast.fitting.capacities import bounds_in_words, capacities
+from parcast.fitting.capacities import capacities
 from parcast.fitting.fit import fit
 from parcast.prediction.predict import predict
 from parcast.timings.measurements import Measurements
@@ -161,15 +161,6 @@ def test_how_wrong_the_law_was_goes_into_the_interval_of_the_time():
     assert np.mean(held) >= 0.8
 
 
-def test_seconds_of_the_disk_help_the_fit():
-    true = phase_of("sort", capacities=OWN)
-    n = np.array([1e5, 1e5, 2e5, 2e5])
-    runs = runs_of(true, [1, 2, 1, 4], n, disk_s=16 * n / 3.5e6)
-    found = capacities(phase_of("sort", messages=0), runs, method="fit")
-    assert found.disk.value == pytest.approx(3.5e6)
-    assert found.compute.value == pytest.approx(5e6)
-
-
 def test_as_many_capacities_as_runs_say_nothing_of_the_error():
     runs = runs_of(phase_of("fractal", capacities=OWN), [1, 4], 1e4)
     found = capacities(phase_of("fractal", messages=0), runs, method="fit")
@@ -244,18 +235,6 @@ def test_fit_finds_the_capacities_and_tells_the_bounds():
     )
 
 
-@pytest.mark.parametrize("repetitions", [1, 4])
-def test_fit_takes_the_seconds_of_the_disk(repetitions):
-    disk = 16 * 40_000 / 3.5e6
-    true = phase_of(capacities=OWN)
-    runs = runs_of(true, [1, 2, 5], 40_000, noise=0.01, repetitions=repetitions, disk_s=disk)
-    first = phase_of(capacities={"compute": "1 Mflop/s", "network": "1 MB/s", "disk": "1 MB/s"})
-    told = fit(Program(phase=[first]), runs)
-    assert told["capacities.disk"].value == pytest.approx(3.5e6, rel=0.03)
-    assert told["capacities.compute"].value == pytest.approx(5e6, rel=0.05)
-    assert told["capacities.disk"].determined == "+- alone"
-
-
 def test_fit_asks_for_a_first_guess_of_the_disk_of_a_machine():
     runs = runs_of(phase_of(capacities=OWN), [1, 2, 5], 40_000, disk_s=0.1)
     own = {"compute": "1 Mflop/s", "network": "1 MB/s"}
@@ -266,29 +245,6 @@ def test_fit_asks_for_a_first_guess_of_the_disk_of_a_machine():
         "capacities.disk must be given if the runs have a column disk_s. Write an initial value "
         "in the phase."
     )
-
-
-def test_fit_says_where_contention_does_not_show():
-    odd = phase_of(capacities=OWN | {"network": "30 kB/s * p"})
-    told = fit(Program(phase=[phase_of(capacities=OWN)]), runs_of(odd, [1, 2, 5, 5], [4e4] * 4))
-    assert any(x.endswith("no contention is visible.") for x in told.warnings)
-    assert any(x.startswith("u_5 is above u_2") for x in told.warnings)
-
-
-def test_bounds_are_told_of_a_program_of_one_phase_alone():
-    law = phase_of(capacities=OWN)
-    runs = runs_of(law, [1, 2, 5], 40_000)
-    assert list(bounds_in_words(Program(phase=[law]), Machine(), runs))
-    assert not list(bounds_in_words(Program(phase=[law, law]), Machine(), runs))
-
-
-def test_an_odd_repetition_of_the_disk_is_not_heard():
-    disk = 16 * 40_000 / 3.5e6
-    runs = runs_of(
-        phase_of(capacities=OWN), [1, 2], 40_000, repetitions=3, disk_s=[disk, disk, 9 * disk] * 2
-    )
-    found = capacities(phase_of(), runs)
-    assert found.disk.value == pytest.approx(3.5e6)
 
 
 @pytest.mark.parametrize(

@@ -211,15 +211,6 @@ def test_a_constant_that_the_runs_want_to_be_nothing_is_named():
     assert re.search("io.startup .* up to ", str(found))
 
 
-def test_constants_at_a_bound_are_named_together():
-    nothing = qcrd_like(factors=(1, 1, 1, 1, 1, 1e-9, 1e-9))
-    found = fit(qcrd_like(), times_of(nothing))
-    [said] = [x for x in found.warnings if x.startswith("The runs fit best with 0 for ")]
-    at_bound = [x for x in found.parameters if x.name in said]
-    assert len(at_bound) > 1
-    assert all(x.determined == "only from above" for x in at_bound)
-
-
 def test_constants_of_the_machine_are_fitted_on_request():
     program = Program(
         phase=[
@@ -326,40 +317,12 @@ def test_constants_that_scatter_hides_are_said_to_be_hardly_told_apart():
     )
 
 
-def test_an_open_interval_is_told_even_where_the_slopes_do_not_show_it(monkeypatch):
-    monkeypatch.setattr("parcast.fitting.findings.weak_directions", lambda *_: ())
-    described = {"compute": {"parallel": "8 s", "serial": "0.1 s"}}
-    described["communication"] = {"startup": "5 ms * sqrt(p)"}
-    program = Program(phase=[{"law": "spmd", "bursts": "geometric", **described}])
-    p = np.array([1.0, 2.0, 4.0, 8.0, 16.0, 32.0])
-    found = fit(program, times_of(program, p, np.ones(6), noise=0.03))
-    assert found.undetermined == (
-        "these runs hardly distinguish compute.serial and communication.startup.",
-    )
-
-
 def test_a_law_that_fits_hardly_any_run_does_not_end_the_search_for_the_noise():
     described = {"compute": {"parallel": "8 s +- 1%", "serial": "0.1 s +- 1%"}}
     program = Program(phase=[{"law": "spmd", **described}])
     found = fit(program, Measurements(p=[1, 2, 4], time=[80, 4, 0.2]))
     assert found["compute.parallel"].determined == "+- alone"
     assert found.noise > 1
-
-
-def test_phases_have_constants_of_their_own():
-    def two(a, b):
-        phases = [
-            {"law": "spmd", "name": name, "compute": {"parallel": f"{x} s", "serial": f"{y} s"}}
-            for name, x, y in (("solve", a, 0.5), ("write", 2, b))
-        ]
-        return Program(phase=phases)
-
-    runs = times_of(two(10, 1), np.array([1.0, 2.0, 4.0, 8.0]), np.ones(4))
-    found = fit(two(20, 2), runs, free=["solve.compute.parallel", "write.compute.serial"])
-    assert found["solve.compute.parallel"].value == pytest.approx(10, rel=1e-6)
-    assert found["write.compute.serial"].value == pytest.approx(1, rel=1e-6)
-    assert found.program.phase[0].compute.serial.text == "0.5 s"
-    assert found.program.phase[1].compute.serial({}) == pytest.approx(1)
 
 
 def test_services_that_are_not_exponential_are_fitted_by_differences():
@@ -438,28 +401,6 @@ def test_the_fitted_program_predicts_what_was_fitted_and_can_be_fitted_again():
     assert twice["compute.parallel"].factor == pytest.approx(1, abs=0.01)
 
 
-def test_repetitions_are_one_run_each_and_tell_the_noise():
-    program = Program(phase=[{"law": "spmd", "compute": {"parallel": "8 s", "serial": "1 s"}}])
-    p = np.repeat([1.0, 2.0, 4.0], 9)
-    runs = times_of(program, p, np.ones(27), noise=0.05)
-    found = fit(program, runs, interval=False)
-    assert len(found.measured) == 3
-    assert found.noise == pytest.approx(0.05 / 3, rel=0.4)
-
-
-def test_an_axis_may_be_a_parameter():
-    program = Program(
-        phase=[
-            {"law": "spmd", "compute": {"parallel": "8 s"}, "communication": {"volume": "10 MB"}}
-        ]
-    )
-    machine = Machine(network={"bandwidth": "10 MB/s"})
-    rates = np.array([1e7, 2e7, 4e7, 8e7])
-    time_ = 1.0 + 12e6 / rates
-    found = fit(program, Measurements(p=8, time=time_, **{"network.bandwidth": rates}), machine)
-    assert found["communication.volume"].value == pytest.approx(12e6, rel=1e-6)
-
-
 def test_squares_are_advised_where_squares_were_run():
     program = qcrd_like()
     p = np.array([4.0, 9.0, 16.0, 25.0])
@@ -471,26 +412,6 @@ def test_squares_are_advised_where_squares_were_run():
         for text in found.advice
         if "p = " in text
     )
-
-
-def test_a_candidate_that_is_no_run_of_the_program_is_not_advised():
-    phase = qcrd_like().phase[0].model_dump(exclude_none=True)
-    grouped = Program(phase=[{**phase, "communication": phase["communication"] | {"group": "2"}}])
-    several = P > 1
-    runs = times_of(grouped, P[several], D[several], noise=0.01)
-    found = fit(grouped, runs, interval=False, starts=2)
-    assert not any("A run at p = 1" in text for text in found.advice)
-
-
-def test_a_fit_that_has_not_converged_says_so(monkeypatch):
-    def hurried(*args, **options):
-        return least_squares(*args, **{**options, "steps": 1})
-
-    monkeypatch.setattr("parcast.fitting.solver.least_squares", hurried)
-    found = fit(qcrd_like(factors=GUESS), times_of(qcrd_like()), starts=2, interval=False)
-    assert not found.has_converged
-    assert not found.is_settled
-    assert found.warnings[0].startswith("The fit has not converged")
 
 
 def test_an_amount_of_0_is_left_out_and_refused_where_it_is_asked_for():

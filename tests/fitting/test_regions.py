@@ -61,17 +61,6 @@ def runs_of(program, machine, *, sizes=(500.0, 2000.0), noise=0.0, seed=0, **fac
     return Measurements(p=p, n=n, time=program.times(machine, at).time * scatter)
 
 
-def test_only_amounts_that_its_kind_has_are_offered(described):
-    program, _ = described
-    assert list(program.parameters()) == [
-        "cycles",
-        *("halo.calls", "halo.volume", "halo.neighbours"),
-        *("sweep.iterations", "sweep.iteration", "sweep.calls"),
-        *("change.calls", "change.volume"),
-        *("region 4.iterations", "region 4.iteration", "region 4.calls"),
-    ]
-
-
 def test_times_of_iterations_are_fitted_unless_others_are_named(described):
     program, machine = described
     runs = runs_of(program, machine, **{"sweep.iteration": 0.6, "region 4.iteration": 3.0})

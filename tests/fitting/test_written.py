@@ -56,15 +56,6 @@ def test_a_constant_that_the_runs_do_not_see_keeps_its_described_value(found):
     assert found.fitted == pytest.approx(found.measured, rel=0.06)
 
 
-def test_a_described_value_beyond_the_limit_comes_down_to_it():
-    true = program_of()
-    found = fit(program_of(startup="4 s * log2(p)"), runs_of(true, [1, 2, 4], noise=0.02))
-    startup = found["communication.startup"]
-    assert startup.determined == "only from above"
-    assert startup.factor < startup.upper < 0.3
-    assert found.fitted == pytest.approx(found.measured, rel=0.06)
-
-
 def test_every_answer_from_such_a_description_says_so(found):
     machine = Machine(name="here", price={"processor_hour": 1.0})
     answers = [
@@ -98,14 +89,6 @@ def test_constants_of_a_program_and_a_machine_of_one_fit_stay_together():
     alone = predict(found.program, machine, p=[4], law_error=False)
     assert both.upper / both.lower < 1.3
     assert alone.upper / alone.lower > 5
-
-
-def test_an_amount_that_was_changed_since_leaves_the_sets(found):
-    keys = found.program.phase[0].model_dump(exclude_none=True)
-    keys["communication"]["startup"] = "5 ms * log2(p) +- 1%"
-    known = found.program.model_copy(update={"phase": Program(phase=[keys]).phase})
-    factors = known.fit.factors(known.parameters(), 10, 0)
-    assert set(factors) == {"compute.parallel", "compute.serial"}
 
 
 def test_a_range_that_a_fit_left_is_no_measurement_for_the_next(found):

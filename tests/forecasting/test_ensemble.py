@@ -71,15 +71,6 @@ def test_weighted_median_never_falls_when_a_member_rises(drawn, more, which):
     assert weighted_median(raised, weight) >= weighted_median(members, weight) - 1e-5
 
 
-@given(drawn=weighted_values(), less=st.floats(0, 1e-3), which=st.integers(0, 8))
-def test_weighted_median_moves_no_further_than_its_members(drawn, less, which):
-    members, weight = drawn
-    moved = members.copy()
-    moved[which % len(moved)] -= less
-    found = weighted_median(moved, weight)
-    assert abs(found - weighted_median(members, weight)) <= less + 1e-6
-
-
 @given(drawn=weighted_values(), seed=st.integers(0, 1000))
 def test_weighted_median_does_not_depend_on_the_order_of_the_members(drawn, seed):
     members, weight = drawn
@@ -297,17 +288,6 @@ def test_a_series_in_a_batch_is_answered_as_it_is_alone(tables, reach):
         np.testing.assert_allclose(together.weights[i], alone.weights[0], atol=1e-6)
 
 
-@given(table=timings(), reach=st.floats(1, 1e6))
-def test_a_forecast_is_finite_however_wild_the_times(table, reach):
-    p, time = table
-    said = told(p, time, [p[-1] * reach, p[-1]])
-    assert np.isfinite(said.log_time).all()
-    assert np.isfinite(said.disagreement).all()
-    assert np.isfinite(said.backtest).all() == (len(p) > 2)
-    assert np.isfinite(said.without_last).all() == (len(p) > 2)
-    assert (said.disagreement >= 0).all()
-
-
 @given(table=timings(), reach=st.floats(1, 1e6), last_two=st.booleans())
 def test_time_never_falls_faster_than_the_steepest_allowed(table, reach, last_two):
     p, time = table
@@ -315,23 +295,6 @@ def test_time_never_falls_faster_than_the_steepest_allowed(table, reach, last_tw
     said = cut.log_times(np.array([[p[-1] * reach]]), last_two=last_two)
     bound = np.log(time.min()) - 1 - members.STEEPEST * np.log(reach)
     assert (said >= bound - 1e-9).all()
-
-
-@given(time=seconds, p=counts, reach=st.floats(1, 100))
-def test_times_that_stay_are_forecast_to_stay(time, p, reach):
-    said = told(p, np.full(len(p), time), [p[-1] * reach])
-    assert said.log_time[0, 0] == pytest.approx(np.log(time), abs=1e-4)
-    assert said.disagreement[0, 0] == pytest.approx(0, abs=1e-3)
-
-
-@given(serial=st.floats(0, 1), length=st.integers(3, 7), t1=st.floats(1e-3, 1e3))
-def test_an_exact_amdahl_program_is_forecast_within_five_percent_one_doubling_on(
-    serial, length, t1
-):
-    p = 2.0 ** np.arange(length + 1)
-    time = t1 * (serial + (1 - serial) / p)
-    said = told(p[:-1], time[:-1], [p[-1]])
-    assert np.exp(said.log_time[0, 0]) == pytest.approx(time[-1], rel=0.05)
 
 
 @given(serial=st.floats(0, 1), length=st.integers(3, 7))

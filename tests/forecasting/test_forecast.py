@@ -36,23 +36,6 @@ def test_a_single_series_is_answered_in_the_shape_of_p(p):
     assert told.by == ()
 
 
-@pytest.mark.parametrize("p", [32, [32], [32, 64, 3], [[32, 64], [1, 2]]])
-def test_series_are_the_first_axis_where_there_are_several(p):
-    told = forecast(TWO, p)
-    assert np.shape(told.p) == np.shape(p)
-    assert {np.shape(getattr(told, name)) for name in ARRAYS} == {(2, *np.shape(p))}
-    assert told.by == ("machine",)
-
-
-def test_each_count_is_answered_as_if_it_were_asked_alone():
-    asked = [1, 3, 16, 17, 32, 100]
-    together = forecast(RUNS, asked)
-    for j, p in enumerate(asked):
-        for name in ARRAYS:
-            one = getattr(forecast(RUNS, p), name)
-            np.testing.assert_allclose(one, getattr(together, name)[j], rtol=1e-12)
-
-
 # What is answered.
 
 
@@ -85,23 +68,11 @@ def test_noise_of_repetitions_widens_the_interval():
     assert loud.notes[0].noise > 0.2
 
 
-def test_two_runs_of_each_count_tell_the_noise_already():
-    pairs = Measurements(p=np.repeat(P, 2), time=np.repeat(TIME, 2) * np.tile([0.8, 1.25], 5))
-    told = forecast(pairs, 16)
-    assert told.notes[0].noise > 0.2
-    assert told.upper / told.lower > 1.5
-
-
 def test_what_limits_it_is_told_at_the_largest_count_whatever_else_is_asked():
     turning = Measurements(p=P, time=[100, 55, 35, 30, 40.0])
     alone, among = forecast(turning, 64), forecast(turning, [64, 1, 8])
     assert among.limited_by == alone.limited_by
     assert alone.limited_by[0].startswith("a cost that grows with p: at p = 64 ")
-
-
-def test_times_are_the_medians_of_the_repetitions():
-    with_outlier = Measurements(p=[*P, 16, 16], time=[*TIME, 10.5, 99.0])
-    assert forecast(with_outlier, 32).time == pytest.approx(forecast(RUNS, 32).time)
 
 
 @pytest.mark.parametrize(
@@ -120,20 +91,6 @@ def test_any_table_of_counts_and_times_will_do(table):
 
 
 # Scaling.
-
-
-def test_scaling_may_be_said_and_decides_what_speedup_means():
-    flat = Measurements(p=[1, 2, 4], time=[10.0, 10, 10])
-    weak, strong = forecast(flat, [1, 4], scaling="weak"), forecast(flat, [1, 4])
-    assert (weak.notes[0].scaling, strong.notes[0].scaling) == ("weak", "strong")
-    np.testing.assert_allclose(weak.speedup, [1, 4])
-    np.testing.assert_allclose(strong.speedup, [1, 1])
-    np.testing.assert_allclose(weak.efficiency, [1, 1])
-    np.testing.assert_allclose(strong.efficiency, [1, 0.25])
-    np.testing.assert_array_equal(weak.time, strong.time)
-    told = forecast(RUNS, [1, 4], scaling="weak")
-    assert told.notes[0].scaling == "weak"
-    np.testing.assert_allclose(told.efficiency, [1, 100 / 28])
 
 
 # Held out.

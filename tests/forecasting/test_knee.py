@@ -40,16 +40,6 @@ def test_the_knee_of_an_exact_amdahl_program_is_where_its_efficiency_falls(seria
     assert found.min_efficiency == min_efficiency
 
 
-def test_the_efficiency_at_the_knee_is_just_above_the_threshold():
-    found = only(knee(amdahl_runs(0.05), upto=400))
-    beyond = forecast(amdahl_runs(0.05), int(np.ceil(found.p * STEP)) + 1)
-    assert found.efficiency >= 0.5
-    assert float(beyond.efficiency) < 0.5
-    assert found.efficiency == pytest.approx(
-        float(forecast(amdahl_runs(0.05), found.p).efficiency)
-    )
-
-
 # Time.
 
 
@@ -96,11 +86,6 @@ def test_under_weak_scaling_it_is_the_efficiency_even_where_the_first_count_is_t
     runs = Measurements(p=[1, 2, 4], time=[10, 14, 20.0])
     found = only(knee(runs, upto=8, min_efficiency=1, scaling="weak"))
     assert (found.p, found.fastest, found.because) == (1, 1, "efficiency")
-
-
-def test_what_comes_again_after_the_knee_does_not_count():
-    runs = Measurements(p=[1, 2, 4, 8], time=[8.0, 6, 2.1, 1.05])  # efficiency dips to 2/3 at 2
-    assert only(knee(runs, upto=8, min_efficiency=0.8)).p == 1
 
 
 # Not reached.

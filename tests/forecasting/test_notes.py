@@ -118,11 +118,6 @@ def test_weak_scaling_that_has_lost_efficiency_is_limited_by_what_grew():
     assert note(slope=0.0, strong=False, efficiency=0.91).limited_by == WEAK
 
 
-def test_the_slope_is_that_at_the_largest_count_wherever_it_stands():
-    found = note(asked=(64, 2, 16), slope=1.0).limited_by
-    assert found == GROWS.format("100%").replace("p = 16", "p = 64")
-
-
 @pytest.mark.parametrize(
     ("time", "asked", "says"),
     [
@@ -139,12 +134,6 @@ def test_what_limits_real_forecasts(time, asked, says):
 
 
 # What it rests on.
-
-
-def test_the_backtest_is_the_error_of_the_same_forecast_with_the_largest_count_held_out():
-    told = forecast({"p": P, "time": TIME}, 16)
-    held = forecast({"p": P, "time": TIME}, hold_out=8)
-    assert told.notes[0].backtest == pytest.approx(float(held.time / held.observed) - 1)
 
 
 # How noisy the runs are.
@@ -189,12 +178,6 @@ def test_a_forecast_that_depends_on_the_last_count_says_so(side):
         f"The forecast depends strongly on the runs at p = 8: without them it would be {seconds} "
         "at p = 16. Repeat these runs or measure another count.",
     )
-
-
-@pytest.mark.parametrize(("half_width", "rank"), [(0.49, Rank.SERIOUS), (0.51, Rank.MINOR)])
-def test_what_the_last_count_changes_is_minor_inside_the_interval(half_width, rank):
-    (found,) = note(without_last=0.5, half_width=half_width).warnings
-    assert found.rank == rank
 
 
 def test_two_counts_are_warned_of():

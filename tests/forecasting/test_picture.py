@@ -11,7 +11,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from matplotlib import rc_context
-from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 
@@ -44,11 +43,6 @@ def drawn(ax):
     handles, labels = ax.get_legend_handles_labels()
     assert len(labels) == len(set(labels))
     return dict(zip(labels, handles, strict=True))
-
-
-def solid_lines(ax):
-    """Lines within the measured counts, which a legend does not name."""
-    return [line for line in ax.lines if line.get_label() == "_within"]
 
 
 def tick_labels(axis):
@@ -136,18 +130,6 @@ def test_the_band_agrees_with_the_table_and_does_not_narrow_at_every_measured_co
     assert np.all(width[between] <= ends.max() + 3e-3)  # about 0.13 as computed
 
 
-def test_repetitions_show_their_median_and_spread():
-    runs = Measurements(p=[1, 1, 1, 2, 2, 2, 4], time=[9.0, 10, 11, 5, 5, 5, 3])
-    marks = drawn(draw_times(forecast(runs, [8])))
-    (bars,) = marks["spread of repeated runs"].lines[2]
-    spread = 1.4826 * np.log(1.1)
-    ends = [segment[:, 1] for segment in bars.get_segments()]
-    np.testing.assert_allclose(ends[0], 10 * np.exp([-spread, spread]), rtol=0.01)
-    np.testing.assert_allclose(ends[1], 5)
-    np.testing.assert_allclose(ends[2], 3)
-    assert marks["measured"].get_ydata().tolist() == [10, 5, 3]
-
-
 @pytest.mark.parametrize("draw", [draw_times, draw_efficiency])
 def test_nothing_but_the_ideal_line_leaves_the_axes(draw):
     runs = Measurements(p=[1, 1, 2, 2, 4, 8], time=[9.0, 10, 5, 6, 3, 2])
@@ -180,18 +162,6 @@ def test_an_enormous_interval_does_not_flatten_the_times():
     assert high / low < 1e8 * (8 / min(told.time[0], 3))
 
 
-def test_efficiency_is_drawn_as_a_fraction_and_labelled_in_percent():
-    told = forecast(STRONG, [32, 64])
-    ax = draw_efficiency(told)
-    lines = drawn(ax)
-    assert lines["measured"].get_ydata()[-1] == pytest.approx(100 / 9 / 16)
-    assert lines["forecast"].get_ydata()[-1] == pytest.approx(told.efficiency[-1])
-    assert set(lines["ideal strong scaling"].get_ydata()) == {1}
-    assert ax.get_ylim()[0] == 0
-    assert tick_labels(ax.yaxis)[:3] == ["0", "25", "50"]
-    assert ax.get_ylabel() == "efficiency [%]"
-
-
 @pytest.mark.parametrize("series", [-1, 2])
 def test_a_series_that_is_not_there_is_refused(series):
     told = forecast(several(["a", "b"]), [16])
@@ -219,14 +189,6 @@ def test_the_unit_of_time_suits_the_times_and_the_data_stay_in_seconds(scale, un
     assert ax.get_ylabel() == f"time [{unit}]"
     assert drawn(ax)["measured"].get_ydata()[0] == 100 * scale
     assert all(not set(label) & set("e$^") for label in tick_labels(ax.yaxis))
-
-
-def test_counts_up_to_a_million_are_written_out():
-    ax = draw_times(forecast(STRONG, [1_000_000]))
-    labels = tick_labels(ax.xaxis)
-    assert labels[:5] == ["1", "2", "4", "8", "16"]
-    assert {"1000", "100000"} <= set(labels)
-    assert labels[-1] == "1000000"
 
 
 @pytest.mark.parametrize(
@@ -284,22 +246,6 @@ def test_the_legend_takes_little_of_the_height(names):
 # Several series in one panel.
 
 
-def test_a_few_series_share_a_panel_and_are_named_at_their_lines():
-    told = forecast(several(["a", "b", "c"]), hold_out=[8], p=[8, 16])
-    figure = figure_of(told)
-    (ax,) = figure.axes
-    assert [text.get_text() for text in ax.texts] == ["a", "b", "c"]
-    for text, times in zip(ax.texts, told.time, strict=True):
-        assert text.xy == (16, pytest.approx(times[-1]))
-    solid = solid_lines(ax)
-    assert len({to_hex(line.get_color()) for line in solid}) == 3
-    assert len({x.get_marker() for x in ax.lines if x.get_label() == "_measured"}) == 3
-    (legend,) = figure.legends
-    assert [text.get_text() for text in legend.get_texts()] == [
-        *("measured", "measured, held out", "forecast", "90 % interval"),
-    ]
-
-
 def test_many_series_have_a_panel_each_unless_one_is_asked_for():
     told = forecast(several("abcdefghij"), [16])
     assert len(figure_of(told).axes) == 9
@@ -346,25 +292,6 @@ def test_speedup_has_the_values_of_the_table_and_the_interval_of_the_time(runs):
 def test_the_title_says_what_was_asked(asked, title):
     figure = figure_of(forecast(STRONG.select(p=[2, 4, 8, 16]), asked))
     assert figure.get_suptitle().splitlines()[0] == title
-
-
-def test_panels_whose_times_lie_far_apart_have_a_scale_and_a_unit_each():
-    runs = several(["a", "b"], scale=lambda i: [1e-6, 1e5][i])
-    axes = figure_of(forecast(runs, [16]), overlay=False).axes
-    assert [ax.get_ylabel() for ax in axes] == ["time [us]", "time [d]"]
-
-
-def test_of_many_series_those_that_take_longest_are_shown_and_the_rest_counted():
-    runs = several([f"k{i:02}" for i in range(12)], scale=lambda i: [5.0, 1.0][i in (2, 5, 7)])
-    lone = Measurements(callpath=["x", "y"], p=[4, 4], time=[1.0, 1.0])
-    both = {name: np.append(runs.columns[name], lone.columns[name]) for name in runs.columns}
-    figure = figure_of(forecast(Measurements(**both), [16, 32]))
-    assert [int(ax.get_title()[1:]) for ax in figure.axes] == [0, 1, 3, 4, 6, 8, 9, 10, 11]
-    assert small_print(figure) == (
-        "9 of 12 series are shown: those that take longest at p = 32.\n"
-        "2 more series have no forecast.\n"
-        "Strong scaling (assumed: nothing says that the work grows with p)."
-    )
 
 
 def test_the_file_is_named_in_small_print_without_its_folder(parcast, times, tmp_path):
@@ -493,12 +420,6 @@ def test_runs_to_make_are_triangles_on_the_line_with_their_numbers(quantity):
     assert "run to make next" not in drawn(plain)
 
 
-def test_the_line_goes_as_far_as_the_runs_to_make():
-    (run, *_) = plan_runs(STRONG, p=64, upto=128, counts=[128])
-    (ax,) = figure_of(forecast(STRONG, [64]), planned=[run]).axes
-    assert drawn(ax)["forecast"].get_xdata().max() == pytest.approx(128)
-
-
 # Forecasts over several axes.
 
 
@@ -534,25 +455,6 @@ def test_over_several_axes_speedup_and_efficiency_are_those_of_the_table(sizes, 
     dashed = [x for x in ax.lines if x.get_label() == "_forecast"]
     for line, values in zip(dashed, getattr(told, quantity), strict=True):
         assert line.get_ydata()[-1] == pytest.approx(values[-1])
-
-
-def test_of_a_single_count_the_line_is_along_the_first_axis(sizes):
-    told = forecast(sizes, 16, n=[100, 200, 400, 800], theta=2)
-    (ax,) = figure_of(told).axes
-    assert ax.get_xlabel() == "n"
-    assert tick_labels(ax.xaxis) == ["100", "200", "400", "800"]
-    marks = drawn(ax)
-    assert marks["measured"].get_xdata().tolist() == [100, 200, 400]
-    assert marks["forecast"].get_ydata()[-1] == pytest.approx(told.time.ravel()[-1])
-    (ax,) = figure_of(told, quantity="efficiency").axes
-    assert drawn(ax)["forecast"].get_ydata()[-1] == pytest.approx(told.efficiency.ravel()[-1])
-
-
-def test_the_interval_of_a_single_point_is_a_bar(sizes):
-    told = forecast(sizes, 64, n=800, theta=2)
-    (ax,) = figure_of(told).axes
-    (bar,) = drawn(ax)["90 % interval"].get_segments()
-    np.testing.assert_allclose(bar, [[64, told.lower.item()], [64, told.upper.item()]])
 
 
 # From the result.

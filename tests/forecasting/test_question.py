@@ -4,7 +4,6 @@ import pytest
 
 from parcast.errors import ParameterError
 from parcast.forecasting.forecast import forecast
-from parcast.forecasting.next_runs.plan_runs import plan_runs
 from parcast.timings.measurements import Measurements
 
 RUNS = Measurements(p=[1, 2, 4, 8], time=[100.0, 52.0, 28.0, 16.0])
@@ -36,31 +35,14 @@ def test_a_keyword_that_is_no_axis_is_told_what_it_may_mean(keyword, says, other
     assert says in str(refused.value)
 
 
+def test_an_axis_may_be_called_as_an_option_is():
+    runs = Measurements(p=SIZES.p, target=SIZES.axes["n"], time=SIZES.time)
+    assert forecast(runs, 8, target=2).by == ("target",)
+
+
 def test_near_axes_are_suggested_and_others_listed():
     with pytest.raises(ParameterError, match=r"got neither\. Its axes besides p: n\.$"):
         forecast(SIZES, 8, theta=1)
     wide = Measurements(p=SIZES.p, theta=SIZES.axes["n"], time=SIZES.time)
     with pytest.raises(ParameterError, match=r"Did you mean theta\?$"):
         forecast(wide, 8, thet=1)
-
-
-def test_an_axis_may_be_called_as_an_option_is():
-    runs = Measurements(p=SIZES.p, target=SIZES.axes["n"], time=SIZES.time)
-    assert forecast(runs, 8, target=2).by == ("target",)
-
-
-def test_planned_runs_know_their_own_parameters():
-    with pytest.raises(ParameterError, match=r"parameter of plan_runs .* Did you mean counts\?"):
-        plan_runs(SIZES, 8, n=4, count=[8])
-
-
-def test_runs_are_planned_for_the_next_two_doublings_by_default():
-    runs = Measurements(p=[1, 2, 4, 8], time=[100.0, 52.0, 28.0, 16.0])
-    assert plan_runs(runs) == plan_runs(runs, [16, 32])
-
-
-def test_a_planned_run_is_shown_with_its_axes_and_its_time():
-    (first, *_) = plan_runs(RUNS, p=128, upto=128)
-    assert repr(first) == "PlannedRun(p = 64, time 4.63 s)"
-    (first, *_) = plan_runs(SIZES, p=8, n=4)
-    assert repr(first).startswith("PlannedRun(p = 4, n = 4, time ")

@@ -46,14 +46,6 @@ def test_a_problem_size_that_grows_with_p_is_weak_scaling_whatever_the_times(n, 
     assert forecast(runs, 16, by=[]).notes[0].scaling == scaling
 
 
-def test_a_size_grows_where_it_does_so_on_every_machine():
-    runs = {"p": [1, 2, 1, 2], "time": [5, 5, 6, 6], "machine": ["A", "A", "B", "B"]}
-    assert size_of_runs(Measurements(**runs, n=[1, 2, 10, 20]), ["machine"]) == "grows"
-    assert size_of_runs(Measurements(**runs, n=[1, 2, 20, 10]), ["machine"]) == "mixed"
-    assert size_of_runs(Measurements(**runs, n=[1, 1, 2, 2]), ["machine", "n"]) == "fixed"
-    assert size_of_runs(Measurements(**runs), ["machine"]) == ""
-
-
 def test_call_paths_and_machines_are_read_alike():
     table = {"p": [], "time": [], "machine": [], "callpath": []}
     for machine, path, time in (("A", "main", FALLS), ("A", "halo", RISES), ("B", "main", STAYS)):

@@ -53,14 +53,6 @@ def test_the_interval_of_a_sum_lies_between_independent_and_equal_errors():
         assert found == pytest.approx(np.sqrt((independent**2 + equal**2) / 2))
 
 
-def test_a_sum_has_no_speedup_where_call_paths_begin_at_different_counts():
-    table = runs(EXCLUSIVE)
-    told = forecast(Measurements(**{k: v[1:] for k, v in table.columns.items()}), [32, 64])
-    assert np.isnan(told.totals.speedup).all()
-    assert told.to_document()["totals"][0]["efficiency"] is None
-    assert "total of 3" in str(told)
-
-
 @pytest.mark.parametrize(
     "paths",
     [
@@ -91,9 +83,3 @@ def test_a_call_path_that_holds_no_others_is_a_part(paths):
     told = forecast(runs(paths), [64])
     assert told.totals.parts.tolist() == [len(paths)]
     assert told.totals.time[0] == pytest.approx(told.time.sum(axis=0))
-
-
-def test_a_call_path_that_was_not_timed_everywhere_is_not_counted_twice():
-    table = runs({"main": 90 / P, "main->solve": 80 / P})
-    told = forecast(Measurements(**{k: v[:-1] for k, v in table.columns.items()}), [64])
-    assert told.totals.parts.tolist() == [1]

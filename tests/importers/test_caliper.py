@@ -14,22 +14,14 @@ from types import ModuleType, SimpleNamespace
 import pytest
 
 from parcast.errors import FileProblems
-from parcast.importers import caliper
 from parcast.importers.caliper_columns import time_column
 from parcast.importers.content import MissingLibrary
-from parcast.importers.registry import import_timings, recognised
+from parcast.importers.registry import import_timings
 
 DATA = Path(__file__).parent / "data"
 P2, P4 = DATA / "caliper_p2.json", DATA / "caliper_p4.json"
 SPOT, RANKS = DATA / "caliper_spot.cali", DATA / "caliper_ranks.cali"
 GRAPH, THICKET = DATA / "hatchet.json", DATA / "thicket.json"
-RECORDS = [
-    {"path": "main", "mpi.rank": 0, "sum#time.duration": 1.0},
-    {"path": "main/solve", "mpi.rank": 0, "sum#time.duration": 6.0},
-    {"path": "main", "mpi.rank": 1, "sum#time.duration": "1.25"},
-    {"path": "main/solve", "mpi.rank": 1, "sum#time.duration": 5.5},
-    {"sum#time.duration": 0.5, "mpi.rank": 1},
-]
 
 
 def rows(imported):
@@ -160,38 +152,6 @@ def test_a_cali_file_of_a_report_has_the_inclusive_times_of_the_slowest_rank():
     assert rows(fastest)[4, "main"] == 7.5
 
 
-@pytest.mark.usefixtures("fake")
-def test_a_cali_file_with_ranks_and_nanoseconds():
-    found = import_timings([RANKS], "caliper")
-    assert rows(found) == {(2, "main"): 1.25, (2, "main->solve, inner"): 6.0}
-    assert "p is the number of ranks in each file." in found.notes
-
-
-@pytest.mark.parametrize("form", [lambda x: x, lambda x: {"records": x, "globals": {"n": 3}}])
-def test_json_records_have_their_regions_as_text(form, tmp_path):
-    path = tmp_path / "profile.json"
-    path.write_text(json.dumps(form(RECORDS)))
-    assert caliper.recognises(path.read_bytes(), path)
-    assert rows(import_timings([path], "caliper")) == {(2, "main"): 1.25, (2, "main->solve"): 6.0}
-
-
-def test_sums_over_the_ranks_become_means(tmp_path):
-    path = tmp_path / "profile.json"
-    records = [{"path": "main", "sum#sum#time.duration": 8.0}]
-    path.write_text(json.dumps({"records": records, "globals": {"jobsize": "4"}}))
-    found = import_timings([path], "caliper")
-    assert rows(found) == {(4, "main"): 2.0}
-    assert "The times are sums over the ranks, divided by p: the mean of the ranks." in found.notes
-
-
-def test_a_file_of_one_of_several_ranks_is_told(tmp_path):
-    path = tmp_path / "report-0.json"
-    record = {"path": "main", "mpi.rank": 0, "sum#time.duration": 10.0}
-    path.write_text(json.dumps({"records": [record], "globals": {"mpi.world.size": 2}}))
-    notes = import_timings([path], "caliper").notes
-    assert "report-0.json has times of 1 of its 2 ranks." in notes
-
-
 @pytest.mark.parametrize(
     ("name", "unit", "meaning"),
     [
@@ -218,15 +178,6 @@ def test_a_column_is_told_by_its_name_and_unit(name, unit, meaning):
 
 
 # Caliper: what is refused
-
-
-@pytest.mark.parametrize("name", ["profile.cali", "profile.json"])
-def test_an_empty_profile_is_refused(name, tmp_path):
-    path = tmp_path / name
-    path.write_bytes(b"")
-    assert refusal("caliper", path) == (
-        "file  must be a Caliper profile, got an empty file. Profile the run again."
-    )
 
 
 @pytest.mark.usefixtures("fake")
@@ -468,15 +419,6 @@ def test_caliper_reader_reads_as_the_fake_does(path):
     assert list(found.values()) in ([8.25, 7.0], [1.25, 6.0])
 
 
-@pytest.mark.filterwarnings("default")  # pandas warns of what hatchet does
-def test_a_graph_that_hatchet_made_of_a_cali_file_has_the_same_times(tmp_path):
-    frame = installed().GraphFrame.from_caliperreader(str(RANKS))
-    path = tmp_path / "graph.json"
-    path.write_text(frame.to_json())
-    assert recognised(path).name == "hatchet"
-    assert rows(import_timings([path], "hatchet")) == rows(import_timings([RANKS], "caliper"))
-
-
 @pytest.mark.parametrize("parent", [[0], 0.5, "x", True, -1])
 def test_a_parent_that_is_no_node_is_refused(parent, tmp_path):
     nodes = [{"label": "a"}, {"label": "b", "parent": parent}]
@@ -520,3 +462,12 @@ def test_more_records_than_fit_into_memory_are_refused(limit, most, says, monkey
     with pytest.raises(FileProblems) as caught:
         import_timings([P2], "caliper")
     assert says in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["profile.cali", "profile.json"])
+def test_an_empty_profile_is_refused(name, tmp_path):
+    path = tmp_path / name
+    path.write_bytes(b"")
+    assert refusal("caliper", path) == (
+        "file  must be a Caliper profile, got an empty file. Profile the run again."
+    )

@@ -25,15 +25,6 @@ def test_a_word_after_a_number_makes_it_a_count(p, word):
     assert count_in(f"strong_{p:03}_{word}") == p
 
 
-@pytest.mark.parametrize(
-    "text",
-    ["", "step8", "n1000", "group8", "top100", "v1.2", "run_3", "p2.5", "p2p", "np2_np4",
-     "job4711", "2tasks_per_node", "p123456789", "mp4", "4", "ranks"],
-)  # fmt: skip
-def test_other_numbers_are_no_counts(text):
-    assert count_in(text) is None
-
-
 def test_ranks_and_threads_are_multiplied_and_so_are_nodes_and_their_processes():
     assert count_in("mpi4_omp2") == count_in("4ranks_2threads") == 8
     assert count_in("4nodes_16ppn") == 64
@@ -103,13 +94,6 @@ def test_the_count_is_taken_from_the_names_of_files_and_it_is_said(exports):
         p=[1, 1, 2, 2], time=[8, 8, 4, 4], repetition=[1, 2, 1, 2]
     )
     assert told.notes == ("p is taken from the names of the files: 1 of np1.json, 2 of np2.json.",)
-
-
-def test_files_of_one_count_are_repetitions(exports):
-    paths = exports("{}.p4.json", a=8.0, b=4.0)
-    assert import_timings(paths).measurements == Measurements(
-        p=4, time=[8, 8, 4, 4], repetition=[1, 2, 3, 4]
-    )
 
 
 def test_a_pattern_finds_the_count_in_any_name_and_the_advice_names_it(exports):

@@ -212,15 +212,6 @@ def test_time_is_inclusive_and_that_of_the_slowest_location(tmp_path):
 
 
 @pytest.mark.usefixtures("fake")
-def test_exclusive_time_and_the_mean_can_be_asked_for(tmp_path):
-    path = write_cubex(tmp_path / "profile.cubex")
-    assert rows(read([path], metric="exclusive"))["main->solve"] == 6.0
-    mean = read([path], metric="exclusive:mean")
-    assert rows(mean)["main->solve"] == pytest.approx(5.375)
-    assert mean.notes[-1] == "The time is exclusive, of the mean of the locations."
-
-
-@pytest.mark.usefixtures("fake")
 def test_folders_named_as_extrap_names_them_tell_the_parameters(tmp_path):
     folders = ["x.p4.n100.r1", "x.p4.n100.r2", "x.p8.n2,5.r1"]
     paths = [write_cubex(tmp_path / x / "profile.cubex") for x in folders]
@@ -237,14 +228,6 @@ def test_threads_are_p_where_there_is_one_process(fake, tmp_path):
     found = read([write_cubex(tmp_path / "profile.cubex", processes=1)])
     assert set(found.measurements.p) == {4}
     assert found.notes[0] == "p is the number of threads of the one process."
-
-
-def test_call_paths_of_one_name_are_added_up(fake, tmp_path):
-    fake.times = {"main": [1.0], "main->solve": [2.0], "main->twin": [3.0]}
-    fake.processes = 1
-    path = write_cubex(tmp_path / "profile.cubex", fake.times, processes=1)
-    fake.get_region = lambda _, node: SimpleNamespace(name=node.name.replace("twin", "solve"))
-    assert rows(read([path])) == {"main": 6, "main->solve": 5}
 
 
 # what is refused

@@ -140,23 +140,12 @@ def test_io_time_is_that_of_the_slowest_rank_as_darshan_adds_it_up():
     )
 
 
-def test_perf_section_stands_in_for_records_that_are_left_out():
-    assert rows(OLD) == {(8, "run"): 25.0, (8, "I/O POSIX"): 0.75 + 1.5}
-
-
 def test_a_job_in_the_tables_of_two_modules_has_one_run_time(tmp_path):
     stdio = tmp_path / "stdio.csv"
     stdio.write_text(STATS.read_text().replace(",2.5,", ",0.5,"))
     measured = read([STATS, stdio]).measurements
     assert measured.select(callpath="run").p.tolist() == [4, 8]
     assert sorted(measured.select(callpath="I/O", p=4).time) == [0.5, 2.5]
-
-
-def test_forms_may_be_mixed_and_one_time_asked_for():
-    assert rows(TEXT, OLD, metric="run") == {(4, "run"): 12.2503, (8, "run"): 25.0}
-    assert rows(TEXT, OLD, metric="POSIX") == pytest.approx(
-        {(4, "I/O POSIX"): 1.75, (8, "I/O POSIX"): 2.25}
-    )
 
 
 def test_a_log_is_recognised_by_its_magic_number_in_either_byte_order():
@@ -176,22 +165,6 @@ def test_run_times_in_whole_seconds_are_told_with_their_share():
     )
     assert "whole seconds" not in notes(TEXT, REPORT)
     assert "1 of 2 run times is in whole seconds" in notes(STATS)
-
-
-def test_negative_times_are_dropped_with_a_note():
-    assert (
-        "1 time below 0 is left out of the I/O times: STDIO_F_WRITE_TIME -2662.75 s of rank 0 "
-        "(darshan_parser.txt)." in notes(TEXT)
-    )
-
-
-@pytest.mark.parametrize(
-    ("path", "module"), [(OLD, "POSIX"), (REPORT, "POSIX"), (STATS, "one module")]
-)
-def test_partial_modules_are_told(path, module):
-    said = notes(path)
-    assert "Darshan ran out of memory for records, so these counters are incomplete" in said
-    assert f"{module} ({path.name})" in said
 
 
 def test_io_that_is_longer_than_the_run_is_told(tmp_path):
@@ -404,17 +377,6 @@ def test_a_fault_in_a_text_is_named_with_its_line(old, new, says, tmp_path):
     assert says in refusal(path)
 
 
-def test_a_log_without_modules_and_one_of_darshan_2_have_a_run_time(tmp_path):
-    path = tmp_path / "log.txt"
-    header = TEXT.read_text().split("\n# log file regions")[0]
-    path.write_text(header + "\n# no module data available.\n")
-    assert rows(path) == {(4, "run"): 12.2503}
-    record = "0\t99\tCP_POSIX_READS\t5\t...rank0.log\t/scratch\tlustre\n"
-    path.write_text(header.replace("version: 3.41", "version: 2.05") + "\n" + record)
-    assert rows(path) == {(4, "run"): 12.2503}
-    assert "Not read: the I/O of Darshan 2." in notes(path)
-
-
 def test_the_text_of_two_logs_in_one_file_is_refused(tmp_path):
     path = tmp_path / "log.txt"
     path.write_text(TEXT.read_text() * 2)
@@ -497,13 +459,6 @@ def test_pydarshan_tells_the_same_io_times_as_its_own_sums():
     said = notes(folder / "example.darshan")
     assert "STDIO_F_WRITE_TIME -2662.75 s of rank 0" in said
     assert "in whole seconds" in said
-
-
-def test_pydarshan_tells_what_a_job_did_to_files():
-    """`plan io --darshan` refused every log: pydarshan was asked for names as it never was."""
-    job = read_job_io(samples() / "ior_hdf5_example.darshan")
-    posix = job.modules["POSIX"]  # the sums of pydarshan's own table:
-    assert (posix.write.size, posix.write.requests, posix.read.size) == (4195800, 23, 4202504)
 
 
 @pytest.mark.parametrize("name", ["log.darshan", "log.txt", "log.json", "jobs.csv"])

@@ -5,7 +5,6 @@ pydarshan, as in test_darshan.py.
 """
 
 import json
-import math
 
 import numpy as np
 import pytest
@@ -82,12 +81,6 @@ def test_the_variance_of_the_bytes_gives_the_number_of_ranks(count):
     assert shared.ranks(64) == pytest.approx(count)
 
 
-def test_a_variance_that_is_not_there_gives_none():
-    assert Shared(100, math.nan, 0, 0).ranks(4) is None
-    assert Shared(100, -1.0, 0, 0).ranks(4) is None
-    assert Shared(0, 0.0, 0, 0).ranks(4) is None
-
-
 def test_bytes_of_mpi_io_that_do_not_go_through_posix_are_its_own(tmp_path):
     calls = {"COLL_WRITES": 8, "BYTES_WRITTEN": 80 * MIB, "BYTES_READ": 0}
     records = [("POSIX", -1, 1, "/x/a", writes(MIB)), ("MPI-IO", -1, 1, "/x/a", calls)]
@@ -96,35 +89,10 @@ def test_bytes_of_mpi_io_that_do_not_go_through_posix_are_its_own(tmp_path):
     assert module.write.calls["collective"] == 8
 
 
-@pytest.mark.parametrize("direction", ["write", "read"])
-def test_a_log_of_mpi_io_alone_has_its_bytes(tmp_path, direction):
-    calls = {"COLL_WRITES": 8, "BYTES_WRITTEN": 80 * MIB, "BYTES_READ": 0}
-    job = read_job_io(log_of(tmp_path / "log.txt", [("MPI-IO", -1, 1, "/x/a", calls)]))
-    assert job.main(direction).name == "MPI-IO"
-
-
 def test_counters_that_darshan_did_not_count_are_none(tmp_path):
     records = [("POSIX", -1, 1, "/x/a", writes(MIB, FILE_NOT_ALIGNED=-1, CONSEC_WRITES=-1))]
     module = read_job_io(log_of(tmp_path / "log.txt", records)).main("write")
     assert (module.unaligned, module.write.consecutive) == (0, 0)
-
-
-def test_a_report_as_json(tmp_path):
-    report = json.loads(REPORT.read_text())
-    names = ["POSIX_BYTES_WRITTEN", "POSIX_WRITES"]
-    report["counters"]["POSIX"]["counters"] = names
-    for record, counters in zip(report["records"]["POSIX"], [[800, 8], [50, 5]], strict=True):
-        record["counters"] = counters
-    path = tmp_path / "log.json"
-    path.write_text(json.dumps(report))
-    job = read_job_io(path)
-    assert (job.ranks, job.partial) == (8, ("POSIX",))
-    own = job.main("write").write
-    assert (own.size, own.requests, own.shared_size, own.by_rank) == (850, 13, 800, {5: 50})
-    report["records"]["POSIX"][0]["counters"] = [800]
-    path.write_text(json.dumps(report))
-    with pytest.raises(FileProblems, match="must have an id, and a number for each of its coun"):
-        read_job_io(path)
 
 
 def test_a_log_itself(tmp_path, monkeypatch):
@@ -181,4 +149,22 @@ def test_a_counter_that_is_no_number_is_named_with_its_line(tmp_path):
     path = tmp_path / "log.txt"
     path.write_text(LOG.read_text().replace("POSIX_WRITES\t131072", "POSIX_WRITES\tmany"))
     with pytest.raises(FileProblems, match=r"line 38  POSIX_WRITES must be a finite number, got"):
+        read_job_io(path)
+
+
+def test_a_report_as_json(tmp_path):
+    report = json.loads(REPORT.read_text())
+    names = ["POSIX_BYTES_WRITTEN", "POSIX_WRITES"]
+    report["counters"]["POSIX"]["counters"] = names
+    for record, counters in zip(report["records"]["POSIX"], [[800, 8], [50, 5]], strict=True):
+        record["counters"] = counters
+    path = tmp_path / "log.json"
+    path.write_text(json.dumps(report))
+    job = read_job_io(path)
+    assert (job.ranks, job.partial) == (8, ("POSIX",))
+    own = job.main("write").write
+    assert (own.size, own.requests, own.shared_size, own.by_rank) == (850, 13, 800, {5: 50})
+    report["records"]["POSIX"][0]["counters"] = [800]
+    path.write_text(json.dumps(report))
+    with pytest.raises(FileProblems, match="must have an id, and a number for each of its coun"):
         read_job_io(path)

@@ -58,12 +58,6 @@ def test_each_form_tells_the_same_study(name):
     assert told.notes == ("Metrics other than time are ignored: visits.",)
 
 
-def test_another_metric_may_be_asked_for():
-    told = read([DATA / "extrap.jsonl"], metric="visits")
-    assert told.measurements == Measurements(p=4, n=100, callpath="main", time=1)
-    assert told.notes == ("The metric visits is read as wall time in seconds.",)
-
-
 def test_a_minimum_beside_a_maximum_is_no_time_in_minutes(file):
     lines = [
         json.dumps({"params": {"p": p}, "callpath": "main", "metric": metric, "value": value})
@@ -331,17 +325,6 @@ def test_without_values_the_medians_are_used_and_it_is_said():
     )
 
 
-def test_an_archive_that_was_unpacked_is_the_same(tmp_path):
-    kept = DATA / "extrap_kept.extra-p"
-    with zipfile.ZipFile(kept) as archive:
-        archive.extractall(tmp_path)
-    path = tmp_path / "experiment.json"
-    assert read([path]).measurements == read([kept]).measurements
-    for values in (tmp_path / "values").iterdir():
-        values.unlink()
-    assert read([path]).measurements.select(callpath="main").time.tolist() == [8.375, 4.625, 9.5]
-
-
 def test_values_in_the_document_itself_are_times(saved):
     told = read([saved(measurement(4, 8, [7, 9]), measurement(8, 4.5, [4.0, 4.5, 5.0]))])
     assert told.measurements.time.tolist() == [7, 9, 4, 4.5, 5]
@@ -370,12 +353,3 @@ def test_a_damaged_archive_is_refused(saved):
     path.write_bytes(path.read_bytes()[:60])
     says = "must be an archive of Extra-P with experiment.json, got: File is not a zip file."
     assert says in refusal(path)
-
-
-def test_talpas_is_json_lines_with_semicolons(file):
-    line = '{"parameters": {"p": %d;"n": 2};"metric": "time";"callpath": "a;b";"value": %s}'
-    path = file("\n".join((line % (4, 8.5), line % (8, 4.25))), "talpas.txt")
-    assert recognised(path).name == "extrap"
-    assert read([path]).measurements == Measurements(
-        p=[4, 8], n=2, time=[8.5, 4.25], callpath="a;b"
-    )

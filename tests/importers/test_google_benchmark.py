@@ -47,20 +47,6 @@ def test_named_arguments_are_axes_and_aggregates_and_errors_are_left_out():
     assert read([SAMPLE], metric="cpu_time").measurements.time[0] == 7.5e-3
 
 
-def test_other_arguments_are_numbered_and_may_be_renamed(written):
-    path = written(run("Fixture/BM<int>/4/100", 2), run("Fixture/BM<int>/8/100", 1))
-    said = refusal(path)
-    assert "got only arg1, arg2. Set it: constants={'p': COUNT}, or rename a" in said
-    assert said.endswith("rename={'arg1': 'p'}")
-    told = read([path], rename={"arg1": "p", "arg2": "n"})
-    assert told.measurements == Measurements(p=[4, 8], n=100, time=[2, 1])
-
-
-def test_threads_are_p_where_they_vary(written):
-    path = written(run("BM/threads:1", 2, threads=1), run("BM/threads:2", 1, threads=2))
-    assert read([path]).measurements == Measurements(p=[1, 2], time=[2, 1])
-
-
 @pytest.mark.parametrize(("kinds", "time"), [(("mean", "median", "cv"), 5), (("mean", "cv"), 4)])
 def test_of_aggregates_alone_one_is_taken_and_told(written, kinds, time):
     times = {"mean": 4, "median": 5, "cv": 0.1}
@@ -175,12 +161,3 @@ def test_files_that_do_not_tell_the_version_are_not_put_beside_those_that_do(tmp
         read(paths)
     alone = versions(tmp_path, none=[threaded(1, 8)], v1_9_0=[threaded(4, 8)])
     assert read(alone).measurements == Measurements(p=[1, 4], time=8)
-
-
-def test_messages_of_errors_are_named_and_counted(written):
-    failed = [
-        threaded(2, 0, error_occurred=True, error_message="no device"),
-        threaded(4, 0, skipped=True, skip_message="too small"),
-    ]
-    told = read([written(run("BM/p:1", 8), *failed)])
-    assert told.notes[0] == "2 failed runs were left out: no device, too small."

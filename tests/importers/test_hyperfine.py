@@ -67,11 +67,6 @@ def test_commands_that_are_not_at_every_point_are_told_by_their_text(export):
     assert callpaths == ["old {p}", "new {p}", "old {p}"]
 
 
-def test_a_value_that_stands_twice_in_a_command_splits_no_series(export):
-    path = export(result("x -p 1 -s 2", [8], p="1"), result("x -p 2 -s 2", [4], p="2"))
-    assert read([path]).measurements == Measurements(p=[1, 2], time=[8, 4])
-
-
 def test_parameters_that_are_text_tell_callpaths_and_machines(export):
     path = export(
         result("a", [8], p="1", compiler="gcc", machine="T3E"),
@@ -123,13 +118,6 @@ def test_an_export_without_parameters_needs_to_be_told_p(export):
 )
 def test_an_export_that_cannot_be_used_is_refused_with_its_place(export, text, says):
     assert says in refusal(export(text=text))
-
-
-def test_parameters_without_a_value_do_not_make_a_command_longer(export):
-    names = {f"x{i}": "" for i in range(40)}
-    runs = [result("solve", [1.0], p=1, **names), result("solve -v", [2.0], p=1, **names)]
-    imported = read([export(*runs)])
-    assert len(imported.measurements) == 2
 
 
 # counts in commands

@@ -7,7 +7,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from parcast.errors import FileProblems, ParameterError
-from parcast.importers import gromacs, lammps
 from parcast.importers.own_log import duration
 from parcast.importers.registry import import_timings, recognised
 from parcast.timings.measurements import Measurements
@@ -72,13 +71,6 @@ def test_threads_of_lammps_are_in_its_procs_and_it_is_said(log):
     )
     assert told.measurements == Measurements(p=4, time=8)
     assert told.notes == ("p is the number of MPI tasks times that of OpenMP threads.",)
-
-
-def test_runs_of_no_step_and_older_logs_of_lammps(log):
-    older = "Loop time of 8 on 4 procs (2 MPI x 2 OpenMP) for 100 steps with 4000 atoms"
-    told = import_timings(log(HEADER, loop(1e-6, 4, steps=0), older))
-    assert told.measurements == Measurements(p=4, time=8)
-    assert told.notes == ("1 run of 0 steps left out.",)
 
 
 def test_starts_of_lammps_that_ended_in_an_error_are_left_out_and_counted(log):
@@ -150,13 +142,6 @@ def test_runs_of_gromacs_that_simulated_different_times_are_compared_by_1_ns(log
     assert import_timings(fixed, metric="time of 1 ns").measurements.time.tolist() == [7200, 3600]
 
 
-def test_continued_runs_of_gromacs_and_lone_ranks(log):
-    told = import_timings(log(*mdrun(4, 60), *mdrun(4, 60)))
-    assert told.measurements == Measurements(p=4, time=[60, 60], repetition=[1, 2])
-    assert NO_COPIES in refusal(log(*mdrun(1, 60), name="md_np8.log"))
-    assert "got none: Fatal error:. Run it" in refusal(log(*mdrun(4, 60)[:3], "Fatal error:"))
-
-
 # logs of one's own
 
 
@@ -224,7 +209,8 @@ def test_what_patterns_find_must_be_numbers_and_every_log_must_tell_its_count(lo
     assert "needs the pattern of the time" in refusal(told, format="log")
 
 
-@pytest.mark.parametrize("module", [lammps, gromacs])
-def test_prose_about_a_program_is_no_log_of_it(module):
-    for text in (b"We ran LAMMPS (see below) and GROMACS.\n", b"p,time_s\n", b""):
-        assert not module.recognises(text, Path("x"))
+def test_continued_runs_of_gromacs_and_lone_ranks(log):
+    told = import_timings(log(*mdrun(4, 60), *mdrun(4, 60)))
+    assert told.measurements == Measurements(p=4, time=[60, 60], repetition=[1, 2])
+    assert NO_COPIES in refusal(log(*mdrun(1, 60), name="md_np8.log"))
+    assert "got none: Fatal error:. Run it" in refusal(log(*mdrun(4, 60)[:3], "Fatal error:"))

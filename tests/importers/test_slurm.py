@@ -126,15 +126,6 @@ def test_components_of_a_heterogeneous_job_are_one_run(file):
     assert told.measurements == Measurements(p=[16], time=[5])
 
 
-def test_jobs_of_two_clusters_may_have_the_same_number(file):
-    header = "JobID|Cluster|AllocCPUS|Elapsed|State\n"
-    rows = "4711|alpha|16|00:10:00|COMPLETED\n4711|beta|64|00:02:00|COMPLETED\n"
-    told = read([file(header + rows)])
-    assert told.measurements == Measurements(
-        p=[16, 64], time=[600, 120], machine=["alpha", "beta"]
-    )
-
-
 @pytest.mark.parametrize(
     ("elapsed", "seconds"),
     [("00:00:01", 1), ("01:02:03", 3723), ("2-00:00:01", 172801), ("01:02.5", 62.5), ("7", 7)],

@@ -120,16 +120,6 @@ def test_a_function_may_be_a_region_and_call_itself():
     assert (totals()["fall"].entries, fall(1)) == (4, 1)
 
 
-@pytest.mark.usefixtures("place")
-def test_the_same_pass_may_be_entered_again_and_an_error_goes_through():
-    sweep = region("sweep", iterations=5)
-    with sweep:
-        pass
-    with pytest.raises(ZeroDivisionError), sweep:
-        _ = 1 / 0
-    assert totals()["sweep"].iterations == 10
-
-
 class Clocks:
     """Clocks that only `pass_by` moves, and how often processor time was asked for."""
 
@@ -250,20 +240,6 @@ def test_waiting_for_the_core_is_told_where_the_system_tells_it(monkeypatch, clo
 
 
 @pytest.mark.usefixtures("place")
-def test_another_thread_does_not_tell_of_waiting(monkeypatch):
-    monkeypatch.setattr(recorder, "waited_for_core", iter((1.0, 1.25)).__next__)
-
-    def sweep():
-        with region("sweep"):
-            spin()
-
-    first = threading.Thread(target=sweep)
-    first.start()
-    first.join()
-    assert PROFILING.stop().waited is None
-
-
-@pytest.mark.usefixtures("place")
 def test_what_runs_after_its_call_is_no_function_to_time():
     def made():
         yield 1
@@ -277,22 +253,6 @@ def test_what_runs_after_its_call_is_no_function_to_time():
     for function in (made, awaited, both):
         with pytest.raises(ParameterError, match=r"must not time calls of .* generator or a cor"):
             region("x")(function)
-
-
-@pytest.mark.usefixtures("place")
-def test_a_method_is_timed_with_its_counts_in_every_call_and_every_run():
-    class Solver:
-        @region("solve", kind="complex", counts={"wet": 2})
-        def solve(self):
-            return self
-
-    solver = Solver()
-    assert solver.solve().solve() is solver
-    PROFILING.discard()
-    for _ in range(3):
-        solver.solve()
-    solve = totals()["solve"]
-    assert (solve.entries, solve.counts) == (3, {"wet": 6})
 
 
 @pytest.mark.usefixtures("place")

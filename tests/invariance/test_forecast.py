@@ -14,8 +14,6 @@ from parcast.forecasting.forecast import forecast
 from parcast.forecasting.knee import knee
 from parcast.forecasting.next_runs.plan_runs import plan_runs
 from parcast.timings.measurements import Measurements
-from parcast.timings.tables.files import read_measurements
-from tests.conftest import ROOT
 from tests.invariance.tables import (
     MACHINES,
     OLD_NAMES,
@@ -285,12 +283,3 @@ def test_neither_unit_nor_order_nor_names_of_axes_change_a_surface(columns, unit
 
 
 # examples
-
-
-@pytest.mark.parametrize("path", ["nas_bt/times.csv", "call_paths/profile.csv"])
-def test_neither_unit_nor_order_changes_the_forecast_of_an_example(path):
-    columns = dict(read_measurements(ROOT / "examples" / path).columns)
-    columns = {x: y.astype(str) if y.dtype == object else y for x, y in columns.items()}
-    known = answer(columns)
-    assert not differences(known, answer(times_in(columns, 1e3), factor=1e3))
-    assert not differences(known, answer(shuffled(columns, 0)))

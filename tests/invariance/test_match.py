@@ -7,7 +7,6 @@ from hypothesis import strategies as st
 
 from parcast.descriptions.machine import Machine
 from parcast.descriptions.program import Program
-from parcast.descriptions.toml_files import read_machine
 from parcast.errors import FitFailed
 from parcast.forecasting.forecast import forecast
 from parcast.matching.match import match
@@ -138,15 +137,6 @@ def test_an_interval_is_that_of_the_forecast_whichever_other_machines_are_ranked
         np.testing.assert_allclose([x.lower, x.upper], ends, rtol=3e-3)
 
 
-@pytest.mark.parametrize("unit", [1.0, 1e3, 7.0])
-def test_ideal_runs_cost_the_same_everywhere_and_the_smallest_count_is_taken(unit):
-    """Guards: where all counts cost the same, rounding chose one of them by the unit of time."""
-    p = np.array([1, 2, 3, 6, 7, 12])
-    told = match(Measurements(p=p, time=unit * 0.7 / p), goal="cost", prices={"here": 3.0})
-    assert told.best.best_p == 1
-    assert match(Measurements(p=p, time=unit * 0.7 / p), goal="efficiency").best.best_p == 1
-
-
 def test_of_machines_that_are_as_efficient_the_faster_comes_first_in_any_order():
     """Guards: on one processor all have an efficiency of 1, and the first in the table won."""
     slow = {"p": [1, 2, 4], "time": [90.0, 50.0, 30.0], "machine": "Qavo"}
@@ -177,13 +167,3 @@ def test_of_bases_that_are_as_near_the_one_with_the_most_runs_is_taken_in_any_or
         runs = Measurements(**{x: [*first[x], *second[x]] for x in first})
         told = match(runs, machines[::order], p=[4])
         assert "projection of Amre from Zubi" in told.law
-
-
-def test_neither_order_nor_names_change_the_ranking_of_the_example():
-    folder = ROOT / "examples" / "matching"
-    runs = read_measurements(folder / "times.csv")
-    machines = [read_machine(folder / f"{x}.toml") for x in ("t3e", "sp", "o2000")]
-    known = facts_of(match(runs, machines, p=[64, 128], goal="cost"))
-    columns = {x: y.astype(str) if y.dtype == object else y for x, y in runs.columns.items()}
-    other = Measurements(**shuffled(columns, 1))
-    assert not differences(known, facts_of(match(other, machines[::-1], p=[128, 64], goal="cost")))

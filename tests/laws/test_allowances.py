@@ -13,7 +13,6 @@ from parcast.descriptions.machine import Machine
 from parcast.descriptions.program import Program
 from parcast.descriptions.toml_files import read_program
 from parcast.fitting.fit import fit
-from parcast.kernels.registry import KERNELS
 from parcast.laws.allowances import (
     BUS,
     ELSEWHERE,
@@ -21,7 +20,6 @@ from parcast.laws.allowances import (
     LEAST,
     NODE,
     SWITCH,
-    VALIDATED,
     WIDEST,
     allowance,
     counted_half_width,
@@ -198,10 +196,6 @@ def test_what_is_advised_exists_for_every_law(law):
 SIZE = {"merge_sort": {"n": [1e6]}}
 
 
-def test_every_program_that_runs_can_be_validated():
-    assert {VALIDATED[x] for x in VALIDATED} == {*KERNELS, *PARTS}
-
-
 def test_phases_err_together_each_by_its_share():
     phases = [
         {"law": "amdahl", "t1": "30 s", "serial": 1},
@@ -266,9 +260,3 @@ def test_extrapolated_counts_widen_the_interval_by_how_far_they_are_and_by_what_
         [0.03, np.hypot(0.03, 0.1), np.hypot(0.03, 0.2)]
     )
     assert [(x.law, x.platform) for x in told.law_errors] == [("counted", "")]
-
-
-def test_a_network_of_formulas_that_a_lone_processor_has_not_is_of_some_kind():
-    machine = Machine(network={"bandwidth": "1 GB/s", "saturation": "1 GB/s * floor(p/2)"})
-    found = platform_of(machine, {"p": np.array([1.0, 2.0, 16.0])})
-    assert [KINDS[i] for i in found] == [BUS, BUS, SWITCH]

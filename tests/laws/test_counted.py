@@ -47,13 +47,6 @@ def test_what_all_share_is_a_bound_and_not_a_cost_on_top():
     assert costs.time == pytest.approx([6.5])
 
 
-def test_a_level_of_contention_stands_for_a_rate_of_all():
-    bus = Machine(network={**LINK, "contention": "1"})
-    none = Machine(network={**LINK, "contention": "0"})
-    assert time(phase(ONE, FOUR), bus, 4).time == pytest.approx(6.5)
-    assert time(phase(ONE, FOUR), none, 4).time == pytest.approx(3.6)
-
-
 def test_bounds_of_a_prediction_are_a_link_for_each_pair_and_a_bus():
     machine = Machine(network={**LINK, "saturation": "2 MB/s"})
     told = predict(Program(phase=[phase(ONE, FOUR)]), machine, p=[1, 4])
@@ -103,15 +96,6 @@ def test_between_two_counts_lies_a_straight_line_in_log_log():
     assert at.volume == pytest.approx([16e6, 1024e6, 2e6])
     assert at.compute == pytest.approx([8 * 2**0.5, 32.0, 8.0])
     assert np.all(at.busiest >= at.compute / [8.0, 64.0, 2.0])
-
-
-def test_one_count_answers_itself_alone():
-    assert time(phase(FOUR), MACHINE, 4).time == pytest.approx(3.6)
-    with pytest.raises(ParameterError) as refusal:
-        time(phase(FOUR), MACHINE, [4, 8])
-    assert str(refusal.value) == (
-        "p must be 4, the only counted p, got 8. Count the program at another p as well."
-    )
 
 
 @pytest.mark.parametrize(
@@ -180,14 +164,16 @@ def test_numbers_become_tables_and_come_back():
     assert work.volumes["alltoall"].tolist() == [0.0, 1234.5]
 
 
-def test_without_a_latency_messages_cost_their_bytes_alone():
-    machine = Machine(network={"bandwidth": "1 MB/s"})
-    costs = phase(ONE, FOUR).costs(machine, {"p": np.array([4.0])})
-    assert costs.startups.tolist() == [0.0]
-    assert costs.pairs > 0
-
-
 def test_a_formula_is_that_of_the_processors_of_its_count():
     four = {"p": 4, "compute": "8 s", "messages": "1000*p"}
     found = time(phase(ONE, four), Machine(network={"latency": "1 ms"}), [1, 4])
     assert found.time == pytest.approx([8.0, 2.0 + 1.0])
+
+
+def test_one_count_answers_itself_alone():
+    assert time(phase(FOUR), MACHINE, 4).time == pytest.approx(3.6)
+    with pytest.raises(ParameterError) as refusal:
+        time(phase(FOUR), MACHINE, [4, 8])
+    assert str(refusal.value) == (
+        "p must be 4, the only counted p, got 8. Count the program at another p as well."
+    )

@@ -145,12 +145,6 @@ def test_what_is_uncertain_of_the_program_does_not_blur_the_order():
     assert told.candidates[0].upper[0] > 1.2 * told.candidates[0].time[0]
 
 
-def test_what_is_uncertain_of_the_machines_does():
-    pair = [machine("A", "1 Gflop/s +- 20%"), machine("B", "0.99 Gflop/s +- 20%")]
-    best = [x.best for x in match(program(), pair, p=[16]).candidates]
-    assert best == pytest.approx([0.5, 0.5], abs=0.06)
-
-
 def test_without_uncertainty_the_best_is_certain_and_equals_share():
     pair = [machine("A", "1 Gflop/s"), machine("B", "1 Gflop/s"), machine("C", "0.5 Gflop/s")]
     told = match(program(), pair, p=[4], law_error=False)
@@ -177,11 +171,6 @@ def test_times_are_those_of_predict_and_the_interval_is_nearly_its():
     assert x.upper == pytest.approx(expected.upper, rel=0.01)
 
 
-def test_the_same_question_has_the_same_answer_in_any_order(runs, machines):
-    one, other = (match(runs, order, p=[80, 100]) for order in (machines[:2], machines[1::-1]))
-    assert json.dumps(one.to_document()) == json.dumps(other.to_document())
-
-
 def test_an_uncertain_price_makes_the_cost_uncertain():
     pair = [
         machine("A", "1 Gflop/s", price={"processor_hour": "1 +- 30%"}),
@@ -195,13 +184,6 @@ def test_an_uncertain_price_makes_the_cost_uncertain():
 
 
 # limits
-
-
-def test_a_certainty_asks_for_more_room(runs, machines):
-    middle = match(runs, machines, goal="cost", within=12.0, certainty=0.5)
-    sure = match(runs, machines, goal="cost", within=12.0)
-    assert {x.machine for x in middle.candidates if x.fits} == {"T3E", "SP", "O2000"}
-    assert {x.machine for x in sure.candidates if x.fits} == {"T3E", "O2000"}
 
 
 @pytest.mark.usefixtures("uncovered")
@@ -307,13 +289,6 @@ def test_where_no_machine_has_an_answer_that_is_said():
         match(runs)
 
 
-def test_more_processors_are_advised_only_where_there_are_more():
-    machines = [machine("small", "1 Gflop/s", processors=2), machine("large", "1 Gflop/s")]
-    told = match(program(), machines, p=[1, 2])
-    advice = [text for text in told.warnings if "may be faster" in text]
-    assert advice == ["large: A larger p than 2 may be faster. Include larger p."]
-
-
 def test_the_interval_of_a_forecast_count_is_that_of_the_forecast_on_both_sides():
     counts = [1, 2, 4, 8, 16, 32]
     p, bad = np.tile(counts, 6), np.repeat(np.arange(6) > 3, 6)
@@ -325,14 +300,6 @@ def test_the_interval_of_a_forecast_count_is_that_of_the_forecast_on_both_sides(
     ends = [told.lower.item(), told.time.item(), told.upper.item()]
     assert [*found.lower, *found.time, *found.upper] == pytest.approx(ends, rel=0.02)
     assert ends[2] / ends[1] > 1.3 * ends[1] / ends[0]
-
-
-def test_it_is_told_that_no_run_was_repeated_where_none_was(runs):
-    assert any(text.startswith("No run was repeated") for text in match(runs).warnings)
-    again = {name: [*column, column[0]] for name, column in runs.columns.items()}
-    assert "repeated" not in " ".join(match(Measurements(**again)).warnings)
-    machines = [machine("A", "1 Gflop/s"), machine("B", "2 Gflop/s")]
-    assert "repeated" not in " ".join(match(program(), machines, p=[1, 2]).warnings)
 
 
 def test_limits_are_met_with_a_probability_of_nine_in_ten_unless_another_is_asked_for(runs):
@@ -360,15 +327,6 @@ def test_a_machine_that_does_not_get_faster_is_not_the_most_efficient():
     assert match(runs, goal="efficiency", within="95 s").best.machine == "A"
 
 
-def test_efficiencies_relative_to_different_counts_are_warned_of():
-    runs = Measurements(
-        p=[1, 2, 4, 16, 32], time=[100, 55, 32, 9, 6], machine=["A"] * 3 + ["B"] * 2
-    )
-    says = "relative to the smallest measured p of a machine, and these differ (1 on A, 16 on B)"
-    assert any(says in text for text in match(runs, goal="efficiency").warnings)
-    assert not any(says in text for text in match(runs).warnings)
-
-
 # what an answer is worth
 
 FALLING = {"p": [1, 2, 4, 8, 16, 32], "time": [1000, 520, 280, 160, 101, 72.0]}
@@ -393,15 +351,6 @@ def test_nothing_is_chosen_where_there_is_no_forecast_unless_asked():
     )
 
 
-def test_a_count_past_the_knee_is_told():
-    told = match(FALLING)
-    assert told.best.best_p == 32
-    assert "here has an efficiency of 43% at p = 32; up to p = 16 it is at least 50%." in (
-        told.warnings
-    )
-    assert not any("has an efficiency of" in text for text in match(FALLING, p=[2, 4]).warnings)
-
-
 @pytest.mark.parametrize("certainty", [0.5, 0.9, 0.99])
 def test_the_limit_to_request_is_kept_with_the_certainty(certainty):
     told = match(FALLING, p=[64], within="1 h", certainty=certainty)
@@ -417,17 +366,6 @@ def test_the_limit_to_request_is_kept_with_the_certainty(certainty):
     assert f"wall-time limit {row['time_limit']} (kept with {certainty:.0%} certainty)" in str(
         told
     )
-
-
-def test_a_program_that_does_not_scale_is_told_first_in_every_form():
-    told = match({"p": [1, 2, 4, 8], "time": [100.0] * 4})
-    says = "here: This does not scale: p = 8 takes as long as p = 1."
-    assert told.warnings[0].startswith(says)
-    assert told.to_document()["warnings"][0].startswith(says)
-    assert str(told).splitlines()[0] == says
-    assert told._repr_html_().startswith(f"<p><b>{says}")
-    assert (told.to_document()["scaling"], told.reading.is_strong) == ("strong", True)
-    assert match({"p": [1, 2], "time": [9.0, 5.0]}, scaling="weak").reading.name == "weak"
 
 
 tables = st.lists(

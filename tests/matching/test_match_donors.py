@@ -100,21 +100,6 @@ def test_machines_that_rest_on_different_runs_are_told_apart(runs):
     )
 
 
-def test_the_law_names_what_is_projected(runs):
-    known, new = machine("SP", "100 Mflop/s"), machine("new", "300 Mflop/s +- 20%")
-    assert law(runs.select(machine="SP"), [known, new], p=[16]) == (
-        "projection of new from SP; measured times where there are any"
-    )
-
-
-def test_donors_of_another_problem_are_not_said_to_help():
-    here = Measurements(p=[1, 2, 4], time=[9, 5, 3], n=64, machine="A")
-    donors = Measurements(p=[1, 2, 4, 8], time=[9, 5, 3, 2], n=128, machine="B")
-    told = match(here, p=[8], donors=donors)
-    assert told.law == "forecast of A from its runs alone"
-    assert any("n = 64" in text for text in told.warnings)
-
-
 def test_donors_that_cannot_help_are_refused(runs, few):
     with pytest.raises(ParameterError, match="donors must have a column machine, got none"):
         match(few, p=[8], donors={"p": [1, 2], "time": [3, 2]})

@@ -49,13 +49,6 @@ def test_among_many_counts_it_is_better_than_all_around_it(n):
     assert around[np.argmin(told.time[:, 0])] == found.p
 
 
-def test_it_says_where_more_may_be_better():
-    program = Program(phase=[{"law": "fractal", "beta": "0 B", "messages": 0}])
-    found = best_processors(program, MACHINE, n=1e6, upto=64)
-    assert found.is_at_end
-    assert str(found) == "p = 64, the largest p considered, is fastest: 50 s"
-
-
 def test_one_processor_may_be_best():
     program = Program(phase=[{"law": "gauss"}])
     found = best_processors(
@@ -66,13 +59,6 @@ def test_one_processor_may_be_best():
     )
     assert (found.p, found.alone / found.time) == (1, 1.0)
     assert not found.is_at_end
-
-
-def test_disks_are_those_that_are_given():
-    program = Program(phase=[{"law": "sort", "disks": "d"}])
-    one, four = (best_processors(program, MACHINE, n=1e6, d=d, upto=8).alone for d in (1, 4))
-    own = best_processors(program, MACHINE, n=1e6, upto=8).alone
-    assert four < own < one
 
 
 def test_no_time_at_all_is_refused():

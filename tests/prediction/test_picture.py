@@ -116,18 +116,6 @@ def test_the_bands_are_those_of_the_largest_value_and_say_so(lines, told):
     assert high > told.upper.max()
 
 
-def test_shares_are_stacked_up_to_the_whole_for_the_largest_value(lines, told):
-    stacks = lines.axes[2].collections
-    assert [stack.get_label() for stack in stacks] == [
-        *("computing", "communication", "I/O", "waiting for the slowest processor"),
-    ]
-    tops = [stack.get_paths()[0].vertices for stack in stacks]
-    at_64 = [edge[np.isclose(edge[:, 0], 64), 1].max() for edge in tops]
-    parts = [part[-1, -1] / told.time[-1, -1] for _, part in told.breakdown.components()]
-    np.testing.assert_allclose(at_64, np.cumsum(parts))
-    assert lines.axes[2].get_title() == "at d = 8"
-
-
 def test_a_long_name_is_broken_and_never_read_as_a_formula():
     name = "phase $_2$ of the program.communication.bandwidth"
     told = made(
@@ -177,22 +165,6 @@ def test_contours_are_of_the_speedup_with_the_fewest_disks_worth_having(told):
     assert written(ax)
 
 
-def test_contours_over_two_parameters_are_of_the_time_and_have_no_ridge():
-    told = made(
-        {"p": [8], "network.bandwidth": np.geomspace(1e7, 1e9, 9), "network.latency": [0, 1e-6]},
-        {"network.bandwidth": "rate", "network.latency": "time"},
-        communication=lambda _p, r, t: 1e6 / r + 1e3 * t,
-    )
-    figure = figure_of_prediction(told, picture="contours")
-    ax, bar = figure.axes
-    assert bar.get_ylabel() == "time [ms]"
-    assert ax.get_ylabel() == "network latency [ns]"
-    assert ax.get_yscale() == "linear"
-    assert ticks(ax.yaxis)[0] == "0"
-    assert not figure.legends
-    assert not ax.lines
-
-
 def test_what_is_the_same_everywhere_can_be_drawn():
     told = made({"p": P, "d": DISKS}, io=lambda _p, _d: 3.0)
     for picture in ("contours", "map", "surface", "lines"):
@@ -203,15 +175,6 @@ def test_what_is_the_same_everywhere_can_be_drawn():
 def test_the_ridge_takes_the_fewest_of_the_nearly_best():
     times = np.array([[2.0, 1.009, 1.0], [1.0, 1.0, 1.0], [3.0, 2.0, 1.0]])
     assert ridge(times, np.array([1.0, 2.0, 4.0])).tolist() == [2, 1, 4]
-
-
-def test_lines_are_not_drawn_in_given_axes(told):
-    with pytest.raises(ParameterError) as caught:
-        told.plot(Figure().add_subplot())
-    assert str(caught.value) == (
-        "ax must be left out for a picture of several panels, got axes for 3 panels. "
-        'Leave it out, or draw picture="contours" or "map" over two axes.'
-    )
 
 
 # Maps.
@@ -267,20 +230,6 @@ def test_a_region_too_small_for_a_label_is_named_below():
     )
 
 
-def test_a_map_over_parameters_shows_times():
-    told = predict(
-        PROGRAM,
-        MACHINE,
-        p=16,
-        vary={"network.bandwidth": [1e7, 1e8, 1e9], "io.volume": [1e6, 1e7, 1e8]},
-    )
-    figure = told.plot(picture="map").figure
-    ax, bar = figure.axes
-    assert (ax.get_xlabel(), ax.get_ylabel()) == ("network bandwidth [MB/s]", "I/O volume [MB]")
-    assert bar.get_ylabel() == "time [s]"
-    assert figure.get_suptitle() == "solver on a cluster\nat p = 16"
-
-
 # What any picture does.
 
 
@@ -310,12 +259,6 @@ def test_the_order_of_values_does_not_matter_and_the_bytes_are_the_same(picture,
     drawn = (tmp_path / "a.svg").read_bytes()
     assert drawn == (tmp_path / "b.svg").read_bytes()
     assert b"solver on a cluster" in drawn
-
-
-def test_names_are_shown_as_they_stand(tmp_path):
-    odd = Program(name="$x_1$ <b>\n", phase=[{"law": "spmd", "compute": {"parallel": "8 s"}}])
-    draw_prediction(predict(odd, MACHINE, p=[1, 2]), tmp_path / "odd.svg")
-    assert "$x_1$ &lt;b&gt;\\n on a cluster" in (tmp_path / "odd.svg").read_text("utf-8")
 
 
 @pytest.mark.parametrize(

@@ -122,13 +122,6 @@ def test_it_says_what_limits_and_where_that_changes():
     assert [text[:6] for text in many.limits] == ["d = 1:", "d = 9:"]
 
 
-def test_what_goes_back_and_forth_is_said_at_its_end():
-    io = {"transfer": "0.1 s if p % 2 else 90 s"}
-    back = Program(phase=[{"law": "spmd", "compute": {"parallel": "80 s"}, "io": io}])
-    (said,) = predict(back, Machine(), p=np.arange(1, 21)).limits
-    assert said.startswith("I/O from p = 20 (")
-
-
 @pytest.mark.parametrize(
     ("asked", "message"),
     [
@@ -187,11 +180,6 @@ def test_it_says_with_how_many_processors_time_is_least():
     assert "fastest     p = 35 (5.74 s)" in str(told)
 
 
-@pytest.mark.parametrize("p", [[1, 16], [8]])
-def test_nothing_is_said_where_time_falls_to_the_end(p):
-    assert predict(PRODUCT, CLUSTER, p=p, n=1000).fastest == ()
-
-
 def test_the_fastest_of_those_asked_for_is_told_where_the_law_has_no_answer_between():
     at_squares = "1 s * (p/16 + 16/p) / floor(1 - abs(sqrt(p) - floor(sqrt(p))))"
     program = Program(phase=[{"law": "spmd", "compute": {"serial": at_squares}}])
@@ -224,13 +212,6 @@ def test_a_warning_of_every_phase_is_given_once_and_that_of_one_names_it():
     (warning,) = predict(one, machine, p=[1, 2], interval=False).warnings
     assert warning.startswith("a: No contention in the network is assumed")
     assert (warning.kind, warning.rank) == (warning, Rank.PLAIN)
-
-
-def test_a_parameter_without_effect_is_a_serious_warning():
-    program = Program(phase=[{"law": "spmd", "compute": {"parallel": "8 s"}}])
-    machine = Machine(network={"bandwidth": "10 MB/s"})
-    told = predict(program, machine, p=[1, 2], vary={"network.bandwidth": [1e6, 1e7]})
-    assert [x.rank for x in told.warnings if "No time depends on" in x] == [Rank.SERIOUS]
 
 
 def test_files_are_read_where_descriptions_are_taken():
@@ -281,16 +262,6 @@ def test_a_machine_measured_with_more_ranks_than_cores_says_so():
     assert said.rank == Rank.SERIOUS
     told = predict(REGIONS, Machine(**TWO_CORES, oversubscribed_from=3), p=[2, 4])
     assert not any("assume a larger machine" in text for text in told.warnings)
-
-
-def test_it_says_nothing_where_no_time_is_made_of_that():
-    assert said_of(REGIONS, [1, 2], oversubscribed_from=3) == []
-    assert said_of(REGIONS, [2, 4]) == []
-    assert (
-        said_of(program(compute={"parallel": "8 s"}, io={}), [2, 4], oversubscribed_from=3) == []
-    )
-    on_one_core = said_of(program(compute={"parallel": "8 s"}, io={}), [2], oversubscribed_from=2)
-    assert len(on_one_core) == 1  # its network was measured so
 
 
 @pytest.mark.parametrize(

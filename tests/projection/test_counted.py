@@ -50,20 +50,6 @@ def test_a_run_on_more_processors_gives_it_without_what_is_sent():
     assert told.pace_from == "a run at p = 4"
 
 
-def test_the_pace_is_that_of_the_busiest():
-    counts = [{"p": 1, "compute": "8 s"}, {"p": 4, "compute": "8 s", "busiest": "5 s"}]
-    program = Program(phase=[{"law": "counted", "count": counts}])
-    told = project_counts(program, HERE, [4], known={"p": [4], "time": [15.0]})
-    assert told.pace == pytest.approx(3.0)
-
-
-def test_a_pace_that_is_described_is_told_as_a_speed():
-    counts = [{"p": 1, "compute": "8 s"}]
-    program = Program(phase=[{"law": "counted", "pace": 4, "count": counts}])
-    said = project_counts(program, HERE, [1]).warnings[0]
-    assert said.startswith("No run on here: it is assumed to compute at 25% of the speed")
-
-
 @pytest.mark.parametrize(
     ("column", "says"),
     [
@@ -123,13 +109,6 @@ def test_of_two_donors_the_liker_one_counts_more():
     shares = [float(told.donors[name][0]) for name in ("here", "fast")]
     assert sum(shares) == pytest.approx(1.0)
     assert shares[0] > shares[1] > 0
-
-
-def test_a_donor_has_no_say_beyond_its_counts():
-    donor = runs(HERE, 2.0, counts=[1, 2, 4])
-    told = project_counts(PROGRAM, HERE, [4, 8], known=KNOWN, donors=donor, donor_machines=[HERE])
-    assert told.factor[0] > 1.0
-    assert told.factor[1] == 1.0
 
 
 def test_a_donor_narrows_the_interval_and_sending_widens_it():

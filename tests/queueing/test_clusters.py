@@ -205,21 +205,6 @@ def test_without_own_queues_all_customers_share_one_machine_repairman(k, d, dela
     assert network.throughput[1] == pytest.approx(2 * network.throughput[0], rel=1e-11)
 
 
-def test_without_delay_and_one_kind_of_queue_the_other_never_rests():
-    own_only = clusters([3, 1], [2, 4], delay=0.0, own=0.5, shared=0.0)
-    assert own_only.throughput.tolist() == pytest.approx([2.0, 2.0], rel=1e-14)
-    assert own_only.response_own.tolist() == pytest.approx([1.5, 0.5], rel=1e-14)
-    shared_only = clusters([[3], [200]], [2], delay=0.0, own=0.0, shared=0.5)
-    assert shared_only.total_throughput.tolist() == pytest.approx([2.0, 2.0], rel=1e-13)
-    assert shared_only.response_shared[:, 0].tolist() == pytest.approx([3.0, 200.0], rel=1e-12)
-
-
-def test_queues_without_service_leave_the_delay():
-    network = clusters([3, 0], [2, 5], delay=2.0, own=0.0, shared=0.0)
-    assert network.throughput.tolist() == pytest.approx([1.5, 0.0], rel=1e-14)
-    assert network.throughput_by_own[0] == pytest.approx(-0.75, rel=1e-14)
-
-
 @pytest.mark.parametrize("load", [1e-3, 0.3, 0.9])
 @pytest.mark.parametrize("delay", [0.0, 0.5])
 def test_own_queues_that_never_rest_make_the_shared_one_open(load, delay):
@@ -279,19 +264,6 @@ def test_throughput_lies_within_the_bounds_of_its_own_queue_and_of_all(k, d, del
     assert throughput <= balanced_job_bounds(k, [own, shared], delay)[1] * (1 + 1e-11)
     slow = balanced_job_bounds(k * d, [own, shared], delay)[0] / d
     assert throughput >= slow * (1 - 1e-11)
-
-
-@given(
-    k=st.integers(1, 200),
-    d=st.integers(1, 200),
-    delay=magnitudes,
-    own=magnitudes,
-    shared=magnitudes,
-)
-def test_more_customers_and_more_clusters_do_more_in_all(k, d, delay, own, shared):
-    demands = {"delay": delay, "own": own, "shared": shared}
-    total = clusters([[k], [k + 1], [k]], [[d], [d], [d + 1]], **demands).total_throughput
-    assert total[0] <= min(total[1:]) * (1 + 1e-11)
 
 
 def test_the_estimate_of_the_error_is_above_it_where_integrands_are_hard(monkeypatch):

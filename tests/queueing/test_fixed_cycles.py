@@ -78,12 +78,6 @@ def test_without_variation_it_is_arithmetic(k, n, load):
     assert end.value == pytest.approx(1 + load + (n - 1) * max(1 + x, load), rel=EXACT)
 
 
-@given(counts, unit)
-def test_one_cycle_of_one_length_is_one_queue(k, s):
-    end = fixed_cycles_time(k, cycles=1, delay=1.0, service=0.1, delay_cv=0.0, service_cv=s)
-    assert end.value == pytest.approx(1 + 0.1 * k, rel=EXACT)
-
-
 def test_no_time_at_all():
     end = fixed_cycles_time(4, cycles=3, delay=0.0, service=0.0, delay_cv=0.5)
     assert (end.value, end.by_delay_cv) == (0, 0)
@@ -153,11 +147,6 @@ def test_an_array_is_answered_as_its_elements_are():
             assert together.by_delay_cv[i, j] == pytest.approx(alone.by_delay_cv, rel=1e-6)
 
 
-def test_nothing_asked_nothing_answered():
-    end = fixed_cycles_time([], cycles=2, delay=1.0, service=1.0, delay_cv=0.5)
-    assert end.value.shape == end.by_delay_cv.shape == (0,)
-
-
 @given(counts, numbers_of_cycles, st.floats(0.001, 3))
 def test_largest_sum_is_that_of_order_statistics(k, n, c):
     excess = largest_sum_excess(np.array([k]), np.array([[n]]), np.array([c])).value[0, 0]
@@ -195,12 +184,6 @@ def test_a_steady_part_does_not_vary():
     found = fixed_cycles_time(64, cycles=5, delay=2.0, steady=3.0, service=0.0, delay_cv=0.5).value
     slowest = expected_maximum(64, gamma_times(0.5, bursts=5))
     assert found == pytest.approx(5 * 3 + 5 * 2 * slowest, rel=EXACT)
-
-
-def test_all_of_a_delay_may_be_steady():
-    given_cv = fixed_cycles_time(8, cycles=3, delay=0, steady=2.0, service=0.1, delay_cv=1.0).value
-    without = fixed_cycles_time(8, cycles=3, delay=2.0, service=0.1, delay_cv=0.0).value
-    assert given_cv == pytest.approx(without, rel=EXACT)
 
 
 def test_slopes_by_the_parts_of_a_delay_agree_with_differences():

@@ -118,14 +118,6 @@ def test_ten_million_jobs():
     assert all_of_them - first == pytest.approx(np.sum((a + response) / i), rel=1e-9)
 
 
-@given(st.lists(st.integers(0, 200), min_size=1, max_size=20), decades)
-def test_each_job_more_adds_its_term(counts, a):
-    k = np.array(counts)
-    now, later = (departure_sum(n, delay=a, service=1.0).value for n in (k, k + 1))
-    response = repairman_equilibrium(k + 1, delay=a, service=1.0).response.value
-    assert later - now == pytest.approx((a + response) / (k + 1), rel=1e-9, abs=1e-12 * a)
-
-
 @given(st.integers(1, 10**7), decades)
 def test_bounds_hold(k, a):
     total = departure_sum(k, delay=a, service=1.0)
@@ -175,21 +167,6 @@ def test_an_array_is_answered_as_its_elements_are(cases):
     for part in range(3):
         expected = [float(one[part]) for one in alone]
         assert together[part].tolist() == pytest.approx(expected, rel=1e-14)
-
-
-def test_a_surface_is_one_call():
-    k = np.arange(1, 1501)[:, None]
-    surface = departure_sum(k, delay=1.0, service=np.logspace(-5, 0, 128))
-    assert surface.value.shape == surface.by_delay.shape == (1500, 128)
-    assert (np.diff(surface.value, axis=0) > 0).all()
-    assert (np.diff(surface.value, axis=1) > 0).all()
-    assert float(surface.value[-1, -1]) == pytest.approx(direct(1500, 1.0, 1.0)[0], rel=TOLERANCE)
-    column = departure_sum(k[:, 0], delay=1.0, service=1.0)
-    assert surface.value[:, -1].tolist() == column.value.tolist()
-
-
-def test_nothing_asked_nothing_answered():
-    assert departure_sum([], delay=1.0, service=1.0).value.shape == (0,)
 
 
 JOBS = "Count the jobs that start together."

@@ -76,11 +76,6 @@ def test_without_delay_the_queue_serves_one_after_another(k, n, c):
     assert end.value == pytest.approx(0.5 * n * k, rel=1e-9)
 
 
-def test_no_time_at_all():
-    end = geometric_cycles_time(4, cycles=3, delay=0.0, service=0.0, delay_cv=0.5)
-    assert end.value == 0
-
-
 @given(counts, numbers_of_cycles, loads, variations, service_variations)
 def test_neither_the_work_nor_a_lone_job_can_be_avoided(k, n, load, c, s):
     end = geometric_cycles_time(k, cycles=n, delay=1.0, service=load / k, delay_cv=c, service_cv=s)
@@ -104,13 +99,6 @@ def test_slopes_agree_with_differences(k, n, load, c, s):
     for i, (value, slope) in enumerate(zip(at.values(), slopes, strict=True)):
         difference = (ends[i, 0] - ends[i, 1]) / (2 * STEP * value)
         assert slope == pytest.approx(difference, rel=1e-5, abs=1e-6 * end.value / value)
-
-
-@given(counts, numbers_of_cycles, loads, variations, service_variations)
-def test_it_does_not_depend_on_the_unit_of_time(k, n, load, c, s):
-    x = load / k
-    end = geometric_cycles_time(k, cycles=n, delay=1.0, service=x, delay_cv=c, service_cv=s)
-    assert end.by_delay + x * end.by_service == pytest.approx(end.value, rel=1e-9)
 
 
 def test_an_array_is_answered_as_its_elements_are():

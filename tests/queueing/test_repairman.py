@@ -6,7 +6,7 @@ from math import factorial, inf, isinf, sqrt
 import mpmath as mp
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from parcast.errors import ParameterError
@@ -203,23 +203,6 @@ def test_bounds_hold(network, x):
     assert law_of_little == pytest.approx(n, rel=1e-13)
 
 
-@given(st.integers(1, 10**6), decades)
-def test_more_customers_mean_more_throughput_and_longer_queues(n, a):
-    got = repairman_equilibrium([n, n + 1], delay=a, service=1.0)
-    for quantity in (got.throughput, got.response, got.utilisation, got.length):
-        assert quantity.value[1] >= quantity.value[0] * (1 - 1e-13)
-
-
-@given(networks())
-def test_signs_of_slopes(network):
-    n, a = network
-    got = repairman_equilibrium(n, delay=a, service=1.0)
-    assert got.throughput.by_delay <= 0 >= got.throughput.by_service
-    assert got.response.by_delay <= 0 <= got.response.by_service
-    assert got.utilisation.by_delay <= 0 <= got.utilisation.by_service
-    assert got.length.by_delay <= 0 <= got.length.by_service
-
-
 @given(networks(), services, st.floats(-5, 5).map(lambda e: 2.0 ** round(e)))
 def test_another_unit_of_time_changes_nothing_else(network, x, unit):
     n, a = network
@@ -301,18 +284,6 @@ def test_arguments_broadcast():
     got = repairman_equilibrium([[1], [2]], delay=[1.0, 2.0, 3.0], service=0.5)
     assert got.response.by_service.shape == (2, 3)
     assert state(np.ones((2, 1, 0)), np.ones(4)[:, None]).relief.shape == (2, 4, 0)
-
-
-@given(networks())
-def test_slopes_of_the_kernel_are_erlangs(network):
-    n, a = network
-    assume(1e-6 < a < 1e6)
-    step = 1e-5
-    u, q, _, log_b = state(n, a * np.exp([-step, 0.0, step]))
-    scale = max(1.0, sqrt(n))
-    assert (log_b[2] - log_b[0]) / (2 * step) == pytest.approx(q[1], rel=1e-3 * scale, abs=1e-4)
-    slope = -np.exp(log_b[1]) * q[1]
-    assert (u[2] - u[0]) / (2 * step) == pytest.approx(slope, rel=1e-3 * scale, abs=1e-4)
 
 
 TIME = "Give it in seconds."

@@ -191,21 +191,6 @@ def test_throughput_lies_within_balanced_job_bounds(n, delay, x, gap):
     assert lower * (1 - 1e-12) <= throughput <= upper * (1 + 1e-12)
 
 
-@given(n=st.floats(1, 1e6), delay=magnitudes, x=magnitudes, gap=apart)
-def test_more_customers_speed_up_and_wait_longer(n, delay, x, gap):
-    few, more = (two_queues(m, delay=delay, x=x, y=x * (1.0 + gap)) for m in (n, n + 1))
-    assert few.throughput <= more.throughput * (1 + 1e-13)
-    assert few.response_x <= more.response_x * (1 + 1e-11)
-    assert few.response_y <= more.response_y * (1 + 1e-11)
-
-
-@given(n=st.floats(1, 1e7), delay=magnitudes, x=magnitudes, y=magnitudes)
-def test_the_order_of_the_queues_does_not_matter(n, delay, x, y):
-    one, other = two_queues(n, delay=delay, x=x, y=y), two_queues(n, delay=delay, x=y, y=x)
-    assert one.throughput == pytest.approx(other.throughput, rel=1e-14)
-    assert one.response_x == pytest.approx(other.response_y, rel=1e-14)
-
-
 @given(n=st.floats(1, 1e5), delay=magnitudes, x=magnitudes, gap=apart, unit=st.integers(-40, 40))
 def test_the_unit_of_time_does_not_matter(n, delay, x, gap, unit):
     y, scale = x * (1.0 + gap), 2.0**unit
@@ -237,11 +222,6 @@ def test_without_delay_equal_queues_have_half_the_customers_each(n, x):
     means = two_queues(n, delay=0.0, x=x, y=x)
     assert means.throughput == pytest.approx(n / (n + 1) / x, rel=1e-13)
     assert means.response_x == pytest.approx(x * (n + 1) / 2, rel=1e-13)
-
-
-def test_without_queues_only_the_delay_is_left():
-    means = two_queues(3, delay=2.0, x=0.0, y=0.0)
-    assert [float(getattr(means, name)) for name in FIELDS] == [1.5, 0, 0, -0.75, -0.75, -0.75]
 
 
 def test_nearly_equal_queues_of_ten_million_customers_stay_within_the_equal_ones():

@@ -72,9 +72,3 @@ def test_a_needed_label_without_room_close_by_goes_further_off_with_a_line():
     assert np.hypot(found.centre[0] - 100, found.centre[1] - 75) > 18
     (left_out,) = places([label(100, 75)], markers=np.array(ring), lines=NO_LINES, frame=FRAME)
     assert left_out is None
-
-
-def test_marks_lie_close_together_and_end_where_the_line_does():
-    found = marks([(0, 0), (30, 0), (30, 40)])
-    assert np.hypot(*np.diff(found, axis=0).T).max() <= 3
-    assert found[-1].tolist() == [30, 40]

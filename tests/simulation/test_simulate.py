@@ -13,8 +13,6 @@ from parcast.descriptions.program import Phase, Program
 from parcast.errors import ParameterError
 from parcast.laws.spmd.demands import burst_of, io_service
 from parcast.prediction.grid import Grid
-from parcast.prediction.predict import predict
-from parcast.queueing.simulation.simulate import simulate_joined, simulate_runs
 from parcast.queueing.two_queues import two_queues
 from parcast.simulation import notes as simulate_notes
 from parcast.simulation import spmd as simulate_spmd
@@ -188,15 +186,6 @@ def test_parts_add_up_to_the_time_and_none_is_negative():
             assert ((told.lower < told.time) & (told.time < told.upper)).all()
 
 
-def test_parts_are_those_of_the_law():
-    groups = {"group": "min(p, 4)"}
-    of = program("striped", bursts_per_io=3, communication=groups, cycles=LONG)
-    told = simulate(of, MACHINE, p=[16], seed=2)
-    law = predict(of, MACHINE, p=[16]).breakdown
-    for name, part in told.breakdown.components():
-        np.testing.assert_allclose(part, getattr(law, name), rtol=0.05, err_msg=name)
-
-
 def test_what_does_not_vary_is_exact():
     none = {"variability": "none"}
     of = program(compute=none, communication=none, io=none, bursts_per_io=3, cycles=7, name="x")
@@ -245,13 +234,6 @@ def test_the_executor_does_not_change_the_result():
     assert one.time[0] == here.time[0]
 
 
-def test_replications_without_a_precision_are_all():
-    told = simulate(program(), MACHINE, p=[4], precision=None, replications=10)
-    assert told.cycles.tolist() == [10]
-    assert told.ended_by.tolist() == ["replications"]
-    assert told.to_document()["precision"] is None
-
-
 @pytest.mark.parametrize("kind", ["synchronous", "striped"])
 def test_a_time_limit_ends_it_and_is_told(kind):
     of = program(kind, cycles=LONG)
@@ -283,16 +265,6 @@ def test_progress_is_told():
     assert done[-1] == 4
 
 
-def test_progress_is_told_within_a_long_simulation():
-    said = []
-    program = Program(phase=[phase()])
-    simulate(program, MACHINE, p=[4], precision=0.002, progress=lambda *x: said.append(x))
-    done = [share for share, _ in said]
-    assert len(done) > 3
-    assert all(0 < share <= 1 for share in done)
-    assert done[-1] == 1
-
-
 def test_laws_replace_those_of_the_description():
     of = Program(phase=[phase(name="solve"), phase(name="set-up", cycles=2)])
     none = dict.fromkeys(("compute", "communication", "io"), "none")
@@ -311,12 +283,6 @@ def test_measured_and_drawn_times_have_the_described_mean():
     for law in (np.array([1.0, 2.0, 6.0]), uniform):
         told = simulate(of, MACHINE, p=[1], laws={"compute": law}, precision=0.005)
         assert told.time[0] == pytest.approx(8.0, rel=0.015)
-
-
-def test_uniform_times_are_drawn_as_the_description_says():
-    of = program(compute={"variability": "uniform"}, communication={"group": 4, "contention": 0})
-    told = simulate(of, MACHINE, p=[4], precision=0.003)
-    assert abs(told.difference[0]) < 0.01
 
 
 def test_where_the_law_has_no_answer_there_is_none(monkeypatch):
@@ -357,14 +323,6 @@ def test_a_run_that_does_not_warm_up_is_made_longer_and_then_told(monkeypatch):
     assert cycles == [100]
 
 
-def test_it_says_what_is_known_within_an_interval_only():
-    of = Program(phase=[{"law": "spmd", "compute": {"parallel": "8 s +- 5%"}}])
-    told = simulate(of, MACHINE, p=[1])
-    assert told.warnings == (
-        "Uncertain parameters (+-) have their described values: compute.parallel.",
-    )
-
-
 def test_many_cycles_at_most_are_told():
     one = replace(NOTHING, ended_by="most_cycles")
     (said,) = simulate_notes.warnings_of_simulation(
@@ -379,25 +337,6 @@ def test_many_cycles_at_most_are_told():
         "The largest number of cycles was reached before the requested precision at the point, "
         "first at p = 4. Request a lower precision."
     )
-
-
-def test_joined_runs_and_cycles_have_the_same_parts():
-    task = simulate_spmd.SpmdTask
-    of = program(bursts_per_io=3).phase[0]
-    asked = of.demands(MACHINE, {"p": np.array([4.0])})
-    asked = type(asked)(
-        **{k: np.broadcast_to(getattr(asked, k), (1,)) for k in type(asked).__slots__}
-    )
-    laws = dict.fromkeys(("compute", "communication", "io"), "exponential")
-    one = simulate_spmd.task_of(of, asked, np.ones(1), place=(0,), laws=laws)
-    assert isinstance(one, task)
-    cycles = simulate_joined(one.cycle, replications=4000)
-    runs = simulate_runs(one.cycle, cycles=4, replications=1000)
-    assert runs.makespan.value == pytest.approx(4 * cycles.cycle.value, rel=0.03)
-    for name in ("delay", "communication", "io", "waiting"):
-        assert getattr(runs, name).value == pytest.approx(
-            4 * getattr(cycles, name).value, rel=0.06
-        )
 
 
 # shapes, names, refusals

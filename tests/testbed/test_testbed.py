@@ -14,7 +14,7 @@ import pytest
 from parcast.errors import ParameterError, RunFailed, spelled
 from parcast.testbed import cgroups, network
 from parcast.testbed import kept as requirements
-from parcast.testbed.cgroups import Hierarchy, hierarchies, make, remove
+from parcast.testbed.cgroups import Hierarchy, hierarchies
 from parcast.testbed.keeper import Plan
 from parcast.testbed.kept import Kept, _is_in_foreground, obstacle
 from parcast.testbed.network import disk_of
@@ -173,32 +173,7 @@ def test_a_trial_says_why_it_failed(script, says):
     assert requirements._refusal(["sh", "-c", script]) == says
 
 
-def test_a_trial_that_hangs_is_a_refusal(monkeypatch):
-    monkeypatch.setattr(requirements, "LONGEST_TRIAL", 0.01)
-    assert requirements._refusal(["sleep", "5"]) == "it does not answer"
-
-
 # control groups
-
-
-def test_version_2_is_used_where_it_passes_the_controllers_on(tmp_path):
-    (tmp_path / "cgroup.controllers").write_text("cpu io memory\n")
-    (tmp_path / "cgroup.subtree_control").write_text("cpu memory\n")
-    (only,) = hierarchies(cap=True, disk=False, root=tmp_path)
-    assert only == Hierarchy(root=tmp_path, controllers=("cpu",), version=2)
-    with pytest.raises(OSError, match=r"controller io is not enabled .* echo \+io > "):
-        hierarchies(cap=True, disk=True, root=tmp_path)
-
-
-def test_limits_of_version_2_are_written(tmp_path):
-    place = Hierarchy(root=tmp_path, controllers=("cpu", "io"), version=2)
-    make([place], "x", ["one"], cap=0.2, disk=1e7, device="8:0")
-    top = tmp_path / "parcast_testbed_x"
-    assert (top / "cgroup.subtree_control").read_text() == "+cpu +io"
-    assert (top / "cpu.weight").read_text() == "200"
-    assert (top / "one" / "cpu.max").read_text() == "2000 10000"
-    assert (top / "one" / "io.max").read_text() == "8:0 rbps=10000000 wbps=10000000"
-    assert (top / "keeper").is_dir()
 
 
 def test_limits_of_version_1_are_those_of_each_hierarchy(tmp_path):
@@ -245,13 +220,6 @@ def test_groups_of_a_killed_testbed_are_removed_and_no_others(monkeypatch, tmp_p
     monkeypatch.setattr(cgroups, "MOST_TO_BE_MADE", -1.0)
     cgroups.remove_leftovers(tmp_path)
     assert [path.name for path in (tmp_path / "cpu").iterdir()] == ["parcast_testbed_alive"]
-
-
-def test_a_group_that_stays_busy_is_given_up(tmp_path):
-    (tmp_path / "top" / "busy").mkdir(parents=True)
-    (tmp_path / "top" / "busy" / "cgroup.procs").write_text("1\n")
-    remove([tmp_path / "top"], patience=0.03)
-    assert (tmp_path / "top").exists()
 
 
 # the disk
@@ -541,3 +509,12 @@ def test_who_is_not_root_becomes_it_in_a_namespace():
 def test_another_system_is_refused(monkeypatch):
     monkeypatch.setattr(requirements.sys, "platform", "darwin")
     assert obstacle() == "it needs Linux, but this is darwin. Run it in a virtual machine."
+
+
+def test_version_2_is_used_where_it_passes_the_controllers_on(tmp_path):
+    (tmp_path / "cgroup.controllers").write_text("cpu io memory\n")
+    (tmp_path / "cgroup.subtree_control").write_text("cpu memory\n")
+    (only,) = hierarchies(cap=True, disk=False, root=tmp_path)
+    assert only == Hierarchy(root=tmp_path, controllers=("cpu",), version=2)
+    with pytest.raises(OSError, match=r"controller io is not enabled .* echo \+io > "):
+        hierarchies(cap=True, disk=True, root=tmp_path)

@@ -116,11 +116,6 @@ def test_without_pandas_it_says_how_to_get_it(monkeypatch):
             "Call it time_s, or by another unit: s, ms, us, ns, min, h, d.",
         ),
         (
-            {"p": [1], "time_s": [1], "time_ms": [1]},
-            "table must have one column of times, got time_s, time_ms. "
-            "Call it time_s, or by another unit: s, ms, us, ns, min, h, d.",
-        ),
-        (
             [1, 2],
             "table must have columns by name, got list. "
             "Give a dict of columns, a data frame or a structured array.",
@@ -128,11 +123,6 @@ def test_without_pandas_it_says_how_to_get_it(monkeypatch):
         (
             np.ones(3),
             "table must have columns by name, got ndarray. "
-            "Give a dict of columns, a data frame or a structured array.",
-        ),
-        (
-            {},
-            "table must have columns by name, got dict. "
             "Give a dict of columns, a data frame or a structured array.",
         ),
         (
@@ -172,11 +162,8 @@ def test_a_wrong_table_is_refused_with_a_remedy(table, says):
     [
         (0, "0"),
         ([4, 1.5], "1.5"),
-        (-3, "-3"),
         (np.nan, "nan"),
-        (np.inf, "inf"),
         ("four", "'four'"),
-        ([4, "8"], "'8'"),
         ([4, None], "None"),
         (True, "True"),
         (1 + 2j, "(1+2j)"),
@@ -209,28 +196,13 @@ def test_p_counts_processors(bad, got):
             "Number repetitions 1, 2, 3.",
         ),
         (
-            {"repetition": 2**53},
-            "repetition must be a whole number of at least 0, got 9.0072e+15. "
-            "Number repetitions 1, 2, 3.",
-        ),
-        (
             {"machine": 7},
             "machine must be a name: one line of text, not empty, got 7. "
             "Leave it out if it is unknown.",
         ),
         (
-            {"machine": ["A", None]},
-            "machine must be a name: one line of text, not empty, got None. "
-            "Leave it out if it is unknown.",
-        ),
-        (
             {"callpath": ["main", " "]},
             "callpath must be a name: one line of text, not empty, got ' '. "
-            "Leave it out if it is unknown.",
-        ),
-        (
-            {"callpath": "two\nlines"},
-            "callpath must be a name: one line of text, not empty, got 'two\\nlines'. "
             "Leave it out if it is unknown.",
         ),
         (
@@ -241,10 +213,6 @@ def test_p_counts_processors(bad, got):
         (
             {"p": [1, 2], "n": [1, 2, 3]},
             "columns must be of one length, got p 2, n 3. Give every row a value in each column.",
-        ),
-        (
-            {"p": []},
-            "columns must have at least one row, got none. Measure a run first.",
         ),
         (
             {"p": [[1, 2], [3, 4]]},
@@ -262,10 +230,6 @@ def test_p_counts_processors(bad, got):
         (
             {"time_s": 3},
             "'time_s' must be the name of an axis, got a name for times. Rename it.",
-        ),
-        (
-            {"Time": 3},
-            "'Time' must be the name of an axis, got a name for times. Rename it to time.",
         ),
         (
             {"rep": 3},

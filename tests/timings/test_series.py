@@ -85,16 +85,6 @@ def test_a_problem_that_grows_with_p_is_one_series():
     assert len(weak.series(by=["n"])) == 3
 
 
-def test_results_are_read_only_and_described_in_a_line():
-    series = Measurements(p=[1, 2], time=[8, 4], callpath="main").series()
-    for name in ("count", "p", "time", "repetitions", "spread"):
-        assert not getattr(series, name).flags.writeable
-    with pytest.raises(AttributeError):
-        series.p = None
-    assert repr(series) == "Series(1 by callpath, up to 2 values of p)"
-    assert repr(Measurements(p=1, time=1).series()) == "Series(1, up to 1 values of p)"
-
-
 def test_sizes_are_not_taken_for_repetitions_of_one_another():
     with pytest.raises(ParameterError) as caught:
         Measurements(p=[1, 2, 2], time=[8, 4, 6], n=[100, 100, 200]).series(by=[])
@@ -102,12 +92,6 @@ def test_sizes_are_not_taken_for_repetitions_of_one_another():
         "by must name every column that varies within a series, got [] where n takes 2 values. "
         "Add 'n' to by, or select one value: select(n=100)."
     )
-
-
-def test_machines_measured_at_different_p_are_not_folded_either():
-    runs = Measurements(p=[1, 2], time=[8, 4], machine=["A", "B"])
-    with pytest.raises(ParameterError, match="machine takes 2 values"):
-        runs.series(by=[])
 
 
 def test_a_quarter_million_rows_are_grouped_at_once():

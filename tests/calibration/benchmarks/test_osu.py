@@ -147,11 +147,6 @@ def test_a_bend_is_told_and_long_messages_decide_the_bandwidth(file):
     assert "shorter messages take as long as empty ones, longer ones pass at 12 MB/s" in note
 
 
-def test_a_disturbed_shortest_message_is_told(file):
-    told = read([file(latency_table(STRAIGHT | {0: 50.0}))])
-    assert "messages of 0 B took 50 us, others of up to 64 B 5.016 us." in told.notes[0]
-
-
 def test_messages_that_are_too_short_tell_no_rate(file):
     told = read([file(latency_table({m: t for m, t in STRAIGHT.items() if m < 2000}))])
     assert texts(told) == {"network.latency": "5 us"}
@@ -348,15 +343,6 @@ def test_messages_of_devices_and_of_hosts_are_no_repetitions(file, other):
     assert texts(read(paths, memory=memory))["network.bandwidth"] == "4 GB/s"
 
 
-def test_two_memories_in_one_file_are_told_apart(file):
-    path = file(of_memory(TITLES["host"]) + of_memory(TITLES["device"], 0.25), "both of them.txt")
-    said = refusal_of([path])
-    assert "host memory in both of them.txt and device memory in both of them.txt" in said
-    with pytest.raises(ParameterError, match="must be one that was measured, got 'managed'"):
-        read([path], memory="managed")
-    assert texts(read([path], memory="device"))["network.latency"] == "1.25 us"
-
-
 def test_the_command_that_a_refusal_names_chooses(file, parcast):
     path = file(of_memory(TITLES["host"]) + of_memory(TITLES["device"], 0.25), "both of them.txt")
     refused = parcast("import", "osu", path)
@@ -428,11 +414,6 @@ def test_a_file_that_ends_within_a_line_is_told(file):
     )
 
 
-def test_all_faults_of_a_file_come_together(file):
-    said = refusal(file(LATENCY + "0  x\n8  2.0\n16  -1\n32\n"))
-    assert [line.split("  ")[0] for line in said.splitlines()] == ["line 3", "line 5", "line 6"]
-
-
 @pytest.mark.parametrize("path", [DATA / "osu_full.n4.txt", OSU[0]])
 def test_no_part_of_a_file_ends_in_anything_but_figures_or_a_refusal(file, path):
     content = path.read_bytes()
@@ -446,3 +427,12 @@ def test_timings_have_no_memory(parcast):
     refused = parcast("import", "--memory", "host", ROOT / "examples/imports/weather.txt")
     assert refused.status == 2
     assert "--memory cannot be combined with extrap, which contains timings" in refused.err
+
+
+def test_two_memories_in_one_file_are_told_apart(file):
+    path = file(of_memory(TITLES["host"]) + of_memory(TITLES["device"], 0.25), "both of them.txt")
+    said = refusal_of([path])
+    assert "host memory in both of them.txt and device memory in both of them.txt" in said
+    with pytest.raises(ParameterError, match="must be one that was measured, got 'managed'"):
+        read([path], memory="managed")
+    assert texts(read([path], memory="device"))["network.latency"] == "1.25 us"

@@ -44,15 +44,6 @@ def said_in(answer):
     return json.loads(answer.out)
 
 
-def test_files_of_donors_add_up(parcast, here, elsewhere, tmp_path):
-    more = tmp_path / "more.csv"
-    more.write_text("p,machine,time_ms\n1,X,10000\n16,X,1094\n")
-    files = ("--donors", elsewhere, "--donors", more)
-    document = said_in(parcast("forecast", here, *files, "-p", "16", "--json"))
-    assert len(document["series"][0]["donors"]) == 3
-    assert len(document["inputs"]["donors"]) == 2
-
-
 def test_a_target_leaves_the_other_machines_as_donors(parcast, elsewhere, tmp_path):
     more = tmp_path / "more.csv"
     more.write_text("machine,p,time_s\n" + csv({"X": 4}))
@@ -164,10 +155,3 @@ def test_donors_that_stand_in_the_file_itself_count_once(parcast, elsewhere, tmp
     twice = parcast(*asked, "--donors", other)
     assert twice.out == once.out
     assert f"{other}: all its runs are in {elsewhere} as well. They are used once." in twice.err
-
-
-def test_more_runs_of_one_machine_are_repetitions(parcast, here, elsewhere, tmp_path):
-    more = tmp_path / "more.csv"
-    more.write_text("machine,p,time_s\nSP,1,301\nSP,16,33\n")
-    said = parcast("forecast", here, "-p", "16", "--donors", elsewhere, "--donors", more)
-    assert (said.status, said.err) == (0, "")

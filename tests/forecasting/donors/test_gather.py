@@ -62,16 +62,6 @@ def test_one_run_is_enough():
     assert note.backtest is None
 
 
-def test_a_table_will_do():
-    table = {"p": [1, 2, 4], "time": [9.0, 5, 3], "machine": ["A"] * 3}
-    told = forecast(ONE, 8, donors=table)
-    assert "weight of 1 other machine 100% at p = 8: A 100%" in only(told).rests_on
-    assert any(
-        text.startswith("The forecast is based on a single other machine")
-        for text in only(told).warnings
-    )
-
-
 def test_with_two_own_counts_both_have_a_say():
     known = Measurements(p=[2, 4], time=[40.0, 21.0])
     plain, told = forecast(known, 16), forecast(known, 16, donors=DONORS)
@@ -83,13 +73,6 @@ def test_with_two_own_counts_both_have_a_say():
     (far,) = (x for x in forecast(known, 64, donors=DONORS).warnings if "extrapolation" in x)
     assert far == "p = 64 is an extrapolation to 16x the largest measured p (4)."
     assert far.rank == Rank.MINOR
-
-
-def test_many_own_runs_leave_the_donors_little_to_say():
-    counts = 2 ** np.arange(9)
-    known = Measurements(p=counts, time=1 + 100 / counts + 0.02 * counts)
-    plain, told = forecast(known, 512), forecast(known, 512, donors=DONORS)
-    assert told.time == pytest.approx(plain.time, rel=0.03)
 
 
 def test_donors_that_would_leave_the_interval_of_the_own_runs_are_limited_and_told():
@@ -157,17 +140,6 @@ def test_donors_with_one_run_each_cannot_help_one_run():
     )
 
 
-def test_donors_of_no_use_leave_the_plain_forecast():
-    known = Measurements(p=[2, 4], time=[40.0, 21.0])
-    told = forecast(known, 8, donors=Measurements(p=4, time=2, machine="Z"))
-    assert told.time == pytest.approx(forecast(known, 8).time)
-    assert only(told).warnings[-2:] == (
-        "Z has runs at one processor count only and is ignored.",
-        "No other machine can be used for this forecast: none has runs at two processor counts "
-        "or more.",
-    )
-
-
 def test_a_machine_in_both_tables_is_no_donor_of_itself():
     here = Measurements(p=[4, 4], time=[20.0, 30.0], machine=["A", "T"])
     told = forecast(here, 8, donors=DONORS)
@@ -226,11 +198,6 @@ def test_donors_have_the_same_callpath_and_axes():
     assert sorted(told.refused) == ["a, n = 2", "b, n = 1"]
 
 
-def test_an_axis_of_the_donors_alone_tells_donors_apart():
-    donors = runs({"A": amdahl(1, 100), "B": amdahl(2, 300)}, n=[1] * 5 + [2] * 5)
-    assert named(only(forecast(ONE, 8, donors=donors))) == ["A, n = 1", "B, n = 2"]
-
-
 def test_one_run_of_a_weak_scaling_study_has_donors_that_grow_likewise():
     donors = runs({"A": lambda p: 20 + p / 9, "B": lambda p: 30 + p / 9}, n=[*COUNTS, *COUNTS])
     told = forecast(Measurements(p=4, time=20.0, n=4), 16, donors=donors)
@@ -241,28 +208,6 @@ def test_one_run_of_a_weak_scaling_study_has_donors_that_grow_likewise():
     assert told.time == pytest.approx(21, rel=0.03)
     said = forecast(Measurements(p=4, time=20.0, n=4), 16, donors=donors, scaling="strong")
     assert (only(said).scaling, only(said).scaling_reason) == ("strong", "as requested")
-
-
-def test_series_of_one_and_of_several_counts_stand_together():
-    here = Measurements(p=[4, 1, 2, 4], time=[20.0, 90, 46, 25], machine=["S", "T", "T", "T"])
-    told = forecast(here, [8, 16], donors=DONORS)
-    assert [note.scaling for note in told.notes] == ["strong", "strong"]
-    for i in range(2):
-        mine = forecast(here.select(machine="ST"[i]), [8, 16], donors=DONORS)
-        assert told.time[i] == pytest.approx(mine.time[0])
-
-
-def test_far_beyond_all_runs_is_told():
-    told = forecast(ONE, [16, 512], donors=DONORS)
-    assert any(
-        text.startswith(
-            "No other machine has runs near p = 512: their times there are extrapolated to at "
-            "least 32x their largest p."
-        )
-        for text in only(told).warnings
-    )
-    width = told.upper / told.lower
-    assert width[1] > 1.5 * width[0]
 
 
 def test_a_line_through_it_goes_through_the_answers():
@@ -426,19 +371,6 @@ def test_machines_like_the_target_weigh_more():
     assert first.weight > next(x.weight for x in plain.notes[0].donors if x.machine == "A")
     assert "similar machines weighted more" in weighed.notes[0].rests_on
     assert "similar machines" not in plain.notes[0].rests_on
-
-
-def test_the_target_may_be_named_by_the_runs():
-    named = Measurements(p=4, time=20.0, machine="me")
-    like_a = [
-        described("A", 100),
-        described("B", 6400),
-        described("C", 6400),
-        described("me", 100),
-    ]
-    by_name = forecast(named, p=16, donors=DONORS, machines=like_a)
-    unnamed = forecast(ONE, p=16, donors=DONORS, machines=like_a)
-    assert by_name.time[0] == pytest.approx(float(unnamed.time), rel=1e-12)
 
 
 @pytest.mark.parametrize(

@@ -18,12 +18,6 @@ def sizes(tmp_path):
     return path
 
 
-def test_a_series_is_planned_for_as_well(parcast, times):
-    said = parcast("forecast", times, "-p", "128", "--plan-runs", "3", "--upto", "32")
-    assert said.status == 0
-    assert "reduces the extrapolation to p = 128 from 16x to 4x" in said.out
-
-
 def test_series_are_planned_for_each(parcast, machines):
     said = parcast("forecast", machines, "-p", "64", "--plan-runs", "1", "--json")
     assert {run["machine"] for run in json.loads(said.out)["plan_runs"]} == {"T3E", "SP"}
@@ -90,11 +84,6 @@ def test_nothing_worth_running_is_said(parcast, sizes):
     )
 
 
-def test_series_with_fewer_runs_are_not_counted_apart(parcast, machines):
-    out = parcast("forecast", machines, "-p", "64", "--plan-runs", "9").out
-    assert "fewer runs  9 runs for each series were asked for, but no further run below" in out
-
-
 def table(parcast, *asked):
     said = parcast("forecast", *asked, "-o", "-")
     assert (said.status, said.err) == (0, "")
@@ -121,13 +110,6 @@ def test_csv_has_the_runs_to_make_below_what_was_asked_for(parcast, machines):
 def test_csv_of_a_plan_without_a_run_tells_that_by_a_column_without_entries(parcast, sizes):
     rows = table(parcast, sizes, "-p", "4", "--at", "n=200", "--plan-runs", "1")
     assert [row["planned_run"] for row in rows] == [""]
-
-
-def test_held_out_counts_are_compared_and_not_planned_from(parcast, sizes):
-    asked = ("--hold-out", "8", "-p", "8", "--at", "n=400", "--plan-runs", "1")
-    said = parcast("forecast", sizes, *asked)
-    assert said.status == 0
-    assert "measured" in said.out
 
 
 @pytest.mark.parametrize(

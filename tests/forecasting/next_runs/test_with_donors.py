@@ -39,13 +39,6 @@ def test_one_own_run_and_donors_are_enough_for_a_plan():
     assert first.because == "reduces the extrapolation to p = 16 from 4x to 2x"
 
 
-def test_the_run_is_taken_to_take_what_is_forecast_for_it():
-    first, *_ = plan_runs(ONE, p=16, donors=FAR)
-    both = Measurements(p=[4, 8], time=[20.0, first.time])
-    assert first.after == pytest.approx(width(forecast(both, p=16, donors=FAR)))
-    assert first.after < 0.95 * first.before
-
-
 def test_runs_follow_on_each_other_and_each_narrows(study):
     elsewhere, here = study.select(machine=["T3E", "SP"]), study.select(machine="O2000", p=1)
     found = plan_runs(here, p=64, donors=elsewhere, runs=3, beyond=True)
@@ -80,14 +73,6 @@ def test_counts_costs_and_the_largest_count_are_kept_to():
     assert free[0].cost == 1
     assert dear[0].at["p"] < free[0].at["p"]
     assert plan_runs(ONE, p=4, donors=FAR) == []
-
-
-def test_it_plans_for_the_widest_of_many_counts():
-    first, *_ = plan_runs(ONE, p=range(5, 105), donors=FAR)
-    told = forecast(ONE, p=range(5, 105), donors=FAR)
-    widths = np.log(told.upper / told.lower).ravel() / 2
-    assert first.target["p"] == 5 + int(np.argmax(widths))
-    assert first.before == pytest.approx(widths.max())
 
 
 def test_series_without_donors_are_planned_from_their_own_runs():

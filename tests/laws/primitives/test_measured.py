@@ -11,7 +11,6 @@ from parcast.calibration.primitives import ONE_LAUNCH, half_width, primitive_for
 from parcast.descriptions.machine import PRIMITIVES
 from parcast.errors import FitFailed, ParameterError
 from parcast.laws.primitives.measured import (
-    NO_BYTES,
     PrimitiveFit,
     fit_startup,
     measured_primitive,
@@ -28,13 +27,6 @@ def test_of_few_counts_the_line_of_the_largest_is_taken():
     fit = measured_primitive({2: {8: 1e-6, 10**6: 1e-3}, 4: {8: 3e-6, 1000008: 2.003e-3}})
     assert fit.startup == pytest.approx((3e-6, 0), rel=0.01)
     assert fit.time(64, 1e6) == pytest.approx(2.003e-3, rel=1e-3)
-
-
-@pytest.mark.parametrize("times", [{4: {8: 3e-6}}, {2: {8: 1e-6, 64: 1e-6}, 4: {8: 3e-6}}])
-def test_of_one_size_there_is_a_startup_only(times):
-    fit = measured_primitive(times)
-    assert fit.byte_form == NO_BYTES
-    assert fit.described() == {"startup": "3e-06 s"}
 
 
 def test_of_one_size_at_three_counts_the_startup_is_a_formula():
@@ -139,13 +131,6 @@ def test_with_few_counts_the_line_is_the_formula():
     assert found.launches == 1
     assert found.startup_spread >= ONE_LAUNCH
     assert found.byte_spread >= ONE_LAUNCH
-
-
-def test_a_line_through_the_origin_has_a_startup_all_the_same():
-    found = formula("allreduce", rough("allreduce", 0.0, 1e9))
-    assert found.fit.startup == (0.5e-6, 0.0)
-    assert found.fit.byte[0] > 0
-    assert found.startup_spread >= ONE_LAUNCH
 
 
 def test_a_formula_of_many_counts_has_at_least_half_the_shortest_message():

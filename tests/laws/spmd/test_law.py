@@ -120,22 +120,6 @@ def test_one_processor_takes_the_reference_time(kind, bursts):
     assert found == pytest.approx(REFERENCE, rel=1e-14)
 
 
-def test_without_contention_nobody_waits_for_the_network():
-    p = np.array([2.0, 16, 128])
-    found = phase(communication={"contention": 0}).cycle(Machine(), {"p": p, "d": 1})
-    z = 7.6 / p + 0.4 + 0.01 + 0.5 * p**-0.5
-    harmonic = np.array([np.sum(1 / np.arange(1, n + 1)) for n in p])
-    np.testing.assert_allclose(found.time - 8.05, 5 * z * harmonic, rtol=1e-12)
-
-
-@pytest.mark.parametrize("bursts", ["fixed", "geometric"])
-def test_a_single_group_waits_for_nobody(bursts):
-    one = phase(bursts=bursts, compute={"variability": "none"}, communication={"group": "p"})
-    found = float(time(one, 16, 4))
-    z, x = 7.6 / 16 + 0.4 + 0.01 + 0.7 * 0.125, 0.3 * 0.125
-    assert found == pytest.approx(5 * (z + x) + 0.05 + 2, rel=1e-12)
-
-
 def test_a_single_group_without_communication_is_amdahls_law_with_io():
     one = SpmdPhase(
         law="spmd",
@@ -267,11 +251,6 @@ def test_times_come_from_operations_messages_and_bytes():
     assert float(asked.io_transfer) == pytest.approx(2)
 
 
-def test_formulas_of_communication_need_not_hold_for_a_lone_processor():
-    of = phase(communication={"transfer": "1 s / (p - 1)"})
-    assert float(time(of, 1)) == pytest.approx(REFERENCE)
-
-
 BAD = [
     ({"communication": {"group": 3}}, "communication.group must divide p, got 3 at p = 16"),
     ({"communication": {"group": "p/5"}}, "communication.group must be a whole number"),
@@ -290,20 +269,6 @@ def test_what_has_no_answer_is_refused_with_its_place(changes, message):
     with pytest.raises(ParameterError) as refusal:
         time(phase(**changes), 16, 4)
     assert message in str(refusal.value)
-
-
-def test_a_negative_formula_says_where():
-    of = phase(compute={"parallel": "1 s * (3 - p)"})
-    with pytest.raises(ParameterError, match="is -1 at p = 4"):
-        time(of, np.array([1.0, 2, 4]))
-
-
-@pytest.mark.parametrize(
-    "at", [{"p": 0}, {"p": 1.5}, {"p": 4, "d": 0}, {"p": 4, "d": 2.5}, {"p": np.inf}]
-)
-def test_counts_are_whole(at):
-    with pytest.raises(ParameterError, match="must be a whole number of at least 1"):
-        phase().cycle(Machine(), at)
 
 
 def test_a_phase_that_does_nothing_is_refused():
@@ -338,11 +303,6 @@ def test_a_rate_that_follows_p_does_not_make_scaling_weak():
     told = predict(program, machine, p=[1, 256])
     assert told.scaling == "strong"
     assert told.speedup[1] == pytest.approx(told.time[0] / told.time[1])
-
-
-def test_formulas_of_contention_need_not_hold_for_a_lone_processor():
-    of = phase(communication={"contention": "1 / (p - 1)"})
-    assert float(time(of, 1)) == pytest.approx(REFERENCE)
 
 
 def test_a_parameter_that_replaces_another_is_checked():

@@ -124,12 +124,6 @@ def test_clustered_agrees_with_clusters():
     assert covers(simulated.io_busy, 0.25 * exact.throughput[0])
 
 
-def test_clusters_of_unlike_sizes_agree_too():
-    cycle = Cycle(jobs=5, io_kind="clustered", disks=2, cpu=1.0, service=0.1, io=0.5)
-    exact = clusters([2, 3], [1, 1], delay=1.0, own=0.5, shared=0.1)
-    assert covers(simulate_steady(cycle, cycles=150).cycle, 5 / exact.total_throughput)
-
-
 @pytest.mark.parametrize("law", ["none", 2.0, uniform], ids=["none", "cv 2", "uniform"])
 def test_throughput_does_not_feel_the_law_of_computing(law):
     cycle = Cycle(jobs=8, io_kind="striped", cpu=1.0, cpu_law=law, service=0.1, io=0.1)
@@ -156,12 +150,6 @@ def test_batches_of_one_long_run_tell_the_same():
     assert simulated.method == "20 batches of one run"
     assert simulated.warm_up + 20 * simulated.cycles == 1000
     assert simulated.cycles % 4 == 0
-
-
-def test_the_method_is_told_in_words():
-    several = simulate_steady(STRIPED, cycles=10, replications=3, batches=2)
-    assert several.method == "2 batches of each of 3 replications"
-    assert simulate_steady(STRIPED, cycles=10, replications=3).method == "3 replications"
 
 
 def test_a_run_too_short_to_warm_up_says_so():
@@ -197,13 +185,6 @@ def test_makespan_without_queues_is_that_of_the_slowest_job():
     assert covers(told.makespan, 6 * expected_maximum(6, sum_of_six))
     told = simulate_runs(cycle, cycles=4, replications=200)
     assert told.makespan.value > 6 * expected_maximum(6, sum_of_six)
-
-
-def test_joined_runs_take_as_many_mean_cycles():
-    cycle = Cycle(jobs=4, cpu=1.0, io=0.5)
-    told = simulate_runs(cycle, cycles=5, replications=4000)
-    assert covers(told.makespan, 5 * (25 / 12 + 0.5))
-    assert (told.cycles, told.replications, told.ended_by) == (5, 4000, "replications")
 
 
 def test_one_cycle_of_jobs_that_do_not_join_ends_as_computed_by_hand():
@@ -250,12 +231,6 @@ def test_a_precision_is_reached_or_the_limit_is_named():
             cycle, cycles=2, replications=10**5, most_seconds=1e-9, executor=threads
         )
     assert (late.ended_by, late.replications) == ("most_seconds", 1024)
-
-
-def test_a_time_that_is_long_enough_changes_nothing():
-    assert simulate_joined(Cycle(jobs=2, cpu=1.0), most_seconds=1e9) == simulate_joined(
-        Cycle(jobs=2, cpu=1.0)
-    )
 
 
 def test_intervals_cover_the_truth_at_their_stated_rate():

@@ -95,10 +95,6 @@ def test_the_size_and_the_parameters_are_named():
     assert "n is cells; parameters: flavour" in notes
 
 
-def test_the_unit_of_named_repetitions_is_said():
-    assert "a names no unit: seconds are assumed" in read("p,a,b\n1,2,3\n", repeats=["a", "b"])[1]
-
-
 def test_whole_numbers_beside_three_decimals_could_be_thousands():
     table = "ranks;wall [s]\n1;1.234\n2;950\n4;500\n"
     with pytest.raises(FileProblems, match="could be thousands"):
