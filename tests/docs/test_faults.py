@@ -16,21 +16,18 @@ PAGE = ROOT / "docs" / "reference" / "faults.md"
 REWRITE = bool(os.environ.get("PARCAST_REWRITE"))
 WIDTH = 118
 SUBJECTS = {
-    "Files that are read": "Every reader is given valid documents of its formats, and the same "
-    "with mutations. `make fuzz` does so for as long as you like; each document that ever failed "
-    "stays in `tests/fuzzing`.",
+    "Files that are read": f"Each of {len(QUICK)} readers is given valid documents of its "
+    "formats, and the same with mutations. `make fuzz` does so for as long as you like; each "
+    "document that ever failed stays in `tests/fuzzing`.",
     "Arguments within their limits": "Calls with random arguments, within the "
     "[limits](limits.md) that each function states.",
     "Output files": "A file that `-o` names is written beside its place and then takes it.",
     "Signals": "Ctrl-C is SIGINT.",
     "Ranks and processes": "Programs on MPI ranks, and those in the cluster in a box. Ranks that "
     "parcast starts (`-np 4`, `ranks=4`) it also ends, and removes what they leave. Under your "
-    "own `mpiexec` or `srun`, that launcher ends them; the shared memory of ranks that were "
-    "killed (`/dev/shm/mpich_*`, some MB for each run) is removed later: by the next start of "
-    "ranks by parcast, the next program on ranks that uses it, or `parcast arrays verify STORE "
-    "--sweep`, on the same host. It is removed only if it is yours and no process has it open or "
-    "mapped, in whatever container: Linux tells that for certain, by a lease of the file. Where "
-    "there are no leases, it stays.",
+    "own `mpiexec` or `srun`, that launcher ends them; the shared memory of killed ranks "
+    "(`/dev/shm/mpich_*`) is removed by the next start of ranks on the same host, or by `parcast "
+    "arrays verify STORE --sweep`, if it is yours and no process has it open or mapped.",
     "Stores of arrays": "What may happen to a store is explained in [files of "
     "arrays](array-files.md).",
     "Pipelines": "`parcast run pipeline`, `parcast.run_pipeline` and what is built on them.",
@@ -83,11 +80,6 @@ def page_of(found):
     text = [TOP]
     for subject, remark in SUBJECTS.items():
         text += [f"\n## {subject}\n\n{fill(remark, WIDTH)}\n"]
-        if subject == "Files that are read":
-            names = ", ".join(f"`{name}`" for name in sorted(QUICK))
-            text.append(
-                f"\n{fill(f'The {len(QUICK)} readers: {names}.', WIDTH, break_on_hyphens=False)}\n"
-            )
         text += ["\n| what happens | what is promised | cases |\n|---|---|---:|\n"]
         text += [
             f"| {what} | {promise} | {count:,} |\n"
