@@ -13,7 +13,6 @@ import click
 import pytest
 
 from parcast.cli import COMMANDS, cli
-from parcast.cli.answering import FORMER
 from parcast.cli.failures import run
 from parcast.errors import FileProblems, RunFailed
 from tests.conftest import COMMAND, FOREGROUND, until
@@ -62,28 +61,6 @@ def commands_with(option):
 )
 def test_an_option_has_one_name_everywhere(option, commands):
     assert sorted(commands_with(option)) == sorted(commands.split())
-
-
-def test_no_command_has_a_former_spelling_of_its_own():
-    assert [commands_with(old) for old in FORMER] == [[]] * len(FORMER)
-
-
-@pytest.mark.parametrize(
-    ("words", "says"),
-    [
-        (("calibrate", "--np", "x"), "-np must be a whole number from 1 to 1024, got x."),
-        (("calibrate", "--ranks=x"), "-np must be a whole number from 1 to 1024, got x."),
-    ],
-)
-def test_former_spellings_work_in_every_command(parcast, words, says):
-    said = parcast(*words)
-    assert said.status == 2
-    *hints, refusal, _ = said.err.splitlines()
-    assert refusal.startswith(f"parcast: {says}")
-    former = [word.partition("=")[0] for word in words if word.partition("=")[0] in FORMER]
-    assert hints == [
-        f"parcast: {old} is now {FORMER[old]}; the old spelling still works." for old in former
-    ]
 
 
 def test_what_follows_two_dashes_is_left_as_it_is(parcast):
@@ -343,7 +320,6 @@ def test_an_interrupted_process_ends_with_130():
         ("forecast --sc", "plain,--scaling\n"),
         ("forecast --scaling s", "plain,strong\n"),
         ("forecast tim", "file,tim\n"),
-        ("run --ra", "\n"),  # a former spelling is not offered
         ("predict a.toml ma", "file,ma\n"),
     ],
 )

@@ -214,17 +214,6 @@ def test_what_is_asked_wrongly_is_refused(parcast, options, says):
     assert says in said.err
 
 
-def test_a_former_spelling_works_and_is_told(parcast):
-    said = parcast("run", "gauss", "--n=1e1", "--ranks", "1", "--json")
-    assert said.status == 0
-    assert json.loads(said.out)["inputs"]["options"]["n"] == [10]
-    assert said.err == (
-        "parcast: --n is now -n; the old spelling still works.\n"
-        "parcast: --ranks is now -np; the old spelling still works.\n"
-    )
-    assert "--ranks" not in parcast("run", "--help").out
-
-
 def test_a_program_without_a_size_takes_one_of_its_own(parcast, monkeypatch):
     asked = []
     monkeypatch.setattr(

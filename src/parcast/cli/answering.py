@@ -1,4 +1,4 @@
-"""The class of all commands: old spellings of options, and what click refuses in our words."""
+"""The class of all commands, and what click refuses in our words."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final
@@ -6,16 +6,7 @@ from typing import Any, Final
 import click
 
 from parcast.cli.running import WRITTEN, runs
-from parcast.cli.screen import tell
 from parcast.words import did_you_mean
-
-FORMER: Final[Mapping[str, str]] = {  # spellings of options that were renamed; they still work
-    "--n": "-n",
-    "--sizes": "-n",
-    "--np": "-np",
-    "--ranks": "-np",
-}
-
 
 COUNTS: Final = ("-p", "-np")
 MEANT: Final[Mapping[str, Sequence[str]]] = {  # options of other programs, and ours instead
@@ -41,10 +32,10 @@ class Answering(click.Command):
         self.params.append(click.Option(["--debug"], is_flag=True, expose_value=False, help=help))
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Read the arguments; options may have their former spelling."""
+        """Read the arguments."""
         ctx.meta[WRITTEN] = tuple(args)
         try:
-            rest = super().parse_args(ctx, list(self._renamed(ctx, args)))
+            rest = super().parse_args(ctx, list(self._written(ctx, args)))
         except click.UsageError as refusal:
             refusal.ctx = refusal.ctx or ctx  # not every one has it
             raise
@@ -65,31 +56,19 @@ class Answering(click.Command):
         if self.parts is not None:
             self.parts.format_commands(ctx, formatter)
 
-    def _renamed(self, ctx: click.Context, args: Sequence[str]) -> Iterator[str]:
-        """Give options the spelling they have now, and say so on standard error, once each."""
-        own = {spelling for option in self.get_params(ctx) for spelling in option.opts}
-        former = {old: new for old, new in FORMER.items() if new in own and old not in own}
-        told: set[str] = set()
+    def _written(self, ctx: click.Context, args: Sequence[str]) -> Iterator[str]:
+        """Divide -np4, as mpiexec takes it, and refuse -np where click would read it as -n."""
+        takes_ranks = any("-np" in option.opts for option in self.get_params(ctx))
         for i, word in enumerate(args):
             if word == "--":
                 yield from args[i:]
                 return
-            if word.startswith("-np") and not own & {"-np", "--np"}:  # click reads it as -n
+            if word.startswith("-np") and not takes_ranks:
                 raise click.NoSuchOption("-np", ctx=ctx)
-            if word.startswith("-np") and word[3:4].isdigit():  # as mpiexec takes it: -np4
+            if word.startswith("-np") and word[3:4].isdigit():
                 yield from ("-np", word[3:])
-                continue
-            old, equals, value = word.partition("=")
-            new = former.get(old)
-            if new is None:
+            else:
                 yield word
-                continue
-            if old not in told and not ctx.resilient_parsing:
-                tell(f"{old} is now {new}; the old spelling still works.")
-                told.add(old)
-            yield new
-            if equals:
-                yield value
 
 
 def cli_command(

@@ -11,7 +11,7 @@ from parcast.cli.options import Option, called, columns, repeated_option, text_o
 from parcast.timings.tables.options import DECIMALS, SEPARATOR_NAMES, WIDE, TableOptions
 
 
-def table_options(of: str = "FILE") -> Option[Any]:
+def table_options(of: str = "the table") -> Option[Any]:
     """Options for how a table is read, given to the command as `table`."""
     options = [
         repeated_option(

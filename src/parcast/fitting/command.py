@@ -88,7 +88,7 @@ class Question:
 @text_option("--free", "NAMES", columns, "Constants to fit; all others keep their values.")
 @text_option("--fix", "NAMES", columns, "Constants that keep their values.")
 @select_option()
-@table_options("TIMINGS")
+@table_options()
 @click.option(
     "--starts",
     metavar="COUNT",

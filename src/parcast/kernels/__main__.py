@@ -35,7 +35,6 @@ def parser() -> argparse.ArgumentParser:
     reader.add_argument(
         "-n", "--size", dest="n", help="problem sizes: 1e5,1e6 (default: one of about a second)"
     )
-    reader.add_argument("--n", dest="n", help=argparse.SUPPRESS)  # its former spelling
     reader.add_argument("--repetitions", type=int, default=1, help="of each size (default 1)")
     reader.add_argument("--seed", type=int, default=0, help="of the input (default 0)")
     reader.add_argument(

@@ -235,7 +235,7 @@ class Question:
     "--price", "NAME=PRICE", "Price of a processor-hour on a machine: T3E=0.5,SP=0.2.", prices
 )
 @select_option()
-@table_options("TIMINGS")
+@table_options()
 @repeated_option(
     "--donors",
     "PATH",

@@ -10,7 +10,7 @@ from parcast.words import clock
 
 USUAL: Final = 3600.0  # that a job is given where no time limit is asked for [s]
 MARGIN: Final = 60.0  # for the start of the ranks [s]
-LEFT_OUT: Final = re.compile(r"(-np|--np|--ranks|--slurm)(=.*)?|-np[0-9]+")  # of the command
+LEFT_OUT: Final = re.compile(r"(-np|--slurm)(=.*)?|-np[0-9]+")  # of the command
 
 SCRIPT: Final = """\
 #!/bin/sh
