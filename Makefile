@@ -4,7 +4,7 @@ MINUTES ?= 30  # of make fuzz
 SEED ?= 0
 BIN := .venv/bin
 
-.PHONY: demo test coverage fuzz lint types format benchmark benchmark-solvers clean
+.PHONY: demo test coverage fuzz lint types format reference benchmark benchmark-solvers clean
 
 demo: .venv/.demo  ## three forecasts beside the actual times
 	$(BIN)/python examples/nas_bt/demo.py
@@ -35,6 +35,9 @@ types: .venv/.test
 format: .venv/.test  ## rewrite the code as lint wants it
 	$(BIN)/ruff format
 	$(BIN)/ruff check --fix
+
+reference: .venv/.test  ## write the pages of options and of JSON keys from the code
+	$(BIN)/python docs/reference/make.py
 
 .venv/bin/python:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "parcast needs Python 3.11 or newer; this is " + sys.version.split()[0] + ". Try: make PYTHON=python3.12 $(MAKECMDGOALS)")'

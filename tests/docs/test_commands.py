@@ -18,12 +18,8 @@ import sys
 
 import pytest
 
-from parcast.cli import COMMANDS
-from parcast.cli.parts import Parts
-from parcast.places import load
 from tests.conftest import ROOT
 
-REFERENCE = ROOT / "docs" / "reference" / "command-line.md"
 FILE = re.compile(r"^<!-- file: (\S+) -->\n```\w+\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 BLOCK = re.compile(r"(?<=^```console\n)(.*?)(?=^```$)", re.MULTILINE | re.DOTALL)
 PAGES = sorted(
@@ -31,7 +27,6 @@ PAGES = sorted(
     for page in [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]
     if BLOCK.search(page.read_text(encoding="utf-8"))
 )
-EVERYWHERE = ("--json", "-v", "--verbose", "--debug")  # in no section, but in the shared table
 REWRITE = bool(os.environ.get("PARCAST_REWRITE"))
 
 
@@ -120,32 +115,3 @@ def six_digits(text):
     """Round the numbers of a JSON document, whose last digits differ between machines."""
     text = re.sub(r"[0-9]+\.[0-9]{8,}", lambda found: f"{float(found[0]):.6g}", text)
     return re.sub(r'"parcast": "[^"]+"', '"parcast": "its version"', text)
-
-
-def with_parts():
-    """Give every command, and every part of one that has parts."""
-    for name, place in COMMANDS.items():
-        yield name
-        command = load(place)
-        if isinstance(command, Parts):
-            yield from (f"{name} {part}" for part in command.parts)
-
-
-def section_of(page, command):
-    """Section of a command."""
-    return page.split(f"## parcast {command}\n")[1].split("\n## ")[0]
-
-
-@pytest.mark.parametrize("command", [*with_parts()])
-def test_every_option_is_in_the_reference(parcast, command):
-    page = REFERENCE.read_text(encoding="utf-8")
-    section = section_of(page, command)
-    shared = page.split("\n## What all commands share\n")[1].split("\n### ")[0]
-    if "(#parcast-run-pipeline)" in section:  # the options that commands have in common
-        section += section_of(page, "run pipeline")
-    told = parcast(*command.split(), "--help").out
-    lines = re.findall(r"^  (-.*)$", told, re.MULTILINE)
-    options = {x for line in lines for x in re.findall(r"(?:^|, | / )(--?\w[\w-]*)", line)}
-    assert options
-    for option in options - {"-h", "--help"}:
-        assert f"`{option}" in (shared if option in EVERYWHERE else section), option

@@ -29,20 +29,22 @@ class Measured:
         "worst_over_median=worst between_launch_cv=cv ranks placement settled method"
     )
 
-    key: str
+    key: str  # that of a machine file, or a fact of the same kind of name
     value: float  # median of the launches [SI]
+    # `time` [s], `rate` [B/s], `operation_rate` [flop/s], `size` [B], `count`
     dimension: Dimension
-    lower: float  # of the 90 % interval over launches [SI]
-    upper: float  # [SI]
-    launches: int  # that it rests on [1]
+    lower: float  # lower end of its 90 % interval over launches; None of a single launch [SI]
+    upper: float  # upper end of that interval [SI]
+    launches: int  # launches that it is based on [1]
     repetitions: int  # timings in all of them [1]
-    outliers: int  # of these, far above the others [1]
+    outliers: int  # timings far above the others [1]
     worst: float  # the slowest repetition over the median of its launch [1]
-    cv: float  # between launches: standard deviation over mean; NaN for one launch [1]
-    method: str  # what was done, in one line
-    settled: bool  # whether the interval is as narrow as was asked
+    cv: float  # standard deviation over mean, of the launches; None of a single one [1]
+    method: str  # what was done
+    settled: bool  # whether the interval is as narrow as `target`
     ranks: int = 1  # processes that took part [1]
-    placement: str = "own"  # "own": each a core of its own; "one": all on one core; "free"
+    # `own`: each a core of its own; `one`: all on one core; `free`: not pinned
+    placement: str = "own"
     disturbed: int = 0  # repetitions in which another program had a core: not in the medians [1]
 
     @property
@@ -62,17 +64,17 @@ class Sample:
         "disturbed worst_over_median=worst settled"
     )
 
-    bytes: int  # of the message or request; 0 where none are sent [B]
+    bytes: int  # size of the message or request; of `polynomial` the order [B]
     time: float  # median of the medians of the launches [s]
     p25: float  # median of their first quartiles [s]
-    lower: float  # of the 90 % interval of `time` over launches [s]
-    upper: float  # [s]
-    cv: float  # of the medians between launches; NaN for one launch [1]
-    launches: int
-    repetitions: int  # in all launches
-    outliers: int
+    lower: float  # lower end of its 90 % interval over launches [s]
+    upper: float  # upper end of it [s]
+    cv: float  # standard deviation over mean, of the launches; None of a single one [1]
+    launches: int  # launches that it is based on [1]
+    repetitions: int  # timings in all of them [1]
+    outliers: int  # timings far above the others [1]
     worst: float  # the slowest repetition over the median of its launch [1]
-    settled: bool
+    settled: bool  # whether its interval is as narrow as `target`
     disturbed: int = 0  # repetitions in which another program had a core: not in the medians [1]
 
 
@@ -114,8 +116,8 @@ class Segment:
     _outline: ClassVar[str] = "first_B startup_s rate_B_per_s"
 
     first: int  # the least size it holds for [B]
-    startup: float  # [s]
-    rate: float  # infinite where the time does not grow with the size [B/s]
+    startup: float  # below 0 is possible above a bend [s]
+    rate: float  # None: infinite [B/s]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -127,18 +129,19 @@ class Line:
         "rate_lower_B_per_s rate_upper_B_per_s half_size_B error segments method"
     )
 
-    bench: str  # as of its `Table`
-    ranks: int
-    placement: str
+    bench: str  # the benchmark
+    ranks: int  # processes that took part [1]
+    placement: str  # how they were pinned, as in `rows`
     startup: float  # t0; median of the lines of the launches [s]
-    startup_lower: float  # [s]
-    startup_upper: float  # [s]
-    rate: float  # r_inf; infinite where the time does not grow with the size [B/s]
-    rate_lower: float  # [B/s]
-    rate_upper: float  # [B/s]
+    startup_lower: float  # lower end of its interval [s]
+    startup_upper: float  # upper end of it [s]
+    rate: float  # r_inf; None where the time does not grow with the size [B/s]
+    rate_lower: float  # lower end of its interval [B/s]
+    rate_upper: float  # upper end of it; None: infinite [B/s]
     error: float  # mean absolute relative residual of the medians [1]
-    segments: tuple[Segment, ...]  # more than one where the protocol switches; else one
-    method: str
+    # a line from each size on, more than one where the protocol switches
+    segments: tuple[Segment, ...]
+    method: str  # what was timed
 
     @property
     def half_size(self) -> float:
@@ -160,19 +163,19 @@ class Host:
         "placement=placements directory hosts"
     )
 
-    name: str
+    name: str  # its name
     system: str  # operating system and kernel
-    model: str  # of the processor; "" where it is not told
-    cores: int  # that may be used [1]
-    governor: str  # of the clock frequency; "" where it cannot be read
+    model: str  # processor; empty where unknown
+    cores: int  # cores that may be used [1]
+    governor: str  # governor of the clock frequency; empty where unknown
     load_before: float  # load average over a minute; NaN where the system has none [1]
-    load_after: float  # [1]
-    mpi: str  # vendor and version; "" where there is none
-    python: str
-    numpy: str
+    load_after: float  # the same afterwards [1]
+    mpi: str  # vendor and version; empty without one
+    python: str  # version of Python
+    numpy: str  # version of numpy
     placement: Mapping[int, str]  # of each number of ranks: "own", "one" or "free"
-    directory: str  # where files were written; "" where none were
-    hosts: int = 0  # of a testbed on this machine, each a processor; 0: no testbed [1]
+    directory: str  # where files were written; empty where none were
+    hosts: int = 0  # hosts of a testbed on this machine; 0: no testbed [1]
 
     @property
     def placements(self) -> dict[str, str]:
@@ -193,15 +196,15 @@ class Calibration(Result):
 
     interval: ClassVar[float] = INTERVAL  # share of outcomes that the intervals hold [1]
 
-    name: str
-    date: str  # ISO 8601 with the time and its zone, of the start
-    seconds: float  # that it took [s]
-    host: Host
+    name: str  # name of the machine
+    date: str  # when it was begun, in ISO 8601
+    seconds: float  # time that it took [s]
+    host: Host  # where it was measured
     measured: tuple[Measured, ...]
     tables: tuple[Table, ...]
-    lines: tuple[Line, ...]
+    lines: tuple[Line, ...]  # a straight line of each benchmark and number of ranks
     warnings: tuple[str, ...]
-    was_interrupted: bool  # by the user; what was measured until then is here
+    was_interrupted: bool  # whether it was ended by the user
     lost: int  # launches that failed
     target: float  # half-width of an interval over its value at which it is settled [1]
     inputs: Mapping[str, Any] = field(default_factory=dict)  # what was asked

@@ -20,13 +20,13 @@ class CharacterisedRegion:
         "is_exact residual imbalance"
     )
 
-    name: str
-    kind: str  # as a program file has it: "loop", "halo", ...
+    name: str  # its name
+    kind: str  # its kind in the program file: `loop`, `halo`, ...
     share: float  # of the time of all regions, in the largest run [1]
-    calls: str  # formula
-    iterations: str | None  # formula; None of what is no loop
-    iteration: str | None  # time, or operations, of one; None of what is no loop
-    volume: str | None  # formula; None of a loop, and of what sends no bytes
+    calls: str  # formula of its calls
+    iterations: str | None  # formula of its iterations; None of what is no loop
+    iteration: str | None  # time, or operations, of an iteration; None of what is no loop
+    volume: str | None  # formula of the bytes; None of what sends none
     unit_time: float | None  # of one iteration, as the file has it, at the largest run [s]
     spread: float  # half-width of the 90 % interval of the time of an iteration [1]
     is_exact: bool  # whether the formulas meet all counts
@@ -48,12 +48,12 @@ class Characterisation(Result):
     program: Program
     toml: str  # the program as a file
     regions: tuple[CharacterisedRegion, ...]
-    runs: int  # that it rests on
-    p: tuple[int, ...]  # counts of processors [1]
+    runs: int  # runs that it is based on [1]
+    p: tuple[int, ...]  # processor counts [1]
     n: tuple[float, ...]  # sizes; empty where the program named none [1]
     largest: str  # the run that shares are of: "p = 2, n = 512"
-    clock: str  # of the loops: "processor" or "wall"
-    conditions: Mapping[str, float]  # of the counts of each complex loop [1]
+    clock: str  # clock of the loops: `processor` or `wall`
+    conditions: Mapping[str, float]  # condition of the counts of each complex loop [1]
     perturbation: float  # share of the time that timing took, the most of all runs [1]
     uncovered: float  # share of the time in no region, the most of all runs [1]
     warnings: tuple[str, ...]

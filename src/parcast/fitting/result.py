@@ -28,13 +28,13 @@ class FittedParameter:
     name: str  # its place in the file
     dimension: Dimension
     is_of_machine: bool
-    described: str  # as it was written
+    described: str  # how it was written
     scale: float | None  # described value; None where it is a formula, scaled as a whole [SI]
     factor: float  # fitted over described [1]
     lower: float  # of its interval, over described; NaN where none was requested [1]
     upper: float  # may be infinite [1]
     drawn: float | None = None  # half-width that its sets have, as +- says it [1]
-    determined: str  # "runs", "runs and +-", "+- alone", "only from above", "not", "on its bound"
+    determined: str  # `runs`, `runs and +-`, `+- alone`, `only from above`, `not`, `on its bound`
 
     @property
     def value(self) -> float | None:
@@ -103,19 +103,20 @@ class Fit(Result):
     axes: Mapping[str, Array]  # of the runs; repetitions of a run are one
     measured: Array  # median of its repetitions: times or speedups [s] or [1]
     fitted: Array  # what the law gives there [s] or [1]
-    quantity: str  # "time" or "speedup"
+    quantity: str  # `time` or `speedup`
     noise: float  # standard deviation of a run about the law, relative [1]
-    freedom: float  # its degrees of freedom [1]
-    law_error: float | None  # at p that were left out, half-width of the 90 % interval [1]
+    freedom: float  # degrees of freedom of the noise [1]
+    # half-width of the 90 % interval at counts that were left out; None if too few [1]
+    law_error: float | None
     rank: int  # parameters, or combinations of them, that the runs determine [1]
     singular_values: Array  # of the relative Jacobian of the runs [1]
     undetermined: tuple[str, ...]  # parameters and combinations, in words
     advice: tuple[str, ...]  # runs that would determine them
     warnings: tuple[str, ...]
-    has_converged: bool
+    has_converged: bool  # whether the best start converged
     holds_scale: bool  # the time on one processor and one disk is as described
-    starts: int
-    reached: int  # starts that ended at the same sum of squares
+    starts: int  # starts that were made [1]
+    reached: int  # starts that ended at the same sum of squares [1]
     law: str
     sources: tuple[str, ...]
     interval: float = 0.9  # probability of the intervals

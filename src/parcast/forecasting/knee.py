@@ -46,20 +46,20 @@ class Knee:
         "min_efficiency upto no_forecast_beyond=is_cut time_s *request scaling verdict"
     )
 
-    key: Key
-    p: int  # the knee; `upto` if it is not reached [1]
-    lower: int  # the same for the upper ends of the times' intervals [1]
-    upper: int  # the same for the lower ends of the times' intervals [1]
-    efficiency: float  # at `p` [1]
+    key: Key  # the columns that distinguish the series
+    p: int  # the largest count that is worth it; `upto` if the knee is not reached [1]
+    lower: int  # the knee of the upper ends of the times' intervals [1]
+    upper: int  # the knee of the lower ends of the times' intervals [1]
+    efficiency: float  # efficiency at `p` [1]
     fastest: int  # the count with the least time; `upto` where it still falls there [1]
-    because: str  # "efficiency", "time" or "not reached"
+    because: str  # `efficiency`, `time` or `not reached`
     min_efficiency: float  # the threshold asked for [1]
     upto: int  # the largest count looked at: at most the last one with a forecast [1]
     is_cut: bool  # whether there is no forecast beyond `upto`, where more was to be looked at
-    time: float  # at `p` [s]
+    time: float  # forecast time at `p` [s]
     request: Request | None  # what a run at `p` needs; None where times are not those of runs
-    scaling: str  # "strong" or "weak": how the runs were read
-    verdict: str  # that the program does not scale, and what to do; "" where it does
+    scaling: str  # `strong` or `weak`: how the runs were read
+    verdict: str  # that the program does not scale, and what to do; None where it does
 
     @property
     def label(self) -> str:

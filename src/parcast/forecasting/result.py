@@ -35,9 +35,9 @@ class Donor:
     _outline: ClassVar[str] = "machine weight p# time_s"
 
     machine: str  # its name
-    weight: float  # of this machine in the forecast at `p` [1]
+    weight: float  # its weight in the forecast at `p` [1]
     p: float  # the largest count asked for at which donors have any weight [1]
-    time: float  # at `p`, if scaling continues as on that machine, at the speed of this one [s]
+    time: float  # time there if the program scales as on it, at the speed of this one [s]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -49,23 +49,24 @@ class SeriesNotes:
         "backtest_error=backtest noise donors *exclusive no_forecast_p# useful_upto# warnings"
     )
 
-    key: Key
-    measured: tuple[float, float]  # smallest and largest measured count [1]
-    scaling: str  # "strong" or "weak"
-    scaling_reason: str
+    key: Key  # the columns that distinguish the series
+    # smallest and largest measured count, without those held out [1]
+    measured: tuple[float, float]
+    scaling: str  # `strong` or `weak`
+    scaling_reason: str  # why
     limited_by: str  # what holds it back at the largest count asked for, in a sentence
     rests_on: str  # the runs that it is based on, and how it was tested
     backtest: float | None  # relative error of the largest count's forecast from the others
-    noise: float | None  # relative standard deviation among repetitions; None without any
-    warnings: tuple[str, ...]
+    noise: float | None  # relative standard deviation among repetitions; None without any [1]
+    warnings: tuple[str, ...]  # its warnings
     donors: tuple[Donor, ...] = ()  # other machines used, the heaviest first
     elsewhere: str = ""  # the time if scaling continues as on each of them, in words
     shares: tuple[float, float] | None = None  # of all time, without callees: measured, forecast
-    limit: Limit = ""  # what holds it back, in one or two words; "" over several axes
+    limit: Limit = ""  # the same in a word or two; empty over several axes
     laws: tuple[tuple[str, float], ...] = ()  # their names and weights, the heaviest first [1]
     follows: Follows | None = None  # the law that the times follow, where one is recognised
     no_forecast: tuple[float, ...] = ()  # counts asked for at which there is no forecast [1]
-    useful_upto: float | None = None  # the last count with a forecast, where some have none [1]
+    useful_upto: float | None = None  # the last count with a forecast; None where all have one [1]
 
     @property
     def weights(self) -> dict[str, float]:
@@ -111,15 +112,15 @@ class Forecast(Result):
     )
 
     p: Array  # processors asked for [1]
-    time: Array  # [s]
-    lower: Array  # of the interval [s]
-    upper: Array  # of the interval [s]
+    time: Array  # forecast time [s]
+    lower: Array  # lower end of its interval [s]
+    upper: Array  # upper end of its interval [s]
     speedup: Array  # over the smallest measured count [1]
-    efficiency: Array  # [1]
+    efficiency: Array  # speedup over the ideal speedup [1]
     reach: Array  # how many times beyond the measured counts; 1 inside [1]
-    observed: Array  # median time measured at these counts, held out or not; NaN where none [s]
+    observed: Array  # median measured there, held out or not; None where none was [s]
     by: tuple[str, ...]  # the columns that distinguish the series
-    notes: tuple[SeriesNotes, ...]  # one a series
+    notes: tuple[SeriesNotes, ...]  # what the forecast of each series is based on
     refused: Mapping[str, str]  # label of each series without a forecast, and why
     measured: Series  # the runs that the forecast is based on
     interval: float = 0.9  # nominal coverage of the intervals [1]
@@ -129,7 +130,7 @@ class Forecast(Result):
     curve: Curve | None = None  # the same series at any other count; None of a surface
     inputs: Mapping[str, Any] = field(default_factory=dict)  # files and options
     measure: Measure = TIME  # what the times are: wall times, or those that a rate gives
-    # values of the axes that do not tell series apart; None where one goes with p
+    # axes that do not tell series apart: the value of each; None where it goes with p
     parameters: Mapping[str, float | None] = field(default_factory=dict)
 
     def slowest(self, most: int) -> NDArray[np.intp]:
@@ -198,7 +199,7 @@ class Forecast(Result):
 
     @property
     def _unknown(self) -> None:
-        """`null`: times alone do not give the parts."""
+        """`null`, as the parts of times are not known."""
 
     @property
     def rate(self) -> Array:

@@ -55,13 +55,13 @@ class Reading:
     """Whether the work of the runs is taken to be fixed, and why."""
 
     is_strong: bool
-    reason: str
+    reason: str  # why it is taken to be so
     remedy: str = ""  # what to do if that is wrong; "" where it was given
     size: Size = ""  # of the problem, where nothing else was asked for
 
     @property
     def name(self) -> Literal["strong", "weak"]:
-        """Name of the scaling."""
+        """How the runs were read: `strong` or `weak`; `null` for a program."""
         return "strong" if self.is_strong else "weak"
 
     def __str__(self) -> str:

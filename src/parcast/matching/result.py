@@ -68,11 +68,11 @@ class Match(Result):
     _picture: ClassVar[str] = "parcast.matching.picture:figure_of_match"
 
     candidates: tuple[Candidate, ...]  # the best first; those that do not fit last
-    goal: str  # "time", "cost" or "efficiency"
-    within: float | None  # time limit [s]
-    budget: float | None  # cost limit [currency]
-    certainty: float | None  # required probability of meeting them; None where there are none
-    currency: str  # "" if it has no name
+    goal: str  # `time`, `cost` or `efficiency`
+    within: float | None  # limit of the time [s]
+    budget: float | None  # limit of the cost [currency]
+    certainty: float | None  # required probability of meeting them; None without limits [1]
+    currency: str  # its name; empty without one
     left_out: Mapping[str, str]  # machines that are not ranked, and why
     verdict: tuple[str, ...]  # what fails and what would fit, where nothing fits
     warnings: tuple[str, ...]
@@ -81,7 +81,8 @@ class Match(Result):
     sources: tuple[str, ...]
     interval: float = 0.9
     inputs: Mapping[str, Any] = field(default_factory=dict)  # files and options
-    law_errors: tuple[LawError, ...] = ()  # allowed for, of each law and kind of platform
+    # `least` and `most` that are allowed for each law and kind of platform [1]
+    law_errors: tuple[LawError, ...] = ()
     reading: Reading | None = None  # how runs were read: strong or weak scaling; None of a program
     measure: Measure = TIME  # what the times are: wall times, or those that a rate gives
 

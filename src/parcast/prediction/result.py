@@ -68,13 +68,13 @@ class Prediction(OnGrid):
 
     axes: Mapping[str, Array]  # "p", "d", "n", "network.bandwidth"; each of one dimension
     breakdown: Breakdown  # [s]
-    lower: Array | None  # of the interval, where parameters are uncertain [s]
-    upper: Array | None  # [s]
+    lower: Array | None  # lower end of its interval; None where there is none [s]
+    upper: Array | None  # upper end of its interval [s]
     contention_free: Array | None  # time if every pair had a link of its own, w = 0 [s]
     single_bus: Array | None  # time if all shared one bus, w = 1 [s]
-    speedup: Array  # over one processor and one disk [1]
-    efficiency: Array  # [1]
-    scaling: str  # "strong", or "weak" where the work grows with p
+    speedup: Array  # over one processor and one disk; of the work, where `scaling` is `weak` [1]
+    efficiency: Array  # speedup over `p` [1]
+    scaling: str  # `strong`, or `weak` where the work grows with p
     limits: tuple[str, ...]  # the resource the time follows most and where that changes, in words
     warnings: tuple[str, ...]
     law: str
@@ -86,8 +86,10 @@ class Prediction(OnGrid):
     inputs: Mapping[str, Any] = field(default_factory=dict)  # files and options
     dimensions: Mapping[str, Dimension] = field(default_factory=dict)  # of axes with a unit
     by_resource: Breakdown | None = None  # derivative of the time by each one's slowness [s]
-    law_error: Array | None = None  # allowed for the error of the law, in the interval, as +- [1]
-    law_errors: tuple[LawError, ...] = ()  # of each law and kind of platform
+    # allowed for the error of the law in the interval, as +-; None where none is [1]
+    law_error: Array | None = None
+    # `least` and `most` that are allowed for each law and kind of platform [1]
+    law_errors: tuple[LawError, ...] = ()
 
     @property
     def elasticity(self) -> Mapping[str, Array]:

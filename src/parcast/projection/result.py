@@ -31,17 +31,17 @@ class CountedProjection(Result):
 
     interval: ClassVar[float] = 0.9  # probability of the intervals [1]
 
-    p: Array  # [1]
-    time: Array  # [s]
-    lower: Array  # of the 90 % interval [s]
-    upper: Array  # [s]
-    parts: Mapping[str, Array]  # of the time, by `PARTS`, before the donors' correction [s]
+    p: Array  # processors [1]
+    time: Array  # projected time [s]
+    lower: Array  # lower end of its 90 % interval [s]
+    upper: Array  # upper end of it [s]
+    parts: Mapping[str, Array]  # parts of the time, before the correction by donors [s]
     factor: Array  # by which donors change the time of the model [1]
     pace: float  # time on the machine for a second where it was counted [1]
-    pace_from: str  # where it comes from, in words
+    pace_from: str  # what the pace is based on, in words
     donors: Mapping[str, Array]  # share of each in the correction [1]
     program: str
-    machine: str
+    machine: str  # name of the machine
     warnings: tuple[str, ...] = field(default=())
 
     def rows(self) -> Iterator[dict[str, Any]]:
@@ -67,17 +67,17 @@ class Projection(Result):
 
     interval: ClassVar[float] = 0.9  # probability of the intervals [1]
 
-    p: Array  # [1]
-    time: Array  # [s]
-    lower: Array  # of the 90 % interval [s]
-    upper: Array  # [s]
+    p: Array  # processors [1]
+    time: Array  # projected time [s]
+    lower: Array  # lower end of its 90 % interval [s]
+    upper: Array  # upper end of it [s]
     scaled: Array  # part that was scaled by the ratio [s]
     communication: Array | None  # part computed for the target; None: no call path is known [s]
-    ratio: float  # kappa [1]
+    ratio: float  # kappa, time here over that on the base machine [1]
     ratio_from: str  # what it is based on, in words
-    widths: Mapping[str, Array]  # half-widths of log time by what they come from
-    base: str
-    target: str
+    widths: Mapping[str, Array]  # half-widths of log time by what they come from [1]
+    base: str  # machine whose times are scaled
+    target: str  # machine that is projected onto
     warnings: tuple[str, ...] = field(default=())
     io: Array | None = None  # part of files, computed for the target; None: not known [s]
     axes: Mapping[str, float] = field(default_factory=dict)  # besides p, such as n [1]

@@ -38,13 +38,14 @@ class Simulation(OnGrid):
 
     axes: Mapping[str, Array]  # "p", "d", "n", "network.bandwidth"; each of one dimension
     breakdown: Breakdown  # of the mean time [s]
-    lower: Array  # of the 90 % interval of the mean time: how far the simulation may be off [s]
-    upper: Array  # [s]
+    lower: Array  # lower end of the 90 % interval of the mean of all such runs [s]
+    upper: Array  # upper end of that interval [s]
     predicted: Array  # time by the law; NaN where the law has no answer [s]
-    cycles: NDArray[np.intp]  # that every group went through, all phases and replications [1]
-    ended_by: NDArray[np.str_]  # "precision", "replications", "most_cycles" or "most_seconds"
-    precision: float | None  # requested half width of the interval, over the time [1]
-    seed: int
+    cycles: NDArray[np.intp]  # cycles of every group, all phases and replications together [1]
+    ended_by: NDArray[np.str_]  # `precision`, `replications`, `most_cycles` or `most_seconds`
+    # half width of the interval that was asked for, over the time; None without [1]
+    precision: float | None
+    seed: int  # of the random numbers
     simulated: tuple[str, ...]  # what was simulated, in words, one for each phase
     warnings: tuple[str, ...]
     law: str

@@ -39,7 +39,7 @@ class Measure:
 
     @property
     def rated(self) -> "Measure | None":
-        """Itself where rates or speedups were measured; None of wall times."""
+        """Only where rates or speedups were measured: the column and what its unit is."""
         return None if self.is_time else self
 
     @property

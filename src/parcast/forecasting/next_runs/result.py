@@ -29,17 +29,17 @@ class PlannedRun:
         "target_width_before target_width_after because"
     )
 
-    key: Key  # callpath, machine: which program
-    at: Mapping[str, float]  # values of all axes, "p" first
-    time: float  # forecast [s]
-    lower: float  # of its 90 % interval [s]
-    upper: float  # of its 90 % interval [s]
-    cost: float  # processor-seconds, or what `cost` gives
-    target: Mapping[str, float]  # of the values asked for that with the widest interval
+    key: Key  # the columns that distinguish the series
+    at: Mapping[str, float]  # values of all axes, `p` first
+    time: float  # forecast time [s]
+    lower: float  # lower end of its 90 % interval [s]
+    upper: float  # upper end of its 90 % interval [s]
+    cost: float  # processor-seconds, or what a cost function gives
+    target: Mapping[str, float]  # of what was asked for the values with the widest interval
     target_time: float  # [s]
     before: float  # half-width of the interval of log time at the target before the run [1]
     after: float  # the same after this run and those before it [1]
-    because: str
+    because: str  # what it is expected to do, in words
     measure: Measure = TIME  # what the times are
 
     @property

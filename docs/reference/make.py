@@ -1,0 +1,264 @@
+"""Write the reference pages that repeat what the code says: command-line.md and json.md.
+
+    python docs/reference/make.py       (or: make reference)
+
+Options are those of click. Keys of documents are those of the outlines of results, and what they
+hold are the comments and docstrings of their fields. What is written by hand stands before and
+after the marks in each page and is kept. A test compares the pages.
+"""
+
+import ast
+import inspect
+import re
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from importlib import import_module
+from itertools import groupby
+from pathlib import Path
+
+import click
+
+from parcast.cli import cli
+from parcast.places import load
+from parcast.show.outline import keys_of
+
+HERE = Path(__file__).parent
+BEGIN, END = "<!-- made by make.py: edit the code -->\n", "<!-- end of what is made -->\n"
+
+COMMON = 2  # commands that have an option before it is explained once for all of them
+# Paragraphs of help that are left out: said once in the page, or shown in how-tos.
+LEFT_OUT = re.compile(r"^(?:\x08|Exit status:|Examples?:|(?:LIST|SIZES) is |Prints )")
+BOUNDS = re.compile(r" *\[(?:at least [01]|1 to \d+)\]|; (?:at least [01]|1 to \d+)(?=\])")
+IN_EVERY = {"--json", "-v", "--debug", "--help", "-h"}  # or nearly: no section names them
+
+DOCUMENTS = {  # heading, and the answers below it
+    "The document of `parcast forecast`": ["parcast.forecasting.result:Forecast"],
+    "Knees and planned runs": [
+        "parcast.forecasting.knee:Knee",
+        "parcast.forecasting.next_runs.result:PlannedRun",
+    ],
+    "The document of `parcast predict`": ["parcast.prediction.result:Prediction"],
+    "The document of `parcast fit`": ["parcast.fitting.result:Fit"],
+    "The document of `parcast simulate`": ["parcast.simulation.result:Simulation"],
+    "The document of `parcast match`": ["parcast.matching.result:Match"],
+    "The documents of `parcast project`": [
+        "parcast.projection.result:Projection",
+        "parcast.projection.result:CountedProjection",
+    ],
+    "The document of `parcast calibrate`": ["parcast.calibration.result:Calibration"],
+    "The document of `parcast characterise`": ["parcast.characterisation.result:Characterisation"],
+}
+EVERYWHERE = {"rows", "interval", "warnings", "law", "sources", "inputs", "program", "machine"}
+UNIT = re.compile(r"\s*\[([^\]]+)\]\.?$")
+
+
+def with_made(page: Path, made: str) -> str:
+    """Put what is made between the marks of a page."""
+    before, _, rest = page.read_text(encoding="utf-8").partition(BEGIN)
+    after = rest.partition(END)[2]
+    return f"{before}{BEGIN}\n{made.strip()}\n\n{END}{after}"
+
+
+# The command line
+
+
+def commands(
+    group: click.Group, ctx: click.Context, name: str = ""
+) -> Iterator[tuple[str, click.Command, click.Context]]:
+    """Give every command with its name, those of groups after them."""
+    for part in group.list_commands(ctx):
+        command = group.get_command(ctx, part)
+        whole = f"{name}{part}"
+        inner = click.Context(command, parent=ctx, info_name=part)
+        yield whole, command, inner
+        if isinstance(command, click.Group):
+            yield from commands(command, inner, f"{whole} ")
+
+
+def options_of(command: click.Command) -> list[tuple[str, str]]:
+    """Give the options of a command: how each is written, and its help."""
+    ctx = click.Context(command)
+    records = [x.get_help_record(ctx) for x in command.params if isinstance(x, click.Option)]
+    return [x for x in records if x and not {"--help", "-h"} & set(re.split(r", | ", x[0]))]
+
+
+def paragraphs_of(command: click.Command) -> list[str]:
+    """Give the help in paragraphs, without statuses and examples."""
+    text = inspect.cleandoc(command.help or "").split("\f")[0]
+    every = [x.strip() for x in text.split("\n\n")]
+    return [escaped(" ".join(x.split())) for x in every if not LEFT_OUT.match(x)]
+
+
+def escaped(text: str) -> str:
+    """Write a text as Markdown shows it."""
+    return re.sub(r"([*<|])", r"\\\1", text)
+
+
+def line_of(record: tuple[str, str]) -> str:
+    """Write an option as a line of a list."""
+    names, help = record
+    return f"- `{names}`: {escaped(' '.join(BOUNDS.sub('', help).split()))}"
+
+
+def command_line() -> str:
+    """Give what the page of commands repeats of click."""
+    every = list(commands(cli, click.Context(cli, info_name="parcast")))
+    counted = Counter(record for _, command, _ in every for record in options_of(command))
+    common: dict[str, tuple[str, str]] = {}  # of options of one name the one with most commands
+    for record, count in counted.most_common():
+        if count >= COMMON and not is_output(record):
+            common.setdefault(name_of(record), record)
+    said = Counter(x for _, command, _ in every for x in dict.fromkeys(paragraphs_of(command)))
+    repeated = [x for x, count in said.items() if count >= COMMON]
+    text = ["## Options of several commands", *repeated]
+    order = [x for x in counted if x in common.values()]
+    text.append("\n".join(map(line_of, order)))
+    for name, command, ctx in every:
+        if not command.params:  # only commands below it
+            continue
+        text.append(f"## parcast {name}")
+        arguments = [x for x in command.collect_usage_pieces(ctx) if x != "[OPTIONS]"]
+        text.append(f"`parcast {name} {' '.join(arguments)}`")
+        text += [x for x in paragraphs_of(command) if x not in repeated]
+        options = options_of(command)
+        here = [i for i, x in enumerate(order) if x in options and name_of(x) not in IN_EVERY]
+        outputs = [x for x in options if is_output(x)]
+        rest = [x for x in options if x not in order and x not in outputs]
+        text.append("\n".join(map(line_of, rest)))
+        shared = [*spans(here, order), *(f"`{formats_of(x)}`" for x in outputs)]
+        if shared:
+            text.append(f"Also {', '.join(shared)}.")
+    return "\n\n".join(x for x in text if x)
+
+
+def spans(here: list[int], order: list[tuple[str, str]]) -> Iterator[str]:
+    """Name options by their places in the list of shared ones, a row of them by its ends."""
+    for _, run in groupby(enumerate(here), key=lambda pair: pair[1] - pair[0]):
+        names = [f"`{name_of(order[i])}`" for _, i in run]
+        yield f"{names[0]} to {names[-1]}" if len(names) > 2 else ", ".join(names)
+
+
+def is_output(record: tuple[str, str]) -> bool:
+    """Whether it is -o with nothing to say but its formats."""
+    return record[1].startswith("Write PATH too: ") and "(" not in record[1]
+
+
+def formats_of(record: tuple[str, str]) -> str:
+    """Write -o with its formats."""
+    return f"-o {','.join(re.findall(r'[.][a-z]+', record[1]))}"
+
+
+def name_of(record: tuple[str, str]) -> str:
+    """Give the shortest spelling of an option."""
+    return record[0].split(",")[0].split(" ")[0]
+
+
+# Documents
+
+
+def facts_of(kind: type) -> dict[str, tuple[str, str, str]]:
+    """Read what each field and property of a class is: its unit, a phrase, its annotation."""
+    facts = {}
+    for each in reversed(kind.__mro__):
+        if each.__module__.startswith("parcast."):
+            facts |= own_facts(each)
+    return facts
+
+
+def own_facts(kind: type) -> dict[str, tuple[str, str, str]]:
+    """Read the source of one class."""
+    source = inspect.cleandoc(f"\n{inspect.getsource(kind)}")
+    lines = source.splitlines()
+    facts = {}
+    for node in ast.parse(source).body[-1].body:
+        if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
+            comment = lines[node.end_lineno - 1].partition("  # ")[2]
+            above = lines[node.lineno - 2].strip()
+            comment = comment or (above[2:] if above.startswith("# ") else "")
+            facts[node.target.id] = (*unit_and_phrase(comment), ast.unparse(node.annotation))
+        elif isinstance(node, ast.FunctionDef) and (said := ast.get_docstring(node)):
+            phrase = unit_and_phrase(" ".join(said.split("\n\n")[0].split()))
+            returned = "" if node.returns is None else ast.unparse(node.returns)
+            facts[node.name] = (*phrase, returned)
+    return facts
+
+
+def unit_and_phrase(text: str) -> tuple[str, str]:
+    """Divide a comment into the unit at its end and what it says."""
+    unit = UNIT.search(text)
+    phrase = UNIT.sub("", text).strip().rstrip(".")
+    phrase = re.sub(r"\bNone\b|\bNaN\b", "`null`", phrase).replace('""', "empty")
+    if phrase[:1].isupper() and phrase[1:2].islower():
+        phrase = phrase[0].lower() + phrase[1:]
+    return ("" if unit is None or unit[1] == "1" else unit[1]), phrase
+
+
+def kinds_in(annotation: str, kind: type) -> list[type]:
+    """Give the classes that an annotation names, as the module of a class knows them."""
+    known = vars(import_module(kind.__module__))
+    found = [known.get(name) for name in re.findall(r"\b[A-Z]\w+", annotation)]
+    return [x for x in found if isinstance(x, type) and x.__module__.startswith("parcast.")]
+
+
+def document(kind: type, title: str, outline: str, seen: set[type]) -> list[str]:
+    """Give a list of keys, and the lists of what they hold."""
+    lines: dict[tuple[str, str], list[str]] = {}
+    below = []
+    for key in keys_of(kind, outline):
+        facts, owner = facts_of(kind), kind
+        unit, phrase, annotation = facts.get(key.path[0], ("", "", ""))
+        for name in key.path[1:]:
+            inner = next(iter(kinds_in(annotation, owner)), None)
+            if inner is None:
+                break
+            owner = inner
+            unit, phrase, annotation = facts_of(inner).get(name, ("", "", ""))
+        nested = [x for x in kinds_in(annotation, owner) if hasattr(x, "_outline")]
+        below += [(f"`{key.name}`", x, x._outline) for x in nested if x not in seen]
+        seen.update(nested)
+        if key.name in EVERYWHERE and title == "":
+            continue
+        name = f"keys of `{key.path[-1]}`" if key.is_spread else f"`{key.name}`"
+        if not phrase:
+            MISSING.append(f"{kind.__module__}:{kind.__name__}.{'.'.join(key.path)} ({key.name})")
+        lines.setdefault((unit, phrase), []).append(name)
+    text = [title] if title else []
+    text.append("\n".join(item(names, *said) for said, names in lines.items()))
+    for name, inner, its in below:
+        text += document(inner, f"Each of {name} has:", its, seen)
+    return text
+
+
+def item(names: list[str], unit: str, phrase: str) -> str:
+    """Write some keys of one meaning as a line of a list."""
+    in_unit = f" [{unit}]" if unit else ""
+    return f"- {', '.join(names)}{in_unit}: {phrase}"
+
+
+MISSING: list[str] = []
+
+
+def documents() -> str:
+    """Give what the page of documents repeats of the fields of results."""
+    text = []
+    for heading, places in DOCUMENTS.items():
+        text.append(f"## {heading}")
+        for place in places:
+            kind = load(place)
+            schema = getattr(kind, "_schema", "")
+            said = inspect.getdoc(kind).split("\n\n")[0].replace("\n", " ")
+            text.append(f"`{schema}`: {said}" if schema else said)
+            text += document(kind, "", kind._outline, set())
+            if hasattr(kind, "_row"):
+                text += document(kind, "A row has:", kind._row, set())
+    return "\n\n".join(x for x in text if x)
+
+
+PAGES = {"command-line.md": command_line, "json.md": documents}
+
+if __name__ == "__main__":
+    for name, made in PAGES.items():
+        page = HERE / name
+        page.write_text(with_made(page, made()), encoding="utf-8")
+    sys.exit("\n".join(MISSING))
