@@ -23,13 +23,15 @@ def features(ctx, /, *, documents, ranks):
 def parted(request, monkeypatch):
     """Give a command that has a default this part alone."""
     parts = {"run": PARTS, "validate": PARTS_OF_VALIDATE}[request.param]
-    for part in list(parts):
-        monkeypatch.delitem(parts, part)
-    monkeypatch.setitem(parts, "features", f"{__name__}:features")
+    before = dict(parts)
+    parts.clear()
+    parts["features"] = f"{__name__}:features"
     monkeypatch.setattr(
         "parcast.cli.parts.load", lambda place: {f"{__name__}:features": features}[place]
     )
-    return request.param
+    yield request.param
+    parts.clear()
+    parts.update(before)  # in its order
 
 
 def completed(*words, incomplete=""):
