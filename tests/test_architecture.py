@@ -25,12 +25,12 @@ DIRECTIONS = [  # a module imports from its own folder, and from folders above i
     {"laws", "instrument"},
     {"importers", "trials"},
     {"cli"},
+    {"deciding"},
     {"forecasting", "fitting", "calibration", "pipeline", "arrays"},
     {"applications", "kernels", "prediction"},
     {"characterisation", "validation", "measurement"},
     {"projection", "simulation"},
     {"matching"},
-    {"deciding"},
     {"report", "web"},
     {"__init__", "__main__"},
 ]

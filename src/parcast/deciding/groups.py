@@ -3,6 +3,7 @@
 from typing import Final
 
 from parcast.cli.parts import Parts
+from parcast.deciding.plans import PlacesOfPlans
 
 EXPLAIN: Final = {
     "pipeline": "parcast.pipeline.explaining.command:command",
@@ -58,7 +59,7 @@ Examples:
 
 plan = Parts(
     "plan",
-    PLAN,
+    PlacesOfPlans(PLAN),
     help=PLAN_HELP,
     short_help="Choose how to run a parallel program.",
 )

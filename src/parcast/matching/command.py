@@ -13,8 +13,6 @@ import click
 from parcast.advice import Choice, quoted
 from parcast.cli.answering import A_FILE, OneOf, cli_command, usage
 from parcast.cli.failures import (
-    ANSWER_IS_NO,
-    ANSWERED,
     AXES,
     OPTIONS,
     NoAnswer,
@@ -45,8 +43,8 @@ from parcast.cli.options import (
 )
 from parcast.cli.outputs import Outputs, with_inputs
 from parcast.cli.reading import read_description
-from parcast.cli.screen import tell
 from parcast.cli.table_options import table_options
+from parcast.deciding.plans import decide
 from parcast.errors import selection
 from parcast.units import shown
 
@@ -268,11 +266,8 @@ def command(
             )
     outputs.check([*files, *question.donors])
     matched = _matched(ctx, question)
-    outputs.give(matched)
-    if matched.best is None:
-        tell("no: no machine meets the limits.")
-        return ANSWER_IS_NO
-    return ANSWERED
+    is_found = matched.best is not None
+    return decide(outputs, matched, is_found=is_found, none="no machine meets the limits")
 
 
 def _matched(ctx: click.Context, question: Question) -> "Match":

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from parcast.aliases import Array
+from parcast.deciding.alternatives import best_first
 from parcast.descriptions.machine import Machine
 from parcast.descriptions.program import Program
 from parcast.descriptions.toml_files import MachineLike, ProgramLike, as_machines
@@ -388,16 +389,16 @@ def _ranked(
     then the lower cost.
     """
     pairs = [(_candidate(x, goal, constraints), x) for x in outcomes]
-    good = [(x, y) for x, y in pairs if x.fits]
-    good.sort(key=lambda pair: _place(pair[0], pair[1], goal))
-    failing = [pair for pair in pairs if not pair[0].fits]
-    failing.sort(
-        key=lambda pair: (
-            float(constraints.excess(pair[1]).min()),
-            *_place(pair[0], pair[1], goal),
-        )
+    scores = np.array([_place(x, y, goal) for x, y in pairs])
+    order = best_first(
+        scores[:, 1],
+        scores[:, 2],
+        score=scores[:, 0],
+        fits=[x.fits for x, _ in pairs],
+        excess=[float(constraints.excess(y).min()) for _, y in pairs],
     )
-    others = [x for x, _ in failing]
+    good = [pairs[i] for i in order.tolist() if pairs[i][0].fits]
+    others = [pairs[i][0] for i in order.tolist() if not pairs[i][0].fits]
     if not good:
         return tuple(others)
     table = np.stack(np.broadcast_arrays(*(_scores(y, goal, x.chosen) for x, y in good)), axis=1)

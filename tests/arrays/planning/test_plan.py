@@ -14,7 +14,7 @@ from parcast.arrays.geometry.meshes import meshes
 from parcast.arrays.geometry.overlaps import overlaps
 from parcast.arrays.geometry.subchunks import schema_subchunks
 from parcast.arrays.law.request import Options, request_time
-from parcast.arrays.planning.plan import StorageChunks, plan_request, ranked
+from parcast.arrays.planning.plan import StorageChunks, in_order, plan_request
 from parcast.errors import ParameterError
 from tests.arrays.law.test_request import SP2, with_servers
 
@@ -139,7 +139,7 @@ def test_of_equal_plans_the_one_with_fewer_servers_is_first():
         type(few)(**{**_fields(each), "time": 1.0, "utilisation": 0.5}) for each in (many, few)
     ]
     for objective in ("time", "utilisation", "fewest"):
-        assert ranked(tied, objective, 0.0)[0].servers == 1
+        assert in_order(tied, objective, 0.0)[0].servers == 1
 
 
 def _fields(each):

@@ -6,7 +6,7 @@ import json
 import numpy as np
 import pytest
 
-from parcast.pipeline.planning.picture import figure_of
+from parcast.deciding.picture import figure_of
 from parcast.pipeline.planning.plan import plan_pipeline
 from parcast.pipeline.planning.sheet import MOST_ROWS, rows_shown
 from parcast.pipeline.traces.trace import write_trace
@@ -214,7 +214,7 @@ def test_the_picture_shows_the_plans_and_their_stages():
 def test_a_picture_without_a_plan_is_drawn():
     result = plan_pipeline(items=1000, task="5 ms", merge="10 ms", schedule="source", ranks=16)
     upper, lower = figure_of(result).axes
-    assert "not balanced" in [line.get_label() for line in upper.get_lines()]
+    assert "does not fit" in [line.get_label() for line in upper.get_lines()]
     assert lower.get_visible()
     one = plan_pipeline(items=100, task="5 ms", ranks=1)
     assert len(figure_of(one).axes) == 2

@@ -14,6 +14,7 @@ from parcast.cli.outputs import Outputs, do_each, with_inputs, write_all, write_
 from parcast.cli.ranges import parse_counts
 from parcast.cli.reading import read_description
 from parcast.cli.screen import tell
+from parcast.deciding.plans import decide
 
 HELP: Final = """Choose I/O servers, and how arrays are distributed over them.
 
@@ -175,8 +176,7 @@ def command(
     asked = {"servers": servers.text} | options | more
     result = with_inputs(planned, **inputs, options=asked)
     if settings is None:
-        outputs.give(result, show_all=show_all)
-        return ANSWERED
+        return decide(outputs, result, is_found=True, show_all=show_all)
     written = partial(
         write_answer, rows=result.rows, document=result.to_document, write=result.save
     )

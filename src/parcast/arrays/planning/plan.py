@@ -35,6 +35,7 @@ from parcast.arrays.law.limits import Allowance
 from parcast.arrays.law.request import Options
 from parcast.arrays.planning.reasons import reasons_of
 from parcast.arrays.planning.result import Plan, Planned, RequestPlan
+from parcast.deciding.alternatives import best_first
 from parcast.errors import ParameterError, as_list, as_number, as_whole, require
 from parcast.units import shown
 
@@ -130,7 +131,7 @@ def plan_request(
             arrays = _in_storage(chunks, storage, number, take, **cut)
         simulation = simulate_request(arrays, costs.with_servers(count), options)
         evaluated.append((_plan(arrays[0], mesh, simulation, request), simulation))
-    plans = ranked([plan for plan, _ in evaluated], objective, within)
+    plans = in_order([plan for plan, _ in evaluated], objective, within)
     return RequestPlan(
         shape=chunks.shape,
         size=prod(chunks.shape) * itemsize * number,
@@ -189,21 +190,15 @@ def _each_mesh(
         yield from ((count, mesh) for mesh in every)
 
 
-def ranked(plans: Sequence[Plan], objective: Objective, within: float) -> list[Plan]:
+def in_order(plans: Sequence[Plan], objective: Objective, within: float) -> list[Plan]:
     """Plans, the best first; of equal ones that of fewer servers."""
-    by_time = sorted(plans, key=lambda plan: (plan.time, plan.servers))
-    if objective == "utilisation":
-        return sorted(by_time, key=lambda plan: -plan.utilisation)
-    if objective == "time":
-        return by_time
-    # The best of each number of servers that is fast enough comes first, fewer servers before.
-    latest = by_time[0].time * (1 + within)
-    first: dict[int, Plan] = {}
-    for plan in by_time:
-        if plan.time <= latest:
-            first.setdefault(plan.servers, plan)
-    chosen = [first[count] for count in sorted(first)]
-    return chosen + [plan for plan in by_time if first.get(plan.servers) is not plan]
+    order = best_first(
+        [plan.time for plan in plans],
+        [plan.servers for plan in plans],
+        score=[-plan.utilisation for plan in plans] if objective == "utilisation" else None,
+        close=within if objective == "fewest" else None,
+    )
+    return [plans[i] for i in order.tolist()]
 
 
 def _plan(

@@ -7,12 +7,16 @@ from dataclasses import dataclass, field
 from math import prod
 from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple
 
+import numpy as np
+
 from parcast.arrays.bottleneck.result import LIMITS, Limit, RequestSimulation
 from parcast.arrays.geometry.choices import Objective
 from parcast.arrays.geometry.subchunks import MOST
 from parcast.arrays.law.request import Options
 from parcast.arrays.planning.settings import Settings, settings_of
-from parcast.show.result import Result
+from parcast.deciding.alternatives import Ways
+from parcast.deciding.decision import Decision
+from parcast.units import format_quantity
 from parcast.words import counted
 
 if TYPE_CHECKING:
@@ -92,11 +96,11 @@ class Compared:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
-class RequestPlan(Result):
+class RequestPlan(Decision):
     """Plans of a request, the best first by the objective."""
 
-    _sheet: ClassVar[str] = "parcast.arrays.planning.sheet:sheet_of"
-    _picture: ClassVar[str] = "parcast.arrays.planning.picture:figure_of"
+    _said: ClassVar[str] = "parcast.arrays.planning.sheet:said_of"
+    _below: ClassVar[str] = "parcast.arrays.planning.picture:draw_parts"
 
     shape: tuple[int, ...]
     size: int  # of all arrays [B]
@@ -131,6 +135,38 @@ class RequestPlan(Result):
     def warnings(self) -> tuple[str, ...]:
         """What a reader must know."""
         return (*self.notes, *self.simulation.warnings)
+
+    @property
+    def ways(self) -> Ways:
+        """The plans, as arrays."""
+        time = np.array([plan.time for plan in self.plans])
+        return Ways(
+            title=self.title,
+            asked="servers",
+            cost=np.array([float(plan.servers) for plan in self.plans]),
+            time=time,
+            lower=time,
+            upper=time,
+            fits=np.ones(len(time), dtype=bool),
+        )
+
+    @property
+    def chosen(self) -> int:
+        """Place of the best plan."""
+        return 0
+
+    @property
+    def title(self) -> str:
+        """Name the request."""
+        kind = "Write" if self.options.operation == "write" else "Read"
+        arrays = f"{counted(self.number, 'array')} of {'x'.join(map(str, self.shape))}"
+        size = format_quantity(self.size, "size")
+        return f"{kind} of {arrays} ({size}) by {counted(self.clients, 'client')}"
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """Whose the costs are."""
+        return (f"Costs: {self.machine}",) if self.machine else ()
 
     @property
     def settings(self) -> dict[str, Settings]:

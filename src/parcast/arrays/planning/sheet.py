@@ -3,6 +3,8 @@
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+import numpy as np
+
 from parcast.advice import Choice
 from parcast.arrays.bottleneck.result import Limit
 from parcast.arrays.bottleneck.sheet import LIMITED, balance_facts, servers_table
@@ -10,10 +12,11 @@ from parcast.arrays.planning.now import changes, now_facts
 from parcast.arrays.planning.reasons import NOTICED, near_counts, range_text, schema_text
 from parcast.arrays.planning.result import Compared, Plan, RequestPlan
 from parcast.arrays.planning.settings import NAMES
+from parcast.deciding.sheet import Said, facts_of, some_of, time_columns
 from parcast.errors import Argument
-from parcast.show.sheet import Column, Fact, Form, Sheet, Table
-from parcast.units import TIME_UNITS, format_quantity, percent
-from parcast.words import common_unit, counted, listed, rounded
+from parcast.show.sheet import Column, Fact, Form, Table
+from parcast.units import format_quantity, percent
+from parcast.words import counted, listed
 
 DIGITS: Final = 4
 MOST_ROWS: Final = 5
@@ -27,7 +30,7 @@ EVIDENCE: Final[dict[Limit, str]] = {  # by the rule of parcast.arrays.bottlenec
 LEGEND: Final = "used: share of the rates of the file systems; clients: that a subchunk overlaps"
 
 
-def sheet_of(result: RequestPlan, *, show_all: bool = False) -> Sheet:
+def said_of(result: RequestPlan, *, show_all: bool = False) -> Said:
     """The answer on one screen: the best numbers of servers, each with its best schema.
 
     With `show_all` all plans, what each server of the best one does, and every fact.
@@ -41,18 +44,17 @@ def sheet_of(result: RequestPlan, *, show_all: bool = False) -> Sheet:
         tables = [beside, *tables] if show_all else [beside]
     if show_all:
         tables.append(servers_table(result.simulation, title="Servers of the best plan"))
-    left_out = "" if show_all else "the main facts are shown. All of them"
-    if len(shown) < len(result.plans):
-        left_out = f"{len(shown)} of {len(result.plans)} plans are shown. All of them"
     mesh = f" as {schema_text(best)}" if best.mesh else ""
     time = format_quantity(best.time, "time", DIGITS)
     answer = f"{counted(best.servers, 'server')}{mesh}, {time}"
-    return Sheet(
-        title=f"{title_of(result)}: {answer}",
+    main = "" if show_all else "the main facts are shown"
+    return Said(
+        title=result.title,
+        answer=answer,
         tables=tuple(tables),
         facts=tuple(_facts(result, show_all=show_all)),
         warnings=result.warnings,
-        left_out=left_out,
+        left_out=some_of(len(shown), len(result.plans), "plans") or main,
     )
 
 
@@ -73,28 +75,15 @@ def best_of_each(result: RequestPlan) -> list[Plan]:
     return list(first.values())
 
 
-def title_of(result: RequestPlan) -> str:
-    """Name the request."""
-    kind = "Write" if result.options.operation == "write" else "Read"
-    shape = "x".join(map(str, result.shape))
-    arrays = f"{counted(result.number, 'array')} of {shape}"
-    size = format_quantity(result.size, "size")
-    return f"{kind} of {arrays} ({size}) by {counted(result.clients, 'client')}"
-
-
 def _table(plans: Sequence[Plan], *, title: str = "", is_whole: bool) -> Table:
     """One row for each plan; `is_whole`, with the columns of detail."""
-    unit = common_unit([plan.time for plan in plans])
+    times = np.array([plan.time for plan in plans])
     columns = [Column(title="servers", cells=[str(plan.servers) for plan in plans])]
     if any(plan.mesh for plan in plans):
         texts = [schema_text(plan) for plan in plans]
         columns.append(Column(title="schema", cells=texts, align="left"))
     columns += [
-        Column(
-            title="time",
-            unit=f"[{unit}]",
-            cells=[rounded(plan.time / TIME_UNITS[unit], DIGITS) for plan in plans],
-        ),
+        *time_columns(times, times, times),
         Column(title="limited by", cells=[plan.limited_by for plan in plans], align="left"),
         Column(
             title="used" if is_whole else "disks used",
@@ -131,8 +120,7 @@ def _facts(result: RequestPlan, *, show_all: bool) -> Iterator[Fact]:
     if result.compared is not None:
         yield Fact("compared", _compared(result.best, result.compared))
     near = () if show_all else near_counts(result.plans, result.best)  # these are in the table
-    for i, text in enumerate(text for text in result.reasons if text not in near):
-        yield Fact("" if i else "why", text)
+    yield from facts_of("why", (text for text in result.reasons if text not in near))
     limit = result.simulation.limited_by
     yield Fact("limited by", LIMITED[limit] + (f": {EVIDENCE[limit]}" if show_all else ""))
     if show_all:
@@ -154,8 +142,8 @@ def _settings(result: RequestPlan, *, show_all: bool) -> Iterator[Fact]:
     for name, each in result.settings.items():
         values = ", ".join(f"{key} {value}" for key, value in each.values.items())
         names.setdefault(values, []).append(NAMES[name])
-    for i, (values, tools) in enumerate(names.items()):
-        yield Fact("" if i else "settings", f"{', '.join(tools)}: {values}")
+    texts = (f"{', '.join(tools)}: {values}" for values, tools in names.items())
+    yield from facts_of("settings", texts)
     yield Fact("", f"lines to paste: {lines}")
 
 

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from parcast.cli.answering import A_FILE, OneOf, Whole, cli_command
-from parcast.cli.failures import ANSWER_IS_NO, ANSWERED, spelled_with
+from parcast.cli.failures import spelled_with
 from parcast.cli.kinds import MACHINE, PROGRAM, Place, in_places
 from parcast.cli.options import (
     all_option,
@@ -19,7 +19,7 @@ from parcast.cli.options import (
 )
 from parcast.cli.outputs import Outputs, with_inputs
 from parcast.cli.reading import read_description
-from parcast.cli.screen import tell
+from parcast.deciding.plans import decide
 from parcast.errors import Argument
 
 if TYPE_CHECKING:
@@ -169,11 +169,8 @@ def command(
     outputs.check([*files, *([trace] if trace is not None else [])])
     n = None if size is None else size.values[0]
     result = _planned(programs, machines, trace, n, options)
-    outputs.give(result, show_all=show_all)
-    if result.best is None:
-        tell("no: no plan is balanced within the limits.")
-        return ANSWER_IS_NO
-    return ANSWERED
+    none, is_found = "no plan is balanced within the limits", result.best is not None
+    return decide(outputs, result, is_found=is_found, none=none, show_all=show_all)
 
 
 def _planned(

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from parcast.aliases import Array
+from parcast.deciding.alternatives import best_first
 from parcast.errors import ParameterError, as_number, as_whole, require
 from parcast.pipeline.planning.costs import Costs
 from parcast.pipeline.planning.from_trace import Clock
@@ -343,14 +344,13 @@ def _recommended(plans: tuple[Plan, ...], *, by_ranks: bool) -> tuple[int | None
 
     Recommended are the fewest ranks within 5 % of the least time, or of all that meet a limit.
     """
-    fitting = [i for i, plan in enumerate(plans) if plan.fits]
-    if not fitting:
+    fits = np.array([plan.fits for plan in plans])
+    if not fits.any():
         return None, None
-    fastest = min(fitting, key=lambda i: plans[i].time)
-    if by_ranks:
-        return fitting[0], fastest
-    close = plans[fastest].time * (1.0 + CLOSE)
-    return next(i for i in fitting if plans[i].time <= close), fastest
+    times, ranks = [plan.time for plan in plans], [plan.ranks for plan in plans]
+    close = np.inf if by_ranks else CLOSE
+    chosen = best_first(times, ranks, fits=fits, close=close)[0]
+    return int(chosen), int(best_first(times, ranks, fits=fits)[0])
 
 
 def _curves(costs: Costs, schedule: str, plan: Plan, plans: tuple[Plan, ...]) -> Curves:

@@ -9,9 +9,12 @@ from typing import Any, ClassVar, Final, Literal
 import numpy as np
 
 from parcast.aliases import Array
+from parcast.deciding.alternatives import Ways
+from parcast.deciding.decision import Decision
 from parcast.pipeline.planning.costs import Costs
 from parcast.pipeline.planning.grid import Stage
-from parcast.show.result import Result
+from parcast.units import format_quantity
+from parcast.words import counted
 
 SCHEMA: Final = "parcast/pipeline-plan/1"
 Schedule = Literal["adaptive", "source"]
@@ -92,11 +95,11 @@ class Limits:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
-class PipelinePlan(Result):
+class PipelinePlan(Decision):
     """Plans of a pipeline: the best one for each number of ranks."""
 
-    _sheet: ClassVar[str] = "parcast.pipeline.planning.sheet:sheet_of"
-    _picture: ClassVar[str] = "parcast.pipeline.planning.picture:figure_of"
+    _said: ClassVar[str] = "parcast.pipeline.planning.sheet:said_of"
+    _below: ClassVar[str] = "parcast.pipeline.planning.picture:draw_stages"
 
     costs: Costs
     schedule: Schedule
@@ -123,6 +126,40 @@ class PipelinePlan(Result):
     def best(self) -> Plan | None:
         """The recommended plan, None if no plan is balanced within the limits."""
         return None if self.chosen is None else self.plans[self.chosen]
+
+    @property
+    def ways(self) -> Ways:
+        """The plans, as arrays."""
+        names = ("ranks", "time", "lower", "upper")
+        cost, time, lower, upper = (
+            np.array([getattr(plan, name) for plan in self.plans], dtype=float) for name in names
+        )
+        return Ways(
+            title=self.title,
+            asked="ranks",
+            cost=cost,
+            time=time,
+            lower=lower,
+            upper=upper,
+            fits=np.array([plan.fits for plan in self.plans]),
+            within=self.limits.within,
+        )
+
+    @property
+    def title(self) -> str:
+        """Say what is planned, and under which limits."""
+        limits = [f"up to {counted(self.limits.ranks, 'rank')}"]
+        if self.limits.within is not None:
+            limits.append(f"within {format_quantity(self.limits.within, 'time')}")
+        if self.limits.efficiency is not None:
+            limits.append(f"efficiency of at least {100 * self.limits.efficiency:.3g} %")
+        kind = ", published schedule" if self.schedule == "source" else ""
+        return f"Pipeline of {counted(self.costs.items, 'item')}{kind}, {', '.join(limits)}"
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """Where the costs come from."""
+        return tuple(f"Costs: {text}" for text in self.origins[:1])
 
     @property
     def nodes(self) -> int | None:
@@ -163,7 +200,7 @@ class PipelinePlan(Result):
     @property
     def times(self) -> Array:
         """Times of the plans [s]."""
-        return np.array([plan.time for plan in self.plans])
+        return self.ways.time
 
     def rows(self) -> Iterator[dict[str, Any]]:
         """Give the best plan for every number of ranks."""

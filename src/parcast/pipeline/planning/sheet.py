@@ -4,43 +4,39 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from parcast.advice import Choice, ours
+from parcast.deciding.sheet import (
+    FAILS,
+    MARK,
+    Said,
+    entry_of,
+    facts_of,
+    mark_column,
+    some_of,
+    time_columns,
+    time_text,
+)
 from parcast.pipeline.planning.result import PipelinePlan, Plan
-from parcast.show.sheet import Column, Entry, Fact, Form, Sheet, Table, interval_column
+from parcast.show.sheet import Column, Fact, Form, Table
 from parcast.units import TIME_UNITS, format_quantity, percent
-from parcast.words import common_unit, counted, rounded, rounded_interval, whole_percent
+from parcast.words import common_unit, counted, rounded, whole_percent
 
 MOST_ROWS: Final = 8
-MARK: Final = "*"
-FAILS: Final = "-"
 DIGITS: Final = 3
 STAGES: Final = ("merge", "communication", "fetch")
 
 
-def sheet_of(result: PipelinePlan, *, show_all: bool = False) -> Sheet:
+def said_of(result: PipelinePlan, *, show_all: bool = False) -> Said:
     """Everything that is said of a plan, with some rank counts or all."""
     shown = [*range(len(result.plans))] if show_all else rows_shown(result)
-    left_out = ""
-    if len(shown) < len(result.plans):
-        left_out = f"{len(shown)} of {len(result.plans)} rank counts are shown. All of them"
     plans = [result.plans[i] for i in shown]
-    return Sheet(
-        title=f"{title_of(result)}: {_answer(result)}",
+    return Said(
+        title=result.title,
+        answer=_answer(result),
         tables=(_plans_table(result, shown, plans), _stages_table(plans)),
         facts=tuple(_facts(result)),
         warnings=result.warnings,
-        left_out=left_out,
+        left_out=some_of(len(shown), len(result.plans), "rank counts"),
     )
-
-
-def title_of(result: PipelinePlan) -> str:
-    """Say what is planned, and under which limits."""
-    limits = [f"up to {counted(result.limits.ranks, 'rank')}"]
-    if result.limits.within is not None:
-        limits.append(f"within {format_quantity(result.limits.within, 'time')}")
-    if result.limits.efficiency is not None:
-        limits.append(f"efficiency of at least {100 * result.limits.efficiency:.3g} %")
-    kind = ", published schedule" if result.schedule == "source" else ""
-    return f"Pipeline of {counted(result.costs.items, 'item')}{kind}, {', '.join(limits)}"
 
 
 def rows_shown(result: PipelinePlan) -> list[int]:
@@ -57,34 +53,16 @@ def rows_shown(result: PipelinePlan) -> list[int]:
     return sorted(list(dict.fromkeys(wanted))[:MOST_ROWS])
 
 
-def _first(shown: Sequence[int], plans: Sequence[Plan], chosen: int | None) -> list[Column]:
-    """Give the mark and the ranks."""
-    marks = [
-        MARK if i == chosen else "" if x.fits else FAILS for i, x in zip(shown, plans, strict=True)
-    ]
-    columns = [Column(title="", cells=marks)] if any(marks) else []
-    return [*columns, Column(title="ranks", cells=[str(x.ranks) for x in plans])]
-
-
 def _plans_table(result: PipelinePlan, shown: Sequence[int], plans: Sequence[Plan]) -> Table:
     """Give the plans and their times."""
-    unit = common_unit([x.time for x in plans])
-    factor = TIME_UNITS[unit]
-    has_interval = any(x.upper > x.lower for x in plans)
-    texts = [
-        rounded_interval(*(y / factor for y in (x.time, x.lower, x.upper)), most=4) for x in plans
-    ]
-    times = [x[0] for x in texts] if has_interval else [rounded(x.time / factor, 4) for x in plans]
-    columns = _first(shown, plans, result.chosen)
+    columns = mark_column(shown, [x.fits for x in plans], result.chosen)
+    columns.append(Column(title="ranks", cells=[str(x.ranks) for x in plans]))
     columns.append(Column(title="P", cells=[str(x.p) for x in plans]))
     columns.append(Column(title="G", cells=[str(x.pipelines) for x in plans]))
     if result.schedule == "adaptive":
         columns.append(Column(title="fan-in", cells=[str(x.fan_in) for x in plans]))
         columns.append(Column(title="batch", cells=[str(x.batch) for x in plans]))
-    columns.append(Column(title="time", unit=f"[{unit}]", cells=times))
-    if has_interval:
-        ends = [(low, high) for _, low, high in texts]
-        columns.append(interval_column("90 % interval", f"[{unit}]", ends))
+    columns += time_columns(*(x[[*shown]] for x in result.ways.times))
     columns.append(Column(title="speedup", cells=[rounded(x.speedup, DIGITS) for x in plans]))
     share = [rounded(100 * x.efficiency, DIGITS) for x in plans]
     columns.append(Column(title="efficiency", unit="[%]", cells=share))
@@ -95,21 +73,9 @@ def _plans_table(result: PipelinePlan, shown: Sequence[int], plans: Sequence[Pla
         legend.append(f"{FAILS}: {legend_of_others(result)}")
     return Table(
         forms=(Form(columns=columns),),
-        in_full=tuple(_entry(columns, i) for i in range(len(plans))),
+        in_full=tuple(entry_of(columns, i, "rank") for i in range(len(plans))),
         legend="; ".join(legend),
     )
-
-
-def _entry(columns: Sequence[Column], i: int) -> Entry:
-    """Give a row in full, for a page too narrow for the table."""
-    cells = [(column, column.cells[i]) for column in columns if column.title]
-    [mark] = [column.cells[i] for column in columns if not column.title] or [""]
-    [(_, ranks), *others] = cells
-    title = f"{mark} {counted(int(ranks), 'rank')}".strip()
-    facts = tuple(
-        Fact(column.title, f"{cell} {column.unit.strip('[]')}".strip()) for column, cell in others
-    )
-    return Entry(title=title, facts=facts)
 
 
 def legend_of_others(result: PipelinePlan) -> str:
@@ -147,7 +113,7 @@ def _stages_table(plans: Sequence[Plan]) -> Table:
     caption = "Stages in the time of a batch, as shares of its task"
     return Table(
         forms=(Form(columns=columns, caption=caption),),
-        in_full=tuple(_entry(columns, i) for i in range(len(plans))),
+        in_full=tuple(entry_of(columns, i, "rank") for i in range(len(plans))),
         legend="; ".join(legend),
     )
 
@@ -166,14 +132,10 @@ def _facts(result: PipelinePlan) -> Iterator[Fact]:
         yield Fact("ask for", _figures(result, best))
         run = ours("run", "pipeline", Choice("JOB"), *result.options.split())
         yield Fact("run", str(run))
-    for i, text in enumerate(result.verdict):
-        yield Fact("" if i else "no plan", text, is_marked=not i)
-    for i, text in enumerate(result.reasons):
-        yield Fact("" if i else "why", text)
-    for i, text in enumerate(result.to_use_more):
-        yield Fact("" if i else "to use more", text)
-    for i, text in enumerate(result.origins):
-        yield Fact("" if i else "based on", text)
+    yield from facts_of("no plan", result.verdict, is_marked=True)
+    yield from facts_of("why", result.reasons)
+    yield from facts_of("to use more", result.to_use_more)
+    yield from facts_of("based on", result.origins)
 
 
 def _answer(result: PipelinePlan) -> str:
@@ -189,13 +151,7 @@ def _answer(result: PipelinePlan) -> str:
 
 def _figures(result: PipelinePlan, best: Plan) -> str:
     """Say what the ranks give."""
-    time = format_quantity(best.time, "time")
-    if best.upper > best.lower:
-        unit = common_unit([best.time])
-        ends = (x / TIME_UNITS[unit] for x in (best.time, best.lower, best.upper))
-        time = "{} {unit} (90 % interval {} to {} {unit})".format(
-            *rounded_interval(*ends, most=4), unit=unit
-        )
+    time = time_text(best.time, best.lower, best.upper)
     return (
         f"{_answer(result)}: {time}, speedup {rounded(best.speedup, DIGITS)}, efficiency "
         f"{percent(best.efficiency)}"

@@ -1,0 +1,134 @@
+"""Plans of other packages: found, ranked and shown as ours, and named where they are wrong."""
+
+import csv
+import json
+import warnings
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from parcast.deciding.alternatives import best_first
+from parcast.deciding.groups import PLAN
+from parcast.deciding.plans import OwnPlan, PlacesOfPlans, decided
+from parcast.errors import ParameterError
+from parcast.places import PluginWarning
+from tests.conftest import ROOT
+from tests.test_plugins import PLUGINS
+from tests.test_plugins import parcast as installed
+
+HOW_TO = ROOT / "docs" / "howto" / "add-a-plan.md"
+GOOD = {"title": "Caches", "asked": "GB", "cost": [1, 2, 4], "time": [3.0, 2.0, 1.9]}
+
+
+def given(**changes):
+    plan = OwnPlan(summary="", alternatives=lambda: SimpleNamespace(**GOOD | changes))
+    return decided("cache", plan, {})
+
+
+def test_its_command_ranks_draws_and_writes(tmp_path):
+    paths = [tmp_path / f"plan.{ending}" for ending in ("csv", "json", "svg")]
+    outputs = [part for path in paths for part in ("-o", path)]
+    said = installed("plan", "cache", "--tiles", "20GB", *outputs, path=[PLUGINS])
+    assert said.returncode == 0, said.stderr
+    lines = said.stdout.splitlines()
+    assert lines[0] == "Cache of tiles: 32 GB, 10 s"
+    assert lines[4].split() == ["*", "32", "0", "%", "10.00"]
+    assert lines[-1] == "why         0 % of the reads miss the cache"
+    rows = list(csv.DictReader(paths[0].read_text(encoding="utf-8").splitlines()))
+    assert [row["GB"] for row in rows][:2] == ["32.0", "64.0"]
+    assert [row["recommended"] for row in rows] == ["True", *["False"] * 6]
+    assert json.loads(paths[1].read_text(encoding="utf-8"))["schema"] == "parcast/plan/1"
+    assert "recommended: 32 GB" in paths[2].read_text(encoding="utf-8")
+
+
+def test_it_is_listed_and_its_options_are_refused_in_their_names():
+    assert "cache     Memory of a cache of tiles." in installed("plan", path=[PLUGINS]).stdout
+    said = installed("plan", "cache", "--tiles", "many", path=[PLUGINS])
+    assert (said.returncode, "--tiles must be a size" in said.stderr) == (2, True)
+
+
+def test_the_how_to_is_the_plugin_of_these_tests():
+    text = HOW_TO.read_text(encoding="utf-8")
+    assert (PLUGINS / "parcast_demo" / "cache.py").read_text(encoding="utf-8") in text
+    assert 'cache = "parcast_demo.cache:PLAN"' in text
+
+
+def test_only_plans_of_other_packages_are_looked_for(monkeypatch, tmp_path):
+    info = tmp_path / "parcast_broken-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: parcast-broken\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text(
+        "[parcast.deciding]\nroot = math:sqrt\nio = math:sqrt\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    places = PlacesOfPlans(PLAN)
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        assert "pipeline" in places
+        assert not told
+        assert "root" not in places
+        assert len(places) == len(PLAN)
+    assert {each.category for each in told} == {PluginWarning}
+    assert "math:sqrt must be a plan, parcast.deciding.plans.OwnPlan" in str(told[0].message)
+
+
+@pytest.mark.parametrize(
+    ("changes", "got"),
+    [
+        ({"time": []}, "got time of the shape (0,)"),
+        ({"time": 3.0}, "got time of the shape ()"),
+        ({"cost": [1, 2]}, "got cost of another length than time, which has 3"),
+        ({"columns": {"misses": [1]}}, "got misses of another length than time, which has 3"),
+        ({"time": [1.0, 0.0, 2.0]}, "got time that is not above 0 everywhere"),
+        ({"lower": [1.0, np.nan, 2.0]}, "got lower that is not above 0 everywhere"),
+        ({"time": ["a", "b", "c"]}, "got could not convert string to float: 'a'"),
+        ({"fits": [True, False]}, "got operands could not be broadcast together"),
+        ({"title": 3}, "got title that is no text"),
+    ],
+)
+def test_a_plan_that_breaks_its_protocol_is_named_with_what_it_must_give(changes, got):
+    with pytest.raises(ParameterError) as refused:
+        given(**changes)
+    text = str(refused.value)
+    assert text.startswith('the plan "cache" must give title and asked, which are texts, cost and')
+    assert got in text
+    assert "It is of a plugin, tests.deciding.test_plans.given.<locals>.<lambda>" in text
+
+
+def test_nothing_at_all_is_no_alternatives():
+    plan = OwnPlan(summary="", alternatives=lambda: None)
+    with pytest.raises(ParameterError, match="got 'NoneType' object has no attribute 'time'"):
+        decided("cache", plan, {})
+
+
+def test_limits_are_kept_and_remedies_said_where_none_fits():
+    some = given(fits=[True, False, False], lower=[2.9, 1.9, 1.8], upper=[3.2, 2.2, 2.1])
+    assert some.chosen == 0
+    assert "3.00 s (90 % interval 2.90 to 3.20 s)" in str(some)
+    assert "-: not within the limits" in str(some)
+    none = given(fits=False, remedies=["Buy more memory"], within=1.0)
+    assert none.chosen is None
+    assert str(none).startswith("Caches: no plan")
+    assert "no plan     Buy more memory" in str(none)
+    assert list(none.plot().figure.axes)
+
+
+def test_the_best_are_first():
+    time, cost = np.array([5.0, 3.0, 3.0, 4.0, 9.0]), np.array([1, 4, 3, 2, 1])
+    assert best_first(time, cost).tolist() == [2, 1, 3, 0, 4]
+    assert best_first(time, cost, close=0.4).tolist() == [3, 2, 1, 0, 4]
+    assert best_first(time, cost, close=np.inf).tolist() == [0, 3, 2, 1, 4]
+    assert best_first(time, cost, score=-time).tolist() == [4, 0, 3, 2, 1]
+    fits = [True, False, False, False, True]
+    order = best_first(time, cost, fits=fits, excess=[0.0, 3.0, 2.0, 1.0, 0.0])
+    assert order.tolist() == [0, 4, 3, 2, 1]
+    assert best_first(time, cost, fits=False, close=0.1).tolist() == [2, 1, 3, 0, 4]
+
+
+def test_a_broken_plan_ends_as_wrong_use(monkeypatch, parcast):
+    plan = OwnPlan(summary="Broken.", alternatives=lambda: SimpleNamespace(time=[1.0]))
+    monkeypatch.setattr("parcast.deciding.plans.of_plugins", lambda *_: {"cache": plan})
+    said = parcast("plan", "cache")
+    assert said.status == 2
+    assert 'the plan "cache" must give title' in said.err
