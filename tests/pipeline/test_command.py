@@ -107,21 +107,6 @@ def test_words_of_a_folder_are_counted(parcast, ranks):
     assert f"count_words_of_test: 3 items on {ranks} rank" in said.out
 
 
-@pytest.mark.usefixtures("folder")
-def test_a_value_is_written_in_every_format(parcast):
-    outputs = [x for end in ("json", "npy", "pickle") for x in ("-o", f"sum.{end}")]
-    assert parcast("run", "pipeline", "numbers_of_test.py", "5", *outputs).status == 0
-    assert json.loads(Path("sum.json").read_text()) == [10, 5]
-    assert np.load("sum.npy").tolist() == [10, 5]
-    assert pickle.loads(Path("sum.pickle").read_bytes()).tolist() == [10, 5]
-
-
-@pytest.mark.usefixtures("folder")
-def test_counts_are_written_as_a_table(parcast):
-    parcast("run", "pipeline", "count_words_of_test.py", "texts/a.txt", "-o", "counts.csv")
-    assert Path("counts.csv").read_text() == "key,value\nor,1\nnot,1\n"
-
-
 @pytest.mark.parametrize(
     ("task", "output", "other"),
     [
@@ -176,14 +161,6 @@ def test_a_value_that_cannot_be_written_at_all_is_shown(parcast, folder):
     assert [x.name for x in folder.glob("value*")] == []
 
 
-def test_rows_are_a_table_whatever_columns_they_have(parcast, folder):
-    rows = "[{'a': 1}, {'a': 2, 'b': 3}], [(3, 'x'), (1, 'y')], [5, 6]"
-    name = job(folder, f"def task(item):\n    return [{rows}][int(item)]\n")
-    for item, table in (("0", "a,b\n1,\n2,3\n"), ("1", "0,1\n3,x\n1,y\n"), ("2", "value\n5\n6\n")):
-        said = parcast("run", "pipeline", name, item, "-o", "-")
-        assert (said.status, said.out, said.err) == (0, table, "")
-
-
 @pytest.mark.parametrize("option", ["--json", "-o-"])
 def test_a_value_that_cannot_be_printed_is_kept(parcast, folder, monkeypatch, option):
     """In the temporary folder, not in a file of the current one that nobody named."""
@@ -199,15 +176,6 @@ def test_a_value_that_cannot_be_printed_is_kept(parcast, folder, monkeypatch, op
     )
     assert load(other) == 1j
     assert said.out == "" or json.loads(said.out)["items"] == 1
-    assert {x for x in folder.iterdir() if x.name != "__pycache__"} == before
-
-
-@pytest.mark.parametrize(("value", "text"), [("15.0", "15.0"), ("'abc'", '"abc"')])
-def test_a_value_that_is_no_table_is_printed_as_json(parcast, folder, value, text):
-    name = job(folder, f"def task(item):\n    return {value}\n")
-    before = {*folder.iterdir()}
-    said = parcast("run", "pipeline", name, "x", "-o", "-")
-    assert (said.status, said.out, said.err) == (0, f"{text}\n", "")
     assert {x for x in folder.iterdir() if x.name != "__pycache__"} == before
 
 
@@ -247,12 +215,6 @@ def test_an_array_without_its_mask_is_not_written(parcast, folder):
     assert Path("a.csv").read_text() == 'value\n1\n""\n'
 
 
-def test_lists_that_an_array_keeps_are_written_as_one(parcast, folder):
-    text = "def task(item):\n    return [(1, 2.5), (float('nan'), True)]\n"
-    assert parcast("run", "pipeline", job(folder, text), "x", "-o", "a.npy").status == 0
-    assert np.array_equal(np.load("a.npy"), [(1, 2.5), (np.nan, 1)], equal_nan=True)
-
-
 def test_numbers_that_are_not_finite_are_null_with_a_warning(parcast, folder):
     """JSON has none, and readers of it would refuse the whole file."""
     text = "from math import inf, nan\ndef task(item):\n    return {'a': [nan, 1.5], 'b': inf}\n"
@@ -274,13 +236,6 @@ def load_line(path):
     return json.loads(path.read_text(), parse_constant=int)
 
 
-def test_parts_of_a_cell_are_json(parcast, folder):
-    name = job(folder, "def task(item):\n    return {'x': {'y': [1, 'a']}, ('b', 'c'): {2}}\n")
-    said = parcast("run", "pipeline", name, "x", "-o-", "--merge", "counts")
-    expected = 'key,value\nx,"{""y"": [1, ""a""]}"\n"[""b"", ""c""]",[2]\n'
-    assert (said.status, said.out, said.err) == (0, expected, "")
-
-
 def test_names_of_files_that_are_not_utf8_are_kept(parcast, folder):
     """Escaped in JSON, which reads them back; a table cannot have them."""
     name = job(folder, "def task(item):\n    return {'b\\udce4r.txt': 1}\n")
@@ -293,22 +248,6 @@ def test_names_of_files_that_are_not_utf8_are_kept(parcast, folder):
     assert "its text 'b\\udce4r.txt' is not Unicode, such as a file name that is" in said.err
     said = parcast("run", "pipeline", name, "x", "--merge", "counts", "-o-")
     assert (said.status, said.out) == (0, '{"b\\udce4r.txt": 1}\n')
-
-
-@pytest.mark.usefixtures("folder")
-def test_the_value_is_shown_and_printed_as_json(parcast):
-    said = parcast("run", "pipeline", "numbers_of_test.py", "4")
-    assert "value       array([6, 4])" in said.out
-    said = parcast("run", "pipeline", "numbers_of_test.py", "4", "--json")
-    document = json.loads(said.out)
-    assert document["schema"] == "parcast/pipeline/1"
-    assert (document["value"], document["items"]) == ([6, 4], 4)
-
-
-def test_lines_of_standard_input_are_items(parcast, folder):
-    name = job(folder, "def task(line):  # no items()\n    return line + ';'\n")
-    said = parcast("run", "pipeline", name, "-", "--json", stdin="a\nb c\n")
-    assert json.loads(said.out)["value"] == "a;b c;"
 
 
 @pytest.mark.usefixtures("folder")
@@ -346,14 +285,6 @@ def test_a_reduction_that_is_no_json_is_refused_in_words(parcast, folder):
     assert said.err.endswith(
         "a.jsonl: JSON has no complex. Choose a .pickle file.\nserver() of item 0 failed.\n"
     )
-
-
-def test_a_job_may_take_reductions_itself(parcast, folder):
-    server = "def server(x):\n    with open('seen', 'a') as f:\n        f.write(f'{x.value} ')\n"
-    name = job(folder, f"def task(item):\n    return int(item)\n{server}")
-    said = parcast("run", "pipeline", name, "1", "2", "3", "--every", "2")
-    assert (said.status, Path("seen").read_text()) == (0, "3 3 ")
-    assert "value" not in said.out
 
 
 def test_items_that_fail_are_named_or_skipped(parcast, folder):
@@ -442,31 +373,6 @@ def test_arguments_that_mean_nothing_are_refused(parcast, folder):
     assert said.err.startswith("parcast: ARGUMENT must be left out, got texts.")
 
 
-@pytest.mark.parametrize("ranks", [1, 2])
-def test_an_empty_folder_has_no_items(parcast, folder, ranks):
-    (folder / "empty").mkdir()
-    said = parcast(
-        *("run", "pipeline", "count_words_of_test.py", "empty", "-o", "a.json", "-np", ranks)
-    )
-    assert (said.status, said.err) == (0, "")
-    assert "warning:    There were no items" in said.out
-    assert json.loads(Path("a.json").read_text()) == {}
-
-
-@pytest.mark.usefixtures("folder")
-def test_a_pattern_stands_for_files(parcast):
-    said = parcast("run", "pipeline", "count_words_of_test.py", "texts/*.txt", "texts/a.txt")
-    assert "3 items on 1 rank" in said.out
-
-
-@pytest.mark.parametrize("option", ["--resume", "--checkpoint-every=5s"])
-@pytest.mark.usefixtures("folder")
-def test_options_of_checkpoints_require_one(parcast, option):
-    said = parcast("run", "pipeline", "numbers_of_test.py", "3", option)
-    assert said.status == 2
-    assert said.err.startswith(f"parcast: {option.partition('=')[0]} requires --ch")
-
-
 @pytest.mark.usefixtures("folder")
 @pytest.mark.parametrize(
     ("arguments", "status", "words"),
@@ -497,26 +403,6 @@ def test_shards_of_what_has_no_parts_are_refused_by_their_option(parcast, folder
     assert said.status == 4
     assert said.err.startswith("parcast: Sums of type int have no parts for --shards 2. Return")
     assert "Traceback" not in said.err
-
-
-def test_only_the_beginning_of_a_long_value_is_shown(parcast, folder):
-    name = job(folder, "def task(item):\n    return [item * 50]\n")
-    assert "... (-o PATH holds all of it)" in parcast("run", "pipeline", name, *"abcdefg").out
-
-
-@pytest.mark.usefixtures("folder")
-def test_a_batch_script_runs_the_command_on_ranks_of_slurm(parcast):
-    said = parcast(
-        *("run", "pipeline", "numbers_of_test.py", "9", "-np", "12", "--slurm", "job.sh"),
-        *("--time-limit", "2h", "-o", "sum.json"),
-    )
-    assert said.out == "Check the lines marked EDIT, then submit it: sbatch job.sh\n"
-    script = Path("job.sh").read_text()
-    assert "#SBATCH --ntasks=12\n" in script
-    assert "#SBATCH --time=02:01:00\n" in script
-    assert "srun --mpi=pmix parcast run pipeline numbers_of_test.py 9" in script
-    assert subprocess.run(["sh", "-n", "job.sh"], check=False).returncode == 0
-    assert not Path("sum.json").exists()
 
 
 def test_a_batch_script_runs_with_a_stand_in_for_srun(parcast, folder):
@@ -673,30 +559,6 @@ def test_a_script_that_would_fail_is_not_written(parcast, name, items, status, s
     assert (said.status, said.out) == (status, "")
     assert said.err.startswith(f"parcast: {says}")
     assert not Path("job.sh").exists()
-
-
-def test_a_script_is_written_without_importing_the_job(parcast, folder):
-    """Its libraries may be on the nodes of the cluster alone; and it says what was replaced."""
-    name = job(folder, "import no_such_module\ndef task(item):\n    return 1\n")
-    submit = "Check the lines marked EDIT, then submit it: sbatch job.sh\n"
-    for before in ("", "job.sh was replaced. "):
-        said = parcast("run", "pipeline", name, "any", "-", "--slurm", "job.sh")
-        assert (said.status, said.out) == (0, f"{before}{submit}")
-
-
-@pytest.mark.parametrize(
-    ("text", "status"),
-    [
-        ("from items_of_test import *\n", 0),
-        ("try:\n    import fast\nexcept ImportError:\n    def items(*x): return x\n", 0),
-        ("items = [1]\n", 0),
-        ("def other():\n    items = [1]\n", 2),
-    ],
-)
-def test_a_job_has_items_of_its_own_however_it_gets_them(parcast, folder, text, status):
-    (folder / "job_of_test.py").write_text(f"{text}def task(item):\n    return 1\n")
-    said = parcast("run", "pipeline", "job_of_test.py", "gone", "--slurm", "job.sh")
-    assert (said.status, Path("job.sh").exists()) == (status, status == 0)
 
 
 def test_results_that_cannot_be_added_get_the_advice_of_counts(parcast, folder):

@@ -17,7 +17,6 @@ from parcast.pipeline.merges import (
     known_merge,
     shard_of,
     split_counts,
-    split_sum,
 )
 
 lists = st.lists(st.lists(st.integers(0, 9), max_size=6), min_size=1, max_size=6)
@@ -40,14 +39,6 @@ def test_runs_that_are_not_sorted_are_sorted(runs):
     for make in (list, np.array):
         value = parcast.run_pipeline(runs, make, "sorted").value
         assert list(value) == expected
-
-
-def test_a_sorted_result_of_one_item_is_not_copied():
-    array = np.arange(5)
-    assert parcast.run_pipeline([array], lambda x: x, "sorted").value is array
-    records = np.array([(2, 1), (1, 2)], dtype=[("a", int), ("b", int)])
-    value = parcast.run_pipeline([records], lambda x: x, "sorted").value
-    assert value["a"].tolist() == [1, 2]
 
 
 @given(runs=lists, count=st.integers(1, 9))
@@ -91,21 +82,12 @@ def test_a_shard_does_not_depend_on_the_process():
     assert found == {f"{shard_of('a b', 7)}\n"}
 
 
-def test_arrays_are_split_along_their_first_axis():
-    assert [x.tolist() for x in split_sum(np.arange(5), 2)] == [[0, 1, 2], [3, 4]]
-
-
 @pytest.mark.parametrize("name", ["summ", "top", "top:0", "top:x", 5, None])
 def test_a_merge_that_is_not_known_is_refused(name):
     with pytest.raises(
         ParameterError, match=r"merge must be a function of two results, .* Define"
     ):
         known_merge(name)
-
-
-def test_a_name_that_is_nearly_right_is_suggested():
-    with pytest.raises(ParameterError, match="Did you mean sorted"):
-        known_merge("sortd")
 
 
 def test_counts_that_a_task_holds_are_not_changed():

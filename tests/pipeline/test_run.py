@@ -51,13 +51,6 @@ def test_no_items_give_zero_and_one_gives_its_result():
     assert parcast.run_pipeline([], dict, "counts").value == {}  # not what was changed above
 
 
-def test_the_largest_of_one_item_are_in_order_and_no_more_than_asked_for():
-    task = [1, 3, 2].copy
-    assert parcast.run_pipeline([0], lambda _: task(), "top:2").value == [3, 2]
-    largest = parcast.run_pipeline([0], lambda _: task(), "top:2", finish=sum)
-    assert largest.value == 5
-
-
 def test_results_that_a_named_merge_does_not_take_are_said():
     for merge, keys, says in (
         ("counts", {}, r'The merge "counts" takes mappings of numbers, got int: .*items.*Return'),
@@ -72,22 +65,6 @@ def test_results_that_a_named_merge_does_not_take_are_said():
     ):
         with pytest.raises(RunFailed, match=says):
             parcast.run_pipeline([1, 2], int, merge, **keys)
-
-
-def test_items_are_taken_as_they_are_needed():
-    taken, done = [], []
-
-    def items():
-        for i in range(1000):
-            taken.append(i)
-            yield i
-
-    def task(i):
-        done.append(len(taken) - i)
-        return i
-
-    parcast.run_pipeline(items(), task, batch=1)
-    assert max(done) <= 6  # a span of 4, and 2 ahead
 
 
 def test_reductions_are_served_during_the_run_and_in_order():
@@ -191,18 +168,6 @@ def test_a_run_fits_into_an_event_loop():
         return parcast.run_pipeline(range(5), lambda i: i).value
 
     assert asyncio.run(main()) == 10
-
-
-def test_results_above_the_memory_go_to_a_folder_that_is_removed(tmp_path):
-    result = parcast.run_pipeline(
-        range(40),
-        lambda i: np.full(1000, i),
-        lambda a, b: np.concatenate([a, b]),
-        memory=20_000,
-        directory=tmp_path,
-    )
-    assert result.value.tolist() == [i for i in range(40) for _ in range(1000)]
-    assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.fault(
@@ -317,18 +282,6 @@ def test_reductions_are_added_to_a_file_of_lines_or_pickles(tmp_path):
     assert lines.read_bytes() == b""
     parcast.run_pipeline(range(3), lambda i: {i}, lambda a, b: a | b, server=lines)
     assert json.loads(lines.read_text())["value"] == [0, 1, 2]
-
-
-def test_progress_and_remaining_time_are_told():
-    told = []
-    result = parcast.run_pipeline(
-        range(30), lambda _: time.sleep(0.02), lambda *_: None, progress=lambda *x: told.append(x)
-    )
-    assert len(told) >= 2
-    done, total, remaining = told[-1]
-    assert 0 < done <= 30 == total
-    assert 0 <= remaining < 5
-    assert 0.5 < result.utilisation <= 1.01
 
 
 @pytest.mark.parametrize(

@@ -9,8 +9,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
 from parcast.applications.sorting import plan
 from parcast.applications.sorting.npy_files import ArrayFile
@@ -129,16 +127,6 @@ def test_skewed_arrays_are_sorted_in_shards_of_nearly_equal_length(tmp_path, nam
     assert result.longest <= SPREAD * max(len(array) / result.shards, 1)
 
 
-@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(values=st.lists(st.sampled_from([0.0, -0.0, 1.5, -2.0, np.nan, -np.nan, np.inf])))
-@pytest.mark.usefixtures("small_pieces")
-def test_ties_stay_in_their_order(tmp_path, values):
-    array = np.array(values)
-    np.save(tmp_path / "in.npy", array)
-    sort_file(tmp_path / "in.npy", tmp_path / "out.npy")
-    assert (tmp_path / "out.npy").read_bytes() == saved(np.sort(array, kind="stable"))
-
-
 @pytest.mark.parametrize("by", [("key",), ("flag", "key"), ("value",), ()])
 @pytest.mark.usefixtures("small_pieces")
 def test_records_are_sorted_by_fields_and_keep_the_bytes_between_them(tmp_path, by):
@@ -150,15 +138,6 @@ def test_records_are_sorted_by_fields_and_keep_the_bytes_between_them(tmp_path, 
     expected = by_key(records, by or RECORDS.names)
     assert got == saved(expected)
     np.testing.assert_array_equal(np.load(tmp_path / "out.npy")["key"], expected["key"])
-
-
-@pytest.mark.usefixtures("small_pieces")
-def test_one_field_may_be_named_alone(tmp_path):
-    records = np.zeros(LENGTH, [("time", "f4"), ("place", "i4")])
-    records["time"] = np.random.default_rng(1).random(LENGTH)
-    np.save(tmp_path / "a.npy", records)
-    sort_file(tmp_path / "a.npy", tmp_path / "b.npy", by="time")
-    assert (tmp_path / "b.npy").read_bytes() == saved(by_key(records, ["time"]))
 
 
 @pytest.mark.parametrize("name", ["a.npy", "link.npy", "hard.npy", "folder/../a.npy"])
@@ -182,15 +161,6 @@ def test_parts_merged_in_several_levels_give_the_same_bytes(tmp_path, monkeypatc
     got, result = sorted_bytes(tmp_path, array)
     assert result.run.fan_in == 4
     assert got == saved(np.sort(array, kind="stable"))
-
-
-@pytest.mark.usefixtures("small_pieces")
-def test_three_ranks_give_the_bytes_of_one(tmp_path):
-    array = numbers("f8")
-    got, result = sorted_bytes(tmp_path, array, ranks=3)
-    assert got == saved(np.sort(array, kind="stable"))
-    assert len(result.peaks) == 3
-    assert result.run.items == result.chunks
 
 
 def test_ranks_stay_within_the_limit_of_memory(tmp_path):

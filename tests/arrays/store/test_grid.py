@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from parcast.arrays.geometry.boxes import Box
-from parcast.arrays.store.grid import Grid, position
+from parcast.arrays.store.grid import Grid
 
 extents = st.lists(st.tuples(st.integers(0, 9), st.integers(1, 5)), min_size=1, max_size=3)
 
@@ -35,7 +35,3 @@ def test_touching_gives_the_cells_that_share_an_element(given_extents, data):
     assert list(grid.touching(box)) == wanted
     for index in wanted:
         assert elements(grid.box(index) & box) == elements(grid.box(index)) & elements(box)
-
-
-def test_position_counts_in_row_major_order():
-    assert [position(i, (2, 3)) for i in product(range(2), range(3))] == list(range(6))

@@ -11,7 +11,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from parcast.arrays.store.draft import Draft
 from parcast.arrays.store.layout import MOST_VALUES
 from parcast.arrays.store.place import NOTE, Lock, Place, journal_of
 from parcast.arrays.store.reading import open_store
@@ -414,14 +413,6 @@ def test_a_lock_that_was_written_in_part_is_one(store, length):
     lock.release()
     Place.of(store).lock.write_bytes(note[:length])
     Lock.take(Place.of(store)).release()
-
-
-def test_a_lock_of_a_writer_is_still_taken_and_given_up(store):
-    lock = Lock.take(Place.of(store))
-    with pytest.raises(RunFailed, match="a request of this program is writing it"):
-        Draft.append(store, 1)
-    lock.release()
-    assert not Place.of(store).lock.exists()
 
 
 REPRODUCERS = {

@@ -16,7 +16,6 @@ from parcast.errors import ParameterError
 pytest.importorskip("google_crc32c", reason="the extra arrays is not installed")
 
 DOCUMENT = ArraySpec(name="u", shape=(8, 6), dtype="f8", chunk=(4, 6), subchunk=(2, 3)).document()
-SHARD = DOCUMENT["codecs"][0]["configuration"]
 
 
 def changed(path, value):
@@ -70,10 +69,6 @@ def test_what_is_not_read_is_refused_by_name(path, value, says):
     with pytest.raises(UnsupportedError) as caught:
         layout_of(changed(path, value))
     assert says in str(caught.value)
-
-
-def test_a_member_that_need_not_be_understood_is_ignored():
-    layout_of(changed(["extra"], {"must_understand": False}))
 
 
 @pytest.mark.parametrize(

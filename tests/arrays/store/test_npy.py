@@ -28,14 +28,6 @@ def write_npy(path, array, *, slabs=2, **settings):
 
 
 @often
-@given(shapes, st.sampled_from(TYPES), st.integers(1, 4), st.integers(0, 999))
-def test_numpy_loads_the_bits_that_were_written(tmp_path, shape, dtype, slabs, seed):
-    array = any_bits(shape, dtype, seed)
-    path = write_npy(tmp_path / f"{os.urandom(6).hex()}.npy", array, slabs=slabs)
-    assert same_bits(np.load(path), array)
-
-
-@often
 @given(shapes, st.sampled_from(TYPES), st.sampled_from(["C<", "F<", "C>", "F>"]), st.data())
 def test_a_box_of_what_numpy_saved_is_read(tmp_path, shape, dtype, lies, data):
     order, endian = lies

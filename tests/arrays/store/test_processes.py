@@ -17,7 +17,7 @@ from parcast.arrays.store.reading import open_store
 from parcast.arrays.store.verify import verify
 from parcast.arrays.store.writing import Writer
 from parcast.errors import RunFailed
-from tests.arrays.store.made import append_rows, write_store
+from tests.arrays.store.made import write_store
 
 pytest.importorskip("google_crc32c", reason="the extra arrays is not installed")
 
@@ -66,21 +66,6 @@ def test_a_writer_that_outlives_its_draft_harms_nothing(tmp_path):
         writer.write("u", np.zeros(4))
     writer.close()
     assert verify(path).status == "whole"
-
-
-@pytest.mark.parametrize("as_a_whole", [True, False])
-def test_many_files_are_flushed_and_few_stay_open(tmp_path, monkeypatch, as_a_whole):
-    flushed = []
-    for name in ("flush_all", "flush_folder"):
-        plain = getattr(durable, name)
-        monkeypatch.setattr(durable, name, lambda x, n=name, p=plain: flushed.append(n) or p(x))
-    monkeypatch.setattr(durable, "can_flush_all", lambda: as_a_whole)
-    array = np.arange(300.0)
-    path = write_store(tmp_path / "s.zarr", {"u": array}, chunk=(1,))
-    assert ("flush_all" in flushed) is as_a_whole
-    append_rows(path, {"u": array})
-    with open_store(path) as store:
-        assert (store["u"].read() == np.concatenate([array, array])).all()
 
 
 @pytest.fixture

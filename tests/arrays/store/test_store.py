@@ -130,29 +130,6 @@ def test_a_large_chunk_is_on_its_way_to_disk_before_it_is_flushed(tmp_path, monk
     assert sum(lengths) >= 64
 
 
-def test_what_a_program_does_to_the_attributes_of_an_array_stays_there(tmp_path):
-    spec = ArraySpec(name="u", shape=(2,), dtype="f4", attributes={"levels": [1]})
-    with Draft.create(tmp_path / "s.zarr", [spec, spec.renamed("v")]) as draft:
-        with Writer(draft.part) as writer:
-            for name in "uv":
-                writer.write(name, np.ones(2, "f4"))
-            writer.flush()
-        draft.commit()
-    for _ in range(2):
-        with open_store(tmp_path / "s.zarr") as store:
-            assert store["v"].attributes["levels"] == [1]
-            store["u"].attributes["levels"].append(2)
-
-
-def test_one_array_without_a_name_is_the_root_of_its_store(tmp_path):
-    array = np.arange(6.0).reshape(2, 3)
-    path = write_store(tmp_path / "s.zarr", {"": array}, attributes={"units": "m"})
-    append_rows(path, {"": array})
-    with open_store(path) as store:
-        assert dict(store[""].attributes) == {"units": "m"}
-        assert store[""].read().tolist() == [*array.tolist(), *array.tolist()]
-
-
 def test_stacked_arrays_are_one_and_are_read_by_their_names(tmp_path):
     arrays = {f"p{i}": np.full((3, 2), i, "f8") for i in range(5)}
     each = [ArraySpec(name=n, shape=a.shape, dtype=a.dtype) for n, a in arrays.items()]
@@ -170,17 +147,6 @@ def test_stacked_arrays_are_one_and_are_read_by_their_names(tmp_path):
             assert name in store
             assert store[name].shape == (3, 2)
             assert store[name].read((1, 0), (2, 1)).tolist() == array[1:, :1].tolist()
-
-
-def test_big_endian_and_strided_blocks_are_written_as_their_values(tmp_path):
-    array = np.arange(24, dtype=">f8").reshape(4, 6)
-    path = write_store(tmp_path / "s.zarr", {"u": array}, chunk=(2, 6))
-    with open_store(path) as store:
-        assert store["u"].read().tolist() == array.tolist()
-        assert store["u"].dtype == np.dtype("f8")
-        out = np.zeros((8, 12))
-        store["u"].read(out=out[::2, ::2])
-        assert (out[::2, ::2] == array).all()
 
 
 @pytest.mark.parametrize("fill", [np.nan, -np.inf, np.uint32(0x7FC12345).view("f4"), -0.0, 7])

@@ -15,7 +15,6 @@ pytest.importorskip("google_crc32c", reason="the extra arrays is not installed")
 zarr = pytest.importorskip("zarr", reason="zarr-python is not installed")
 
 DATA = Path(__file__).parent / "data"
-BYTES = {"name": "bytes", "configuration": {"endian": "little"}}
 CRC = {"name": "crc32c"}
 GZIP = {"name": "gzip", "configuration": {"level": 1}}
 PLAIN_ZSTD = {"name": "zstd", "configuration": {"level": 1, "checksum": False}}
@@ -160,28 +159,3 @@ def test_several_stores_end_with_the_worst_that_was_found(tmp_path, parcast, mon
     }
     for stores, status in statuses.items():
         assert parcast("arrays", "verify", *stores).status == status
-
-
-@pytest.mark.parametrize("change", ["type", "grid", "codec"])
-def test_metadata_that_are_not_read_leave_only_checksums_around(tmp_path, change):
-    path = made(tmp_path / "s.zarr", CRC)
-    metadata = path / "zarr.json"
-    document = json.loads(metadata.read_text())
-    if change == "type":
-        document["data_type"] = {"name": "numpy.datetime64", "configuration": {"unit": "s"}}
-    elif change == "grid":
-        document["chunk_grid"]["name"] = "rectilinear"
-    else:
-        document["codecs"].insert(0, {"name": "numcodecs.delta", "configuration": {}})
-    metadata.write_text(json.dumps(document))
-    result = verify(path)
-    assert result.status == ("unchecked" if change == "grid" else "whole")
-    assert result.unchecked_chunks == (3 if change == "grid" else 0)
-    assert "which is not read here" in " ".join(result.unchecked)
-    (path / "c/0/0").write_bytes((path / "c/0/0").read_bytes()[:-1] + b"\0")
-    assert verify(path).status == ("unchecked" if change == "grid" else "damaged")
-
-
-def test_a_store_of_another_tool_without_arrays_is_not_called_whole(tmp_path):
-    zarr.open_group(tmp_path / "s.zarr", mode="w")
-    assert verify(tmp_path / "s.zarr").status == "unchecked"

@@ -9,8 +9,6 @@ from itertools import count
 import numpy as np
 import pytest
 
-from parcast.arrays.library.distribution import Block
-from parcast.arrays.library.session import connect
 from parcast.arrays.store.draft import Draft
 from parcast.arrays.store.place import Lock, Place
 from parcast.arrays.store.reading import open_store
@@ -142,12 +140,6 @@ def test_an_interrupted_write_of_a_version_is_told_and_swept(tmp_path):
     assert verify(path).status == "whole"
 
 
-def test_a_version_that_was_removed_by_hand_can_be_replaced(tmp_path):
-    (tmp_path / "o.zarr").symlink_to("o.zarr.parcast-000007")
-    write(tmp_path / "o.zarr", 1)
-    assert value_of(tmp_path / "o.zarr") == 1
-
-
 def test_an_open_store_whose_version_is_removed_is_refused_in_words(tmp_path):
     path = tmp_path / "o.zarr"
     write(path, 1)
@@ -157,15 +149,6 @@ def test_an_open_store_whose_version_is_removed_is_refused_in_words(tmp_path):
         write(path, 3)
         with pytest.raises(FileProblems, match="was replaced while it was read"):
             store["v"].read()
-
-
-def test_a_session_writes_versions(tmp_path):
-    path = tmp_path / "o.zarr"
-    with connect() as io:
-        for value in (1.0, 2.0, 3.0):
-            u = Block(np.full((4, 2), value), shape=(4, 2), mesh=(1, 1))
-            io.write(path, {"u": u}, overwrite=True, versions=2)
-    assert names_in(tmp_path) == ["o.zarr", "o.zarr.parcast-000002", "o.zarr.parcast-000003"]
 
 
 @pytest.mark.fault(

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from parcast.errors import ParameterError
-from parcast.pipeline.engine.clocks import Clock, clock_from
+from parcast.pipeline.engine.clocks import clock_from
 
 
 def round_trips(rng, begin, ahead, *, count=20, way=20e-6):
@@ -55,10 +55,6 @@ def test_a_clock_that_was_set_during_the_run_has_a_residual_that_covers_it():
     assert clock_from(start, shorter).residual > 0.8
 
 
-def test_the_clock_of_rank_0_is_left_as_it_is():
-    assert Clock().aligned([0.0, 1.5]).tolist() == [0.0, 1.5]
-
-
 @pytest.mark.parametrize(
     ("start", "says"),
     [
@@ -74,8 +70,3 @@ def test_samples_that_say_nothing_are_refused(start, says):
     with pytest.raises(ParameterError) as caught:
         clock_from(start)
     assert str(caught.value) == says
-
-
-def test_a_clock_that_goes_backwards_is_refused():
-    with pytest.raises(ParameterError, match="The clock went backwards"):
-        clock_from([(0.0, 10.0, 0.1)], [(5.0, 1.0, 5.1)])

@@ -17,13 +17,12 @@ from hypothesis import strategies as st
 from parcast.errors import FileProblems, ParameterError, RunFailed
 from parcast.mpi import payload
 from parcast.mpi.messages import Alone, Message
-from parcast.mpi.payload import EMPTY, packed, portable, read_value, size_of, unpacked
+from parcast.mpi.payload import packed, portable, read_value, unpacked
 from parcast.pipeline.engine import rank as engine_rank
 from parcast.pipeline.engine import store
 from parcast.pipeline.engine.associativity import Checked, same
 from parcast.pipeline.engine.checkpoint import Checkpoint, has_manifest
 from parcast.pipeline.engine.coordinator import Block, Held, Input
-from parcast.pipeline.engine.desk import watched
 from parcast.pipeline.engine.interrupts import stopped_by_interrupt
 from parcast.pipeline.engine.items import SLOW, Items
 from parcast.pipeline.engine.job import Job, Skipped
@@ -68,12 +67,6 @@ def test_nodes_hold_the_items_below_them(items, fan_in, first):
     assert parent.children(fan_in, None) == fan_in
 
 
-def test_merges_leave_out_what_is_empty():
-    assert Merge(lambda a, b: a + b).of([EMPTY, 1, EMPTY, 2]) == 3
-    assert Merge(lambda a, b: a + b).of([EMPTY]) is EMPTY
-    assert Merge(max, max).of([3, 9, EMPTY, 5]) == 9
-
-
 VALUES = {
     "small": np.arange(5),
     "large": np.arange(100_000.0),
@@ -113,13 +106,6 @@ def test_what_has_no_module_travels_by_value():
     for refused in (threading.Lock(), (x for x in "a")):
         with pytest.raises(TypeError, match="cannot pickle"):
             packed(refused)
-
-
-def test_sizes_are_estimated_from_samples():
-    assert size_of(np.zeros(10**6)) >= 8e6
-    assert 1e5 < size_of([str(i) for i in range(10_000)]) < 2e6
-    assert size_of(Skipped(1, "a" * 1000, "", "")) > 1000
-    assert size_of(None) < 100
 
 
 def test_results_above_the_budget_lie_on_disk_until_they_are_taken(tmp_path):
@@ -348,15 +334,6 @@ def test_results_are_the_same_but_for_rounding(a, b, are):
     assert same(a, b) is are
 
 
-def test_a_message_of_one_rank_to_itself_keeps_its_value():
-    channel, value = Alone(), threading.Lock()
-    channel.send(0, ("work", 1), value)
-    (message,) = channel.poll()
-    assert message.value is value
-    assert channel.drain()
-    assert channel.poll() == []
-
-
 def test_items_that_cannot_be_sent_are_replaced_by_why():
     assert parcel(3, "a") == "a"
     assert type(parcel(3, parcel(3, ("a", 1)))) is Parcel
@@ -450,13 +427,6 @@ def test_a_socket_has_a_short_name_in_a_folder_with_a_long_one(tmp_path):
         assert os.path.dirname(name) == str(tmp_path)
 
 
-def test_a_rank_works_without_a_file_in_the_folder_of_its_run(tmp_path):
-    place = watched(tmp_path / "on another host")
-    assert str(place) == ""
-    with place.at("setup()"):
-        assert str(place) == "setup()"
-
-
 class Slow(Alone):
     """A channel from which what was sent never leaves; counts the threads that are in it."""
 
@@ -494,24 +464,6 @@ def test_one_thread_at_a_time_uses_mpi_also_at_the_end(monkeypatch):
         failed.run()
     failed.loop.end_thread()
     assert channel.most == 1
-
-
-def test_a_merge_of_short_numbers_that_is_not_associative_is_found():
-    def mean(a, b):
-        return (a + b) / 2
-
-    def both(a, b):
-        return {"large": a["large"] + b["large"], "x": mean(a["x"], b["x"])}
-
-    for merge, values in (
-        (mean, [np.full(3, 0.1 * i, "f4") for i in range(3)]),
-        (both, [{"large": 1e12, "x": 1e-3 * i} for i in range(3)]),
-    ):
-        checked = Checked(merge)
-        checked.see(0, values[0])
-        checked.see(1, values[1])
-        with pytest.raises(RunFailed, match="not associative"):
-            checked.see(2, values[2])
 
 
 def test_steps_are_done_in_their_order_though_a_short_message_overtakes_a_long_one():

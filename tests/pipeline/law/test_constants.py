@@ -115,29 +115,6 @@ def test_its_keys_make_a_phase_with_the_same_times(task):
     assert time == pytest.approx(found.time(ROWS["n"], ROWS["p"], pipelines=PIPELINES))
 
 
-@pytest.mark.parametrize("schedule", ["source", "adaptive"])
-def test_levels_are_in_its_keys_as_well(schedule):
-    n = 16 * N  # so that all processors have the same number of items
-    time = run_terms(n, PROCESSORS, schedule=schedule, drain=True) @ CONSTANTS
-    found = calibrate({"p": PROCESSORS, "n": n, "time": time}, schedule=schedule, drain=True)
-    program = parcast.Program(phase=[{**found.keys(), "items": "n"}])
-    predicted = program.times(parcast.Machine(), {"p": PROCESSORS, "n": n}).time
-    assert predicted == pytest.approx(time, rel=1e-8)
-
-
-def test_it_is_shown_with_its_constants_and_error():
-    assert str(calibrate(MEASURED, pipelines=PIPELINES)).splitlines() == [
-        "T_0          3.173 s (2.988 s to 3.359 s)",
-        "x k          157.9 ms (156.9 ms to 158.8 ms)",
-        "12 runs, largest error 1.7 %",
-    ]
-
-
-def test_pipelines_may_be_a_column():
-    found = calibrate(MEASURED | {"pipelines": PIPELINES})
-    assert found.step.value == pytest.approx(0.15786, abs=5e-6)
-
-
 # Refusals
 
 

@@ -168,59 +168,12 @@ def test_every_term_counts(n, p, fan_in, overlapped, expected):
 # Laws that must hold
 
 
-@given(used=st.floats(1e-9, 0.999), s=times)
-def test_equal_lengths_wait_half_as_long_as_exponential_ones(used, s):
-    first, second = (float(message_delay(used / s, service=s, delay=x)) for x in ("mm1", "md1"))
-    assert second / first == pytest.approx(1 - used / 2)
-    assert message_delay(used / s, service=s, delay="mg1", cv2=1.0) == pytest.approx(first)
-    assert message_delay(used / s, service=s, delay="mg1", cv2=0.0) == pytest.approx(second)
-
-
 @given(used=st.floats(0, 0.99), s=times, cv2=st.floats(0, 10), tau=st.floats(0, 1))
 def test_delay_is_that_of_pollaczek_and_khinchine(used, s, cv2, tau):
     delay = message_delay(used / s, service=s, delay="mg1", cv2=cv2, propagation=tau)
     second_moment = s * s * (1 + cv2)
     expected = s + used / s * second_moment / (2 * (1 - used)) + tau
     assert delay == pytest.approx(expected, rel=1e-9)
-
-
-@given(p=powers)
-def test_speedup_of_the_pipeline_lies_between_the_other_and_p(p):
-    found = speedups(p)
-    assert found.unpipelined <= found.pipelined <= p
-
-
-@given(n=many, p=powers, task=times, share=st.floats(0, 1))
-def test_overlapping_never_slows_down(n, p, task, share):
-    keys = {"task": task, "merge": share * task, "communication": share * task}
-    overlapped = pipeline_time(n, p, overlapped=True, **keys)
-    assert overlapped <= pipeline_time(n, p, **keys) * (1 + 1e-12)
-
-
-parts = st.fixed_dictionaries({"task": times, "merge": times, "communication": times})
-
-
-@given(n=many, p=powers, keys=parts, scale=st.floats(1e-3, 1e3))
-def test_time_scales_with_its_times(n, p, keys, scale):
-    more = {key: scale * value for key, value in keys.items()}
-    for overlapped in (False, True):
-        once = pipeline_time(n, p, overlapped=overlapped, **keys)
-        scaled = pipeline_time(n, p, overlapped=overlapped, **more)
-        assert scaled == pytest.approx(scale * float(once), rel=1e-9)
-
-
-@given(n=st.lists(many, min_size=1, max_size=5), p=powers, task=times)
-def test_an_array_is_answered_as_its_elements_are(n, p, task):
-    alone = [float(pipeline_time(x, p, task=task, communication=task / 3)) for x in n]
-    assert pipeline_time(n, p, task=task, communication=task / 3).tolist() == alone
-
-
-@given(levels=st.integers(1, 6), f=st.integers(2, 5))
-def test_a_wider_tree_is_flatter(levels, f):
-    assert tree_levels(f**levels, fan_in=f) == levels
-    assert pipeline_depth(f**levels, fan_in=f, prefetch=True) == 2 * levels + 2
-    taking = f**levels * (f - 1) / f
-    assert steps(10 * f**levels, f**levels, fan_in=f) == pytest.approx(9 * f**levels / taking)
 
 
 def test_messages_of_a_step_arrive_half_as_often_as_in_the_example():
@@ -262,10 +215,6 @@ def test_an_overlapped_step_is_that_of_the_published_schedule(p, keys):
     task, merge, sent = keys
     step = step_time(task=task, merge=merge, communication=sent, overlapped=True)
     assert published_step(p, *keys) == pytest.approx(float(step), rel=1e-9)
-
-
-def test_fewer_items_than_processors_take_no_further_step():
-    assert steps([1, 8, 16, 17], 16).tolist() == [0, 0, 0, 0.125]
 
 
 @given(n=many, p=powers, g=st.integers(1, 20))

@@ -45,13 +45,6 @@ def test_the_example_gives_the_totals_of_the_stated_formula():
     assert [f"{found[k]:.4f}" for k in (62, 510, 2046)] == ["10.0599", "77.3274", "307.9588"]
 
 
-def test_a_given_time_of_messages_gives_the_column_mm1():
-    keys = {"form": "serial", "drain": False, "items": "n", "pipelines": "p / 16"}
-    found = time(ROWS["p"], n=ROWS["n"], communication="2.6 ms", **keys)
-    exact = dict.fromkeys(f"{x:.4f}" for x in found)
-    assert list(exact) == ["77.9760", "156.1072", "312.3696", "38.9104", "19.3776", "9.6112"]
-
-
 def test_a_fit_finds_what_the_calibration_finds():
     program = parcast.read_program(EXAMPLES / "calibrated.toml")
     runs = parcast.read_measurements(EXAMPLES / "times.csv")
@@ -110,14 +103,6 @@ def test_oversubscribed_processors_hide_the_waste_of_the_published_schedule():
     assert time(16, merge="1 ms", cores=2) == pytest.approx(4096 * 0.151 / 2, rel=0.01)
 
 
-@pytest.mark.parametrize("form", FORMS)
-def test_one_rank_that_fetches_limits_all(form):
-    keys = {"form": form, "fetch": "0.1 s"}
-    assert time(16, prefetch=True, **keys) == pytest.approx(409.6, rel=0.01)
-    within = 4096 * 0.25 / (16 if form == "adaptive" else 8)
-    assert time(16, **keys) == pytest.approx(within, rel=0.01)
-
-
 def test_every_term_of_the_published_forms_counts():
     keys = {"form": "overlapped", "items": 12, "task": "1 s"}
     # 4 processors: k = 4. Two cores for 4 tasks at first, then for 2 tasks and 2 merges a step.
@@ -136,21 +121,6 @@ def test_computing_is_the_mean_over_the_processors(g):
     assert parts == pytest.approx([compute, sent, 0.0, 1 + 4 + 2 * 0.5 - compute])
 
 
-@pytest.mark.parametrize("form", FORMS)
-def test_a_batch_is_one_task(form):
-    keys = {"form": form, "merge": "10 ms", "drain": False}
-    together = time(16, batch=4, **keys)
-    apart = time(16, items=1024, task="0.63 s", merge="10 ms", form=form, drain=False)
-    assert together == pytest.approx(float(apart), rel=0.001)
-
-
-@pytest.mark.parametrize("form", FORMS[1:])
-def test_published_pipelines_of_one_processor_merge_nothing_across(form):
-    assert time(8, form=form, pipelines="p", merge="0.1 s") == pytest.approx(
-        512 * 0.15 + 511 * 0.1
-    )
-
-
 def test_items_are_dealt_to_published_pipelines_in_whole_cycles():
     keys = {"items": 100, "task": "1 s", "pipelines": 4}
     # 48, 20, 16 and 16 items of 16 processors each; (6) has 25 each.
@@ -158,39 +128,7 @@ def test_items_are_dealt_to_published_pipelines_in_whole_cycles():
     assert time(64, form="serial", **keys) == pytest.approx(1 + (25 - 16) / 8)
 
 
-def test_orders_take_the_latency_of_the_network():
-    slow = Machine(network={"latency": "1 ms"})
-    keys = {"merge": "10 ms", "communication": "5 ms"}
-    law = adaptive_time(4096, 64, task=0.15, merge=0.01, communication=5e-3, latency=1e-3)
-    assert time(64, slow, **keys) == law.time
-    assert time(64, slow, **keys) > time(64, **keys)
-
-
-def test_tasks_that_vary_take_longer():
-    varied = adaptive_time(4096, 64, task=0.15, task_cv=0.5).time
-    assert time(64, task_cv=0.5) == varied > time(64)
-
-
-def test_pipelines_of_the_default_schedule_share_one_tree():
-    keys = {"merge": "0.1 s", "communication": "1 ms"}
-    assert time(8, pipelines=2, **keys) == time(8, **keys)
-
-
 # Messages
-
-
-@pytest.mark.parametrize("form", FORMS)
-def test_exponential_lengths_are_mg1_with_one(form):
-    keys = {"form": form, "message": "100 kB"}
-    assert time(16, delay="mg1", cv2=1, **keys) == time(16, delay="mm1", **keys)
-    assert time(16, delay="mg1", cv2=0, **keys) == time(16, delay="md1", **keys)
-    assert time(16, delay="mg1", cv2=0, **keys) < time(16, delay="mm1", **keys)
-
-
-def test_latency_is_the_propagation_delay():
-    slow = Machine(network={"bandwidth": "1.28 Gbit/s", "latency": "1 ms"})
-    keys = {"form": "serial", "message": "23720 B", "drain": False}
-    assert time(16, slow, **keys) - time(16, **keys) == pytest.approx(510e-3)
 
 
 def test_pipelines_that_share_a_channel_wait_longer():
@@ -204,12 +142,6 @@ def test_pipelines_that_share_a_channel_wait_longer():
         assert found == pytest.approx(expected, rel=1e-9)
 
 
-def test_arrivals_may_be_given():
-    keys = {"form": "serial", "message": "23720 B", "delay": "mm1"}
-    assert time(16, interarrival="9.375 ms", **keys) == pytest.approx(float(time(16, **keys)))
-    assert time(16, interarrival="0.15 ms", **keys) > time(16, **keys)
-
-
 def test_steps_send_half_as_many_messages_as_the_example_assumes():
     keys = {"message": "23720 B", "delay": "mm1", "task": "1 us"}
     with pytest.raises(ParameterError, match="channel utilisation"):
@@ -217,11 +149,6 @@ def test_steps_send_half_as_many_messages_as_the_example_assumes():
     keys["task"] = "2 ms"
     found = time(2, form="overlapped", interarrival="2 ms", **keys)
     assert time(2, form="overlapped", **keys) == pytest.approx(float(found))
-
-
-@pytest.mark.parametrize("form", FORMS)
-def test_a_lone_processor_needs_no_channel(form):
-    assert time(1, form=form, message="1 GB") == pytest.approx(4096 * 0.15)
 
 
 @pytest.mark.parametrize(("channel", "channels"), [("own", 2), ("shared", 1)])
@@ -303,10 +230,6 @@ def test_runs_that_leave_its_constants_open_are_reported():
 
 def warnings(p, machine=FAST, **keys):
     return parcast.predict(Program(phase=[phase(**keys)]), machine, p=p).warnings
-
-
-def test_the_default_form_needs_no_warning():
-    assert warnings([2, 16], message="10 kB") == ()
 
 
 @pytest.mark.parametrize(

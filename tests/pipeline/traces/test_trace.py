@@ -5,7 +5,6 @@ import json
 import subprocess
 import sys
 import textwrap
-from dataclasses import replace
 from itertools import chain
 
 import numpy as np
@@ -14,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from parcast.errors import FileProblems
-from parcast.pipeline.traces.header import SCHEMA, Reduction, TraceHeader
+from parcast.pipeline.traces.header import SCHEMA, TraceHeader
 from parcast.pipeline.traces.trace import EVENTS, read_trace, write_trace
 from tests.conftest import unmeasured
 
@@ -163,23 +162,11 @@ def test_an_error_while_writing_leaves_what_was_there(path):
     assert [x.name for x in path.parent.iterdir()] == ["trace.jsonl"]
 
 
-def test_a_packed_trace_is_read_whatever_its_name(tmp_path):
-    packed, plain = tmp_path / "trace.jsonl.gz", tmp_path / "trace.txt"
-    write_trace(packed, HEADER, ALL)
-    plain.write_bytes(packed.read_bytes())
-    assert list(read_trace(plain).events()) == ALL
-
-
 def test_unknown_events_and_keys_are_ignored_with_a_note(path):
     write(path, HEADER.to_document() | {"more": 1}, TASK | {"color": "red"}, {"event": "spill"})
     trace = read_trace(path)
     assert trace.notes == ("1 event of unknown kind ignored: spill.",)
     assert len(trace.tasks) == 1
-
-
-def test_blank_lines_and_a_last_line_without_its_end_are_read(path):
-    trace = read_trace(write(path, HEADER.to_document(), "", TASK, "  ", MESSAGE, end=""))
-    assert len(trace.tasks) == len(trace.messages) == 1
 
 
 def test_an_empty_file_is_refused(path):
@@ -243,14 +230,6 @@ def test_every_wrong_value_of_a_header_is_named(path):
 TWO = [{"program": "one", "start": 0.0}, {"program": "two", "start": 0.5}]
 
 
-def test_a_header_that_names_reductions_is_read(tmp_path):
-    path = tmp_path / "trace.jsonl"
-    two = Reduction("one", 0.0), Reduction("two", 0.5)
-    write_trace(path, replace(HEADER, reductions=two), ())
-    assert json.loads(path.read_text())["reductions"] == TWO
-    assert read_trace(path).header.reductions == two
-
-
 @pytest.mark.parametrize(
     "listed",
     [None, 3, "two", [3], [{"program": "a"}], TWO[::-1], TWO[1:]]
@@ -264,10 +243,6 @@ def test_reductions_that_make_no_sense_are_refused(tmp_path, listed):
         FileProblems, match="must be programs with rising times from 0 on as start"
     ):
         read_trace(path)
-
-
-def test_a_header_with_unknown_items_is_read(path):
-    assert read_trace(write(path, HEADER.to_document() | {"items": None})).header.items is None
 
 
 def test_a_last_line_that_was_cut_is_refused(path):
@@ -322,12 +297,6 @@ def test_a_missing_value_and_lines_that_are_no_objects_come_together(path):
         (4, "event must be the kind of an event, got none."),
         (5, f"must be a JSON object: expecting value. {NAME_ONE}"),
     ]
-
-
-def test_many_equal_faults_are_one_message(path):
-    found = problems(path, HEADER.to_document(), *[TASK | {"end": 0.0}] * 5000)
-    assert len(found) == 1
-    assert "Likewise lines 3, 4" in found[0][1]
 
 
 def test_messages_may_arrive_early_by_the_residual_of_the_clocks(path):

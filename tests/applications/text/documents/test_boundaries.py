@@ -65,9 +65,3 @@ def test_in_xml_the_outermost_elements_count_outside_comments():
     inner = "<!-- <doc>no</doc> --><doc>a<doc>b</doc>c</doc><doc/><![CDATA[<doc>]]>"
     text = f"<r>{inner}<n:doc>d</n:doc></r>"
     assert texts(text, "xml") == ["<doc>a<doc>b</doc>c</doc>", "<doc/>", "<n:doc>d</n:doc>"]
-
-
-def test_lines_and_whole_files():
-    assert texts('{"a":1}\r\n\n  \n{"b":2}', "jsonl") == ['{"a":1}\r', '{"b":2}']
-    assert texts("a\n\nb", "text", None) == ["a\n\nb"]
-    assert texts(" \n", "text", None) == texts("", "text", None) == []

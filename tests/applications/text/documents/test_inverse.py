@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 from parcast.applications.text.documents.jsonlines import JsonReader
 from parcast.applications.text.documents.markup import MarkupReader, collapse
-from parcast.applications.text.documents.offsets import TextBuilder, add_plain
 from tests.growth import grows
 
 WORDS = st.sampled_from(
@@ -141,13 +140,6 @@ def test_all_text_is_kept(raw, format):
     fields = MarkupReader(format, None, None).fields(raw, 0)
     joined = " ".join(" ".join(field.text.split()) for field in fields)
     assert joined == collapse(raw, format)
-
-
-@given(st.data(), st.lists(st.one_of(WORDS, SPACES), max_size=30).map("".join))
-def test_plain_text(data, raw):
-    builder = TextBuilder()
-    add_plain(builder, raw, 5)
-    every_stretch(data, raw, [builder.field("text")] if builder else [], "text", 5)
 
 
 JSON_TEXT = st.lists(

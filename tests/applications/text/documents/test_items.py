@@ -11,7 +11,7 @@ import pytest
 
 import parcast
 from parcast.applications.text.documents import sources
-from parcast.applications.text.documents.document import DocumentError, Reading
+from parcast.applications.text.documents.document import DocumentError
 from parcast.applications.text.documents.items import WorkItem, work_items
 from parcast.applications.text.documents.reading import read_documents
 from parcast.pipeline.paths import document_paths
@@ -120,23 +120,6 @@ def test_a_file_that_cannot_be_read_is_an_item_that_is_refused(tmp_path):
         skipped = []
         assert list(read_documents(item, skipped=skipped.append)) == []
         assert list(map(str, skipped)) == [str(caught.value)]
-
-
-def test_items_are_found_as_they_are_taken(tmp_path):
-    path = tmp_path / "a.jsonl"
-    path.write_text('{"a": "b"}\n' * 10)
-    items = work_items([path, str(tmp_path / "later.jsonl")], chunk=50)
-    assert next(items).number == 1
-    (tmp_path / "later.jsonl").write_text('{"a": "c"}\n' * 10)
-    assert [x.number for x in items] == [6, 1, 6]
-
-
-def test_an_element_that_is_nowhere_is_said_once(tmp_path):
-    path = tmp_path / "a.xml"
-    path.write_text("<r>" + "<a>x</a>" * 1000 + "</r>")
-    (item,) = work_items([path], Reading(document="page"), chunk=100)
-    with pytest.raises(DocumentError, match="must hold documents in <page>, got no such element"):
-        list(read_documents(item, Reading(document="page")))
 
 
 def words_of(item):

@@ -176,12 +176,6 @@ def test_any_bytes_are_read_or_refused(tmp_path_factory, format, content):
             "".join(field.text for field in document.fields).encode()
 
 
-def test_crlf_is_kept_in_offsets(tmp_path):
-    (document,) = documents(tmp_path, "a.html", PAGE.replace("\n", "\r\n"))
-    check_spans([document], document.path, "html")
-    assert document.stop == len(PAGE.replace("\n", "\r\n"))
-
-
 @pytest.mark.parametrize(
     ("name", "content", "reading", "expected"),
     [
@@ -411,15 +405,6 @@ def test_one_document_that_is_too_large_is_refused(tmp_path, name):
     skipped = []
     assert list(read_documents(path, skipped=skipped.append)) == []
     assert list(map(str, skipped)) == [str(caught.value)]
-
-
-def test_one_large_document_among_others_is_skipped(tmp_path):
-    path = tmp_path / "a.sgm"
-    path.write_text("<DOC>a</DOC>\n<DOC>" + "b" * 3_000_000 + "</DOC>\n<DOC>c</DOC>")
-    skipped = []
-    found = list(read_documents(path, Reading(largest=1000), skipped=skipped.append))
-    assert [x.fields[0].text for x in found] == ["a", "c"]
-    assert [(x.line, x.offset) for x in skipped] == [(2, 13)]
 
 
 def test_zstandard_is_named_where_it_is_missing(tmp_path, monkeypatch):

@@ -1,13 +1,11 @@
 """`parcast run features` as a person runs it: on one process and on ranks, whole and in parts."""
 
-import errno
 import json
 import sys
 
 import polars as pl
 import pytest
 
-from parcast.applications.text.features import extract
 from parcast.applications.text.features.extract import extract_features
 
 PAGE = "<title>Node {i}</title><p>The fast node {i} reads 3.5 GB of cold data.</p>"
@@ -20,13 +18,6 @@ def docs(tmp_path):
     for i in range(7):
         (folder / f"{i}.html").write_text(PAGE.format(i=i))
     return folder
-
-
-def test_phrases_are_shown(parcast, docs):
-    said = parcast("run", "features", docs)
-    assert said.status == 0
-    assert "Noun phrases of 7 documents: 4 different" in said.out
-    assert "        7  cold data" in said.out
 
 
 def test_ranks_write_the_same_bytes_as_one_process(parcast, docs, tmp_path):
@@ -64,24 +55,6 @@ def test_parts_are_written_by_their_ranks(parcast, docs, tmp_path):
     assert all(part["phrase"].is_sorted() for part in parts)
 
 
-def test_json_is_the_whole_answer(parcast, docs):
-    (docs / "8.txt").write_text("Node")
-    document = json.loads(parcast("run", "features", docs, "--json", "--least", 8).out)
-    assert [x["phrase"] for x in document["phrases"]] == ["node"]
-    flat = parcast("run", "features", docs, "--json", "--rows", "occurrence").out
-    assert len(json.loads(flat)["places"]) == 29
-
-
-def test_options_reach_the_task(parcast, docs):
-    said = parcast(
-        *("run", "features", docs, "--json", "--field", "title", "--keep-case", "--frequencies"),
-        *("--grammar", "N"),
-    )
-    document = json.loads(said.out)
-    assert document["phrases"] == [{"phrase": "Node", "frequency": 7}]
-    assert (document["grammar"], document["folded"]) == ("N", False)
-
-
 def test_bad_documents_end_it_or_are_listed(parcast, docs):
     (docs / "x.png").write_bytes(b"\x89PNG\r\n\x1a\n\0\0")
     said = parcast("run", "features", docs)
@@ -92,14 +65,6 @@ def test_bad_documents_end_it_or_are_listed(parcast, docs):
     assert said.status == 0
     assert f"skipped 1   {docs}/x.png: must be text, got a PNG picture. Leave it out." in said.out
     assert "Noun phrases of 7 documents" in said.out
-
-
-SLOW = """
-def tag(words):
-    if "slow" in words:
-        raise ValueError("slow")
-    return "N" * len(words)
-"""
 
 
 def test_skipped_documents_have_a_line_each_and_are_folded(parcast, docs, monkeypatch):
@@ -127,23 +92,6 @@ def test_skipped_documents_have_a_line_each_and_are_folded(parcast, docs, monkey
     assert [row.strip() for row in searched.out.partition("skipped 9   ")[2].splitlines()] == rows
 
 
-def test_items_that_fail_otherwise_are_listed_too(parcast, docs, monkeypatch):
-    (docs / "late.txt").write_text("the slow node")
-    (docs.parent / "slow_tagger.py").write_text(SLOW)
-    monkeypatch.chdir(docs.parent)
-    monkeypatch.syspath_prepend(str(docs.parent))
-    options = ("docs", "--tagger", "slow_tagger:tag")
-    assert (
-        "Item 7 failed: docs/late.txt: ValueError: slow."
-        in parcast("run", "features", *options).err
-    )
-    said = parcast("run", "features", *options, "--skip-errors")
-    assert said.status == 0
-    assert "skipped 1   docs/late.txt: ValueError: slow" in said.out
-    document = json.loads(parcast("run", "features", *options, "--skip-errors", "--json").out)
-    assert (document["skipped"], document["faults"]) == (1, ["docs/late.txt: ValueError: slow"])
-
-
 @pytest.mark.parametrize(
     ("options", "says"),
     [
@@ -166,28 +114,6 @@ def test_wrong_use_is_said_before_anything_is_read(parcast, docs, monkeypatch, o
     assert said.status == 2
     assert says in said.err
     assert said.out == ""
-
-
-def test_a_batch_script_is_written_in_place_of_running(parcast, docs, tmp_path):
-    said = parcast("run", "features", docs, "-np", 4, "--slurm", tmp_path / "job.sh")
-    assert said.status == 0
-    text = (tmp_path / "job.sh").read_text()
-    assert f"parcast run features {docs}" in text
-
-
-@pytest.mark.parametrize("ending", ["json", "parquet"])
-def test_a_full_disk_is_said_in_one_message(parcast, docs, tmp_path, monkeypatch, ending):
-    path = tmp_path / f"f.{ending}"
-
-    def full(*_, **__):
-        raise OSError(errno.ENOSPC, "No space left on device", str(path))
-
-    monkeypatch.setattr(extract, "write_lexicon", full)
-    said = parcast("run", "features", docs, "-o", path)
-    assert said.status == 4
-    assert f"{path} cannot be written: no space left on device. Nothing was changed" in said.err
-    assert "Traceback" not in said.err
-    assert not path.exists()
 
 
 def test_documents_without_text_give_an_empty_lexicon(parcast, tmp_path):
@@ -215,11 +141,3 @@ def test_a_tagger_in_the_current_folder_is_used_on_ranks(parcast, docs, tmp_path
     assert said.status == 0, said.err
     phrases = [x["phrase"] for x in json.loads(said.out)["phrases"]]
     assert "the fast node 3 reads 3.5 gb of cold data." in phrases
-
-
-def test_help_names_it(parcast):
-    assert "Find the noun phrases of documents" in parcast("run", "features", "--help").out
-    assert (
-        "features     find noun phrases of documents; see parcast run features --help"
-        in parcast("run").out
-    )

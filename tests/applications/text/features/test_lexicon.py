@@ -4,7 +4,6 @@ import pickle
 from collections import defaultdict
 from functools import reduce
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -151,20 +150,3 @@ def test_offsets_beyond_four_gigabytes_are_kept():
 def test_a_lone_surrogate_does_not_stop_it():
     lexicon = Lexicon.of_document(("a", 1, "a"), {"body": [("bad \ud800 text", 0, 10)]})
     assert lexicon.phrases() == ["bad ? text"]
-
-
-def test_equality_looks_at_everything():
-    rows = {"body": [("rain", 0, 4)]}
-    lexicon = lexicon_of(0, rows)
-    assert lexicon == lexicon_of(0, rows)
-    others = [lexicon_of(1, rows), lexicon_of(0, {"title": rows["body"]}), zero()]
-    others += [lexicon_of(0, {"body": [x]}) for x in (("fog", 0, 4), ("rain", 1, 5))]
-    others += [lexicon_of(0, rows, with_places=False), "rain"]
-    assert not any(lexicon == other for other in others)
-
-
-def test_nothing_in_it_is_nothing():
-    assert len(zero()) == len(merged([])) == 0
-    assert zero().phrases() == split(zero(), 2)[1].phrases() == []
-    assert same_bytes(merge(zero(), zero()), zero())
-    assert np.array_equal(zero().counts, [])

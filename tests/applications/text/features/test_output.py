@@ -1,10 +1,8 @@
 """A lexicon as files, read again by those who would read them; and what cannot be written."""
 
 import csv
-import errno
 import json
 import sys
-from pathlib import Path
 
 import pandas as pd
 import polars as pl
@@ -50,14 +48,6 @@ def test_parquet_by_phrase_is_exploded_by_pandas_and_polars(lexicon, tmp_path):
     assert metadata[b"parcast.schema"] == b"parcast/features/1"
     assert metadata[b"parcast.tagger"] == b"textblob"
     assert metadata[b"parcast.tokens"] == b"7"
-
-
-@pytest.mark.usefixtures("slices")
-def test_parquet_by_occurrence_is_a_flat_table(lexicon, tmp_path):
-    place = tmp_path / "f.parquet"
-    write_lexicon(place, lexicon, rows="occurrence")
-    assert pl.read_parquet(place).rows() == EVERY
-    assert pd.read_parquet(place).columns.tolist() == COLUMNS
 
 
 @pytest.mark.usefixtures("slices")
@@ -114,31 +104,6 @@ def test_frequencies_only_and_nothing_at_all(tmp_path, ending):
             assert len(pl.read_parquet(place)) == 0
         elif ending == "json":
             assert json.loads(place.read_text())["different_phrases"] == 0
-
-
-@pytest.mark.fault(
-    "Output files",
-    "The disk is full.",
-    promise="The file is named; what was there before stays; no draft is left.",
-)
-@pytest.mark.parametrize("ending", ["parquet", "json", "jsonl", "csv"])
-def test_a_full_disk_leaves_what_was_there_and_names_the_file(
-    lexicon, tmp_path, monkeypatch, ending
-):
-    place = tmp_path / f"f.{ending}"
-    place.write_text("before")
-    opened = Path.open
-
-    def on_full_disk(self, mode="r", **options):
-        return opened(Path("/dev/full") if mode.startswith("w") else self, mode, **options)
-
-    monkeypatch.setattr(Path, "open", on_full_disk)
-    with pytest.raises(OSError) as caught:  # noqa: PT011 - its number is looked at
-        write_lexicon(place, lexicon)
-    assert caught.value.errno == errno.ENOSPC
-    assert caught.value.filename == str(place)
-    assert place.read_text() == "before"
-    assert [path.name for path in tmp_path.iterdir()] == [place.name]
 
 
 @pytest.mark.parametrize(

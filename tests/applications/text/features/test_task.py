@@ -4,8 +4,6 @@ import gzip
 import html
 import json
 import re
-from dataclasses import replace
-from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -17,7 +15,6 @@ from parcast.applications.text.documents.sources import original_text
 from parcast.applications.text.features import phrases, task
 from parcast.applications.text.features.lexicon import merged
 from parcast.applications.text.features.task import Features, features_of
-from parcast.errors import ParameterError
 
 PROPERTY = settings(
     max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None
@@ -97,15 +94,6 @@ def test_json_lines(tmp_path, texts, ascii_only):
         assert at.name == f"d{at.document - 1}"
 
 
-def test_capital_letters_do_not_tell_phrases_apart_unless_asked(tmp_path):
-    path = tmp_path / "a.txt"
-    path.write_text("Rain Forest. The rain forest. STRASSE or Straße.")
-    folded = lexicon_of(path, state=Features()())
-    assert folded.phrases() == ["rain forest", "strasse"]
-    assert folded.counts.tolist() == [2, 2]
-    assert len(lexicon_of(path)) == 4
-
-
 def test_a_document_with_many_phrases_is_gathered_in_parts(tmp_path, monkeypatch):
     path = tmp_path / "a.txt"
     path.write_text("\n\n".join("Cold rain. The old forest. Fine rain." for _ in range(40)))
@@ -135,16 +123,6 @@ def test_lexicons_of_many_documents_are_merged_on_the_way(tmp_path, monkeypatch)
     assert len(waiting) > 1000 / 8
 
 
-def test_offsets_beyond_four_gigabytes_reach_the_lexicon(tmp_path):
-    """A part of a file that begins there; the file itself is small."""
-    path = tmp_path / "a.jsonl"
-    path.write_text('{"text": "fine rain"}\n')
-    (item,) = work_items([path], chunk=1)
-    far = replace(item, character=5 * 10**9, number=10**6)
-    (at,) = features_of(far, STATE).occurrences("fine rain")
-    assert (at.document, at.start, at.stop) == (10**6, 5 * 10**9 + 10, 5 * 10**9 + 19)
-
-
 def test_what_cannot_be_read_is_refused_or_counted(tmp_path):
     bad, lines = tmp_path / "a.png", tmp_path / "b.jsonl"
     bad.write_bytes(b"\x89PNG\r\n\x1a\n\0\0")
@@ -159,20 +137,3 @@ def test_what_cannot_be_read_is_refused_or_counted(tmp_path):
         str(bad),
         f"{lines}, line 2",
     ]
-
-
-def test_the_grammar_is_refused_before_anything_is_read():
-    with pytest.raises(ParameterError, match="grammar must"):
-        Features(grammar="(J|N")
-    with pytest.raises(ParameterError, match="tagger must be a str"):
-        Features(tagger=3)
-
-
-def test_curly_and_straight_apostrophes_and_soft_hyphens_in_files():
-    data = Path(__file__).parent / "data"
-    state = Features()()
-    curly, straight = (
-        lexicon_of(data / f"{name}.txt", state=state) for name in ("curly", "straight")
-    )
-    assert curly.phrases() == straight.phrases() == ["dagger", "juliet", "maid", "romeo", "tomb"]
-    assert "high speed network" in lexicon_of(data / "x.html", state=state).phrases()

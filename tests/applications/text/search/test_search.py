@@ -9,13 +9,10 @@ import subprocess
 import sys
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
 from parcast.applications.text.documents.document import Reading
 from parcast.applications.text.documents.sources import original_text
 from parcast.applications.text.search import words as in_words
-from parcast.applications.text.search.bm25 import Bm25, Statistics
 from parcast.applications.text.search.search_documents import search_documents
 from parcast.applications.text.search.words import places_of, words_of
 from parcast.errors import FileProblems, ParameterError
@@ -82,15 +79,6 @@ def test_scores_and_order_are_those_of_the_formula(folder, k1, b):
         assert [score for _, score in got] == pytest.approx([score for _, score in expected])
         rounded = [[(name, round(x, 9)) for name, x in pairs] for pairs in (got, expected)]
         assert rounded[0] == rounded[1]
-
-
-def test_a_score_worked_out_by_hand():
-    """Two documents of 4 and 2 words, the word once in the first."""
-    model = Bm25()
-    weights = model.weights({"x": 1}, Statistics(2, 6, {"x": 1}))
-    got = model.score(weights, {"x": 1}, 4, 3.0)
-    assert got == pytest.approx(math.log(2) * 2.2 / (1 + 1.2 * (0.25 + 0.75 * 4 / 3)))
-    assert model.weights({"x": 1}, Statistics(2, 6, {"x": 2}))["x"] > 0  # in every document
 
 
 def test_every_number_of_ranks_gives_the_same_bytes(folder):
@@ -162,24 +150,6 @@ def test_snippets_have_their_places_in_the_original_file(tmp_path):
     )
 
 
-@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(
-    words=st.lists(st.sampled_from([*WORDS, "Straße", "İz", "naïve", "a\u0301b"]), min_size=1),
-    width=st.integers(20, 60),
-)
-def test_snippets_of_texts_are_pieces_of_them(tmp_path, words, width):
-    path = tmp_path / "one.txt"
-    text = "  ".join([*words, "Message"])
-    path.write_bytes(text.encode())
-    (hit,) = search_documents(path, "message naïve", snippet=width).queries[0].hits
-    snippet = hit.snippet
-    assert " ".join(text[snippet.start : snippet.stop].split()) == snippet.text
-    assert len(snippet.text) <= width
-    for (start, stop), (begin, end) in zip(snippet.matches, snippet.marks, strict=True):
-        assert text[start:stop] == snippet.text[begin:end]
-        assert words_of(text[start:stop])[0] in {"message", "naïve"}
-
-
 def test_words_of_a_long_text_are_those_of_its_blocks(monkeypatch):
     text = "The node's queue\n\nwasn't empty: 93 % of e\u0301tudes " * 20
     monkeypatch.setattr(in_words, "BLOCK", 7)
@@ -196,12 +166,6 @@ def test_words_are_compared_in_one_form():
     expected += ["strasse", "strasse", "café"]
     assert words_of(text) == expected
     assert [word for word, _, _ in places_of(text)] == expected
-
-
-def test_apostrophes_and_what_is_not_seen_make_no_other_words():
-    text = "net\u00adwork Romeo\u2019s O\u200b\u2032Brien don\u00b4t well\u200d\u2060ness"
-    assert words_of(text) == ["network", "romeo's", "o'brien", "don't", "wellness"]
-    assert [text[begin:end] for _, begin, end in places_of(text)] == text.split()
 
 
 def test_queries_without_a_hit_and_files_without_a_document(tmp_path):
@@ -248,12 +212,3 @@ def test_documents_that_cannot_be_read_are_refused(unreadable, ranks):
         search_documents(unreadable, "words", ranks=ranks, batch=1)
     assert "Traceback" not in str(caught.value)
     assert "1 problem" in str(caught.value)
-
-
-def test_documents_that_cannot_be_read_are_listed(unreadable):
-    result = search_documents(unreadable, "words", on_error="skip")
-    assert len(result.queries[0].hits) == 2
-    assert [fault.split(": ")[0].removeprefix(f"{unreadable}/") for fault in result.faults] == [
-        "a.jsonl, line 2",
-        "b.txt",
-    ]

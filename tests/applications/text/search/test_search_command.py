@@ -1,7 +1,5 @@
 """`parcast run search`: hits for a person, as JSON and CSV, and its exit statuses."""
 
-import csv
-import json
 from pathlib import Path
 
 import pytest
@@ -30,30 +28,12 @@ def test_hits_are_shown_with_the_words_marked(parcast):
 
 
 @pytest.mark.usefixtures("folder")
-def test_json_and_csv_have_the_same_facts(parcast):
-    said = parcast("run", "search", "docs", "-q", "latency", "-n", 1, "--json", "-o", "hits.csv")
-    document = json.loads(said.out)
-    with open("hits.csv", newline="") as stream:
-        (row,) = csv.DictReader(stream)
-    assert document["schema"] == "parcast/search/1"
-    assert document["rows"][0].pop("matches") == [[14, 21], [23, 30]]
-    assert {key: str(value) for key, value in document["rows"][0].items()} == row
-    assert row["document"] == "docs/b.txt"
-
-
-@pytest.mark.usefixtures("folder")
 def test_several_ranks_write_the_same_bytes(parcast):
     texts = set()
     for ranks in (1, 2):
         parcast("run", "search", "docs", "-q", "latency of", "-np", ranks, "-o", "hits.json")
         texts.add(Path("hits.json").read_text())
     assert len(texts) == 1
-
-
-def test_queries_are_read_from_a_file(parcast, folder):
-    (folder / "queries.txt").write_text("latency\n\n  kind of  \n")
-    said = parcast("run", "search", "docs", "--queries", "queries.txt", "--json")
-    assert [row["query"] for row in json.loads(said.out)["queries"]] == ["latency", "kind of"]
 
 
 @pytest.mark.parametrize(
@@ -89,19 +69,3 @@ def test_what_cannot_be_answered_has_its_status(parcast, folder, arguments, stat
     assert "Traceback" not in said.err
     if status > 1:
         assert said.out == ""
-
-
-@pytest.mark.usefixtures("folder")
-def test_documents_that_cannot_be_read_may_be_skipped(parcast, folder):
-    (folder / "docs" / "d.pdf").write_bytes(b"%PDF-1.4")
-    assert parcast("run", "search", "docs", "-q", "latency").status == 3
-    said = parcast("run", "search", "docs", "-q", "latency", "--skip-errors")
-    assert said.status == 0
-    assert "skipped 1   docs/d.pdf: must be text, got a PDF." in said.out
-
-
-@pytest.mark.usefixtures("folder")
-def test_a_batch_script_is_written(parcast):
-    said = parcast("run", "search", "docs", "-q", "a b", "-np", 8, "--slurm", "job.sh")
-    assert said.status == 0
-    assert "run search docs -q 'a b'" in Path("job.sh").read_text()

@@ -74,14 +74,6 @@ def test_delays_of_nothing_determine_no_capacity():
     assert channel.source.startswith("not determined, as the shortest delays are not above 0")
 
 
-def test_what_is_given_is_taken():
-    found = channel_of(messages("poisson", latency=10e-6), 50e6, None)
-    assert (found.capacity, found.source) == (50e6, "given")
-    assert found.latency == pytest.approx(10e-6, abs=1e-6)
-    assert channel_of(messages("poisson"), 50e6, 5e-6).latency == 5e-6
-    assert channel_of(messages("poisson"), None, 5e-6).latency == 5e-6
-
-
 def test_independent_values_are_drawn_one_by_one():
     lengths = [
         block_length(np.random.default_rng(seed).exponential(size=500)) for seed in range(20)
@@ -123,8 +115,3 @@ def test_intervals_of_cv2_contain_the_true_one_about_as_often_as_they_say():
         _, (low, high) = intervals_of(values, np.random.default_rng(seed))
         contained += low <= 1 <= high
     assert 78 <= contained <= 98
-
-
-def test_equal_values_have_intervals_without_width():
-    assert intervals_of(np.full(40, 3.0), np.random.default_rng(0)) == ((3.0, 3.0), (0.0, 0.0))
-    assert intervals_of(np.zeros(40), np.random.default_rng(0)) == ((0.0, 0.0), (0.0, 0.0))

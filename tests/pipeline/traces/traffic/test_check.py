@@ -11,7 +11,6 @@ from scipy import stats
 from parcast.errors import ParameterError
 from parcast.pipeline.traces.trace import EVENTS
 from parcast.pipeline.traces.traffic.check import check_traffic
-from parcast.pipeline.traces.traffic.conditions import NAMES
 from parcast.pipeline.traces.traffic.result import FORMULAS
 from parcast.pipeline.traces.traffic.simulated import KINDS, simulated_trace
 from parcast.queueing.open import md1, mg1, mm1
@@ -129,11 +128,6 @@ def test_clocks_that_may_differ_by_more_than_gaps_and_delays_are_warned_of():
     assert check_traffic(simulated(residual=1e-6)).warnings == ()
 
 
-def test_few_messages_are_warned_of():
-    check = check_traffic(simulated(n=100))
-    assert "100 messages are few" in check.warnings[0]
-
-
 def test_delays_that_the_queue_does_not_explain_are_warned_of():
     trace = simulated()
     trace.messages["received"] += 0.02
@@ -151,39 +145,12 @@ def test_where_utilisation_is_low_any_formula_will_do():
     assert "any of them will do" in str(check)
 
 
-def test_notes_of_the_trace_are_passed_on():
-    trace = simulated()
-    object.__setattr__(trace, "notes", ("3 events of unknown kind ignored: spill.",))
-    assert check_traffic(trace).warnings == ("3 events of unknown kind ignored: spill.",)
-
-
-def test_messages_need_not_be_in_the_order_of_their_sending():
-    trace = simulated()
-    before = check_traffic(trace).to_document()
-    np.random.default_rng(0).shuffle(trace.messages)
-    assert check_traffic(trace).to_document() == before
-
-
 def test_the_same_seed_gives_the_same_answer_and_another_hardly_differs():
     trace = simulated("bursts", 300)
     first, again, other = (check_traffic(trace, seed=seed) for seed in (3, 3, 4))
     assert first.to_document() == again.to_document()
     assert first.to_document() != other.to_document()
     assert first.formula == other.formula
-
-
-def test_document_and_rows_have_the_same_facts():
-    check = check_traffic(simulated("discrete"))
-    document = json.loads(json.dumps(check.to_document()))
-    assert document["schema"] == "parcast/traffic/1"
-    assert document["rows"] == list(check.rows())
-    assert [row["condition"] for row in document["rows"]] == list(NAMES)
-    assert [x["quantity"] for x in document["quantities"]] == ["gap", "length", "service", "delay"]
-    assert repr(check) == "TrafficCheck(simulated: 1000 messages, mg1)"
-    first, second = list(check.message_rows())[:2]
-    assert first["gap_s"] is None
-    assert second["gap_s"] == pytest.approx(second["sent_s"] - first["sent_s"])
-    assert second["service_s"] == pytest.approx(second["length_B"] / check.channel.capacity)
 
 
 @pytest.mark.parametrize(

@@ -74,11 +74,6 @@ def test_a_test_alone_gives_false_alarms_as_often_as_its_level(test, n):
     assert np.sum(p < 0.5) >= stats.binom.ppf(0.0001, 100, 0.5)  # nor are they too careful
 
 
-def test_lengths_rounded_to_bytes_are_still_exponential():
-    lengths = rng().exponential(12.0, 20_000).round()  # of which 8 % are equal
-    assert exponential("lengths_exponential", lengths, rng(), unit=1.0).p > 0.01
-
-
 def test_permutations_and_limits_agree(monkeypatch):
     values = np.repeat(rng().exponential(size=50), 3) + 0.7 * rng(1).exponential(size=150)
     gaps, lengths = rng(2).exponential(size=900), rng(3).exponential(size=900)
@@ -113,14 +108,6 @@ def test_a_dependence_of_small_lags_and_of_many_is_measured():
     effect = independent("gaps_independent", slow, rng()).effect
     assert effect.measure == "change of the wait"
     assert effect.value > 1
-
-
-def test_equal_lengths_depend_on_nothing():
-    same, gaps = np.full(100, 7.0), rng().exponential(size=100)
-    assert independent("lengths_independent", same, rng()).p == 1.0
-    assert unrelated("lengths_independent_of_gaps", gaps, same, rng()).p == 1.0
-    assert constant_rate("rate_constant", same, rng()).p == 1.0
-    assert exponential("lengths_exponential", same, rng(), unit=1.0).effect.value > 0.3
 
 
 def test_small_deviations_of_many_messages_are_detected_and_do_not_matter():
