@@ -23,7 +23,7 @@ import pytest
 import parcast
 
 EXAMPLES = 10  # of a property that are measured
-REPEATING = ("docs/", "examples/", "README.md", "tests/docs/", "tests/examples/", "tests/frozen/")
+REPEATING = ("docs/", "examples/", "README.md", "tests/docs/", "tests/examples/")
 PROGRAMS = "COVERAGE_PROCESS_CONFIG"  # in their environment: what coverage measures of them
 RUN_WHEN_LOADED = (".__main__", ".mpi.tied")
 

@@ -508,3 +508,10 @@ def test_this_machine_is_measured(monkeypatch, tmp_path):
     assert found["network.latency"].value > 0
     assert found.lost == 0
     assert list(tmp_path.iterdir()) == []
+
+
+def test_what_is_settled_is_launched_no_more(fake, tmp_path):
+    fake.noise = 0.001
+    found = calibrate(only=("primitives", "processor"), directory=tmp_path)
+    assert found.unsettled == ()
+    assert fake.started == ["processor", "primitives, 2 ranks"] * 5

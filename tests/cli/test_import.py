@@ -243,3 +243,14 @@ def test_what_tells_of_a_machine_becomes_a_description(parcast, folder):
     said = parcast("forecast", "speeds.txt", "-p", "8")
     assert said.status == 3
     assert "Import them: parcast import speeds speeds.txt -o machine.toml" in said.err
+
+
+def test_columns_of_a_profile_may_be_selected_and_ignored(parcast):
+    ask = ["forecast", DATA / "extrap.txt", "-p", "16", "-o", "-"]
+    said = parcast(*ask, "--select", "callpath=main", "--select", "n=100")
+    assert len(said.out.splitlines()) == 2
+    said = parcast(*ask, "--ignore", "callpath,n")
+    assert len(said.out.splitlines()) == 2
+    said = parcast(*ask, "--ignore", "jobid")
+    assert said.status == 2
+    assert "extrap.txt besides p and the time, got 'jobid'. There are n, callpath" in said.err

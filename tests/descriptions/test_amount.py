@@ -91,3 +91,8 @@ def test_a_negative_constant_is_refused_when_it_is_read():
 def test_what_is_not_finite_is_said_to_be_so():
     with pytest.raises(ParameterError, match="which is not a finite number"):
         amount("1e400 s", "time", "operations")
+
+
+def test_an_amount_is_itself():
+    one = amount("6.9 s")
+    assert amount(one) is one

@@ -55,3 +55,8 @@ def test_a_wrong_key_is_named_with_a_remedy(keys, says):
 def test_a_price_that_makes_every_cost_infinite_is_refused():
     with pytest.raises(ParameterError, match=r"price  must be at most 1e\+30, got 1e\+308\."):
         Machine(price={"processor_hour": 1e308})
+
+
+def test_without_a_price_there_is_no_cost():
+    with pytest.raises(ParameterError, match=r"price must be given\. Add \[price\]"):
+        Machine().price.cost(HOUR, {"p": np.array([2.0])})

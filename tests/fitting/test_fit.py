@@ -521,3 +521,21 @@ def test_what_is_no_table_of_runs_is_refused(given):
     program = Program(phase=[{"law": "spmd", "compute": {"parallel": "5 s"}}])
     with pytest.raises(ParameterError, match="measurements must be Measurements or a table"):
         fit(program, given)
+
+
+def test_constants_at_a_bound_are_named_together():
+    nothing = qcrd_like(factors=(1, 1, 1, 1, 1, 1e-9, 1e-9))
+    found = fit(qcrd_like(), times_of(nothing))
+    [said] = [x for x in found.warnings if x.startswith("The runs fit best with 0 for ")]
+    at_bound = [x for x in found.parameters if x.name in said]
+    assert len(at_bound) > 1
+    assert all(x.determined == "only from above" for x in at_bound)
+
+
+def test_a_candidate_that_is_no_run_of_the_program_is_not_advised():
+    phase = qcrd_like().phase[0].model_dump(exclude_none=True)
+    grouped = Program(phase=[{**phase, "communication": phase["communication"] | {"group": "2"}}])
+    several = P > 1
+    runs = times_of(grouped, P[several], D[several], noise=0.01)
+    found = fit(grouped, runs, interval=False, starts=2)
+    assert not any("A run at p = 1" in text for text in found.advice)

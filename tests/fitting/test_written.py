@@ -223,3 +223,10 @@ def test_factors_that_are_none_are_refused(found, wrong):
     keys["constant"] = [{**keys["constant"][0], "factors": wrong}]
     with pytest.raises(DescriptionError, match="must be a list of numbers above 0"):
         FitRecord(**keys)
+
+
+def test_a_fit_that_has_not_converged_is_said_of_every_answer(found):
+    record = found.program.fit.model_copy(update={"converged": False, "undetermined": ()})
+    program = found.program.model_copy(update={"fit": record})
+    [said] = [x for x in predict(program, Machine(), p=8).warnings if "converged" in x]
+    assert said.startswith("The fit to 3 times, p = 1 to 4 has not converged")

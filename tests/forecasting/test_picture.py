@@ -589,3 +589,9 @@ def test_a_quantity_that_is_not_known_is_refused():
         "got 'speed'. "
         'Leave it out for "time".'
     )
+
+
+def test_of_many_values_some_are_drawn_and_the_rest_counted(sizes):
+    figure = figure_of(forecast(sizes, [8, 32], n=np.arange(100, 1300, 100), theta=2))
+    assert len(figure.axes[0].texts) == 8
+    assert small_print(figure).splitlines()[0] == "8 of 12 values of n are shown."

@@ -471,3 +471,10 @@ def test_an_empty_profile_is_refused(name, tmp_path):
     assert refusal("caliper", path) == (
         "file  must be a Caliper profile, got an empty file. Profile the run again."
     )
+
+
+def test_a_metric_that_is_not_there_is_refused_with_those_that_are():
+    assert refusal("caliper", P2, metric="inclusive") == (
+        "file  must have the metric 'inclusive', got time (exclusive). Choose one of them: "
+        "metric=NAME"
+    )

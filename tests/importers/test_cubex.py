@@ -394,3 +394,12 @@ def test_values_that_are_no_plain_numbers_are_refused(fake, tmp_path):
     fake.metrics = (("visits", "occ", "UINT64"), ("time", "sec", "TAU_ATOMIC"))
     said = refusal(write_cubex(tmp_path / "profile.cubex"))
     assert "must have values that are plain numbers, got TAU_ATOMIC." in said
+
+
+@pytest.mark.usefixtures("fake")
+def test_exclusive_time_and_the_mean_can_be_asked_for(tmp_path):
+    path = write_cubex(tmp_path / "profile.cubex")
+    assert rows(read([path], metric="exclusive"))["main->solve"] == 6.0
+    mean = read([path], metric="exclusive:mean")
+    assert rows(mean)["main->solve"] == pytest.approx(5.375)
+    assert mean.notes[-1] == "The time is exclusive, of the mean of the locations."

@@ -468,3 +468,10 @@ def test_an_empty_file_is_refused(name, tmp_path):
     assert refusal(path) == (
         "file  must be a Darshan log, got an empty file. Copy or write it again."
     )
+
+
+def test_a_time_that_is_not_there_is_refused_with_those_that_are():
+    assert refusal(TEXT, metric="HDF5") == (
+        "file  must have the time 'HDF5', got run, I/O POSIX, I/O MPI-IO, I/O STDIO. Choose one "
+        "of them."
+    )

@@ -353,3 +353,12 @@ def test_a_damaged_archive_is_refused(saved):
     path.write_bytes(path.read_bytes()[:60])
     says = "must be an archive of Extra-P with experiment.json, got: File is not a zip file."
     assert says in refusal(path)
+
+
+def test_talpas_is_json_lines_with_semicolons(file):
+    line = '{"parameters": {"p": %d;"n": 2};"metric": "time";"callpath": "a;b";"value": %s}'
+    path = file("\n".join((line % (4, 8.5), line % (8, 4.25))), "talpas.txt")
+    assert recognised(path).name == "extrap"
+    assert read([path]).measurements == Measurements(
+        p=[4, 8], n=2, time=[8.5, 4.25], callpath="a;b"
+    )

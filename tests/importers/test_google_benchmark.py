@@ -161,3 +161,9 @@ def test_files_that_do_not_tell_the_version_are_not_put_beside_those_that_do(tmp
         read(paths)
     alone = versions(tmp_path, none=[threaded(1, 8)], v1_9_0=[threaded(4, 8)])
     assert read(alone).measurements == Measurements(p=[1, 4], time=8)
+
+
+def test_a_metric_must_be_one_of_the_two():
+    assert "must have the metric 'bytes', got real_time, cpu_time." in (
+        refusal(SAMPLE, metric="bytes")
+    )

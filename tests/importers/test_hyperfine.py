@@ -157,3 +157,8 @@ def test_runs_that_a_signal_ended_failed(export):
     told = read([path])
     assert told.measurements == Measurements(p=2, time=8)
     assert "2 failed runs were left out: exit status not 0." in told.notes
+
+
+def test_there_is_one_metric():
+    assert "must have the metric 'mean', got only times." in refusal(SAMPLE, metric="mean")
+    assert read([SAMPLE], metric="times") == read([SAMPLE])

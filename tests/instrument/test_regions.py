@@ -431,3 +431,17 @@ def test_a_region_keeps_its_kind():
         pass
     with pytest.raises(ParameterError, match="must keep its kind, got write after compute"):
         region("x", kind="write")
+
+
+def test_several_runs_of_a_process_are_several_lines_and_a_warm_up_is_none(place):
+    with region("sweep"):
+        pass
+    PROFILING.discard()
+    for n in (10, 20):
+        PROFILING.begin_run("plate", n=n)
+        with region("sweep"):
+            spin()
+    PROFILING.stop()
+    assert [x.parameters["n"] for x in read_profiles([place]).runs] == [10, 20]
+    PROFILING.discard()  # nothing is timed any more
+    assert PROFILING.recorder is None

@@ -78,3 +78,9 @@ def test_numbers_do_not_overlap_and_every_choice_has_one(machines, priced):
     assert not any(x.overlaps(y) for i, x in enumerate(boxes) for y in boxes[:i])
     frame = ax.get_window_extent().padded(0.5)
     assert all(frame.contains(*x.min) and frame.contains(*x.max) for x in boxes)
+
+
+def test_without_prices_time_is_drawn_over_processors():
+    told = match(read_measurements(EXAMPLE / "times.csv"), within=5.0)
+    seen = texts(figure_of_match(told))
+    assert {"processors p", "time [s]", "longest time, 5 s"} <= seen

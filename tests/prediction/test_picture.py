@@ -310,3 +310,24 @@ def test_a_surface_is_drawn_in_given_axes_in_space(told):
     assert ax.get_zlabel() == "speedup"
     with pytest.raises(ParameterError, match="ax must have three dimensions for a surface"):
         told.plot(Figure().add_subplot(), picture="surface")
+
+
+def test_many_lines_have_a_colour_bar():
+    told = made({"p": P, "d": range(1, 65)}, compute=lambda p, _d: 8 / p, io=lambda _p, d: 1 / d)
+    figure = figure_of_prediction(told, picture="lines")
+    times, speedups, _ = figure.axes
+    (bar,) = speedups.child_axes
+    assert 8 < len(times.lines) <= 33
+    assert times.get_legend() is None
+    assert bar.get_ylabel() == "disks d"
+    assert ticks(bar.yaxis)[0] == "1"
+    assert ticks(bar.yaxis)[-1] == "64"
+
+
+def test_an_axis_of_few_values_is_the_one_of_the_lines():
+    told = made({"p": [1, 4], "n": range(1, 17)}, compute=lambda p, n: n / p)
+    times = figure_of_prediction(told).axes[0]
+    assert times.get_xlabel() == "problem size n"
+    first, second = times.lines[:2]
+    np.testing.assert_array_equal(first.get_ydata(), np.arange(1, 17))
+    np.testing.assert_array_equal(second.get_ydata(), np.arange(1, 17) / 4)

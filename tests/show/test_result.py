@@ -272,3 +272,12 @@ def test_its_html_closes_every_tag(result):
     parser.feed(result._repr_html_())
     parser.close()
     assert not parser.open
+
+
+@pytest.mark.parametrize("name", ["Forecast", "Match", "Validation"])
+def test_a_picture_of_one_panel_is_drawn_in_given_axes(made, name):
+    ax = Figure(layout="constrained").add_subplot()
+    assert made(name).plot(ax) is ax
+    assert ax.get_legend() is not None
+    assert ax.get_xlabel()
+    ax.figure.draw_without_rendering()

@@ -390,3 +390,11 @@ def test_what_is_asked_wrongly_is_refused(keys, says):
     with pytest.raises(ParameterError) as caught:
         simulate(program(), MACHINE, **({"p": [4]} | keys))
     assert str(caught.value) == says
+
+
+def test_a_phase_without_cycles_takes_no_time():
+    both = Program(phase=[phase(cycles="0 + 0 * p"), phase("striped")])
+    told = simulate(both, MACHINE, p=[4])
+    assert told.simulated[0] == "phase 1: no cycles"
+    alone = simulate(Program(phase=[phase("striped")]), MACHINE, p=[4], precision=0.002)
+    assert told.time == pytest.approx(alone.time, rel=0.03)

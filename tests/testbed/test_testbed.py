@@ -14,6 +14,7 @@ import pytest
 from parcast.errors import ParameterError, RunFailed, spelled
 from parcast.testbed import cgroups, network
 from parcast.testbed import kept as requirements
+from parcast.testbed import network as namespaces
 from parcast.testbed.cgroups import Hierarchy, hierarchies
 from parcast.testbed.keeper import Plan
 from parcast.testbed.kept import Kept, _is_in_foreground, obstacle
@@ -518,3 +519,20 @@ def test_version_2_is_used_where_it_passes_the_controllers_on(tmp_path):
     assert only == Hierarchy(root=tmp_path, controllers=("cpu",), version=2)
     with pytest.raises(OSError, match=r"controller io is not enabled .* echo \+io > "):
         hierarchies(cap=True, disk=True, root=tmp_path)
+
+
+def test_a_delay_stands_before_the_limit():
+    delay, limit = network.limits("lo", link=1.25e6, latency=50e-6)
+    assert delay == "qdisc add dev lo root handle 1: netem delay 50us limit 100000"
+    assert (
+        limit == "qdisc add dev lo parent 1:1 handle 2: tbf rate 10000000bit burst 3100 latency 2s"
+    )
+    assert network.limits("lo", link=None, latency=0) == []
+
+
+def test_a_call_that_the_kernel_refuses_says_which():
+    with pytest.raises(OSError, match="mount: ") as caught:
+        namespaces.mount("none", "/no/such/place", "tmpfs")
+    assert caught.value.errno
+    with pytest.raises(OSError, match="setns: invalid argument"):
+        namespaces.enter(Path("/dev/null"))

@@ -218,3 +218,9 @@ def test_a_file_of_wrong_lines_is_given_up(tmp_path, monkeypatch):
         read_profiles([tmp_path / "run.jsonl"])
     (problem,) = caught.value.problems
     assert problem.message.endswith(" Likewise lines 2, 3, 4 and 17 more.")
+
+
+def test_profiles_are_shown_by_what_was_run(read):
+    runs = read(line())
+    assert repr(runs) == "ProfilesRead(1 run)"
+    assert repr(runs.runs[0]) == "RunProfile(plate: p = 1, n = 64, time 1 s)"

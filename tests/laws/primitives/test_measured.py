@@ -11,7 +11,9 @@ from parcast.calibration.primitives import ONE_LAUNCH, half_width, primitive_for
 from parcast.descriptions.machine import PRIMITIVES
 from parcast.errors import FitFailed, ParameterError
 from parcast.laws.primitives.measured import (
+    MOST_SIZES,
     PrimitiveFit,
+    chosen_sizes,
     fit_startup,
     measured_primitive,
     with_least_startup,
@@ -182,3 +184,11 @@ def test_nothing_measured_is_refused():
         fit_startup([2, 4], [1e-6, 2e-6])
     with pytest.raises(ParameterError, match="p must be at least 2, got 1"):
         fit_startup([1, 2, 4], [1e-6, 2e-6, 3e-6])
+
+
+def test_sizes_are_thinned_evenly():
+    sizes = [2**i for i in range(23)]
+    assert chosen_sizes(sizes[:MOST_SIZES]) == sizes[:MOST_SIZES]
+    chosen = chosen_sizes(sizes)
+    assert len(chosen) == MOST_SIZES
+    assert (chosen[0], chosen[-1]) == (sizes[0], sizes[-1])

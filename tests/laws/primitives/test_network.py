@@ -176,3 +176,11 @@ def test_what_cannot_be_read_is_refused():
         network_keys({8: 1e-6})
     with pytest.raises(FitFailed, match="Longer messages must take more time"):
         network_keys({8: 1e-6, 64: 1e-6})
+
+
+def test_of_many_counts_some_are_heard():
+    sent = {p: short_ones(p) for p in COUNTS}
+    sizes = {p: 1e6 / p**2 for p in range(2, 65)}
+    found = machine(exchange=sent, message_sizes=sizes)
+    one = machine(exchange=sent, message_sizes={64: sizes[64]})
+    assert together(found, 64) == pytest.approx(together(one, 64), rel=1e-3)

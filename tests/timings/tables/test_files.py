@@ -653,3 +653,10 @@ def test_more_columns_than_a_table_has_are_refused():
     assert says == [
         "line 1  must have at most 1,000 columns, got 1,001. Leave out those that are not needed."
     ]
+
+
+def test_a_folder_that_is_not_there_is_named(tmp_path):
+    assert path_refusal(tmp_path / "nowhere" / "x.csv") == (
+        f"{tmp_path}/nowhere/x.csv: 1 problem\n"
+        f"  file  must exist, but there is no folder {tmp_path}/nowhere. Check the path."
+    )
