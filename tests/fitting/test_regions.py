@@ -127,7 +127,7 @@ def test_nine_intervals_in_ten_hold(described):
     program, machine = described
     free = ["compute.rate", "primitives.allreduce.startup", "region 4.iteration"]
     held = []
-    for seed in range(20):
+    for seed in range(14):
         runs = runs_of(program, machine, noise=0.02, seed=seed)
         found = fit(program, runs, machine, free=free, starts=1)
         held += [x.lower <= 1.0 <= x.upper for x in found.parameters]

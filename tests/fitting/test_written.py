@@ -101,7 +101,7 @@ def test_a_range_that_a_fit_left_is_no_measurement_for_the_next(found):
 def test_predictions_from_three_runs_cover_what_they_did_not_see():
     random = np.random.default_rng(5)
     inside = []
-    for seed in range(14):
+    for seed in range(10):
         startup = 10 ** random.uniform(-3, -1)
         wrong = np.exp(random.normal(size=3))
         true = program_of("8 s", "0.2 s", f"{startup} s * log2(p)")

@@ -11,6 +11,7 @@ from tempfile import TemporaryDirectory
 import numpy as np
 import pytest
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
 from parcast.applications.sorting.sort_file import sort_file
 from parcast.applications.text.features.extract import extract_features
