@@ -1,8 +1,10 @@
 """A lexicon as files, read again by those who would read them; and what cannot be written."""
 
 import csv
+import errno
 import json
 import sys
+from pathlib import Path
 
 import pandas as pd
 import polars as pl
@@ -125,3 +127,28 @@ def test_missing_pyarrow_is_named_with_its_extra(lexicon, tmp_path, monkeypatch)
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     with pytest.raises(ImportError, match=r'pip install "parcast\[features\]"'):
         write_lexicon(tmp_path / "f.parquet", lexicon)
+
+
+@pytest.mark.fault(
+    "Output files",
+    "The disk is full.",
+    promise="The file is named; what was there before stays; no draft is left.",
+)
+@pytest.mark.parametrize("ending", ["parquet", "json", "jsonl", "csv"])
+def test_a_full_disk_leaves_what_was_there_and_names_the_file(
+    lexicon, tmp_path, monkeypatch, ending
+):
+    place = tmp_path / f"f.{ending}"
+    place.write_text("before")
+    opened = Path.open
+
+    def on_full_disk(self, mode="r", **options):
+        return opened(Path("/dev/full") if mode.startswith("w") else self, mode, **options)
+
+    monkeypatch.setattr(Path, "open", on_full_disk)
+    with pytest.raises(OSError) as caught:  # noqa: PT011 - its number is looked at
+        write_lexicon(place, lexicon)
+    assert caught.value.errno == errno.ENOSPC
+    assert caught.value.filename == str(place)
+    assert place.read_text() == "before"
+    assert [path.name for path in tmp_path.iterdir()] == [place.name]
