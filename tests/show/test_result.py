@@ -155,7 +155,7 @@ def test_every_result_is_known_here():
         kinds = kind.__subclasses__()
         return set.union(*map(answers, kinds)) if kinds else {kind.__name__}
 
-    assert answers(Result) == set(RESULTS)
+    assert answers(Result) - {"OwnDecision"} == set(RESULTS)  # that of plans of other packages
 
 
 @pytest.mark.parametrize("copied", COPIES.values(), ids=COPIES)
