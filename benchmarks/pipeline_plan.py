@@ -14,7 +14,7 @@ from collections import Counter
 from pathlib import Path
 
 import parcast
-from parcast.pipeline.planning import plan_pipeline
+from parcast.pipeline.planning.plan import plan_pipeline
 
 SMALL, LARGE, RANKS = 256, 4096, 2
 

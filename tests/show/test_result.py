@@ -32,7 +32,7 @@ from parcast.forecasting.forecast import forecast
 from parcast.matching.match import match
 from parcast.pipeline.explaining.explain import explain_pipeline
 from parcast.pipeline.explaining.timeline import timeline_of
-from parcast.pipeline.planning import plan_pipeline
+from parcast.pipeline.planning.plan import plan_pipeline
 from parcast.pipeline.run import run_pipeline
 from parcast.pipeline.traces.trace import read_trace
 from parcast.pipeline.traces.traffic.check import check_traffic

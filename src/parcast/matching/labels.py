@@ -27,7 +27,7 @@ CROWDED: Final = 6.0  # between two points of a curve, of which one then has no 
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Curve:
+class TradeCurve:
     """One machine as it is drawn: x and y, in the middle and at the ends of the interval."""
 
     x: Array
@@ -36,14 +36,14 @@ class Curve:
     high: tuple[Array, Array]
     useful: NDArray[np.bool_]  # counts to which none is preferred in time and cost both
 
-    def within(self) -> "Curve":
+    def within(self) -> "TradeCurve":
         """Keep the useful counts only."""
         keep = self.useful
         low, high = ((ends[0][keep], ends[1][keep]) for ends in (self.low, self.high))
-        return Curve(self.x[keep], self.y[keep], low, high, keep[keep])
+        return TradeCurve(self.x[keep], self.y[keep], low, high, keep[keep])
 
 
-def curve_of(candidate: Candidate, *, has_cost: bool) -> Curve:
+def curve_of(candidate: Candidate, *, has_cost: bool) -> TradeCurve:
     """Lay out one machine: cost over time [s], or time [s] over processors.
 
     Intervals are cut where they reach further than `WIDEST_BAND` times.
@@ -52,7 +52,9 @@ def curve_of(candidate: Candidate, *, has_cost: bool) -> Curve:
     lower, upper = (np.clip(t, time / WIDEST_BAND, time * WIDEST_BAND) for t in _ends(candidate))
     if not has_cost or cost is None:
         everything = np.ones(len(time), dtype=bool)
-        return Curve(candidate.p, time, (candidate.p, lower), (candidate.p, upper), everything)
+        return TradeCurve(
+            candidate.p, time, (candidate.p, lower), (candidate.p, upper), everything
+        )
     least = cost if candidate.cost_lower is None else candidate.cost_lower
     most = cost if candidate.cost_upper is None else candidate.cost_upper
     least, most = (np.clip(c, cost / WIDEST_BAND, cost * WIDEST_BAND) for c in (least, most))
@@ -60,7 +62,7 @@ def curve_of(candidate: Candidate, *, has_cost: bool) -> Curve:
     better = no_worse & ((time[:, None] > time) | (cost[:, None] > cost))
     useful = np.logical_not(np.any(better, axis=1, keepdims=True)).ravel()
     useful[candidate.chosen] = True
-    return Curve(time, cost, (lower, least), (upper, most), useful)
+    return TradeCurve(time, cost, (lower, least), (upper, most), useful)
 
 
 def _ends(candidate: Candidate) -> tuple[Array, Array]:
@@ -71,7 +73,7 @@ def _ends(candidate: Candidate) -> tuple[Array, Array]:
 def name_counts(
     ax: "Axes",
     candidates: Sequence[Candidate],
-    curves: Sequence[Curve],
+    curves: Sequence[TradeCurve],
     limits: Sequence["Line2D"],
     *,
     only_chosen: bool,
@@ -170,7 +172,7 @@ def _seen(ax: "Axes", x: Array, y: Array, point: float) -> Array:
 
 
 def _markers(
-    ax: "Axes", candidates: Sequence[Candidate], curves: Sequence[Curve], point: float
+    ax: "Axes", candidates: Sequence[Candidate], curves: Sequence[TradeCurve], point: float
 ) -> Array:
     """Circles around all markers, and the rings; shape (markers, 3). [pt]."""
     circles = []
@@ -182,7 +184,9 @@ def _markers(
     return np.concatenate(circles)
 
 
-def _lines(ax: "Axes", curves: Sequence[Curve], limits: Sequence["Line2D"], point: float) -> Array:
+def _lines(
+    ax: "Axes", curves: Sequence[TradeCurve], limits: Sequence["Line2D"], point: float
+) -> Array:
     """Marks along all curves and limits; shape (marks, 2). [pt]."""
     dots = [marks(_seen(ax, x.within().x, x.within().y, point)) for x in curves]
     for line in limits:

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from parcast.aliases import Array
-from parcast.matching.labels import RING, WIDEST_BAND, Curve, curve_of, name_counts
+from parcast.matching.labels import RING, WIDEST_BAND, TradeCurve, curve_of, name_counts
 from parcast.matching.result import Candidate, Match
 from parcast.matching.sheet import title_of
 from parcast.show.canvas import (
@@ -83,7 +83,7 @@ def _draw_all(
     ax: "Axes",
     match: Match,
     candidates: Sequence[Candidate],
-    curves: Sequence[Curve],
+    curves: Sequence[TradeCurve],
     *,
     over_time: bool,
 ) -> list["Line2D"]:
@@ -97,7 +97,7 @@ def _draw_all(
     return limits
 
 
-def _draw(ax: "Axes", candidate: Candidate, curve: Curve, i: int) -> None:
+def _draw(ax: "Axes", candidate: Candidate, curve: TradeCurve, i: int) -> None:
     """Draw the band, the curve, its counts and the one that was chosen."""
     colour, marker = MACHINE_COLOURS[i], MARKERS[i]
     kept = curve.within()
@@ -143,7 +143,7 @@ def _explain_markers(ax: "Axes", candidates: Sequence[Candidate], *, is_program:
         ax.plot([], [], label=label, mfc="white", **style)  # type: ignore[arg-type]  # styles
 
 
-def _scale_trade(ax: "Axes", match: Match, curves: Sequence[Curve]) -> None:
+def _scale_trade(ax: "Axes", match: Match, curves: Sequence[TradeCurve]) -> None:
     """Make axes of time and cost, with room for the limits."""
     useful = [curve.within() for curve in curves]
     times, costs = (
@@ -169,7 +169,7 @@ def _scale_trade(ax: "Axes", match: Match, curves: Sequence[Curve]) -> None:
     ax.minorticks_off()
 
 
-def _scale_plain(ax: "Axes", match: Match, curves: Sequence[Curve]) -> None:
+def _scale_plain(ax: "Axes", match: Match, curves: Sequence[TradeCurve]) -> None:
     """Make axes of processors and time."""
     counts = np.unique(np.concatenate([c.x for c in curves]))
     times = np.concatenate([np.concatenate([c.low[1], c.high[1]]) for c in curves])

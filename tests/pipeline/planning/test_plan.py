@@ -10,7 +10,7 @@ import parcast
 from parcast.descriptions.machine import Machine
 from parcast.pipeline.law.adaptive import adaptive_time, batches, channel_time
 from parcast.pipeline.law.phase import PipelinePhase
-from parcast.pipeline.planning.costs import Costs, tree_of
+from parcast.pipeline.planning.costs import ReductionCosts, tree_of
 from parcast.pipeline.planning.grid import (
     FAN_INS,
     Shapes,
@@ -54,7 +54,9 @@ def by_the_law(costs, schedule, shape):
 @pytest.mark.parametrize("cores", [None, 5])
 @pytest.mark.parametrize("channel", [True, False])
 def test_the_grid_is_the_law_at_every_plan(schedule, cores, channel):
-    costs = Costs.of(**REDUCTION, cores=cores, startup=0.1, prefetch=False, shares_channel=channel)
+    costs = ReductionCosts.of(
+        **REDUCTION, cores=cores, startup=0.1, prefetch=False, shares_channel=channel
+    )
     shapes = shapes_of(costs.items, counts_up_to(16), schedule)
     figures = figures_of(costs, shapes, schedule)
     kept = shapes.batch <= 256
@@ -72,7 +74,7 @@ def test_the_grid_is_the_law_at_every_plan(schedule, cores, channel):
 
 
 def test_items_that_are_fetched_ahead_begin_a_batch_later():
-    costs = Costs.of(**REDUCTION)
+    costs = ReductionCosts.of(**REDUCTION)
     shapes = shapes_of(costs.items, np.array([2, 16]), "adaptive")
     time = figures_of(costs, shapes).time
     for i in range(0, len(shapes), 7):
@@ -83,7 +85,7 @@ def test_items_that_are_fetched_ahead_begin_a_batch_later():
 
 @pytest.mark.parametrize("schedule", ["adaptive", "source"])
 def test_the_chosen_plan_is_the_best_of_all_one_by_one(schedule):
-    costs = Costs.of(**REDUCTION, shares_channel=True)
+    costs = ReductionCosts.of(**REDUCTION, shares_channel=True)
     plan = plan_pipeline(**REDUCTION, ranks=12, schedule=schedule)
     best = {}
     for ranks in range(2, 13):
@@ -203,7 +205,7 @@ def test_merges_that_grow_take_fewer_ranks_and_more_time():
 
 def test_the_tree_of_growing_merges_is_summed_node_by_node():
     items, fan_in, batch, growth = 4096, 4, 16, 0.7
-    costs = Costs(items=items, task=1.0, merge=0.1, merge_growth=growth, message=10.0)
+    costs = ReductionCosts(items=items, task=1.0, merge=0.1, merge_growth=growth, message=10.0)
     costs = replace(costs, message_growth=0.9)
     tree = tree_of(costs, np.array(float(fan_in)), np.array(float(batch)))
 
@@ -226,7 +228,7 @@ def test_the_tree_of_growing_merges_is_summed_node_by_node():
 
 
 def test_growing_merges_are_the_work_and_the_path_of_the_law():
-    costs = Costs(items=4096, task=1e-3, merge=1e-4, merge_growth=0.8)
+    costs = ReductionCosts(items=4096, task=1e-3, merge=1e-4, merge_growth=0.8)
     shapes = Shapes(
         ranks=np.array([8.0]), pipelines=np.ones(1), fan_in=np.array([2.0]), batch=np.array([4.0])
     )
@@ -380,7 +382,7 @@ def test_what_cannot_be_planned_is_refused(given, message):
 
 
 def test_the_law_is_reached_without_a_channel():
-    costs = Costs.of(items=3000, task=5e-3, merge=4e-4)
+    costs = ReductionCosts.of(items=3000, task=5e-3, merge=4e-4)
     shapes = Shapes(
         ranks=np.array([7.0]), pipelines=np.ones(1), fan_in=np.array([2.0]), batch=np.array([4.0])
     )

@@ -14,7 +14,7 @@ from math import prod
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from parcast.arrays.planning.result import Plan
+from parcast.arrays.planning.result import ServerPlan
 from parcast.errors import FileProblems, ParameterError, Problem
 from parcast.files.numbers import whole
 from parcast.units import quantity, shown
@@ -46,7 +46,7 @@ NO_STRIDE: Final = (
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Given:
+class GivenSetting:
     """A setting that was found."""
 
     text: str  # names and numbers
@@ -54,7 +54,7 @@ class Given:
     mesh: tuple[int, ...] | None = None  # of the servers, where it was named
     buffer: int | None = None  # [B]
 
-    def chosen(self, plans: Sequence[Plan]) -> Plan:
+    def chosen(self, plans: Sequence[ServerPlan]) -> ServerPlan:
         """Give the plan of the setting among all of as many servers.
 
         By default that of the longest contiguous parts of the file: row slabs, if there are as
@@ -81,7 +81,7 @@ class Given:
         return found[0]
 
 
-def given_setting(text: str | os.PathLike[str], clients: int) -> Given:
+def given_setting(text: str | os.PathLike[str], clients: int) -> GivenSetting:
     """Read a setting of a program with so many clients: a text, or the path of a file."""
     name = os.fspath(text)
     found = _found(_content(name) if os.path.isfile(name) else name)
@@ -97,7 +97,7 @@ def given_setting(text: str | os.PathLike[str], clients: int) -> Given:
             got=got or f"{shown(repr(name))}, {which}",
             hint=NO_STRIDE if found.keys() & {*PIO, *STRIDES} and not counts else EXAMPLE,
         )
-    return Given(
+    return GivenSetting(
         text=", ".join(f"{each[0].name} {each[0].text}" for each in found.values()),
         servers=next(iter(counts.values())),
         mesh=_mesh(found) if "mesh" in found else None,

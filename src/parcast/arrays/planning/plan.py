@@ -34,7 +34,7 @@ from parcast.arrays.law.costs import Costs
 from parcast.arrays.law.limits import Allowance
 from parcast.arrays.law.request import Options
 from parcast.arrays.planning.reasons import reasons_of
-from parcast.arrays.planning.result import Plan, Planned, RequestPlan
+from parcast.arrays.planning.result import Planned, RequestPlan, ServerPlan
 from parcast.deciding.alternatives import best_first
 from parcast.errors import ParameterError, as_list, as_number, as_whole, require
 from parcast.units import shown
@@ -69,38 +69,8 @@ def plan_request(
 ) -> RequestPlan:
     """Rank the plans of a request of `number` equal arrays that clients hold in `chunks`.
 
-    Parameters
-    ----------
-    chunks : Chunks
-        Distribution of an array over the clients.
-    costs : Costs
-        Costs of clients and servers; of arrays with one number for each server, plans of fewer
-        servers take the first.
-    itemsize : int
-        Bytes of an element. [B]
-    servers : sequence of int
-        Numbers of servers that are considered.
-    number : int
-        Equal arrays in the request.
-    storage : StorageChunks, optional
-        Servers have whole storage chunks instead of chunks by a schema: one plan for each number.
-    policy : {"balanced", "hpf"}
-        How extents are divided that the mesh of servers does not divide.
-    objective : {"time", "utilisation", "fewest"}
-        What the best plan is.
-    within : float
-        With "fewest", how much longer than the least time a plan may take. [1]
-    options : Options, optional
-        How the request is carried out; subchunks of a schema have at most `buffer` bytes.
-
-    Returns
-    -------
-    RequestPlan
-
-    Raises
-    ------
-    ParameterError
-        If an argument lies outside its domain.
+    Of costs with one number for each server, plans of fewer servers take the first. With
+    `storage` servers have whole storage chunks: one plan for each number of them.
     """
     options = Options() if options is None else options
     if objective not in OBJECTIVES:
@@ -119,7 +89,7 @@ def plan_request(
     if storage is not None:
         outer = tuple(storage.storage)
         request = request._replace(storage=outer, inner=tuple(storage.inner or outer))
-    evaluated: list[tuple[Plan, RequestSimulation]] = []
+    evaluated: list[tuple[ServerPlan, RequestSimulation]] = []
     take = partial(Allowance(FEWER).take, servers=costs.servers, arrays=number)
     every = [*_each_mesh(sorted(set(counts)), chunks.shape, policy, storage is None)]
     for count, mesh in every:
@@ -190,7 +160,7 @@ def _each_mesh(
         yield from ((count, mesh) for mesh in every)
 
 
-def in_order(plans: Sequence[Plan], objective: Objective, within: float) -> list[Plan]:
+def in_order(plans: Sequence[ServerPlan], objective: Objective, within: float) -> list[ServerPlan]:
     """Plans, the best first; of equal ones that of fewer servers."""
     order = best_first(
         [plan.time for plan in plans],
@@ -203,14 +173,14 @@ def in_order(plans: Sequence[Plan], objective: Objective, within: float) -> list
 
 def _plan(
     arrays: EqualArrays, mesh: tuple[int, ...], simulation: RequestSimulation, request: Planned
-) -> Plan:
+) -> ServerPlan:
     """Figures of one plan."""
     result = simulation.normal
     requests = arrays.overlaps.requests
     subchunks: Subchunks = arrays.overlaps.subchunks
     overlapping = np.bincount(requests.subchunk, minlength=len(subchunks.server))
     busy = result.intermediate[result.subchunks > 0]
-    return Plan(
+    return ServerPlan(
         servers=len(result.startup),
         mesh=mesh,
         schema=as_schema(None, mesh) if mesh else "",

@@ -22,7 +22,7 @@ from parcast.arrays.law.request import Options
 from parcast.arrays.planning.given import given_setting
 from parcast.arrays.planning.now import accesses_of, equal_blocks
 from parcast.arrays.planning.plan import WITHIN, StorageChunks, plan_request
-from parcast.arrays.planning.result import Compared, RequestPlan
+from parcast.arrays.planning.result import ComparedSetting, RequestPlan
 from parcast.errors import Argument, ParameterError, as_list, as_whole
 from parcast.importers.darshan_io import JobIo, read_job_io
 from parcast.units import format_quantity, quantity, shown
@@ -185,14 +185,16 @@ def plan_io(
 
 def _compared(
     compare: str | PathLike[str], clients: int, request: partial[RequestPlan]
-) -> Compared:
+) -> ComparedSetting:
     """Evaluate the same request with a setting."""
     given = given_setting(compare, clients)
     options: Options = request.keywords["options"]
     if given.buffer is not None:
         options = replace(options, buffer=given.buffer)
     planned = request(servers=[given.servers], options=options)
-    return Compared(setting=given.text, plan=given.chosen(planned.plans), buffer=planned.buffer)
+    return ComparedSetting(
+        setting=given.text, plan=given.chosen(planned.plans), buffer=planned.buffer
+    )
 
 
 def _request_of(

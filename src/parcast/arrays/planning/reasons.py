@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from parcast.arrays.geometry.choices import Objective
-from parcast.arrays.planning.result import Plan
+from parcast.arrays.planning.result import ServerPlan
 from parcast.units import format_quantity, percent
 from parcast.words import counted
 
@@ -12,7 +12,7 @@ NOTICED: Final = 0.01  # of the time, from which a difference is mentioned [1]
 DIGITS: Final = 4
 
 
-def reasons_of(plans: Sequence[Plan], objective: Objective, within: float) -> Iterator[str]:
+def reasons_of(plans: Sequence[ServerPlan], objective: Objective, within: float) -> Iterator[str]:
     """Say it in sentences; `plans` has the best first."""
     best = plans[0]
     yield _of_objective(plans, objective, within)
@@ -23,7 +23,7 @@ def reasons_of(plans: Sequence[Plan], objective: Objective, within: float) -> It
     yield from _more_servers(plans, best)
 
 
-def schema_text(plan: Plan) -> str:
+def schema_text(plan: ServerPlan) -> str:
     """Write the mesh and the schema of a plan."""
     return f"{'x'.join(map(str, plan.mesh))} {plan.schema}"
 
@@ -33,7 +33,7 @@ def range_text(ends: tuple[int, int]) -> str:
     return str(ends[0]) if ends[0] == ends[1] else f"{ends[0]} to {ends[1]}"
 
 
-def _of_objective(plans: Sequence[Plan], objective: Objective, within: float) -> str:
+def _of_objective(plans: Sequence[ServerPlan], objective: Objective, within: float) -> str:
     """Say what it is the best of."""
     best, fastest = plans[0], min(plans, key=lambda plan: plan.time)
     of = counted(len(plans), "plan")
@@ -54,7 +54,7 @@ def _of_objective(plans: Sequence[Plan], objective: Objective, within: float) ->
     )
 
 
-def _of_schema(best: Plan, worst: Plan) -> Iterator[str]:
+def _of_schema(best: ServerPlan, worst: ServerPlan) -> Iterator[str]:
     """Say what other schemas of as many servers take, and why."""
     if best.is_aligned:
         yield "aligned: each client block is sent whole, without packing"
@@ -76,7 +76,7 @@ def _of_schema(best: Plan, worst: Plan) -> Iterator[str]:
     yield f"with {schema_text(worst)} the same servers take {percent(longer)} longer{why}"
 
 
-def near_counts(plans: Sequence[Plan], best: Plan) -> list[str]:
+def near_counts(plans: Sequence[ServerPlan], best: ServerPlan) -> list[str]:
     """Say what the next numbers of servers take."""
     first = _fastest_of_each(plans)
     counts = sorted(first)
@@ -85,15 +85,15 @@ def near_counts(plans: Sequence[Plan], best: Plan) -> list[str]:
     return [f"{counted(other.servers, 'server')}: {_compared(other, best)}" for other in near]
 
 
-def _fastest_of_each(plans: Sequence[Plan]) -> dict[int, Plan]:
+def _fastest_of_each(plans: Sequence[ServerPlan]) -> dict[int, ServerPlan]:
     """Fastest plan of each number of servers."""
-    first: dict[int, Plan] = {}
+    first: dict[int, ServerPlan] = {}
     for plan in sorted(plans, key=lambda plan: plan.time):
         first.setdefault(plan.servers, plan)
     return first
 
 
-def _more_servers(plans: Sequence[Plan], best: Plan) -> Iterator[str]:
+def _more_servers(plans: Sequence[ServerPlan], best: ServerPlan) -> Iterator[str]:
     """Say that more servers may be faster, where the time still falls."""
     first = _fastest_of_each(plans)
     *fewer, most = sorted(first)
@@ -101,7 +101,7 @@ def _more_servers(plans: Sequence[Plan], best: Plan) -> Iterator[str]:
         yield f"more than {best.servers} servers may be faster, and were not evaluated"
 
 
-def _compared(other: Plan, best: Plan) -> str:
+def _compared(other: ServerPlan, best: ServerPlan) -> str:
     """Say how much longer another plan takes."""
     time = format_quantity(other.time, "time", DIGITS)
     difference = other.time / best.time - 1

@@ -43,7 +43,7 @@ class Planned(NamedTuple):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Plan:
+class ServerPlan:
     """Servers, how arrays are distributed over them, and what a request takes by the law."""
 
     servers: int
@@ -83,11 +83,11 @@ class Plan:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Compared:
+class ComparedSetting:
     """A setting that a run has today, and what a request takes with it by the law."""
 
     setting: str  # names and numbers, as they were given
-    plan: Plan
+    plan: ServerPlan
     buffer: int  # that a server writes or reads at a time, at most [B]
 
     def row(self) -> dict[str, Any]:
@@ -108,7 +108,7 @@ class RequestPlan(Decision):
     clients: int
     objective: Objective
     within: float  # of the least time, for the fewest servers [1]
-    plans: tuple[Plan, ...]
+    plans: tuple[ServerPlan, ...]
     simulation: RequestSimulation  # of the best plan
     options: Options
     reasons: tuple[str, ...] = ()  # why the best is the best, in sentences
@@ -117,7 +117,7 @@ class RequestPlan(Decision):
     machine: str = ""  # whose costs they are
     notes: tuple[str, ...] = ()  # warnings about what was given
     now: JobIo | None = None  # what the job does, as Darshan has measured it
-    compared: Compared | None = None  # a setting beside the best
+    compared: ComparedSetting | None = None  # a setting beside the best
     inputs: Mapping[str, Any] = field(default_factory=dict)
 
     def __repr__(self) -> str:
@@ -127,7 +127,7 @@ class RequestPlan(Decision):
         return f"RequestPlan({servers}, {best.time:.4g} s; {counted(len(self.plans), 'plan')})"
 
     @property
-    def best(self) -> Plan:
+    def best(self) -> ServerPlan:
         """The recommended plan."""
         return self.plans[0]
 
@@ -174,7 +174,7 @@ class RequestPlan(Decision):
         return settings_of(self.best.servers, self.clients, self.buffer)
 
     @property
-    def fastest(self) -> Plan:
+    def fastest(self) -> ServerPlan:
         """The plan of the least time."""
         return min(self.plans, key=lambda plan: plan.time)
 

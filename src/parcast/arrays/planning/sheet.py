@@ -10,7 +10,7 @@ from parcast.arrays.bottleneck.result import Limit
 from parcast.arrays.bottleneck.sheet import LIMITED, balance_facts, servers_table
 from parcast.arrays.planning.now import changes, now_facts
 from parcast.arrays.planning.reasons import NOTICED, near_counts, range_text, schema_text
-from parcast.arrays.planning.result import Compared, Plan, RequestPlan
+from parcast.arrays.planning.result import ComparedSetting, RequestPlan, ServerPlan
 from parcast.arrays.planning.settings import NAMES
 from parcast.deciding.sheet import Said, facts_of, some_of, time_columns
 from parcast.errors import Argument
@@ -58,7 +58,7 @@ def said_of(result: RequestPlan, *, show_all: bool = False) -> Said:
     )
 
 
-def _beside(best: Plan, compared: Compared, *, is_whole: bool) -> Table:
+def _beside(best: ServerPlan, compared: ComparedSetting, *, is_whole: bool) -> Table:
     """The best plan, and the setting that it is compared with."""
     title = f"Compared with {compared.setting}"
     table = _table([best, compared.plan], title=title, is_whole=is_whole)
@@ -67,15 +67,15 @@ def _beside(best: Plan, compared: Compared, *, is_whole: bool) -> Table:
     return Table(title=table.title, forms=tuple(forms))
 
 
-def best_of_each(result: RequestPlan) -> list[Plan]:
+def best_of_each(result: RequestPlan) -> list[ServerPlan]:
     """Best plan of each number of servers, the best of all first."""
-    first: dict[int, Plan] = {}
+    first: dict[int, ServerPlan] = {}
     for plan in result.plans:
         first.setdefault(plan.servers, plan)
     return list(first.values())
 
 
-def _table(plans: Sequence[Plan], *, title: str = "", is_whole: bool) -> Table:
+def _table(plans: Sequence[ServerPlan], *, title: str = "", is_whole: bool) -> Table:
     """One row for each plan; `is_whole`, with the columns of detail."""
     times = np.array([plan.time for plan in plans])
     columns = [Column(title="servers", cells=[str(plan.servers) for plan in plans])]
@@ -159,7 +159,7 @@ def _planned(result: RequestPlan) -> str:
     )
 
 
-def _compared(best: Plan, compared: Compared) -> str:
+def _compared(best: ServerPlan, compared: ComparedSetting) -> str:
     """Say how much longer the given setting takes."""
     plan = compared.plan
     mesh = f" as {schema_text(plan)}" if plan.mesh else ""

@@ -25,7 +25,7 @@ from parcast.arrays.library.plans import WritePlan, by_plan
 from parcast.arrays.library.schema import LIMIT, Kind, Schema
 from parcast.arrays.library.storing import is_npy
 from parcast.arrays.planning.pricing import arrays_of, options_of
-from parcast.arrays.planning.result import Plan, RequestPlan
+from parcast.arrays.planning.result import RequestPlan, ServerPlan
 from parcast.errors import ParameterError
 
 SUBCHUNKS: Final = (LIMIT, LIMIT >> 2, LIMIT << 2)  # [B]
@@ -49,7 +49,7 @@ class Given(NamedTuple):
     clients: int
 
     @classmethod
-    def of(cls, plan: Plan) -> Self:
+    def of(cls, plan: ServerPlan) -> Self:
         """Take a plan, of a write."""
         of = plan.request
         if of.options.operation != "write":
@@ -122,11 +122,11 @@ def wanted(plan: object, subchunk: int | None, writer: Writer | None, costs: Any
     )
 
 
-def _plan_in(plan: object) -> Plan | None:
+def _plan_in(plan: object) -> ServerPlan | None:
     """Take a plan from what was given; None for "auto"."""
     if isinstance(plan, RequestPlan):
         return plan.best
-    if isinstance(plan, Plan):
+    if isinstance(plan, ServerPlan):
         return plan
     if isinstance(plan, str) and plan == "auto":
         return None

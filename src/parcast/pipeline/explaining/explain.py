@@ -15,9 +15,9 @@ from parcast.pipeline.explaining.result import (
     Activity,
     Delivered,
     Kind,
+    Moved,
     PipelineSchedule,
     Schedule,
-    Transfer,
 )
 from parcast.pipeline.published.schedule import (
     FIRST_TAKE,
@@ -145,7 +145,7 @@ def _source(size: int, pipelines: int, cycles: int | None, items: int | None) ->
         items=items,
         steps=number,
         activities=tuple(done),
-        messages=tuple(Transfer(m.step + 1, m.source, m.target, m.items) for m in sent),
+        messages=tuple(Moved(m.step + 1, m.source, m.target, m.items) for m in sent),
         deliveries=tuple(_delivered(size, number, items)),
     )
 
@@ -203,7 +203,7 @@ def _adaptive(size: int, pipelines: int, items: int) -> PipelineSchedule:
         raise ParameterError("items", must=must, got=f"{items:,}", hint=hint)
     scenario = Scenario(ranks=size, items=items, task=1.0, merge=1.0)
     done: list[Activity] = []
-    sent: list[Transfer] = []
+    sent: list[Moved] = []
 
     def watch(now: float, rank: int, work: Block | Merge) -> None:
         step = round(now)
@@ -214,9 +214,7 @@ def _adaptive(size: int, pipelines: int, items: int) -> PipelineSchedule:
         others = [x for x in inputs if x.rank != rank]
         partner = others[0].rank if others else None
         done.append(Activity(step, rank, "merge", Items(first.first, last.stop), partner))
-        sent.extend(
-            Transfer(round(work.sent), x.rank, rank, Items(x.first, x.stop)) for x in others
-        )
+        sent.extend(Moved(round(work.sent), x.rank, rank, Items(x.first, x.stop)) for x in others)
 
     Adaptive(scenario, np.random.SeedSequence(0), watch).run()
     last = done[-1]  # the root of the tree

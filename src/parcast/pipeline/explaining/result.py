@@ -29,7 +29,7 @@ class Activity(NamedTuple):
     partner: int | None = None  # rank whose result a merge receives; None: it has both
 
 
-class Transfer(NamedTuple):
+class Moved(NamedTuple):
     """A result that moves at the beginning of a step."""
 
     step: int
@@ -59,7 +59,7 @@ class PipelineSchedule(Result):
     items: int | None  # of one pipeline; None: unlimited, of which the first steps are given
     steps: int  # that are given, without the start
     activities: tuple[Activity, ...]
-    messages: tuple[Transfer, ...]
+    messages: tuple[Moved, ...]
     deliveries: tuple[Delivered, ...]
     inputs: Mapping[str, Any] = field(default_factory=dict)
 

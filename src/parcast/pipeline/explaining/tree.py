@@ -15,7 +15,7 @@ MOST_LEAVES: Final = 32
 LARGEST: Final = 64  # items of a tree
 
 
-class Node(NamedTuple):
+class DrawnNode(NamedTuple):
     """A result and the rank that makes it, in a step."""
 
     items: Items
@@ -28,16 +28,16 @@ class MergeTree:
     """Nodes by the number of merges below them, the items first; each level in their order."""
 
     items: Items
-    levels: tuple[tuple[Node, ...], ...]
+    levels: tuple[tuple[DrawnNode, ...], ...]
 
-    def branches(self) -> Iterator[tuple[Node, Node]]:
+    def branches(self) -> Iterator[tuple[DrawnNode, DrawnNode]]:
         """Give each node but the root with the merge that its result goes into."""
         return _branches([node for level in self.levels for node in level])
 
 
-def _branches(nodes: Iterable[Node]) -> Iterator[tuple[Node, Node]]:
+def _branches(nodes: Iterable[DrawnNode]) -> Iterator[tuple[DrawnNode, DrawnNode]]:
     """Give each node inside another with the smallest that contains it."""
-    around: list[Node] = []
+    around: list[DrawnNode] = []
     for node in sorted(nodes, key=lambda x: (x.items.first, -x.items.stop)):
         while around and around[-1].items.stop <= node.items.first:
             around.pop()
@@ -50,13 +50,13 @@ def tree_of(result: PipelineSchedule) -> MergeTree:
     """Tree of the first items of a schedule."""
     stop = _stop(result)
     nodes = [
-        Node(activity.items, activity.rank, activity.step)
+        DrawnNode(activity.items, activity.rank, activity.step)
         for activity in result.activities
         if activity.items.stop <= stop and activity.kind != "receive"
     ]
     outer = {node.items: whole.items for node, whole in _branches(nodes)}
     depth = dict.fromkeys((node.items for node in nodes), 0)
-    levels: dict[int, list[Node]] = {}
+    levels: dict[int, list[DrawnNode]] = {}
     for node in sorted(nodes, key=lambda x: x.items.length):
         level = depth[node.items]
         levels.setdefault(level, []).append(node)

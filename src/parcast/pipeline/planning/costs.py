@@ -42,7 +42,7 @@ MOST_ITEMS: Final = 10**15  # which a float holds exactly
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Costs:
+class ReductionCosts:
     """Costs of a reduction; those that are uncertain may be arrays of samples."""
 
     items: int  # N [1]
@@ -187,7 +187,7 @@ class Tree:
     cv2: Array  # squared coefficient of variation of the sizes of all messages [1]
 
 
-def tree_of(costs: Costs, fan_in: Array, batch: Array) -> Tree:
+def tree_of(costs: ReductionCosts, fan_in: Array, batch: Array) -> Tree:
     """Sum a merge tree over its levels; batches are powers of the fan-in."""
     n = float(costs.items)
     size = np.minimum(batch, n)
@@ -228,7 +228,7 @@ def tree_of(costs: Costs, fan_in: Array, batch: Array) -> Tree:
     )
 
 
-def _mean_of_node(costs: Costs, fan_in: Array) -> Array:
+def _mean_of_node(costs: ReductionCosts, fan_in: Array) -> Array:
     """Mean of i^a over the merges of a node, which join its results one after another [1]."""
     growth = np.asarray(costs.merge_growth, dtype=np.float64)
     total: Array = np.zeros(())
@@ -237,7 +237,9 @@ def _mean_of_node(costs: Costs, fan_in: Array) -> Array:
     return np.asarray(total / (fan_in - 1.0))
 
 
-def _node(costs: Costs, grown: Array, below: Array, fan_in: Array, most: Array | float) -> Array:
+def _node(
+    costs: ReductionCosts, grown: Array, below: Array, fan_in: Array, most: Array | float
+) -> Array:
     """Mean time of a merge of two in a node over results of `below` items [s].
 
     Of the last node, which has less than `fan_in` results, no merge is larger than all items.

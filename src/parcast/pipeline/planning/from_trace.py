@@ -22,7 +22,7 @@ from parcast.descriptions.amount import NORMAL_90
 from parcast.errors import FitFailed
 from parcast.numerics import fit_non_negative
 from parcast.pipeline.law.adaptive import batches
-from parcast.pipeline.planning.costs import MOST_GROWTH, Costs, tree_of
+from parcast.pipeline.planning.costs import MOST_GROWTH, ReductionCosts, tree_of
 from parcast.pipeline.traces.reductions import reductions_of
 from parcast.pipeline.traces.trace import Trace
 from parcast.units import format_quantity, percent
@@ -48,7 +48,7 @@ class Power(NamedTuple):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Measured:
+class TracedCosts:
     """Costs of a run."""
 
     costs: dict[str, Any]
@@ -58,7 +58,7 @@ class Measured:
     cores: int  # that the ranks could use [1]
 
 
-def measured_costs(trace: Trace, clock: Clock | None = None) -> Measured:
+def measured_costs(trace: Trace, clock: Clock | None = None) -> TracedCosts:
     """Take the costs of a run from its trace, by a clock or the one that suits the run.
 
     Those of several reductions are added: an item, a merge and a message then stand for one of
@@ -71,7 +71,7 @@ def measured_costs(trace: Trace, clock: Clock | None = None) -> Measured:
     return _added(measured, [part.header.program for part in parts])
 
 
-def _measured(trace: Trace, clock: Clock | None) -> Measured:
+def _measured(trace: Trace, clock: Clock | None) -> TracedCosts:
     """Take the costs of one reduction."""
     header = trace.header
     if not len(trace.tasks):
@@ -113,7 +113,7 @@ def _measured(trace: Trace, clock: Clock | None) -> Measured:
     }
     if bandwidth is not None:
         costs["bandwidth"] = bandwidth
-    return Measured(
+    return TracedCosts(
         costs=costs,
         origins=tuple(_origins(trace, clock, costs, merge, message)),
         warnings=tuple(_warnings(trace, clock, merge)),
@@ -122,7 +122,7 @@ def _measured(trace: Trace, clock: Clock | None) -> Measured:
     )
 
 
-def _added(measured: Sequence[Measured], programs: Sequence[str]) -> Measured:
+def _added(measured: Sequence[TracedCosts], programs: Sequence[str]) -> TracedCosts:
     """Add the costs of reductions that run one after the other."""
     each = [part.costs for part in measured]
     largest = max(part.largest for part in measured)
@@ -137,7 +137,7 @@ def _added(measured: Sequence[Measured], programs: Sequence[str]) -> Measured:
         costs["bandwidth"] = costs["message"] / transfer
     costs["spreads"] = _spreads(each, costs)
     origins = zip(programs, measured, strict=True)
-    return Measured(
+    return TracedCosts(
         costs=costs,
         origins=tuple(f"{name}: {text}" for name, part in origins for text in part.origins),
         warnings=tuple(dict.fromkeys(text for part in measured for text in part.warnings)),
@@ -236,7 +236,7 @@ def _local(merge: Power, fan_in: int, items: Array) -> float:
         return 0.0
     sizes, number = np.unique(items, return_counts=True)
     largest = int(sizes.max())
-    costs = Costs(items=largest, task=1.0, merge=merge.value, merge_growth=merge.growth)
+    costs = ReductionCosts(items=largest, task=1.0, merge=merge.value, merge_growth=merge.growth)
     tree = tree_of(costs, np.full(len(sizes), float(fan_in)), sizes)
     return float(np.sum(np.broadcast_to(tree.local, sizes.shape) * number))
 

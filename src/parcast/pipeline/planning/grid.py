@@ -30,7 +30,7 @@ from parcast.pipeline.law.formulas import (
     steps,
     tree_levels,
 )
-from parcast.pipeline.planning.costs import Costs, Tree, tree_of
+from parcast.pipeline.planning.costs import ReductionCosts, Tree, tree_of
 
 Stage = Literal["task", "merge", "communication", "fetch"]
 FAN_INS: Final = (2, 4, 8, 16)
@@ -62,7 +62,7 @@ class Shapes:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
-class Figures:
+class StageFigures:
     """What plans take; arrays (plans,), or (samples, plans) where costs are samples."""
 
     time: Array  # [s]
@@ -146,15 +146,15 @@ def _divided(counts: tuple[int, ...]) -> tuple[NDArray[np.int64], NDArray[np.int
 
 
 def figures_of(
-    costs: Costs, shapes: Shapes, schedule: str = "adaptive", *, drain: bool = True
-) -> Figures:
+    costs: ReductionCosts, shapes: Shapes, schedule: str = "adaptive", *, drain: bool = True
+) -> StageFigures:
     """Evaluate plans."""
     if schedule == "source":
         return _published(costs, shapes, drain=drain)
     return _adaptive(costs, shapes, drain=drain)
 
 
-def _trees(costs: Costs, shapes: Shapes) -> Tree:
+def _trees(costs: ReductionCosts, shapes: Shapes) -> Tree:
     """Merge trees of plans; of equal fan-ins and batches only one is summed."""
     # One number for both, as to sort numbers is faster than to sort pairs.
     _, first, where = np.unique(
@@ -170,7 +170,7 @@ def _trees(costs: Costs, shapes: Shapes) -> Tree:
     return Tree(**spread)
 
 
-def _adaptive(costs: Costs, shapes: Shapes, *, drain: bool) -> Figures:
+def _adaptive(costs: ReductionCosts, shapes: Shapes, *, drain: bool) -> StageFigures:
     """Evaluate plans of the default schedule: a batch is one item of the law."""
     tree, ranks, f = _trees(costs, shapes), shapes.ranks, shapes.fan_in
     size = np.minimum(shapes.batch, costs.items)
@@ -212,7 +212,7 @@ def _adaptive(costs: Costs, shapes: Shapes, *, drain: bool) -> Figures:
     alone = split.working <= 1
     # Of each level of the tree, results that wait for the last of a node; and the total.
     held = (f - 1) * tree.levels * tree.path_message + costs.message_of(costs.items)
-    return Figures(
+    return StageFigures(
         time=time + costs.startup,
         task=item,
         merge=np.where(alone, 0.0, (f - 1) * tree.merge),
@@ -223,7 +223,7 @@ def _adaptive(costs: Costs, shapes: Shapes, *, drain: bool) -> Figures:
     )
 
 
-def _published(costs: Costs, shapes: Shapes, *, drain: bool) -> Figures:
+def _published(costs: ReductionCosts, shapes: Shapes, *, drain: bool) -> StageFigures:
     """Evaluate plans of the published schedule, by the overlapped form of its law."""
     p, g = shapes.p, shapes.pipelines
     is_parallel = p > 1
@@ -281,4 +281,4 @@ def _published(costs: Costs, shapes: Shapes, *, drain: bool) -> Figures:
         "utilisation": used * step / np.maximum(step, sent),
         "memory": held,
     }
-    return Figures(time=whole, **{x: np.broadcast_to(y, shape) for x, y in named.items()})
+    return StageFigures(time=whole, **{x: np.broadcast_to(y, shape) for x, y in named.items()})

@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 from parcast.aliases import Array
 from parcast.deciding.alternatives import best_first
 from parcast.errors import ParameterError, as_number, as_whole, require
-from parcast.pipeline.planning.costs import Costs
+from parcast.pipeline.planning.costs import ReductionCosts
 from parcast.pipeline.planning.from_trace import Clock
 from parcast.pipeline.planning.grid import (
     STAGES,
-    Figures,
     Shapes,
+    StageFigures,
     counts_up_to,
     figures_of,
     shapes_of,
@@ -31,8 +31,8 @@ from parcast.pipeline.planning.reasons import (
     verdict_of,
     warnings_of,
 )
-from parcast.pipeline.planning.result import Curves, Limits, PipelinePlan, Plan
-from parcast.pipeline.planning.sources import Known, costs_of
+from parcast.pipeline.planning.result import Curves, PipelinePlan, PlanLimits, RankPlan
+from parcast.pipeline.planning.sources import KnownCosts, costs_of
 
 if TYPE_CHECKING:
     from parcast.descriptions.machine import Machine
@@ -156,7 +156,7 @@ def plan_pipeline(
     >>> round(plan.best.time, 1)
     32.5
     """
-    limits = Limits(
+    limits = PlanLimits(
         ranks=_most("ranks", MOST_RANKS if ranks is None else ranks),
         per_node=None if per_node is None else _most("per_node", per_node),
         within=_limit("within", within, np.inf),
@@ -174,7 +174,7 @@ def plan_pipeline(
     return _planned(costs_of(source, machine, n=n, clock=clock, **given), limits, sampling)
 
 
-def _planned(known: Known, limits: Limits, sampling: tuple[int, int]) -> PipelinePlan:
+def _planned(known: KnownCosts, limits: PlanLimits, sampling: tuple[int, int]) -> PipelinePlan:
     """Evaluate all plans, and choose."""
     costs, own = known.costs, known.schedule
     if known.measured is not None and costs.cores is None and limits.per_node is None:
@@ -225,7 +225,7 @@ def _planned(known: Known, limits: Limits, sampling: tuple[int, int]) -> Pipelin
     )
 
 
-def _twice(costs: Costs, schedule: str, plan: Plan) -> Plan:
+def _twice(costs: ReductionCosts, schedule: str, plan: RankPlan) -> RankPlan:
     """Give the best plan of twice as many ranks."""
     shapes = shapes_of(costs.items, np.array([2 * plan.ranks]), schedule)
     figures = figures_of(costs, shapes, schedule)
@@ -234,7 +234,9 @@ def _twice(costs: Costs, schedule: str, plan: Plan) -> Plan:
     return found
 
 
-def _meeting(costs: Costs, shapes: Shapes, figures: Figures, limits: Limits) -> NDArray[np.bool_]:
+def _meeting(
+    costs: ReductionCosts, shapes: Shapes, figures: StageFigures, limits: PlanLimits
+) -> NDArray[np.bool_]:
     """Whether plans meet the limits."""
     meets = np.ones(len(shapes), dtype=bool)
     if limits.within is not None:
@@ -244,7 +246,7 @@ def _meeting(costs: Costs, shapes: Shapes, figures: Figures, limits: Limits) -> 
     return meets
 
 
-def _cores(costs: Costs, shapes: Shapes) -> Array:
+def _cores(costs: ReductionCosts, shapes: Shapes) -> Array:
     """Cores that plans use [1]."""
     return shapes.ranks if costs.cores is None else np.minimum(shapes.ranks, costs.cores)
 
@@ -268,7 +270,7 @@ def _limit(name: str, value: Any, most: float) -> float | None:
 
 
 def _best_of_each(
-    shapes: Shapes, figures: Figures, fits: NDArray[np.bool_], balanced: NDArray[np.bool_]
+    shapes: Shapes, figures: StageFigures, fits: NDArray[np.bool_], balanced: NDArray[np.bool_]
 ) -> NDArray[np.intp]:
     """Places of the best plan of each number of ranks.
 
@@ -300,12 +302,12 @@ def _best_of_each(
 
 
 def _plans(
-    costs: Costs,
+    costs: ReductionCosts,
     shapes: Shapes,
     schedule: str,
     fits: NDArray[np.bool_],
     sampling: tuple[int, int],
-) -> tuple[Plan, ...]:
+) -> tuple[RankPlan, ...]:
     """Give plans with all their figures and intervals, from so many samples and a seed."""
     figures = figures_of(costs, shapes, schedule)
     lower = upper = figures.time
@@ -319,7 +321,7 @@ def _plans(
     stages = {name: np.broadcast_to(getattr(figures, name), lower.shape) for name in STAGES}
     balanced = figures.is_balanced
     return tuple(
-        Plan(
+        RankPlan(
             ranks=int(shapes.ranks[i]),
             pipelines=int(shapes.pipelines[i]),
             fan_in=int(shapes.fan_in[i]),
@@ -339,7 +341,7 @@ def _plans(
     )
 
 
-def _recommended(plans: tuple[Plan, ...], *, by_ranks: bool) -> tuple[int | None, int | None]:
+def _recommended(plans: tuple[RankPlan, ...], *, by_ranks: bool) -> tuple[int | None, int | None]:
     """Places of the recommended plan and of the fastest one.
 
     Recommended are the fewest ranks within 5 % of the least time, or of all that meet a limit.
@@ -353,7 +355,9 @@ def _recommended(plans: tuple[Plan, ...], *, by_ranks: bool) -> tuple[int | None
     return int(chosen), int(best_first(times, ranks, fits=fits)[0])
 
 
-def _curves(costs: Costs, schedule: str, plan: Plan, plans: tuple[Plan, ...]) -> Curves:
+def _curves(
+    costs: ReductionCosts, schedule: str, plan: RankPlan, plans: tuple[RankPlan, ...]
+) -> Curves:
     """Stages of a plan at other numbers of ranks.
 
     Of the published schedule they are those of one pipeline, which differ in no other number.

@@ -10,9 +10,9 @@ import numpy as np
 from parcast.advice import Choice
 from parcast.errors import Argument
 from parcast.pipeline.law.phase import FEW_BATCHES
-from parcast.pipeline.planning.costs import Costs
-from parcast.pipeline.planning.grid import Figures, Shapes, figures_of
-from parcast.pipeline.planning.result import Limits, Plan
+from parcast.pipeline.planning.costs import ReductionCosts
+from parcast.pipeline.planning.grid import Shapes, StageFigures, figures_of
+from parcast.pipeline.planning.result import PlanLimits, RankPlan
 from parcast.units import format_quantity, percent
 from parcast.words import counted, listed
 
@@ -29,13 +29,13 @@ DOES: Final = {"merge": "a merge", "communication": "communication", "fetch": "f
 
 
 def figures_at(
-    costs: Costs,
+    costs: ReductionCosts,
     schedule: str,
-    plan: Plan,
+    plan: RankPlan,
     changes: Mapping[str, int],
     *,
     drain: bool = True,
-) -> Figures:
+) -> StageFigures:
     """Evaluate one plan with some of its numbers changed."""
     own = {name: getattr(plan, name) for name in ("ranks", "pipelines", "fan_in", "batch")}
     shapes = Shapes(**{name: np.array([float(x)]) for name, x in {**own, **changes}.items()})
@@ -43,7 +43,7 @@ def figures_at(
 
 
 def reasons_of(
-    costs: Costs, schedule: str, best: Plan, fastest: Plan, limits: Limits
+    costs: ReductionCosts, schedule: str, best: RankPlan, fastest: RankPlan, limits: PlanLimits
 ) -> Iterator[str]:
     """Say why a plan is recommended."""
     if best.ranks == 1:
@@ -87,7 +87,7 @@ def reasons_of(
         yield f"the fewest ranks that {why}; {fastest.ranks} ranks take the least, {least}"
 
 
-def _instead(costs: Costs, best: Plan, what: str, **changes: int) -> Iterator[str]:
+def _instead(costs: ReductionCosts, best: RankPlan, what: str, **changes: int) -> Iterator[str]:
     """Say what another plan would be worse in, if it is."""
     other = figures_at(costs, "adaptive", best, changes)
     stage, ratio = longest(other)
@@ -97,7 +97,7 @@ def _instead(costs: Costs, best: Plan, what: str, **changes: int) -> Iterator[st
         yield f"with {what} it would take {percent(longer)} longer"
 
 
-def longest(figures: Figures) -> tuple[str, float]:
+def longest(figures: StageFigures) -> tuple[str, float]:
     """Longest stage of one plan but the task, and its ratio to it [1]."""
     stages = {x: float(np.ravel(getattr(figures, x))[0]) for x in DOES}
     stage = max(stages, key=lambda each: stages[each])
@@ -105,7 +105,7 @@ def longest(figures: Figures) -> tuple[str, float]:
 
 
 def limits_of(
-    costs: Costs, schedule: str, best: Plan, twice: Plan, limits: Limits
+    costs: ReductionCosts, schedule: str, best: RankPlan, twice: RankPlan, limits: PlanLimits
 ) -> Iterator[str]:
     """Say what would have to change to use more ranks; `twice` is the best plan of 2x as many."""
     most, ranks = limits.ranks, twice.ranks
@@ -137,7 +137,7 @@ def limits_of(
         yield f"more items: {ranks} ranks get {count:.2g} batches each"
 
 
-def _savings(costs: Costs, schedule: str, plan: Plan) -> Iterator[tuple[str, float]]:
+def _savings(costs: ReductionCosts, schedule: str, plan: RankPlan) -> Iterator[tuple[str, float]]:
     """What stages add to the time of a plan, the largest first [1]."""
     free = {
         "fetch": replace(costs, fetch=0.0),
@@ -164,7 +164,7 @@ def _limit(stage: str, saving: float, ranks: int) -> str:
     return f"messages are {share}. {ADVICE['communication']}"
 
 
-def unbalanced(nearest: Plan | None) -> Iterator[str]:
+def unbalanced(nearest: RankPlan | None) -> Iterator[str]:
     """Say which stage keeps every plan of several ranks from being balanced, if one does."""
     if nearest is not None:
         stage, ratio = nearest.longest
@@ -175,13 +175,13 @@ def unbalanced(nearest: Plan | None) -> Iterator[str]:
         )
 
 
-def advice_for(nearest: Plan | None) -> Iterator[str]:
+def advice_for(nearest: RankPlan | None) -> Iterator[str]:
     """Say what would make that stage shorter."""
     if nearest is not None:
         yield ADVICE[nearest.longest[0]]
 
 
-def verdict_of(plans: Sequence[Plan], limits: Limits) -> Iterator[str]:
+def verdict_of(plans: Sequence[RankPlan], limits: PlanLimits) -> Iterator[str]:
     """Say which limit no balanced plan meets, and what comes nearest."""
     within = limits.within
     balanced = [plan for plan in plans if plan.is_balanced]
@@ -206,7 +206,7 @@ def verdict_of(plans: Sequence[Plan], limits: Limits) -> Iterator[str]:
 
 
 def warnings_of(
-    costs: Costs, plan: Plan | None, plans: Sequence[Plan], limits: Limits
+    costs: ReductionCosts, plan: RankPlan | None, plans: Sequence[RankPlan], limits: PlanLimits
 ) -> Iterator[str]:
     """Say what a reader of a plan must know."""
     if plan is None or plan.ranks == 1:
@@ -244,7 +244,7 @@ def warnings_of(
         yield f"{plan.ranks} ranks share {costs.cores} cores."
 
 
-def beyond_the_run(plan: Plan | None, measured: int | None) -> Iterator[str]:
+def beyond_the_run(plan: RankPlan | None, measured: int | None) -> Iterator[str]:
     """Say that a plan needs more cores than the traced run had."""
     if plan is not None and measured is not None and plan.ranks > measured:
         yield (
@@ -268,7 +268,7 @@ def _times(ratio: float) -> str:
     return f"{max(ratio, 1.01):.3g} times"
 
 
-def _shape(plan: Plan) -> str:
+def _shape(plan: RankPlan) -> str:
     """Name a plan."""
     parts = [counted(plan.ranks, "rank")]
     parts += [f"{plan.pipelines} pipelines"] * (plan.pipelines > 1)

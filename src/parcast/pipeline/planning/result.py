@@ -11,7 +11,7 @@ import numpy as np
 from parcast.aliases import Array
 from parcast.deciding.alternatives import Ways
 from parcast.deciding.decision import Decision
-from parcast.pipeline.planning.costs import Costs
+from parcast.pipeline.planning.costs import ReductionCosts
 from parcast.pipeline.planning.grid import Stage
 from parcast.units import format_quantity
 from parcast.words import counted
@@ -21,7 +21,7 @@ Schedule = Literal["adaptive", "source"]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Plan:
+class RankPlan:
     """Arguments of a run, and what it takes by the law."""
 
     ranks: int  # P*G [1]
@@ -84,7 +84,7 @@ class Curves:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Limits:
+class PlanLimits:
     """What plans have to meet."""
 
     ranks: int = 1024  # most
@@ -101,13 +101,13 @@ class PipelinePlan(Decision):
     _said: ClassVar[str] = "parcast.pipeline.planning.sheet:said_of"
     _below: ClassVar[str] = "parcast.pipeline.planning.picture:draw_stages"
 
-    costs: Costs
+    costs: ReductionCosts
     schedule: Schedule
-    plans: tuple[Plan, ...]  # by rising ranks
+    plans: tuple[RankPlan, ...]  # by rising ranks
     chosen: int | None  # place of the recommended plan; None: none is balanced within the limits
     fastest: int | None  # place of the plan of the least time
-    nearest: Plan | None  # where no plan is balanced: that of the least ratio
-    limits: Limits
+    nearest: RankPlan | None  # where no plan is balanced: that of the least ratio
+    limits: PlanLimits
     reasons: tuple[str, ...]  # why this plan, in sentences
     to_use_more: tuple[str, ...]  # what would have to change to use more ranks
     verdict: tuple[str, ...]  # why there is none
@@ -123,7 +123,7 @@ class PipelinePlan(Decision):
         return f"PipelinePlan({self.costs.items:g} items, {self.schedule}: {plan})"
 
     @property
-    def best(self) -> Plan | None:
+    def best(self) -> RankPlan | None:
         """The recommended plan, None if no plan is balanced within the limits."""
         return None if self.chosen is None else self.plans[self.chosen]
 

@@ -15,7 +15,7 @@ from parcast.deciding.sheet import (
     time_columns,
     time_text,
 )
-from parcast.pipeline.planning.result import PipelinePlan, Plan
+from parcast.pipeline.planning.result import PipelinePlan, RankPlan
 from parcast.show.sheet import Column, Fact, Form, Table
 from parcast.units import TIME_UNITS, format_quantity, percent
 from parcast.words import common_unit, counted, rounded, whole_percent
@@ -53,7 +53,7 @@ def rows_shown(result: PipelinePlan) -> list[int]:
     return sorted(list(dict.fromkeys(wanted))[:MOST_ROWS])
 
 
-def _plans_table(result: PipelinePlan, shown: Sequence[int], plans: Sequence[Plan]) -> Table:
+def _plans_table(result: PipelinePlan, shown: Sequence[int], plans: Sequence[RankPlan]) -> Table:
     """Give the plans and their times."""
     columns = mark_column(shown, [x.fits for x in plans], result.chosen)
     columns.append(Column(title="ranks", cells=[str(x.ranks) for x in plans]))
@@ -85,7 +85,7 @@ def legend_of_others(result: PipelinePlan) -> str:
     return "not balanced, or not within the limits"
 
 
-def _stages_table(plans: Sequence[Plan]) -> Table:
+def _stages_table(plans: Sequence[RankPlan]) -> Table:
     """Give the stages of the plans, as shares of the task."""
     columns = [Column(title="ranks", cells=[str(x.ranks) for x in plans])]
     tasks = [x.stages["task"] for x in plans]
@@ -149,7 +149,7 @@ def _answer(result: PipelinePlan) -> str:
     return f"{ranks} on {counted(result.nodes, 'node')}"
 
 
-def _figures(result: PipelinePlan, best: Plan) -> str:
+def _figures(result: PipelinePlan, best: RankPlan) -> str:
     """Say what the ranks give."""
     time = time_text(best.time, best.lower, best.upper)
     return (

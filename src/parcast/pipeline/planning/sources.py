@@ -12,8 +12,8 @@ from parcast.descriptions.program import Program
 from parcast.descriptions.toml_files import as_machine, as_program
 from parcast.errors import ParameterError, require
 from parcast.pipeline.law.phase import PipelinePhase
-from parcast.pipeline.planning.costs import GROWTHS, Costs, checked_growth
-from parcast.pipeline.planning.from_trace import Clock, Measured, measured_costs
+from parcast.pipeline.planning.costs import GROWTHS, ReductionCosts, checked_growth
+from parcast.pipeline.planning.from_trace import Clock, TracedCosts, measured_costs
 from parcast.pipeline.planning.result import Schedule
 from parcast.pipeline.traces.trace import Trace, read_trace
 from parcast.words import rounded
@@ -24,10 +24,10 @@ OF_PHASE: Final = ("task", "merge", "message", "fetch", "overhead", "startup", "
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Known:
+class KnownCosts:
     """Costs, and where they come from."""
 
-    costs: Costs
+    costs: ReductionCosts
     schedule: Schedule
     origins: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
@@ -37,14 +37,14 @@ class Known:
 
 def costs_of(
     source: Any, machine: Any, *, n: float | None, clock: Clock | None, **given: Any
-) -> Known:
+) -> KnownCosts:
     """Take the costs of a program or a trace, or none, and what is given in their place."""
     costs: dict[str, Any] = {"shares_channel": True}  # unless pipelines are said to have their own
     origins, warnings = list[str](), list[str]()
     fits: list[FitRecord | None] = []
     inputs: dict[str, Any] = {}
     schedule: Schedule = "adaptive"
-    measured: Measured | None = None
+    measured: TracedCosts | None = None
     if clock is not None:
         require_one_of("clock", clock, ("wall", "processor"))
     described = None if machine is None else as_machine(machine)
@@ -82,10 +82,10 @@ def costs_of(
     ):
         if name not in own and name not in costs:
             raise ParameterError(name, must="be given", hint=hint)
-    final = Costs.of(**{**costs, **own, "spreads": spreads})
+    final = ReductionCosts.of(**{**costs, **own, "spreads": spreads})
     if measured is not None and "merge_growth" not in own:
         warnings += _extrapolated(final.items, measured.largest)
-    return Known(
+    return KnownCosts(
         costs=final,
         schedule=schedule,
         origins=tuple(origins),
