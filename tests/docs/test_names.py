@@ -21,11 +21,6 @@ PAGES = sorted(
 BENCHMARKS = sorted((ROOT / "benchmarks").glob("*.py"))
 DEMOS = sorted((ROOT / "examples").rglob("*.py"))
 BASES = (ROOT, ROOT / "src" / "parcast", ROOT / "tests")  # what paths start from
-# What pages tell of as former: where to find it now is what they say.
-FORMER = re.compile(
-    r"parcast\.(?:(?:io|models|plot|run|text|verbs|arrays.simulation)\b.*|measurements|machine|program)"
-)
-HISTORY = ("CHANGELOG.md", "0013-one-folder-a-question.md")
 # To be made by whoever reads it: examples of the how-tos, and words that stand for a name.
 YOURS = re.compile(r"NAME|FOLDER|[./](?:farm|stopwatch)\b|parcast_demo")
 DOTTED = re.compile(r"(?<![\w/.:-])parcast(?:\.[A-Za-z_]\w*)+")
@@ -46,8 +41,6 @@ def name_of(path):
 @pytest.mark.parametrize("page", [*PAGES, *DEMOS], ids=name_of)
 def test_modules_and_what_they_hold_are_there(page):
     named = set(DOTTED.findall(page.read_text(encoding="utf-8")))
-    if page.name in HISTORY:
-        named = {name for name in named if not FORMER.fullmatch(name)}
     missing = [name for name in sorted(named) if not (YOURS.search(name) or is_there(name))]
     assert missing == []
 
