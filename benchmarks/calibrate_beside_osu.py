@@ -24,7 +24,7 @@ from pathlib import Path
 from statistics import median
 
 from parcast.benchmarking.compiled import arguments_of, compile_pingpong
-from parcast.benchmarking.records import Plan, read_launch
+from parcast.benchmarking.records import BenchmarkPlan, read_launch
 from parcast.calibration.calibrate import calibrate
 from parcast.errors import ParcastError
 from parcast.mpi.find import find_mpi
@@ -33,7 +33,7 @@ from parcast.units import format_quantity
 
 LIMIT = 120.0  # of one launch [s]
 SIZES = (1, 8, 64, 512, 1024, 4096, 8192, 16384, 65536, 1 << 18, 1 << 20, 1 << 22)
-PLAN = Plan(sizes=(0, *SIZES), budget=0.05)
+PLAN = BenchmarkPlan(sizes=(0, *SIZES), budget=0.05)
 AGREE = 0.05
 SOURCE = r"""
 /* The loops of osu_latency and osu_bw, with their counts: 10000 messages of up to 8 KiB after

@@ -15,7 +15,7 @@ from accuracy import laws_alone
 from scipy.optimize import least_squares
 
 import parcast
-from parcast.forecasting.ensemble import extrapolate
+from parcast.forecasting.own_runs.ensemble import extrapolate
 
 P, AT, DRAWS = 2.0 ** np.arange(6), 128.0, 40
 LAWS = {  # true parameters, at least 0, and the law

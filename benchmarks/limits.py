@@ -181,7 +181,7 @@ CASES = {
     "file": Case(lambda: padded("p,time_s\n1,8\n2,4\n", LARGEST), READ),
     "list": Case(
         lambda: in_pieces(f"{i % 97 + 1}\n" for i in range(LARGEST_LIST // 3)),
-        "from parcast.simulation.distributions import law_of; law_of('/dev/stdin')",
+        "from parcast.simulation.command import law_of; law_of('/dev/stdin')",
     ),
     "times": Case(lambda: in_pieces(repetitions(MOST_ROWS - 2)), IMPORT.format("extrap")),
     "points": Case(lambda: in_pieces(points(MOST_POINTS)), IMPORT.format("extrap")),

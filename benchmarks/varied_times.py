@@ -18,11 +18,11 @@ import argparse
 import numpy as np
 
 from parcast.queueing.clusters import clusters
+from parcast.queueing.fixed_cycles import geometric_cycles_time
 from parcast.queueing.fork_join import departure_sum
-from parcast.queueing.geometric_cycles import geometric_cycles_time
-from parcast.queueing.service_laws import exponential_service, gamma_service
 from parcast.queueing.simulation.cycle import Cycle
 from parcast.queueing.simulation.simulate import simulate_joined, simulate_steady
+from parcast.queueing.time_laws import exponential_service, gamma_service
 from parcast.queueing.two_queues import two_queues
 from parcast.queueing.varied_queues import two_varied_queues
 

@@ -39,7 +39,7 @@ EXCEPTIONS = {
     "kernels/command.py": "the help of the command, in pieces",
     "applications/text/features/tokens.py": "a pattern for words",
     "pipeline/sheet.py": "an answer that is shortened, as in cli/screen.py",
-    "testbed/kept.py": "the arguments of unshare, which it starts",
+    "testbed/testbed.py": "the arguments of unshare, which it starts",
     "calibration/slurm_script.py": "a batch script, whose lines the tests of calibration run",
     "pipeline/slurm_script.py": "a batch script, whose lines the tests of pipelines run",
     "calibration/benchmarks/ior.py": "options of IOR",

@@ -44,7 +44,7 @@ RUNS = {  # code that makes the patterns of a function, run in its module
     "parcast.units._loosely": "_loosely('Mbytes per sec')",
 }
 LEFT_OUT = {
-    "parcast.importers.patterns.compiled": (
+    "parcast.importers.counts.compiled": (
         "is the user's own pattern for a log, asked of LONGEST characters of a line at most"
     ),
     "parcast.applications.text.documents.markup.collapse": (

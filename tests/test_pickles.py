@@ -19,7 +19,7 @@ def examples():
     machines = parcast.read_measurements(folder / "finite_difference" / "times.csv")
     program = parcast.read_program(folder / "btio" / "program.toml")
     machine = parcast.read_machine(folder / "btio" / "sp2.toml")
-    speedups, quantity = parcast.read_runs(folder / "qcrd" / "speedups.csv")
+    speedups = parcast.read_measurements(folder / "qcrd" / "speedups.csv")
     qcrd = [parcast.read_program(folder / "qcrd" / "program.toml")]
     qcrd += [speedups, parcast.read_machine(folder / "qcrd" / "machine.toml")]
     return {
@@ -32,7 +32,7 @@ def examples():
         "machine": machine,
         "prediction": parcast.predict(program, machine, p=[1, 4]),
         "simulation": parcast.simulate(program, machine, p=[4], replications=2),
-        "fit": parcast.fit(*qcrd, quantity=quantity, interval=False, starts=1),
+        "fit": parcast.fit(*qcrd, interval=False, starts=1),
         "match": parcast.match(machines, p=[16]),
         "profile": parcast.characterise(
             parcast.read_profiles(folder / "stencil" / "runs.jsonl").runs

@@ -15,9 +15,8 @@ import pytest
 
 from parcast.cli.failures import run
 from parcast.descriptions.breakdown import Breakdown
-from parcast.descriptions.law_names import LAWS
 from parcast.descriptions.machine import Machine
-from parcast.descriptions.program import Program, law_named, laws
+from parcast.descriptions.program import LAWS, Program, law_named, laws
 from parcast.errors import ParameterError
 from parcast.fitting.fit import fit
 from parcast.places import PluginWarning

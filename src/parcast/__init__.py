@@ -25,10 +25,9 @@ if TYPE_CHECKING:
     from parcast.fitting.capacities import capacities
     from parcast.fitting.fit import fit
     from parcast.fitting.result import Fit
-    from parcast.forecasting.forecast import forecast
+    from parcast.forecasting.forecast import forecast, largest_regions
     from parcast.forecasting.knee import Knee, knee
     from parcast.forecasting.next_runs.plan_runs import plan_runs
-    from parcast.forecasting.regions import largest_regions
     from parcast.forecasting.result import Forecast
     from parcast.importers.registry import import_timings
     from parcast.instrument.regions import profile_parameters, region
@@ -56,7 +55,6 @@ if TYPE_CHECKING:
     from parcast.simulation.simulate import simulate
     from parcast.timings.measurements import Measurements
     from parcast.timings.read_profiles import read_profiles
-    from parcast.timings.speedups import read_runs
     from parcast.timings.tables.files import read_measurements
     from parcast.validation.result import Validation
     from parcast.validation.validate import validate
@@ -115,7 +113,6 @@ __all__ = [
     "read_measurements",
     "read_profiles",
     "read_program",
-    "read_runs",
     "read_trace",
     "region",
     "run_kernel",
@@ -171,7 +168,7 @@ _HOME = {
     "forecast": "parcast.forecasting.forecast",
     "import_timings": "parcast.importers.registry",
     "knee": "parcast.forecasting.knee",
-    "largest_regions": "parcast.forecasting.regions",
+    "largest_regions": "parcast.forecasting.forecast",
     "match": "parcast.matching.match",
     "plan_io": "parcast.arrays.planning.plan_io",
     "plan_pipeline": "parcast.pipeline.planning.plan",
@@ -183,7 +180,6 @@ _HOME = {
     "read_measurements": "parcast.timings.tables.files",
     "read_profiles": "parcast.timings.read_profiles",
     "read_program": "parcast.descriptions.toml_files",
-    "read_runs": "parcast.timings.speedups",
     "read_trace": "parcast.pipeline.traces.trace",
     "region": "parcast.instrument",
     "run_kernel": "parcast.kernels.run",

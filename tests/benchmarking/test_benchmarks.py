@@ -11,7 +11,12 @@ from parcast.benchmarking import processor, storage
 from parcast.benchmarking.compiled import arguments_of, compile_pingpong
 from parcast.benchmarking.primitives import PRIMITIVES
 from parcast.benchmarking.processor import horner, largest_cache, triad
-from parcast.benchmarking.records import Plan, Recorder, read_launch, without_python
+from parcast.benchmarking.records import (
+    BenchmarkPlan,
+    BenchmarkRecorder,
+    read_launch,
+    without_python,
+)
 from parcast.errors import RunFailed
 from parcast.mpi.find import find_mpi
 from parcast.mpi.launcher import run_ranks
@@ -57,7 +62,7 @@ def test_the_triad_adds_three_times_c_to_b():
 def test_the_processor_is_measured_without_mpi(tmp_path, monkeypatch):
     monkeypatch.setattr(processor, "LEAST", 1e-5)
     monkeypatch.setenv("PARCAST_PLACEMENT", "free")
-    plan = Plan(sizes=(1 << 16,), budget=0.0, fewest=2, most=2)
+    plan = BenchmarkPlan(sizes=(1 << 16,), budget=0.0, fewest=2, most=2)
     processor.main([str(tmp_path / "r.jsonl"), plan.to_text()])
     found = read_launch(tmp_path / "r.jsonl")
     assert found.sizes("polynomial", 1) == list(range(1, 11))
@@ -81,7 +86,7 @@ def test_the_largest_cache_is_what_the_system_tells(tmp_path, monkeypatch):
 
 @pytest.mark.usefixtures("mpi")
 def test_the_network_is_measured_on_two_ranks(tmp_path):
-    plan = Plan(sizes=(0, 8, 1024), budget=0.0, fewest=2, most=2)
+    plan = BenchmarkPlan(sizes=(0, 8, 1024), budget=0.0, fewest=2, most=2)
     found = launch("network", tmp_path, plan)
     assert found.sizes("pingpong", 2) == [0, 8, 1024]
     for bench in ("stream", "bidirectional", "saturation"):
@@ -92,7 +97,9 @@ def test_the_network_is_measured_on_two_ranks(tmp_path):
 
 @pytest.mark.usefixtures("mpi")
 def test_every_primitive_is_measured_on_three_ranks_of_which_one_has_no_partner(tmp_path):
-    found = launch("primitives", tmp_path, Plan(sizes=(8, 12), budget=0.0, fewest=1), ranks=3)
+    found = launch(
+        "primitives", tmp_path, BenchmarkPlan(sizes=(8, 12), budget=0.0, fewest=1), ranks=3
+    )
     for name in PRIMITIVES:
         assert found.sizes(name, 3) == ([0] if name == "barrier" else [8, 12])
 
@@ -101,7 +108,7 @@ def test_the_compiled_pingpong_records_what_the_other_one_does(mpi, tmp_path):
     program = compile_pingpong(mpi.mpiexec, tmp_path)
     if isinstance(program, str):  # no C compiler here
         pytest.skip(program)
-    plan = Plan(sizes=(0, 1024), budget=0.0, fewest=3, most=3)
+    plan = BenchmarkPlan(sizes=(0, 1024), budget=0.0, fewest=3, most=3)
     arguments = [str(program), *arguments_of(plan, tmp_path / "r.jsonl")]
     run_ranks("parcast.benchmarking.compiled", arguments, ranks=2, time_limit=PATIENCE)
     found = read_launch(tmp_path / "r.jsonl")
@@ -115,7 +122,10 @@ def test_a_compiled_pingpong_that_cannot_write_aborts(mpi, tmp_path):
     program = compile_pingpong(mpi.mpiexec, tmp_path)
     if isinstance(program, str):  # no C compiler here
         pytest.skip(program)
-    arguments = [str(program), *arguments_of(Plan(sizes=(0,), budget=0.0), tmp_path / "no" / "r")]
+    arguments = [
+        str(program),
+        *arguments_of(BenchmarkPlan(sizes=(0,), budget=0.0), tmp_path / "no" / "r"),
+    ]
     with pytest.raises(RunFailed, match=r"benchmarking\.compiled on 2 ranks ended with status"):
         run_ranks("parcast.benchmarking.compiled", arguments, ranks=2, time_limit=PATIENCE)
 
@@ -141,7 +151,7 @@ def test_no_more_than_half_of_a_time_is_taken_for_pythons():
 
 
 def storage_plan(folder, sizes=(1000, 8192)):
-    return Plan(sizes=sizes, budget=0.0, fewest=2, most=2, directory=str(folder))
+    return BenchmarkPlan(sizes=sizes, budget=0.0, fewest=2, most=2, directory=str(folder))
 
 
 @pytest.mark.usefixtures("mpi")
@@ -155,7 +165,9 @@ def test_two_writers_are_measured_and_leave_nothing(tmp_path):
 
 
 def alone(folder, record, **more):
-    storage.measure(storage.Alone(), Recorder(record), storage_plan(folder, **more))
+    storage.measure(
+        storage.LoneCommunicator(), BenchmarkRecorder(record), storage_plan(folder, **more)
+    )
     return read_launch(record)
 
 

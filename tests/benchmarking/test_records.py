@@ -2,12 +2,12 @@
 
 import pytest
 
-from parcast.benchmarking.records import Plan, Recorder, read_launch
+from parcast.benchmarking.records import BenchmarkPlan, BenchmarkRecorder, read_launch
 from parcast.errors import ParameterError
 
 
 def test_what_was_recorded_is_read_again(tmp_path):
-    record = Recorder(tmp_path / "r.jsonl", 2)
+    record = BenchmarkRecorder(tmp_path / "r.jsonl", 2)
     record.times("pingpong", 8, [1e-6, 2e-6])
     record.times("pingpong", 0, (3e-6,))
     record.fact("mpi", "MPICH 5")
@@ -23,13 +23,13 @@ def test_what_was_recorded_is_read_again(tmp_path):
 )
 def test_a_torn_last_line_is_passed_over(tmp_path):
     path = tmp_path / "r.jsonl"
-    Recorder(path).times("write", 8, [1.0])
+    BenchmarkRecorder(path).times("write", 8, [1.0])
     path.write_text(path.read_text() + '{"bench": "write", "ranks": 1, "by')
     assert read_launch(path).times == {("write", 1, 8): [1.0]}
 
 
 def test_times_of_a_clock_that_stepped_are_counted_and_not_used(tmp_path):
-    record = Recorder(tmp_path / "r.jsonl")
+    record = BenchmarkRecorder(tmp_path / "r.jsonl")
     record.times("write", 8, [1.0, 0.0, -3.0])
     record.times("write", 16, [0.0])
     found = read_launch(tmp_path / "r.jsonl")
@@ -38,27 +38,27 @@ def test_times_of_a_clock_that_stepped_are_counted_and_not_used(tmp_path):
 
 
 def test_where_nothing_was_recorded_there_is_nothing(tmp_path):
-    Recorder(None).times("write", 8, [1.0])  # a rank that does not write
+    BenchmarkRecorder(None).times("write", 8, [1.0])  # a rank that does not write
     assert read_launch(tmp_path / "missing.jsonl").is_empty
 
 
 def test_a_plan_survives_being_an_argument():
-    plan = Plan(sizes=(0, 8), budget=0.1, fewest=2, most=3, directory="/here")
-    assert Plan.from_text(plan.to_text()) == plan
+    plan = BenchmarkPlan(sizes=(0, 8), budget=0.1, fewest=2, most=3, directory="/here")
+    assert BenchmarkPlan.from_text(plan.to_text()) == plan
 
 
 @pytest.mark.parametrize("wrong", [{"sizes": ()}, {"sizes": (-1,)}, {"sizes": (1,), "fewest": 0}])
 def test_a_plan_that_measures_nothing_is_refused(wrong):
     with pytest.raises(ParameterError, match="A plan must have sizes of at least 0"):
-        Plan(**({"budget": 1.0} | wrong))
+        BenchmarkPlan(**({"budget": 1.0} | wrong))
 
 
 def test_repetitions_of_something_that_takes_no_time_are_as_many_as_are_allowed():
-    assert Plan(sizes=(1,), budget=1.0, most=7).repetitions(0.0) == 7
+    assert BenchmarkPlan(sizes=(1,), budget=1.0, most=7).repetitions(0.0) == 7
 
 
 def test_repetitions_in_which_another_program_had_the_core_are_kept_apart(tmp_path):
-    record = Recorder(tmp_path / "r.jsonl", 2)
+    record = BenchmarkRecorder(tmp_path / "r.jsonl", 2)
     record.times("pingpong", 8, [1.0, 9.0, 1.1, 1.2], [0, 2, 0, 0])
     record.times("pingpong", 16, [1.0, 9.0, 1.1], [0, 1, 0])  # too few are left
     apart = read_launch(tmp_path / "r.jsonl")

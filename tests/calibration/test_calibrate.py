@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from parcast.benchmarking.primitives import PRIMITIVES
-from parcast.benchmarking.records import Launch, Plan, Recorder
+from parcast.benchmarking.records import BenchmarkPlan, BenchmarkRecorder, MeasuredLaunch
 from parcast.calibration import calibrate as verb
 from parcast.calibration import host as calibrate_host
 from parcast.calibration import jobs as calibrate_jobs
@@ -45,7 +45,7 @@ class FakeMachine:
 
     def start(self, job, path, _seconds):
         self.started.append(job.title)
-        record = Recorder(path, job.ranks)
+        record = BenchmarkRecorder(path, job.ranks)
         factor = float(np.exp(self.random.normal(0.0, self.noise)))
         getattr(self, job.part)(job, record, factor)
 
@@ -247,9 +247,9 @@ def test_a_launch_that_was_cut_off_is_told(fake, monkeypatch):
         if job.part == slow:
             now[0] += seconds
             if job.part == "primitives":
-                Recorder(path, job.ranks).times("send", 8, [1e-6])
+                BenchmarkRecorder(path, job.ranks).times("send", 8, [1e-6])
             raise RunFailed("it did not end in time")
-        fake.processor(job, Recorder(path), 1.0)
+        fake.processor(job, BenchmarkRecorder(path), 1.0)
 
     def launched_by(*given, **named):
         return launches(*given, **named, clock=lambda: now[0])
@@ -379,9 +379,11 @@ def test_several_switches_of_the_protocol_are_found():
 def test_above_a_bend_bandwidth_and_half_size_are_those_of_long_messages():
     sizes = [0, *(4**i for i in range(12))]
     times = [1e-4 + m / 1e9 + max(m - 15_000, 0) / 12e6 for m in sizes]
-    job = Job(part="network", module="", ranks=2, plan=Plan(sizes=tuple(sizes), budget=0.0))
+    job = Job(
+        part="network", module="", ranks=2, plan=BenchmarkPlan(sizes=tuple(sizes), budget=0.0)
+    )
     launch = {("pingpong", 2, m): [t] * 3 for m, t in zip(sizes, times, strict=True)}
-    job.launches.append(Launch(times=launch))
+    job.launches.append(MeasuredLaunch(times=launch))
     found = {x.key: measured(x, job, target=0.05) for x in VALUES if x.bench == "pingpong"}
     assert found["network.latency"].value == pytest.approx(1e-4, rel=1e-4)
     assert found["network.bandwidth"].value == pytest.approx(11.86e6, rel=0.01)
@@ -392,15 +394,15 @@ def test_above_a_bend_bandwidth_and_half_size_are_those_of_long_messages():
 
 
 def test_launches_of_too_few_sizes_have_no_line():
-    launch = Launch(times={("pingpong", 2, 8): [1e-6]})
+    launch = MeasuredLaunch(times={("pingpong", 2, 8): [1e-6]})
     assert fit_of_launch(launch, "pingpong", 2) is None
     assert line_of(table([1e-6] * 2, [1, 2]), [launch]) is None
 
 
 @pytest.mark.parametrize("value", VALUES, ids=lambda x: x.key)
 def test_a_launch_that_was_cut_off_tells_no_value_rather_than_a_wrong_one(value):
-    job = Job(part=value.part, module="", ranks=2, plan=Plan(sizes=(8,), budget=0.0))
-    job.launches.append(Launch(times={("other", 2, 8): [1e-6]}))
+    job = Job(part=value.part, module="", ranks=2, plan=BenchmarkPlan(sizes=(8,), budget=0.0))
+    job.launches.append(MeasuredLaunch(times={("other", 2, 8): [1e-6]}))
     assert measured(value, job, target=0.05) is None
 
 
@@ -426,8 +428,8 @@ def test_the_cache_is_the_memory_that_is_left_or_allowed(monkeypatch, tmp_path):
 
 
 def launched(**more):
-    job = Job(part="network", module="", ranks=2, plan=Plan(sizes=(8,), budget=0.0))
-    job.launches.append(Launch(times={("pingpong", 2, 8): [1e-6]}, **more))
+    job = Job(part="network", module="", ranks=2, plan=BenchmarkPlan(sizes=(8,), budget=0.0))
+    job.launches.append(MeasuredLaunch(times={("pingpong", 2, 8): [1e-6]}, **more))
     return job
 
 
@@ -496,10 +498,12 @@ def test_this_machine_is_measured(monkeypatch, tmp_path):
     except RunFailed as missing:  # the extra "mpi" is not installed
         pytest.skip(str(missing))
     tiny = {
-        "processor": Plan(sizes=(1 << 16,), budget=0.0, fewest=1, most=1),
-        "network": Plan(sizes=(0, 1, 65536, 131072, 262144), budget=0.0, fewest=2, most=2),
-        "primitives": Plan(sizes=(8, 1024), budget=0.0, fewest=2, most=2),
-        "storage": Plan(sizes=(4096, 8192, 16384), budget=0.0, fewest=2),
+        "processor": BenchmarkPlan(sizes=(1 << 16,), budget=0.0, fewest=1, most=1),
+        "network": BenchmarkPlan(
+            sizes=(0, 1, 65536, 131072, 262144), budget=0.0, fewest=2, most=2
+        ),
+        "primitives": BenchmarkPlan(sizes=(8, 1024), budget=0.0, fewest=2, most=2),
+        "storage": BenchmarkPlan(sizes=(4096, 8192, 16384), budget=0.0, fewest=2),
     }
     monkeypatch.setattr(calibrate_jobs, "QUICK", tiny)
     found = calibrate(quick=True, launches=1, time_limit=60, directory=tmp_path)

@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from parcast.benchmarking.records import Plan, Recorder
+from parcast.benchmarking.records import BenchmarkPlan, BenchmarkRecorder
 from parcast.calibration import jobs as calibrate_launches
 from parcast.calibration.jobs import Job, jobs_of, launch_all, placement_of, starter
 from parcast.errors import RunFailed
 from parcast.mpi.find import Mpi
 from parcast.mpi.tied import tied
 
-PLAN = Plan(sizes=(8,), budget=0.0)
+PLAN = BenchmarkPlan(sizes=(8,), budget=0.0)
 
 
 class Clock:
@@ -39,12 +39,12 @@ def run(jobs, tmp_path, start=None, *, takes=1.0, settled=lambda _: True, record
         if takes > seconds:
             clock.now += seconds
             if records:
-                Recorder(record, one.ranks).times("write", 8, [1.0])
+                BenchmarkRecorder(record, one.ranks).times("write", 8, [1.0])
             raise RunFailed("it did not end")
         clock.now += takes
         if start is not None:
             start(one, record)
-        Recorder(record, one.ranks).times("write", 8, [1.0])
+        BenchmarkRecorder(record, one.ranks).times("write", 8, [1.0])
 
     course = launch_all(
         jobs,
@@ -135,7 +135,7 @@ def test_what_fails_twice_before_it_works_is_given_up(tmp_path):
 def test_a_launch_that_records_nothing_is_lost_with_its_reason(tmp_path):
     def start(one, record, _):
         if one.part == "storage":
-            Recorder(record).fact("refused", "no space")
+            BenchmarkRecorder(record).fact("refused", "no space")
 
     jobs = [job(), job("processor")]
     launch_all(
@@ -158,7 +158,7 @@ def test_a_launch_that_records_nothing_is_lost_with_its_reason(tmp_path):
 def test_an_interruption_keeps_what_the_launch_had_recorded(tmp_path):
     def interrupt(one, record):
         if one.launches:
-            Recorder(record).times("write", 4096, [2.0])
+            BenchmarkRecorder(record).times("write", 4096, [2.0])
             raise KeyboardInterrupt
 
     jobs = [job()]

@@ -5,9 +5,8 @@ import json
 import pytest
 
 from parcast.descriptions.description import DescriptionError
-from parcast.descriptions.law_names import LAWS
 from parcast.descriptions.machine import Machine
-from parcast.descriptions.program import Phase, Program, law_named
+from parcast.descriptions.program import LAWS, Phase, Program, law_named
 from parcast.errors import ParameterError
 
 

@@ -1,4 +1,4 @@
-"""`parcast.descriptions.toml_keys`: lines of keys, and bounds that are checked before parsing."""
+"""`parcast.descriptions.toml_files`: lines of keys, and bounds that are checked before parsing."""
 
 import tomllib
 
@@ -7,11 +7,16 @@ import tomlkit
 from hypothesis import given
 from hypothesis import strategies as st
 
-from parcast.descriptions import description, toml_files, toml_keys
+from parcast.descriptions import description, toml_files
 from parcast.descriptions.description import require_other_labels
 from parcast.descriptions.program import Program
-from parcast.descriptions.toml_files import read_machine
-from parcast.descriptions.toml_keys import MOST_KEYS, MOST_LEVELS, MOST_TABLES, lines_of_keys
+from parcast.descriptions.toml_files import (
+    MOST_KEYS,
+    MOST_LEVELS,
+    MOST_TABLES,
+    lines_of_keys,
+    read_machine,
+)
 from parcast.errors import FileProblems, ParameterError
 from parcast.files.faults import MOST_COLLECTED, MOST_LISTED, Faults
 
@@ -146,12 +151,12 @@ def test_what_is_beyond_the_bounds_is_refused_before_it_is_parsed(case, tmp_path
 def test_a_deep_key_costs_no_more_than_the_bound(monkeypatch):
     taken = []
 
-    class Counted(toml_keys._Scan):
+    class Counted(toml_files._Scan):
         def part(self, token):
             taken.append(token)
             super().part(token)
 
-    monkeypatch.setattr(toml_keys, "_Scan", Counted)
+    monkeypatch.setattr(toml_files, "_Scan", Counted)
     with pytest.raises(FileProblems):
         lines_in("a." * 400_000)
     assert len(taken) == MOST_LEVELS + 1

@@ -12,7 +12,7 @@ from parcast.descriptions.toml_files import (
     write_description,
 )
 from parcast.errors import FileProblems
-from parcast.timings.speedups import read_runs
+from parcast.timings.tables.files import read_measurements
 
 TWO_PHASES = """\
 # What it does.
@@ -79,8 +79,8 @@ def test_an_amount_that_no_phase_has_is_a_fault_of_the_caller():
     ],
 )
 def test_speedups_are_kept_as_times_over_one_processor_and_disk(table):
-    runs, quantity = read_runs(io.StringIO(table))
-    assert quantity == "speedup"
+    runs = read_measurements(io.StringIO(table))
+    assert runs.measure.quantity == "speedup"
     assert runs.time == pytest.approx([1 / 1.6, 0.4])
     assert runs.p.tolist() == [2, 4]
     assert runs.axes["d"].tolist() == [1, 2]
@@ -95,15 +95,15 @@ def test_speedups_are_kept_as_times_over_one_processor_and_disk(table):
     ],
 )
 def test_a_machine_that_is_called_speedup_keeps_its_name(table):
-    runs, quantity = read_runs(io.StringIO(table))
-    assert quantity == "speedup"
+    runs = read_measurements(io.StringIO(table))
+    assert runs.measure.quantity == "speedup"
     assert runs.labels["machine"].tolist() == ["speedup", "SP"]
     assert runs.time == pytest.approx([1 / 1.6, 0.4])
 
 
 def test_faults_of_speedups_are_told_as_such():
     with pytest.raises(FileProblems) as caught:
-        read_runs(io.StringIO("p,speedup\n2,-1\n0,2\n"))
+        read_measurements(io.StringIO("p,speedup\n2,-1\n0,2\n"))
     assert "line 2  speedup  must be a speedup above 0" in str(caught.value)
     assert "line 3  p" in str(caught.value)
 

@@ -26,7 +26,7 @@ NO_LIMITS = {  # of what is shown, and values that a quantity may have
     "parcast.timings.read_profiles.MOST_MISSING",
     "parcast.timings.series.MOST_SPREAD",
     "parcast.importers.axes.MOST_METRICS",
-    "parcast.importers.caliper_columns.MOST_RANKS",
+    "parcast.importers.caliper.MOST_RANKS",
     "parcast.calibration.benchmarks.message_tables.LARGEST",
     "parcast.calibration.benchmarks.ior.LARGEST",
     "parcast.calibration.benchmarks.machine_figures.LONGEST",

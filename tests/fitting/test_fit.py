@@ -71,6 +71,11 @@ def times_of(program, p=P, d=D, machine=None, *, noise=0.0, seed=0):
     return Measurements(p=p, d=d, time=exact * scatter)
 
 
+def speedups_of(time):
+    """Speedups over one processor and one disk, by the times relative to that."""
+    return measurements_of(Measurements(p=P, d=D, time=time).columns, Measure(quantity="speedup"))
+
+
 GUESS = (1.5, 0.7, 1.5, 0.7, 1.5, 0.7, 1.5)  # beside the amounts
 
 
@@ -107,9 +112,9 @@ def test_a_run_on_one_processor_determines_one_more_combination():
 def test_speedups_hold_the_time_alone_as_described():
     made = times_of(qcrd_like())
     alone = made.time[(P == 1) & (D == 1)][0]
-    speedups = Measurements(p=P, d=D, time=made.time / alone)
+    speedups = speedups_of(made.time / alone)
     twice = (2, 2.2, 2, 2, 1, 2, 1.99)
-    found = fit(qcrd_like(factors=twice), speedups, quantity="speedup")
+    found = fit(qcrd_like(factors=twice), speedups)
     ratio = found["compute.parallel"].value / SEVEN["compute.parallel"]
     described = qcrd_like(factors=twice).times(Machine(), {"p": 1.0, "d": 1.0}).time
     assert ratio == pytest.approx(float(described) / alone, rel=1e-6)
@@ -129,12 +134,11 @@ def test_published_speedups_are_fitted_over_a_time_without_communication():
     times = times_of(made)
     keys = ("compute.parallel", "compute.serial", "io.startup", "io.transfer")
     alone = 5 * (SEVEN[keys[0]] + SEVEN[keys[1]]) + SEVEN[keys[2]] + SEVEN[keys[3]]
-    speedups = Measurements(p=P, d=D, time=times.time / alone)
+    speedups = speedups_of(times.time / alone)
     near = qcrd_like(factors=(1, 1, 1.5, 0.7, 1.3, 1, 1), reading="published")
     found = fit(
         near,
         speedups,
-        quantity="speedup",
         free=["communication.startup", "communication.transfer", "communication.contention"],
     )
     for name in ("communication.startup", "communication.contention"):
@@ -143,11 +147,10 @@ def test_published_speedups_are_fitted_over_a_time_without_communication():
 
 def test_speedups_determine_the_scale_where_something_else_is_known():
     speedups = times_of(qcrd_like())
-    speedups = Measurements(p=P, d=D, time=speedups.time / speedups.time.max())
+    speedups = speedups_of(speedups.time / speedups.time.max())
     found = fit(
         qcrd_like(factors=(1, 2, 1, 2, 1, 1, 1)),
         speedups,
-        quantity="speedup",
         free=["compute.serial", "communication.transfer"],
     )
     assert found["compute.serial"].value == pytest.approx(0.4, rel=1e-6)
@@ -490,7 +493,6 @@ def test_speedups_over_a_larger_count_are_refused(tmp_path):
             {"free": ["io.startup"], "fixed": ["io.startup"]},
             "free must leave at least one amount to fit, got none. Available: cycles, ",
         ),
-        ({"quantity": "joules"}, 'quantity must be "time" or "speedup", got \'joules\'. '),
         ({"starts": 0}, "starts must lie between 1 and 10000, got 0. Ten are usual."),
     ],
 )
@@ -519,7 +521,7 @@ def test_a_surface_that_is_all_one_time_is_refused():
 @pytest.mark.parametrize("given", [(Measurements(p=[1], time=[1.0]), "time"), [], None])
 def test_what_is_no_table_of_runs_is_refused(given):
     program = Program(phase=[{"law": "spmd", "compute": {"parallel": "5 s"}}])
-    with pytest.raises(ParameterError, match="measurements must be Measurements or a table"):
+    with pytest.raises(ParameterError, match="table must have columns by name, got"):
         fit(program, given)
 
 

@@ -1,13 +1,14 @@
-"""`parcast.fitting.guesses`: fits of laws that count, whose capacities nobody described."""
+"""`parcast.fitting.capacities`: fits of laws that count, whose capacities nobody described."""
 
 import pytest
 
 from parcast.descriptions.machine import Machine
 from parcast.descriptions.program import Program, law_named
 from parcast.errors import ParameterError
+from parcast.fitting.capacities import with_guesses
 from parcast.fitting.fit import fit
-from parcast.fitting.guesses import with_guesses
-from parcast.timings.measurements import Measurements
+from parcast.timings.measure import Measure
+from parcast.timings.measurements import Measurements, measurements_of
 
 TRUE = {"compute": "5 Mflop/s", "network": "60 kB/s", "disk": "3.5 MB/s"}
 N = (10_000, 40_000, 160_000)
@@ -78,13 +79,18 @@ def test_each_of_several_phases_has_guesses():
             'such as capacities = { compute = "100 Mflop/s" }.',
         ),
         ({"free": ["capacities.compute"]}, "capacities.network must be described, as it is not"),
-        ({"quantity": "speedup"}, "capacities.compute must be described, as it is not fitted"),
     ],
 )
 def test_what_is_not_fitted_must_be_described(keys, says):
     with pytest.raises(ParameterError) as caught:
         fit(Program(phase=[phase_of()]), runs_of(phase_of(capacities=TRUE)), **keys)
     assert str(caught.value).startswith(says)
+
+
+def test_speedups_do_not_tell_rates():
+    runs = measurements_of(runs_of(phase_of(capacities=TRUE)).columns, Measure(quantity="speedup"))
+    with pytest.raises(ParameterError, match="must be described, as it is not"):
+        fit(Program(phase=[phase_of()]), runs)
 
 
 def test_runs_that_a_law_cannot_count_are_left_to_the_fit():

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from parcast.errors import FitFailed, ParameterError
 from parcast.forecasting.forecast import forecast
-from parcast.forecasting.measured import UNKNOWN_NOISE, curve_from
-from parcast.forecasting.scaling import speedup_and_efficiency
+from parcast.forecasting.own_runs.measured import UNKNOWN_NOISE, curve_from
+from parcast.forecasting.own_runs.scaling import speedup_and_efficiency
 from parcast.timings.measurements import Measurements
 
 P, TIME = [1, 2, 4, 8, 16], [100.0, 52.0, 28.0, 16.0, 10.5]
@@ -282,7 +282,7 @@ def test_ten_thousand_series_are_answered_at_once_and_each_as_alone():
 def test_series_answered_in_parts_are_those_answered_at_once(monkeypatch):
     runs, seen = synthetic(25), []
     at_once = forecast(runs, [32, 64])
-    monkeypatch.setattr("parcast.forecasting.curve.POINTS_AT_ONCE", 70)
+    monkeypatch.setattr("parcast.forecasting.series.curve.POINTS_AT_ONCE", 70)
     in_parts = forecast(runs, [32, 64], progress=lambda done, all_: seen.append((done, all_)))
     for name in ARRAYS:
         np.testing.assert_allclose(getattr(in_parts, name), getattr(at_once, name), rtol=1e-12)
@@ -291,7 +291,7 @@ def test_series_answered_in_parts_are_those_answered_at_once(monkeypatch):
 
 
 def test_more_points_than_are_computed_together_are_answered_series_by_series(monkeypatch):
-    monkeypatch.setattr("parcast.forecasting.curve.POINTS_AT_ONCE", 1)
+    monkeypatch.setattr("parcast.forecasting.series.curve.POINTS_AT_ONCE", 1)
     seen = []
     told = forecast(TWO, [8, 16], progress=lambda *done: seen.append(done))
     assert seen == [(1, 2), (2, 2)]

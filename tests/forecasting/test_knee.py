@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from parcast.errors import ParameterError
 from parcast.forecasting.forecast import forecast
 from parcast.forecasting.knee import knee
-from parcast.forecasting.verdict import COUNTS_A_DOUBLING
+from parcast.forecasting.series.verdict import COUNTS_A_DOUBLING
 from parcast.timings.measurements import Measurements
 from parcast.units import percent
 

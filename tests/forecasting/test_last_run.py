@@ -5,8 +5,8 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from parcast.forecasting.ensemble import extrapolate
 from parcast.forecasting.forecast import forecast
+from parcast.forecasting.own_runs.ensemble import extrapolate
 from parcast.timings.measurements import Measurements
 
 

@@ -15,11 +15,11 @@ from matplotlib.figure import Figure
 from matplotlib.text import Text
 
 from parcast.errors import ParameterError, ParcastError
-from parcast.forecasting.call_paths import made_consistent
 from parcast.forecasting.donors.curve import curve_with_donors
 from parcast.forecasting.forecast import forecast
 from parcast.forecasting.knee import knee
 from parcast.forecasting.next_runs.plan_runs import plan_runs
+from parcast.forecasting.own_runs.call_paths import made_consistent
 from parcast.forecasting.panel import spread
 from parcast.forecasting.picture import draw_efficiency, draw_times, figure_of, two_lines
 from parcast.forecasting.result import Forecast, one_series
@@ -549,7 +549,7 @@ def test_a_figure_answers_for_the_series_it_shows_alone(monkeypatch):
         asked.append(len(series))
         return curve_with_donors(series, *others)
 
-    monkeypatch.setattr("parcast.forecasting.curve.curve_with_donors", counted)
+    monkeypatch.setattr("parcast.forecasting.series.curve.curve_with_donors", counted)
     names = [f"f{i}" for i in range(40)]
     donors = several(names)
     machine = np.tile(["A", "B"], len(donors.p))
@@ -574,7 +574,7 @@ def test_call_paths_that_add_up_are_answered_once_for_all_panels(monkeypatch):
         assert line.upper.tolist() == alone.upper[0].tolist()
     asked = []
     monkeypatch.setattr(
-        "parcast.forecasting.curve.made_consistent",
+        "parcast.forecasting.series.curve.made_consistent",
         lambda *given: asked.append(len(given[0])) or made_consistent(*given),
     )
     figure_of(told)

@@ -8,18 +8,17 @@ import numpy as np
 import pytest
 
 from parcast.errors import ParameterError
-from parcast.forecasting import verdict
 from parcast.forecasting.donors.curve import donated_curve, timings_of
-from parcast.forecasting.ensemble import extrapolate
 from parcast.forecasting.evidence import series_evidence
 from parcast.forecasting.forecast import forecast
 from parcast.forecasting.knee import knee
 from parcast.forecasting.next_runs.plan_runs import plan_runs
 from parcast.forecasting.next_runs.sheet import sheet_of_plan
+from parcast.forecasting.own_runs.ensemble import extrapolate
 from parcast.forecasting.picture import figure_of
-from parcast.forecasting.question import question_of
-from parcast.forecasting.sheet import sheet_of
-from parcast.forecasting.table import table_of
+from parcast.forecasting.series import verdict
+from parcast.forecasting.series.question import question_of
+from parcast.forecasting.sheet import sheet_of, table_of
 from parcast.matching.match import match
 from parcast.timings.tables.files import read_measurements
 

@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from parcast.forecasting.forecast import forecast
-from parcast.forecasting.regions import largest_regions
+from parcast.forecasting.forecast import forecast, largest_regions
 from parcast.show.terminal import Page, lay_out
 from parcast.show.warning import Rank
 from parcast.timings.measurements import Measurements

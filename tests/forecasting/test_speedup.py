@@ -8,7 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from parcast.forecasting.scaling import SHARE_OF_IDEAL, falls_with_p, speedup_and_efficiency
+from parcast.forecasting.own_runs.scaling import (
+    SHARE_OF_IDEAL,
+    falls_with_p,
+    speedup_and_efficiency,
+)
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "finite_difference" / "times.csv"
 counts = st.lists(st.integers(1, 10**6), min_size=2, max_size=6, unique=True).map(sorted)

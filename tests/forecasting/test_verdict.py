@@ -1,4 +1,4 @@
-"""`parcast.forecasting.verdict`: what an answer is worth, said first in every form."""
+"""`parcast.forecasting.series.verdict`: what an answer is worth, said first in every form."""
 
 from pathlib import Path
 
@@ -11,7 +11,7 @@ from parcast.forecasting.forecast import forecast
 from parcast.forecasting.knee import knee
 from parcast.forecasting.next_runs.plan_runs import plan_runs
 from parcast.forecasting.picture import figure_of
-from parcast.forecasting.verdict import WIDEST_USEFUL
+from parcast.forecasting.series.verdict import WIDEST_USEFUL
 from parcast.timings.measurements import Measurements
 from parcast.timings.tables.files import read_measurements
 

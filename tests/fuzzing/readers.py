@@ -31,13 +31,13 @@ from parcast.cli.options import counts, sizes, variations
 from parcast.cli.ranges import parse_range
 from parcast.errors import ParameterError
 from parcast.expressions import Expression
+from parcast.importers.counts import compiled
 from parcast.importers.darshan_io import read_job_io
-from parcast.importers.patterns import compiled
 from parcast.importers.registry import FORMATS, import_machine, import_timings, recognised_format
 from parcast.pipeline.engine.checkpoint import CHECKSUM, SCHEMA, Checkpoint, checksum_of
 from parcast.pipeline.engine.checkpoint import MANIFEST as CHECKPOINT
 from parcast.projection.read_counts import read_counts
-from parcast.simulation.distributions import distributions, law_of
+from parcast.simulation.command import distributions, law_of
 from parcast.timings.notes import ImportNote
 from parcast.units import EXPECTED, quantity, time_unit_factor
 from tests.arrays.store.made import write_store
@@ -221,13 +221,8 @@ MACHINE = tool_documents.EXAMPLES / "btio" / "sp2.toml"
 _READERS = [
     Reader(
         name="csv",
-        documents=documents.timings() | documents.tables(),
+        documents=documents.timings() | documents.timings("speedup") | documents.tables(),
         read=read_quietly,
-    ),
-    Reader(
-        name="runs",
-        documents=documents.timings() | documents.timings("speedup"),
-        read=parcast.read_runs,
     ),
     Reader(
         name="forecast",

@@ -14,7 +14,7 @@ from types import ModuleType, SimpleNamespace
 import pytest
 
 from parcast.errors import FileProblems
-from parcast.importers.caliper_columns import time_column
+from parcast.importers.caliper import time_column
 from parcast.importers.content import MissingLibrary
 from parcast.importers.registry import import_timings
 
@@ -453,8 +453,8 @@ def test_a_call_tree_that_is_too_deep_is_refused(depth, tmp_path):
     ("limit", "most", "says"),
     [
         ("call_profile.MOST_PARTS", 1, "regions in all its call paths, got more. Profile fewer"),
-        ("caliper_columns.MOST_ROWS", 1, "must have at most 1 times, got more."),
-        ("caliper_columns.MOST_PLACES", 1, "must have at most 1 ranks, got more."),
+        ("caliper.MOST_ROWS", 1, "must have at most 1 times, got more."),
+        ("caliper.MOST_PLACES", 1, "must have at most 1 ranks, got more."),
     ],
 )
 def test_more_records_than_fit_into_memory_are_refused(limit, most, says, monkeypatch):

@@ -12,7 +12,7 @@ import pytest
 import parcast
 from parcast.errors import ParameterError
 from parcast.instrument import recorder
-from parcast.instrument.quanta import RANK_AND_SIZE
+from parcast.instrument.accounts import RANK_AND_SIZE
 from parcast.instrument.regions import PROFILING, cost_of_a_region, profile_parameters, region
 from parcast.timings.read_profiles import read_profiles
 

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from parcast.instrument import quanta as instrument
-from parcast.instrument.quanta import waited_for_core
+from parcast.instrument import accounts as instrument
+from parcast.instrument.accounts import waited_for_core
 from parcast.kernels import quanta as module
 from parcast.kernels import worker
 from parcast.kernels.ledger import Alone

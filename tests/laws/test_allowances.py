@@ -7,10 +7,9 @@ import numpy as np
 import pytest
 
 from parcast.descriptions.description import DescriptionError
-from parcast.descriptions.law_error import OwnLawError
-from parcast.descriptions.law_names import IO_LAWS, LAWS
+from parcast.descriptions.fit_record import OwnLawError
 from parcast.descriptions.machine import Machine
-from parcast.descriptions.program import Program
+from parcast.descriptions.program import IO_LAWS, LAWS, Program
 from parcast.descriptions.toml_files import read_program
 from parcast.fitting.fit import fit
 from parcast.laws.allowances import (

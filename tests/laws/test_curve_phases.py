@@ -9,7 +9,7 @@ from parcast.descriptions.machine import Machine
 from parcast.descriptions.program import Program, laws
 from parcast.errors import ParameterError
 from parcast.fitting.fit import fit
-from parcast.forecasting.ensemble import LAWS
+from parcast.forecasting.own_runs.ensemble import LAWS
 from parcast.laws.curves import USL
 from parcast.timings.measurements import Measurements
 from tests.laws.published import usl_formula

@@ -10,8 +10,7 @@ from parcast.descriptions.program import Program
 from parcast.errors import ParameterError
 from parcast.laws.allowances import OWN
 from parcast.projection.program import project
-from parcast.projection.project import moved_half_width
-from parcast.projection.ratio import UNREPEATED
+from parcast.projection.project import UNREPEATED_RATIO, moved_half_width
 
 LOOP = {"name": "sweep", "kind": "loop", "iterations": "n", "iteration": "2 Mflop +- 20%"}
 SETUP = {"name": "setup", "kind": "replicated", "iteration": "5 ms"}
@@ -66,7 +65,7 @@ def test_what_loops_have_in_common_with_the_run_is_not_uncertain():
     told = project(PROGRAM, TARGET, P, base=BASE, known=run_of(PROGRAM, 0.4))
     # One loop: its +- and that of the base's rate are the same at p = 1 and here.
     assert told.widths["+- of the descriptions"] == pytest.approx(0.0, abs=1e-12)
-    assert told.widths["ratio"][0] == pytest.approx(UNREPEATED)
+    assert told.widths["ratio"][0] == pytest.approx(UNREPEATED_RATIO)
     moves = told.widths["ratio moves with p"] * told.time / told.scaled  # of the loops
     assert moves == pytest.approx(moved_half_width(np.log(P), 0.4))
     wrong = told.widths["error of what is computed for the target"]
@@ -76,7 +75,7 @@ def test_what_loops_have_in_common_with_the_run_is_not_uncertain():
     later = project(PROGRAM, TARGET, [4], base=BASE, known=run_of(PROGRAM, 0.4, p=16.0))
     sent = told.communication[-1] / told.scaled[-1]  # what the ratio of that run rests on
     ratio = later.widths["ratio"] * later.time / later.scaled
-    assert ratio == pytest.approx(np.hypot(UNREPEATED, OWN * sent))
+    assert ratio == pytest.approx(np.hypot(UNREPEATED_RATIO, OWN * sent))
     slow = Machine(name="new", network=NETWORK | {"latency": "50 ms +- 50%"})
     told = project(PROGRAM, slow, [16], base=BASE, known=run_of(PROGRAM, 0.4))
     sent = told.communication[0] / told.time[0]

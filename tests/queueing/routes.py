@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from parcast.queueing.general_service import general_state
+from parcast.queueing.varied_queues import general_state
 
 MOST_NUMBERS = 2**26  # states * classes * queues: some seconds, half a gigabyte
 STEP = 1e-5  # of each amount, relative

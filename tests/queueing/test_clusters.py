@@ -10,8 +10,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from parcast.errors import ParameterError
-from parcast.queueing import cluster_integral
-from parcast.queueing.clusters import Clusters, clusters, deal
+from parcast.queueing.clusters import TOLERANCE, Clusters, clusters, deal
 from parcast.queueing.repairman import repairman_equilibrium
 from parcast.queueing.two_queues import two_queues
 from tests.queueing.routes import balanced_job_bounds, exact_multiclass_mva
@@ -246,7 +245,7 @@ def test_customers_are_somewhere_and_elasticities_sum_to_minus_one(k, count, del
         for name, demand in zip(DEMANDS, (delay, own, shared), strict=True)
     )
     np.testing.assert_allclose(total, -network.throughput, rtol=1e-8)
-    assert 0 <= network.error <= cluster_integral.TOLERANCE
+    assert 0 <= network.error <= TOLERANCE
     ceiling = min(1 / shared, sum(count) / own)
     assert network.total_throughput <= ceiling * (1 + 1e-12)
 
@@ -281,8 +280,8 @@ def test_the_estimate_of_the_error_is_above_it_where_integrands_are_hard(monkeyp
         "shared": own / count.sum(axis=-1) * ratio,
     }
     network = clusters(customers, count, **demands)
-    monkeypatch.setattr(cluster_integral, "HALVES", (12,))
-    monkeypatch.setattr(cluster_integral, "DROP", 40.0)
+    monkeypatch.setattr("parcast.queueing.clusters.HALVES", (12,))
+    monkeypatch.setattr("parcast.queueing.clusters.DROP", 40.0)
     fine = clusters(customers, count, **demands)
     off = np.abs(network.throughput / fine.throughput - 1).max(axis=-1)
     assert (off <= network.error).all()
@@ -325,7 +324,7 @@ def test_an_array_is_answered_as_its_elements_are(rows):
 
 
 def test_groups_may_be_equal_and_every_argument_broadcasts(monkeypatch):
-    monkeypatch.setattr(cluster_integral, "BLOCK", 200)  # one or two networks at once
+    monkeypatch.setattr("parcast.queueing.clusters.BLOCK", 200)  # one or two networks at once
     network = clusters(
         [[8, 9, 8], [4, 2, 8]],
         [[3], [1]],

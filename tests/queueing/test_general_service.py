@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from parcast.errors import ParameterError
-from parcast.queueing import general_service
+from parcast.queueing import varied_queues
 from parcast.queueing.repairman import repairman_equilibrium
-from parcast.queueing.service_laws import deterministic_service, exponential_service, gamma_service
+from parcast.queueing.time_laws import deterministic_service, exponential_service, gamma_service
 from tests.queueing.routes import one_general_queue
 
 decades = st.floats(-8, 8).map(lambda e: 10.0**e)
@@ -168,7 +168,7 @@ def test_terms_that_are_left_out_do_not_count(n, decade, law):
     service = 10.0**decade / n
     short = one_general_queue(n, delay=1.0, service=service, law=law)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(general_service, "LOG_UNSEEN", -np.inf)
+        patch.setattr(varied_queues, "LOG_UNSEEN", -np.inf)
         full = one_general_queue(n, delay=1.0, service=service, law=law)
     for mine, wanted in zip(short, full, strict=True):
         assert mine == pytest.approx(wanted, rel=1e-13, abs=1e-290)

@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from parcast.errors import ParameterError
-from parcast.queueing.fixed_cycles import fixed_cycles_time
-from parcast.queueing.geometric_cycles import geometric_cycles_time
+from parcast.queueing.fixed_cycles import fixed_cycles_time, geometric_cycles_time
 from tests.queueing.routes import STEP, nearby
 
 DATA = Path(__file__).parent / "data" / "geometric_cycles.csv"

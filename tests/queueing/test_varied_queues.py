@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from parcast.errors import ParameterError
 from parcast.queueing.clusters import clusters
-from parcast.queueing.service_laws import deterministic_service, exponential_service, gamma_service
+from parcast.queueing.time_laws import deterministic_service, exponential_service, gamma_service
 from parcast.queueing.two_queues import two_queues
 from parcast.queueing.varied_queues import two_varied_queues
 from tests.queueing.routes import STEP, nearby, one_general_queue

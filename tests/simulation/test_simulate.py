@@ -12,11 +12,10 @@ from parcast.descriptions.machine import Machine
 from parcast.descriptions.program import Phase, Program
 from parcast.errors import ParameterError
 from parcast.laws.spmd.demands import burst_of, io_service
-from parcast.prediction.grid import Grid
+from parcast.prediction.grid import ConfigurationGrid
 from parcast.queueing.two_queues import two_queues
-from parcast.simulation import notes as simulate_notes
 from parcast.simulation import spmd as simulate_spmd
-from parcast.simulation.phase import NOTHING
+from parcast.simulation.phase import NOTHING, warnings_of_simulation
 from parcast.simulation.simulate import simulate
 from parcast.simulation.spmd import SpmdSimulator, uniform
 
@@ -325,10 +324,10 @@ def test_a_run_that_does_not_warm_up_is_made_longer_and_then_told(monkeypatch):
 
 def test_many_cycles_at_most_are_told():
     one = replace(NOTHING, ended_by="most_cycles")
-    (said,) = simulate_notes.warnings_of_simulation(
+    (said,) = warnings_of_simulation(
         program(),
         MACHINE,
-        Grid(axes={"p": np.array([4.0])}, dimensions={}),
+        ConfigurationGrid(axes={"p": np.array([4.0])}, dimensions={}),
         [(SpmdSimulator(), [], [one])],
         replaced=[],
         refused=(0, ""),

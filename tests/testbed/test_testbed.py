@@ -16,10 +16,9 @@ from parcast.testbed import cgroups, network
 from parcast.testbed import kept as requirements
 from parcast.testbed import network as namespaces
 from parcast.testbed.cgroups import Hierarchy, hierarchies
-from parcast.testbed.keeper import Plan
-from parcast.testbed.kept import Kept, _is_in_foreground, obstacle
+from parcast.testbed.keeper import KeeperTask
 from parcast.testbed.network import disk_of
-from parcast.testbed.testbed import Testbed
+from parcast.testbed.testbed import StartedKeeper, Testbed, _is_in_foreground, obstacle
 
 OBSTACLE = Testbed(hosts=2).obstacle()
 real = pytest.mark.skipif(OBSTACLE is not None, reason=f"no testbed can be made: {OBSTACLE}")
@@ -459,21 +458,21 @@ def test_a_limit_that_is_not_accepted_is_told(monkeypatch):
 
 
 def test_a_keeper_that_cannot_start_is_told(monkeypatch):
-    plan = Plan(
+    plan = KeeperTask(
         hosts=("a",), link=None, latency=0, bus=True, groups=(), command=("true",), environment={}
     )
-    assert Plan.from_text(plan.to_text()) == plan
-    monkeypatch.setattr("parcast.testbed.kept.sys.executable", "/no/such/python")
+    assert KeeperTask.from_text(plan.to_text()) == plan
+    monkeypatch.setattr("parcast.testbed.testbed.sys.executable", "/no/such/python")
     with pytest.raises(FileNotFoundError):
-        Kept.started(plan, {})
+        StartedKeeper.started(plan, {})
 
 
 def test_a_keeper_that_is_killed_early_is_told(monkeypatch):
-    monkeypatch.setattr("parcast.testbed.kept.sys.executable", "/bin/true")
-    plan = Plan(
+    monkeypatch.setattr("parcast.testbed.testbed.sys.executable", "/bin/true")
+    plan = KeeperTask(
         hosts=("a",), link=None, latency=0, bus=True, groups=(), command=("true",), environment={}
     )
-    kept = Kept.started(plan, {})
+    kept = StartedKeeper.started(plan, {})
     with pytest.raises(RunFailed, match="could not be created: its keeper was killed"):
         kept.wait_until_made()
     kept.end()
@@ -488,8 +487,8 @@ def test_a_terminal_tells_those_in_its_foreground(monkeypatch, foreground, is_to
             raise OSError(25, "Inappropriate ioctl for device")
         return foreground
 
-    monkeypatch.setattr("parcast.testbed.kept.os.open", lambda *_: os.dup(1))
-    monkeypatch.setattr("parcast.testbed.kept.os.tcgetpgrp", group)
+    monkeypatch.setattr("parcast.testbed.testbed.os.open", lambda *_: os.dup(1))
+    monkeypatch.setattr("parcast.testbed.testbed.os.tcgetpgrp", group)
     assert _is_in_foreground() is is_told
 
 

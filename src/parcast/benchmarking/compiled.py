@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-from parcast.benchmarking.records import Plan
+from parcast.benchmarking.records import BenchmarkPlan
 
 SOURCE: Final = Path(__file__).with_name("pingpong.c")
 PATIENCE: Final = 60.0  # with the compiler [s]
@@ -44,7 +44,7 @@ def compile_pingpong(mpiexec: str, directory: Path) -> Path | str:
     return program
 
 
-def arguments_of(plan: Plan, record: Path) -> list[str]:
+def arguments_of(plan: BenchmarkPlan, record: Path) -> list[str]:
     """Arguments of the program."""
     numbers = (plan.budget, plan.fewest, plan.most, *plan.sizes)
     return [str(record), *map(str, numbers)]

@@ -29,7 +29,12 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from parcast.benchmarking.records import OVERRUN, Plan, Recorder, stopped_collector
+from parcast.benchmarking.records import (
+    OVERRUN,
+    BenchmarkPlan,
+    BenchmarkRecorder,
+    stopped_collector,
+)
 from parcast.mpi.rank import pin
 
 ORDERS: Final = tuple(range(1, 11))
@@ -69,7 +74,7 @@ def largest_cache() -> int:
     return max(sizes)
 
 
-def measure_rate(record: Recorder, plan: Plan) -> None:
+def measure_rate(record: BenchmarkRecorder, plan: BenchmarkPlan) -> None:
     """Record the times of the polynomials, each over the whole vector. [s]."""
     x, out = np.linspace(0.0, 0.5, VECTOR), np.empty(VECTOR)
     for order in ORDERS:
@@ -87,7 +92,7 @@ def measure_rate(record: Recorder, plan: Plan) -> None:
         record.times("polynomial", order, in_time(polynomials, plan, LEAST))
 
 
-def measure_memory(record: Recorder, plan: Plan, size: int) -> None:
+def measure_memory(record: BenchmarkRecorder, plan: BenchmarkPlan, size: int) -> None:
     """Record the times of triads over vectors of `size` bytes. [s]."""
     a, b, c = (np.ones(max(size // WORD, 1)) for _ in range(3))
     triad(a, b, c)
@@ -103,7 +108,7 @@ def measure_memory(record: Recorder, plan: Plan, size: int) -> None:
     record.times("triad", WORDS * WORD * len(a), in_time(triads, plan, cost))
 
 
-def in_time(once: Callable[[], float], plan: Plan, cost: float) -> list[float]:
+def in_time(once: Callable[[], float], plan: BenchmarkPlan, cost: float) -> list[float]:
     """What `once` returns [s] again and again, until the budget of the plan is over.
 
     `cost` is what a repetition is expected to take, in time of the processor. [s].
@@ -117,7 +122,7 @@ def in_time(once: Callable[[], float], plan: Plan, cost: float) -> list[float]:
     return times
 
 
-def measure_timer(record: Recorder, plan: Plan) -> None:
+def measure_timer(record: BenchmarkRecorder, plan: BenchmarkPlan) -> None:
     """Record the time of a call of the clock, and its steps. [s]."""
     costs, steps = [], []
     for _ in range(plan.repetitions(plan.budget / max(plan.most, 1))):
@@ -135,7 +140,7 @@ def main(arguments: Sequence[str]) -> None:
     """
     pin()
     path, text = arguments
-    record, plan = Recorder(Path(path)), Plan.from_text(text)
+    record, plan = BenchmarkRecorder(Path(path)), BenchmarkPlan.from_text(text)
     size = plan.sizes[0] or min(max(TRIAD * largest_cache(), LEAST_TRIAD), MOST_TRIAD)
     with stopped_collector():
         measure_timer(record, plan)

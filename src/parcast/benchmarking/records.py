@@ -25,7 +25,7 @@ FEWEST_LEFT: Final = 3  # repetitions, of which a median is taken without the di
 
 
 @dataclass(frozen=True, slots=True)
-class Recorder:
+class BenchmarkRecorder:
     """Writes times and facts to a file; where there is no path, as on ranks but one, nothing."""
 
     path: Path | None
@@ -52,7 +52,7 @@ class Recorder:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Launch:
+class MeasuredLaunch:
     """What one launch measured."""
 
     times: dict[Cell, list[float]]  # of repetitions, above 0 [s]
@@ -71,7 +71,7 @@ class Launch:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Plan:
+class BenchmarkPlan:
     """How much a benchmark measures."""
 
     sizes: tuple[int, ...]  # of messages or requests, ascending [B]
@@ -92,7 +92,7 @@ class Plan:
         return json.dumps({name: getattr(self, name) for name in self.__slots__})
 
     @classmethod
-    def from_text(cls, text: str) -> "Plan":
+    def from_text(cls, text: str) -> "BenchmarkPlan":
         """Read what `to_text` wrote."""
         document = json.loads(text)
         return cls(**{**document, "sizes": tuple(document["sizes"])})
@@ -103,7 +103,7 @@ class Plan:
         return max(self.fewest, wanted)
 
 
-def read_launch(path: Path, *, is_pinned: bool = True) -> Launch:
+def read_launch(path: Path, *, is_pinned: bool = True) -> MeasuredLaunch:
     """Read what a benchmark wrote; nothing where there is no file.
 
     Repetitions that took no or negative time, since the clock stepped or is too coarse, are
@@ -112,7 +112,7 @@ def read_launch(path: Path, *, is_pinned: bool = True) -> Launch:
     `disturbed`, if at least 3 others are left; where ranks take turns on a core, this is what is
     measured.
     """
-    launch = Launch(times={})
+    launch = MeasuredLaunch(times={})
     if not path.exists():
         return launch
     for text in path.read_text(encoding="utf-8", errors="replace").splitlines():
@@ -121,7 +121,7 @@ def read_launch(path: Path, *, is_pinned: bool = True) -> Launch:
     return launch
 
 
-def _take(launch: Launch, line: dict[str, Any], *, is_pinned: bool) -> None:
+def _take(launch: MeasuredLaunch, line: dict[str, Any], *, is_pinned: bool) -> None:
     """Add one line."""
     if "fact" in line:
         launch.facts[line["fact"]] = line["value"]
@@ -168,7 +168,7 @@ def without_python(times: Sequence[float], cost: float) -> list[float]:
     return [x - min(cost, MOST_SHARE * x) for x in times]
 
 
-def started(arguments: Sequence[str]) -> tuple[Any, Recorder, Plan]:
+def started(arguments: Sequence[str]) -> tuple[Any, BenchmarkRecorder, BenchmarkPlan]:
     """Give the communicator, where to write and the plan, of the arguments of a benchmark.
 
     MPI is started for one thread, as a C program does: for more, every call takes a lock. Where
@@ -181,17 +181,17 @@ def started(arguments: Sequence[str]) -> tuple[Any, Recorder, Plan]:
 
     path, plan = arguments
     comm = one_world()
-    record = Recorder(Path(path) if comm.rank == 0 else None, comm.size)
+    record = BenchmarkRecorder(Path(path) if comm.rank == 0 else None, comm.size)
     vendor, version = MPI.get_vendor()
     record.fact("mpi", f"{vendor} {'.'.join(map(str, version))}")
     record.fact("library", MPI.Get_library_version())
-    return comm, record, Plan.from_text(plan)
+    return comm, record, BenchmarkPlan.from_text(plan)
 
 
 def repeated(
     comm: Any,
     run: Callable[[Iterator[None]], None],
-    plan: Plan,
+    plan: BenchmarkPlan,
     *,
     in_a_row: bool,
     counts: bool = True,

@@ -20,7 +20,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any, Final
 
-from parcast.benchmarking.records import Plan, Recorder, started
+from parcast.benchmarking.records import BenchmarkPlan, BenchmarkRecorder, started
 from parcast.mpi.rank import pin
 
 BLOCK: Final = 4096  # what O_DIRECT must be aligned to [B]
@@ -28,7 +28,7 @@ SPARE: Final = 2  # times as much space as is written must be free
 WARM: Final = 1  # repetitions of each size that do not count
 
 
-class Alone:
+class LoneCommunicator:
     """A communicator of one rank, where there is no MPI."""
 
     rank, size = 0, 1
@@ -65,12 +65,12 @@ def nameless(directory: Path, rank: int) -> Iterator[tuple[int, int | None]]:
             os.close(direct)
 
 
-def space_needed(plan: Plan, ranks: int) -> int:
+def space_needed(plan: BenchmarkPlan, ranks: int) -> int:
     """Bytes that are written at most by all ranks together. [B]."""
     return max(size * (plan.fewest + WARM) for size in plan.sizes) * ranks
 
 
-def measure(comm: Any, record: Recorder, plan: Plan) -> None:
+def measure(comm: Any, record: BenchmarkRecorder, plan: BenchmarkPlan) -> None:
     """Record the times of requests of every size above 0 of a plan, or why there are none."""
     directory = Path(plan.directory)
     refusal = _together(comm, lambda: _check(directory, space_needed(plan, comm.size)))
@@ -80,7 +80,7 @@ def measure(comm: Any, record: Recorder, plan: Plan) -> None:
         record.fact("refused", f"{directory}: {refusal}. Choose another folder")
 
 
-def _measure(comm: Any, record: Recorder, plan: Plan, directory: Path) -> None:
+def _measure(comm: Any, record: BenchmarkRecorder, plan: BenchmarkPlan, directory: Path) -> None:
     """Write and read through a file of this rank."""
     with nameless(directory, comm.rank) as (file, direct):
         if comm.rank == 0:
@@ -96,7 +96,9 @@ def _measure(comm: Any, record: Recorder, plan: Plan, directory: Path) -> None:
             space.close()
 
 
-def _write(comm: Any, record: Recorder, plan: Plan, file: int, request: memoryview) -> None:
+def _write(
+    comm: Any, record: BenchmarkRecorder, plan: BenchmarkPlan, file: int, request: memoryview
+) -> None:
     """Record the times of writing requests one after another, each to the disk."""
 
     def write(turn: int) -> None:
@@ -112,7 +114,12 @@ def _write(comm: Any, record: Recorder, plan: Plan, file: int, request: memoryvi
 
 
 def _read(  # noqa: PLR0917 - where to read from, and what a measurement is given
-    comm: Any, record: Recorder, plan: Plan, file: int, direct: int | None, into: memoryview
+    comm: Any,
+    record: BenchmarkRecorder,
+    plan: BenchmarkPlan,
+    file: int,
+    direct: int | None,
+    into: memoryview,
 ) -> None:
     """Record the times of reading the requests again, past the page cache and from it."""
     size = len(into)
@@ -171,7 +178,11 @@ def main(arguments: Sequence[str]) -> None:
     """Measure; the arguments are a file for the records, a plan, and optionally "alone"."""
     if arguments[2:] == ["alone"]:
         pin()
-        measure(Alone(), Recorder(Path(arguments[0])), Plan.from_text(arguments[1]))
+        measure(
+            LoneCommunicator(),
+            BenchmarkRecorder(Path(arguments[0])),
+            BenchmarkPlan.from_text(arguments[1]),
+        )
         return
     measure(*started(arguments[:2]))
 

@@ -16,7 +16,7 @@ from time import monotonic
 from typing import Final
 
 from parcast.benchmarking.compiled import compile_pingpong
-from parcast.benchmarking.records import Plan
+from parcast.benchmarking.records import BenchmarkPlan
 from parcast.calibration.host import Clocks, clock_notes, host_of, load_average, page_cache
 from parcast.calibration.jobs import (
     FIRST,
@@ -46,7 +46,7 @@ MOST_LAUNCHES: Final = 30
 TIME_LIMIT: Final = 240.0  # [s]
 QUICK_TIME_LIMIT: Final = 15.0  # leaves 5 s of the 20 that are promised to end and to fit [s]
 MOST_RANKS: Final = 1024
-TRIAL: Final = Plan(sizes=(0,), budget=0.0, fewest=1)  # of the compiled ping-pong
+TRIAL: Final = BenchmarkPlan(sizes=(0,), budget=0.0, fewest=1)  # of the compiled ping-pong
 SETTLED: Final = 0.9  # share of the sizes of the primitives that must be settled
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Final, Literal
 
 from parcast.benchmarking.compiled import arguments_of
-from parcast.benchmarking.records import Launch, Plan, read_launch
+from parcast.benchmarking.records import BenchmarkPlan, MeasuredLaunch, read_launch
 from parcast.errors import ParcastError, RunFailed
 from parcast.mpi.find import ONE_THREAD, Mpi, available_cores
 from parcast.mpi.launcher import run_ranks
@@ -27,18 +27,22 @@ WITHOUT_MPI: Final = ("processor", "storage")  # parts that one process can meas
 
 OCTAVES: Final = (0, *(1 << power for power in range(23)))  # 0 B to 4 MiB
 FULL: Final = {
-    "processor": Plan(sizes=(0,), budget=0.1),
-    "network": Plan(sizes=OCTAVES, budget=0.05),
-    "primitives": Plan(sizes=tuple(8 << 3 * power for power in range(7)), budget=0.04),
-    "storage": Plan(sizes=tuple(1 << power for power in range(12, 25, 2)), budget=0.0, fewest=9),
+    "processor": BenchmarkPlan(sizes=(0,), budget=0.1),
+    "network": BenchmarkPlan(sizes=OCTAVES, budget=0.05),
+    "primitives": BenchmarkPlan(sizes=tuple(8 << 3 * power for power in range(7)), budget=0.04),
+    "storage": BenchmarkPlan(
+        sizes=tuple(1 << power for power in range(12, 25, 2)), budget=0.0, fewest=9
+    ),
 }
 QUICK: Final = {
-    "processor": Plan(sizes=(1 << 26,), budget=0.03),
-    "network": Plan(
+    "processor": BenchmarkPlan(sizes=(1 << 26,), budget=0.03),
+    "network": BenchmarkPlan(
         sizes=(0, 1, 8, *(1 << x for x in (6, 9, 12, 13, 14, 16, 18, 20, 22))), budget=0.008
     ),
-    "primitives": Plan(sizes=(8, 1 << 10, 1 << 15, 1 << 19), budget=0.008),
-    "storage": Plan(sizes=tuple(1 << x for x in (12, 16, 18, 20, 23)), budget=0.0, fewest=5),
+    "primitives": BenchmarkPlan(sizes=(8, 1 << 10, 1 << 15, 1 << 19), budget=0.008),
+    "storage": BenchmarkPlan(
+        sizes=tuple(1 << x for x in (12, 16, 18, 20, 23)), budget=0.0, fewest=5
+    ),
 }
 
 
@@ -49,10 +53,10 @@ class Job:
     part: Part
     module: str  # within parcast.benchmarking
     ranks: int
-    plan: Plan
+    plan: BenchmarkPlan
     extra: tuple[str, ...] = ()
     program: Path | None = None  # the compiled one, which takes the place of a rank
-    launches: list[Launch] = field(default_factory=list)
+    launches: list[MeasuredLaunch] = field(default_factory=list)
     lost: list[str] = field(default_factory=list)  # why each launch that failed did
     seconds: float = 0.0  # of the last launch [s]
 
@@ -124,7 +128,9 @@ def jobs_of(
             ]
     if "storage" in only:
         plan = plans["storage"]
-        plan = Plan(sizes=plan.sizes, budget=0.0, fewest=plan.fewest, directory=str(directory))
+        plan = BenchmarkPlan(
+            sizes=plan.sizes, budget=0.0, fewest=plan.fewest, directory=str(directory)
+        )
         jobs += [
             Job(part="storage", module="storage", ranks=count, plan=plan) for count in (1, *counts)
         ]
@@ -219,7 +225,7 @@ def _goes_on(job: Job, least: int, most: int, is_settled: Callable[[Job], bool])
     return len(job.launches) < least or not is_settled(job)
 
 
-def _read(job: Job, record: Path) -> Launch:
+def _read(job: Job, record: Path) -> MeasuredLaunch:
     """Read what a launch of a job recorded."""
     return read_launch(record, is_pinned=placement_of(job.ranks) == "own")
 

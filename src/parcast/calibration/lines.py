@@ -22,7 +22,7 @@ from typing import Final
 
 import numpy as np
 
-from parcast.benchmarking.records import Launch
+from parcast.benchmarking.records import MeasuredLaunch
 from parcast.calibration.result import INTERVAL, Line, Sample, Segment, Table
 from parcast.laws.primitives.message import (
     MessageCurve,
@@ -130,31 +130,31 @@ def _by_student(logarithms: Sequence[float]) -> tuple[float, float]:
     return exp(fmean(logarithms) - half), exp(fmean(logarithms) + half)
 
 
-def fit_of_launch(launch: Launch, bench: str, ranks: int) -> MessageFit | None:
+def fit_of_launch(launch: MeasuredLaunch, bench: str, ranks: int) -> MessageFit | None:
     """Line of a benchmark over all sizes in one launch; None where there are too few."""
     medians = _medians(launch, bench, ranks)
     return fit_message(*medians) if len(medians[0]) > 1 else None
 
 
-def curve_of_launch(launch: Launch, bench: str, ranks: int) -> MessageCurve | None:
+def curve_of_launch(launch: MeasuredLaunch, bench: str, ranks: int) -> MessageCurve | None:
     """Lines of a benchmark in one launch, cut where they bend; None where sizes are too few."""
     medians = _medians(launch, bench, ranks)
     return fit_messages(*medians) if len(medians[0]) > 1 else None
 
 
-def long_fit_of_launch(launch: Launch, bench: str, ranks: int) -> MessageFit | None:
+def long_fit_of_launch(launch: MeasuredLaunch, bench: str, ranks: int) -> MessageFit | None:
     """Line of the long sizes in one launch, which tells their rate; None where too few are."""
     medians = _medians(launch, bench, ranks)
     return fit_long_messages(*medians) if len(medians[0]) > 1 else None
 
 
-def _medians(launch: Launch, bench: str, ranks: int) -> tuple[list[int], list[float]]:
+def _medians(launch: MeasuredLaunch, bench: str, ranks: int) -> tuple[list[int], list[float]]:
     """Sizes [B] and median times [s] of a benchmark."""
     sizes = launch.sizes(bench, ranks)
     return sizes, [median(launch.times[bench, ranks, size]) for size in sizes]
 
 
-def line_of(table: Table, launches: Sequence[Launch]) -> Line | None:
+def line_of(table: Table, launches: Sequence[MeasuredLaunch]) -> Line | None:
     """Line of a benchmark: medians of the lines of its launches, and what error it has.
 
     A table of a single size, such as of a barrier, has no rate. None where the table has more

@@ -23,7 +23,7 @@ from typing import Final
 import numpy as np
 
 from parcast.benchmarking.processor import VECTOR
-from parcast.benchmarking.records import Launch
+from parcast.benchmarking.records import MeasuredLaunch
 from parcast.calibration.jobs import Job, Part, placement_of
 from parcast.calibration.lines import (
     curve_of_launch,
@@ -37,7 +37,7 @@ from parcast.calibration.result import Measured, Table
 from parcast.units import Dimension
 
 SHORT: Final = 8  # bytes: up to this size a message is one of latency [B]
-Of = Callable[[Launch, str, int], float | None]  # of a benchmark among so many ranks [SI]
+Of = Callable[[MeasuredLaunch, str, int], float | None]  # of a benchmark among so many ranks [SI]
 
 
 def values_of(jobs: Sequence[Job], *, target: float) -> Iterator[Measured]:
@@ -137,7 +137,7 @@ def of_a_share(each: Measured, share: float) -> Measured:
     )
 
 
-def _polynomial(launch: Launch) -> tuple[float, float] | None:
+def _polynomial(launch: MeasuredLaunch) -> tuple[float, float] | None:
     """Give r_hat [flop/s] and f_half of the rates of all orders."""
     orders = np.array(launch.sizes("polynomial", 1), dtype=np.float64)
     if len(orders) < 2:
@@ -152,60 +152,60 @@ def _polynomial(launch: Launch) -> tuple[float, float] | None:
     return 1.0 / float(a), max(float(b / a), 0.0)
 
 
-def _peak_rate(launch: Launch, *_: object) -> float | None:
+def _peak_rate(launch: MeasuredLaunch, *_: object) -> float | None:
     """Give r_hat. [flop/s]."""
     fit = _polynomial(launch)
     return None if fit is None else fit[0]
 
 
-def _half_intensity(launch: Launch, *_: object) -> float | None:
+def _half_intensity(launch: MeasuredLaunch, *_: object) -> float | None:
     """Give f_half. [1]."""
     fit = _polynomial(launch)
     return None if fit is None else fit[1]
 
 
-def _time(launch: Launch, bench: str, ranks: int) -> float | None:
+def _time(launch: MeasuredLaunch, bench: str, ranks: int) -> float | None:
     """Give the median time of a benchmark of one size. [s]."""
     sizes = launch.sizes(bench, ranks)
     return median(launch.times[bench, ranks, sizes[0]]) if sizes else None
 
 
-def _rate(launch: Launch, bench: str, ranks: int) -> float | None:
+def _rate(launch: MeasuredLaunch, bench: str, ranks: int) -> float | None:
     """Give the rate of a benchmark of one size. [B/s]."""
     time = _time(launch, bench, ranks)
     return launch.sizes(bench, ranks)[0] / time if time is not None else None
 
 
-def _call_cost(launch: Launch, *_: object) -> float | None:
+def _call_cost(launch: MeasuredLaunch, *_: object) -> float | None:
     """Give what one call of MPI from Python takes. [s]."""
     return launch.facts.get("call")
 
 
-def _latency(launch: Launch, bench: str, ranks: int) -> float | None:
+def _latency(launch: MeasuredLaunch, bench: str, ranks: int) -> float | None:
     """Give the median time of short messages. [s]."""
     sizes = [size for size in launch.sizes(bench, ranks) if size <= SHORT]
     return median(median(launch.times[bench, ranks, x]) for x in sizes) if sizes else None
 
 
-def _line_rate(launch: Launch, bench: str, ranks: int) -> float | None:
+def _line_rate(launch: MeasuredLaunch, bench: str, ranks: int) -> float | None:
     """Give r_inf of the long sizes. [B/s]."""
     fit = long_fit_of_launch(launch, bench, ranks)
     return 1.0 / fit.byte if fit is not None and fit.byte > 0 else None
 
 
-def _line_startup(launch: Launch, bench: str, ranks: int) -> float | None:
+def _line_startup(launch: MeasuredLaunch, bench: str, ranks: int) -> float | None:
     """Give t0 of the line over all sizes. [s]."""
     fit = fit_of_launch(launch, bench, ranks)
     return fit.startup if fit is not None else None
 
 
-def _half_size(launch: Launch, bench: str, ranks: int) -> float | None:
+def _half_size(launch: MeasuredLaunch, bench: str, ranks: int) -> float | None:
     """Give n_half of the startup of short sizes and the rate of long ones. [B]."""
     fit = curve_of_launch(launch, bench, ranks)
     return fit.startup / fit.byte if fit is not None and fit.byte > 0 else None
 
 
-def _highest_rate(launch: Launch, bench: str, ranks: int) -> float | None:
+def _highest_rate(launch: MeasuredLaunch, bench: str, ranks: int) -> float | None:
     """Give the highest rate of all messages that are sent in a time. [B/s]."""
     messages = {"stream": 1, "bidirectional": 2, "saturation": ranks * (ranks - 1)}[bench]
     times = {size: launch.times[bench, ranks, size] for size in launch.sizes(bench, ranks)}

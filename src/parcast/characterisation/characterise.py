@@ -13,7 +13,7 @@ from typing import Final, cast
 
 import numpy as np
 
-from parcast.characterisation.loops import CLOCKS, Loop, complex_loop, simple_loop
+from parcast.characterisation.loops import CLOCKS, DescribedLoop, complex_loop, simple_loop
 from parcast.characterisation.notes import notes_of
 from parcast.characterisation.result import Characterisation
 from parcast.characterisation.rows import Called, Rows, keys_of_called, keys_of_loop, program_text
@@ -26,8 +26,8 @@ from parcast.importers.registry import as_measurements
 from parcast.laws.count_formulas import count_formula
 from parcast.laws.regions import RegionsPhase
 from parcast.timings.disturbed import without_disturbed
+from parcast.timings.measure import require_times_of_runs
 from parcast.timings.measurements import MeasurementsLike
-from parcast.timings.of_runs import require_times_of_runs
 from parcast.timings.profile import DISK_KINDS, LOOP_KINDS, RunProfile
 
 MOST_LISTED: Final = 12  # counts or sizes in one remark
@@ -96,7 +96,10 @@ def characterise(
         require_times_of_runs("plain", plain.measure)
     rate = _rate(machine)
     parts, conditions = _parts(gathered, clock)
-    keys = [keys_of_loop(x, rate) if isinstance(x, Loop) else keys_of_called(x) for x, _ in parts]
+    keys = [
+        keys_of_loop(x, rate) if isinstance(x, DescribedLoop) else keys_of_called(x)
+        for x, _ in parts
+    ]
     program_name = name or gathered.program
     text = program_text(program_name, _source(gathered), _remarks(clock, machine, rate), keys)
     phase = cast(RegionsPhase, phase_of({"law": "regions", "region": keys}))
@@ -106,7 +109,7 @@ def characterise(
         table.row(part, region, described)
         for (part, region), described in zip(parts, phase.region, strict=True)
     )
-    loops = [part for part, _ in parts if isinstance(part, Loop)]
+    loops = [part for part, _ in parts if isinstance(part, DescribedLoop)]
     explained = {
         described.name: share
         for (_, region), described in zip(parts, phase.region, strict=True)
@@ -147,9 +150,9 @@ def _rate(machine: Machine | None) -> float | None:
 
 def _parts(
     gathered: RunsOfProgram, clock: str
-) -> tuple[list[tuple[Loop | Called, RegionRuns]], dict[str, float]]:
+) -> tuple[list[tuple[DescribedLoop | Called, RegionRuns]], dict[str, float]]:
     """Give every region as the program file has it; of complex loops each small region."""
-    parts: list[tuple[Loop | Called, RegionRuns]] = []
+    parts: list[tuple[DescribedLoop | Called, RegionRuns]] = []
     conditions: dict[str, float] = {}
     refusals = []
     for region in gathered.regions:

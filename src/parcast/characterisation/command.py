@@ -44,7 +44,7 @@ Examples:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Question:
+class CharacterisationAsked:
     """What the command line says."""
 
     profiles: tuple[str, ...]  # files
@@ -101,7 +101,7 @@ def command(
     """Answer the question and return the exit status."""
     from parcast.files.document import write_document
 
-    question = Question(**options)
+    question = CharacterisationAsked(**options)
     files = [*question.profiles, *filter(None, [question.machine, question.plain])]
     require_one_stdin(ctx, files)
     outputs.check(files)
@@ -110,7 +110,7 @@ def command(
     return ANSWERED
 
 
-def _characterised(question: Question) -> "Characterisation":
+def _characterised(question: CharacterisationAsked) -> "Characterisation":
     """Read the files and compute the answer."""
     from dataclasses import replace
 

@@ -31,7 +31,7 @@ CLOCKS: Final = ("processor", "wall")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
-class Loop:
+class DescribedLoop:
     """A loop as the program file has it."""
 
     name: str
@@ -45,7 +45,7 @@ class Loop:
     warnings: tuple[str, ...] = ()
 
 
-def simple_loop(region: RegionRuns, clock: str) -> Loop:
+def simple_loop(region: RegionRuns, clock: str) -> DescribedLoop:
     """Loop whose iterations are equal."""
     kind = "replicated" if region.kind == "replicated" else "loop"
     time, most = region.most(clock), region.most("iterations")
@@ -66,7 +66,7 @@ def simple_loop(region: RegionRuns, clock: str) -> Loop:
         is_uneven = np.any(most > even * (1 + UNEVEN))
         counted = (most * region.p if is_uneven else total) / each
     one = np.divide(time, most, out=np.zeros_like(time), where=ran)
-    return Loop(
+    return DescribedLoop(
         name=region.name,
         kind=kind,
         calls=calls,
@@ -81,7 +81,7 @@ def simple_loop(region: RegionRuns, clock: str) -> Loop:
     )
 
 
-def complex_loop(region: RegionRuns, clock: str) -> tuple[list[Loop], float]:
+def complex_loop(region: RegionRuns, clock: str) -> tuple[list[DescribedLoop], float]:
     """Small regions inside a loop, each as its own loop, and the condition of their counts."""
     names = sorted({name for ranks in region.ranks for x in ranks if x for name in x.counts})
     rows = [x for ranks in region.ranks for x in ranks if x and getattr(x, clock) > 0]
@@ -121,7 +121,7 @@ def complex_loop(region: RegionRuns, clock: str) -> tuple[list[Loop], float]:
     return loops, solved.condition
 
 
-def _small_loop(region: RegionRuns, name: str, unit: float, spread: float) -> Loop:
+def _small_loop(region: RegionRuns, name: str, unit: float, spread: float) -> DescribedLoop:
     """One small region of a complex loop."""
     by_rank = [
         np.array([0.0 if x is None else x.counts.get(name, 0.0) for x in ranks])
@@ -132,7 +132,7 @@ def _small_loop(region: RegionRuns, name: str, unit: float, spread: float) -> Lo
     is_uneven = np.any(most > np.ceil(total / region.p - 1e-9) * (1 + UNEVEN))
     counted = most * region.p if is_uneven else total
     once = count_formula([1.0], [1.0])
-    return Loop(
+    return DescribedLoop(
         name=f"{region.name} {name}",
         kind="loop",
         calls=once,
@@ -144,7 +144,7 @@ def _small_loop(region: RegionRuns, name: str, unit: float, spread: float) -> Lo
     )
 
 
-def _with_warnings(loop: Loop, warnings: Sequence[str]) -> Loop:
+def _with_warnings(loop: DescribedLoop, warnings: Sequence[str]) -> DescribedLoop:
     """Add what is to be said of all small regions to the first of them."""
     from dataclasses import replace
 

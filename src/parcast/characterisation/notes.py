@@ -5,7 +5,7 @@ from typing import Final
 
 import numpy as np
 
-from parcast.characterisation.loops import Loop
+from parcast.characterisation.loops import DescribedLoop
 from parcast.characterisation.result import CharacterisedRegion
 from parcast.characterisation.runs import RunsOfProgram
 from parcast.errors import Argument, ParameterError
@@ -24,7 +24,7 @@ MUCH: Final = 0.10  # share of a run that is told where the machine does not exp
 
 def notes_of(
     gathered: RunsOfProgram,
-    loops: Sequence[Loop],
+    loops: Sequence[DescribedLoop],
     rows: Sequence[CharacterisedRegion],
     *,
     clock: str,
@@ -154,7 +154,7 @@ def _regions(names: Sequence[str]) -> str:
     return f"Region {listed} was" if len(names) == 1 else f"Regions {listed} were"
 
 
-def _spread_out(loops: Sequence[Loop]) -> Iterator[str]:
+def _spread_out(loops: Sequence[DescribedLoop]) -> Iterator[str]:
     """Name loops whose time of an iteration differs between runs, or passes of the only one."""
     for loop in loops:
         if loop.spread > WIDE:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from parcast.aliases import Array
-from parcast.characterisation.loops import LEAST_SPREAD, Loop
+from parcast.characterisation.loops import LEAST_SPREAD, DescribedLoop
 from parcast.characterisation.result import CharacterisedRegion
 from parcast.characterisation.runs import RegionRuns, RunsOfProgram
 from parcast.descriptions.machine import Machine
@@ -43,7 +43,7 @@ class Rows:
     rate: float | None  # its operations a second [1/s]
 
     def row(
-        self, part: Loop | Called, region: RegionRuns, described: Region
+        self, part: DescribedLoop | Called, region: RegionRuns, described: Region
     ) -> CharacterisedRegion:
         """One region of the program, of a complex loop one small region."""
         clock = self._clock(region)
@@ -58,7 +58,7 @@ class Rows:
             "residual": None if is_small else self._residual(region, described, time),
             "imbalance": float(imbalance.max()),
         }
-        if isinstance(part, Loop):
+        if isinstance(part, DescribedLoop):
             return CharacterisedRegion(
                 **common,
                 iterations=part.iterations.text,
@@ -82,12 +82,12 @@ class Rows:
         """What times a region: only loops have processor time."""
         return self.clock if region.kind in LOOP_KINDS else "wall"
 
-    def _share(self, part: Loop | Called, region: RegionRuns) -> float:
+    def _share(self, part: DescribedLoop | Called, region: RegionRuns) -> float:
         """Share of a region, or of a small region in it, in the time of the largest run."""
         run = self.gathered.largest
         together = sum(self._time_in(x, run) for x in self.gathered.regions)
         own = self._time_in(region, run)
-        if isinstance(part, Loop):
+        if isinstance(part, DescribedLoop):
             own = float(part.time[region.runs.index(run)])
         return own / together if together > 0 else 0.0
 
@@ -109,7 +109,7 @@ class Rows:
         model = self._modelled(region, described)
         return None if model is None else float(model[region.runs.index(run)]) / time
 
-    def _unit_time(self, loop: Loop) -> float:
+    def _unit_time(self, loop: DescribedLoop) -> float:
         """Time of an iteration as the program file has it, in the largest run. [s]."""
         run, sizes = self.gathered.largest, self.gathered.n
         return float(loop.iteration(self.gathered.p[run], 1.0 if sizes is None else sizes[run]))
@@ -141,7 +141,7 @@ class Rows:
         return Machine(**keys)
 
 
-def keys_of_loop(loop: Loop, rate: float | None) -> dict[str, str]:
+def keys_of_loop(loop: DescribedLoop, rate: float | None) -> dict[str, str]:
     """Keys of a loop in a program file; with a `rate` [1/s] iterations become operations."""
     unit = "s" if rate is None else "flop"
     text = _scaled(loop.iteration, 1.0 if rate is None else rate, unit)

@@ -11,7 +11,7 @@ from parcast.cli.outputs import FIGURES, Outputs, format_of
 from parcast.cli.screen import tell
 
 if TYPE_CHECKING:
-    from parcast.descriptions.law_error import OwnLawError
+    from parcast.descriptions.fit_record import OwnLawError
     from parcast.show.result import Result
 
 Described = TypeVar("Described")
@@ -103,13 +103,13 @@ def _write(
         result.save(path)
         return
     if not errors:
-        from parcast.descriptions.law_error import FEWEST
+        from parcast.descriptions.fit_record import FEWEST
 
         tell(f"{path} was not written: an error needs {FEWEST} comparisons. Compare more runs.")
         return
     import tomlkit
 
-    from parcast.descriptions.law_error import OwnLawError, replaced
+    from parcast.descriptions.fit_record import OwnLawError, replaced
     from parcast.descriptions.toml_files import read_program, with_law_errors, write_description
 
     text, known = tomlkit.dumps(dict(described or {})), list[OwnLawError]()

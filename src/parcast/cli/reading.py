@@ -2,7 +2,7 @@
 
 import hashlib
 import os
-from collections.abc import Callable, Iterator, Sequence, Set
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any, BinaryIO, Final, TypeVar
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Final, TypeVar
 import click
 
 from parcast.advice import File, ours
+from parcast.cli.failures import in_options
 from parcast.cli.screen import tell
 from parcast.cli.stdin import WholeStdin, beginning_of_stdin, prepare_stdin, stdin_as_file
 from parcast.errors import Argument
@@ -64,7 +65,6 @@ def read_files(
     """Measurements of one file or of several, which are joined, and what they come from."""
     if len(files) == 1:
         return read_file(files[0], select, table, argument=argument)
-    from parcast.cli.commands.import_files import asked_in_options, say
     from parcast.importers.registry import import_timings
 
     if "-" in files:
@@ -74,7 +74,8 @@ def read_files(
         lambda: import_timings(files, rename=rename, table=table), {"rename": "--column"}
     )
     name = f"{files[0]} and {len(files) - 1} more"
-    say([f"{name}: {note}" for note in answer.notes])
+    for note in answer.notes:
+        tell(f"{name}: {note}")
     runs = _without(
         answer.measurements, [x for x in table.ignore if x in answer.measurements.columns], name
     )
@@ -144,11 +145,26 @@ def _named(file: str) -> str:
     return STDIN if file == "-" else file
 
 
+def asked_in_options(ask: Callable[[], Described], arguments: Mapping[str, str]) -> Described:
+    """Do what may be refused, and call arguments by the options that stand for them."""
+    from parcast.errors import FileProblems, ParameterError
+
+    try:
+        return ask()
+    except FileProblems:
+        raise
+    except ParameterError as error:
+        raise click.UsageError(in_options(error, {**arguments, "format": "FORMAT"})) from error
+    except ModuleNotFoundError as error:
+        if (error.name or "").startswith("parcast"):
+            raise
+        raise click.ClickException(str(error)) from error
+
+
 def _imported(
     known: "Format", file: str, name: str, table: TableOptions
 ) -> tuple["Measurements", dict[str, Any]]:
     """Import a file that another tool wrote."""
-    from parcast.cli.commands.import_files import asked_in_options, say
     from parcast.errors import FileProblems, Problem
     from parcast.importers.registry import import_timings
 
@@ -167,7 +183,8 @@ def _imported(
     answer = asked_in_options(
         lambda: import_timings(file, known.name, rename=rename), {"rename": "--column"}
     )
-    say([f"{name} is recognised as {known.name}: {known.title}.", *answer.notes])
+    for note in (f"{name} is recognised as {known.name}: {known.title}.", *answer.notes):
+        tell(note)
     runs = _without(answer.measurements, table.ignore, name)
     inputs = {"file": name, "sha256": _digest(file), "measurements": len(runs)}
     return runs, inputs | {"format": known.name}

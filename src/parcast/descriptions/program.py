@@ -1,7 +1,10 @@
 """Programs: a sequence of phases, each a timing law repeated a number of times.
 
+A law joins with one line here, as does one of the I/O of a phase; those of other packages join
+with an entry point of `GROUP`.
+
 A phase names its law, and the law, a class derived from `Phase`, defines the other keys. The laws
-are listed in `parcast.descriptions.law_names`.
+are listed in `parcast.descriptions.program`.
 """
 
 import difflib
@@ -16,7 +19,7 @@ from pydantic import BeforeValidator, Field, model_validator
 
 from parcast.aliases import Array
 from parcast.descriptions.amount import Amount, Point
-from parcast.descriptions.breakdown import Breakdown, fault_of
+from parcast.descriptions.breakdown import Breakdown, fault_of, slopes_by_differences
 from parcast.descriptions.description import (
     Description,
     DescriptionError,
@@ -26,16 +29,38 @@ from parcast.descriptions.description import (
     require_other_labels,
     tables,
 )
-from parcast.descriptions.fit_record import FitRecord
-from parcast.descriptions.law_error import OwnLawError
-from parcast.descriptions.law_names import GROUP, LAWS
+from parcast.descriptions.fit_record import FitRecord, OwnLawError
 from parcast.descriptions.machine import Machine
-from parcast.descriptions.resources import slopes_by_differences
 from parcast.errors import ParameterError, Problem
 from parcast.places import load, plugins
 from parcast.units import shown
 from parcast.words import listed
 
+LAWS: Final = {
+    "spmd": "parcast.laws.spmd.law:SpmdPhase",
+    "regions": "parcast.laws.regions:RegionsPhase",
+    "merge_sort": "parcast.laws.sorters:MergeSortPhase",
+    "sort": "parcast.laws.sorters:SortPhase",
+    "square_sort": "parcast.laws.sorters:SquareSortPhase",
+    "sample_sort": "parcast.laws.sorters:SampleSortPhase",
+    "fractal": "parcast.laws.independent_inputs:FractalPhase",
+    "monte_carlo": "parcast.laws.independent_inputs:MonteCarloPhase",
+    "matmul": "parcast.laws.matrices:MatmulPhase",
+    "gauss": "parcast.laws.matrices:GaussPhase",
+    "stencil": "parcast.laws.stencil:StencilPhase",
+    "counted": "parcast.laws.counted:CountedPhase",
+    "gustafson": "parcast.laws.curve_phases:GustafsonPhase",
+    "amdahl": "parcast.laws.curve_phases:AmdahlPhase",
+    "logarithmic": "parcast.laws.curve_phases:LogarithmicPhase",
+    "linear": "parcast.laws.curve_phases:LinearPhase",
+    "usl": "parcast.laws.curve_phases:UslPhase",
+    "quadratic": "parcast.laws.curve_phases:QuadraticPhase",
+    "power": "parcast.laws.curve_phases:PowerPhase",
+    "pipeline": "parcast.pipeline.law.phase:PipelinePhase",
+}
+GROUP: Final = "parcast.laws"
+
+IO_LAWS: Final = {"array_io": "parcast.arrays.law.phase:ArrayIO"}  # of the I/O of an spmd phase
 Slopes: TypeAlias = dict[str, Array]  # derivatives of a time by logarithms of amounts [s]
 LAW_KEY: Final[Any] = Field(description="Timing law of the phase.")
 
@@ -136,7 +161,7 @@ class Phase(Description):
         """Derivatives of the time of all cycles by the logarithms of the service times [s].
 
         Of those of each resource: `compute`, `communication` and `io`, which add up to the time.
-        Over the time they are elasticities, see `parcast.descriptions.resources`.
+        Over the time they are elasticities, see `parcast.descriptions.breakdown`.
         """
         own = (amount for name, amount in self.amounts() if name in self.resources)
         return slopes_by_differences(

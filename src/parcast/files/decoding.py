@@ -34,7 +34,7 @@ Progress = Callable[[int, int | None], None]  # bytes read so far, bytes in all 
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
+class LineBlock:
     """Some consecutive lines of a file."""
 
     first_line: int  # counted from 1
@@ -164,7 +164,7 @@ def numbered_lines(
     chunk: int = 2**18,
     progress: Progress | None = None,
     largest: float = LARGEST,
-) -> Iterator[Block]:
+) -> Iterator[LineBlock]:
     """Read a stream in blocks of whole lines, `chunk` bytes at a time.
 
     `progress` is called after each block with the bytes read and the bytes in all, None where
@@ -272,7 +272,7 @@ def _lines(text: bytes) -> int:
     return text.count(b"\n") + text.count(b"\r") - text.count(b"\r\n")
 
 
-def _block(text: bytes, first_line: int) -> Block:
+def _block(text: bytes, first_line: int) -> LineBlock:
     """Decode whole lines and split them."""
     try:
         decoded, is_utf8 = text.decode("utf-8"), True
@@ -280,4 +280,4 @@ def _block(text: bytes, first_line: int) -> Block:
         decoded, is_utf8 = text.decode("utf-8", "surrogateescape"), False
     if "\r" in decoded:
         decoded = decoded.replace("\r\n", "\n").replace("\r", "\n")
-    return Block(first_line, decoded.removesuffix("\n"), is_utf8)
+    return LineBlock(first_line, decoded.removesuffix("\n"), is_utf8)

@@ -3,41 +3,58 @@
 A serial run gives W, parallel runs give u, one for each count of processors: the largest count
 gives the lower bound of u and the smallest the upper one. With ``method="fit"`` all capacities and
 the startup of messages are those that explain all runs best.
+
+    W = steps / T  of the fewest processors,   u, B = 100 * most bytes / T of all runs     [D]
+
+A fit needs a place to begin at, no more: it goes far from there where the runs ask for it. A
+program to which its capacities are given, or whose machine gives them, keeps these.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 import numpy as np
 
 from parcast.aliases import Array
 from parcast.descriptions.machine import Machine
-from parcast.descriptions.program import Program, laws
+from parcast.descriptions.program import Phase, Program, laws
 from parcast.descriptions.toml_files import MachineLike, as_machine
 from parcast.errors import FitFailed, ParameterError, as_whole
 from parcast.fitting.capacity_bounds import by_source, disk_rate
-from parcast.fitting.capacity_result import (
+from parcast.fitting.capacity_sums import (
     DISK,
-    Capacity,
+    NAMES,
+    FittedCapacity,
     FoundCapacities,
     TimedRuns,
+    capacity,
+    fitted,
     result_of,
     timed_runs,
 )
-from parcast.fitting.capacity_sums import NAMES, capacity, fitted
+from parcast.fitting.model import usual_names
 from parcast.fitting.trend import trend_of_disk, trend_of_fit, trend_with_p
 from parcast.importers.registry import as_measurements
 from parcast.laws.counting import SteadyStatePhase
 from parcast.show.warning import Rank, RankedWarning
+from parcast.timings.measure import require_times_of_runs
 from parcast.timings.measurements import Measurements, MeasurementsLike
-from parcast.timings.of_runs import require_times_of_runs
+from parcast.units import Dimension, format_quantity
 
 DISK_KEY: Final = "capacities.disk"  # of a counting phase
 LEAST_RESIDUAL: Final = -0.99  # fitted over measured time, less 1, of a logarithm [1]
 UNKNOWN: Final = "5%"  # of a rate of the disk that was found without repetitions [D]
+RATES: Final[Mapping[str, tuple[Dimension, tuple[str, ...]]]] = {  # and where machines have them
+    "compute": ("operation_rate", ("compute.rate",)),
+    "network": ("rate", ("network.saturation", "network.bandwidth")),
+    "disk": ("rate", ("storage.bandwidth",)),
+}
+EXAMPLES: Final = {"compute": "100 Mflop/s", "network": "100 MB/s", "disk": "100 MB/s"}
+LITTLE: Final = 100.0  # time of a run over that of its bytes, at first
+DIGITS: Final = 2
 
 
 def capacities(
@@ -164,7 +181,7 @@ def _fitted(phase: SteadyStatePhase, timed: TimedRuns, counts: Array) -> FoundCa
         only_disk[:, 3] = counts[used, 3]
         terms, times = np.vstack([terms, only_disk]), np.append(times, timed.disk[used])
     solution = fitted(terms, times)
-    values: list[Capacity | None] = []
+    values: list[FittedCapacity | None] = []
     warnings = []
     for i, name in enumerate(NAMES):
         if not (terms[:, i] > 0).any():
@@ -211,14 +228,14 @@ def disk_trend(timed: TimedRuns, disk_bytes: Array) -> Iterator[str]:
         yield trend_of_disk(trend, np.array(rates), rate)
 
 
-def _inverse(name: str, cost: float, lower: float, upper: float) -> Capacity:
+def _inverse(name: str, cost: float, lower: float, upper: float) -> FittedCapacity:
     """A capacity from its cost."""
     if not np.isfinite(upper):
         lower = upper = np.nan
     if name == "latency":
-        return Capacity(name=name, value=float(cost), lower=float(lower), upper=float(upper))
+        return FittedCapacity(name=name, value=float(cost), lower=float(lower), upper=float(upper))
     most = 1.0 / lower if lower > 0 else np.inf
-    return Capacity(
+    return FittedCapacity(
         name=name,
         value=float(1.0 / cost),
         lower=float(1.0 / upper),
@@ -281,3 +298,91 @@ def bounds_in_words(program: Program, machine: Machine, runs: Measurements) -> I
             rank=Rank.MINOR,
         )
     yield from result.network_warnings
+
+
+def with_guesses(
+    program: Program,
+    machine: Machine,
+    runs: Measurements,
+    *,
+    free: Collection[str] | None,
+    fixed: Collection[str] = (),
+) -> tuple[Program, dict[str, str]]:
+    """Program with first guesses of the capacities that its laws need, and their texts by name.
+
+    What the machine gives is kept, unless the program would leave nothing to fit.
+    """
+    has_own = bool(usual_names(program))
+    phases: list[Phase] = []
+    guesses: dict[str, str] = {}
+    for i, phase in enumerate(program.phase):
+        before = f"{label}.capacities." if (label := program.label(i)) else "capacities."
+        texts = {}
+        for key, text in _lacking(phase, runs):
+            name = before + key
+            is_fitted = name not in fixed and (free is None or name in free)
+            if is_fitted and not (_has(machine, key) and free is None and has_own):
+                texts[key] = guesses[name] = text
+            elif not _has(machine, key):
+                raise ParameterError(
+                    name,
+                    must="be described, as it is not fitted",
+                    hint=f'Write it in the phase, such as capacities = {{ {key} = "{EXAMPLES[key]}'
+                    '" }.',
+                )
+        phases.append(_with_capacities(phase, texts))
+    if not guesses:
+        return program, {}
+    return program.model_copy(update={"phase": tuple(phases)}), guesses
+
+
+def guesses_in_words(guesses: Mapping[str, str]) -> Iterator[str]:
+    """Say what was guessed, where anything was."""
+    if guesses:
+        texts = ", ".join(f"{name} = {text}" for name, text in guesses.items())
+        yield RankedWarning(
+            f"Not described, so the fit started from estimates based on the runs: {texts}.",
+            rank=Rank.MINOR,
+        )
+
+
+def _has(machine: Machine, key: str) -> bool:
+    """Whether a machine gives a capacity."""
+    given = machine.parameters()
+    return any(name in given for name in RATES[key][1])
+
+
+def _with_capacities(phase: Phase, texts: Mapping[str, str]) -> Phase:
+    """Give a phase with capacities beside those it has."""
+    if not texts:
+        return phase
+    keys: dict[str, Any] = phase.model_dump(exclude_none=True)
+    keys["capacities"] |= texts
+    return type(phase)(**keys)
+
+
+def _lacking(phase: Phase, runs: Measurements) -> Iterator[tuple[str, str]]:
+    """Guess each capacity that a phase needs and does not give."""
+    if not isinstance(phase, SteadyStatePhase):
+        return
+    lacking = [key for key in RATES if getattr(phase.capacities, key) is None]
+    if not lacking:
+        return
+    try:
+        timed = timed_runs(runs)
+        counts = counts_of_runs(phase, timed)
+    except ParameterError:
+        return  # the fit itself says what is wrong with these runs
+    rates = counts / timed.time[:, None]
+    for key in lacking:
+        rate = _rate(key, rates[:, NAMES.index(key)], timed.axes["p"])
+        if rate > 0:
+            yield key, format_quantity(rate, RATES[key][0], DIGITS)
+
+
+def _rate(key: str, rates: Array, p: Array) -> float:
+    """Guess a capacity from what each run did in a second of its time; 0 if nothing was done."""
+    if key != "compute":
+        return LITTLE * float(rates.max())
+    did = rates > 0
+    return float(np.median(rates[did & (p == p[did].min())])) if did.any() else 0.0

@@ -12,14 +12,15 @@ import numpy as np
 from parcast.aliases import Array
 from parcast.descriptions.machine import Machine
 from parcast.errors import FitFailed, ParameterError
-from parcast.fitting.capacity_result import (
-    Capacity,
+from parcast.fitting.capacity_sums import (
+    INTERVAL,
+    FittedCapacity,
     FoundCapacities,
     TimedRuns,
+    capacity,
     result_of,
     sampled,
 )
-from parcast.fitting.capacity_sums import INTERVAL, capacity
 from parcast.laws.counting import SteadyStatePhase
 from parcast.show.warning import Rank, RankedWarning
 from parcast.units import format_quantity
@@ -111,7 +112,7 @@ def _disk(
     timed: TimedRuns,
     disk_bytes: Array,
     disk_times: Array,
-) -> tuple[Capacity | None, Array]:
+) -> tuple[FittedCapacity | None, Array]:
     """B as it is given, and as each set of times has it, shape (sets, 1). [B/s]."""
     used = disk_bytes > 0
     if not used.any():
@@ -141,7 +142,7 @@ def _disk(
 
 def disk_rate(
     phase: SteadyStatePhase, machine: Machine, timed: TimedRuns, disk_bytes: Array
-) -> Capacity:
+) -> FittedCapacity:
     """B from the seconds of the disk; `disk_bytes` [B], (runs,), are above 0 in one of them."""
     _, seconds = sampled(timed, SAMPLES, 0)
     rate, _ = _disk(phase, machine, timed, disk_bytes, seconds)
@@ -149,23 +150,27 @@ def disk_rate(
     return rate
 
 
-def _given(name: str, phase: SteadyStatePhase, machine: Machine, timed: TimedRuns) -> Capacity:
+def _given(
+    name: str, phase: SteadyStatePhase, machine: Machine, timed: TimedRuns
+) -> FittedCapacity:
     """A capacity as it is described; of several values the mean."""
     of = phase.disk_rate if name == "disk" else phase.latency
     value = float(np.mean(of(machine, timed.axes)))
-    return Capacity(name=name, value=value, lower=np.nan, upper=np.nan, note="as described")
+    return FittedCapacity(name=name, value=value, lower=np.nan, upper=np.nan, note="as described")
 
 
-def _from_samples(name: str, values: Array, *, p: float | None = None, note: str = "") -> Capacity:
+def _from_samples(
+    name: str, values: Array, *, p: float | None = None, note: str = ""
+) -> FittedCapacity:
     """A capacity from its value and what it might have been."""
     value = float(values[0])
     if len(values) == 1 or not 0 < value < np.inf:
-        return Capacity(name=name, value=value, lower=np.nan, upper=np.nan, p=p, note=note)
+        return FittedCapacity(name=name, value=value, lower=np.nan, upper=np.nan, p=p, note=note)
     # Times are linear in the inverse, which may pass 0 where the capacity passes infinity.
     tail = (1.0 - INTERVAL) / 2.0
     least, most = np.quantile(1.0 / values, [tail, 1.0 - tail])
     upper = 1.0 / least if least > 0 else np.inf
-    return Capacity(
+    return FittedCapacity(
         name=name,
         value=value,
         lower=float(min(1.0 / most, value)),
@@ -175,7 +180,7 @@ def _from_samples(name: str, values: Array, *, p: float | None = None, note: str
     )
 
 
-def _between(by_p: list[Capacity]) -> Capacity | None:
+def _between(by_p: list[FittedCapacity]) -> FittedCapacity | None:
     """Rate between the bounds that were found, or None if there is none."""
     good = [each for each in by_p if 0 < each.value < np.inf]
     if not good:
@@ -183,7 +188,7 @@ def _between(by_p: list[Capacity]) -> Capacity | None:
     values = [each.value for each in good]
     ends = [x for each in good for x in (each.lower, each.upper) if np.isfinite(x)]
     has_interval = len(good) > 1 or bool(ends)
-    return Capacity(
+    return FittedCapacity(
         name="network",
         value=float(np.sqrt(min(values) * max(values))),
         lower=min(values + ends) if has_interval else np.nan,
@@ -192,7 +197,7 @@ def _between(by_p: list[Capacity]) -> Capacity | None:
     )
 
 
-def _negative(bound: Capacity, took: float, should: float) -> str:
+def _negative(bound: FittedCapacity, took: float, should: float) -> str:
     """Explain a u that cannot be."""
     value = format_quantity(bound.value, "rate") if np.isfinite(bound.value) else "infinite"
     return RankedWarning(
@@ -206,7 +211,7 @@ def _negative(bound: Capacity, took: float, should: float) -> str:
     )
 
 
-def _of_network(by_p: list[Capacity]) -> Iterator[str]:
+def _of_network(by_p: list[FittedCapacity]) -> Iterator[str]:
     """Doubt a network that gets faster."""
     good = [each for each in by_p if 0 < each.value < np.inf]
     if len(good) > 1 and good[-1].value > good[0].value * (1.0 + SAME):

@@ -1,5 +1,8 @@
 """Capacities W, u, B and t0 of a program on a machine, from what was counted and what was timed.
 
+W, u, B and t0 have intervals, and a phase has them; of the repetitions of a run the median counts,
+with how well it is known.
+
     B   = disk bytes / time of reading and writing                                [S in words]
     W   = steps / (T_seq - disk bytes / B)                                        [R], from (1.2)
     u_P = network bytes(P) / (T_par(P) - T_comp(P) - T_disk)                      [R]
@@ -17,20 +20,241 @@ References
    c. 1996. The formulas are reconstructed from its prose.
 """
 
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from scipy import special  # type: ignore[import-untyped]  # SciPy ships no types
 
 from parcast.aliases import Array
-from parcast.errors import FitFailed
+from parcast.descriptions.amount import NORMAL_90, WIDEST
+from parcast.errors import FitFailed, ParameterError, selection
+from parcast.fitting.runs import noise_of_repetitions
+from parcast.laws.counting import SteadyStatePhase
 from parcast.numerics import fit_non_negative
+from parcast.timings.measurements import Measurements
+from parcast.units import Dimension, format_interval, format_quantity, shown
 
+DIMENSIONS: Final[Mapping[str, Dimension]] = {
+    "compute": "operation_rate",
+    "network": "rate",
+    "latency": "time",
+    "disk": "rate",
+}
+SYMBOLS: Final = {"compute": "W", "network": "u", "latency": "t0", "disk": "B"}
+DISK: Final = "disk_s"  # column of seconds that the disk took
+FARTHEST: Final = 10.0  # logarithm of a time from the measured one
+OF_MEDIAN: Final = 1.2533  # its standard deviation over that of the mean, normal law
 INTERVAL: Final = 0.9
 NAMES: Final = ("compute", "network", "latency", "disk")  # of the terms of a fit
 MOST_CONDITION: Final = 1e8  # of the terms, brought to one size
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class FittedCapacity:
+    """One capacity with its 90 % interval."""
+
+    name: str  # "compute", "network", "latency" or "disk"
+    value: float  # [flop/s], [B/s] or [s]; below 0 where the runs contradict each other
+    lower: float  # NaN where nothing says how far it may be off
+    upper: float  # may be infinite
+    p: float | None = None  # processors that it was found with, of the network [1]
+    note: str = ""  # "upper bound"
+
+    @property
+    def symbol(self) -> str:
+        """What the source calls it."""
+        return SYMBOLS[self.name] + (f"_{self.p:g}" if self.p is not None else "")
+
+    @property
+    def text(self) -> str:
+        """As a description has it: "5.2 Mflop/s +- 3%"."""
+        text = format_quantity(self.value, DIMENSIONS[self.name], digits=6)
+        if self.value > 0 and 0 < self.lower < self.upper < np.inf:
+            spread = float(np.sqrt(self.upper / self.lower) - 1.0)
+            text += f" +- {_percentage(spread)}" if spread <= WIDEST else ""
+        return text
+
+    def __str__(self) -> str:
+        """The value and its interval."""
+        dimension = DIMENSIONS[self.name]
+        if np.isnan(self.lower):
+            return format_quantity(self.value, dimension)
+        return format_interval(self.value, self.lower, self.upper, dimension)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class FoundCapacities:
+    """Capacities of a program on a machine."""
+
+    phase: SteadyStatePhase  # with these capacities
+    compute: FittedCapacity | None  # W
+    network: FittedCapacity | None  # u between its bounds
+    network_by_p: tuple[FittedCapacity, ...]  # u_P; empty where all runs were fitted at once
+    latency: FittedCapacity | None  # t0
+    disk: FittedCapacity | None  # B
+    model_error: float | None  # of a run by the others, root mean square, relative [1]
+    warnings: tuple[str, ...]
+    method: str
+    runs: int  # configurations [1]
+    network_warnings: tuple[str, ...] = ()  # those of the warnings that doubt u_P
+
+    @property
+    def found(self) -> tuple[FittedCapacity, ...]:
+        """All that were found, in their order."""
+        every = (self.compute, self.network, self.latency, self.disk)
+        return tuple(each for each in every if each is not None)
+
+    @property
+    def toml(self) -> str:
+        """Line that a phase of a program file takes."""
+        keys = ", ".join(f'{each.name} = "{each.text}"' for each in self.found)
+        return f"capacities = {{ {keys} }}"
+
+    def __repr__(self) -> str:
+        """Name the capacities that were found."""
+        found = "".join(f", {x.name} {' '.join(str(x).split())}" for x in self.found)
+        return f"FoundCapacities({self.runs} runs{found})"
+
+    def rows(self) -> Iterator[dict[str, Any]]:
+        """Give one row for each capacity, and for the network at each count. [SI]."""
+        for each in (*self.found, *self.network_by_p):
+            bounds = (x if np.isfinite(x) else None for x in (each.lower, each.upper))
+            lower, upper = bounds
+            yield {
+                "name": each.name,
+                "symbol": each.symbol,
+                "p": each.p,
+                "value": each.value if np.isfinite(each.value) else None,
+                "lower": lower,
+                "upper": upper,
+                "note": each.note,
+            }
+
+    def __str__(self) -> str:
+        """The table, the warnings, and the line for the program file."""
+        every = (*self.found, *self.network_by_p)
+        lines = [
+            f"{each.symbol:<6} {each.name:<8} {each!s}{f'  {each.note}' if each.note else ''}"
+            for each in every
+        ]
+        if self.model_error is not None:
+            lines.append(
+                f"Runs left out are predicted with an rms error of {self.model_error:.1%}."
+            )
+        return "\n".join([*lines, *self.warnings, self.toml])
+
+
+def result_of(
+    phase: SteadyStatePhase,
+    values: list[FittedCapacity | None],
+    *,
+    by_p: list[FittedCapacity],
+    warnings: list[str],
+    network_warnings: Sequence[str] = (),
+    method: str,
+    runs: int,
+    error: float | None = None,
+) -> FoundCapacities:
+    """Put the capacities into the phase."""
+    keys = phase.model_dump(exclude_none=True)
+    keys["capacities"] |= {each.name: each.text for each in values if each is not None}
+    if error is not None:
+        spread = float(np.expm1(NORMAL_90 * error))
+        text = phase.cycles.expression.text
+        keys["cycles"] = f"{text} +- {_percentage(min(spread, WIDEST))}"
+    compute, network, latency, disk = values
+    return FoundCapacities(
+        phase=type(phase)(**keys),
+        compute=compute,
+        network=network,
+        network_by_p=tuple(by_p),
+        latency=latency,
+        disk=disk,
+        model_error=error,
+        warnings=tuple(warnings),
+        network_warnings=tuple(network_warnings),
+        method=method,
+        runs=runs,
+    )
+
+
+def _percentage(share: float) -> str:
+    """Share in percent, two digits of it where it is small."""
+    percent = 100.0 * share
+    return f"{percent:.2g}%" if percent < 99.5 else f"{percent:.0f}%"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class TimedRuns:
+    """Configurations that were timed, each once."""
+
+    axes: Mapping[str, Array]  # each of shape (runs,)
+    time: Array  # median of the repetitions [s]
+    disk: Array | None  # of them, median [s]
+    deviation: Array | None  # of the logarithm of a median; None without repetitions [1]
+    freedom: float  # degrees of it: repetitions beyond the first of each configuration [1]
+    disk_noise: float | None = None  # of the logarithm of a median of `disk` [1]
+
+
+def timed_runs(runs: Measurements) -> TimedRuns:
+    """Group measurements into configurations: rows that agree in all axes but `disk_s` are one."""
+    for label, values in runs.labels.items():
+        names = sorted({str(x) for x in values})
+        if len(names) > 1:
+            raise ParameterError(
+                "runs",
+                must=f"be of one {label}",
+                got=shown(", ".join(names)),
+                hint=("Select one value: ", selection(label, names[0]), "."),
+            )
+    axes = {name: column for name, column in runs.axes.items() if name != DISK}
+    table, group = np.unique(np.stack(list(axes.values())), axis=1, return_inverse=True)
+    group = np.ravel(group)
+    groups = [np.flatnonzero(group == i) for i in range(table.shape[1])]
+    disk = runs.axes.get(DISK)
+    logs = np.log(runs.time)
+    sizes = np.array([len(rows) for rows in groups])
+    deviation, freedom = None, float((sizes - 1).sum())
+    if freedom > 0:
+        squares = sum(float(((logs[rows] - logs[rows].mean()) ** 2).sum()) for rows in groups)
+        noise = np.sqrt(squares / freedom)
+        deviation = np.where(sizes > 2, OF_MEDIAN, 1.0) * noise / np.sqrt(sizes)
+    return TimedRuns(
+        axes=dict(zip(axes, table, strict=True)),
+        time=np.array([np.median(runs.time[rows]) for rows in groups]),
+        disk=None if disk is None else np.array([np.median(disk[rows]) for rows in groups]),
+        deviation=deviation,
+        freedom=freedom,
+        disk_noise=_noise_of_disk(disk, group),
+    )
+
+
+def _noise_of_disk(disk: Array | None, group: NDArray[np.intp]) -> float | None:
+    """Scatter of repetitions of what the disk took; None without any."""
+    if disk is None or not (is_time := disk > 0).any():
+        return None
+    return noise_of_repetitions(
+        np.log(disk[is_time]), np.unique(group[is_time], return_inverse=True)[1]
+    )
+
+
+def sampled(timed: TimedRuns, samples: int, seed: int) -> tuple[Array, Array]:
+    """Times and disk times [s] as they may have been, (samples + 1, runs), measured ones first.
+
+    Logarithms follow Student's law: what few repetitions say of the noise is itself unsure.
+    """
+    disk = np.zeros_like(timed.time) if timed.disk is None else timed.disk
+    if timed.deviation is None:
+        return timed.time[None], disk[None]
+    random = np.random.default_rng(seed)
+    normal = random.normal(size=(samples + 1, 1, len(timed.time)))
+    unsure = np.sqrt(timed.freedom / random.chisquare(timed.freedom, size=(samples + 1, 1, 1)))
+    factors = np.exp(np.clip(normal * unsure * timed.deviation, -FARTHEST, FARTHEST))
+    factors[0] = 1.0
+    return timed.time * factors[:, 0], disk * factors[:, 0]
 
 
 def capacity(amount: ArrayLike, rest: ArrayLike, time: ArrayLike) -> Array:

@@ -65,7 +65,7 @@ Examples:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Question:
+class FitAsked:
     """What the command line says."""
 
     program: str  # files
@@ -120,7 +120,7 @@ def command(
     """Answer the question and return the exit status."""
     given = [*files, *filter(None, [machine])]
     [program], [surface], machines = in_places(ctx, given, (PROGRAM, TIMINGS, ANY_MACHINE))
-    question = Question(
+    question = FitAsked(
         program=program, surface=surface, machine=next(iter(machines), None), **options
     )
     if machine_output and question.machine is None:
@@ -160,7 +160,7 @@ def _keep_other_files(outputs: Outputs, machine_output: str | None) -> None:
         described_at(machine_output, read_machine, "a machine")
 
 
-def _fitted(question: Question) -> tuple["Fit", dict[str, str]]:
+def _fitted(question: FitAsked) -> tuple["Fit", dict[str, str]]:
     """Read the files and compute the answer; give the texts of the descriptions as well."""
     from parcast.cli.failures import NoAnswer, in_options
     from parcast.descriptions.machine import Machine

@@ -24,7 +24,7 @@ from parcast.fitting.identifiability import (
 from parcast.fitting.model import HOLD, RATES, Model, Parameter
 from parcast.fitting.result import Fit, FittedParameter
 from parcast.fitting.runs import Noise
-from parcast.fitting.solver import Task
+from parcast.fitting.solver import FitTask
 from parcast.fitting.written import AT_BOUND, LARGEST, as_written
 from parcast.show.warning import Rank, RankedWarning
 from parcast.units import Dimension, format_quantity, in_percent
@@ -76,7 +76,7 @@ class _End:
 
 
 def findings(
-    task: Task,
+    task: FitTask,
     noise: Noise,
     coordinates: Array,
     *,

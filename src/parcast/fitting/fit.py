@@ -23,7 +23,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import Final, Literal, TypeAlias
+from typing import Final
 
 import numpy as np
 from scipy import special  # type: ignore[import-untyped]  # SciPy ships no types
@@ -37,22 +37,22 @@ from parcast.fitting.capacities import (
     DISK_KEY,
     bounds_in_words,
     disk_trend_of,
+    guesses_in_words,
     with_disk_seconds,
+    with_guesses,
 )
 from parcast.fitting.findings import findings
-from parcast.fitting.guesses import guesses_in_words, with_guesses
 from parcast.fitting.model import Model, Parameter, parameters_of
 from parcast.fitting.result import Fit
-from parcast.fitting.runs import Noise, Runs, expected_noise, runs_of
-from parcast.fitting.solver import Solution, Task, profile_intervals, with_scale
+from parcast.fitting.runs import MeasuredConfigurations, Noise, expected_noise, runs_of
+from parcast.fitting.solver import FitTask, Solution, profile_intervals, with_scale
 from parcast.fitting.trend import Trend, trend_of_fit, trend_with_p
 from parcast.importers.registry import as_measurements
 from parcast.show.warning import Rank, RankedWarning
+from parcast.timings.measure import require_times_of_runs
 from parcast.timings.measurements import Measurements, MeasurementsLike
-from parcast.timings.of_runs import require_times_of_runs
-from parcast.units import LEAST, MOST, shown
+from parcast.units import LEAST, MOST
 
-Quantity: TypeAlias = Literal["time", "speedup"]
 INTERVAL: Final = 0.9
 SPREAD_OF_STARTS: Final = 30.0  # largest over least factor
 FIRST_STEPS: Final = 15  # of all starts; the best go on
@@ -69,7 +69,6 @@ def fit(
     *,
     free: Iterable[str] | None = None,
     fixed: Iterable[str] | None = None,
-    quantity: Quantity = "time",
     starts: int = 10,
     seed: int = 0,
     interval: bool = True,
@@ -85,8 +84,8 @@ def fit(
     measurements : Measurements, table or path
         Measured times with the axes p and, where the program uses them, d and n. Of repetitions
         the median is taken; every configuration has the same weight. For a law with capacities,
-        `disk_s` may give the seconds that the disk took. With ``quantity="speedup"``, times
-        relative to that of one processor and one disk, as `parcast.read_runs` gives them.
+        `disk_s` may give the seconds that the disk took. Speedups over
+        one processor and one disk, as `parcast.read_measurements` gives them, are fitted as such.
     machine : Machine or path, optional
         The machine of the runs, or the path of its TOML file.
     free : iterable of str, optional
@@ -94,8 +93,6 @@ def fit(
         default all nonzero amounts of compute, communication, io and capacities of the phases.
     fixed : iterable of str, optional
         Names of amounts to leave as described.
-    quantity : {"time", "speedup"}, default "time"
-        What the measurements are. A table in a file, or read from one, says it itself.
     starts : int, default 10
         Number of sets of initial values: the described ones, and others within a factor of 30. [1]
     seed : int, default 0
@@ -129,17 +126,28 @@ def fit(
     """
     program = as_program(program)
     machine = Machine() if machine is None else as_machine(machine)
-    _require_choices(quantity, starts)
+    if not 1 <= starts <= MOST_STARTS:
+        raise ParameterError(
+            "starts",
+            must=f"lie between 1 and {MOST_STARTS}",
+            got=f"{starts}",
+            hint="Ten are usual.",
+        )
     seed = as_whole("seed", seed, least=0, hint="Use any such number.")
-    measurements, quantity = _runs_and_quantity(measurements, quantity)
+    measurements = as_measurements(measurements)
+    are_times = not measurements.measure.is_relative
+    if are_times:
+        require_times_of_runs("measurements", measurements.measure)
+    else:
+        _require_one_processor(measurements)
     free, fixed = None if free is None else list(free), list(fixed or ())
-    guessed = free if quantity == "time" else []  # speedups do not tell rates
+    guessed = free if are_times else []  # speedups do not tell rates
     program, guesses = with_guesses(program, machine, measurements, free=guessed, fixed=fixed)
-    trends = [*disk_trend_of(program, measurements)] if quantity == "time" else []
-    if quantity == "time":
+    trends = [*disk_trend_of(program, measurements)] if are_times else []
+    if are_times:
         is_free = DISK_KEY not in fixed and (free is None or DISK_KEY in free)
         program, measurements = with_disk_seconds(program, measurements, is_free=is_free)
-    task = _task(program, machine, measurements, free=free, fixed=fixed, quantity=quantity)
+    task = _task(program, machine, measurements, free=free, fixed=fixed)
     solved, noise, best, reached = _solve(task, _starts(task.model.parameters, starts, seed))
     coordinates = solved.coordinates[best]
     ends = None
@@ -179,7 +187,7 @@ def _fitted_again(program: Program, fitted: Fit) -> list[RankedWarning]:
     ]
 
 
-def _trend(task: Task, noise: Noise, coordinates: Array) -> Trend | None:
+def _trend(task: FitTask, noise: Noise, coordinates: Array) -> Trend | None:
     """How the runs depend on p beyond what parameters that are not on a bound explain."""
     residuals, rows = task.residuals(noise.level, coordinates[None])
     inside = (coordinates > task.lower) & (coordinates < task.upper)
@@ -199,13 +207,13 @@ def _task(
     *,
     free: list[str] | None,
     fixed: list[str],
-    quantity: str,
-) -> Task:
+) -> FitTask:
     """What is minimised: the model with its parameters, beside the runs that say something."""
     runs = runs_of(measurements, program, machine)
+    is_speedup = measurements.measure.is_relative
     points = dict(runs.axes)
     points.setdefault("d", np.full_like(points["p"], machine.storage.servers or 1))
-    if quantity == "speedup":
+    if is_speedup:
         # The run that speedups are over says nothing: it is 1 whatever the parameters are.
         others = (points["p"] != 1) | (points["d"] != 1)
         points = {axis: column[others] for axis, column in points.items()}
@@ -218,13 +226,13 @@ def _task(
         machine=machine,
         parameters=parameters,
         points=points,
-        is_speedup=quantity == "speedup",
+        is_speedup=is_speedup,
     )
-    task = Task(model=model, measured=np.log(runs.measured), runs=runs, scale=None)
+    task = FitTask(model=model, measured=np.log(runs.measured), runs=runs, scale=None)
     return with_scale(task) if model.is_speedup else task
 
 
-def _solve(task: Task, starts: Array) -> tuple[Solution, Noise, int, int]:
+def _solve(task: FitTask, starts: Array) -> tuple[Solution, Noise, int, int]:
     """Best solution of several starts, with the noise that goes with it."""
     noise = expected_noise(task.runs.repetitions)
     solved = task.solve(noise.level, starts, FIRST_STEPS)
@@ -253,7 +261,7 @@ def _solve(task: Task, starts: Array) -> tuple[Solution, Noise, int, int]:
     return solved, noise, best, reached
 
 
-def _intervals(task: Task, noise: Noise, best: Array, squares: float) -> tuple[Array, Array]:
+def _intervals(task: FitTask, noise: Noise, best: Array, squares: float) -> tuple[Array, Array]:
     """Ends of the interval of every coordinate."""
     _, rows = task.residuals(noise.level, best[None])
     precision = rows[0].T @ rows[0]
@@ -285,25 +293,6 @@ def _starts(parameters: tuple[Parameter, ...], starts: int, seed: int) -> Array:
     return np.stack(columns, axis=1)
 
 
-def _runs_and_quantity(
-    given: MeasurementsLike, quantity: Quantity
-) -> tuple[Measurements, Quantity]:
-    """Take measurements as `as_measurements` does, and as speedups where they say they are."""
-    if isinstance(given, tuple | list) or given is None:
-        raise ParameterError(
-            "measurements",
-            must="be Measurements or a table of columns",
-            got=shown(repr(given)),
-            hint="read_runs gives a pair: runs, quantity = read_runs(path).",
-        )
-    runs = as_measurements(given)
-    if runs.measure.is_relative:
-        _require_one_processor(runs)
-        return runs, "speedup"
-    require_times_of_runs("measurements", runs.measure)
-    return runs, quantity
-
-
 def _require_one_processor(runs: Measurements) -> None:
     """Refuse speedups over a larger count, which show by a speedup of 1 there."""
     least = runs.p.min()
@@ -329,25 +318,7 @@ def _require_times(program: Program, machine: Machine, points: Mapping[str, Arra
         )
 
 
-def _require_choices(quantity: str, starts: int) -> None:
-    """Refuse what is no choice."""
-    if quantity not in ("time", "speedup"):
-        raise ParameterError(
-            "quantity",
-            must='be "time" or "speedup"',
-            got=f"{quantity!r:.60}",
-            hint="Give the quantity that was measured.",
-        )
-    if not 1 <= starts <= MOST_STARTS:
-        raise ParameterError(
-            "starts",
-            must=f"lie between 1 and {MOST_STARTS}",
-            got=f"{starts}",
-            hint="Ten are usual.",
-        )
-
-
-def _require_enough(runs: Runs, parameters: tuple[Parameter, ...]) -> None:
+def _require_enough(runs: MeasuredConfigurations, parameters: tuple[Parameter, ...]) -> None:
     """Refuse fewer runs than parameters of which nothing is known beforehand."""
     count = len(runs.measured)
     unknown = [x.name for x in parameters if not np.isfinite(x.sigma)]

@@ -38,20 +38,24 @@ SAME: Final = 1e-9  # by how much equal times may differ
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
-class Runs:
+class MeasuredConfigurations:
     """Configurations that were measured, each once."""
 
     axes: Mapping[str, Array]  # each of shape (runs,)
     measured: Array  # median of the repetitions [s]
     repetitions: float | None  # noise of a median; None without repetitions [1]
 
-    def select(self, kept: NDArray[np.bool_]) -> "Runs":
+    def select(self, kept: NDArray[np.bool_]) -> "MeasuredConfigurations":
         """Keep some of the runs."""
         axes = {axis: column[kept] for axis, column in self.axes.items()}
-        return Runs(axes=axes, measured=self.measured[kept], repetitions=self.repetitions)
+        return MeasuredConfigurations(
+            axes=axes, measured=self.measured[kept], repetitions=self.repetitions
+        )
 
 
-def runs_of(measurements: Measurements, program: Program, machine: Machine) -> Runs:
+def runs_of(
+    measurements: Measurements, program: Program, machine: Machine
+) -> MeasuredConfigurations:
     """Group measurements into runs, of one program on one machine."""
     for label, values in measurements.labels.items():
         names = sorted({str(x) for x in values})
@@ -88,7 +92,7 @@ def runs_of(measurements: Measurements, program: Program, machine: Machine) -> R
             "Measure runs with different times.",
             outcome="No fit.",
         )
-    return Runs(
+    return MeasuredConfigurations(
         axes=dict(zip(axes, table, strict=True)),
         measured=measured,
         repetitions=noise_of_repetitions(log_times, group),

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from parcast.aliases import Array
 from parcast.fitting.model import HOLD, Model
-from parcast.fitting.runs import Noise, Runs, determined_by_runs, noise_of
+from parcast.fitting.runs import MeasuredConfigurations, Noise, determined_by_runs, noise_of
 
 Residuals = Callable[[Array], tuple[Array, Array]]
 MOST_STEPS: Final = 100
@@ -54,12 +54,12 @@ class Solution:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
-class Task:
+class FitTask:
     """The sum of squares of runs, parameters with +-, and the scale of speedups."""
 
     model: Model
     measured: Array  # logarithms, shape (runs,)
-    runs: Runs
+    runs: MeasuredConfigurations
     scale: float | None  # logarithm of the time alone that is held; None where times are known
 
     @property
@@ -117,7 +117,7 @@ class Task:
         return noise_of(squares, len(self.measured), determined, self.runs.repetitions)
 
 
-def with_scale(task: Task) -> Task:
+def with_scale(task: FitTask) -> FitTask:
     """Hold the time alone, unless what is left as described makes up most of it."""
     start = np.ones((1, len(task.model.parameters)))
     alone, slope = task.model.logs_alone(start)

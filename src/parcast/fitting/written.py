@@ -1,7 +1,24 @@
 """A fit as it is written: descriptions with fitted amounts in place of the described ones.
 
+A constant that the runs do not determine counts as known to a factor of 11, the widest +- there
+is: of all values that explain the runs, those nearest the description are written [D]. Each set
+then is the best fit to runs and described values that were disturbed as much as they are uncertain
+(randomised maximum likelihood [1]_): exact for laws that are linear in their constants, and near
+enough for others. A noise that is based on few degrees of freedom is drawn as well, so that the
+sets have Student's t for tails.
+
+Constants are fitted to all other runs, from where the fit of all ended, and the runs that were
+left out are predicted. A count without which the others determine less is not asked. The worst of
+these errors is what the description keeps, see `parcast.descriptions.fit_record`.
+
 Where the runs leave a choice, the values nearest the description are written, with the range that
 the runs leave them; the table [fit] beside them says what the constants have in common.
+
+References
+----------
+.. [1] D. S. Oliver, N. He, and A. C. Reynolds, "Conditioning permeability fields to pressure
+   data," in Proc. 5th European Conf. on the Mathematics of Oil Recovery, 1996, pp. 259-269,
+   :doi:`10.3997/2214-4609.201406884`.
 """
 
 import re
@@ -11,24 +28,40 @@ from typing import Any, Final
 from zlib import crc32
 
 import numpy as np
+from numpy.typing import NDArray
+from scipy import special  # type: ignore[import-untyped]  # SciPy ships no types
 
 from parcast.aliases import Array
-from parcast.descriptions.amount import WIDEST
+from parcast.descriptions.amount import NORMAL_90, WIDEST
 from parcast.descriptions.description import Description
-from parcast.descriptions.fit_record import FitRecord, FittedConstant
-from parcast.descriptions.law_error import replaced
+from parcast.descriptions.fit_record import (
+    KINDS,
+    FitRecord,
+    FittedConstant,
+    OwnLawError,
+    own_law_error,
+    replaced,
+)
 from parcast.descriptions.machine import Machine
 from parcast.descriptions.program import Program
-from parcast.fitting.held_out import seen_law_errors
-from parcast.fitting.model import MOST
+from parcast.fitting.identifiability import WEAK
+from parcast.fitting.model import LEAST, MOST
 from parcast.fitting.result import Fit, FittedParameter
 from parcast.fitting.runs import Noise
-from parcast.fitting.sets import DIGITS as DIGITS_OF_SETS
-from parcast.fitting.sets import nearest, sets_of, with_open
-from parcast.fitting.solver import Task
+from parcast.fitting.solver import LOOSE, FitTask, least_squares
+from parcast.laws.allowances import platform_of
 from parcast.units import NUMBER, Dimension, format_quantity, in_percent
 from parcast.words import ranges_in_words
 
+SETS: Final = 100  # five of them below a 90 % interval, and five above
+STEPS: Final = 20
+ENOUGH: Final = 3e-3  # gain of a sum of squares that does not matter here
+OPEN: Final = (
+    float(np.log1p(WIDEST)) / NORMAL_90
+)  # deviation of a logarithm of which little is known
+MOST_STEP: Final = 5.0  # of a logarithm at the start
+DIGITS_OF_SETS: Final = 4
+MOST_COUNTS: Final = 16  # that are left out, spread over all
 DIGITS: Final = 6
 GROWTH: Final = 0.06  # of the scatter for each doubling of p beyond the runs: BTIO [D]
 # Of what is not computing, the standard deviation of its logarithm for each doubling, where one
@@ -42,8 +75,131 @@ _SCALED = re.compile(rf"\s*({NUMBER}) \* \((.*)\)\s*", re.DOTALL)
 _PLUS_MINUS = re.compile(r"\+/?-|\u00b1")
 
 
+def with_open(task: FitTask, names: Collection[str]) -> FitTask:
+    """The same task, where some constants are known to a factor of 11."""
+    parameters = tuple(
+        replace(x, sigma=min(x.sigma, OPEN)) if x.name in names else x
+        for x in task.model.parameters
+    )
+    return replace(task, model=replace(task.model, parameters=parameters))
+
+
+def nearest(task: FitTask, noise: Noise, best: Array) -> Array:
+    """Coordinates that explain the runs nearest the description, from the best ones."""
+    is_open = np.isfinite(task.deviations)
+    inside = np.clip(best, np.maximum(task.lower, 1e-3), task.upper)
+    starts = np.stack([np.where(is_open, 1.0, best), inside, np.ones_like(best)])
+    solved = task.solve(noise.seen, np.clip(starts, task.lower, task.upper))
+    return np.asarray(solved.coordinates[np.argmin(solved.squares)])
+
+
+def sets_of(task: FitTask, noise: Noise, coordinates: Array) -> Array:
+    """Factors over those at the coordinates, of constants that explain the runs too.
+
+    Of shape (sets, parameters). [1].
+    """
+    values, jacobian = task.residuals(noise.level, coordinates[None])
+    runs, known = len(task.measured), np.isfinite(task.deviations)
+    seed = crc32(np.round(task.measured, 9).tobytes())
+    random = np.random.default_rng(seed)
+    shifts = np.zeros((SETS, values.shape[1]))
+    deviation = np.sqrt(noise.freedom / special.chdtri(noise.freedom, _levels(random, 1)))
+    shifts[:, :runs] = special.ndtri(_levels(random, runs)) * deviation
+    own = special.ndtri(_levels(random, len(known)))
+    shifts[:, -len(known) :] = np.where(known, own, 0.0)
+
+    def residuals(x: Array) -> tuple[Array, Array]:
+        return task.residuals(noise.level, x)
+
+    solved = least_squares(
+        residuals,
+        _near(task, coordinates, jacobian[0], shifts),
+        lower=task.lower,
+        upper=task.upper,
+        tolerance=LOOSE,
+        enough=ENOUGH,
+        steps=STEPS,
+        shifts=shifts,
+    )
+    ratio = np.maximum(solved.coordinates, LEAST) / np.maximum(coordinates, LEAST)
+    is_rate = np.array([x.is_rate for x in task.model.parameters])
+    return np.asarray(np.where(is_rate, 1.0 / ratio, ratio))
+
+
+def _near(task: FitTask, coordinates: Array, jacobian: Array, shifts: Array) -> Array:
+    """Coordinates of each set to start from, were logarithms linear in logarithms.
+
+    So they begin far along a product that alone is known; steps of coordinates would creep there.
+    """
+    by_log = jacobian * coordinates
+    steps = -shifts @ np.linalg.pinv(by_log, rcond=1e-8).T
+    far = coordinates * np.exp(np.clip(steps, -MOST_STEP, MOST_STEP))
+    return np.asarray(np.clip(far, task.lower, task.upper))
+
+
+def _levels(random: np.random.Generator, columns: int) -> Array:
+    """Probabilities of a Latin hypercube, (sets, columns)."""
+    order = np.stack([random.permutation(SETS) for _ in range(columns)], axis=1)
+    return np.asarray((order + 0.5) / SETS)
+
+
+def seen_law_errors(
+    task: FitTask, noise: Noise, best: Array, runs: str
+) -> tuple[OwnLawError, ...]:
+    """Errors of the program's laws at counts that were left out; nothing where too few can be.
+
+    `runs` says in words what was fitted.
+    """
+    model = task.model
+    kinds = np.unique(platform_of(model.machine, model.points))
+    if len(kinds) != 1:  # the error on each of them is not known
+        return ()
+    laws = [law for phase in model.program.phase for law in phase.laws_within]
+    errors = _errors(task, noise, best)
+    return own_law_error(laws, KINDS[int(kinds[0])], errors, model.points["p"], runs)
+
+
+def _errors(task: FitTask, noise: Noise, best: Array) -> list[float]:
+    """Logarithms of predicted over measured times of counts left out, the median at each."""
+    p = task.model.points["p"]
+    counts = np.unique(p)
+    if len(counts) > MOST_COUNTS:
+        counts = counts[np.linspace(0, len(counts) - 1, MOST_COUNTS).round().astype(int)]
+    open_ones = _open(task, noise, best, np.ones(len(p), dtype=bool))
+    errors = []
+    for count in counts:
+        kept = p != count
+        if not kept.any() or _open(task, noise, best, kept) > open_ones:
+            continue
+        coordinates = _without(task, kept).solve(noise.level, best[None]).coordinates
+        apart = task.model.logs(coordinates)[0][0] - task.measured
+        errors.append(float(np.median(np.abs(apart[~kept]))))
+    return errors
+
+
+def _without(task: FitTask, kept: NDArray[np.bool_]) -> FitTask:
+    """The task of some of the runs."""
+    points = {axis: column[kept] for axis, column in task.model.points.items()}
+    return replace(
+        task,
+        model=replace(task.model, points=points),
+        measured=task.measured[kept],
+        runs=task.runs.select(kept),
+    )
+
+
+def _open(task: FitTask, noise: Noise, best: Array, kept: NDArray[np.bool_]) -> int:
+    """How many combinations of parameters some of the runs do not determine."""
+    inside = (best > task.lower) & (best < task.upper)
+    residuals, rows = task.residuals(noise.level, best[None])
+    used = np.concatenate([kept, np.ones(residuals.shape[1] - len(kept), dtype=bool)])
+    by_log = rows[0][used][:, inside] * best[inside]
+    sizes = np.linalg.svd(by_log, compute_uv=False)
+    return int(inside.sum() - np.sum(sizes > WEAK))
+
+
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
-class Written:
+class WrittenFit:
     """What a fit writes."""
 
     parameters: tuple[FittedParameter, ...]
@@ -54,14 +210,14 @@ class Written:
 
 
 def as_written(
-    task: Task,
+    task: FitTask,
     noise: Noise,
     coordinates: Array,
     fitted: Sequence[FittedParameter],
     *,
     undetermined: Collection[str],
     has_converged: bool,
-) -> Written:
+) -> WrittenFit:
     """Settle what the runs leave open, and write everything into the descriptions.
 
     `undetermined` are in combinations that the runs do not determine.
@@ -104,7 +260,7 @@ def as_written(
         set(texts) - of_machine,
     )
     errors = seen_law_errors(task, noise, coordinates, record.runs) if has_converged else ()
-    return Written(
+    return WrittenFit(
         parameters=parameters,
         program=program.model_copy(update={"law_error": replaced(program.law_error, errors)}),
         machine=_with_record(
@@ -118,7 +274,7 @@ def as_written(
 
 
 def _record(
-    task: Task, noise: Noise, doubtful: Sequence[str], texts: Mapping[str, str], sets: Array
+    task: FitTask, noise: Noise, doubtful: Sequence[str], texts: Mapping[str, str], sets: Array
 ) -> FitRecord:
     """What the description keeps of a fit, if it has converged."""
     p = task.model.points["p"]
@@ -158,7 +314,7 @@ def _sets_of_record(texts: Mapping[str, str], sets: Array) -> dict[str, Any]:
     return {"key": key, "constant": tuple(constants)}
 
 
-def _runs_in_words(task: Task) -> str:
+def _runs_in_words(task: FitTask) -> str:
     """Say what was fitted: 3 times, p = 1 to 9, d = 1."""
     what = "speedup" if task.model.is_speedup else "time"
     count = len(task.measured)

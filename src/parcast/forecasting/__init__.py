@@ -1,6 +1,6 @@
 """Measured times in, times at other processors out, each with its interval: `parcast forecast`.
 
-`forecast` answers by a `question`, the `evidence` for it, the `curve` computed from that and the
-`notes` on it. `ensemble` combines the laws, `measured` gives the interval; runs on other machines
-are in `donors`, several parameters in `surface`, what to run next in `next_runs`.
+`own_runs` has the laws, their ensemble and the interval, `donors` what runs on other machines add;
+`series` puts both together for what is asked, `surface` forecasts over several parameters, and
+`next_runs` says what to run next. `forecast` and `knee` answer by the `evidence` there is.
 """

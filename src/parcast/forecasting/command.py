@@ -73,7 +73,7 @@ Axes = dict[str, list[float]]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Question:
+class ForecastAsked:
     """What was asked on the command line."""
 
     files: tuple[str, ...]
@@ -242,7 +242,7 @@ def command(
     **options: Any,
 ) -> int:
     """Answer the question and return the exit status."""
-    question = Question(**options)
+    question = ForecastAsked(**options)
     check_together(ctx, question)
     style = {} if quantity is None else {"quantity": quantity}
     if (quantity or overlay is not None) and not outputs.pictures:
@@ -283,13 +283,13 @@ def _draw(forecast: "Forecast", path: str, **options: Any) -> None:
 
 
 def _forecast(
-    question: Question,
+    question: ForecastAsked,
 ) -> tuple["Forecast", list["Knee"], list["PlannedRun"] | None]:
     """Read the file and compute the answer."""
     from parcast.cli.screen import Progress
-    from parcast.forecasting.donors.options import read_with_donors
+    from parcast.forecasting.donors.gather import read_with_donors
     from parcast.forecasting.forecast import forecast
-    from parcast.forecasting.question import next_counts
+    from parcast.forecasting.series.question import next_counts
 
     targets = [] if question.target is None else [question.target]
     runs, donors, inputs, sources = read_with_donors(
@@ -330,7 +330,7 @@ def _forecast(
             "the largest measured count."
         )
     if question.top is not None:
-        from parcast.forecasting.regions import largest_regions
+        from parcast.forecasting.forecast import largest_regions
 
         result = largest_regions(result, question.top)
     planned = plan_of_question(runs, question, p, donors, machines)
@@ -338,7 +338,7 @@ def _forecast(
     return noted, knees, planned
 
 
-def _machines(question: Question, inputs: dict[str, Any]) -> list["Machine"]:
+def _machines(question: ForecastAsked, inputs: dict[str, Any]) -> list["Machine"]:
     """Read the descriptions of machines, and note their files in the inputs."""
     if not question.machine:
         return []
@@ -354,7 +354,7 @@ def _machines(question: Question, inputs: dict[str, Any]) -> list["Machine"]:
 
 @spelled_with(OPTIONS | {"upto": "-p"})
 def _knees(
-    question: Question,
+    question: ForecastAsked,
     runs: "Measurements",
     donors: "Measurements | None",
     machines: Sequence["Machine"],
@@ -393,7 +393,7 @@ def _spread_out(counts: Sequence[int]) -> list[int]:
     return [counts[round(i * step)] for i in range(MOST_KNEES)]
 
 
-def check_together(ctx: click.Context, question: Question) -> None:
+def check_together(ctx: click.Context, question: ForecastAsked) -> None:
     """Refuse options that require others, or cannot be combined with them."""
     if question.machine and not (question.donors or question.target):
         raise click.UsageError(
@@ -420,13 +420,13 @@ def check_together(ctx: click.Context, question: Question) -> None:
             )
 
 
-def check_axes_of_file(runs: "Measurements", question: Question) -> None:
+def check_axes_of_file(runs: "Measurements", question: ForecastAsked) -> None:
     """Refuse values of what is no axis of the file, and of an axis that cannot be asked for."""
     if not question.axes:
         return
     from parcast.forecasting.forecast import forecast
     from parcast.forecasting.next_runs.plan_runs import plan_runs
-    from parcast.forecasting.question import parameters_of
+    from parcast.forecasting.series.question import parameters_of
     from parcast.forecasting.surface.runs import check_axes
 
     if "p" in question.at:
@@ -452,7 +452,7 @@ def check_axes_of_file(runs: "Measurements", question: Question) -> None:
 
 def plan_of_question(
     runs: "Measurements",
-    question: Question,
+    question: ForecastAsked,
     p: Sequence[int],
     donors: "Measurements | None",
     machines: "Sequence[Machine]",
@@ -476,7 +476,7 @@ def plan_of_question(
 
 
 def show_plan(
-    planned: "Sequence[PlannedRun] | None", question: Question, forecast: "Forecast"
+    planned: "Sequence[PlannedRun] | None", question: ForecastAsked, forecast: "Forecast"
 ) -> None:
     """Print planned runs below the answer, where they were asked for."""
     if planned is None:

@@ -1,7 +1,7 @@
 """What forecasts of series along p are based on, and why some series have no forecast.
 
 The runs of each series that are not held out, its donors, and how it scales. What is computed
-from them is in `parcast.forecasting.curve`; what is said of it in `parcast.forecasting.notes`.
+from them is in `parcast.forecasting.series.curve`; what is said of it in `series.notes`.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -12,20 +12,17 @@ from numpy.typing import NDArray
 
 from parcast.aliases import Array
 from parcast.errors import FitFailed
-from parcast.forecasting.call_paths import made_consistent, profile_of
-from parcast.forecasting.curve import Columns, Curve, Estimate
-from parcast.forecasting.donors import notes as words
 from parcast.forecasting.donors.curve import Elsewhere
-from parcast.forecasting.donors.gather import gather
-from parcast.forecasting.donors.tables import require_same_measure, table_of_donors
-from parcast.forecasting.ensemble import MEMBERS
-from parcast.forecasting.lone_runs import remedy_of_lone_runs
-from parcast.forecasting.members import LAWS
-from parcast.forecasting.notes import notes_of, notes_of_profile
-from parcast.forecasting.question import Question
-from parcast.forecasting.result import SeriesNotes
-from parcast.forecasting.scaling import Reading, reading_of, size_of_runs
-from parcast.forecasting.verdict import judged
+from parcast.forecasting.donors.gather import gather, require_same_measure, table_of_donors
+from parcast.forecasting.own_runs.call_paths import made_consistent, profile_of
+from parcast.forecasting.own_runs.ensemble import MEMBERS
+from parcast.forecasting.own_runs.members import LAWS
+from parcast.forecasting.own_runs.scaling import ScalingReading, reading_of, size_of_runs
+from parcast.forecasting.series import donor_notes as words
+from parcast.forecasting.series.curve import Columns, Curve, CurveEstimate
+from parcast.forecasting.series.notes import SeriesNotes, notes_of, notes_of_profile
+from parcast.forecasting.series.question import ForecastQuestion, remedy_of_lone_runs
+from parcast.forecasting.series.verdict import judged
 from parcast.numerics import distinct
 from parcast.timings.measure import Measure
 from parcast.timings.series import Series, label_of
@@ -37,7 +34,7 @@ class SeriesCurves:
     """Forecast times of some series."""
 
     evidence: "SeriesEvidence"
-    estimate: Estimate  # at the counts asked for, and at one more that tells the slope
+    estimate: CurveEstimate  # at the counts asked for, and at one more that tells the slope
 
     @property
     def table(self) -> Array:
@@ -68,7 +65,7 @@ class SeriesEvidence:
 
     p: Array  # (points,): counts asked for [1]
     curve: Curve
-    reading: Reading  # of all series: strong or weak scaling
+    reading: ScalingReading  # of all series: strong or weak scaling
     measure: Measure  # what the times are
     refused: Mapping[str, str]  # label of each series that has no answer, and why
     everything: Series  # with what is held out
@@ -134,7 +131,7 @@ class SeriesEvidence:
         return observed
 
 
-def series_evidence(question: Question) -> SeriesEvidence:
+def series_evidence(question: ForecastQuestion) -> SeriesEvidence:
     """Group the runs into series, find their donors, and refuse series with too few counts."""
     everything = question.measurements.series(question.by)
     known = everything
@@ -167,7 +164,7 @@ def series_evidence(question: Question) -> SeriesEvidence:
     )
 
 
-def _donors(question: Question, known: Series, remedies: list[str]) -> Elsewhere | None:
+def _donors(question: ForecastQuestion, known: Series, remedies: list[str]) -> Elsewhere | None:
     """Find the donors of every series; add to the remedies what helps the donors' own runs."""
     if question.donors is None:
         return None

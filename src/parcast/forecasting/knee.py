@@ -13,10 +13,10 @@ from parcast.aliases import Array
 from parcast.errors import ParameterError, as_number, as_whole, require
 from parcast.forecasting.donors.curve import INSIDE
 from parcast.forecasting.evidence import SeriesEvidence, series_evidence
-from parcast.forecasting.question import question_of
+from parcast.forecasting.own_runs.scaling import Scaling
 from parcast.forecasting.request import Request, request_for, time_kept
-from parcast.forecasting.scaling import Scaling
-from parcast.forecasting.verdict import (
+from parcast.forecasting.series.question import question_of
+from parcast.forecasting.series.verdict import (
     counts_between,
     is_useful,
     tested_errors,

@@ -1,5 +1,10 @@
 """Series in one pair of axes: what was measured, what is forecast, what was held out.
 
+Everything is in processors, seconds and fractions. Speedup and efficiency are over the median time
+of the runs at the smallest measured count, and over several axes over the forecast for that count.
+Their intervals are those of the time divided into that baseline, whose own uncertainty is not
+included.
+
 Measured medians are filled markers; within the measured counts the line is solid, beyond them it
 is dashed, with a hollow marker at each count asked for; the band is the interval. What was
 measured but held out is an open diamond, or has a black edge in a panel of several series. Runs
@@ -12,13 +17,16 @@ bright.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from parcast.aliases import Array
-from parcast.forecasting.trace import Quantity, Trace
+from parcast.forecasting.knee import Knee
+from parcast.forecasting.result import Forecast, one_series
+from parcast.forecasting.series.curve import DrawnLine
 from parcast.show.canvas import any_letters, plain_axes
 from parcast.show.colours import (
     COLOURS,
@@ -31,12 +39,17 @@ from parcast.show.colours import (
     REFERENCE,
 )
 from parcast.show.scales import INCH, MARGIN, apart, inches
+from parcast.timings.measure import TIME, Measure
+from parcast.timings.series import Key
 from parcast.units import format_quantity, shown
+from parcast.words import whole
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from parcast.forecasting.next_runs.result import PlannedRun
 
+Quantity = Literal["time", "rate", "speedup", "efficiency"]
 WIDEST_BAND: Final = 1000.0  # seen of a band, times the largest or below the smallest time
 PALEST: Final = 0.66  # of the colours of values, that is still seen on white [1]
 
@@ -45,6 +58,197 @@ BAR: Final[dict[str, Any]] = {"fmt": "none", "elinewidth": 1, "capsize": 2.5, "z
 RUNS, HELD_OUT, FORECAST = "measured", "measured, held out", "forecast"
 SPREAD, KNEE = "spread of repeated runs", "knee: worth it up to here"
 OF_ANOTHER, NEXT = "scaling of another machine", "run to make next"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class SeriesTrace:
+    """One series, ready to be drawn; made by `traces_of`."""
+
+    label: str
+    key: Key  # what tells the series apart
+    p: Array  # measured counts [1]
+    time: Array  # medians measured there [s]
+    spread: Array  # sd of log time among repetitions; 0 where there were none [1]
+    line: DrawnLine  # over the counts measured, asked for and planned
+    within: NDArray[np.bool_]  # points of the line that lie within the measured counts
+    base: tuple[float, float]  # what speedup is over: a count [1] and its time [s]
+    is_strong: bool
+    interval: float  # share of forecasts whose interval is meant to contain the measured time [1]
+    requested_p: Array  # asked for and not measured [1]
+    requested_time: Array  # [s]
+    held_out_p: Array  # [1]
+    held_out_time: Array  # [s]
+    knee: int | None  # the largest count worth it, where it was asked for and found [1]
+    planned_p: Array  # of runs to make next, the best first [1]
+    planned_time: Array  # their forecast times [s]
+    at: float | None = None  # the count of processors, where another axis takes the place of p [1]
+    ideal: Array | None = None  # ideal times along the line then [s]
+    measure: Measure = TIME
+
+    @property
+    def counts(self) -> Array:
+        """The counts that matter: measured, asked for, held out, planned. [1]."""
+        ends = self.line.p[[0, -1]]
+        return np.unique(
+            np.concatenate([self.p, self.requested_p, self.held_out_p, self.planned_p, ends])
+        )
+
+    def ideal_time(self, p: Array) -> Array:
+        """Time of a program that scales ideally from the baseline. [s]."""
+        if self.ideal is not None:
+            return np.interp(p, self.line.p, self.ideal)
+        shared = p / self.base[0] if self.is_strong else np.ones_like(p)
+        return np.asarray(self.base[1] / shared)
+
+    def value(self, quantity: Quantity, p: Array, time: Array) -> Array:
+        """What to draw for `time` [s] at `p` [1].
+
+        The time itself [s], the rate [`measure.rate_unit`], the speedup or efficiency [1].
+        """
+        if quantity == "time":
+            return time
+        if quantity == "rate":
+            return self.measure.rates(time)
+        efficiency = self.ideal_time(p) / time
+        more = (p if self.at is None else self.at) / self.base[0]
+        return efficiency if quantity == "efficiency" else efficiency * more
+
+
+def traces_of(
+    forecast: Forecast,
+    rows: Sequence[int],
+    *,
+    knees: Sequence[Knee] = (),
+    planned: "Sequence[PlannedRun]" = (),
+) -> list[SeriesTrace]:
+    """Gather what is drawn of some series; refuse series that are not there."""
+    owns = [one_series(forecast, i) for i in rows]
+    keys = [own.notes[0].key for own in owns]
+    knee_of = {tuple(knee.key.values()): knee for knee in knees}
+    runs_of = [[run for run in planned if run.key == key] for key in keys]
+    if forecast.curve is None:
+        lines = [_through_answers(own) for own in owns]
+    else:
+        ends = [
+            np.array([*np.ravel(own.p), *(run.at["p"] for run in runs)])
+            for own, runs in zip(owns, runs_of, strict=True)
+        ]
+        along = forecast.curve.choose(np.array(rows)).along(ends)
+        lines = [_between_runs(line, own) for line, own in zip(along, owns, strict=True)]
+    return [
+        _trace(own, *line, knee=knee_of.get(tuple(key.values())), planned=runs)
+        for own, line, key, runs in zip(owns, lines, keys, runs_of, strict=True)
+    ]
+
+
+def _through_answers(own: Forecast) -> tuple[DrawnLine, NDArray[np.bool_]]:
+    """Line through the counts asked for, where several axes are forecast at once."""
+    p, order = np.unique(np.ravel(own.p), return_index=True)
+    time, lower, upper = (np.ravel(x)[order] for x in (own.time, own.lower, own.upper))
+    line = DrawnLine(p=p, time=time, lower=lower, upper=upper, elsewhere={})
+    return line, np.ravel(own.reach)[order] <= 1 + 1e-9
+
+
+def _between_runs(line: DrawnLine, own: Forecast) -> tuple[DrawnLine, NDArray[np.bool_]]:
+    """Line with an even band between the measured counts.
+
+    The interval is narrow at a measured count and widest about halfway to the next. Drawn as it
+    is, close counts would look like beads on a string; so the band is led straight from one count
+    of the table, measured or asked for, to the next. Beyond the measured counts it is as computed.
+    """
+    p = own.measured.p[0, : int(own.measured.count[0])]
+    within = (line.p >= p[0]) & (line.p <= p[-1])
+    known = np.isin(line.p, p)
+    knots, first = np.unique(
+        np.log(np.concatenate([line.p[known], np.ravel(own.p)])), return_index=True
+    )
+    evened = {}
+    for name in ("lower", "upper"):
+        end, answers = getattr(line, name), np.ravel(getattr(own, name) / own.time)
+        widths = np.log(np.concatenate([end[known] / line.time[known], answers]))[first]
+        even = line.time * np.exp(np.interp(np.log(line.p), knots, widths))
+        evened[name] = np.where(within, even, end)
+    return replace(line, **evened), within
+
+
+def _trace(
+    own: Forecast,
+    line: DrawnLine,
+    within: NDArray[np.bool_],
+    *,
+    knee: Knee | None,
+    planned: "Sequence[PlannedRun]",
+) -> SeriesTrace:
+    """Bring one series and its line together."""
+    measured, count, note = own.measured, int(own.measured.count[0]), own.notes[0]
+    p, time = measured.p[0, :count], measured.time[0, :count]
+    requested, observed = np.ravel(own.p), np.ravel(own.observed)
+    is_measured = np.isin(requested, p)
+    held_out = ~np.isnan(observed) & ~is_measured
+    is_strong = note.scaling == "strong"
+    base = (note.measured[0], float(np.ravel(own.speedup * own.time)[0]))
+    if own.curve is not None:
+        base = (float(p[0]), float(time[0]))
+    elif not is_strong:
+        base = (base[0], base[1] * base[0] / float(requested[0]))
+    return SeriesTrace(
+        label=note.label,
+        key=note.key,
+        p=p,
+        time=time,
+        spread=np.where(measured.shows_spread, measured.spread, 0.0)[0, :count],
+        line=line,
+        measure=own.measure,
+        within=within,
+        base=base,
+        is_strong=is_strong,
+        interval=own.interval,
+        requested_p=requested[~is_measured],
+        requested_time=np.ravel(own.time)[~is_measured],
+        held_out_p=requested[held_out],
+        held_out_time=observed[held_out],
+        knee=knee.p if knee and knee.because != "not reached" else None,
+        planned_p=np.array([run.at["p"] for run in planned]),
+        planned_time=np.array([run.time for run in planned]),
+    )
+
+
+def along_axis(traces: Sequence[SeriesTrace], axis: str) -> SeriesTrace:
+    """Join series of a single count each, in the order of an axis, to one along that axis."""
+    values = np.array([float(trace.key[axis]) for trace in traces])
+    (at,) = {float(trace.line.p[0]) for trace in traces}
+
+    def joined(name: str, of: str) -> tuple[Array, Array]:
+        """Values of the axis and what was noted at this count."""
+        found = [np.asarray(getattr(x, name))[getattr(x, of) == at] for x in traces]
+        return np.repeat(values, [len(x) for x in found]), np.concatenate(found)
+
+    line = {
+        x: np.array([getattr(y.line, x)[0] for y in traces]) for x in ("time", "lower", "upper")
+    }
+    p, time = joined("time", "p")
+    held_out_p, held_out_time = joined("held_out_time", "held_out_p")
+    requested_p, requested_time = joined("requested_time", "requested_p")
+    return replace(
+        traces[0],
+        p=p,
+        time=time,
+        spread=joined("spread", "p")[1],
+        line=DrawnLine(p=values, elsewhere={}, **line),
+        within=np.array([trace.within[0] for trace in traces]),
+        requested_p=requested_p,
+        requested_time=requested_time,
+        held_out_p=held_out_p,
+        held_out_time=held_out_time,
+        at=at,
+        ideal=np.array([float(x.ideal_time(np.array([at]))[0]) for x in traces]),
+    )
+
+
+def baseline(traces: Sequence[SeriesTrace]) -> str:
+    """Say what speedups are over, where it is the same count for all: "p = 4"."""
+    counts = {trace.base[0] for trace in traces}
+    return f"p = {whole(counts.pop())}" if len(counts) == 1 else "the smallest measured p"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -71,7 +275,7 @@ EDGED: Final[dict[str, Any]] = {"mec": MEASURED, "mew": 1.4, "ms": 7.0}
 ALONE: Final = Look(line=COMPUTED, dots=MEASURED, held_out=DIAMOND)
 
 
-def looks_of(traces: Sequence[Trace], *, is_ordered: bool) -> list[Look]:
+def looks_of(traces: Sequence[SeriesTrace], *, is_ordered: bool) -> list[Look]:
     """How several series in one panel are drawn; `is_ordered` where an axis tells them apart."""
     if len(traces) == 1:
         return [ALONE]
@@ -92,7 +296,11 @@ def looks_of(traces: Sequence[Trace], *, is_ordered: bool) -> list[Look]:
 
 
 def draw_panel(
-    ax: "Axes", traces: Sequence[Trace], looks: Sequence[Look], quantity: Quantity, counts: Array
+    ax: "Axes",
+    traces: Sequence[SeriesTrace],
+    looks: Sequence[Look],
+    quantity: Quantity,
+    counts: Array,
 ) -> tuple[float, float]:
     """Draw series with labels for the legend; give the least and most to be seen [s] or [1].
 
@@ -113,7 +321,7 @@ def draw_panel(
 
 
 def _draw(
-    ax: "Axes", trace: Trace, look: Look, quantity: Quantity, scale: float
+    ax: "Axes", trace: SeriesTrace, look: Look, quantity: Quantity, scale: float
 ) -> tuple[float, float]:
     """Draw one series; `scale` are points for a factor of e."""
     along = trace.line.p
@@ -157,7 +365,7 @@ def _draw(
     return float(min(told.min(), band.min())), float(max(told.max(), band.max()))
 
 
-def _band(trace: Trace) -> str:
+def _band(trace: SeriesTrace) -> str:
     """Name the band."""
     return f"{format_quantity(trace.interval, 'fraction')} interval"
 
@@ -167,7 +375,7 @@ def _named(kind: str, look: Look) -> str:
     return kind if look.is_alone else f"_{kind}"
 
 
-def _draw_line(ax: "Axes", trace: Trace, look: Look, line: Array) -> None:
+def _draw_line(ax: "Axes", trace: SeriesTrace, look: Look, line: Array) -> None:
     """Draw the line: solid within the measured counts, dashed beyond."""
     along, within = trace.line.p, trace.within
     if within.sum() > 1:
@@ -182,7 +390,7 @@ def _draw_line(ax: "Axes", trace: Trace, look: Look, line: Array) -> None:
 
 
 def _draw_requested(
-    ax: "Axes", trace: Trace, look: Look, quantity: Quantity, scale: float
+    ax: "Axes", trace: SeriesTrace, look: Look, quantity: Quantity, scale: float
 ) -> None:
     """Draw the counts asked for, those that stand apart."""
     p, order = np.unique(trace.requested_p, return_index=True)
@@ -195,19 +403,19 @@ def _draw_requested(
     ax.plot(p[kept], heights, **style, mfc="white", label="_asked for")
 
 
-def _draw_ideal(ax: "Axes", trace: Trace, quantity: Quantity, counts: Array) -> None:
+def _draw_ideal(ax: "Axes", trace: SeriesTrace, quantity: Quantity, counts: Array) -> None:
     """Draw ideal scaling over the whole axis."""
     along = np.geomspace(counts[0], counts[-1], 2)
     ideal = trace.value(quantity, along, trace.ideal_time(along))
     ax.plot(along, ideal, ":", color=REFERENCE, lw=1.4, zorder=1.8, label=_ideal(trace))
 
 
-def _ideal(trace: Trace) -> str:
+def _ideal(trace: SeriesTrace) -> str:
     """Name the line of ideal scaling: that of the reading of the runs."""
     return f"ideal {'strong' if trace.is_strong else 'weak'} scaling"
 
 
-def _explain(ax: "Axes", traces: Sequence[Trace]) -> None:
+def _explain(ax: "Axes", traces: Sequence[SeriesTrace]) -> None:
     """Name in grey what is drawn of every series, without drawing anything."""
     grey: dict[str, Any] = {"color": REFERENCE, "ms": 5}
     if any(trace.p.size for trace in traces):
@@ -221,7 +429,7 @@ def _explain(ax: "Axes", traces: Sequence[Trace]) -> None:
         ax.errorbar([], [], [], ecolor=REFERENCE, **BAR, label=SPREAD)
 
 
-def _draw_elsewhere(ax: "Axes", trace: Trace, quantity: Quantity) -> Array:
+def _draw_elsewhere(ax: "Axes", trace: SeriesTrace, quantity: Quantity) -> Array:
     """Draw how it would go on as on each machine that was used, and give what was drawn."""
     along, label = trace.line.p, OF_ANOTHER
     drawn = [trace.value(quantity, along, times) for times in trace.line.elsewhere.values()]
@@ -251,7 +459,7 @@ def _mark_knee(ax: "Axes", knee: int, quantity: Quantity, colour: Any) -> None:
     )
 
 
-def _mark_planned(ax: "Axes", trace: Trace, quantity: Quantity) -> None:
+def _mark_planned(ax: "Axes", trace: SeriesTrace, quantity: Quantity) -> None:
     """Draw the runs to make next at their forecast times, each with its number in the plan."""
     heights = trace.value(quantity, trace.planned_p, trace.planned_time)
     (mark,) = ax.plot(trace.planned_p, heights, "^", color=RECOMMENDED, ms=8, zorder=4.2)
@@ -284,7 +492,7 @@ class End:
 
 
 def ends_of(
-    traces: Sequence[Trace], looks: Sequence[Look], names: Sequence[str], quantity: Quantity
+    traces: Sequence[SeriesTrace], looks: Sequence[Look], names: Sequence[str], quantity: Quantity
 ) -> list[End]:
     """Ends of the lines that need a name: of several series, or of the machines of one."""
     if len(traces) > 1:

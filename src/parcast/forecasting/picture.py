@@ -16,9 +16,19 @@ import numpy as np
 
 from parcast.errors import ParameterError
 from parcast.forecasting.knee import Knee
-from parcast.forecasting.panel import Look, draw_panel, ends_of, looks_of, name_ends
+from parcast.forecasting.panel import (
+    Look,
+    Quantity,
+    SeriesTrace,
+    along_axis,
+    baseline,
+    draw_panel,
+    ends_of,
+    looks_of,
+    name_ends,
+    traces_of,
+)
 from parcast.forecasting.result import Forecast
-from parcast.forecasting.trace import Quantity, Trace, along_axis, baseline, traces_of
 from parcast.show.canvas import (
     add_heads,
     add_legend,
@@ -118,7 +128,7 @@ class Pane:
     """What is drawn in one pair of axes."""
 
     title: str
-    traces: Sequence[Trace]
+    traces: Sequence[SeriesTrace]
     names: Sequence[str]  # of the lines, where there are several
     is_ordered: bool  # whether values of an axis tell the lines apart
 
@@ -133,7 +143,7 @@ class Picture:
     along: str = "processors p"
 
     @property
-    def traces(self) -> list[Trace]:
+    def traces(self) -> list[SeriesTrace]:
         """Those of all panels."""
         return [trace for pane in self.panes for trace in pane.traces]
 

@@ -12,16 +12,15 @@ from numpy.typing import NDArray
 
 from parcast.aliases import Array
 from parcast.errors import ParameterError
-from parcast.forecasting.call_paths import PATH
-from parcast.forecasting.curve import Columns, Curve
-from parcast.forecasting.follows import Follows
-from parcast.forecasting.scaling import Limit
-from parcast.forecasting.totals import Totals, totals_of
+from parcast.forecasting.own_runs.call_paths import PATH
+from parcast.forecasting.series.curve import Columns, Curve
+from parcast.forecasting.series.notes import SeriesNotes
+from parcast.forecasting.series.totals import Totals, totals_of
 from parcast.show.outline import columns_of, table_rows
 from parcast.show.result import Result
 from parcast.show.warning import is_remark, said_of, verdicts
 from parcast.timings.measure import TIME, Measure
-from parcast.timings.series import Key, Series, label_of
+from parcast.timings.series import Key, Series
 from parcast.words import whole
 
 ANSWERS = ("time", "lower", "upper", "speedup", "efficiency", "reach", "observed")

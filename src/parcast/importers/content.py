@@ -1,14 +1,18 @@
 """The content of a file of another tool: lines of text one by one, or one JSON document.
 
+A program that is linked with another MPI than `mpirun` belongs to starts as p copies of one rank,
+each of which says that it ran alone.
+
 Whatever cannot be such a file is refused with its place: an archive, other bytes than UTF-8, a
 document that was cut off. Where only a library reads a file, it is an extra of parcast.
 """
 
 import json
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from importlib import import_module
+from pathlib import PurePath
 from typing import Any, Final, NoReturn
 
 from parcast.advice import Command, File
@@ -17,8 +21,13 @@ from parcast.files.bounds import LARGEST, LARGEST_OBJECTS, as_size, json_takes, 
 from parcast.files.decoding import UTF8_MARK, gunzip, opened, to_utf8
 from parcast.files.faults import Faults
 from parcast.files.numbers import whole_of_json
+from parcast.importers.counts import count_in
 from parcast.units import shown
 
+REMEDY: Final = (
+    "Start it with the mpirun of the MPI that the program is linked with (ldd PROGRAM), and time "
+    "it again."
+)
 LONGEST_LINE = 2**24  # bytes; what is longer is no line of a profile
 LARGEST_DOCUMENT = 200_000_000  # bytes of one JSON document, which is in memory as a whole
 HEAD = 2**16  # bytes that tell what a file is
@@ -27,6 +36,36 @@ LOOKED_AT: Final = 2**20  # characters; a shorter document takes little memory
 CUT_OFF = "The file may have been cut off: write it again."
 
 Hook = Callable[[dict[str, Any]], Any]
+
+
+def refuse_copies(got: str, faults: Faults, line: int | None = None) -> NoReturn:
+    """Refuse a log of several ranks that ran alone."""
+    faults.refuse(
+        f"must be of ranks that work together, got {got}: they did not find each other. {REMEDY}",
+        line=line,
+    )
+
+
+def refuse_lone_rank(p: int, faults: Faults) -> None:
+    """Refuse a log of 1 process whose name says that it had more."""
+    expected = count_in(PurePath(faults.path).stem) or 1
+    if p == 1 < expected:
+        refuse_copies(f"{expected} in its name and 1 process in its text", faults)
+
+
+def note_on_lone_ranks(counts: Sequence[int]) -> list[str]:
+    """Say what it may mean that all of several runs were alone."""
+    if len(counts) < 2 or set(counts) != {1}:
+        return []
+    return [
+        f"All {len(counts)} runs say that they had 1 process. If they were started with more, "
+        f"their ranks did not find each other. {REMEDY}"
+    ]
+
+
+def first_error(text: str) -> str:
+    """Shorten a line by which a program says why it stopped."""
+    return shown(" ".join(text.split()), limit=80)
 
 
 def raw_lines(

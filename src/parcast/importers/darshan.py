@@ -20,7 +20,7 @@ from typing import NoReturn, Protocol
 from parcast.files.faults import Faults
 from parcast.importers import darshan_job, darshan_log, darshan_text
 from parcast.importers.content import beginning
-from parcast.importers.darshan_job import RUN, Each, Job
+from parcast.importers.darshan_job import RUN, DarshanJob, Each
 from parcast.importers.registry import Format
 from parcast.importers.runs import Imported, Runs
 from parcast.units import shown
@@ -35,10 +35,12 @@ TRACES = ("DXT_POSIX", "DXT_MPIIO")
 MOST_NAMED = 3  # of what was left out
 
 
-class _Reader(Protocol):
+class _RecordReader(Protocol):
     """Gives the jobs of a file, and every record to `each`."""
 
-    def __call__(self, path: Path, faults: Faults, each: Each | None = None) -> Iterator[Job]: ...
+    def __call__(
+        self, path: Path, faults: Faults, each: Each | None = None
+    ) -> Iterator[DarshanJob]: ...
 
 
 def recognises(head: bytes, _: Path) -> bool:
@@ -52,7 +54,7 @@ def read(runs: Runs, metric: str | None) -> Imported:
     `metric` is "run", "POSIX", "MPI-IO" or "STDIO", to have that time alone. Default: all. The
     files are logs, or what `darshan-parser`, `to_json` or `job_stats --csv` wrote of them.
     """
-    jobs: list[Job] = []
+    jobs: list[DarshanJob] = []
     met: set[str] = set()
     with darshan_log.Logs() as logs:
         for path, faults in runs.files():
@@ -78,7 +80,7 @@ FORMAT = Format(
 )
 
 
-def _form(head: bytes, logs: darshan_log.Logs) -> _Reader | None:
+def _form(head: bytes, logs: darshan_log.Logs) -> _RecordReader | None:
     """Tell the form by the first bytes."""
     if LOG.match(head):
         return logs.jobs
@@ -89,7 +91,7 @@ def _form(head: bytes, logs: darshan_log.Logs) -> _Reader | None:
     return darshan_job.jobs if STATS.match(head) else None
 
 
-def reader_of(path: Path, faults: Faults, logs: darshan_log.Logs) -> _Reader:
+def reader_of(path: Path, faults: Faults, logs: darshan_log.Logs) -> _RecordReader:
     """Find what reads a file, or say why nothing does."""
     head = beginning(path)
     reader = _form(head, logs)
@@ -115,7 +117,7 @@ def _refuse_foreign(head: bytes, faults: Faults) -> NoReturn:
     )
 
 
-def _add(job: Job, runs: Runs, metric: str | None, *, with_run: bool) -> None:
+def _add(job: DarshanJob, runs: Runs, metric: str | None, *, with_run: bool) -> None:
     """Add the rows of one job that are wanted."""
     for callpath, time in _times(job).items():
         is_row = with_run if callpath == RUN else time > 0
@@ -125,7 +127,7 @@ def _add(job: Job, runs: Runs, metric: str | None, *, with_run: bool) -> None:
             )
 
 
-def _times(job: Job) -> dict[str, float]:
+def _times(job: DarshanJob) -> dict[str, float]:
     """Give the times of a job by callpath. [s]."""
     return {RUN: job.run_time} | {_io(module): time for module, time in job.io.items()}
 
@@ -140,13 +142,13 @@ def _is_wanted(callpath: str, metric: str | None) -> bool:
     return metric is None or metric in {callpath, callpath.removeprefix("I/O ")}
 
 
-def _callpaths(jobs: Sequence[Job], metric: str | None) -> list[str]:
+def _callpaths(jobs: Sequence[DarshanJob], metric: str | None) -> list[str]:
     """List the callpaths that are wanted and there."""
     there = dict.fromkeys(callpath for job in jobs for callpath in _times(job))
     return [callpath for callpath in there if _is_wanted(callpath, metric)]
 
 
-def _notes(jobs: Sequence[Job], metric: str | None) -> list[str]:
+def _notes(jobs: Sequence[DarshanJob], metric: str | None) -> list[str]:
     """Say what the times are, and what is uncertain about them."""
     notes = ["p is the number of processes of each log (nprocs)."]
     io = [x for x in _callpaths(jobs, metric) if x != RUN]
@@ -204,13 +206,13 @@ def _notes(jobs: Sequence[Job], metric: str | None) -> list[str]:
     return notes
 
 
-def _some(count: int, jobs: Sequence[Job]) -> str:
+def _some(count: int, jobs: Sequence[DarshanJob]) -> str:
     """Begin a sentence on some of the logs."""
     if count == len(jobs):
         return "The run time is" if count == 1 else "All run times are"
     return f"{count} of {len(jobs)} run times {'is' if count == 1 else 'are'}"
 
 
-def _file(job: Job) -> str:
+def _file(job: DarshanJob) -> str:
     """Name the file of a job without its folder."""
     return shown(Path(job.faults.path).name)

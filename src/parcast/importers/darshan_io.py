@@ -20,7 +20,7 @@ from typing import Any, Final, Literal, TypeAlias
 from parcast.files.copies import readable_again
 from parcast.files.faults import AnyPath, Faults
 from parcast.importers.darshan import reader_of
-from parcast.importers.darshan_job import PREFIXES, SHARED, Job, Record
+from parcast.importers.darshan_job import PREFIXES, SHARED, DarshanJob, Record
 from parcast.importers.darshan_job import jobs as jobs_of_stats
 from parcast.importers.darshan_log import Logs
 
@@ -190,7 +190,7 @@ def _job_io(place: Path, log: str) -> JobIo:
     )
 
 
-def _check_job(job: Job, faults: Faults) -> None:
+def _check_job(job: DarshanJob, faults: Faults) -> None:
     """Refuse a job without processes."""
     if not (job.p >= 1 and job.p == int(job.p)):
         faults.refuse(f"must have a whole number of processes, got {job.p:g}.")

@@ -83,7 +83,7 @@ class IoTimes:
 
 
 @dataclass(kw_only=True, slots=True)
-class Job:
+class DarshanJob:
     """One job: its processes, its run time, and the I/O times of its modules."""
 
     faults: Faults  # of the file
@@ -126,7 +126,7 @@ WRITE: Final = Command(
 ASK = f"Write it again: {WRITE}"
 
 
-def jobs(path: Path, faults: Faults, each: Each | None = None) -> Iterator[Job]:  # noqa: ARG001 - it has no records
+def jobs(path: Path, faults: Faults, each: Each | None = None) -> Iterator[DarshanJob]:  # noqa: ARG001 - it has no records
     """Read the jobs of a table of `job_stats`."""
     titles: list[str] = []
     for count, (line, text) in enumerate(text_lines(path, faults)):
@@ -148,7 +148,7 @@ def jobs(path: Path, faults: Faults, each: Each | None = None) -> Iterator[Job]:
         yield _job(dict(zip(titles, cells, strict=True)), line, faults)
 
 
-def _job(row: dict[str, str], line: int, faults: Faults) -> Job:
+def _job(row: dict[str, str], line: int, faults: Faults) -> DarshanJob:
     """Make a job of one row."""
     value = {}
     for name in COLUMNS:
@@ -162,7 +162,7 @@ def _job(row: dict[str, str], line: int, faults: Faults) -> Job:
     if row[FLAG] not in FLAGS:
         got = shown(repr(row[FLAG]))
         faults.refuse(f"must be True or False, got {got}. {ASK}", line=line, field=FLAG)
-    return Job(
+    return DarshanJob(
         faults=faults,
         p=value["nprocs"],
         run_time=value["run_time"],

@@ -30,9 +30,9 @@ from parcast.importers.darshan_job import (
     PARTS,
     PREFIXES,
     SLOWEST,
+    DarshanJob,
     Each,
     IoTimes,
-    Job,
     Record,
     counted_in_whole_seconds,
 )
@@ -60,7 +60,7 @@ class Logs:
     def __exit__(self, *failure: object) -> None:
         self._reader.__exit__(*failure)
 
-    def jobs(self, path: Path, faults: Faults, each: Each | None = None) -> Iterator[Job]:
+    def jobs(self, path: Path, faults: Faults, each: Each | None = None) -> Iterator[DarshanJob]:
         """Read the job of a log."""
         if not beginning(path, 1):  # which says what is wrong with the path; pydarshan would not
             faults.refuse("must be a Darshan log, got an empty file. Copy it again.")
@@ -92,13 +92,13 @@ def _checked(answers: Iterator[Answer], faults: Faults) -> Iterator[tuple[str, l
 
 def _job(
     told: Iterator[tuple[str, list[Any]]], size: int, faults: Faults, each: Each | None
-) -> Job:
+) -> DarshanJob:
     """Make a job of the answers about a log of some size [B]."""
     _, (of_job, exe, modules) = next(told)
     stored = sum(length for length, _ in modules.values())
     if stored > size:
         faults.refuse(f"must be a complete log, got {size} of at least {stored} bytes. {CUT_OFF}")
-    job = Job(
+    job = DarshanJob(
         faults=faults,
         p=of_job["nprocs"],
         run_time=of_job["run_time"],
@@ -159,7 +159,7 @@ ASK = f"Write it again: {WRITE}"
 _object = partial(json_object, kind="an object as pydarshan writes it", remedy=ASK)
 
 
-def jobs_in_json(path: Path, faults: Faults, each: Each | None = None) -> Iterator[Job]:
+def jobs_in_json(path: Path, faults: Faults, each: Each | None = None) -> Iterator[DarshanJob]:
     """Read the job that a JSON of pydarshan tells of."""
     document = json_document(path, faults, hook=_without_whole_numbers if each is None else None)
     report = _object(document, "the file", faults)
@@ -170,7 +170,7 @@ def jobs_in_json(path: Path, faults: Faults, each: Each | None = None) -> Iterat
             faults.refuse(f"must be a number, got {got}. {ASK}", field=f"metadata.job.{name}")
     modules = _object(report.get("modules"), "modules", faults)
     start, end = of_job["start_time_sec"], of_job["end_time_sec"]
-    job = Job(
+    job = DarshanJob(
         faults=faults,
         p=of_job["nprocs"],
         run_time=of_job["run_time"],

@@ -20,9 +20,9 @@ from parcast.importers.darshan_job import (
     PREFIXES,
     SHARED,
     SLOWEST,
+    DarshanJob,
     Each,
     IoTimes,
-    Job,
     Record,
     counted_in_whole_seconds,
 )
@@ -54,7 +54,7 @@ ASK = f"Write it again: {WRITE}"
 CUT_OFF = f"The text may have been cut off. {ASK}"
 
 
-def jobs(path: Path, faults: Faults, each: Each | None = None) -> Iterator[Job]:
+def jobs(path: Path, faults: Faults, each: Each | None = None) -> Iterator[DarshanJob]:
     """Read the job that a text of `darshan-parser` tells of."""
     text = _Text(faults, each)
     raw = b"\n"
@@ -173,12 +173,12 @@ class _Text:
             self._faults.refuse(f"rank must be a number, got {got}. {ASK}", line=line)
         return rank
 
-    def job(self) -> Job:
+    def job(self) -> DarshanJob:
         """Make a job of all that was read."""
         self._end_record()
         self._hand_over()
         run_time = self._told("run time")
-        job = Job(
+        job = DarshanJob(
             faults=self._faults,
             p=self._told("nprocs"),
             run_time=run_time,

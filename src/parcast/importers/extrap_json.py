@@ -39,7 +39,7 @@ PLAIN = {int, float, str, type(None)}  # what the place of a measurement may hol
 IDS = ("coordinate_id", "callpath_id", "metric_id")
 
 
-class Packed(int):
+class PackedNumber(int):
     """Number of a measurement that a `Packing` holds, in place of its object."""
 
     __slots__ = ()
@@ -70,14 +70,14 @@ class Packing:
             return self._packed([one.get(key) for key in IDS], [_as_number(one["value"])])
         return one
 
-    def unpacked(self, one: Packed) -> tuple[tuple[Any, ...], Sequence[Any]]:
+    def unpacked(self, one: PackedNumber) -> tuple[tuple[Any, ...], Sequence[Any]]:
         """Give the place of a measurement, its point or its numbers, and its values."""
         if one in self._odd:
             return self._odd[one]
         start, end = self._ends[one], self._ends[one + 1]
         return self._places[self._place[one]], self._values[start:end]
 
-    def _packed(self, place: Any, values: Any) -> Packed:
+    def _packed(self, place: Any, values: Any) -> PackedNumber:
         """Keep one measurement; what is no plain number is kept as it is."""
         key = tuple(place) if isinstance(place, list) else (place,)
         values = values if isinstance(values, list) else [values]
@@ -93,7 +93,7 @@ class Packing:
             self._places.append(key)
         self._place.append(self._numbers[key])
         self._ends.append(len(self._values))
-        return Packed(place_in_file)
+        return PackedNumber(place_in_file)
 
 
 def is_object_line(line: str | bytes) -> bool:
@@ -173,7 +173,7 @@ def _add_newer(document: dict[str, Any], packing: Packing, runs: Runs, faults: F
         for metric, measured in json_object(of_callpath, path, faults).items():
             for i, one in enumerate(_list(measured, f"{path}.{shown(metric)}", faults)):
                 field = f"{path}.{shown(metric)}[{i}]"
-                if not isinstance(one, Packed):
+                if not isinstance(one, PackedNumber):
                     faults.refuse(
                         'must be {"point": [...], "values": [...]}. Correct it.', field=field
                     )
@@ -207,7 +207,7 @@ def _add_older(document: dict[str, Any], packing: Packing, runs: Runs, faults: F
         points[_number_of(one, i, field, faults)] = point
     for i, one in enumerate(_list(document["measurements"], "measurements", faults)):
         field = f"measurements[{i}]"
-        place, values = packing.unpacked(one) if isinstance(one, Packed) else ((), ())
+        place, values = packing.unpacked(one) if isinstance(one, PackedNumber) else ((), ())
         if len(place) != len(IDS):
             faults.refuse('must have "coordinate_id" and "value". Correct it.', field=field)
         coordinate, callpath, metric = place

@@ -11,8 +11,7 @@ from pathlib import Path
 from parcast.files.faults import Faults
 from parcast.files.numbers import number
 from parcast.importers.axes import metric_argument
-from parcast.importers.content import text_lines
-from parcast.importers.logs import first_error, note_on_lone_ranks, refuse_lone_rank
+from parcast.importers.content import first_error, note_on_lone_ranks, refuse_lone_rank, text_lines
 from parcast.importers.registry import Format
 from parcast.importers.runs import Imported, Runs, left_out
 from parcast.units import shown
@@ -33,7 +32,7 @@ METRICS = ("wall time", "time of 1 ns")
 
 
 @dataclass(slots=True)
-class Run:
+class GromacsRun:
     """One run, as far as it was read."""
 
     ranks: int | None = None
@@ -62,7 +61,7 @@ def read(runs: Runs, metric: str | None) -> Imported:
             f"must have the metric {shown(repr(metric))}, got {', '.join(METRICS)}. Choose one "
             f"of them: {metric_argument(runs.faults)}"
         )
-    found: list[tuple[Run, Faults]] = []
+    found: list[tuple[GromacsRun, Faults]] = []
     errors: list[str] = []
     for path, faults in runs.files():
         ended, why = _runs(path, faults)
@@ -92,25 +91,25 @@ def read(runs: Runs, metric: str | None) -> Imported:
 FORMAT = Format(title="Logs of GROMACS", recognises=recognises, timings=read)
 
 
-def _differ(found: list[Run]) -> bool:
+def _differ(found: list[GromacsRun]) -> bool:
     """Tell whether runs simulated different times, all of which are known."""
     simulated = [(run.rate or 0.0) * (run.wall or 0.0) for run in found]
     return min(simulated) > 0 and max(simulated) > SAME * min(simulated)
 
 
-def _runs(path: Path, faults: Faults) -> tuple[list[Run], list[str]]:
+def _runs(path: Path, faults: Faults) -> tuple[list[GromacsRun], list[str]]:
     """Read one log, to which continued runs are appended: those that ended, and why others not."""
-    ended: list[Run] = []
+    ended: list[GromacsRun] = []
     errors: list[str] = []
-    run, error = Run(), ""
+    run, error = GromacsRun(), ""
     for line, text in text_lines(path, faults):
         if match := RANKS.match(text):
             if run.ranks is not None and run.wall is None:
                 errors.append(error or "no wall time")
-            run, error = Run(ranks=int(match[1])), ""
+            run, error = GromacsRun(ranks=int(match[1])), ""
         elif match := THREADS.match(text):
             if run.wall is not None:
-                run = Run()
+                run = GromacsRun()
             run.threads = int(match[1])
         elif match := TIME.match(text):
             wall = number(match[2])

@@ -28,7 +28,7 @@ from typing import Any
 from parcast.files.faults import Faults
 from parcast.files.numbers import finite, whole
 from parcast.importers.axes import metric_argument
-from parcast.importers.caliper_columns import (
+from parcast.importers.caliper import (
     EXCLUSIVE,
     INCLUSIVE,
     UNTOLD,

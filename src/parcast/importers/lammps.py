@@ -1,6 +1,6 @@
 """Logs of LAMMPS: `log.lammps` or what it prints, with one or several runs.
 
-Each `Loop time of 4.2 on 8 procs for 100 steps with 4000 atoms` is a run; procs are MPI tasks
+Each `LammpsRun time of 4.2 on 8 procs for 100 steps with 4000 atoms` is a run; procs are MPI tasks
 times OpenMP threads. Runs that follow each other in one log are callpaths; where the number of
 atoms is not the same in all logs, it is n.
 """
@@ -11,12 +11,12 @@ from pathlib import Path
 
 from parcast.files.faults import Faults
 from parcast.files.numbers import number
-from parcast.importers.content import text_lines
-from parcast.importers.logs import (
+from parcast.importers.content import (
     first_error,
     note_on_lone_ranks,
     refuse_copies,
     refuse_lone_rank,
+    text_lines,
 )
 from parcast.importers.registry import Format
 from parcast.importers.runs import Imported, Runs, left_out
@@ -37,7 +37,7 @@ START = re.compile(
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Loop:
+class LammpsRun:
     """One run of a log."""
 
     time: float | None  # None of what is no number [s]
@@ -52,7 +52,7 @@ class Loop:
 class Log:
     """What was found in one file."""
 
-    loops: list[Loop] = field(default_factory=list)
+    loops: list[LammpsRun] = field(default_factory=list)
     starts: int = 0
     errors: list[str] = field(default_factory=list)  # why starts ended without a loop
     threads: int = 1
@@ -126,7 +126,7 @@ def _log(path: Path, faults: Faults) -> Log:
                 continue
             loops += 1
             log.loops.append(
-                Loop(
+                LammpsRun(
                     time=number(match[1]),
                     p=p,
                     steps=int(match[3]),

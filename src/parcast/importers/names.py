@@ -23,7 +23,7 @@ _DIGITS = re.compile(r"[0-9]+(?:\.[0-9]+)?")
 
 
 @dataclass(frozen=True, slots=True)
-class Named:
+class NamedBenchmarks:
     """Benchmarks with names, and the numbers that were given to each."""
 
     names: Sequence[str]

@@ -14,10 +14,15 @@ from pathlib import Path
 from parcast.errors import Argument
 from parcast.files.faults import Faults
 from parcast.files.numbers import number
-from parcast.importers.content import text_lines
-from parcast.importers.counts import short_names
-from parcast.importers.logs import note_on_lone_ranks, refuse_lone_rank
-from parcast.importers.patterns import COUNT_PATTERN, TIME_PATTERN, Patterns, count_of, group_of
+from parcast.importers.content import note_on_lone_ranks, refuse_lone_rank, text_lines
+from parcast.importers.counts import (
+    COUNT_PATTERN,
+    TIME_PATTERN,
+    Patterns,
+    count_of,
+    group_of,
+    short_names,
+)
 from parcast.importers.registry import Format
 from parcast.importers.runs import Imported, Runs, left_out
 from parcast.timings.tables.titles import TIME_SPELLINGS
@@ -58,7 +63,7 @@ MOST_NAMED = 3  # files in a message
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Found:
+class FoundTime:
     """A time in a log."""
 
     time: float  # [s]
@@ -108,9 +113,9 @@ FORMAT = Format(title="Logs of your own, by patterns", recognises=lambda *_: Fal
 
 def _log(
     path: Path, patterns: Patterns, faults: Faults
-) -> tuple[list[Found], list[tuple[int, int]]]:
+) -> tuple[list[FoundTime], list[tuple[int, int]]]:
     """Find the times of one log, and the counts with their lines."""
-    times: list[Found] = []
+    times: list[FoundTime] = []
     counts: list[tuple[int, int]] = []
     for line, text in text_lines(path, faults):
         part = text[:LONGEST]
@@ -122,8 +127,8 @@ def _log(
 
 
 def _paired(
-    times: Sequence[Found], counts: Sequence[tuple[int, int]], faults: Faults
-) -> list[tuple[int | None, Found]]:
+    times: Sequence[FoundTime], counts: Sequence[tuple[int, int]], faults: Faults
+) -> list[tuple[int | None, FoundTime]]:
     """Give each time its count."""
     if not counts:
         return [(None, found) for found in times]
@@ -141,7 +146,7 @@ def _paired(
     return [(counts[bisect_right(lines, found.line) - 1][0], found) for found in times]
 
 
-def _time(match: re.Match[str], text: str, faults: Faults, line: int) -> Found:
+def _time(match: re.Match[str], text: str, faults: Faults, line: int) -> FoundTime:
     """Read a time that the pattern found, in the unit that stands at it."""
     own = group_of(match)
     end = next((match.end(i + 1) for i, x in enumerate(match.groups()) if x), match.end())
@@ -151,7 +156,7 @@ def _time(match: re.Match[str], text: str, faults: Faults, line: int) -> Found:
         unit = next((x for x, y in FOLLOWING.items() if y.match(text, end)), "") or next(
             (x for x, y in BRACKETED.items() if y.search(text, 0, start)), "s"
         )
-        return Found(time=value * TIME_UNITS[unit], unit=unit, line=line)
+        return FoundTime(time=value * TIME_UNITS[unit], unit=unit, line=line)
     seconds = duration(own)
     if seconds is None:
         faults.refuse(
@@ -159,7 +164,7 @@ def _time(match: re.Match[str], text: str, faults: Faults, line: int) -> Found:
             r"number into its group: ([\d.]+)",
             line=line,
         )
-    return Found(time=seconds, unit="s", line=line)
+    return FoundTime(time=seconds, unit="s", line=line)
 
 
 def duration(text: str) -> float | None:

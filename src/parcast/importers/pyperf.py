@@ -13,7 +13,7 @@ from typing import Any
 from parcast.files.faults import Faults
 from parcast.files.numbers import is_number
 from parcast.importers.content import benchmarks_in, json_document
-from parcast.importers.names import Named
+from parcast.importers.names import NamedBenchmarks
 from parcast.importers.registry import Format
 from parcast.importers.runs import Imported, Runs
 from parcast.units import shown
@@ -43,7 +43,7 @@ def read(runs: Runs, metric: str | None) -> Imported:
     ]
     numbers = [_numbers(metadata) for _, _, metadata, _ in found]
     names = [str(metadata.get("name") or "") for _, _, metadata, _ in found]
-    series, notes = Named(names, numbers).series(has_p=runs.constant_p is not None)
+    series, notes = NamedBenchmarks(names, numbers).series(has_p=runs.constant_p is not None)
     for (faults, i, _, values), place in zip(found, series, strict=True):
         if place is None:
             continue

@@ -13,7 +13,7 @@ from parcast.advice import Command
 from parcast.files.faults import Faults
 from parcast.files.numbers import is_number
 from parcast.importers.content import benchmarks_in, json_document, json_object
-from parcast.importers.names import Named
+from parcast.importers.names import NamedBenchmarks
 from parcast.importers.registry import Format
 from parcast.importers.runs import Imported, Runs
 from parcast.units import shown
@@ -44,7 +44,7 @@ def read(runs: Runs, metric: str | None) -> Imported:
     ]
     numbers = [_numbers(one) for _, _, one in found]
     names = [_name(one) for _, _, one in found]
-    series, notes = Named(names, numbers).series(has_p=runs.constant_p is not None)
+    series, notes = NamedBenchmarks(names, numbers).series(has_p=runs.constant_p is not None)
     medians = 0
     for (faults, i, one), place in zip(found, series, strict=True):
         if place is None:

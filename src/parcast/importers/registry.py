@@ -24,7 +24,7 @@ from parcast.files.decoding import UTF8_MARK, name_of, opened
 from parcast.files.faults import AnyPath, Faults, as_paths
 from parcast.importers.axes import Constants
 from parcast.importers.content import HEAD, head_of, refuse_packed
-from parcast.importers.patterns import Patterns, compiled
+from parcast.importers.counts import Patterns, compiled
 from parcast.importers.runs import Imported, Runs
 from parcast.places import PluginFaultError, PluginWarning, load, plugins
 from parcast.timings.measurements import Measurements, MeasurementsLike
@@ -66,7 +66,7 @@ TABLES: Final = "table"  # that of several files which no format recognises
 
 
 @runtime_checkable
-class Figures(Protocol):
+class BenchmarkFigures(Protocol):
     """What benchmarks tell of a machine."""
 
     @property
@@ -84,7 +84,9 @@ class Format:
     title: str  # as a person calls it
     recognises: Callable[[bytes, Path], bool]  # by the first 64 KiB of a file, none of a folder
     timings: Callable[[Runs, str | None], Imported] | None = None  # given files and --metric
-    machine: Callable[..., Figures] | None = None  # given files, and `memory` if it `has_memories`
+    machine: Callable[..., BenchmarkFigures] | None = (
+        None  # given files, and `memory` if it `has_memories`
+    )
     has_memories: bool = False  # whether results may be of the memory of hosts or of devices
     member: str = ""  # the file that is meant where a folder is given
     extra: str | None = None  # the extra of parcast that it needs, if any
@@ -342,7 +344,7 @@ def import_machine(
     with _standing(paths) as files:
         figures = known.machine(files, **options)
     must = "an object with notes and to_toml()"
-    _require_type(known, "machine", figures, isinstance(figures, Figures), must=must)
+    _require_type(known, "machine", figures, isinstance(figures, BenchmarkFigures), must=must)
     return figures
 
 

@@ -26,7 +26,7 @@ from parcast.importers.axes import (
     names_of,
     tells_p,
 )
-from parcast.importers.patterns import COUNT_PATTERN, Patterns
+from parcast.importers.counts import COUNT_PATTERN, Patterns
 from parcast.timings.columns import (
     DOMAINS,
     LIMITS,

@@ -41,7 +41,7 @@ KEYS = (b'"allocation_nodes"', b'"derived_exit_code"', b'"association"')
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Job:
+class SlurmJob:
     """One job of an account."""
 
     name: str
@@ -76,7 +76,7 @@ class Steps:
             self.failed = self.failed and failed
 
 
-def joined(parts: Sequence[Job]) -> Job:
+def joined(parts: Sequence[SlurmJob]) -> SlurmJob:
     """Make one run of the components of a heterogeneous job."""
     if len(parts) == 1:
         return parts[0]
@@ -131,7 +131,7 @@ def read(runs: Runs, metric: str | None) -> Imported:
     return runs.imported(metric=metric, notes=_notes(timed, len(jobs) - len(done), failed))
 
 
-def _jobs(path: Path, faults: Faults) -> list[Job]:
+def _jobs(path: Path, faults: Faults) -> list[SlurmJob]:
     first = first_line(path, faults)
     if ALIGNED.match(first.encode() + b"\n---"):
         faults.refuse(
@@ -145,7 +145,7 @@ def _jobs(path: Path, faults: Faults) -> list[Job]:
 FORMAT = Format(title="Slurm sacct -P or --json", recognises=recognises, timings=read)
 
 
-def _processors(job: Job, faults: Faults) -> int:
+def _processors(job: SlurmJob, faults: Faults) -> int:
     """Give the tasks of a job where they are given, else its processors."""
     p = job.tasks or job.processors
     if not p:
@@ -157,7 +157,7 @@ def _processors(job: Job, faults: Faults) -> int:
     return p
 
 
-def _elapsed(job: Job, faults: Faults) -> float:
+def _elapsed(job: SlurmJob, faults: Faults) -> float:
     """Give the wall time of a job. [s]."""
     if job.elapsed is None:
         faults.refuse(
@@ -168,7 +168,7 @@ def _elapsed(job: Job, faults: Faults) -> float:
     return job.elapsed
 
 
-def _notes(timed: Sequence[Job], others: int, failed: int) -> list[str]:
+def _notes(timed: Sequence[SlurmJob], others: int, failed: int) -> list[str]:
     """Say what was left out, of that how many as their largest step failed, and what p is."""
     notes = []
     for count, why in (
@@ -201,7 +201,7 @@ KEPT = {  # keys
 }
 
 
-def jobs_of_json(path: str | os.PathLike[str], faults: Faults) -> list[Job]:
+def jobs_of_json(path: str | os.PathLike[str], faults: Faults) -> list[SlurmJob]:
     """Read the jobs of a document, each with the tasks of its largest step."""
     document = json_document(path, faults, hook=_kept)
     jobs = document.get("jobs") if isinstance(document, dict) else None
@@ -209,7 +209,7 @@ def jobs_of_json(path: str | os.PathLike[str], faults: Faults) -> list[Job]:
         faults.refuse(
             f"must be a list, got none. Print it: {Command(('sacct', '--json'))}", field="jobs"
         )
-    read: dict[object, list[Job]] = {}
+    read: dict[object, list[SlurmJob]] = {}
     for i, job in enumerate(jobs):
         if not isinstance(job, dict):
             got = shown(repr(job), limit=30)
@@ -225,7 +225,7 @@ def _kept(keys: dict[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in keys.items() if key in KEPT}
 
 
-def _job(job: dict[str, Any], i: int, faults: Faults) -> Job:
+def _job(job: dict[str, Any], i: int, faults: Faults) -> SlurmJob:
     """Give what is known of a job."""
     elapsed = _number(_inside(job, "time", "elapsed"))
     if elapsed is not None and elapsed < 0:
@@ -234,7 +234,7 @@ def _job(job: dict[str, Any], i: int, faults: Faults) -> Job:
             field=f"jobs[{i}].time.elapsed",
         )
     steps, state = _steps(job), _state(job.get("state"))
-    return Job(
+    return SlurmJob(
         name=str(job.get("name") or ""),
         cluster=str(job.get("cluster") or ""),
         state=state,
@@ -304,10 +304,10 @@ Key: TypeAlias = tuple[str, str, str]  # cluster, number, and component of a het
 SAME = {"jobidraw": "jobid", "ncpus": "alloccpus"}  # told where the other is not
 
 
-def jobs_of_table(path: str | os.PathLike[str], faults: Faults) -> list[Job]:
+def jobs_of_table(path: str | os.PathLike[str], faults: Faults) -> list[SlurmJob]:
     """Read the jobs of a table, each with the tasks of its largest step."""
     columns: list[str] | None = None
-    jobs: dict[Key, Job] = {}
+    jobs: dict[Key, SlurmJob] = {}
     steps: dict[Key, Steps] = {}
     for line, text in text_lines(path, faults):
         cells = text.split("|")
@@ -331,7 +331,7 @@ def jobs_of_table(path: str | os.PathLike[str], faults: Faults) -> list[Job]:
         if count and row.get("jobname") not in HELPERS:
             steps.setdefault(key, Steps()).add(count, _word(row["state"]) if dot else "")
         require_at_most(MOST_JOBS, max(len(jobs), len(steps)), "jobs", faults, line=line)
-    runs: dict[tuple[str, str], list[Job]] = {}
+    runs: dict[tuple[str, str], list[SlurmJob]] = {}
     for key, job in jobs.items():
         own = steps.get(key, Steps())
         failed = own.failed if job.state == "COMPLETED" else ""
@@ -363,10 +363,10 @@ def _columns(titles: list[str], faults: Faults, line: int) -> list[str]:
     return columns
 
 
-def _job_of_row(cells: dict[str, str], line: int, faults: Faults) -> Job:
+def _job_of_row(cells: dict[str, str], line: int, faults: Faults) -> SlurmJob:
     """Give what the line of a job tells."""
     state = _word(cells["state"])
-    return Job(
+    return SlurmJob(
         name=intern(cells.get("jobname", "")),
         cluster=intern(cells.get("cluster", "")),
         state=intern(state),

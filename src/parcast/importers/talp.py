@@ -14,21 +14,19 @@ from parcast.advice import Choice
 from parcast.errors import Argument
 from parcast.files.faults import Faults
 from parcast.files.numbers import is_number, whole
-from parcast.importers.content import json_document
-from parcast.importers.logs import refuse_lone_rank
+from parcast.importers.content import json_document, refuse_lone_rank
 from parcast.importers.registry import Format
 from parcast.importers.runs import LARGEST, Imported, Runs
 from parcast.units import shown
 
 KEYS = re.compile(rb'"(dlbVersion|dlb_version|popMetrics|Application|Process|resources)"\s*:')
 RECORD = re.compile(rb'"elapsedTime"\s*:')
-WHOLE_RUN = ("Global", "MPI Execution", "Application", "DLB_GLOBAL_REGION")
 REGIONS = ("popMetrics", "Application", "pop")  # keys of them, in several versions
 IN_A_SECOND = 10**9  # nanoseconds
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Region:
+class TalpRegion:
     """One region of one run."""
 
     name: str
@@ -75,7 +73,7 @@ def read(runs: Runs, metric: str | None) -> Imported:
 FORMAT = Format(title="TALP JSON of DLB", recognises=recognises, timings=read)
 
 
-def _counted(regions: list[Region]) -> tuple[bool, list[str]]:
+def _counted(regions: list[TalpRegion]) -> tuple[bool, list[str]]:
     """Tell whether p are the CPUs, and what to say of it."""
     pairs = {(region.ranks or 1, region.cpus) for region in regions if region.cpus}
     if all(ranks == cpus for ranks, cpus in pairs):
@@ -89,7 +87,7 @@ def _counted(regions: list[Region]) -> tuple[bool, list[str]]:
     return False, []
 
 
-def _regions(path: Path, faults: Faults) -> Iterator[Region]:
+def _regions(path: Path, faults: Faults) -> Iterator[TalpRegion]:
     """Go through the regions of one file."""
     document = json_document(path, faults)
     if not isinstance(document, dict):
@@ -100,7 +98,7 @@ def _regions(path: Path, faults: Faults) -> Iterator[Region]:
     for part in REGIONS:
         for name, record in _named(document.get(part)):
             done += 1
-            yield Region(
+            yield TalpRegion(
                 name=name,
                 elapsed=record["elapsedTime"],
                 ranks=whole(record.get("numMpiRanks", common.get("numMpiRanks")), least=1),
@@ -114,7 +112,7 @@ def _regions(path: Path, faults: Faults) -> Iterator[Region]:
         times = [x["elapsedTime"] for _, x in _named(processes)]
         if times and all(map(is_number, times)):
             done += 1
-            yield Region(
+            yield TalpRegion(
                 name=name,
                 elapsed=max(times),
                 ranks=len(times),

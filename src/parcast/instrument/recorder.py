@@ -15,7 +15,7 @@ from time import perf_counter_ns, thread_time_ns
 from typing import TYPE_CHECKING, Any, Final, Self, TypeVar
 
 from parcast.errors import ParameterError
-from parcast.instrument.quanta import (
+from parcast.instrument.accounts import (
     rank_of_environment,
     rank_of_mpi,
     waited_for_core,
@@ -194,7 +194,7 @@ class Timed:
         counts[name] = counts.get(name, 0) + times
 
 
-class Counted(Timed):
+class CountedPass(Timed):
     """One pass in which small regions were counted beforehand, or several equal ones."""
 
     __slots__ = ("_counts",)
@@ -272,7 +272,7 @@ class Recorder:
                 got=f"{kind} after {total.kind}",
                 hint="Give one of them another name.",
             )
-        return Counted(self, total, amounts, counts) if counts else Timed(self, total, amounts)
+        return CountedPass(self, total, amounts, counts) if counts else Timed(self, total, amounts)
 
     def _new(
         self,

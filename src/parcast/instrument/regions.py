@@ -10,7 +10,7 @@ from threading import get_ident
 from time import perf_counter_ns
 from typing import TYPE_CHECKING, Final
 
-from parcast.instrument.quanta import name_of_program, rank_of_environment
+from parcast.instrument.accounts import name_of_program, rank_of_environment
 from parcast.instrument.recorder import NANO, OFF, Off, Recorder, Timed, require_number
 
 if TYPE_CHECKING:

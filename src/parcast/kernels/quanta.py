@@ -23,7 +23,7 @@ from typing import Final
 
 import numpy as np
 
-from parcast.instrument.quanta import waited_for_core
+from parcast.instrument.accounts import waited_for_core
 from parcast.kernels.ledger import Communicator
 from parcast.mpi.find import available_cores
 from parcast.timings.disturbed import OWN, is_disturbed

@@ -13,8 +13,7 @@ from parcast.kernels.kernel import Run
 from parcast.kernels.registry import kernel_named
 from parcast.show.sheet import Column, Entry, Fact, Form, Sheet, Table
 from parcast.show.warning import Rank, RankedWarning
-from parcast.timings.disturbed import counting, is_disturbed, least_quantum, slowdown
-from parcast.timings.oversubscribed import name_of_time
+from parcast.timings.disturbed import counting, is_disturbed, least_quantum, name_of_time, slowdown
 from parcast.units import TIME_UNITS, format_quantity
 from parcast.words import MARK, OTHERS, common_unit, disturbance, rounded
 

@@ -33,7 +33,7 @@ import numpy as np
 from parcast.advice import Choice, ours
 from parcast.aliases import Array
 from parcast.descriptions.amount import Point
-from parcast.descriptions.law_error import BUS, KINDS, NODE, SWITCH, OwnLawError
+from parcast.descriptions.fit_record import BUS, KINDS, NODE, SWITCH, OwnLawError
 from parcast.descriptions.machine import LEVEL, Machine
 from parcast.descriptions.program import Phase, Program
 

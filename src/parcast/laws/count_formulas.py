@@ -44,7 +44,7 @@ class CountFormula:
 
     text: str  # in p and n, as a description has it
     error: float  # largest relative error at what was counted; 0 where it is exact [1]
-    _terms: "tuple[tuple[float, Form], ...]"
+    _terms: "tuple[tuple[float, TermForm], ...]"
 
     @property
     def is_exact(self) -> bool:
@@ -75,7 +75,7 @@ class CountFormula:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Form:
+class TermForm:
     """What multiplies a coefficient."""
 
     over: str  # text of the factors above the line; "" for 1
@@ -134,23 +134,23 @@ def _power(axis: str, exponent: Fraction) -> str:
     return f"{axis}^{exponent}" if exponent.denominator == 1 else f"{axis}^({exponent})"
 
 
-def _sizes(*, smooth: bool) -> Iterator[Form]:
+def _sizes(*, smooth: bool) -> Iterator[TermForm]:
     """Forms of n."""
     halves = [Fraction(k, 2) for k in (1, 2, 3, 4, 5, 6)]
     thirds = [Fraction(k, 3) for k in (1, 2, 4, 5)]
     for a in halves if smooth else halves + thirds:
         cost = (1.0 + 0.1 * float(a)) if a.denominator == 1 else 2.0 + 0.1 * a.denominator
-        yield Form(over=_power("n", a), shape=_n_less(0, float(a)), cost=cost)
+        yield TermForm(over=_power("n", a), shape=_n_less(0, float(a)), cost=cost)
     if smooth:
         return
     for k in (1, 2, -1, -2):
         less = f"(n - {k})" if k > 0 else f"(n + {-k})"
         for times in (1, 2, 3):
             text = less if times == 1 else f"{less}^{times}"
-            yield Form(over=text, shape=_n_less(k, times), cost=1.5 + 0.1 * times)
-        yield Form(over=f"n*{less}", shape=_n_times_less(k), cost=1.8)
+            yield TermForm(over=text, shape=_n_less(k, times), cost=1.5 + 0.1 * times)
+        yield TermForm(over=f"n*{less}", shape=_n_times_less(k), cost=1.8)
     for text, times in (("log2(n)", 0), ("n*log2(n)", 1), ("n^2*log2(n)", 2)):
-        yield Form(over=text, shape=_n_log_n(times), cost=2.0 + 0.1 * times)
+        yield TermForm(over=text, shape=_n_log_n(times), cost=2.0 + 0.1 * times)
 
 
 def _n_less(k: int, a: float) -> Shape:
@@ -177,33 +177,33 @@ def _product(one: Shape, other: Shape) -> Shape:
     return lambda p, n: one(p, n) * other(p, n)
 
 
-def _shares(*, has_n: bool) -> Iterator[Form]:
+def _shares(*, has_n: bool) -> Iterator[TermForm]:
     """Forms of p, and of n over p."""
     for b in (Fraction(1), Fraction(2), Fraction(1, 2), Fraction(1, 3), Fraction(2, 3)):
         cost = 1.0 if b == 1 else 2.0 + 0.1 * b.denominator
         text = _power("p", b)
-        yield Form(over=text, shape=_p_to(float(b)), cost=cost)
-        yield Form(over="", under=text, shape=_p_to(-float(b)), cost=cost)
-    yield Form(over="(p - 1)", shape=lambda p, _: p - 1, cost=1.5)
-    yield Form(over="(p - 1)", under="p", shape=lambda p, _: (p - 1) / p, cost=1.8)
-    yield Form(over="min(2, p - 1)", shape=lambda p, _: np.minimum(2.0, p - 1), cost=1.9)
-    yield Form(over="log2(p)", shape=lambda p, _: np.log2(p), cost=2.0)
-    yield Form(over="p*log2(p)", shape=lambda p, _: p * np.log2(p), cost=2.2)
-    yield Form(over="ceil(log2(p))", shape=lambda p, _: np.ceil(np.log2(p) - EXACT), cost=2.1)
+        yield TermForm(over=text, shape=_p_to(float(b)), cost=cost)
+        yield TermForm(over="", under=text, shape=_p_to(-float(b)), cost=cost)
+    yield TermForm(over="(p - 1)", shape=lambda p, _: p - 1, cost=1.5)
+    yield TermForm(over="(p - 1)", under="p", shape=lambda p, _: (p - 1) / p, cost=1.8)
+    yield TermForm(over="min(2, p - 1)", shape=lambda p, _: np.minimum(2.0, p - 1), cost=1.9)
+    yield TermForm(over="log2(p)", shape=lambda p, _: np.log2(p), cost=2.0)
+    yield TermForm(over="p*log2(p)", shape=lambda p, _: p * np.log2(p), cost=2.2)
+    yield TermForm(over="ceil(log2(p))", shape=lambda p, _: np.ceil(np.log2(p) - EXACT), cost=2.1)
     for k in (0, 1, 2) if has_n else ():
         less = f"(n - {k})" if k else "n"
-        yield Form(over=f"ceil({less}/p)", shape=_largest_share(k), cost=2.0 + 0.1 * k)
+        yield TermForm(over=f"ceil({less}/p)", shape=_largest_share(k), cost=2.0 + 0.1 * k)
 
 
-ONE: Final = Form(over="", shape=lambda p, _: np.ones_like(p), cost=0.0)
+ONE: Final = TermForm(over="", shape=lambda p, _: np.ones_like(p), cost=0.0)
 
 
-def _forms(*, has_p: bool, has_n: bool, smooth: bool) -> Iterator[Form]:
+def _forms(*, has_p: bool, has_n: bool, smooth: bool) -> Iterator[TermForm]:
     """All forms of the axes that vary, the simplest first."""
     sizes = [ONE, *(_sizes(smooth=smooth) if has_n else ())]
     shares = [ONE, *(_shares(has_n=has_n) if has_p else ())]
     made = [
-        Form(
+        TermForm(
             over="*".join(filter(None, [size.over, share.over])),
             under=share.under,
             shape=_product(size.shape, share.shape),
@@ -215,7 +215,7 @@ def _forms(*, has_p: bool, has_n: bool, smooth: bool) -> Iterator[Form]:
     yield from sorted(made, key=lambda form: form.cost)
 
 
-def _exact(forms: Sequence[Form], counted: Array, p: Array, n: Array) -> CountFormula | None:
+def _exact(forms: Sequence[TermForm], counted: Array, p: Array, n: Array) -> CountFormula | None:
     """Simplest form that meets all counts with one coefficient."""
     for form in forms:
         shape = form.shape(p, n)
@@ -228,7 +228,9 @@ def _exact(forms: Sequence[Form], counted: Array, p: Array, n: Array) -> CountFo
     return None
 
 
-def _exact_sum(forms: Sequence[Form], counted: Array, p: Array, n: Array) -> CountFormula | None:
+def _exact_sum(
+    forms: Sequence[TermForm], counted: Array, p: Array, n: Array
+) -> CountFormula | None:
     """Simplest sum of two forms that meets all counts, more of them than coefficients."""
     points = np.unique(np.stack([p, n], axis=1), axis=0)
     simple = [form for form in forms if form.cost <= 2.5]
@@ -247,7 +249,7 @@ def _exact_sum(forms: Sequence[Form], counted: Array, p: Array, n: Array) -> Cou
 
 
 def _nearest(
-    forms: Sequence[Form],
+    forms: Sequence[TermForm],
     counted: Array,
     p: Array,
     n: Array,
@@ -279,7 +281,7 @@ def _left_out(ratio: Array, p: Array, n: Array) -> float:
 
 
 def _formula(
-    terms: Sequence[tuple[float, Form]], counted: Array, p: Array, n: Array
+    terms: Sequence[tuple[float, TermForm]], counted: Array, p: Array, n: Array
 ) -> CountFormula:
     """Round coefficients to what is written, and tell how well the formula meets the counts."""
     rounded = tuple((_written(c), form) for c, form in terms)
@@ -304,7 +306,7 @@ def _written(c: float) -> float:
     return float(near) if near is not None else float(f"{c:.6g}")
 
 
-def _term(c: float, form: Form, unit: str = "") -> str:
+def _term(c: float, form: TermForm, unit: str = "") -> str:
     """Text of a coefficient and its form; with a unit "8 B*n"."""
     near = _fraction(c) if not unit else None
     number = str(near) if near is not None else f"{c:.12g}"

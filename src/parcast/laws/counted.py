@@ -53,7 +53,7 @@ from parcast.descriptions.program import LAW_KEY, Phase
 from parcast.errors import ParameterError, Problem, require
 from parcast.files.numbers import LARGEST_COUNT
 from parcast.laws.allowances import counted_half_width
-from parcast.laws.primitives.price import figures_of, primitive_time
+from parcast.laws.primitives.measured import figures_of, primitive_time
 from parcast.show.warning import Rank, RankedWarning
 
 COLLECTIVES: Final = tuple(name for name in PRIMITIVES if name not in ("send", "receive"))

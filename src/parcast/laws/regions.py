@@ -2,7 +2,7 @@
 
     loop         M(P) = E * ceil(I / P)        iterations distributed over processors    [S] (1)
     replicated   M(P) = E * I                  every processor does all of them     [S in words]
-    primitive    calls * T_q(P, m)             see `parcast.laws.primitives.price`       [R]
+    primitive    calls * T_q(P, m)             see `parcast.laws.primitives.measured`       [R]
     halo         min(k, P - 1) * T_send(m)     messages to k neighbours, and as many back    [D]
     write, read  t0 + V / (d * B)              V bytes of all processors on d disks          [D]
     program      T(P) = sum of its regions, each the maximum over the processors             [D]
@@ -42,7 +42,7 @@ from parcast.descriptions.description import (
 from parcast.descriptions.machine import PRIMITIVES, Machine
 from parcast.descriptions.program import LAW_KEY, Phase, Slopes
 from parcast.errors import ParameterError, require
-from parcast.laws.primitives.price import WORDS, figures_of, primitive_time
+from parcast.laws.primitives.measured import WORDS, figures_of, primitive_time
 
 LOOPS = ("loop", "replicated")
 FILES = ("write", "read")

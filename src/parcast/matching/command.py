@@ -320,7 +320,7 @@ def _program_or_runs(
 ) -> tuple[Any, "Measurements | None", dict[str, Any]]:
     """Read what is to be matched, and donors of runs; say where it comes from."""
     from parcast.descriptions.toml_files import read_program
-    from parcast.forecasting.donors.options import read_with_donors
+    from parcast.forecasting.donors.gather import read_with_donors
 
     if question.is_program:
         if question.p is None:

@@ -22,11 +22,11 @@ from parcast.descriptions.machine import Machine
 from parcast.descriptions.program import Program
 from parcast.descriptions.toml_files import MachineLike, ProgramLike, as_machines
 from parcast.errors import Argument, FitFailed, as_whole
-from parcast.forecasting.donors.tables import machines_in
-from parcast.forecasting.members import LAWS
+from parcast.forecasting.donors.gather import machines_in
+from parcast.forecasting.own_runs.members import LAWS
+from parcast.forecasting.own_runs.scaling import Scaling, ScalingReading
 from parcast.forecasting.request import request_for
-from parcast.forecasting.scaling import Reading, Scaling
-from parcast.forecasting.verdict import run_to_make
+from parcast.forecasting.series.verdict import run_to_make
 from parcast.laws.allowances import together
 from parcast.matching.outcomes import (
     DIGITS,
@@ -208,7 +208,7 @@ def _outlooks(
     seed: int,
     donors: Measurements | None,
     law_error: bool,
-    reading: Reading,
+    reading: ScalingReading,
 ) -> tuple[list[Outlook], dict[str, str], list[str]]:
     """What is known of each machine; which have no answer, and why; which counts are none."""
     outlooks, left_out, notes = [], {}, []

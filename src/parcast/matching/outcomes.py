@@ -26,12 +26,12 @@ from parcast.descriptions.fit_record import departing
 from parcast.descriptions.machine import Machine
 from parcast.descriptions.program import Program
 from parcast.errors import FitFailed
-from parcast.forecasting.donors.tables import donors_of, without
+from parcast.forecasting.donors.gather import donors_of, without
 from parcast.forecasting.forecast import forecast
-from parcast.forecasting.measured import FURTHEST
+from parcast.forecasting.own_runs.measured import FURTHEST
+from parcast.forecasting.own_runs.scaling import ScalingReading, speedup_and_efficiency
 from parcast.forecasting.result import Forecast
-from parcast.forecasting.scaling import Reading, speedup_and_efficiency
-from parcast.forecasting.verdict import WIDEST_USEFUL
+from parcast.forecasting.series.verdict import WIDEST_USEFUL
 from parcast.laws.allowances import LawError, law_errors, law_half_width
 from parcast.numerics import stratified_normal
 from parcast.prediction.predict import predict
@@ -229,7 +229,7 @@ def measured(
     seed: int,
     donors: Measurements | None = None,
     *,
-    reading: Reading,
+    reading: ScalingReading,
 ) -> Outlook:
     """Outlook on a machine that was run on, forecast from its runs and those on the others."""
     here = runs.select(machine=machine.name)
@@ -264,7 +264,7 @@ def projected(
     p: Array,
     seed: int,
     *,
-    reading: Reading,
+    reading: ScalingReading,
 ) -> Outlook:
     """Outlook on a machine without runs, scaled from that with runs whose rate is nearest."""
     base = _base_of(runs, machine, known)

@@ -14,16 +14,15 @@ from parcast.descriptions.machine import LARGEST_PRICE, Machine, Price
 from parcast.descriptions.program import Program
 from parcast.descriptions.toml_files import ProgramLike, read_program
 from parcast.errors import Argument, ParameterError, as_number, require
-from parcast.forecasting.donors.tables import machines_in, table_of_donors
-from parcast.forecasting.lone_runs import remedy_of_lone_runs
-from parcast.forecasting.measured import UNKNOWN_NOISE
-from parcast.forecasting.question import check_scaling
+from parcast.forecasting.donors.gather import machines_in, table_of_donors
+from parcast.forecasting.own_runs.measured import UNKNOWN_NOISE
+from parcast.forecasting.own_runs.scaling import Scaling, ScalingReading, reading_of, size_of_runs
 from parcast.forecasting.request import CERTAIN
-from parcast.forecasting.scaling import Reading, Scaling, reading_of, size_of_runs
+from parcast.forecasting.series.question import check_scaling, remedy_of_lone_runs
 from parcast.importers.registry import as_measurements
 from parcast.matching.verdict import Constraints
+from parcast.timings.measure import require_times_of_runs
 from parcast.timings.measurements import Measurements, MeasurementsLike
-from parcast.timings.of_runs import require_times_of_runs
 from parcast.units import LEAST, MOST, percent, quantity, shown
 
 MOST_POINTS: Final = 6000  # counts on all machines: three tables of samples take 0.6 GB
@@ -150,7 +149,7 @@ def check_goal(goal: str) -> None:
         raise ParameterError("goal", must='be "time", "cost" or "efficiency"', got=f"{goal!r:.60}")
 
 
-def reading_for(what: Program | Measurements, scaling: Scaling) -> Reading:
+def reading_for(what: Program | Measurements, scaling: Scaling) -> ScalingReading:
     """How the runs of all machines are read: it is one program on all of them."""
     check_scaling(scaling)
     if isinstance(what, Measurements):

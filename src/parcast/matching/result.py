@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from parcast.aliases import Array
+from parcast.forecasting.own_runs.scaling import ScalingReading
 from parcast.forecasting.request import Request
-from parcast.forecasting.scaling import Reading
 from parcast.laws.allowances import LawError
 from parcast.show.outline import document_of
 from parcast.show.result import Result

@@ -88,7 +88,7 @@ class Configurations:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Described:
+class ReadDescriptions:
     """What was read, and what it comes from."""
 
     program: "Program"
@@ -187,13 +187,13 @@ def _draw(prediction: "Prediction", path: str, picture: str | None) -> None:
     draw_prediction(prediction, path, picture=picture)
 
 
-def read_configurations(question: Configurations, **options: Any) -> Described:
+def read_configurations(question: Configurations, **options: Any) -> ReadDescriptions:
     """Read both files, and the values of what is varied, whose units they know."""
     from parcast.descriptions.toml_files import read_machine, read_program
 
     program, from_program = read_description(question.program, read_program, argument="PROGRAM")
     machine, from_machine = read_description(question.machine, read_machine, argument="MACHINE")
-    return Described(
+    return ReadDescriptions(
         program=program,
         machine=machine,
         grid={

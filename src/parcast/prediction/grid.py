@@ -17,7 +17,7 @@ MOST_COUNT = 2**53  # whole numbers that a float holds beyond doubt
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
-class Grid:
+class ConfigurationGrid:
     """Every combination of the values of some axes."""
 
     axes: dict[str, Array]  # each of one dimension
@@ -46,11 +46,11 @@ def grid_of(
     *,
     most: int,
     purpose: str = "",
-) -> Grid:
+) -> ConfigurationGrid:
     """Grid of the axes that are given, checked, of `most` points at most."""
     known = machine.parameters() | program.parameters()
     axes = _axes(given, vary, known)
-    grid = Grid(axes=axes, dimensions={name: known[name].dimension for name in vary})
+    grid = ConfigurationGrid(axes=axes, dimensions={name: known[name].dimension for name in vary})
     if grid.points > most:
         raise ParameterError(
             "the grid",

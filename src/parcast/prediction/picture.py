@@ -1,18 +1,289 @@
-"""Pictures of a prediction: lines, a surface, contours, or a map of what dominates where."""
+"""Pictures of a prediction: lines, a surface, contours, or a map of what dominates where.
 
+The first panel has the time, one line for each value of a second axis, with its interval and, for
+the largest value, the band between no contention and a single bus. The second has the speedup
+beside the ideal one. The third stacks the shares of what the time goes to, for the one or the
+largest value of the second axis, each named where it is wide enough.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import ceil
 from os import PathLike
-from typing import TYPE_CHECKING, Final
+from textwrap import fill
+from typing import TYPE_CHECKING, Any, Final
 
+import numpy as np
+from numpy.typing import NDArray
+
+from parcast.aliases import Array
 from parcast.errors import Argument, ParameterError
-from parcast.prediction.lines import MOST_NAMED, draw_lines
+from parcast.prediction.notes import SPENT_ON
 from parcast.prediction.result import Prediction
-from parcast.prediction.shown import Shown, shown_of
+from parcast.prediction.shown import GridAxis, Shown, shown_of, thinned
 from parcast.prediction.surface import draw_contours, draw_map, draw_surface
-from parcast.show.canvas import house_style, save_figure
+from parcast.show.canvas import (
+    add_legend,
+    entries_of,
+    house_style,
+    new_figure,
+    plain_axes,
+    require_one_panel,
+    save_figure,
+)
+from parcast.show.colours import (
+    COLOURS,
+    COMMUNICATION,
+    COMPUTED,
+    COMPUTING,
+    INPUT_OUTPUT,
+    REFERENCE,
+    WAITING,
+    add_bar,
+)
+from parcast.show.scales import CHARACTER, INCH, apart, inches, scale_speedup, scale_time
+from parcast.units import format_quantity
+from parcast.words import common_unit
 
 if TYPE_CHECKING:
+    from matplotlib.artist import Artist
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+    from matplotlib.lines import Line2D
+
+MOST_NAMED: Final = 8  # lines, each with an entry in the legend; more have a colour bar
+MOST_LINES: Final = 33
+MOST_POINTS: Final = 512  # of a line
+MARKERS: Final = "osD^vPX*"
+PALEST: Final = 0.78  # of these colours, that is still seen on white [1]
+SPENT_COLOURS: Final = {
+    "compute": COMPUTING,
+    "communication": COMMUNICATION,
+    "io": INPUT_OUTPUT,
+    "synchronisation": WAITING,
+}
+BELOW_CHARACTERS: Final = 90  # of a line below all panels
+NAME_HEIGHT: Final = 0.2  # of a name in the stack, with some room [inch]
+PLACES: Final = 200  # across, where a name in the stack may stand
+BAR_WIDTH: Final = 3.5  # for the ticks of a colour bar [inch]
+HATCH: Final = "#9A9A9A"
+SEEN: Final = 1.001  # ratio of two times that differ to the eye
+FURTHEST: Final = 2.0  # times the largest time, as far as a band is seen
+ABOVE: Final = 1.6  # times the largest speedup: as far as the ideal line is seen
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class _Lines:
+    """Points of the lines, and how each of them looks."""
+
+    shown: Shown
+    points: NDArray[np.intp]  # of the first axis
+    chosen: NDArray[np.intp]  # values of the second axis, one a line
+    colours: Sequence[Any]
+
+    @property
+    def along(self) -> GridAxis:
+        return self.shown.axes[0]
+
+    @property
+    def second(self) -> GridAxis | None:
+        return self.shown.axes[1] if len(self.shown.axes) > 1 else None
+
+    @property
+    def x(self) -> Array:
+        return self.along.values[self.points]
+
+    @property
+    def are_named(self) -> bool:
+        """Whether a legend has an entry for each line; they have a colour bar if not."""
+        return len(self.chosen) <= MOST_NAMED
+
+    @property
+    def of_the_last(self) -> str:
+        """Words that say which line a band or a share belongs to."""
+        return f"at {self.second.says(self.second.values[-1])}" if self.second else ""
+
+    def of(self, array: Array) -> Array:
+        """Take what is drawn from an array of the prediction: one column a line."""
+        everything = self.shown.of(array).reshape(len(self.along.values), -1)
+        return np.asarray(everything[np.ix_(self.points, self.chosen)])
+
+    @property
+    def names(self) -> list[str]:
+        """What each line is called."""
+        if not self.second:
+            return ["predicted"]
+        return [self.second.text(float(self.second.values[i])) for i in self.chosen]
+
+    def draw(self, ax: "Axes", array: Array) -> "list[Line2D]":
+        """Draw and return all lines."""
+        drawn = []
+        places = self.along.places(self.x)
+        across = (places - places[0]) / (places[-1] - places[0]) * inches(ax)[0] * INCH
+        kept = apart(across).tolist()
+        for i, column in enumerate(self.of(array).T):
+            (line,) = ax.plot(self.x, column, color=self.colours[i], lw=1.1)
+            if self.are_named:
+                line.set(lw=1.7, marker=MARKERS[i], markersize=4.5, markevery=kept)
+            drawn.append(line)
+        return drawn
+
+
+def draw_lines(shown: Shown, ax: "Axes | None" = None) -> "Figure":
+    """Draw times, speedups and shares over the first axis; in `house_style`."""
+    if ax is not None:
+        require_one_panel(3, 'Leave it out, or draw picture="contours" or "map" over two axes.')
+    figure = new_figure(height=6.4)
+    grid = figure.add_gridspec(2, 2, height_ratios=(1.25, 1))
+    places = (grid[0, 0], grid[0, 1], grid[1, :])
+    times, speedups, shares = (figure.add_subplot(place) for place in places)
+    lines = _lines(shown)
+    for each in (times, speedups, shares):
+        lines.along.scale(each)
+        plain_axes(each)
+    drawn = _draw_times(times, lines)
+    _draw_speedups(speedups, lines)
+    unnamed = _draw_shares(shares, lines)
+    named: dict[str, Artist] = {}
+    if lines.second and lines.are_named:
+        heading = fill(f"{lines.second.heading}:", BELOW_CHARACTERS)
+        (named[heading],) = times.plot([], [], ls="none")
+    elif lines.second:
+        _add_colour_bar(speedups, lines.second)
+    if lines.are_named:
+        named |= dict(zip(lines.names, drawn, strict=True))
+    others = entries_of([times, speedups]) | unnamed
+    add_legend(figure, *([named, others] if lines.second else [named | others]), notes=shown.notes)
+    return figure
+
+
+def _lines(shown: Shown) -> _Lines:
+    """Choose the points and the colours."""
+    from matplotlib import colormaps
+
+    second = shown.axes[1] if len(shown.axes) > 1 else None
+    chosen = np.zeros(1, dtype=np.intp)
+    colours: Sequence[Any] = [COMPUTED]
+    if second:
+        named = len(second.values) <= MOST_NAMED
+        chosen = thinned(second, MOST_NAMED if named else MOST_LINES)
+        places = np.arange(len(chosen)) if named else second.places(second.values[chosen])
+        heights = (places - places[0]) / (places[-1] - places[0])
+        colours = colormaps[COLOURS](PALEST * heights)
+    return _Lines(
+        shown=shown, points=thinned(shown.axes[0], MOST_POINTS), chosen=chosen, colours=colours
+    )
+
+
+def _draw_times(ax: "Axes", lines: _Lines) -> "list[Line2D]":
+    """Draw and return the times; with the interval and the reach of contention of the last."""
+    prediction = lines.shown.prediction
+    time = lines.of(prediction.time)
+    limits = [time]
+    drawn = lines.draw(ax, prediction.time)
+    if prediction.lower is not None and prediction.upper is not None:
+        lower, upper = (lines.of(each)[:, -1] for each in (prediction.lower, prediction.upper))
+        limits += [lower, upper]
+        share = format_quantity(prediction.interval or 0.0, "fraction")
+        label = f"{share} interval {lines.of_the_last}".rstrip()
+        ax.fill_between(
+            lines.x, lower, upper, color=lines.colours[-1], alpha=0.35, lw=0, label=label
+        )
+    if prediction.contention_free is not None and prediction.single_bus is not None:
+        free, bus = (
+            lines.of(each)[:, -1] for each in (prediction.contention_free, prediction.single_bus)
+        )
+        if np.any(bus > free * SEEN):
+            limits += [np.minimum(each, time.max() * FURTHEST) for each in (free, bus)]
+            label = f"from a link for every pair to a single bus {lines.of_the_last}".rstrip()
+            label = fill(label, BELOW_CHARACTERS)
+            style: dict[str, Any] = {
+                "facecolor": "none",
+                "edgecolor": HATCH,
+                "hatch": "////",
+                "lw": 0.6,
+            }
+            ax.fill_between(lines.x, free, bus, zorder=0.8, label=label, **style)
+    low, high = (float(f([f(each) for each in limits])) for f in (np.min, np.max))
+    scale_time(ax, low, high, common_unit(np.ravel(prediction.time).tolist()))
+    return drawn
+
+
+def _draw_speedups(ax: "Axes", lines: _Lines) -> None:
+    """Draw the speedups, and the ideal one where they are over processors."""
+    speedup = lines.of(lines.shown.prediction.speedup)
+    lines.draw(ax, lines.shown.prediction.speedup)
+    low, high = float(speedup.min()), float(speedup.max())
+    first, last = lines.x[[0, -1]].tolist()
+    if lines.along.name == "p" and first < high * ABOVE:
+        ax.plot(lines.x, lines.x, ":", color=REFERENCE, lw=1.5, label="ideal speedup, p")
+        high = max(high, min(high * ABOVE, last))
+    scale_speedup(ax, low, high)
+
+
+def _draw_shares(ax: "Axes", lines: _Lines) -> "dict[str, Artist]":
+    """Stack the shares of the time of the last line; give those that are too thin for a name."""
+    time = lines.of(lines.shown.prediction.time)[:, -1]
+    parts = {
+        name: lines.of(part)[:, -1] / time
+        for name, part in lines.shown.prediction.breakdown.components()
+    }
+    parts = {name: part for name, part in parts.items() if part.any()}
+    drawn = ax.stackplot(
+        lines.x,
+        list(parts.values()),
+        labels=[SPENT_ON[name] for name in parts],
+        colors=[SPENT_COLOURS[name] for name in parts],
+        edgecolor="white",
+        linewidth=0.3,
+    )
+    ticks = np.linspace(0, 1, 5)
+    ax.set(ylim=(0, 1), xlim=lines.x[[0, -1]])
+    ax.set_ylabel("share of the time [%]")
+    title = fill(lines.of_the_last, BELOW_CHARACTERS)
+    ax.set_title(title, fontsize="medium", parse_math=False)
+    ax.set_yticks(ticks, labels=[f"{100 * tick:.0f}" for tick in ticks])
+    tops = np.cumsum(list(parts.values()), axis=0)
+    unnamed: dict[str, Artist] = {}
+    for name, area, top, part in zip(parts, drawn, tops, parts.values(), strict=True):
+        if not _name_area(ax, lines, SPENT_ON[name], top - part, top):
+            unnamed[SPENT_ON[name]] = area
+    return unnamed
+
+
+def _name_area(ax: "Axes", lines: _Lines, name: str, low: Array, high: Array) -> bool:
+    """Write a name where an area is highest, if there is room; tell whether there was."""
+    width, height = inches(ax)
+    at = lines.along.places(lines.x)
+    places = np.linspace(at[0], at[-1], PLACES)
+    bottom, top = (np.interp(places, at, edge) for edge in (low, high))
+    half = ceil((len(name) + 2) * CHARACTER / width / 2 * PLACES)
+    if 2 * half >= PLACES:
+        return False
+    windows = np.lib.stride_tricks.sliding_window_view
+    bottom = windows(bottom, 2 * half + 1).max(axis=1)
+    top = windows(top, 2 * half + 1).min(axis=1)
+    best = int(np.argmax(top - bottom))
+    if (top - bottom)[best] * height < NAME_HEIGHT:
+        return False
+    x = float(lines.along.values_at(places[best + half : best + half + 1])[0])
+    ax.text(x, float(top[best] + bottom[best]) / 2, name, ha="center", va="center")
+    return True
+
+
+def _add_colour_bar(ax: "Axes", second: GridAxis) -> None:
+    """Explain the colours of lines that are too many for a legend."""
+    from matplotlib import colormaps
+    from matplotlib.cm import ScalarMappable
+    from matplotlib.colors import ListedColormap, LogNorm, Normalize
+
+    low, high = second.values[[0, -1]].tolist()
+    colours = ListedColormap(colormaps[COLOURS](np.linspace(0, PALEST, 256)))
+    norm = (LogNorm if second.is_logarithmic else Normalize)(low, high)
+    beside = ax.inset_axes((1.03, 0.0, 0.035, 1.0))
+    ticks, _ = second.ticks(BAR_WIDTH)
+    drawn = ScalarMappable(norm, colours)
+    add_bar(drawn, ticks, label=second.label, factor=second.factor, cax=beside)
 
 
 FEW: Final = 4  # values of the first axis that are lines if the second has more than `MOST_NAMED`

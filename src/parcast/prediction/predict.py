@@ -19,7 +19,7 @@ from parcast.errors import Argument, ParameterError, as_whole
 from parcast.laws.allowances import law_errors, law_half_width
 from parcast.laws.compactness import superlinear_warnings
 from parcast.numerics import stratified_normal
-from parcast.prediction.grid import Grid, grid_of, require_times, uncertain_amounts
+from parcast.prediction.grid import ConfigurationGrid, grid_of, require_times, uncertain_amounts
 from parcast.prediction.notes import (
     doubts_of_law,
     fastest_of,
@@ -156,7 +156,7 @@ def _affordable(
     machine: Machine,
     given: Mapping[str, ArrayLike | None],
     vary: Mapping[str, ArrayLike],
-) -> Grid:
+) -> ConfigurationGrid:
     """Grid of a question, of as many points as take some seconds."""
     purpose = " of phases that take as long as these" if program.dearness > 1 else ""
     most = MOST_POINTS // program.dearness
@@ -206,7 +206,7 @@ def _require_affordable(samples: int, points: int, most: int) -> None:
 def _sampled(
     program: Program,
     machine: Machine,
-    grid: Grid,
+    grid: ConfigurationGrid,
     at: Mapping[str, Array],
     time: Array,
     *,

@@ -64,7 +64,7 @@ Examples:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Question:
+class ProjectionAsked:
     """What was asked on the command line."""
 
     work: str  # files: counts, or a program
@@ -88,7 +88,7 @@ class Question:
         target: str | None,
         known: str | None,
         **options: Any,
-    ) -> "Question":
+    ) -> "ProjectionAsked":
         """Take the files in any order."""
         base, others = options["base"], (options["donors"], *options["described"])
         given = [*files, *filter(None, (target, known, base, *others))]
@@ -162,7 +162,7 @@ def command(
     **options: Any,
 ) -> int:
     """Answer the question and return the exit status."""
-    question = Question.of(ctx, files, **options)
+    question = ProjectionAsked.of(ctx, files, **options)
     if bool(question.donors) != bool(question.described):
         raise click.UsageError(
             "--donors and --donor-machine require each other: the runs and the machines. Add the "
@@ -180,7 +180,7 @@ def command(
     return ANSWERED
 
 
-def _projected(question: Question) -> "CountedProjection | Projection":
+def _projected(question: ProjectionAsked) -> "CountedProjection | Projection":
     """Read the files and compute the answer."""
     from parcast.cli.reading import options_in, read_description, read_file
     from parcast.descriptions.toml_files import read_machine
@@ -223,7 +223,7 @@ def _doubling(machine: "Machine") -> list[int]:
     return [1 << i for i in range(most.bit_length())]
 
 
-def _program(question: Question) -> "Program":
+def _program(question: ProjectionAsked) -> "Program":
     """Read the program, or the counts of one."""
     from parcast.cli.reading import read_description
     from parcast.descriptions.toml_files import read_program

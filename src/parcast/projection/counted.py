@@ -43,11 +43,11 @@ from parcast.laws.allowances import COMPUTE
 from parcast.laws.counted import CountedCosts, CountedPhase
 from parcast.prediction.notes import beyond_machine
 from parcast.prediction.predict import predict
-from parcast.projection.ratio import require_one_of_each
+from parcast.projection.project import require_one_of_each
 from parcast.projection.result import PARTS, CountedProjection
 from parcast.show.warning import Rank, RankedWarning
+from parcast.timings.measure import require_times_of_runs
 from parcast.timings.measurements import MeasurementsLike
-from parcast.timings.of_runs import require_times_of_runs
 from parcast.units import percent, shown
 
 TOLD: Final = 0.25  # share of the variance that a donor like this machine removes

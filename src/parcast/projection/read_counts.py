@@ -19,7 +19,7 @@ from parcast.files.decoding import numbered_lines, opened
 from parcast.files.faults import Faults
 from parcast.files.numbers import number
 from parcast.laws.counted import COLLECTIVES, tables_of_counts
-from parcast.timings.tables.layout import Layout, find_layout, is_row
+from parcast.timings.tables.layout import LineLayout, find_layout, is_row
 from parcast.timings.tables.rows import byte_fault
 from parcast.units import shown
 from parcast.words import did_you_mean
@@ -49,7 +49,7 @@ def read_counts(source: str | os.PathLike[str] | TextIO | BinaryIO) -> tuple[Pro
         titles: list[str] | None = None
         programs: dict[str, list[Row]] = {}
         lines = list(_rows(stream, faults))
-        layout = find_layout(lines, faults).layout if lines else Layout()
+        layout = find_layout(lines, faults).layout if lines else LineLayout()
         for line, text in lines:
             cells = _cells(text, line, layout, faults)
             if cells is None:
@@ -84,7 +84,7 @@ def _rows(stream: TextIO | BinaryIO, faults: Faults) -> Iterator[tuple[int, str]
                 yield line, text
 
 
-def _cells(text: str, line: int, layout: Layout, faults: Faults) -> list[str] | None:
+def _cells(text: str, line: int, layout: LineLayout, faults: Faults) -> list[str] | None:
     """Split a line, or note why it cannot be."""
     if fault := byte_fault(text):
         faults.add(fault, line=line)

@@ -36,17 +36,20 @@ from parcast.laws.allowances import OWN
 from parcast.laws.regions import RegionsPhase
 from parcast.prediction.notes import warnings_of
 from parcast.prediction.predict import lognormal_factors
-from parcast.projection.project import doubtful, factor_of, moved_half_width, of_ratio
-from parcast.projection.ratio import (
-    UNREPEATED,
+from parcast.projection.project import (
+    UNREPEATED_RATIO,
     Ratio,
+    doubtful,
+    factor_of,
+    moved_half_width,
+    of_ratio,
     ratio_of_rates,
     require_one_of_each,
     time_computing,
 )
 from parcast.projection.result import Projection
+from parcast.timings.measure import require_times_of_runs
 from parcast.timings.measurements import Measurements, MeasurementsLike
-from parcast.timings.of_runs import require_times_of_runs
 
 SAMPLES: Final = 1024  # of uncertain amounts: ends good to a few percent [D]
 
@@ -183,7 +186,7 @@ def _ratio(regions: _Regions, run: _Run | None) -> Ratio:
         )
     left = time_computing(run.time, sent, regions.target, run.place)
     words = f"one run at {run.place} on {regions.target.name}"
-    half_width = float(np.hypot(UNREPEATED, OWN * sent / left))
+    half_width = float(np.hypot(UNREPEATED_RATIO, OWN * sent / left))
     return Ratio(left / here, half_width, run.at["p"], words)
 
 

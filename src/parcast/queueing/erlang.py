@@ -51,7 +51,7 @@ STIRLING = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188)
 ODD = tuple(1.0 / k for k in range(3, 21, 2))
 
 
-class State(NamedTuple):
+class QueueState(NamedTuple):
     """One delay and one queue in equilibrium; arrays of one shape."""
 
     utilisation: Array  # U, fraction of time the queue is busy [1]
@@ -60,7 +60,7 @@ class State(NamedTuple):
     log_empty: Array  # ln B, logarithm of the probability of an empty queue [1]
 
 
-def state(n: ArrayLike, a: ArrayLike) -> State:
+def state(n: ArrayLike, a: ArrayLike) -> QueueState:
     """Equilibrium of the queue, with the derivative of its length. No argument is checked.
 
     `n`, customers, broadcasts with `a`, delay over service, infinity included. n is at least -1;
@@ -77,7 +77,7 @@ def state(n: ArrayLike, a: ArrayLike) -> State:
             answer[:] = solve(customers, load)
         elif where.any():
             answer[:, where] = solve(customers[where], load[where])
-    return State(*(np.asarray(part) for part in answer.reshape(4, *shape)))
+    return QueueState(*(np.asarray(part) for part in answer.reshape(4, *shape)))
 
 
 def _regimes(n: Array, a: Array) -> list[tuple[NDArray[np.bool_], Callable[..., Array]]]:

@@ -10,7 +10,7 @@ mean `service` (x), then starts again. With Q the mean length of the queue::
 
 Use it for processors that compute alone and then share a bus, a link, or a disk. The queue serves
 in order with exponential times (or shares itself among all); the delay may have any law. For
-other service laws see `parcast.queueing.general_service`.
+other service laws see `parcast.queueing.varied_queues`.
 
 R(n) is R1 of equation (17) in [1]_ [S]; the source's sums of factorials overflow, and n/X - z
 loses all digits when the delay is long. Here everything follows from Erlang's loss formula for
@@ -20,13 +20,24 @@ for n up to 1e7 and z/x from 1e-8 to 1e8 (of slopes in deep saturation, which ar
 3e-12: they feel the last digit of z/x). A number of customers that is not whole is continued by
 Erlang's integral.
 
+Of any variation (`pace`), the cycle time in equilibrium is z + R with exponential service,
+whatever the law of the delay; without any randomness it is the larger of
+z + x and K x. In between C is the larger root of [D]_::
+
+    (C - z - x)(C - K x) = g (R - x)(z + R - K x)
+    g = s^2 + (1 - s^2)/2 * c^2 / (c^2 + 0.17^2)       randomness that makes jobs queue
+
+of K jobs, delay z of coefficient of variation c, service x of coefficient of variation s. g = 1 is
+the exponential queue. A law of the service enters by its s alone.
+
 References
 ----------
 .. [1] P. Cremonesi and C. Gennaro, "Integrated performance models for SPMD applications and MIMD
    architectures," IEEE Trans. Parallel Distrib. Syst., vol. 13, no. 12, pp. 1320-1332, 2002,
    :doi:`10.1109/TPDS.2002.1158268`.
 .. [D] parcast's own derivation, from the arrival theorem of closed networks: M. Reiser and
-   S. S. Lavenberg, J. ACM, vol. 27, no. 2, 1980, pp. 313-322, :doi:`10.1145/322186.322195`.
+   S. S. Lavenberg, J. ACM, vol. 27, no. 2, 1980, pp. 313-322, :doi:`10.1145/322186.322195`. Of
+   the pace, 0.17 was fitted together with the constants of `fixed_cycles`.
 """
 
 from dataclasses import dataclass
@@ -37,7 +48,10 @@ from numpy.typing import ArrayLike
 
 from parcast.aliases import Array
 from parcast.queueing.arguments import at_least, mean_time, require_time
+from parcast.queueing.dual_numbers import dual, larger_root, product, ratio
 from parcast.queueing.erlang import state
+
+MIXING = 0.17  # c at which delays have made half of all service times' order random
 
 
 class Sloped(NamedTuple):
@@ -131,3 +145,41 @@ def _one_customer_less(n: Array, z: Array, x: Array) -> tuple[Array, Array, Arra
     relief = np.where(no_delay & (n < 1), -np.inf, relief)
     idle = np.select([n == 0, no_delay & (n < 1), no_delay & (n > 1)], [0.0, np.inf, 0.0], idle)
     return a, crowd, relief, idle
+
+
+def burst_times(z: Array, f: Array, x: Array, c: Array) -> tuple[Array, Array, Array, Array]:
+    """Share of the delay that varies [1], delay [s], service [s] and cv of the delay [1].
+
+    Dual numbers (5, ...) by `z` and `f`, the parts of the delay that vary and do not [s], the
+    service `x` [s], and `c`, the coefficient of variation of the part that varies.
+    """
+    varying, delay = dual(z, 0), dual(z + f, 0, 1)
+    safe = delay if np.all(delay[0] > 0) else np.where(delay[0] > 0, delay, varying + 1.0)
+    share = ratio(varying, safe)
+    return share, delay, dual(x, 2), product(share, dual(c, 3))
+
+
+def pace(k: Array, delay: Array, service: Array, cv: Array, s: Array) -> Array:
+    """C [s], the cycle time while all `k` jobs are there, as a dual number (5, ...).
+
+    `delay`, `service` and `cv` are those of `burst_times`; `s` is the cv of a service time, (...).
+    """
+    response = repairman_equilibrium(k, delay=delay[0], service=service[0]).response
+    # By chain rule: the parts of the delay count as delay, the service as service.
+    in_equilibrium = response.by_delay * delay + response.by_service * service
+    in_equilibrium[0] = response.value
+    wait = in_equilibrium - service
+    idle = delay + in_equilibrium - k * service
+    idle[0] = np.maximum(idle[0], 0.0)  # rounding
+    random = mixing(cv, s)
+    return larger_root(delay + service, k * service, product(random, product(wait, idle)))
+
+
+def mixing(cv: Array, s: Array) -> Array:
+    """g, the randomness that makes jobs queue, of delays of `cv` (5, ...) and services of `s`."""
+    square = product(cv, cv)
+    more = square.copy()
+    more[0] += MIXING**2
+    random = 0.5 * (1.0 - s * s) * ratio(square, more)
+    random[0] += s * s
+    return np.asarray(random)

@@ -45,7 +45,7 @@ from numpy.typing import ArrayLike
 
 from parcast.aliases import Array
 from parcast.queueing.arguments import customers_from_one, mean_time, require_time
-from parcast.queueing.erlang import State, state
+from parcast.queueing.erlang import QueueState, state
 
 Pair: TypeAlias = Array | tuple[Array, Array]  # of the queue x and of another
 
@@ -166,7 +166,7 @@ def _load(delay: Array, x: Array) -> Array:
     return np.where(x > 0, np.minimum(delay / x, MOST_LOAD), MOST_LOAD)
 
 
-def _length(n: Array, load: Array, one: State) -> Array:
+def _length(n: Array, load: Array, one: QueueState) -> Array:
     """Mean length of one queue; without delay all are there, also if n is less than none."""
     return np.where(load == 0.0, n, one.length)
 

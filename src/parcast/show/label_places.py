@@ -34,7 +34,7 @@ class Label:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class LabelPlace:
     """Where a label goes."""
 
     centre: tuple[float, float]  # [pt]
@@ -43,16 +43,16 @@ class Place:
 
 def places(
     labels: Sequence[Label], *, markers: Array, lines: Array, frame: Array
-) -> list[Place | None]:
+) -> list[LabelPlace | None]:
     """Place labels one after another; those that find no room and are not needed become None.
 
     Not to be hidden are `markers`, (markers, 3): x, y and radius, and as little as may be of
     `lines`, (points, 2). Labels stay within `frame`: left, bottom, right, top. All in pt.
     """
     taken = np.zeros((0, 4))
-    placed: list[Place | None] = []
+    placed: list[LabelPlace | None] = []
     for label in labels:
-        best: tuple[float, Place, Array, Array] | None = None
+        best: tuple[float, LabelPlace, Array, Array] | None = None
         for least, place in _tries(label):
             if best is not None and least >= best[0]:
                 continue
@@ -80,14 +80,14 @@ def marks(line: Sequence[tuple[float, float]] | Array) -> Array:
     return np.concatenate(parts)
 
 
-def _tries(label: Label) -> Iterator[tuple[float, Place]]:
+def _tries(label: Label) -> Iterator[tuple[float, LabelPlace]]:
     """Give the places around a point, and what each costs, the close ones first."""
     for step in STEPS if label.is_needed else STEPS[:1]:
         for i, angle in enumerate(AROUND):
             way = np.array([np.cos(np.radians(angle)), np.sin(np.radians(angle))])
             edge = np.clip(1.45 * way, -1.0, 1.0) * np.array(label.size) / 2
             x, y = np.asarray(label.at) + (label.gap + step) * way + edge
-            yield LATER * i + FURTHER * step, Place((float(x), float(y)), has_line=step > 0)
+            yield LATER * i + FURTHER * step, LabelPlace((float(x), float(y)), has_line=step > 0)
 
 
 def _box(centre: tuple[float, float], size: tuple[float, float]) -> Array:

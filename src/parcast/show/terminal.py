@@ -103,44 +103,46 @@ def lay_out(sheet: Sheet, page: Page) -> tuple[list[str], str]:
     unless the page shows every one of them below the facts on its series.
     """
     blocks, missed = _blocks(sheet, page)
-    blocks[:0] = [Block(_verdict(text, page)) for text in gathered(sheet).verdicts]
+    blocks[:0] = [Paragraph(_verdict(text, page)) for text in gathered(sheet).verdicts]
     if not page.is_verbose:
         last = [*_gathered(sheet, page), *_facts([*_conclusions(sheet)], page)]
         if sum(block.holds_facts for block in blocks) == 1 and blocks[-1].holds_facts:
             blocks[-1].lines.extend(last)
         else:
-            blocks.append(Block(last))
+            blocks.append(Paragraph(last))
     written = [line for block in blocks if block.lines for line in ("", *block.lines)]
     return written[1:], " ".join(missed)
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
+class Paragraph:
     """Lines that belong together, with an empty line before them."""
 
     lines: list[str]
     holds_facts: bool = False
 
 
-def _blocks(sheet: Sheet, page: Page, *, is_whole: bool = True) -> tuple[list[Block], list[str]]:
+def _blocks(
+    sheet: Sheet, page: Page, *, is_whole: bool = True
+) -> tuple[list[Paragraph], list[str]]:
     """Blocks of a sheet and its parts, and what is to be said of what they leave out.
 
     A part of which nothing is shown has no title either.
     """
     entries = [*_entries(sheet, page)]
-    blocks: list[Block] = []
+    blocks: list[Paragraph] = []
     left_out = [sheet.left_out]
     if sheet.tables:
-        blocks.append(Block(_title(sheet.title, page)))
+        blocks.append(Paragraph(_title(sheet.title, page)))
     elif entries or is_whole:
         entries[:0] = _title(sheet.title, page)
     for table in sheet.tables:
         more, missing = _table(table, page)
-        blocks += map(Block, more)
+        blocks += map(Paragraph, more)
         left_out.append(missing)
     missed = [f"{text}: {page.rows_are_in}." for text in left_out if text]
     if entries:
-        blocks.append(Block(entries, holds_facts=True))
+        blocks.append(Paragraph(entries, holds_facts=True))
     for part in sheet.parts:
         lines, missing_too = _blocks(part, page, is_whole=False)
         blocks += lines

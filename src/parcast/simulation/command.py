@@ -1,7 +1,8 @@
 """`parcast simulate`: simulated times of a described program, as a check of its law."""
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, BinaryIO, TextIO
 
 import click
 
@@ -11,19 +12,25 @@ from parcast.cli.options import (
     above_0,
     all_option,
     answer_options,
+    once_each,
+    pairs,
     repeated_option,
     seed_option,
     text_option,
     time_limit,
 )
 from parcast.cli.outputs import TABLES, Outputs, with_inputs
+from parcast.files.bounds import LARGEST_LIST
+from parcast.files.decoding import numbered_lines, opened
+from parcast.files.faults import Faults
 from parcast.prediction.command import Configurations, configurations, read_configurations
-from parcast.simulation.distributions import distributions, law_of
+from parcast.units import shown
 
 if TYPE_CHECKING:
+    from parcast.queueing.simulation.cycle import Law
     from parcast.simulation.result import Simulation
 
-
+WORDS = ("none", "exponential")
 HELP = """Simulate a described program event by event, as a check of its prediction.
 
 Prints the simulated mean time at each processor count with its 90 % interval, next to the time
@@ -47,6 +54,51 @@ Examples:
   parcast simulate program.toml sp2.toml -p 64 --precision 0.2% --jobs 4
   parcast simulate reduction.toml sp2.toml -p 2..64x2 --times task=0.5
 """
+
+
+def distributions(texts: Sequence[str], option: str) -> dict[str, str]:
+    """Read parts of a program and how their times vary."""
+    example = "task=exponential, task=0.5 or task=times.txt"
+    given = pairs(texts, option, "a part and its distribution", such_as=example)
+    return once_each(given, option, "name a part once")
+
+
+def law_of(text: str) -> "Law":
+    """Give a law by its word, a coefficient of variation, or a file of measured times."""
+    if text in WORDS:
+        return text
+    with suppress(ValueError):
+        return float(text)
+    import numpy as np
+
+    with opened(text, largest=LARGEST_LIST) as (name, stream):
+        faults = Faults(name)
+        times = np.fromiter(_times(stream, faults), dtype=np.float64)
+        if faults:
+            faults.raise_all()
+        if not times.any():
+            faults.refuse("must have times above 0. Write one on each line.")
+        return times
+
+
+def _times(stream: TextIO | BinaryIO, faults: Faults) -> Iterator[float]:
+    """Give the number of each line that is neither empty nor a comment."""
+    for block in numbered_lines(stream, faults, largest=LARGEST_LIST):
+        for line, text in enumerate(block.lines, block.first_line):
+            if not text.strip() or text.startswith("#"):
+                continue
+            time = -1.0
+            with suppress(ValueError):
+                time = float(text)
+            if 0 <= time < float("inf"):
+                yield time
+            else:
+                got = shown(repr(text))
+                faults.add(
+                    f"must be a time of at least 0, got {got}. Write one number on each line.",
+                    line=line,
+                    kind="time",
+                )
 
 
 def precision(text: str, option: str) -> float:

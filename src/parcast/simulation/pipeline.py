@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 
@@ -14,23 +14,29 @@ from parcast.pipeline.law.phase import CV2, PipelinePhase
 from parcast.pipeline.simulation import replications
 from parcast.pipeline.simulation.replications import Estimates, simulate_pipeline
 from parcast.pipeline.simulation.scenario import Scenario
-from parcast.prediction.grid import Grid
+from parcast.prediction.grid import ConfigurationGrid
 from parcast.queueing.simulation.cycle import Law
-from parcast.simulation.notes import points_of
-from parcast.simulation.phase import NOTHING, Effort, Simulated, Simulator, Task, Where, spread
-
-SCHEDULES: Final = {"adaptive": "default", "overlapped": "published", "serial": "published"}
+from parcast.simulation.phase import (
+    NOTHING,
+    PhaseEffort,
+    PointTask,
+    Simulated,
+    Simulator,
+    Where,
+    points_of,
+    spread,
+)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class PipelineTask(Task):
+class PipelineTask(PointTask):
     """A phase at one point: a reduction, and how many times it is done."""
 
     scenario: Scenario
     cycles: float  # [1]
     startup: float  # of each, T_0 [s]
 
-    def run(self, effort: Effort, where: Where) -> Simulated:
+    def run(self, effort: PhaseEffort, where: Where) -> Simulated:
         """Simulate runs until their mean is known."""
         if not self.cycles:
             return NOTHING
@@ -84,7 +90,7 @@ class PipelineSimulator(Simulator):
         at: Mapping[str, Array],
         shape: tuple[int, ...],
         laws: Mapping[str, Law],
-    ) -> list[Task]:
+    ) -> list[PointTask]:
         """Tasks of a phase at every point."""
         run, channel = phase.described(machine, at)
         amounts: dict[str, Any] = {
@@ -145,7 +151,10 @@ class PipelineSimulator(Simulator):
             )
 
     def warnings(
-        self, tasks: Sequence[PipelineTask], simulated: Sequence[Simulated], grid: Grid
+        self,
+        tasks: Sequence[PipelineTask],
+        simulated: Sequence[Simulated],
+        grid: ConfigurationGrid,
     ) -> Iterator[str]:
         """Tell of runs that are extrapolated, and of batches that are not a node of the tree."""
         parts = sum(one.way == "part of a run" for one in simulated)

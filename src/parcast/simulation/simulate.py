@@ -21,12 +21,21 @@ from parcast.errors import ParameterError, as_number, require
 from parcast.prediction.grid import grid_of, require_times
 from parcast.queueing.arguments import whole
 from parcast.queueing.simulation.cycle import Law, sampler
-from parcast.simulation.notes import ends_of, simulated_of, warnings_of_simulation
-from parcast.simulation.phase import Effort, Simulated, Simulator, Task, Where, simulators_of
+from parcast.simulation.phase import (
+    PhaseEffort,
+    PointTask,
+    Simulated,
+    Simulator,
+    Where,
+    ends_of,
+    simulated_of,
+    simulators_of,
+    warnings_of_simulation,
+)
 from parcast.simulation.result import Simulation
 from parcast.units import shown
 
-Tasks: TypeAlias = list[list[Task]]  # of each phase, at every point
+Tasks: TypeAlias = list[list[PointTask]]  # of each phase, at every point
 
 MOST_POINTS: Final = 10_000
 LEAST_SECONDS: Final = 1e-9  # that a simulation can be given
@@ -125,7 +134,7 @@ def simulate(
         for i, simulator in enumerate(simulators)
     ]
     predicted, refused = _law_times(program, machine, at, shape)
-    effort = Effort(
+    effort = PhaseEffort(
         precision=precision, replications=replications, most_seconds=most_seconds, seed=seed
     )
     simulated = _run_all(tasks, effort, executor, progress)
@@ -236,7 +245,7 @@ def _seed(seed: int, point: int, phase: int) -> int:
 
 def _run_all(
     tasks: Tasks,
-    effort: Effort,
+    effort: PhaseEffort,
     executor: Executor | None,
     progress: Callable[[float, int], object] | None,
 ) -> list[list[Simulated]]:
@@ -260,7 +269,7 @@ def _run_all(
 
 
 def _here(
-    flat: Sequence[tuple[Task, Effort]],
+    flat: Sequence[tuple[PointTask, PhaseEffort]],
     most_seconds: float | None,
     executor: Executor | None,
     progress: Callable[[float, int], object] | None,
@@ -283,7 +292,7 @@ def _within(progress: Callable[[float, int], object], done: int, total: int, sha
 
 
 def _elsewhere(
-    flat: Sequence[tuple[Task, Effort]], most_seconds: float | None, executor: Executor
+    flat: Sequence[tuple[PointTask, PhaseEffort]], most_seconds: float | None, executor: Executor
 ) -> Iterator[tuple[int, Simulated]]:
     """Simulations as they end, each with an equal share of the time."""
     share = None if most_seconds is None else max(most_seconds / len(flat), LEAST_SECONDS)

@@ -13,20 +13,29 @@ from parcast.errors import ParameterError
 from parcast.laws.spmd.demands import Demands, with_servers
 from parcast.laws.spmd.law import SpmdPhase
 from parcast.laws.spmd.tables import Variability
-from parcast.prediction.grid import Grid
+from parcast.prediction.grid import ConfigurationGrid
 from parcast.queueing.simulation.cycle import Cycle, Law
-from parcast.queueing.simulation.rounds import Ended, Estimate
+from parcast.queueing.simulation.rounds import Ended, MeanEstimate
 from parcast.queueing.simulation.simulate import (
     JoinedCycles,
-    Runs,
     SteadyCycles,
+    WholeRuns,
     simulate_joined,
     simulate_runs,
     simulate_steady,
 )
 from parcast.show.warning import Rank, RankedWarning
-from parcast.simulation.notes import point_of, points_of
-from parcast.simulation.phase import NOTHING, Effort, Simulated, Simulator, Task, Where, spread
+from parcast.simulation.phase import (
+    NOTHING,
+    PhaseEffort,
+    PointTask,
+    Simulated,
+    Simulator,
+    Where,
+    point_of,
+    points_of,
+    spread,
+)
 
 Way: TypeAlias = Literal["joined", "run", "part of a run", "long run", "nothing"]
 
@@ -37,14 +46,14 @@ LONGER: Final = (1, 4, 16)  # times FEW_CYCLES, until the warm-up is over
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class SpmdTask(Task):
+class SpmdTask(PointTask):
     """A phase at one point: what each group does in a cycle, and how many cycles there are."""
 
     cycle: Cycle | None  # None: there are no cycles
     cycles: float  # N [1]
     away: float  # communication that nobody delays, in a burst, f [s]
 
-    def run(self, effort: Effort, where: Where) -> Simulated:
+    def run(self, effort: PhaseEffort, where: Where) -> Simulated:
         """Simulate the cycles where all groups join, else a run or a long run.
 
         A run of few cycles goes from the common start to the end of the last group.
@@ -81,7 +90,7 @@ class SpmdSimulator(Simulator):
         at: Mapping[str, Array],
         shape: tuple[int, ...],
         laws: Mapping[str, Law],
-    ) -> list[Task]:
+    ) -> list[PointTask]:
         """Tasks of a phase at every point."""
         demands = phase.demands(machine, at)
         io = np.broadcast_to(phase.io_service(demands), shape)
@@ -118,7 +127,7 @@ class SpmdSimulator(Simulator):
         self,
         tasks: Sequence[SpmdTask],  # noqa: ARG002 - of other laws as well
         simulated: Sequence[Simulated],
-        grid: Grid,
+        grid: ConfigurationGrid,
     ) -> Iterator[str]:
         """Tell of parts of runs, and of runs that were too short."""
         stretched = sum(one.way == "part of a run" for one in simulated)
@@ -203,7 +212,7 @@ def task_of(
     )
 
 
-def _joined(task: SpmdTask, cycle: Cycle, effort: Effort, where: Where) -> Simulated:
+def _joined(task: SpmdTask, cycle: Cycle, effort: PhaseEffort, where: Where) -> Simulated:
     """Cycles at whose end all groups join."""
     result = simulate_joined(
         cycle,
@@ -224,7 +233,9 @@ def _joined(task: SpmdTask, cycle: Cycle, effort: Effort, where: Where) -> Simul
     )
 
 
-def _run(task: SpmdTask, cycle: Cycle, cycles: int, effort: Effort, where: Where) -> Simulated:
+def _run(
+    task: SpmdTask, cycle: Cycle, cycles: int, effort: PhaseEffort, where: Where
+) -> Simulated:
     """All cycles of the program from start to end, or a part of them."""
     result = simulate_runs(
         cycle,
@@ -247,7 +258,7 @@ def _run(task: SpmdTask, cycle: Cycle, cycles: int, effort: Effort, where: Where
     )
 
 
-def _long_run(task: SpmdTask, cycle: Cycle, effort: Effort, where: Where) -> Simulated:
+def _long_run(task: SpmdTask, cycle: Cycle, effort: PhaseEffort, where: Where) -> Simulated:
     """Cycles far from start and end, of runs that are long enough for the warm-up to end."""
     began, left = time.monotonic(), effort.most_seconds
     for times in LONGER:
@@ -281,7 +292,7 @@ def _parts(
     task: SpmdTask,
     cycle: Cycle,
     cycles: int,
-    result: JoinedCycles | Runs | SteadyCycles,
+    result: JoinedCycles | WholeRuns | SteadyCycles,
     waiting: float = 0.0,
 ) -> Array:
     """Parts of so many cycles, in the order of `Breakdown`, of the mean group [s].
@@ -301,7 +312,7 @@ def _parts(
 def _scaled(
     parts: Array,
     factor: float,
-    estimate: Estimate,
+    estimate: MeanEstimate,
     *,
     way: Way,
     cycles: int,

@@ -1,6 +1,6 @@
 """The process that keeps a testbed: makes its network, runs COMMAND in it, and takes it all away.
 
-`parcast.testbed.kept` starts it as ``python -m parcast.testbed.keeper PLAN``. It goes into
+`parcast.testbed.testbed` starts it as ``python -m parcast.testbed.keeper PLAN``. It goes into
 namespaces of its own, where it is process 1: when it ends, for whatever reason, the kernel kills
 every process of the testbed and forgets its network and its mounts. It ends when COMMAND does, or
 when the pipe from parcast is closed, as it is when parcast is killed. Nothing is written to a
@@ -34,7 +34,7 @@ IGNORED: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Plan:
+class KeeperTask:
     """What the keeper is to make and to run."""
 
     hosts: tuple[str, ...]
@@ -50,7 +50,7 @@ class Plan:
         return json.dumps(asdict(self))
 
     @classmethod
-    def from_text(cls, text: str) -> "Plan":
+    def from_text(cls, text: str) -> "KeeperTask":
         """Read what `to_text` wrote."""
         document = json.loads(text)
         for name in ("hosts", "groups", "command"):
@@ -60,7 +60,11 @@ class Plan:
 
 def main(arguments: Sequence[str]) -> NoReturn:
     """Keep a testbed: PLAN, the descriptor to watch and the one to report on."""
-    plan, watched, report = Plan.from_text(arguments[0]), int(arguments[1]), int(arguments[2])
+    plan, watched, report = (
+        KeeperTask.from_text(arguments[0]),
+        int(arguments[1]),
+        int(arguments[2]),
+    )
     for name in IGNORED:
         signal.signal(name, signal.SIG_IGN)
     for descriptor in (watched, report):
@@ -84,7 +88,7 @@ def main(arguments: Sequence[str]) -> NoReturn:
     sys.exit(exit_status(os.waitstatus_to_exitcode(status)))
 
 
-def _keep(plan: Plan, watched: int, report: int) -> NoReturn:
+def _keep(plan: KeeperTask, watched: int, report: int) -> NoReturn:
     """Be process 1 of the testbed."""
     try:
         join([Path(group) for group in plan.groups], KEEPER)
@@ -110,7 +114,7 @@ def _mount() -> None:
         place.mkdir()
 
 
-def _connect(plan: Plan) -> None:
+def _connect(plan: KeeperTask) -> None:
     """Make the hosts and what is between them."""
     switch = HOME / "switch"
     _pin("net", switch)
@@ -163,7 +167,7 @@ def _configure(tool: str, lines: Sequence[str]) -> None:
         )
 
 
-def _start(plan: Plan) -> int:
+def _start(plan: KeeperTask) -> int:
     """Start COMMAND and return its process."""
     process = os.fork()
     if process == 0:
@@ -214,7 +218,7 @@ def _reaped(command: int) -> int | None:
     return None
 
 
-def _take_away(plan: Plan) -> None:
+def _take_away(plan: KeeperTask) -> None:
     """End every process of the testbed but this one, and remove its groups."""
     with suppress(ProcessLookupError):  # there is none
         os.kill(-1, signal.SIGKILL)

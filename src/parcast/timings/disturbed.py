@@ -19,6 +19,7 @@ References
    clusters," IEEE Cluster 2004, pp. 371-377.
 """
 
+from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
@@ -27,13 +28,58 @@ from typing import Final
 from parcast.show.warning import Rank, RankedWarning
 from parcast.timings.profile import RunProfile
 from parcast.units import percent
-from parcast.words import disturbance
+from parcast.words import disturbance, listed
 
+OVERSUBSCRIBED_TIME: Final = (
+    "oversubscribed_time"  # in place of time_s: no other reader takes it for a time
+)
 TOLERANCE: Final = 0.2  # over the least, above which a quantum is a slow one [1] [D]
 SHARE: Final = 0.15  # of slow quanta, above which a run was disturbed [1] [D]
 WAITING: Final = 0.05  # of a run, above which somebody else had a core [1] [D]
 OWN: Final = 2e-4  # waiting that may be for the second thread of the rank itself [s]
 MOST_NAMED: Final = 3  # places of runs that are left out
+
+
+def name_of_time(p: int, cores: int, *, counts: bool = True) -> str:
+    """Name the time of a run on p ranks in the column `metric`; `counts`: it was not disturbed.
+
+    >>> name_of_time(2, 2), name_of_time(2, 2, counts=False), name_of_time(4, 2)
+    ('time_s', 'disturbed_time', 'oversubscribed_time')
+    """
+    if p > cores:
+        return OVERSUBSCRIBED_TIME
+    return "time_s" if counts else "disturbed_time"
+
+
+class Oversubscribed:
+    """Runs of a table that are left out, as there were more ranks than cores.
+
+    Ranks that take turns on a core show no speedup, whatever the program does. Hardware threads
+    count as cores, as the system counts them.
+    """
+
+    def __init__(self) -> None:
+        self._counts: Counter[str] = Counter()  # by p, as it is written
+
+    def look_at(self, metrics: Sequence[str], p: Sequence[str]) -> None:
+        """Take in the metric and the p of some rows."""
+        self._counts.update(
+            x.strip()
+            for metric, x in zip(metrics, p, strict=True)
+            if metric.strip() == OVERSUBSCRIBED_TIME
+        )
+
+    @property
+    def notes(self) -> list[str]:
+        """What a reader of the table must know."""
+        runs = self._counts.total()
+        if not runs:
+            return []
+        were = f"{runs} runs were" if runs > 1 else "1 run was"
+        return [
+            f"{were} left out: more ranks than cores (p = {listed(self._counts)}), so that ranks "
+            "took turns on a core"
+        ]
 
 
 def slowdown(quanta: Sequence[float], least: float) -> float:

@@ -8,12 +8,13 @@ rate r becomes the time of one unit of work, or of an amount of it::
 A speedup s becomes 1/s, the time relative to the run that it is over.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from parcast.errors import Argument, ParameterError
 from parcast.units import TIME_UNITS, format_quantity
 from parcast.words import common_unit
 
@@ -155,3 +156,32 @@ def seconds_in(unit: str) -> float:
 
 
 TIME: Final = Measure()
+
+
+def require_times_of_runs(name: str, measure: Measure, *, must: str = "be times of runs") -> None:
+    """Refuse speedups, and rates without the work of a run.
+
+    >>> known = Measure(quantity="rate", unit="ns/day", amount="ns")
+    >>> require_times_of_runs("known", replace(known, work=10.0))
+    >>> try:
+    ...     require_times_of_runs("known", known)
+    ... except ParameterError as refusal:
+    ...     print(refusal.got, "->", refusal.hint[1])
+    times of one unit of work -> parcast.read_measurements(path, work='1000 ns')
+    """
+    if measure.is_of_a_run:
+        return
+    is_rate = measure.quantity == "rate"
+    example = replace(measure, work=1000.0).work_done
+    raise ParameterError(
+        name,
+        must=must,
+        got="times of one unit of work" if is_rate else "speedups",
+        hint=(
+            "Give the work of a run: ",
+            Argument("work", example, python=f"parcast.read_measurements(path, work={example!r})"),
+            ".",
+        )
+        if is_rate
+        else "Give a table of times.",
+    )

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from statistics import median
 from typing import Any, ClassVar, Final
 
-from parcast.descriptions.law_error import OwnLawError, validated_law_error
+from parcast.descriptions.fit_record import OwnLawError, validated_law_error
 from parcast.show.result import Result
-from parcast.timings.oversubscribed import name_of_time
+from parcast.timings.disturbed import name_of_time
 
 INTERVAL: Final = 0.9  # share of runs that the intervals are meant to hold
 

@@ -11,8 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from parcast.advice import ours
-from parcast.descriptions.law_names import IO_LAWS, LAWS
-from parcast.descriptions.program import law_named
+from parcast.descriptions.program import IO_LAWS, LAWS, law_named
 from parcast.errors import ParameterError
 from parcast.kernels.registry import KERNELS, kernel_named
 from parcast.laws.allowances import how_to_measure

@@ -9,16 +9,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from parcast import Machine, Measurements, Program, fit, predict, read_program, simulate
+from parcast.arrays.geometry import layouts
 from parcast.arrays.geometry.batches import EqualArrays
-from parcast.arrays.geometry.boxes import layouts
 from parcast.arrays.geometry.chunks import mesh_chunks
 from parcast.arrays.geometry.meshes import cubic_mesh, meshes
 from parcast.arrays.geometry.overlaps import overlaps
 from parcast.arrays.geometry.subchunks import schema_subchunks, storage_subchunks
+from parcast.arrays.law import phase as coupling
 from parcast.arrays.law.parameters import read_costs
 from parcast.arrays.law.phase import ArrayIO
 from parcast.arrays.law.request import Options, request_time
-from parcast.arrays.law.request import phase as coupling
 from parcast.descriptions.toml_files import with_amounts
 from parcast.errors import FileProblems, ParameterError
 from tests.conftest import ROOT
@@ -222,7 +222,7 @@ def test_a_fit_takes_the_costs_as_they_are_described():
 
 @pytest.mark.usefixtures("uncovered")
 def test_a_fit_finds_the_rate_of_the_disks_if_it_is_named(monkeypatch):
-    monkeypatch.setattr("parcast.fitting.sets.SETS", 10)  # how well it is known is not asked
+    monkeypatch.setattr("parcast.fitting.written.SETS", 10)  # how well it is known is not asked
     io = io_of(arrays=64)
     at = {"p": np.array([1.0, 4]), "io.costs.servers.write_rate": 1e6}
     program, machine = Program(phase=[{**ALONE, "io": io}]), Machine(storage={"servers": 2})

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from parcast.arrays.validating.validate import validate_array_io
-from parcast.descriptions.law_error import SWITCH
+from parcast.descriptions.fit_record import SWITCH
 from parcast.descriptions.toml_files import read_program
 from parcast.timings.tables.files import read_measurements
 from tests.arrays.validating.made import KnownCosts, Machine, noisy

@@ -10,7 +10,7 @@ import pytest
 from parcast.calibration.benchmarks.osu import read, recognises
 from parcast.descriptions.toml_files import read_machine
 from parcast.errors import FileProblems, ParameterError
-from parcast.laws.primitives.price import primitive_time
+from parcast.laws.primitives.measured import primitive_time
 
 ROOT = Path(__file__).parents[3]
 DATA = Path(__file__).parents[2] / "importers" / "data"

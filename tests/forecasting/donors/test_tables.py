@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from parcast.errors import ParameterError
-from parcast.forecasting.donors.tables import joined
+from parcast.forecasting.donors.gather import joined
 from parcast.forecasting.forecast import forecast
 from parcast.forecasting.knee import knee
 from parcast.forecasting.next_runs.plan_runs import plan_runs

@@ -7,15 +7,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from parcast.forecasting.donors.curve import Timings, donated_curve
-from parcast.forecasting.donors.transfer import (
+from parcast.forecasting.donors.curve import (
     DROPPED,
+    Timings,
+    donated_curve,
     half_width_together,
     leaning,
     share_of_donors,
     transfer,
 )
-from parcast.forecasting.measured import curve_from
+from parcast.forecasting.own_runs.measured import curve_from
 
 changes = st.lists(st.floats(-3, 3), min_size=1, max_size=9)
 

@@ -1,13 +1,12 @@
-"""`parcast.forecasting.next_runs.with_donors`: told half-widths against forecasts made again."""
+"""`parcast.forecasting.next_runs.method`: told half-widths against forecasts made again."""
 
 import numpy as np
 import pytest
 
 from parcast.forecasting.donors.curve import Timings, donated_curve
-from parcast.forecasting.measured import NORMAL_90
-from parcast.forecasting.next_runs import with_donors as planned_with_donors
-from parcast.forecasting.next_runs.method import shortened
-from parcast.forecasting.next_runs.with_donors import DonatedPlan
+from parcast.forecasting.next_runs import method as planned_with_donors
+from parcast.forecasting.next_runs.method import DonatedPlan, shortened
+from parcast.forecasting.own_runs.measured import NORMAL_90
 
 COUNTS = 2.0 ** np.arange(8)
 OF, ALIKE = np.arange(5)[None], np.ones((1, 5))

@@ -112,7 +112,7 @@ def test_many_series_are_planned_for_as_if_each_were_alone(monkeypatch):
     ]
     assert [run.at for run in together] == [run.at for run in alone]
     assert [run.after for run in together] == pytest.approx([run.after for run in alone])
-    monkeypatch.setattr("parcast.forecasting.next_runs.with_donors.POINTS_AT_ONCE", 1)
+    monkeypatch.setattr("parcast.forecasting.next_runs.method.POINTS_AT_ONCE", 1)
     in_parts = plan_runs(here, p=32, donors=elsewhere, runs=2)
     assert [run.after for run in in_parts] == pytest.approx([run.after for run in together])
 

@@ -5,11 +5,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from parcast.forecasting.measured import curve_from
 from parcast.forecasting.next_runs.method import plan_of
+from parcast.forecasting.own_runs.measured import curve_from
 from parcast.forecasting.surface.kriging import krige, vary_together
-from parcast.forecasting.surface.method import OWN_SHARE, forecast_surface
-from parcast.forecasting.surface.terms import coordinates_of
+from parcast.forecasting.surface.method import OWN_SHARE, coordinates_of, forecast_surface
 
 P, N, THETA = 2.0 ** np.arange(8), np.array([100.0, 150, 220, 330]), np.array([0.1, 0.2, 0.4])
 

@@ -1,11 +1,11 @@
-"""`parcast.forecasting.surface.verdict`: where a forecast over several axes is none."""
+"""`parcast.forecasting.surface.notes`: where a forecast over several axes is none."""
 
 import numpy as np
 import pytest
 
 from parcast.forecasting.forecast import forecast
+from parcast.forecasting.surface.notes import problem_axes
 from parcast.forecasting.surface.runs import runs_by_label
-from parcast.forecasting.surface.verdict import problem_axes
 from parcast.timings.measurements import Measurements
 
 P, N = (1.0, 2.0, 4.0, 8.0), (100.0, 200.0, 400.0, 800.0)

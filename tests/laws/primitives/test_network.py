@@ -5,8 +5,8 @@ import pytest
 
 from parcast.descriptions.machine import Machine
 from parcast.errors import FitFailed, ParameterError
+from parcast.laws.primitives.measured import primitive_time
 from parcast.laws.primitives.network import network_keys
-from parcast.laws.primitives.price import primitive_time
 
 SIZES = (8, 64, 512, 4096, 32768, 262144, 1048576)
 COUNTS = (2, 4, 8, 16, 32, 64)

@@ -5,8 +5,7 @@ import pytest
 
 from parcast.descriptions.machine import Machine
 from parcast.errors import FitFailed, ParameterError
-from parcast.laws.primitives.measured import FORMS, fit_primitive
-from parcast.laws.primitives.price import primitive_time
+from parcast.laws.primitives.measured import FORMS, fit_primitive, primitive_time
 
 P, M = (x.ravel() for x in np.meshgrid([2.0, 4, 8, 16, 32, 64], [8.0, 1e3, 1e5, 1e6]))
 GROWS = {"constant": np.zeros_like, "logarithmic": np.log2, "linear": lambda p: p}

@@ -1,4 +1,4 @@
-"""`parcast.laws.primitives.price`: the costs of the sources, and how primitives take them."""
+"""`parcast.laws.primitives.measured`: the costs of the sources, and how primitives take them."""
 
 import numpy as np
 import pytest
@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from parcast.descriptions.machine import PRIMITIVES, Machine
 from parcast.errors import ParameterError
-from parcast.laws.primitives.price import COUNTS, WORDS, primitive_time, standard_time
+from parcast.laws.primitives.measured import COUNTS, WORDS, primitive_time, standard_time
 
 A, B = 1e-5, 1e-9  # startup [s] and time of a byte [s/B]
 PUBLISHED = {  # n bytes in all, lg p and p as the sources have them; p = 8, and 1 MB of a partner

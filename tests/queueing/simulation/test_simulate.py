@@ -11,12 +11,11 @@ from parcast.errors import ParameterError
 from parcast.queueing.clusters import clusters
 from parcast.queueing.fork_join import departure_sum
 from parcast.queueing.order import expected_maximum
-from parcast.queueing.service_laws import gamma_service
 from parcast.queueing.simulation import rounds as simulation_rounds
 from parcast.queueing.simulation.cycle import Cycle, sampler
 from parcast.queueing.simulation.rounds import merged, moments, warm_up
 from parcast.queueing.simulation.simulate import simulate_joined, simulate_runs, simulate_steady
-from parcast.queueing.time_laws import exponential_times, gamma_times, uniform_times
+from parcast.queueing.time_laws import exponential_times, gamma_service, gamma_times, uniform_times
 from parcast.queueing.two_queues import two_queues
 from tests.queueing.routes import one_general_queue
 

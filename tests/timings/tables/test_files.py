@@ -613,7 +613,7 @@ def test_rows_read_at_once_are_those_read_one_by_one(rows, monkeypatch):
         return {name: column.tolist() for name, column in runs.columns.items()}
 
     at_once = answer()
-    monkeypatch.setattr("parcast.timings.tables.rows.Table.add_plain", lambda *_: False)
+    monkeypatch.setattr("parcast.timings.tables.rows.ColumnsRead.add_plain", lambda *_: False)
     assert answer() == at_once
 
 

@@ -18,7 +18,7 @@ from parcast.arrays.trials.observation import (
 )
 from parcast.arrays.trials.request import ArrayRequest
 from parcast.arrays.validating.predicting import Predicted, Saved
-from parcast.descriptions.law_error import OwnLawError, validated_law_error
+from parcast.descriptions.fit_record import OwnLawError, validated_law_error
 from parcast.show.result import Result
 from parcast.trials.precision import Interval, interval_of, is_known
 

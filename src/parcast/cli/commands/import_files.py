@@ -3,16 +3,16 @@
 import difflib
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
 from parcast.cli.answering import A_FILE, cli_command, usage
-from parcast.cli.failures import ANSWERED, in_options
+from parcast.cli.failures import ANSWERED
 from parcast.cli.options import (
     called,
     once_each,
@@ -21,14 +21,13 @@ from parcast.cli.options import (
     repeated_option,
 )
 from parcast.cli.outputs import Outputs, do_each, write_all
+from parcast.cli.reading import asked_in_options
 from parcast.cli.screen import tell
 from parcast.cli.stdin import beginning_of_stdin, stdin_as_file
 
 if TYPE_CHECKING:
     from parcast.importers.registry import Format
 
-
-Answer = TypeVar("Answer")
 
 ARGUMENTS: Final = {
     "rename": "--rename",
@@ -143,8 +142,9 @@ def command(
             Outputs(outputs, formats=(ending,)).check(paths)
             return _imported(known, standing, asked)
 
-    pieces, notes = asked_in_options(read)
-    say(notes)
+    pieces, notes = asked_in_options(read, ARGUMENTS)
+    for note in notes:
+        tell(note)
 
     def write(output: str) -> None:
         if output != "-":
@@ -177,30 +177,6 @@ def _standing(paths: Sequence[str], *, is_named: bool) -> Iterator[list[str]]:
                 copy = str(meanwhile.enter_context(readable_again(Path(path))))
             standing.append(copy)
         yield standing
-
-
-def asked_in_options(
-    ask: Callable[[], Answer], arguments: Mapping[str, str] = ARGUMENTS
-) -> Answer:
-    """Do what may be refused, and call arguments by the options that stand for them."""
-    from parcast.errors import FileProblems, ParameterError
-
-    try:
-        return ask()
-    except FileProblems:
-        raise
-    except ParameterError as error:
-        raise click.UsageError(in_options(error, {**arguments, "format": "FORMAT"})) from error
-    except ModuleNotFoundError as error:
-        if (error.name or "").startswith("parcast"):
-            raise
-        raise click.ClickException(str(error)) from error
-
-
-def say(notes: Sequence[str]) -> None:
-    """Print what a reader must know on standard error."""
-    for note in notes:
-        tell(note)
 
 
 def _divided(words: Sequence[str]) -> tuple[str | None, list[str]]:

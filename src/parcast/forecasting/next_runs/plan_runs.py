@@ -15,9 +15,8 @@ from numpy.typing import ArrayLike, NDArray
 from parcast.aliases import Array
 from parcast.errors import FitFailed, ParameterError, as_whole
 from parcast.forecasting.donors.curve import Elsewhere
-from parcast.forecasting.donors.gather import gather
-from parcast.forecasting.donors.tables import table_of_donors
-from parcast.forecasting.next_runs.method import Plan, plan_of
+from parcast.forecasting.donors.gather import gather, table_of_donors
+from parcast.forecasting.next_runs.method import RunPlan, plan_of, planned_with_donors
 from parcast.forecasting.next_runs.result import (
     MOST_TARGETS,
     TELLING,
@@ -26,10 +25,11 @@ from parcast.forecasting.next_runs.result import (
     costs_of,
     words_of_reach,
 )
-from parcast.forecasting.next_runs.with_donors import planned_with_donors
-from parcast.forecasting.question import Question, counts_of, question_of
+from parcast.forecasting.series.question import ForecastQuestion, counts_of, question_of
+from parcast.forecasting.series.verdict import WIDEST_USEFUL
+from parcast.forecasting.surface.method import coordinates_of
 from parcast.forecasting.surface.runs import (
-    Runs,
+    SurfaceRuns,
     answered_at,
     axes_of_question,
     every_combination,
@@ -37,8 +37,6 @@ from parcast.forecasting.surface.runs import (
     runs_by_label,
     why_refused,
 )
-from parcast.forecasting.surface.terms import coordinates_of
-from parcast.forecasting.verdict import WIDEST_USEFUL
 from parcast.timings.measurements import MeasurementsLike
 from parcast.timings.series import Series
 from parcast.units import percent
@@ -50,7 +48,9 @@ if TYPE_CHECKING:
 MOST_CANDIDATES = 400  # runs that are compared; those nearest to what is asked for where more
 
 
-def candidates_of(program: Runs, combinations: Array, allowed: Array | None, upto: float) -> Array:
+def candidates_of(
+    program: SurfaceRuns, combinations: Array, allowed: Array | None, upto: float
+) -> Array:
     """Runs that may be made and were not, shape (runs, axes)."""
     measured = np.unique(program.axes[:, 0])
     if allowed is None:
@@ -216,7 +216,9 @@ def plan_runs(
     return [replace(run, measure=measure) for i in sorted(planned) for run in planned[i]]
 
 
-def _programs(question: Question) -> tuple[list[Runs], dict[str, Array], Series | None]:
+def _programs(
+    question: ForecastQuestion,
+) -> tuple[list[SurfaceRuns], dict[str, Array], Series | None]:
     """Runs of each program, the values asked for of other axes; without any, the series too."""
     if question.at:
         if question.by is not None:
@@ -230,7 +232,7 @@ def _programs(question: Question) -> tuple[list[Runs], dict[str, Array], Series 
     for i, key in enumerate(series.keys):
         points = slice(0, int(series.count[i]))
         programs.append(
-            Runs(
+            SurfaceRuns(
                 key=key,
                 names=("p",),
                 axes=series.p[i, points, None],
@@ -242,7 +244,7 @@ def _programs(question: Question) -> tuple[list[Runs], dict[str, Array], Series 
     return programs, {}, series
 
 
-def _elsewhere(question: Question, series: Series | None) -> Elsewhere | None:
+def _elsewhere(question: ForecastQuestion, series: Series | None) -> Elsewhere | None:
     """Find the donors of every series, where there are any."""
     if question.donors is None:
         return None
@@ -257,7 +259,7 @@ def _elsewhere(question: Question, series: Series | None) -> Elsewhere | None:
 
 
 def _planned(
-    program: Runs,
+    program: SurfaceRuns,
     requested: Array,
     combinations: Array,
     candidates: Array,
@@ -311,13 +313,13 @@ def _planned(
         plan, before = following, after[best]
 
 
-def _only(plan: Plan, targets: NDArray[np.intp]) -> Plan:
+def _only(plan: RunPlan, targets: NDArray[np.intp]) -> RunPlan:
     """Keep some of the targets of a plan."""
     parts = {x.name: getattr(plan.doubts, x.name)[targets] for x in fields(plan.doubts)}
     return replace(plan, targets=plan.targets[targets], doubts=replace(plan.doubts, **parts))
 
 
-def _because(plan: Plan, following: Plan, names: Sequence[str]) -> str:
+def _because(plan: RunPlan, following: RunPlan, names: Sequence[str]) -> str:
     """Say which part of the uncertainty at the target the run reduces most."""
     now, then = plan.doubts, following.doubts
     if then.half_width()[0] > (1 - TELLING) * now.half_width()[0]:

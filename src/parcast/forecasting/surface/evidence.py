@@ -13,16 +13,29 @@ from numpy.typing import NDArray
 
 from parcast.aliases import Array
 from parcast.errors import FitFailed, ParameterError
-from parcast.forecasting.members import LAWS
-from parcast.forecasting.question import Question
-from parcast.forecasting.result import SeriesNotes
-from parcast.forecasting.scaling import Reading, reading_of, size_of_runs, speedup_and_efficiency
+from parcast.forecasting.own_runs.members import LAWS
+from parcast.forecasting.own_runs.scaling import (
+    ScalingReading,
+    reading_of,
+    size_of_runs,
+    speedup_and_efficiency,
+)
+from parcast.forecasting.series.notes import SeriesNotes
+from parcast.forecasting.series.question import ForecastQuestion
+from parcast.forecasting.series.verdict import does_not_scale
 from parcast.forecasting.surface.method import MOST_LEVELS
-from parcast.forecasting.surface.notes import notes_of_values
+from parcast.forecasting.surface.notes import (
+    SurfaceVerdict,
+    notes_of_values,
+    problem_axes,
+    runs_faster,
+    smaller_problems,
+    verdicts_of_values,
+)
 from parcast.forecasting.surface.runs import (
     MOST_POINTS,
     Answered,
-    Runs,
+    SurfaceRuns,
     answered_at,
     axes_of_question,
     every_combination,
@@ -30,14 +43,6 @@ from parcast.forecasting.surface.runs import (
     runs_by_label,
     why_refused,
 )
-from parcast.forecasting.surface.verdict import (
-    SurfaceVerdict,
-    problem_axes,
-    runs_faster,
-    smaller_problems,
-    verdicts_of_values,
-)
-from parcast.forecasting.verdict import does_not_scale
 from parcast.show.warning import RankedWarning
 from parcast.timings.series import Series, label_of
 
@@ -89,12 +94,12 @@ class SurfaceEvidence:
     """What programs are forecast from over several axes; made by `surface_evidence`."""
 
     p: Array  # (points,): counts asked for [1]
-    programs: tuple[Runs, ...]
-    everything: tuple[Runs, ...]  # the same with what is held out
+    programs: tuple[SurfaceRuns, ...]
+    everything: tuple[SurfaceRuns, ...]  # the same with what is held out
     names: tuple[str, ...]  # of the axes besides p
     combinations: Array  # (combinations, axes besides p): of the values asked for
     left_out: tuple[str, ...]  # axes that go along with p and were passed over
-    reading: Reading  # of all runs: strong or weak scaling
+    reading: ScalingReading  # of all runs: strong or weak scaling
     refused: Mapping[str, str]  # label of each program that has no answer, and why
 
     curve = None  # no line is drawn through a surface
@@ -180,7 +185,7 @@ class SurfaceEvidence:
         return np.concatenate(times)
 
 
-def surface_evidence(question: Question) -> SurfaceEvidence:
+def surface_evidence(question: ForecastQuestion) -> SurfaceEvidence:
     """Bring the runs of every program together, and refuse those that tell too little."""
     for name, value in (("donors", question.donors), ("by", question.by)):
         if value is not None:
@@ -226,7 +231,7 @@ def surface_evidence(question: Question) -> SurfaceEvidence:
     )
 
 
-def _stepped(runs: Runs, p: float, combinations: Array) -> Array:
+def _stepped(runs: SurfaceRuns, p: float, combinations: Array) -> Array:
     """Points beside each combination at `p`, one axis changed by a factor each."""
     here = np.column_stack([np.full(len(combinations), p), combinations])
     points = np.repeat(here[:, None, :], here.shape[1], axis=1)
@@ -252,7 +257,7 @@ def _slopes(answered: Answered, furthest: int, p: float) -> Array:
     return np.asarray((here - there) / steps)
 
 
-def _measured(runs: Runs, combinations: Array) -> Series:
+def _measured(runs: SurfaceRuns, combinations: Array) -> Series:
     """What was measured at each combination, one row each; a row may be empty."""
     counts = np.unique(runs.axes[:, 0])
     points = every_combination(counts, combinations)

@@ -40,7 +40,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from parcast.aliases import Array
-from parcast.forecasting.scaling import falls_with_p
+from parcast.forecasting.own_runs.scaling import falls_with_p
 
 FREE = 10.0  # standard deviation of the trend's coefficients: as good as unknown
 CURVED, MIXED = 0.3, 0.2  # of squares and of products of two axes [D]

@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from parcast.aliases import Array
 from parcast.errors import ParameterError, require
-from parcast.forecasting.measured import pooled_noise
+from parcast.forecasting.own_runs.measured import pooled_noise
 from parcast.forecasting.surface.method import SurfaceForecast, forecast_surface
 from parcast.timings.measurements import Measurements
 from parcast.timings.series import Key, Series, follows_p
@@ -20,7 +20,7 @@ MOST_RUNS = 3_000  # configurations that one forecast is made from
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
-class Runs:
+class SurfaceRuns:
     """Configurations of one program: p first, then the other axes; repetitions are medians."""
 
     key: Key  # callpath and machine, where there are several
@@ -114,7 +114,7 @@ def _values(name: str, values: ArrayLike, measured: Array) -> Array:
     return requested[np.sort(np.unique(requested, return_index=True)[1])]
 
 
-def runs_by_label(measurements: Measurements, names: Sequence[str]) -> list[Runs]:
+def runs_by_label(measurements: Measurements, names: Sequence[str]) -> list[SurfaceRuns]:
     """Runs of each call path on each machine, in the order in which they first appear."""
     labels = list(measurements.labels)
     series = measurements.series([*labels, *names])
@@ -130,7 +130,7 @@ def runs_by_label(measurements: Measurements, names: Sequence[str]) -> list[Runs
 
 def _runs(
     series: Series, rows: NDArray[np.intp], key: Mapping[str, object], names: Sequence[str]
-) -> Runs:
+) -> SurfaceRuns:
     """Join some series into the runs of one program, ordered by their axes."""
     p = series.p[rows]
     measured = ~np.isnan(p)
@@ -138,7 +138,7 @@ def _runs(
     others = np.repeat(others.reshape(len(rows), 1, len(names)), p.shape[1], axis=1)[measured]
     axes = np.column_stack([p[measured], others])
     order = np.lexsort(axes.T[::-1])
-    return Runs(
+    return SurfaceRuns(
         key={name: str(value) for name, value in key.items()},
         names=("p", *names),
         axes=axes[order],
@@ -148,7 +148,7 @@ def _runs(
     )
 
 
-def why_refused(runs: Runs, p: Array, wanted: Mapping[str, Array]) -> str:
+def why_refused(runs: SurfaceRuns, p: Array, wanted: Mapping[str, Array]) -> str:
     """Say why these runs are too few for the question, and what to do; "" if they are enough."""
     varied = runs.varied
     for j, name in enumerate(runs.names):
@@ -191,7 +191,7 @@ def _listed(names: Sequence[str]) -> str:
 class Answered:
     """The forecast from one program's runs, for every combination of values and every count."""
 
-    runs: Runs
+    runs: SurfaceRuns
     estimate: SurfaceForecast  # at (combinations x points) targets
     log_time: Array  # (combinations, points)
     half_width: Array  # (combinations, points), with noise
@@ -213,7 +213,9 @@ def every_combination(p: Array, combinations: Array) -> Array:
     )
 
 
-def answered_at(runs: Runs, p: Array, combinations: Array, more: Array | None = None) -> Answered:
+def answered_at(
+    runs: SurfaceRuns, p: Array, combinations: Array, more: Array | None = None
+) -> Answered:
     """Forecast every combination of values, shape (combinations, axes besides p), at every `p`.
 
     `more` are further points, shape (points, axes); their log times come last in `estimate`.

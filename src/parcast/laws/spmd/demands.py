@@ -246,7 +246,7 @@ class Burst:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
-class Cycle:
+class CycleDemands:
     """One cycle: where its time goes, and how it follows what it asks for."""
 
     breakdown: Breakdown  # [s]

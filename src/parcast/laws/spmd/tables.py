@@ -10,15 +10,16 @@ from pydantic import BeforeValidator, Field, SerializeAsAny, WithJsonSchema, mod
 from parcast.aliases import Array
 from parcast.descriptions.amount import Amount, Point
 from parcast.descriptions.description import Description, DescriptionError, Of, parameter
-from parcast.descriptions.law_names import IO_LAWS
-from parcast.descriptions.program import LAW_KEY, Phase
+from parcast.descriptions.program import IO_LAWS, LAW_KEY, Phase
 from parcast.errors import ParameterError, Problem
 from parcast.places import load
-from parcast.queueing.service_laws import ServiceLaw, exponential_service, gamma_service
 from parcast.queueing.time_laws import (
+    ServiceLaw,
     TimeLaw,
     deterministic_times,
+    exponential_service,
     exponential_times,
+    gamma_service,
     gamma_times,
     uniform_times,
 )

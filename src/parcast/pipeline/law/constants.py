@@ -38,8 +38,8 @@ from parcast.errors import FitFailed, ParameterError, require
 from parcast.numerics import NonNegativeFit, fit_non_negative
 from parcast.pipeline.law.adaptive import batches
 from parcast.pipeline.law.formulas import steps, tree_levels
+from parcast.timings.measure import require_times_of_runs
 from parcast.timings.measurements import Measurements
-from parcast.timings.of_runs import require_times_of_runs
 from parcast.units import format_quantity, in_percent
 
 Schedule: TypeAlias = Literal["source", "adaptive"]

@@ -8,13 +8,13 @@ from dataclasses import dataclass, field
 from statistics import median
 from typing import Any, ClassVar, Final
 
-from parcast.descriptions.law_error import OwnLawError, validated_law_error
+from parcast.descriptions.fit_record import OwnLawError, validated_law_error
 from parcast.pipeline.law.constants import Calibration
 from parcast.pipeline.validating.observation import Observed, Point, Schedule
 from parcast.pipeline.validating.predicting import CALIBRATED, WAYS, Costs
 from parcast.pipeline.validating.work import Job
 from parcast.show.result import Result
-from parcast.timings.oversubscribed import name_of_time
+from parcast.timings.disturbed import name_of_time
 
 MEDIAN: Final = 0.10  # absolute error, up to which a law agrees: the mean of the source's [1]
 WORST: Final = 0.25  # absolute error of one point; the largest of the source is 0.26 [1]

@@ -14,8 +14,7 @@ from pathlib import Path
 from time import perf_counter, process_time
 from typing import TYPE_CHECKING, Any, Final
 
-from parcast.instrument.accounts import core_seconds
-from parcast.instrument.quanta import waited_for_core
+from parcast.instrument.accounts import core_seconds, waited_for_core
 from parcast.mpi.find import available_cores
 from parcast.mpi.launched import one_world
 from parcast.pipeline.result import PipelineResult

@@ -48,7 +48,7 @@ Ended: TypeAlias = Literal["replications", "precision", "most_cycles", "most_sec
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Estimate:
+class MeanEstimate:
     """A mean and how far it may be off; of times in seconds, of fractions in 1."""
 
     value: float
@@ -75,19 +75,19 @@ class Moments:
     mean: Array  # shape (quantities,)
     squares: Array  # shape (quantities,)
 
-    def estimate(self, index: int) -> Estimate:
+    def estimate(self, index: int) -> MeanEstimate:
         """Estimate of the quantity at `index`; of one sample the half width is infinite."""
         n, free = self.samples, self.samples - 1
         deviation = float(np.sqrt(self.squares[index] / free)) if free else np.inf
         t = float(special.stdtrit(free, 0.5 + 0.5 * LEVEL)) if free else 1.0
-        return Estimate(
+        return MeanEstimate(
             value=float(self.mean[index]),
             half_width=t * deviation / float(np.sqrt(n)),
             deviation=deviation,
             samples=n,
         )
 
-    def estimates(self, *names: str) -> dict[str, Estimate]:
+    def estimates(self, *names: str) -> dict[str, MeanEstimate]:
         """Estimates of the first quantities, by the names that are given to them."""
         return {name: self.estimate(index) for index, name in enumerate(names)}
 
@@ -119,7 +119,7 @@ def warm_up(series: Array) -> tuple[int, bool]:
     return drop * group, drop < most
 
 
-class Limits(TypedDict, total=False):
+class SimulationLimits(TypedDict, total=False):
     """Options that every simulation takes."""
 
     precision: float | None  # go on until the first mean's half width is below this part of it
@@ -132,7 +132,7 @@ class Limits(TypedDict, total=False):
 
 @dataclass(frozen=True, slots=True)
 class Effort:
-    """How much to simulate, and where: `replications` at first, then as `Limits` say."""
+    """How much to simulate, and where: `replications` at first, then as `SimulationLimits` say."""
 
     replications: int
     cycles: int  # of one replication

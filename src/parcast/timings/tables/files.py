@@ -19,17 +19,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from parcast.errors import FileProblems, ParameterError
-from parcast.files.decoding import Block, Progress, numbered_lines, opened
+from parcast.files.decoding import LineBlock, Progress, numbered_lines, opened
 from parcast.files.document import replacing, row_pieces
 from parcast.files.faults import Faults
 from parcast.timings.measure import Measure
 from parcast.timings.measurements import Measurements, written_name
 from parcast.timings.notes import warn_reader
-from parcast.timings.tables.beside import is_only_a_name
 from parcast.timings.tables.layout import MOST_LOOKED_AT, Line, find_layout, is_row
+from parcast.timings.tables.meanings import is_only_a_name
 from parcast.timings.tables.options import TableOptions
 from parcast.timings.tables.read_header import read_header
-from parcast.timings.tables.rows import Table, byte_fault
+from parcast.timings.tables.rows import ColumnsRead, byte_fault
 from parcast.timings.tables.titles import title_of
 
 ROWS_AT_A_TIME = 65536  # made into Python's numbers when writing
@@ -132,7 +132,7 @@ def read_table(
     """Read a table from a stream that messages call `name`; give what a reader must know, too."""
     faults = Faults(name)
     blocks = numbered_lines(stream, faults, chunk=chunk, progress=progress)
-    head: list[Block] = []
+    head: list[LineBlock] = []
     count = 0
     for block in blocks:
         head.append(block)
@@ -150,8 +150,8 @@ def read_table(
 
 
 def _begun(
-    head: Sequence[Block], faults: Faults, options: TableOptions, *, is_whole: bool
-) -> tuple[Table, list[str]]:
+    head: Sequence[LineBlock], faults: Faults, options: TableOptions, *, is_whole: bool
+) -> tuple[ColumnsRead, list[str]]:
     """Begin a table with the first lines of a file."""
     lines = [line for block in head for line in enumerate(block.lines, block.first_line)]
     found = find_layout(lines, faults, separator=options.separator, decimal=options.decimal)
@@ -161,7 +161,7 @@ def _begun(
     is_verbatim = any(text.strip() == VERBATIM for _, text in lines)
     header = read_header(found, faults, options, is_whole=is_whole, is_verbatim=is_verbatim)
     header.measure = _measure_written(lines) or header.measure
-    table = Table(header, found.layout, faults)
+    table = ColumnsRead(header, found.layout, faults)
     skipped = line
     if header.has_unit_row:
         skipped = found.rows[0][0]
@@ -179,14 +179,14 @@ def _measure_written(lines: Sequence[Line]) -> Measure | None:
     return None
 
 
-def _add(table: Table, block: Block, *, after: int = 0) -> None:
+def _add(table: ColumnsRead, block: LineBlock, *, after: int = 0) -> None:
     """Add the rows of a block that stand after a line."""
     last = block.first_line + block.text.count("\n")
     if last <= after:
         return
     if after >= block.first_line:
         rest = block.text.split("\n", after - block.first_line + 1)[-1]
-        block = Block(after + 1, rest, block.is_utf8)
+        block = LineBlock(after + 1, rest, block.is_utf8)
     if block.is_utf8 and table.add_plain(block.text):
         return
     rows = _rows_in(block)
@@ -194,7 +194,7 @@ def _add(table: Table, block: Block, *, after: int = 0) -> None:
         table.add(rows, is_utf8=block.is_utf8)
 
 
-def _rows_in(block: Block) -> list[Line]:
+def _rows_in(block: LineBlock) -> list[Line]:
     """Count through the lines of a block that are rows."""
     return [row for row in enumerate(block.lines, block.first_line) if is_row(row[1])]
 

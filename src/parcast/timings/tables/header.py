@@ -27,7 +27,7 @@ from parcast.units import TIME_UNITS, shown
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class ColumnMeaning:
     """What one column of a file holds."""
 
     name: str  # as the table of measurements calls it: "time" for every column of times
@@ -70,7 +70,7 @@ class Header:
     is_whole: bool  # whether these are all
     is_verbatim: bool = False  # whether titles that are not ours are names of parameters
     has_unit_row: bool = False  # below the titles
-    columns: list[Column | None] = field(default_factory=list)
+    columns: list[ColumnMeaning | None] = field(default_factory=list)
     open: dict[int, Title] = field(default_factory=dict)  # columns not understood so far
     measure: Measure = TIME
     wide: str = ""  # the label that tells columns of times apart
@@ -83,7 +83,7 @@ class Header:
         """Cells of a column in the rows that were looked at."""
         return [row[i] for row in self.rows]
 
-    def take(self, i: int, column: Column) -> None:
+    def take(self, i: int, column: ColumnMeaning) -> None:
         """Say what a column is."""
         self.columns[i] = column
         self.open.pop(i, None)
@@ -106,12 +106,12 @@ class Header:
         return any(column.name == name for column in self.found)
 
     @property
-    def found(self) -> Iterator[Column]:
+    def found(self) -> Iterator[ColumnMeaning]:
         """Columns that are understood."""
         return (column for column in self.columns if column)
 
     @property
-    def times(self) -> list[Column]:
+    def times(self) -> list[ColumnMeaning]:
         """Columns of times."""
         return [column for column in self.found if column.name == "time"]
 

@@ -45,7 +45,7 @@ Line = tuple[int, str]  # its number in the file, and its text
 
 
 @dataclass(frozen=True, slots=True)
-class Layout:
+class LineLayout:
     """How a line is split into cells, and numbers are written."""
 
     separator: str = ","
@@ -92,10 +92,10 @@ def is_rule(text: str) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FoundLayout:
     """The layout of a table, and where it begins."""
 
-    layout: Layout
+    layout: LineLayout
     header: Line
     rows: Sequence[Line]  # below the header, of those that were looked at
     notes: tuple[str, ...] = ()
@@ -103,7 +103,7 @@ class Found:
 
 def find_layout(
     lines: Sequence[Line], faults: Faults, *, separator: str = "", decimal: str = ""
-) -> Found:
+) -> FoundLayout:
     """Find the layout of a table from its first lines, comments among them.
 
     `separator` and `decimal` decide what they name. What is no table is refused.
@@ -116,16 +116,16 @@ def find_layout(
     if not rows:
         faults.refuse("must contain a table, got nothing. Begin it with a line p,time_s.")
     rows = _with_title_in_comment(lines, rows)
-    start, layout = 0, Layout(separator or ",")
+    start, layout = 0, LineLayout(separator or ",")
     if not separator:
         _refuse_other_kinds(rows, faults)
         start, layout = _chosen(rows, faults)
     below = rows[start + 1 :][:MOST_LOOKED_AT]
-    layout = Layout(layout.separator, given or _decimal(layout, below, faults))
+    layout = LineLayout(layout.separator, given or _decimal(layout, below, faults))
     notes = [] if layout.is_plain else [f"columns are separated by {layout.name}"]
     if start:
         notes.append(f"{start} line{'s' if start > 1 else ''} of text above the table skipped")
-    return Found(layout, rows[start], below, tuple(notes))
+    return FoundLayout(layout, rows[start], below, tuple(notes))
 
 
 def _given(separator: str, decimal: str) -> tuple[str, str]:
@@ -157,7 +157,7 @@ def _with_title_in_comment(lines: Sequence[Line], rows: list[Line]) -> list[Line
         return rows
     line, title = above[-1]
     for separator in SEPARATORS:
-        layout = Layout(separator)
+        layout = LineLayout(separator)
         try:
             titles, cells = layout.split_one(title), layout.split_one(text)
         except csv.Error:
@@ -177,20 +177,20 @@ def _is_number(text: str) -> bool:
     return re.fullmatch(f"[-+]?{NUMBER}", text.strip()) is not None
 
 
-def _chosen(rows: Sequence[Line], faults: Faults) -> tuple[int, Layout]:
+def _chosen(rows: Sequence[Line], faults: Faults) -> tuple[int, LineLayout]:
     """Choose what separates the cells: the header's place, and the layout."""
     if "p" in [title.strip() for title in rows[0][1].split(",")]:
-        return 0, Layout()
+        return 0, LineLayout()
     for start in range(min(len(rows) - 1, MOST_ABOVE)):
         found = _fitting(rows[start:])
         if found:
             _refuse_two(found, rows[start][0], faults)
-            return start, Layout(found[0][0])
+            return start, LineLayout(found[0][0])
     _refuse_text(rows, faults)
     header = rows[0][1].translate(_BARS)
     marks = {mark: header.count(mark) for mark in ",;\t|"}
     most = max(marks, key=lambda mark: marks[mark])
-    return 0, Layout(most if marks[most] or len(header.split()) < 2 else BLANK)
+    return 0, LineLayout(most if marks[most] or len(header.split()) < 2 else BLANK)
 
 
 def _fitting(rows: Sequence[Line]) -> list[tuple[str, list[list[str]]]]:
@@ -199,7 +199,7 @@ def _fitting(rows: Sequence[Line]) -> list[tuple[str, list[list[str]]]]:
     found: list[tuple[str, list[list[str]]]] = []
     for separator in SEPARATORS:
         try:
-            grid = [[x.strip() for x in row] for row in Layout(separator).split(texts)]
+            grid = [[x.strip() for x in row] for row in LineLayout(separator).split(texts)]
         except csv.Error:
             continue
         if _is_table(grid, separator) and all(grid != other for _, other in found):
@@ -251,7 +251,7 @@ def _name_of(separator: str) -> str:
     return names.get(separator, separator)
 
 
-def _decimal(layout: Layout, below: Sequence[Line], faults: Faults) -> str:
+def _decimal(layout: LineLayout, below: Sequence[Line], faults: Faults) -> str:
     """Find the decimal mark of the cells, or refuse those that could have either."""
     if layout.separator == "," and not any('"' in text for _, text in below):
         return "."  # a comma would end the cell

@@ -1,18 +1,20 @@
-"""Which columns of a table are the times, alone, as repetitions or of several machines."""
+"""Which columns of a table are times, rates or speedups, of one run, repetitions or machines."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
 from parcast.advice import Choice
-from parcast.errors import Argument, Text
+from parcast.errors import Argument, ParameterError, Text
+from parcast.files.numbers import finite
+from parcast.timings.measure import Measure
 from parcast.timings.tables.cells import read_shown
-from parcast.timings.tables.header import Column, Header, called, ignored, listed
-from parcast.timings.tables.rates import find_rate_or_speedup, set_rate, take_rate, take_work
+from parcast.timings.tables.header import ColumnMeaning, Header, called, ignored, listed
 from parcast.timings.tables.titles import (
     CERTAIN_REPEATS,
     TIME_SPELLINGS,
     Title,
+    rate_in_seconds,
     time_unit_of,
     title_of,
 )
@@ -21,6 +23,130 @@ from parcast.units import TIME_UNITS, shown
 _RANKS: Final = {"rank", "ranks", "process", "processes", "proc", "procs"}
 _PARTS: Final = TIME_SPELLINGS.keys() - {"d", "day", "days"}
 STATISTICS_OF_TIME: Final = ("", "median", "mean", "min", "max")  # the first there is counts
+
+
+def find_rate_or_speedup(header: Header) -> None:
+    """Find the one column of rates or, if there is none, of speedups."""
+    rates = [
+        i
+        for i, title in header.open.items()
+        if title.rate and title.statistic not in {"deviation", "error", "other"}
+    ]
+    rates = [i for i in rates if not header.open[i].each] or rates
+    if len(rates) > 1:
+        names = [header.titles[i] for i in rates]
+        header.faults.add(
+            f"must be one column, got the rates {listed(names)}.",
+            line=header.line,
+            field="time_s",
+            hint=("Choose one: ", Argument("rate", names[0]), "."),
+        )
+        header.columns[rates[0]] = ColumnMeaning("time", names[0])
+        for i in rates:
+            header.open.pop(i)
+        return
+    if rates:
+        take_rate(header, rates[0])
+        _require_rise(header, rates[0])
+        return
+    speedups = [i for i, title in header.open.items() if title.is_speedup]
+    if len(speedups) == 1:
+        i = speedups[0]
+        header.measure = Measure(quantity="speedup", title=header.titles[i])
+        header.take(i, ColumnMeaning("time", header.titles[i], quantity="speedup"))
+        if header.titles[i] != "speedup":
+            header.said.append(f"{header.titles[i]} is a speedup: times are relative, 1/speedup")
+
+
+def _require_rise(header: Header, i: int) -> None:
+    """Refuse a rate without a unit that falls with the processors: it may be a time."""
+    name = header.titles[i]
+    places = [j for j, column in enumerate(header.columns) if column and column.name == "p"]
+    if title_of(name).rate != "1" or header.options.rate or len(places) != 1 or not header.rows:
+        return
+    pairs = zip(header.cells(places[0]), header.cells(i), strict=True)
+    runs = [(read_shown(p).value, read_shown(value).value) for p, value in pairs]
+    falls = max(runs)[1] < min(runs)[1]
+    if falls or "lower" in name.lower():
+        why = "it falls with the processors" if falls else "lower is said to be better"
+        header.faults.add(
+            f"must have a unit: {why}, so it could be a time.",
+            line=header.line,
+            field=shown(name),
+            hint=("Choose: ", Argument("rate", name), " or ", called("time_s", name), "."),
+        )
+
+
+def take_rate(header: Header, i: int) -> None:
+    """Take a column for a rate; leave times out."""
+    name = header.titles[i]
+    title = header.open.get(i) or title_of(name)
+    known = header.columns[i]
+    if title.each:
+        header.faults.add(
+            f"must be the rate of a whole run, got that of one {title.each}. Multiply it by their "
+            "number in a column of its own.",
+            line=header.line,
+            field=shown(name),
+        )
+    if title.is_time or (known and known.name != "time") or name in header.options.ignore:
+        what = "a time" if title.is_time else "a column that is something else"
+        raise ParameterError(
+            "rate",
+            must="name a column that is a rate",
+            got=f"{shown(repr(name))}, {what}",
+            hint="Name another, or leave it out.",
+        )
+    for j, column in enumerate(header.columns):
+        if column and column.name == "time" and j != i:
+            header.left_out.append(column.title)
+            header.columns[j] = None
+    header.take(i, ColumnMeaning("time", name, quantity="rate"))
+    set_rate(header, name, title.rate)
+
+
+def set_rate(header: Header, name: str, unit: str) -> None:
+    """Note that a rate was measured, and say what the times are then."""
+    amount, seconds = rate_in_seconds(unit)
+    header.measure = Measure(
+        quantity="rate", title=name, unit=unit, amount=amount, seconds=seconds
+    )
+    known = "" if unit not in {"", "1"} else ", whose unit is unknown"
+    header.said.append(
+        f"{name} is a rate{known}: the time is that of one {amount}, {seconds:g} s divided by the "
+        "rate"
+    )
+
+
+def take_work(header: Header) -> None:
+    """Take the amount of work that a time is of."""
+    measure, work = header.measure, header.options.work
+    if measure.quantity != "rate":
+        header.faults.add(
+            "requires a rate, but the table has times.",
+            line=header.line,
+            field="work",
+            hint=("Name the column that is a rate: ", Argument("rate", Choice("NAME")), "."),
+        )
+        return
+    amount, _, unit = str(work).strip().partition(" ")
+    value = finite(amount)
+    if value is None or value <= 0 or (unit and not _is_amount(unit, measure.amount)):
+        example = replace(measure, work=100.0).work_done
+        header.faults.add(
+            f"must be an amount above 0, got {shown(repr(work))}. Write for example {example}.",
+            line=header.line,
+            field="work",
+        )
+        return
+    header.measure = replace(measure, work=value)
+    header.said.append(f"the time is that of {header.measure.work_done}")
+
+
+def _is_amount(unit: str, amount: str) -> bool:
+    """Whether a unit is that of an amount, in the singular or plural."""
+    ours = {word.rstrip("s") for word in amount.lower().split()}
+    return {word.rstrip("s") for word in unit.lower().split()} <= ours
 
 
 def find_measured(header: Header) -> None:
@@ -140,7 +266,7 @@ def _are_parts(header: Header, likely: Mapping[int, Title]) -> bool:
         line=header.line,
         field="time_s",
     )
-    header.columns[parts[-1]] = Column("time", header.titles[parts[-1]])
+    header.columns[parts[-1]] = ColumnMeaning("time", header.titles[parts[-1]])
     for i in parts:
         header.open.pop(i, None)
     return True
@@ -168,7 +294,7 @@ def _take_time(header: Header, i: int, title: Title) -> None:
             hint=("If they are in seconds: ", called("time_s", header.titles[i]), "."),
         )
     unit = unit or beside
-    header.take(i, Column("time", header.titles[i], unit, clock=clock))
+    header.take(i, ColumnMeaning("time", header.titles[i], unit, clock=clock))
     which = "" if title.statistic in {"", "median", "mean"} else f", the {title.statistic}imum"
     if unit:
         in_unit = f", in {unit}"
@@ -198,7 +324,7 @@ def _unit_beside(header: Header) -> str:
     return ""
 
 
-def _require_unit_beside(header: Header, time: Column) -> None:
+def _require_unit_beside(header: Header, time: ColumnMeaning) -> None:
     """Refuse a unit in a column of its own that is not that of the title of the time."""
     unit = _unit_beside(header)
     if unit and unit != time.unit:
@@ -231,7 +357,7 @@ def _refuse_several_times(header: Header, several: Sequence[int]) -> None:
         field="time_s",
         hint=hint,
     )
-    header.columns[several[0]] = Column("time", titles[0])
+    header.columns[several[0]] = ColumnMeaning("time", titles[0])
     for i in several:
         header.open.pop(i)
 
@@ -253,7 +379,7 @@ def _find_repeats(header: Header) -> bool:
         return False
     for i in list(numbered):
         title = header.open[i]
-        header.take(i, Column("time", header.titles[i], title.unit))
+        header.take(i, ColumnMeaning("time", header.titles[i], title.unit))
     names = [header.titles[i] for i in numbered]
     unit = next(iter(units))
     in_unit = f", in {unit}" if unit else ", without a unit: seconds are assumed"
@@ -289,7 +415,7 @@ def _take_wide(header: Header) -> None:
         return
     labels = _labels_of([header.titles[i] for i in (*known, *likely)])
     for i, label in zip((*known, *likely), labels, strict=True):
-        column = header.columns[i] or Column("time", header.titles[i], header.open[i].unit)
+        column = header.columns[i] or ColumnMeaning("time", header.titles[i], header.open[i].unit)
         header.take(i, replace(column, label=label))
     header.said.append(f"each of {', '.join(labels)} is a {header.wide}")
     has_units = all(column.unit or title_of(column.title).rate for column in header.times)

@@ -13,14 +13,14 @@ from parcast.files.faults import Faults
 from parcast.timings.columns import LABELS, MOST_COLUMNS, axis_name_fault, time_unit
 from parcast.timings.measure import Measure
 from parcast.timings.tables.header import (
-    Column,
+    ColumnMeaning,
     Header,
     called,
     ignored,
     listed,
     note_missing_p,
 )
-from parcast.timings.tables.layout import Found
+from parcast.timings.tables.layout import FoundLayout
 from parcast.timings.tables.meanings import understand
 from parcast.timings.tables.options import TableOptions
 from parcast.timings.tables.titles import Title, rate_unit_of, time_unit_of, title_of
@@ -31,7 +31,7 @@ ROLES = ("p", "repetition", *LABELS)
 
 
 def read_header(
-    found: Found,
+    found: FoundLayout,
     faults: Faults,
     options: TableOptions,
     *,
@@ -69,7 +69,7 @@ def read_header(
     return header
 
 
-def _titles(found: Found, faults: Faults) -> list[str]:
+def _titles(found: FoundLayout, faults: Faults) -> list[str]:
     """Split the header into the titles of its columns."""
     line, text = found.header
     try:
@@ -83,7 +83,7 @@ def _titles(found: Found, faults: Faults) -> list[str]:
     return [title.strip() for title in titles]
 
 
-def _whole_rows(found: Found, width: int) -> list[list[str]]:
+def _whole_rows(found: FoundLayout, width: int) -> list[list[str]]:
     """Split the rows that were looked at, without those that do not fit the header."""
     rows = []
     for _, text in found.rows:
@@ -157,12 +157,14 @@ def _take_named(header: Header, units: Sequence[str]) -> None:
             header.columns[i] = _time_column(title, unit, "")
         elif is_pair and name in {"metric", "value"}:
             kind = "metric" if name == "metric" else "time"
-            header.columns[i] = Column(kind, name, quantity=quantity)
+            header.columns[i] = ColumnMeaning(kind, name, quantity=quantity)
         elif is_deviation(name):
             of_name = time_unit_of(name.removeprefix("deviation_"))
-            header.columns[i] = Column("deviation", title, unit or title_of(title).unit or of_name)
+            header.columns[i] = ColumnMeaning(
+                "deviation", title, unit or title_of(title).unit or of_name
+            )
         elif name in ROLES or (name == "rank" and title in new_names):
-            header.columns[i] = Column(name, title)
+            header.columns[i] = ColumnMeaning(name, title)
         elif title in new_names and (name == "time" or time_unit(name)):
             header.columns[i] = _time_column(title, unit, name)
             _say_unit(header, header.columns[i], name)
@@ -170,7 +172,7 @@ def _take_named(header: Header, units: Sequence[str]) -> None:
             header.columns[i] = _time_column(title, unit, name)
         elif name == "speedup" and title in new_names:
             header.measure = Measure(quantity="speedup", title=title)
-            header.columns[i] = Column("time", title, quantity="speedup")
+            header.columns[i] = ColumnMeaning("time", title, quantity="speedup")
         elif title in new_names:
             _take_axis(header, i, name)
         else:
@@ -264,17 +266,17 @@ def _repeated(header: Header) -> set[str]:
     return repeated
 
 
-def _time_column(title: str, unit: str, name: str) -> Column:
+def _time_column(title: str, unit: str, name: str) -> ColumnMeaning:
     """Make a column of times, in the unit of its title, or else of the name it gets."""
     told = title_of(title).unit
     own = unit or told
     if own in TIME_UNITS:
-        return Column("time", title, own)
+        return ColumnMeaning("time", title, own)
     given = next((x for x, factor in TIME_UNITS.items() if factor == time_unit(name)), "")
-    return Column("time", title, given, clock=own)
+    return ColumnMeaning("time", title, given, clock=own)
 
 
-def _say_unit(header: Header, column: Column | None, name: str) -> None:
+def _say_unit(header: Header, column: ColumnMeaning | None, name: str) -> None:
     """Say that the unit of a title counts, where the name has another."""
     if column and time_unit(name) not in (None, column.scale):
         header.said.append(
@@ -306,7 +308,7 @@ def _take_axis(header: Header, i: int, name: str) -> None:
         header.faults.add(fault, line=header.line, field=field, hint=hint)
         header.open.pop(i, None)
         return
-    header.take(i, Column(name, header.titles[i]))
+    header.take(i, ColumnMeaning(name, header.titles[i]))
 
 
 def _name_fault(name: str, title: str) -> tuple[str, Text]:

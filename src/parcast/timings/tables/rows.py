@@ -30,23 +30,29 @@ from parcast.timings.columns import (
     is_name_of_time,
     time_unit,
 )
+from parcast.timings.disturbed import OVERSUBSCRIBED_TIME, Oversubscribed
 from parcast.timings.measurements import Measurements, measurements_of
-from parcast.timings.oversubscribed import TIME, Oversubscribed
-from parcast.timings.tables.header import Column, Header
-from parcast.timings.tables.layout import Layout
-from parcast.timings.tables.ranks import runs_of_ranks
-from parcast.timings.tables.status import have_ended
-from parcast.timings.tables.values import Measured, cell_fault, in_domain, measured, numbers
+from parcast.timings.tables.header import ColumnMeaning, Header
+from parcast.timings.tables.layout import LineLayout
+from parcast.timings.tables.meanings import have_ended
+from parcast.timings.tables.values import (
+    MeasuredRows,
+    cell_fault,
+    in_domain,
+    measured,
+    numbers,
+    runs_of_ranks,
+)
 from parcast.units import shown
 from parcast.words import listed
 
 MOST_KINDS: Final = 5  # of failed runs that a note names
 
 
-class Table:
+class ColumnsRead:
     """The columns read so far, and the faults in them."""
 
-    def __init__(self, header: Header, layout: Layout, faults: Faults) -> None:
+    def __init__(self, header: Header, layout: LineLayout, faults: Faults) -> None:
         columns = header.columns
         self._faults = faults
         self._header = header
@@ -113,7 +119,7 @@ class Table:
             cells = [list(compress(values, is_time)) for values in cells]
         bad = np.zeros((len(lines), len(cells)), dtype=bool)
         values: dict[str, NDArray[Any]] = {}
-        times: dict[int, Measured] = {}
+        times: dict[int, MeasuredRows] = {}
         for i, column in self._read.items():
             if i == self._status:
                 continue
@@ -152,7 +158,7 @@ class Table:
     def _keep_measured(
         self,
         values: Mapping[str, NDArray[Any]],
-        times: Mapping[int, Measured],
+        times: Mapping[int, MeasuredRows],
         cells: Sequence[Sequence[str]],
     ) -> None:
         """Keep the runs of some rows: one for each column of times, without those that failed."""
@@ -183,12 +189,12 @@ class Table:
                 own["p"] = np.full(len(own["time"]), float(self._header.options.p))
             self._keep(own)
 
-    def _scale_of_deviation(self, column: Column) -> float | None:
+    def _scale_of_deviation(self, column: ColumnMeaning) -> float | None:
         """Seconds in the unit of a deviation, where its title has none: that of the time."""
         is_bare = column.name == "deviation" and not column.unit and self._times
         return self._read[self._times[0]].scale if is_bare else None
 
-    def _times_of(self, given: NDArray[np.float64], column: Column) -> NDArray[np.float64]:
+    def _times_of(self, given: NDArray[np.float64], column: ColumnMeaning) -> NDArray[np.float64]:
         """Turn what was measured into times, or refuse those that cannot be computed with."""
         if column.quantity == "time":
             return given
@@ -226,7 +232,7 @@ class Table:
             metrics = ", ".join(shown(metric) for metric in list(self._metrics)[:8])
             advice = "Name one time_s or time_ms."
             if self._oversubscribed.notes:
-                words = ("sed", f"s/{TIME}/time_s/")
+                words = ("sed", f"s/{OVERSUBSCRIBED_TIME}/time_s/")
                 use = Command(words, reads=self._faults.path, writes="all.csv")
                 advice = f"All runs had more ranks than cores. To use them all the same: {use}"
             self._faults.add(
@@ -336,7 +342,7 @@ def _plain_table(text: str, kinds: np.dtype[Any], separator: str) -> NDArray[Any
     return table if len(table) == text.count("\n") + 1 else None
 
 
-def _fields(text: str, count: int, layout: Layout) -> tuple[list[str], str]:
+def _fields(text: str, count: int, layout: LineLayout) -> tuple[list[str], str]:
     """Split one row into `count` cells, or say what is wrong with it."""
     if fault := byte_fault(text):
         return [], fault

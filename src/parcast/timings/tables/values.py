@@ -7,24 +7,60 @@ are read one by one.
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from parcast.errors import Text
+from parcast.files.faults import Faults
 from parcast.files.numbers import is_no_float, number
 from parcast.timings.columns import AXIS, DOMAINS, LIMITS, label_meant
 from parcast.timings.tables.cells import Cell, processors_in, read_cell
-from parcast.timings.tables.header import Column, called, ignored
+from parcast.timings.tables.header import ColumnMeaning, called, ignored
 from parcast.units import NUMBER, TIME_UNITS, shown
 
 Numbers = NDArray[np.float64]
 CLOCK: Final = "clock"  # unit of cells such as 1m40s, which have their own
 
 
+def runs_of_ranks(
+    columns: dict[str, NDArray[Any]], faults: Faults
+) -> tuple[dict[str, NDArray[Any]], list[str]]:
+    """Make runs of rows that each hold one rank, numbered from 0 or 1 anew in every run.
+
+    p is the number of ranks unless it is given, time and deviation are those of the slowest; all
+    else must be the same for all ranks of a run. A run of which a rank failed has failed: the
+    second value names each of these.
+    """
+    rank = columns["rank"]
+    rank = rank - rank[0] if rank[0] in {0, 1} else rank
+    start = np.flatnonzero(rank == 0)
+    count = np.diff(np.append(start, len(rank)))
+    numbered = np.arange(len(rank)) - np.repeat(start, count) if start.size else rank
+    if not start.size or start[0] != 0 or not np.array_equal(rank, numbered):
+        faults.refuse(
+            "must number the ranks of each run 0, 1, 2, got others. Sort the rows, and number "
+            "them from 0.",
+            field="rank",
+        )
+    run = np.repeat(np.arange(len(start)), count)
+    by_time = np.lexsort((columns["time"], run))  # NaN last
+    slowest = by_time[np.cumsum(count) - 1]
+    runs = {name: column[slowest] for name, column in columns.items() if name != "rank"}
+    for name in runs.keys() - {"time", "deviation"}:
+        if np.any(runs[name][run] != columns[name]):
+            faults.refuse("must be the same for all ranks of a run, got others.", field=name)
+    ran = ~np.isnan(runs["time"])
+    if not ran.any():
+        faults.refuse("must have a run of which no rank failed. Add the times of other runs.")
+    runs = {"p": count.astype(np.float64)} | runs
+    failed = [f"a rank of {n}" for n in count[~ran].tolist()]
+    return {name: column[ran] for name, column in runs.items()}, failed
+
+
 @dataclass(frozen=True, slots=True)
-class Measured:
+class MeasuredRows:
     """Times, rates, speedups or deviations of some rows."""
 
     values: Numbers  # NaN for runs that failed; times in seconds
@@ -36,12 +72,12 @@ class Measured:
 
 def measured(
     cells: Sequence[str],
-    column: Column,
+    column: ColumnMeaning,
     *,
     decimal: str,
     scale: float | None,
     has_units: bool | None,
-) -> Measured:
+) -> MeasuredRows:
     """Read a column of what was measured.
 
     `scale` takes the place of the column's, `has_units` says whether earlier cells had units.
@@ -55,7 +91,9 @@ def measured(
             values *= factor
         none = np.zeros(len(cells), dtype=bool)
         is_relative = np.full(len(cells), of_percent)
-        return Measured(values, np.full(len(cells), np.nan), none, is_relative, has_units=False)
+        return MeasuredRows(
+            values, np.full(len(cells), np.nan), none, is_relative, has_units=False
+        )
     read = [read_cell(cell.strip(), decimal, column.clock) for cell in cells]
     has_units = has_units or any(x.unit in TIME_UNITS for x in read)
     factors = np.array([_factor(x, column, factor, has_units=has_units) for x in read])
@@ -70,10 +108,10 @@ def measured(
     values[failed] = np.nan
     with np.errstate(over="ignore", invalid="ignore"):
         deviations = np.array([x.deviation for x in read], dtype=np.float64) * factors
-        return Measured(values * factors, deviations, bad, is_relative, has_units=has_units)
+        return MeasuredRows(values * factors, deviations, bad, is_relative, has_units=has_units)
 
 
-def _factor(cell: Cell, column: Column, factor: float, *, has_units: bool) -> float:
+def _factor(cell: Cell, column: ColumnMeaning, factor: float, *, has_units: bool) -> float:
     """What turns a cell into SI; 0 where its unit is not that of its column."""
     if cell.failed:
         return 1.0
@@ -90,7 +128,7 @@ def _factor(cell: Cell, column: Column, factor: float, *, has_units: bool) -> fl
 
 
 def numbers(
-    cells: Sequence[str], column: Column, *, decimal: str
+    cells: Sequence[str], column: ColumnMeaning, *, decimal: str
 ) -> tuple[Numbers, NDArray[np.bool_]]:
     """Read a column of processors, of a parameter or of repetitions; say which are none."""
     values = _floats(cells, decimal)
@@ -100,7 +138,7 @@ def numbers(
     return values, ~_is_fine(values, column, 1.0)
 
 
-def in_domain(values: Numbers, column: Column) -> tuple[Numbers, NDArray[np.bool_]]:
+def in_domain(values: Numbers, column: ColumnMeaning) -> tuple[Numbers, NDArray[np.bool_]]:
     """Bring numbers to SI in place; say which are not in the domain of their column."""
     factor = column.scale if column.name == "time" and column.quantity == "time" else 1.0
     bad = ~_is_fine(values, column, factor)
@@ -109,7 +147,7 @@ def in_domain(values: Numbers, column: Column) -> tuple[Numbers, NDArray[np.bool
     return values, bad
 
 
-def _is_fine(values: Numbers, column: Column, factor: float | Numbers) -> NDArray[np.bool_]:
+def _is_fine(values: Numbers, column: ColumnMeaning, factor: float | Numbers) -> NDArray[np.bool_]:
     """Whether numbers are in the domain of their column, and can be computed with."""
     with np.errstate(over="ignore", invalid="ignore"):
         values = values * factor
@@ -130,7 +168,7 @@ def _floats(cells: Sequence[str], decimal: str) -> Numbers | None:
         return None
 
 
-def _number(cell: str, column: Column, decimal: str) -> float:
+def _number(cell: str, column: ColumnMeaning, decimal: str) -> float:
     """Turn one cell into a number; NaN, which is in no domain, where it is none."""
     read = number(cell, named=True) if decimal == "." else None
     if read is not None:
@@ -140,7 +178,7 @@ def _number(cell: str, column: Column, decimal: str) -> float:
 
 
 def cell_fault(
-    column: Column, cell: str, *, decimal: str, has_units: bool
+    column: ColumnMeaning, cell: str, *, decimal: str, has_units: bool
 ) -> tuple[str, str, Text]:
     """Say what one cell must be, what it is, and what to do."""
     got = repr(shown(cell)) if cell else "nothing"
