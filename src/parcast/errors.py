@@ -14,9 +14,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from parcast.advice import Command, spelling
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 LONGEST_LINE: Final = 10_000  # characters of a line that is shown; names in a file may be longer
 LONGEST_FIELD: Final = 200  # characters of a column, a key or its place in a list of faults
@@ -297,6 +301,18 @@ def require(name: str, value: object, ok: object, *, must: str, hint: str) -> No
     first = given[~np.broadcast_to(accepted, given.shape)].flat[0]
     got = f"{first:g}" if isinstance(first, np.number | np.bool_) else repr(first)
     raise ParameterError(name, must=must, got=got, hint=hint)
+
+
+def as_numbers(
+    name: str, values: Any, *, hint: str, must: str = "be numbers"
+) -> NDArray[np.float64]:
+    """Give values as an array of floats: what holds no numbers is refused in words."""
+    import numpy as np
+
+    try:
+        return np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ParameterError(name, must=must, got=f"{values!r:.60}", hint=hint) from None
 
 
 def as_number(name: str, value: object, *, hint: str) -> float:

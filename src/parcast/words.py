@@ -177,6 +177,16 @@ def clock(seconds: float) -> str:
     return f"{minutes // 60:02d}:{minutes % 60:02d}:00"
 
 
+def joined(names: Sequence[str]) -> str:
+    """Write names as a sentence does: a, b and c.
+
+    >>> joined(["a", "b", "c"]), joined(["a"])
+    ('a, b and c', 'a')
+    """
+    *most, last = names
+    return f"{', '.join(most)} and {last}" if most else last
+
+
 def listed(names: Iterable[str], most: int = NAMED) -> str:
     """Write names one after another, the first of them where there are many.
 

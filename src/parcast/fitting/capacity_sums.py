@@ -30,12 +30,12 @@ from scipy import special  # type: ignore[import-untyped]  # SciPy ships no type
 
 from parcast.aliases import Array
 from parcast.descriptions.amount import NORMAL_90, WIDEST
-from parcast.errors import FitFailed, ParameterError, selection
-from parcast.fitting.runs import noise_of_repetitions
+from parcast.errors import FitFailed
+from parcast.fitting.runs import noise_of_repetitions, require_one_of_each
 from parcast.laws.counting import SteadyStatePhase
 from parcast.numerics import fit_non_negative
 from parcast.timings.measurements import Measurements
-from parcast.units import Dimension, format_interval, format_quantity, shown
+from parcast.units import Dimension, format_interval, format_quantity
 
 DIMENSIONS: Final[Mapping[str, Dimension]] = {
     "compute": "operation_rate",
@@ -201,15 +201,7 @@ class TimedRuns:
 
 def timed_runs(runs: Measurements) -> TimedRuns:
     """Group measurements into configurations: rows that agree in all axes but `disk_s` are one."""
-    for label, values in runs.labels.items():
-        names = sorted({str(x) for x in values})
-        if len(names) > 1:
-            raise ParameterError(
-                "runs",
-                must=f"be of one {label}",
-                got=shown(", ".join(names)),
-                hint=("Select one value: ", selection(label, names[0]), "."),
-            )
+    require_one_of_each(runs, "runs")
     axes = {name: column for name, column in runs.axes.items() if name != DISK}
     table, group = np.unique(np.stack(list(axes.values())), axis=1, return_inverse=True)
     group = np.ravel(group)

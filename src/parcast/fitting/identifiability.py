@@ -21,6 +21,7 @@ from parcast.aliases import Array
 from parcast.errors import Argument, ParameterError
 from parcast.fitting.model import Model
 from parcast.units import in_percent
+from parcast.words import joined
 
 WEAK: Final = 1.0  # standard deviation of a logarithm: known within a factor of e
 SMALL_PART: Final = 0.15  # of a direction's largest part: not named
@@ -128,9 +129,9 @@ def in_words(
             f"{_percent(direction.share)} to the time of any run."
         )
     if not direction.is_algebra:
-        return f"these runs hardly distinguish {_listed(listed)}."
+        return f"these runs hardly distinguish {joined(listed)}."
     if len(listed) > 2:
-        return f"only a combination of {_listed(listed)} is determined, not each of them{reason}."
+        return f"only a combination of {joined(listed)} is determined, not each of them{reason}."
     first, second = (direction.parts[list(names).index(name)] for name in listed)
     (dimension, value), (other, other_value) = (units[name] for name in listed)
     together = f"the time of {listed[0]} and {listed[1]} together"
@@ -146,12 +147,6 @@ def in_words(
     ):
         together = f"the sum {listed[0]} + {listed[1]}"
     return f"only {together} is determined, not each of them{reason}."
-
-
-def _listed(names: Sequence[str]) -> str:
-    """Write names as a sentence does: a, b and c."""
-    *most, last = names
-    return f"{', '.join(most)} and {last}" if most else last
 
 
 def _percent(share: float) -> str:
@@ -178,7 +173,7 @@ def advice(
         unit = direction.parts / np.linalg.norm(direction.parts)
         before = float(unit @ covariance @ unit)
         after = np.maximum(before - (unit @ spread) ** 2 / gained, 0.0)
-        together = _listed(direction.names)
+        together = joined(direction.names)
         if not len(after) or np.sqrt(after.min() / before) > USEFUL:
             text = (
                 f"No run at another p or d would distinguish {{}}: fix one of them "

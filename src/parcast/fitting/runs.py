@@ -53,19 +53,24 @@ class MeasuredConfigurations:
         )
 
 
-def runs_of(
-    measurements: Measurements, program: Program, machine: Machine
-) -> MeasuredConfigurations:
-    """Group measurements into runs, of one program on one machine."""
+def require_one_of_each(measurements: Measurements, name: str) -> None:
+    """Refuse runs on several machines, or of several call paths."""
     for label, values in measurements.labels.items():
         names = sorted({str(x) for x in values})
         if len(names) > 1:
             raise ParameterError(
-                "measurements",
+                name,
                 must=f"be of one {label}",
                 got=shown(", ".join(names)),
                 hint=("Select one value: ", selection(label, names[0]), "."),
             )
+
+
+def runs_of(
+    measurements: Measurements, program: Program, machine: Machine
+) -> MeasuredConfigurations:
+    """Group measurements into runs, of one program on one machine."""
+    require_one_of_each(measurements, "measurements")
     axes = {}
     amounts = program.parameters() | machine.parameters()
     used = program.axes() | machine.axes()

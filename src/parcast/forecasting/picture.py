@@ -53,7 +53,7 @@ from parcast.show.scales import (
 from parcast.show.warning import verdicts
 from parcast.timings.series import label_of
 from parcast.units import shown
-from parcast.words import whole
+from parcast.words import joined, whole
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -405,7 +405,7 @@ def _name(ax: "Axes", label: str) -> None:
 def _title(forecast: Forecast, picture: Picture) -> str:
     """Say what was asked and from what it is answered."""
     requested = [str(whole(count)) for count in np.unique(forecast.p).tolist()]
-    counts = " and ".join(filter(None, [", ".join(requested[:-1]), requested[-1]]))
+    counts = joined(requested)
     if len(counts) > LONGEST_LIST and len(requested) > 2:
         counts = f"{requested[0]} to {requested[-1]}"
     first, last = span([note.measured for note in forecast.notes])

@@ -10,7 +10,7 @@ from parcast.aliases import Array
 from parcast.descriptions.amount import Amount
 from parcast.descriptions.machine import Machine
 from parcast.descriptions.program import Program
-from parcast.errors import ParameterError, require
+from parcast.errors import ParameterError, as_numbers, require
 from parcast.units import LEAST, MOST, Dimension, require_amount, shown
 
 MOST_COUNT = 2**53  # whole numbers that a float holds beyond doubt
@@ -100,10 +100,7 @@ def _axes(
 def _numbers(name: str, values: ArrayLike) -> Array:
     """Finite numbers of one dimension, at least one."""
     hint = f"Give one number or a list, such as {name}=[1, 2, 4]."
-    try:
-        numbers = np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise ParameterError(name, must="be numbers", got=f"{values!r:.60}", hint=hint) from None
+    numbers = as_numbers(name, values, hint=hint)
     if numbers.ndim > 1 or numbers.size == 0:
         raise ParameterError(
             name,

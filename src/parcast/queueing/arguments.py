@@ -4,20 +4,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from parcast.aliases import Array
-from parcast.errors import ParameterError, require
-
-
-def _numbers(name: str, value: ArrayLike, hint: str) -> Array:
-    """Numbers, or a refusal of what holds others."""
-    try:
-        return np.asarray(value, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise ParameterError(name, must="be a number", got=f"{value!r:.60}", hint=hint) from None
+from parcast.errors import as_numbers, require
 
 
 def at_least(name: str, value: ArrayLike, least: int, *, hint: str) -> Array:
     """Finite numbers of at least `least`."""
-    number = _numbers(name, value, hint)
+    number = as_numbers(name, value, hint=hint, must="be a number")
     ok = (number >= least) & np.isfinite(number)
     require(name, number, ok, must=f"be at least {least}", hint=hint)
     return number
@@ -25,7 +17,7 @@ def at_least(name: str, value: ArrayLike, least: int, *, hint: str) -> Array:
 
 def whole(name: str, value: ArrayLike, least: int, *, hint: str) -> Array:
     """Whole numbers of at least `least`."""
-    number = _numbers(name, value, hint)
+    number = as_numbers(name, value, hint=hint, must="be a number")
     ok = (number >= least) & np.isfinite(number) & (number == np.floor(number))
     require(name, number, ok, must=f"be a whole number of at least {least}", hint=hint)
     return number
@@ -33,7 +25,7 @@ def whole(name: str, value: ArrayLike, least: int, *, hint: str) -> Array:
 
 def customers_from_one(value: ArrayLike, *, hint: str = "Count the customers from 1.") -> Array:
     """Customers, at least 1, not only whole numbers."""
-    number = _numbers("customers", value, hint)
+    number = as_numbers("customers", value, hint=hint, must="be a number")
     ok = (number >= 1) & np.isfinite(number)
     require("customers", number, ok, must="be finite and at least 1", hint=hint)
     return number
@@ -52,7 +44,7 @@ def variation(
 def mean_time(name: str, value: ArrayLike) -> Array:
     """Mean times: finite and not negative. [s]."""
     hint = "Give it in seconds."
-    time = _numbers(name, value, hint)
+    time = as_numbers(name, value, hint=hint, must="be a number")
     ok = (time >= 0) & np.isfinite(time)
     require(name, time, ok, must="be a time of at least 0", hint=hint)
     return time

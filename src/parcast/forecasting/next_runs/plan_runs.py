@@ -40,6 +40,7 @@ from parcast.forecasting.surface.runs import (
 from parcast.timings.measurements import MeasurementsLike
 from parcast.timings.series import Series
 from parcast.units import percent
+from parcast.words import joined
 
 if TYPE_CHECKING:
     from parcast.descriptions.toml_files import MachineLike
@@ -342,5 +343,6 @@ def _because(plan: RunPlan, following: RunPlan, names: Sequence[str]) -> str:
         ]
         return f"extends the measured range of {' and '.join(changed)}"
     saved = 1 - float(then.deviation[0] / now.deviation[0])
-    act = " and ".join([", ".join(names[:-1]), names[-1]])
-    return f"shows the combined effect of {act}: {percent(saved)} less uncertainty from it"
+    return (
+        f"shows the combined effect of {joined(names)}: {percent(saved)} less uncertainty from it"
+    )

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from parcast.aliases import Array
-from parcast.errors import Argument, ParameterError, require
+from parcast.errors import Argument, ParameterError, as_numbers, require
 from parcast.forecasting.own_runs.scaling import Scaling
 from parcast.importers.registry import as_measurements
 from parcast.numerics import distinct
@@ -217,10 +217,7 @@ def counts_of(name: str, values: ArrayLike) -> Array:
 def _numbers(name: str, values: ArrayLike) -> Array:
     """Take at least one number, whatever it is."""
     hint = f"Give whole numbers of at least 1, such as {name}=[64, 128]."
-    try:
-        numbers = np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise ParameterError(name, must="be numbers", got=f"{values!r:.60}", hint=hint) from None
+    numbers = as_numbers(name, values, hint=hint)
     if numbers.size == 0:
         raise ParameterError(name, must="hold at least one number", got="none", hint=hint)
     return numbers

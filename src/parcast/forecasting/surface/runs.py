@@ -7,13 +7,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from parcast.aliases import Array
-from parcast.errors import ParameterError, require
+from parcast.errors import ParameterError, as_numbers, require
 from parcast.forecasting.own_runs.measured import pooled_noise
 from parcast.forecasting.surface.method import SurfaceForecast, forecast_surface
 from parcast.timings.measurements import Measurements
 from parcast.timings.series import Key, Series, follows_p
 from parcast.units import shown
-from parcast.words import did_you_mean, whole
+from parcast.words import did_you_mean, joined, whole
 
 MOST_POINTS = 1_000_000  # asked for in one question
 MOST_RUNS = 3_000  # configurations that one forecast is made from
@@ -101,10 +101,7 @@ def check_axes(measurements: Measurements, names: Iterable[str]) -> None:
 def _values(name: str, values: ArrayLike, measured: Array) -> Array:
     """Check the values asked for of one axis: numbers, each once."""
     hint = f"Give one number or a list, such as {name}={whole(float(measured[0]))}."
-    try:
-        requested = np.atleast_1d(np.asarray(values, dtype=np.float64))
-    except (TypeError, ValueError):
-        raise ParameterError(name, must="be numbers", got=f"{values!r:.60}", hint=hint) from None
+    requested = np.atleast_1d(as_numbers(name, values, hint=hint))
     if requested.ndim > 1 or requested.size == 0:
         got = f"{requested.shape}"
         raise ParameterError(name, must="be one number or a list", got=got, hint=hint)
@@ -163,7 +160,7 @@ def why_refused(runs: SurfaceRuns, p: Array, wanted: Mapping[str, Array]) -> str
     if not varied:
         return "There is a single configuration. Measure more."
     needed = len(varied) + 2 if varied != [0] else 2  # p alone is forecast as a series is
-    named = _listed([runs.names[j] for j in varied])
+    named = joined([runs.names[j] for j in varied])
     if len(runs.axes) < needed:
         return (
             f"A forecast over {named} needs at least {needed} configurations, "
@@ -180,11 +177,6 @@ def why_refused(runs: SurfaceRuns, p: Array, wanted: Mapping[str, Array]) -> str
             "Add a run that changes one alone, or ignore a column that follows from others."
         )
     return ""
-
-
-def _listed(names: Sequence[str]) -> str:
-    """Write names with "and" before the last."""
-    return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
