@@ -367,7 +367,7 @@ def test_machines_like_the_target_weigh_more():
     plain = forecast(ONE, p=16, donors=DONORS)
     weighed = forecast(ONE, p=16, donors=DONORS, machines=like_a)
     first, *_ = weighed.notes[0].donors
-    assert first[0] == "A"
+    assert first.machine == "A"
     assert first.weight > next(x.weight for x in plain.notes[0].donors if x.machine == "A")
     assert "similar machines weighted more" in weighed.notes[0].rests_on
     assert "similar machines" not in plain.notes[0].rests_on
