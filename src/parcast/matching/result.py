@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from parcast.aliases import Array
-from parcast.forecasting.own_runs.scaling import ScalingReading
 from parcast.forecasting.request import Request
 from parcast.laws.allowances import LawError
 from parcast.show.outline import document_of
