@@ -27,62 +27,6 @@ ANSWERS = ("time", "lower", "upper", "speedup", "efficiency", "reach", "observed
 RATES = ("rate", "rate_lower", "rate_upper", "rate_unit")  # of a row, where rates were measured
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Donor:
-    """Another machine that was used, its weight in the forecast, and its own forecast."""
-
-    _outline: ClassVar[str] = "machine weight p# time_s"
-
-    machine: str  # its name
-    weight: float  # its weight in the forecast at `p` [1]
-    p: float  # the largest count asked for at which donors have any weight [1]
-    time: float  # time there if the program scales as on it, at the speed of this one [s]
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class SeriesNotes:
-    """What the forecast of one series is based on, in words and in numbers."""
-
-    _outline: ClassVar[str] = (
-        "*key# measured_p# scaling scaling_reason limited_by limit rests_on laws=weights follows "
-        "backtest_error=backtest noise donors *exclusive no_forecast_p# useful_upto# warnings"
-    )
-
-    key: Key  # the columns that distinguish the series
-    # smallest and largest measured count, without those held out [1]
-    measured: tuple[float, float]
-    scaling: str  # `strong` or `weak`
-    scaling_reason: str  # why
-    limited_by: str  # what holds it back at the largest count asked for, in a sentence
-    rests_on: str  # the runs that it is based on, and how it was tested
-    backtest: float | None  # relative error of the largest count's forecast from the others
-    noise: float | None  # relative standard deviation among repetitions; None without any [1]
-    warnings: tuple[str, ...]  # its warnings
-    donors: tuple[Donor, ...] = ()  # other machines used, the heaviest first
-    elsewhere: str = ""  # the time if scaling continues as on each of them, in words
-    shares: tuple[float, float] | None = None  # of all time, without callees: measured, forecast
-    limit: Limit = ""  # the same in a word or two; empty over several axes
-    laws: tuple[tuple[str, float], ...] = ()  # their names and weights, the heaviest first [1]
-    follows: Follows | None = None  # the law that the times follow, where one is recognised
-    no_forecast: tuple[float, ...] = ()  # counts asked for at which there is no forecast [1]
-    useful_upto: float | None = None  # the last count with a forecast; None where all have one [1]
-
-    @property
-    def weights(self) -> dict[str, float]:
-        """Weight of each law in a forecast of up to twice the largest measured count. [1]."""
-        return dict(self.laws)
-
-    @property
-    def exclusive(self) -> dict[str, float]:
-        """With `--top`: `share_measured`, `share` of all time, at the largest counts. [1]."""
-        return dict(zip(("share_measured", "share"), self.shares or (), strict=False))
-
-    @property
-    def label(self) -> str:
-        """The series in a few words: "T3E", or "" where there is only one."""
-        return label_of(self.key)
-
-
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class Forecast(Result):
     """Forecast times with their 90 % intervals, and what each forecast is based on.

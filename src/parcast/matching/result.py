@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from parcast.aliases import Array
+from parcast.forecasting.own_runs.scaling import ScalingReading
 from parcast.forecasting.request import Request
 from parcast.laws.allowances import LawError
 from parcast.show.outline import document_of
@@ -82,7 +83,8 @@ class Match(Result):
     inputs: Mapping[str, Any] = field(default_factory=dict)  # files and options
     # `least` and `most` that are allowed for each law and kind of platform [1]
     law_errors: tuple[LawError, ...] = ()
-    reading: Reading | None = None  # how runs were read: strong or weak scaling; None of a program
+    # how runs were read: strong or weak scaling; None of a program
+    reading: ScalingReading | None = None
     measure: Measure = TIME  # what the times are: wall times, or those that a rate gives
 
     @property

@@ -33,9 +33,9 @@ class Donor:
     _outline: ClassVar[str] = "machine weight p# time_s"
 
     machine: str  # its name
-    weight: float  # of this machine in the forecast at `p` [1]
+    weight: float  # its weight in the forecast at `p` [1]
     p: float  # the largest count asked for at which donors have any weight [1]
-    time: float  # at `p`, if scaling continues as on that machine, at the speed of this one [s]
+    time: float  # time there if the program scales as on it, at the speed of this one [s]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -47,23 +47,24 @@ class SeriesNotes:
         "backtest_error=backtest noise donors *exclusive no_forecast_p# useful_upto# warnings"
     )
 
-    key: Key
-    measured: tuple[float, float]  # smallest and largest measured count [1]
-    scaling: str  # "strong" or "weak"
-    scaling_reason: str
+    key: Key  # the columns that distinguish the series
+    # smallest and largest measured count, without those held out [1]
+    measured: tuple[float, float]
+    scaling: str  # `strong` or `weak`
+    scaling_reason: str  # why
     limited_by: str  # what holds it back at the largest count asked for, in a sentence
     rests_on: str  # the runs that it is based on, and how it was tested
     backtest: float | None  # relative error of the largest count's forecast from the others
-    noise: float | None  # relative standard deviation among repetitions; None without any
-    warnings: tuple[str, ...]
+    noise: float | None  # relative standard deviation among repetitions; None without any [1]
+    warnings: tuple[str, ...]  # its warnings
     donors: tuple[Donor, ...] = ()  # other machines used, the heaviest first
     elsewhere: str = ""  # the time if scaling continues as on each of them, in words
     shares: tuple[float, float] | None = None  # of all time, without callees: measured, forecast
-    limit: Limit = ""  # what holds it back, in one or two words; "" over several axes
+    limit: Limit = ""  # the same in a word or two; empty over several axes
     laws: tuple[tuple[str, float], ...] = ()  # their names and weights, the heaviest first [1]
     follows: Follows | None = None  # the law that the times follow, where one is recognised
     no_forecast: tuple[float, ...] = ()  # counts asked for at which there is no forecast [1]
-    useful_upto: float | None = None  # the last count with a forecast, where some have none [1]
+    useful_upto: float | None = None  # the last count with a forecast; None where all have one [1]
 
     @property
     def weights(self) -> dict[str, float]:
