@@ -136,4 +136,4 @@ def test_amounts_that_the_text_lacks_are_added(text, written):
 @pytest.mark.parametrize("table", ["", "p,metric,value\n1,energy,3\n", "p,watts\n1,3\n"])
 def test_what_is_neither_is_refused(table):
     with pytest.raises(FileProblems):
-        read_runs(io.StringIO(table))
+        read_measurements(io.StringIO(table))
