@@ -13,8 +13,8 @@ import pytest
 
 from parcast.errors import ParameterError, RunFailed, spelled
 from parcast.testbed import cgroups, network
-from parcast.testbed import kept as requirements
 from parcast.testbed import network as namespaces
+from parcast.testbed import testbed as requirements
 from parcast.testbed.cgroups import Hierarchy, hierarchies
 from parcast.testbed.keeper import KeeperTask
 from parcast.testbed.network import disk_of
