@@ -19,6 +19,7 @@ from pathlib import Path
 
 import click
 
+from parcast.applications.text.search.tasks import HIT
 from parcast.cli import cli
 from parcast.places import load
 from parcast.show.outline import keys_of
@@ -34,7 +35,7 @@ IN_EVERY = {"--json", "-v", "--debug", "--help", "-h"}  # or nearly: no section 
 
 DOCUMENTS = {  # heading, and the answers below it
     "The document of `parcast forecast`": ["parcast.forecasting.result:Forecast"],
-    "Knees and planned runs": [
+    "`knee` and `plan_runs` of a forecast": [
         "parcast.forecasting.knee:Knee",
         "parcast.forecasting.next_runs.result:PlannedRun",
     ],
@@ -47,9 +48,36 @@ DOCUMENTS = {  # heading, and the answers below it
         "parcast.projection.result:CountedProjection",
     ],
     "The document of `parcast calibrate`": ["parcast.calibration.result:Calibration"],
+    "The document of `parcast calibrate array-io`": [
+        "parcast.arrays.measuring.result:MeasuredCosts"
+    ],
+    "The document of a pipeline": ["parcast.pipeline.result:PipelineResult"],
+    "The documents of sorting and searching": [
+        "parcast.applications.sorting.result:SortedFile",
+        "parcast.applications.text.search.result:SearchResult",
+        "parcast.applications.text.search.tasks:Hit",
+    ],
+    "The documents of `parcast explain pipeline`": [
+        "parcast.pipeline.explaining.result:PipelineSchedule",
+        "parcast.pipeline.explaining.timeline:Timeline",
+    ],
+    "The document of `parcast explain traffic`": [
+        "parcast.pipeline.traces.traffic.result:TrafficCheck"
+    ],
+    "The document of `parcast arrays verify`": [
+        "parcast.arrays.store.verification:Verifications",
+    ],
     "The document of `parcast characterise`": ["parcast.characterisation.result:Characterisation"],
 }
-EVERYWHERE = {"rows", "interval", "warnings", "law", "sources", "inputs", "program", "machine"}
+# Keys that hold the same in every document: the page says it once, above what is made.
+EVERYWHERE = {
+    *("rows", "interval", "warnings", "law", "sources", "inputs", "program", "machine", "verdict"),
+    *("scaling", "scaling_reason", "seed", "seconds", "p", "ranks", "time_s", "measured_s"),
+    *("compute_s", "communication_s", "io_s", "synchronisation_s", "speedup", "efficiency"),
+    *("utilisation", "schedule", "pipelines", "fan_in", "cores", "folder", "testbed", "load"),
+    *("name", "rank", "host", "method", "launches", "repetitions"),
+}
+END_OF_INTERVAL = re.compile(r"^(?:lower|upper) end of ")
 UNIT = re.compile(r"\s*\[([^\]]+)\]\.?$")
 
 
@@ -217,16 +245,16 @@ def document(kind: type, title: str, outline: str, seen: set[type]) -> list[str]
         nested = [x for x in kinds_in(annotation, owner) if hasattr(x, "_outline")]
         below += [(f"`{key.name}`", x, x._outline) for x in nested if x not in seen]
         seen.update(nested)
-        if key.name in EVERYWHERE and title == "":
+        if key.name in EVERYWHERE or END_OF_INTERVAL.match(phrase):
             continue
-        name = f"keys of `{key.path[-1]}`" if key.is_spread else f"`{key.name}`"
+        name = f"keys of `{key.path[-1].lstrip('_')}`" if key.is_spread else f"`{key.name}`"
         if not phrase:
             MISSING.append(f"{kind.__module__}:{kind.__name__}.{'.'.join(key.path)} ({key.name})")
         lines.setdefault((unit, phrase), []).append(name)
     text = [title] if title else []
     text.append("\n".join(item(names, *said) for said, names in lines.items()))
     for name, inner, its in below:
-        text += document(inner, f"Each of {name} has:", its, seen)
+        text += document(inner, f"Each of {name}:", its, seen)
     return text
 
 
@@ -248,10 +276,10 @@ def documents() -> str:
             kind = load(place)
             schema = getattr(kind, "_schema", "")
             said = inspect.getdoc(kind).split("\n\n")[0].replace("\n", " ")
-            text.append(f"`{schema}`: {said}" if schema else said)
-            text += document(kind, "", kind._outline, set())
+            text.append(f"`{schema}` has:" if schema else said)
+            text += document(kind, "", getattr(kind, "_outline", "") or HIT, set())
             if hasattr(kind, "_row"):
-                text += document(kind, "A row has:", kind._row, set())
+                text += document(kind, "A row:", kind._row, set())
     return "\n\n".join(x for x in text if x)
 
 

@@ -190,7 +190,7 @@ class Calibration(Result):
     _schema: ClassVar[str] = "parcast/calibration/1"
     _outline: ClassVar[str] = (
         "name date seconds interval target interrupted=was_interrupted lost_launches=lost host "
-        "rows lines tables=table_rows methods warnings inputs"
+        "rows=measured lines tables=table_rows methods warnings inputs"
     )
     _sheet: ClassVar[str] = "parcast.calibration.sheet:sheet_of"
 
@@ -245,7 +245,7 @@ class Calibration(Result):
         return map(document_of, self.measured)
 
     def table_rows(self) -> Iterator[dict[str, Any]]:
-        """Give one row for each benchmark, number of ranks and size."""
+        """One row for each benchmark, number of ranks and size."""
         for table in self.tables:
             yield from table.rows()
 

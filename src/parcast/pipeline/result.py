@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from parcast.pipeline.engine.job import Skipped
+from parcast.show.outline import document_of
 from parcast.show.result import Result
 from parcast.words import counted
 
@@ -13,13 +14,15 @@ from parcast.words import counted
 class RankShare:
     """What one rank did."""
 
-    rank: int
-    items: int  # whose task it ran [1]
-    tasks: float  # wall time of the tasks [s]
-    merges: float  # wall time of merges [s]
+    _outline: ClassVar[str] = "rank items tasks_s merges_s processor_s messages sent_B"
+
+    rank: int  # its number
+    items: int  # items whose task it ran [1]
+    tasks: float  # wall time of its tasks, with the merges inside a batch [s]
+    merges: float  # wall time of other merges [s]
     processor: float  # processor time of both [s]
     messages: int  # results that it sent [1]
-    sent: int  # [B]
+    sent: int  # bytes of these [B]
 
 
 def items_skipped(*runs: "PipelineResult") -> list[str]:
@@ -31,21 +34,26 @@ def items_skipped(*runs: "PipelineResult") -> list[str]:
 class PipelineResult(Result):
     """A reduction that has run; under mpiexec all ranks have it, and rank 0 alone the value."""
 
+    _schema: ClassVar[str] = "parcast/pipeline/1"
+    _outline: ClassVar[str] = (
+        "rows=ranks program items resumed_items retried seconds reductions schedule pipelines "
+        "fan_in shards utilisation task_s=task_time stopped=was_stopped skipped warnings"
+    )
     _sheet: ClassVar[str] = "parcast.pipeline.sheet:sheet_of"
 
     value: Any = None  # None where reductions went to a server stage one by one
-    items: int = 0  # that are in it, those skipped included [1]
-    resumed_items: int = 0  # of these, those taken over from an interrupted run [1]
+    items: int = 0  # items that are in the result, those skipped included [1]
+    resumed_items: int = 0  # of these those taken over from an interrupted run [1]
     retried: int = 0  # further attempts at items whose task had failed [1]
     seconds: float = 0.0  # wall time of the run, without the start of ranks [s]
-    reductions: int = 0  # that were completed [1]
-    skipped: tuple[Skipped, ...] = ()
-    was_stopped: bool = False  # by Ctrl-C, before the items ended
-    ranks: tuple[RankShare, ...] = ()
-    pipelines: int = 1
-    fan_in: int = 2
-    shards: int = 1
-    schedule: str = "adaptive"
+    reductions: int = 0  # reductions that were completed [1]
+    skipped: tuple[Skipped, ...] = ()  # items whose task failed
+    was_stopped: bool = False  # whether Ctrl-C ended it before the items did
+    ranks: tuple[RankShare, ...] = ()  # what each rank did
+    pipelines: int = 1  # groups of ranks [1]
+    fan_in: int = 2  # results merged at a node [1]
+    shards: int = 1  # parts of the result [1]
+    schedule: str = "adaptive"  # `adaptive` or `source`
     program: str = "pipeline"
     is_root: bool = True  # rank 0, where the value is; on others it is None
     warnings: tuple[str, ...] = field(default=())
@@ -71,37 +79,4 @@ class PipelineResult(Result):
 
     def rows(self) -> Iterator[dict[str, Any]]:
         """One tidy row for each rank."""
-        for share in self.ranks:
-            yield {
-                "rank": share.rank,
-                "items": share.items,
-                "tasks_s": share.tasks,
-                "merges_s": share.merges,
-                "processor_s": share.processor,
-                "messages": share.messages,
-                "sent_B": share.sent,
-            }
-
-    def to_document(self) -> dict[str, Any]:
-        """Everything but the value as one JSON document, schema ``parcast/pipeline/1``."""
-        return {
-            "schema": "parcast/pipeline/1",
-            "rows": list(self.rows()),
-            "program": self.program,
-            "items": self.items,
-            "resumed_items": self.resumed_items,
-            "retried": self.retried,
-            "seconds": self.seconds,
-            "reductions": self.reductions,
-            "schedule": self.schedule,
-            "pipelines": self.pipelines,
-            "fan_in": self.fan_in,
-            "shards": self.shards,
-            "utilisation": self.utilisation,
-            "task_s": self.task_time,
-            "stopped": self.was_stopped,
-            "skipped": [
-                {"index": x.index, "item": x.item, "error": x.error} for x in self.skipped
-            ],
-            "warnings": list(self.warnings),
-        }
+        return map(document_of, self.ranks)

@@ -5,6 +5,7 @@ import pytest
 
 from parcast.pipeline.explaining.timeline import _length, timeline_of
 from parcast.pipeline.traces.trace import read_trace, write_trace
+from parcast.show.outline import document_of
 from tests.pipeline.explaining.traced import header, message, traced, work
 
 KINDS = ("computing", "merging", "communicating", "idle")
@@ -54,7 +55,7 @@ def test_the_time_of_each_rank_is_divided(path):
     assert [getattr(second, x) for x in KINDS] == pytest.approx([5.0, 0.0, 1.0, 4.0])
     assert (second.starting, second.ending) == pytest.approx((0.0, 4.0))
     assert (first.tasks, first.merges, first.items) == (1, 1, 1)
-    assert second.row()["communicating_s"] == pytest.approx(1.0)
+    assert document_of(second)["communicating_s"] == pytest.approx(1.0)
 
 
 def test_parts_of_a_run_add_up_whatever_overlaps(tmp_path):

@@ -12,17 +12,22 @@ from parcast.show.result import Result
 class SortedFile(Result):
     """A sorted array in a file; on ranks other than 0 it has `run` alone."""
 
+    _schema: ClassVar[str] = "parcast/sort/1"
+    _outline: ClassVar[str] = (
+        "rows source output elements size_B dtype by chunks shards longest_shard=longest seconds "
+        "memory_B warnings inputs"
+    )
     _sheet: ClassVar[str] = "parcast.applications.sorting.sheet:sheet_of"
 
-    source: str = ""
-    output: str = ""
-    elements: int = 0  # [1]
-    size: int = 0  # of the elements [B]
-    dtype: str = ""
+    source: str = ""  # file that was sorted
+    output: str = ""  # file with the sorted array
+    elements: int = 0  # elements of the array [1]
+    size: int = 0  # bytes of the elements [B]
+    dtype: str = ""  # type of the elements; `records` of those
     by: tuple[str, ...] = ()  # fields that were compared; empty: all
-    chunks: int = 0  # that were sorted in memory [1]
-    shards: int = 0  # that were merged in memory [1]
-    longest: int = 0  # shard, in elements [1]
+    chunks: int = 0  # chunks that were sorted in memory [1]
+    shards: int = 0  # shards that were merged in memory [1]
+    longest: int = 0  # elements of the longest shard [1]
     seconds: float = 0.0  # wall time, with the start of ranks [s]
     memory: float = 0.0  # limit of the resident memory of a rank [B]
     peaks: tuple[
@@ -55,23 +60,3 @@ class SortedFile(Result):
         peaks = [*self.peaks, *[None] * len(self.run.ranks)]
         for row, peak in zip(self.run.rows(), peaks, strict=False):
             yield {**row, "peak_B": peak}
-
-    def to_document(self) -> dict[str, Any]:
-        """Everything as one JSON document, schema ``parcast/sort/1``."""
-        return {
-            "schema": "parcast/sort/1",
-            "rows": list(self.rows()),
-            "source": self.source,
-            "output": self.output,
-            "elements": self.elements,
-            "size_B": self.size,
-            "dtype": self.dtype,
-            "by": list(self.by),
-            "chunks": self.chunks,
-            "shards": self.shards,
-            "longest_shard": self.longest,
-            "seconds": self.seconds,
-            "memory_B": self.memory,
-            "warnings": list(self.warnings),
-            "inputs": self.inputs,
-        }

@@ -7,7 +7,6 @@ from typing import Any, ClassVar, Final, Literal
 from parcast.arrays.law.request import Infinite, Options, RequestTime
 from parcast.show.result import Result
 
-SCHEMA: Final = "parcast/array-io-simulation/1"
 Limit = Literal["file system", "communication", "computation"]
 LIMITS: Final[tuple[Limit, ...]] = ("file system", "communication", "computation")
 MODES: Final[dict[Infinite, str]] = {  # keys of rows
@@ -21,7 +20,7 @@ MODES: Final[dict[Infinite, str]] = {  # keys of rows
 class Imbalance:
     """A server that takes longer, or has more messages, than the one with least."""
 
-    server: int
+    server: int  # its number, from 0
     ratios: Mapping[str, float]  # "time", "messages", "subchunks", "bytes" over the least [1]
     reasons: tuple[str, ...]  # of these, what explains its time; (): its costs or its overlaps
 
@@ -30,6 +29,11 @@ class Imbalance:
 class RequestSimulation(Result):
     """Times of a request with the disks and network as they are, and infinitely fast."""
 
+    _schema: ClassVar[str] = "parcast/array-io-simulation/1"
+    _outline: ClassVar[str] = (
+        "operation=options.operation writer=options.writer time_s closing_s=_closing limited_by "
+        "shares times=_in_modes contention=_contention imbalances warnings servers=rows inputs"
+    )
     _sheet: ClassVar[str] = "parcast.arrays.bottleneck.sheet:sheet_of"
     _picture: ClassVar[str] = "parcast.arrays.bottleneck.picture:figure_of"
 
@@ -62,6 +66,27 @@ class RequestSimulation(Result):
         whole = times[0] or 1.0  # a request of nothing may take no time
         return {limit: gain / whole for limit, gain in zip(LIMITS, gains, strict=True)}
 
+    @property
+    def _in_modes(self) -> dict[str, float]:
+        """Time of the request in each mode [s]."""
+        return {name: self.times[mode].time for mode, name in MODES.items()}
+
+    @property
+    def _contention(self) -> dict[str, Any]:
+        """Whether it is `counted`, the `resource` that is longest busy, and for how long."""
+        bound = self.normal.bound
+        return {
+            "counted": self.options.contention,
+            "resource": bound.resource,
+            "busy_s": bound.time,
+            "determines_time": self.normal.is_bound,
+        }
+
+    @property
+    def _closing(self) -> float:
+        """Time of the client that closes last [s]."""
+        return float(self.normal.closing.max())
+
     def rows(self) -> Iterator[dict[str, Any]]:
         """Give one row for each server."""
         normal = self.normal
@@ -81,34 +106,3 @@ class RequestSimulation(Result):
                 **{f"throughput_{name}_B_per_s": float(rate[i]) for name, rate in rates.items()},
                 "utilisation": float(normal.utilisation[i]),
             }
-
-    def to_document(self) -> dict[str, Any]:
-        """Everything as one JSON document."""
-        bound = self.normal.bound
-        return {
-            "schema": SCHEMA,
-            "operation": self.options.operation,
-            "writer": self.options.writer,
-            "time_s": self.time,
-            "closing_s": float(self.normal.closing.max()),
-            "limited_by": self.limited_by,
-            "shares": dict(self.shares),
-            "times": {name: self.times[mode].time for mode, name in MODES.items()},
-            "contention": {
-                "counted": self.options.contention,
-                "resource": bound.resource,
-                "busy_s": bound.time,
-                "determines_time": self.normal.is_bound,
-            },
-            "imbalances": [
-                {
-                    "server": each.server,
-                    "ratios": dict(each.ratios),
-                    "reasons": list(each.reasons),
-                }
-                for each in self.imbalances
-            ],
-            "warnings": list(self.warnings),
-            "servers": list(self.rows()),
-            "inputs": dict(self.inputs),
-        }

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from statistics import median
-from typing import Any, Final
+from typing import ClassVar, Final
 
 import numpy as np
 
@@ -20,16 +20,14 @@ Draw = Callable[[Sequence[float]], float]  # one number of several
 class Figure:
     """A measured number, and its spread over the repetitions."""
 
-    key: str  # "servers.write_rate"
-    value: float  # [SI]
-    lower: float  # of the 90 % interval
-    upper: float
-    dimension: Dimension
-    method: str
+    _outline: ClassVar[str] = "key value lower upper dimension method"
 
-    def row(self) -> dict[str, Any]:
-        """As the JSON document and the CSV file have it."""
-        return {name: getattr(self, name) for name in self.__dataclass_fields__}
+    key: str  # table and key, such as `servers.write_rate`; `computing.` is not in the file
+    value: float  # with which the law comes closest to the times of reference requests [SI]
+    lower: float  # lower end of its 90 % interval [SI]
+    upper: float  # upper end of it [SI]
+    dimension: Dimension  # `time`, `rate`, `size` or `count`
+    method: str  # the reference requests that determine it, or the dry run
 
 
 def figure_of(key: str, dimension: Dimension, method: str, of: Callable[[Draw], float]) -> Figure:

@@ -13,11 +13,11 @@ from parcast.arrays.measuring.figure import Figure
 from parcast.arrays.measuring.regimes import EAGER, costs_of
 from parcast.arrays.store.writing import WRITE_OUT
 from parcast.arrays.trials.carried import Request
+from parcast.show.outline import document_of
 from parcast.show.result import Result
 from parcast.units import format_quantity
 from parcast.words import counted
 
-SCHEMA: Final = "parcast/array-io-costs/1"
 DIGITS: Final = 6  # of numbers in the file
 TABLES: Final = ("clients", "servers", "files", "messages")
 SIDES: Final = ("clients", "servers")
@@ -33,19 +33,24 @@ BOTH: Final = {  # numbers that the file has for clients and for servers
 class MeasuredCosts(Result):
     """Costs of array I/O between so many clients and servers, on one machine and file system."""
 
+    _schema: ClassVar[str] = "parcast/array-io-costs/1"
+    _outline: ClassVar[str] = (
+        "rows=figures name clients servers folder cores mpi testbed=_testbed date seconds load "
+        "costs=_tables warnings inputs"
+    )
     _sheet: ClassVar[str] = "parcast.arrays.measuring.sheet:sheet_of"
 
-    name: str  # of the machine
-    clients: int
-    servers: int
-    folder: str
-    figures: tuple[Figure, ...]
-    cores: int  # that the ranks had
-    mpi: str = ""  # "MPICH 5.0.2"
+    name: str  # name of the machine
+    clients: int  # ranks that have arrays [1]
+    servers: int  # ranks that write or read files [1]
+    folder: str  # where files were written
+    figures: tuple[Figure, ...]  # the numbers
+    cores: int  # cores that the ranks had [1]
+    mpi: str = ""  # vendor and version
     place: str = ""  # of a testbed
-    date: str = ""  # 2026-01-31
-    seconds: float = 0.0  # that it took [s]
-    load: float | None = None  # of the machine before
+    date: str = ""  # when it was measured
+    seconds: float = 0.0  # time that it took [s]
+    load: float | None = None  # of the machine before; None where unknown [1]
     warnings: tuple[str, ...] = ()
     inputs: Mapping[str, Any] = field(default_factory=dict)
 
@@ -74,27 +79,7 @@ class MeasuredCosts(Result):
 
     def rows(self) -> Iterator[dict[str, Any]]:
         """Give one row for each number."""
-        return (figure.row() for figure in self.figures)
-
-    def to_document(self) -> dict[str, Any]:
-        """Everything as one JSON document, schema ``parcast/array-io-costs/1``."""
-        return {
-            "schema": SCHEMA,
-            "rows": list(self.rows()),
-            "name": self.name,
-            "clients": self.clients,
-            "servers": self.servers,
-            "folder": self.folder,
-            "cores": self.cores,
-            "mpi": self.mpi,
-            "testbed": self.place or None,
-            "date": self.date,
-            "seconds": self.seconds,
-            "load": self.load,
-            "costs": self._tables(),
-            "warnings": list(self.warnings),
-            "inputs": dict(self.inputs),
-        }
+        return map(document_of, self.figures)
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write it to a file: .toml (for `parcast plan io --costs`), .json or .csv."""
@@ -128,8 +113,13 @@ class MeasuredCosts(Result):
         yield f"folder: {self.folder}"
         yield "The interval after a number is the 90 % interval of the fit to reference requests."
 
+    @property
+    def _testbed(self) -> str | None:
+        """The testbed; `null` where there is none."""
+        return self.place or None
+
     def _tables(self) -> dict[str, Any]:
-        """Costs as the tables of a TOML file."""
+        """The tables of the TOML file."""
         tables: dict[str, Any] = {
             "name": self.name,
             "source": f"measured on {self.date} by parcast calibrate array-io",

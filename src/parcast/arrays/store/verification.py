@@ -74,17 +74,22 @@ def _dotted(index: Index | None) -> str | None:
 class Verification(Result):
     """What was checked of a store, what could not be, and every fault."""
 
+    _schema: ClassVar[str] = "parcast/array-verification/1"
+    _outline: ClassVar[str] = (
+        "rows path status arrays chunks subchunks size_B filled_chunks=filled unchecked "
+        "unchecked_chunks writer sound=is_sound interrupted=_interrupted"
+    )
     _sheet: ClassVar[str] = "parcast.arrays.store.sheet:sheet_of"
 
-    path: str
+    path: str  # of the store
     faults: tuple[StoreFault, ...] = ()
-    arrays: int = 0
-    chunks: int = 0  # files of storage chunks that were read
-    subchunks: int = 0
-    size: int = 0  # of the files that were read [B]
+    arrays: int = 0  # arrays of it [1]
+    chunks: int = 0  # files of storage chunks that were read [1]
+    subchunks: int = 0  # subchunks that were checked [1]
+    size: int = 0  # bytes of the files that were read [B]
     filled: int = 0  # storage chunks without a file, which are read as fill values
     unchecked: tuple[str, ...] = ()  # what has no checksums or cannot be decoded here, and why
-    unchecked_chunks: int = 0  # of those that were read
+    unchecked_chunks: int = 0  # chunks of which a part has none [1]
     is_checked: bool = True  # all that a store can lose would have been found
     writer: str = ""  # process that writes to it now
     is_there: bool = True  # something has its name
@@ -93,7 +98,7 @@ class Verification(Result):
 
     @property
     def status(self) -> Status:
-        """Whether it is whole.
+        """`whole`, `interrupted`, `damaged` or `unchecked`.
 
         "interrupted": nothing is lost, but a write did not end. "unchecked": no damage was found,
         but some of it has no checksum or is not read here.
@@ -127,37 +132,25 @@ class Verification(Result):
         """Say in one line how the store is."""
         return f"Verification({self.path}: {self.status}, {counted(len(self.faults), 'fault')})"
 
+    @property
+    def _interrupted(self) -> list[dict[str, Any]]:
+        """What interrupted writes have left beside it."""
+        return [each.to_row() for each in self.left]
+
     def rows(self) -> Iterator[dict[str, Any]]:
         """One tidy row for each fault."""
         return (fault.to_row() for fault in self.faults)
-
-    def to_document(self) -> dict[str, Any]:
-        """Everything as one JSON document, schema ``parcast/array-verification/1``."""
-        return {
-            "schema": "parcast/array-verification/1",
-            "rows": list(self.rows()),
-            "path": self.path,
-            "status": self.status,
-            "arrays": self.arrays,
-            "chunks": self.chunks,
-            "subchunks": self.subchunks,
-            "size_B": self.size,
-            "filled_chunks": self.filled,
-            "unchecked": list(self.unchecked),
-            "unchecked_chunks": self.unchecked_chunks,
-            "writer": self.writer,
-            "sound": self.is_sound,
-            "interrupted": [each.to_row() for each in self.left],
-        }
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class Verifications(Result):
     """Several stores, each verified by itself."""
 
+    _schema: ClassVar[str] = "parcast/array-verifications/1"
+    _outline: ClassVar[str] = "sound=is_sound rows stores problems=_problems"
     _sheet: ClassVar[str] = "parcast.arrays.store.sheet:sheet_of_all"
 
-    stores: tuple[Verification, ...]
+    stores: tuple[Verification, ...]  # the document of each
     problems: tuple[tuple[str, str], ...] = ()  # paths that are no stores, and why
 
     @property
@@ -179,12 +172,7 @@ class Verifications(Result):
         """One tidy row for each fault of each store."""
         return ({"store": store.path, **row} for store in self.stores for row in store.rows())
 
-    def to_document(self) -> dict[str, Any]:
-        """Everything as one JSON document, schema ``parcast/array-verifications/1``."""
-        return {
-            "schema": "parcast/array-verifications/1",
-            "sound": self.is_sound,
-            "rows": list(self.rows()),
-            "stores": [store.to_document() for store in self.stores],
-            "problems": [{"path": path, "message": text} for path, text in self.problems],
-        }
+    @property
+    def _problems(self) -> list[dict[str, str]]:
+        """Paths that are no stores: `path` and `message`."""
+        return [{"path": path, "message": text} for path, text in self.problems]

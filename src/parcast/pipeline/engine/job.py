@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import Any, ClassVar, Literal, Protocol
 
 from parcast.pipeline.engine.tree import Merge
 
@@ -68,7 +68,9 @@ class Reduction:
 class Skipped:
     """An item whose task failed, and how."""
 
-    index: int  # from 0 [1]
-    item: str  # as Python writes it, shortened
+    _outline: ClassVar[str] = "index item error"
+
+    index: int  # its place, from 0 [1]
+    item: str  # the item as Python writes it, shortened
     error: str  # the last line of its traceback
     traceback: str

@@ -9,12 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from math import log2
-from typing import Any, ClassVar, Final, Literal, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple
 
 from parcast.pipeline.published.schedule import Items
 from parcast.show.result import Result
 
-SCHEMA: Final = "parcast/pipeline-schedule/1"
 Schedule = Literal["source", "adaptive"]
 Kind = Literal["task", "merge", "receive"]  # a rank that is empty only receives
 
@@ -50,14 +49,18 @@ class Delivered(NamedTuple):
 class PipelineSchedule(Result):
     """What the ranks of a pipeline do in each step, if all tasks and merges take equally long."""
 
+    _schema: ClassVar[str] = "parcast/pipeline-schedule/1"
+    _outline: ClassVar[str] = (
+        "schedule ranks pipelines items steps *_published speedup busy inputs rows"
+    )
     _sheet: ClassVar[str] = "parcast.pipeline.explaining.sheet:sheet_of"
     _picture: ClassVar[str] = "parcast.pipeline.explaining.picture:figure_of"
 
-    schedule: Schedule
-    ranks: int  # of one pipeline
-    pipelines: int
-    items: int | None  # of one pipeline; None: unlimited, of which the first steps are given
-    steps: int  # that are given, without the start
+    schedule: Schedule  # `source` or `adaptive`
+    ranks: int  # ranks of one pipeline [1]
+    pipelines: int  # independent pipelines [1]
+    items: int | None  # of one pipeline; None: unlimited, the first steps are given [1]
+    steps: int  # steps that are given, without the start [1]
     activities: tuple[Activity, ...]
     messages: tuple[Moved, ...]
     deliveries: tuple[Delivered, ...]
@@ -114,25 +117,16 @@ class PipelineSchedule(Result):
         for delivered in self.deliveries:
             yield _row("deliver", delivered.step, delivered.rank, None, delivered.items)
 
-    def to_document(self) -> dict[str, Any]:
-        """Everything as one JSON document."""
-        published = {
-            "depth": self.depth,
-            "usable_depth": self.depth - 1,
-            "speedup_without_pipelining": self.speedup_plain,
-        }
+    @property
+    def _published(self) -> dict[str, float]:
+        """Of the published schedule: `depth`, `usable_depth`, `speedup_without_pipelining` [1]."""
+        if not self.is_source:
+            return {}
+        depth = self.depth
         return {
-            "schema": SCHEMA,
-            "schedule": self.schedule,
-            "ranks": self.ranks,
-            "pipelines": self.pipelines,
-            "items": self.items,
-            "steps": self.steps,
-            **(published if self.is_source else {}),
-            "speedup": self.speedup,
-            "busy": self.busy,
-            "inputs": dict(self.inputs),
-            "rows": list(self.rows()),
+            "depth": depth,
+            "usable_depth": depth - 1,
+            "speedup_without_pipelining": self.speedup_plain,
         }
 
 

@@ -16,11 +16,12 @@ import numpy as np
 
 from parcast.aliases import Array
 from parcast.pipeline.traces.trace import Events, Trace, as_trace
+from parcast.show.outline import document_of
 from parcast.show.result import Result
 from parcast.units import percent
 from parcast.words import counted
 
-SCHEMA: Final = "parcast/pipeline-timeline/1"
+KINDS: Final = ("computing", "merging", "communicating", "idle")  # of time
 MOSTLY: Final = 0.85  # share of the time that ranks work on a core, from which work is the limit
 IN_USE: Final = 0.5  # share of the cores' time that work uses, from which ranks wait for them [D]
 AT_INPUT: Final = 0.5  # share of a run that rank 0 reads, from which ranks wait for the input [D]
@@ -30,36 +31,40 @@ AT_INPUT: Final = 0.5  # share of a run that rank 0 reads, from which ranks wait
 class RankUse:
     """What one rank spent the time of the run on."""
 
-    rank: int
-    host: str
-    tasks: int
-    merges: int
-    items: int  # of its tasks
-    computing: float  # [s]
-    merging: float  # [s]
-    communicating: float  # [s]
-    idle: float  # [s]
-    starting: float  # of idle, before its first work [s]
-    ending: float  # of idle, after its last work [s]
-    processor: float  # time of its tasks and merges on a core [s]
+    _outline: ClassVar[str] = (
+        "rank host tasks merges items computing_s merging_s communicating_s idle_s starting_s "
+        "ending_s processor_s"
+    )
 
-    def row(self) -> dict[str, Any]:
-        """As the JSON document and the CSV file have it."""
-        counts = ("rank", "host", "tasks", "merges", "items")
-        return {
-            name if name in counts else f"{name}_s": getattr(self, name) for name in self.__slots__
-        }
+    rank: int  # its number
+    host: str  # where it ran
+    tasks: int  # tasks that it ran [1]
+    merges: int  # merges that it ran [1]
+    items: int  # items of its tasks [1]
+    computing: float  # time in which a task ran [s]
+    merging: float  # time in which only a merge ran [s]
+    communicating: float  # other time with a message, a fetch or a delivery under way [s]
+    idle: float  # the rest [s]
+    starting: float  # idle time before its first work [s]
+    ending: float  # idle time after its last work [s]
+    processor: float  # processor time of its tasks and merges [s]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class Timeline(Result):
     """A traced run of a pipeline, by rank."""
 
+    _schema: ClassVar[str] = "parcast/pipeline-timeline/1"
+    _outline: ClassVar[str] = (
+        "program=trace.header.program schedule=trace.header.schedule "
+        "pipelines=trace.header.pipelines seconds shares=_shares core_share limited_by warnings "
+        "inputs rows=ranks"
+    )
     _sheet: ClassVar[str] = "parcast.pipeline.explaining.timeline_sheet:sheet_of"
     _picture: ClassVar[str] = "parcast.pipeline.explaining.timeline_picture:figure_of"
 
     trace: Trace
-    ranks: tuple[RankUse, ...]
+    ranks: tuple[RankUse, ...]  # what each rank spent its time on
     inputs: Mapping[str, Any] = field(default_factory=dict)
 
     def __repr__(self) -> str:
@@ -115,25 +120,12 @@ class Timeline(Result):
 
     def rows(self) -> Iterator[dict[str, Any]]:
         """Give each rank."""
-        for rank in self.ranks:
-            yield rank.row()
+        return map(document_of, self.ranks)
 
-    def to_document(self) -> dict[str, Any]:
-        """Everything as one JSON document."""
-        kinds = ("computing", "merging", "communicating", "idle")
-        return {
-            "schema": SCHEMA,
-            "program": self.trace.header.program,
-            "schedule": self.trace.header.schedule,
-            "pipelines": self.trace.header.pipelines,
-            "seconds": self.seconds,
-            "shares": {kind: self.share(kind) for kind in kinds},
-            "core_share": self.core_share,
-            "limited_by": self.limited_by,
-            "warnings": list(self.warnings),
-            "inputs": dict(self.inputs),
-            "rows": list(self.rows()),
-        }
+    @property
+    def _shares(self) -> dict[str, float]:
+        """Share of the time of all ranks of each kind [1]."""
+        return {kind: self.share(kind) for kind in KINDS}
 
 
 def timeline_of(trace: Trace | str | PathLike[str]) -> Timeline:

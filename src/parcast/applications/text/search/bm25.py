@@ -63,8 +63,8 @@ class Statistics:
 class Bm25:
     """BM25 with its constants."""
 
-    k1: float = K1  # at least 0 [1]
-    b: float = B  # in [0, 1] [1]
+    k1: float = K1  # how soon further occurrences of a word count less, at least 0 [1]
+    b: float = B  # how much long documents are discounted, in [0, 1] [1]
 
     def __post_init__(self) -> None:
         """Refuse constants without a meaning."""

@@ -5,8 +5,9 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from parcast.applications.text.search.bm25 import Bm25
-from parcast.applications.text.search.tasks import Hit
+from parcast.applications.text.search.tasks import HIT, Hit
 from parcast.pipeline.result import PipelineResult
+from parcast.show.outline import document_of
 from parcast.show.result import Result
 
 
@@ -14,23 +15,39 @@ from parcast.show.result import Result
 class QueryHits:
     """The documents that match one query, best first."""
 
-    query: str
+    _outline: ClassVar[str] = "query hits=many documents_with"
+
+    query: str  # the words that were looked for
     words: tuple[str, ...]  # different ones, as they are compared
     frequencies: tuple[int, ...]  # documents that have each of them [1]
     hits: tuple[Hit, ...]
+
+    @property
+    def many(self) -> int:
+        """Hits that are given [1]."""
+        return len(self.hits)
+
+    @property
+    def documents_with(self) -> dict[str, int]:
+        """How many documents have each of its words [1]."""
+        return dict(zip(self.words, self.frequencies, strict=True))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class SearchResult(Result):
     """Hits of queries; on ranks other than 0 it has `run` alone."""
 
+    _schema: ClassVar[str] = "parcast/search/1"
+    _outline: ClassVar[str] = (
+        "rows=_with_matches queries documents words k1=model.k1 b=model.b skipped=faults"
+    )
     _sheet: ClassVar[str] = "parcast.applications.text.search.sheet:sheet_of"
 
-    queries: tuple[QueryHits, ...] = ()
-    documents: int = 0  # that were searched [1]
-    words: int = 0  # of them all [1]
+    queries: tuple[QueryHits, ...] = ()  # what was found of each query
+    documents: int = 0  # documents that were searched [1]
+    words: int = 0  # words of them all [1]
     model: Bm25 = field(default_factory=Bm25)
-    faults: tuple[str, ...] = ()  # of documents that were skipped
+    faults: tuple[str, ...] = ()  # documents that could not be read, and why
     run: PipelineResult = field(default_factory=PipelineResult)
 
     def __repr__(self) -> str:
@@ -52,46 +69,18 @@ class SearchResult(Result):
 
     def rows(self) -> Iterator[dict[str, Any]]:
         """One tidy row for each hit."""
+        for query, rank, hit in self._ranked():
+            yield {"query": query, "rank": rank, **document_of(hit, HIT)}
+
+    @property
+    def _with_matches(self) -> list[dict[str, Any]]:
+        """A row for each hit, with its `matches`: `[start, stop]` of the words in the file."""
+        matches = [hit.snippet.matches if hit.snippet else () for _, _, hit in self._ranked()]
+        places = [[list(x) for x in each] for each in matches]
+        return [{**row, "matches": x} for row, x in zip(self.rows(), places, strict=True)]
+
+    def _ranked(self) -> Iterator[tuple[str, int, Hit]]:
+        """Each query with its hits and their ranks, from 1."""
         for each in self.queries:
             for rank, hit in enumerate(each.hits, start=1):
-                snippet = hit.snippet
-                yield {
-                    "query": each.query,
-                    "rank": rank,
-                    "score": hit.score,
-                    "document": hit.document,
-                    "path": hit.path,
-                    "number": hit.number,
-                    "words": hit.words,
-                    "field": snippet and snippet.field,
-                    "start": snippet and snippet.start,
-                    "stop": snippet and snippet.stop,
-                    "snippet": snippet and snippet.text,
-                }
-
-    def to_document(self) -> dict[str, Any]:
-        """Everything as one JSON document, schema ``parcast/search/1``."""
-        return {
-            "schema": "parcast/search/1",
-            "rows": [
-                {**row, "matches": [list(x) for x in hit.snippet.matches] if hit.snippet else []}
-                for row, hit in zip(self.rows(), self._hits(), strict=True)
-            ],
-            "queries": [
-                {
-                    "query": each.query,
-                    "hits": len(each.hits),
-                    "documents_with": dict(zip(each.words, each.frequencies, strict=True)),
-                }
-                for each in self.queries
-            ],
-            "documents": self.documents,
-            "words": self.words,
-            "k1": self.model.k1,
-            "b": self.model.b,
-            "skipped": list(self.faults),
-        }
-
-    def _hits(self) -> Iterator[Hit]:
-        for each in self.queries:
-            yield from each.hits
+                yield each.query, rank, hit

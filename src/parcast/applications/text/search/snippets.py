@@ -20,9 +20,9 @@ class Snippet:
     """Some text of a document around words of a query."""
 
     text: str  # as it is read: entities decoded, tags left out
-    field: str
-    start: int  # in the original file
-    stop: int
+    field: str  # element or key of the text; `text` where there are none
+    start: int  # its first character in the original file
+    stop: int  # the character after its last
     matches: tuple[Match, ...] = ()  # in the original file
     marks: tuple[Match, ...] = ()  # in `text`
 

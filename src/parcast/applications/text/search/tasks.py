@@ -17,14 +17,20 @@ from parcast.pipeline.merges import merge_largest
 SNIPPET: Final = 160  # characters
 
 
+HIT: Final = (  # outline of a row
+    "score document path number words field=snippet.field start=snippet.start stop=snippet.stop "
+    "snippet=snippet.text"
+)
+
+
 class Hit(NamedTuple):
     """A document that matches a query."""
 
-    score: float
-    document: str  # its name
-    path: str
-    number: int  # counted from 1 in its file
-    words: int
+    score: float  # its BM25 score
+    document: str  # name of the document
+    path: str  # its file
+    number: int  # its place in the file, from 1
+    words: int  # words of the document [1]
     snippet: Snippet | None
 
 

@@ -22,11 +22,11 @@ UNKNOWN: Final = "not determined, as the shortest delays are not above 0; give i
 class Channel:
     """What a message takes without others: its length over the capacity, and the latency."""
 
-    capacity: float  # [B/s]; NaN: not determined
-    latency: float = 0.0  # [s]
+    capacity: float  # of the channel; NaN: not determined [B/s]
+    latency: float = 0.0  # time of a message without length [s]
     source: str  # where the capacity is from, in words
-    lower: float = np.nan  # of the 90 % interval of the capacity [B/s]
-    upper: float = np.nan
+    lower: float = np.nan  # lower end of its 90 % interval [B/s]
+    upper: float = np.nan  # upper end of it [B/s]
 
     def service(self, lengths: Array) -> Array:
         """Times for which messages occupy the channel. [s]."""

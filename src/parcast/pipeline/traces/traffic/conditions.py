@@ -37,7 +37,7 @@ References
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Final
+from typing import ClassVar, Final
 
 import numpy as np
 from numpy.random import Generator
@@ -66,9 +66,9 @@ DISTANCES, WAITS = "distance of distributions", "change of the wait"  # measures
 class Effect:
     """How large a deviation is, and from where it matters."""
 
-    measure: str
-    value: float
-    matters_from: float
+    measure: str  # what is measured
+    value: float  # how large the deviation is
+    matters_from: float  # the least deviation that matters
 
     @property
     def weight(self) -> float:
@@ -80,8 +80,13 @@ class Effect:
 class Condition:
     """A condition on messages, and what a test says of it."""
 
-    name: str  # one of NAMES
-    p: float  # of the test alone
+    _outline: ClassVar[str] = (
+        "condition=name violated=is_violated detected=is_detected p p_adjusted=adjusted "
+        "effect=effect.value effect_measure=effect.measure matters_from=effect.matters_from"
+    )
+
+    name: str  # its name, one of `conditions`
+    p: float  # p-value of the test alone
     effect: Effect  # the largest by its weight
     adjusted: float = 1.0  # p-value among all tests
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import isfinite
 from typing import Any, ClassVar, Final
 
@@ -13,6 +13,7 @@ from parcast.aliases import Array
 from parcast.pipeline.traces.traffic.channel import Channel
 from parcast.pipeline.traces.traffic.conditions import NAMES, Condition
 from parcast.pipeline.traces.traffic.messages import Messages
+from parcast.show.outline import document_of
 from parcast.show.result import Result
 
 INTERVAL: Final = 0.9
@@ -28,48 +29,69 @@ QUEUE, MEASURED = "queue", "measured"
 class Quantity:
     """A quantity of every message, in SI units."""
 
-    name: str  # "gap", "length", "service" or "delay"
-    mean: float
-    lower: float  # of the 90 % interval of the mean
-    upper: float
+    _outline: ClassVar[str] = (
+        "quantity=name unit mean lower upper cv2 cv2_lower cv2_upper least median largest"
+    )
+
+    name: str  # `gap`, `length`, `service` or `delay`
+    mean: float  # its mean
+    lower: float  # lower end of the 90 % interval of the mean
+    upper: float  # upper end of that interval
     cv2: float  # squared coefficient of variation [1]
-    cv2_lower: float
-    cv2_upper: float
-    least: float
-    median: float
-    largest: float
+    cv2_lower: float  # lower end of its 90 % interval [1]
+    cv2_upper: float  # upper end of that interval [1]
+    least: float  # the least value
+    median: float  # the median
+    largest: float  # the largest value
+
+    @property
+    def unit(self) -> str:
+        """Unit of the quantity."""
+        return "B" if self.name == "length" else "s"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class MeanDelay:
     """Mean delay of a message by a formula, by the trace-driven queue, or as measured."""
 
-    name: str  # one of FORMULAS, QUEUE or MEASURED
-    mean: float  # NaN: it has none, as utilisation is not below 1 or unknown [s]
-    lower: float = np.nan  # of the 90 % interval of a mean over the messages [s]
-    upper: float = np.nan
+    _outline: ClassVar[str] = "delay=name mean_s lower_s upper_s"
+
+    name: str  # a formula, `queue` (trace-driven) or `measured`
+    mean: float  # its mean; None where utilisation is not below 1 or unknown [s]
+    lower: float = np.nan  # lower end of the 90 % interval of a mean over the messages [s]
+    upper: float = np.nan  # upper end of that interval [s]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class TrafficCheck(Result):
     """What the messages of a traced run say of the formulas for their delay."""
 
+    _schema: ClassVar[str] = "parcast/traffic/1"
+    _outline: ClassVar[str] = (
+        "rows=conditions formula reason messages=_count rate_per_s interval quantities "
+        "capacity_B_per_s=channel.capacity capacity_lower_B_per_s=channel.lower "
+        "capacity_upper_B_per_s=channel.upper capacity_from=channel.source "
+        "latency_s=channel.latency utilisation delays conditions=_names program ranks warnings "
+        "inputs"
+    )
     _sheet: ClassVar[str] = "parcast.pipeline.traces.traffic.sheet:sheet_of"
     _picture: ClassVar[str] = "parcast.pipeline.traces.traffic.picture:figure_of_traffic"
 
+    interval: ClassVar[float] = INTERVAL  # share of outcomes that intervals hold [1]
+
     program: str
-    ranks: int
+    ranks: int  # of the run [1]
     messages: Messages
-    rate: float  # of messages; NaN below two [1/s]
-    quantities: tuple[Quantity, ...]  # of the gaps, lengths, services and delays
-    conditions: tuple[Condition, ...]  # none where messages are too few
+    rate: float  # messages in a second; NaN below two [1/s]
+    quantities: tuple[Quantity, ...]  # gaps, lengths, services and delays
+    conditions: tuple[Condition, ...]  # that formulas assume; none below 30 messages
     channel: Channel
     utilisation: float  # of the channel; NaN: unknown [1]
-    delays: tuple[MeanDelay, ...]
-    formula: str  # supported by the data: "mm1", "md1", "mg1", "none" or "undecided"
-    reason: str
+    delays: tuple[MeanDelay, ...]  # by each formula, by the trace, and measured
+    formula: str  # that the data support: `mm1`, `md1`, `mg1`, `none` or `undecided`
+    reason: str  # why, in words
     warnings: tuple[str, ...] = ()
-    inputs: Mapping[str, Any] | None = None
+    inputs: Mapping[str, Any] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         """Say in one line what was checked, and with which result."""
@@ -84,23 +106,23 @@ class TrafficCheck(Result):
         return next(x for x in self.delays if x.name == name)
 
     @property
+    def _count(self) -> int:
+        """Messages of the run [1]."""
+        return len(self.messages)
+
+    @property
+    def _names(self) -> dict[str, str]:
+        """The names in `rows`, in words."""
+        return dict(NAMES)
+
+    @property
     def violated(self) -> tuple[str, ...]:
         """Names of the conditions that are violated."""
         return tuple(x.name for x in self.conditions if x.is_violated)
 
     def rows(self) -> Iterator[dict[str, Any]]:
         """One tidy row for each condition."""
-        for x in self.conditions:
-            yield {
-                "condition": x.name,
-                "violated": x.is_violated,
-                "detected": x.is_detected,
-                "p": x.p,
-                "p_adjusted": x.adjusted,
-                "effect": x.effect.value,
-                "effect_measure": x.effect.measure,
-                "matters_from": x.effect.matters_from,
-            }
+        return map(document_of, self.conditions)
 
     def message_rows(self) -> Iterator[dict[str, Any]]:
         """One row for each message, in the order in which they were sent."""
@@ -115,51 +137,6 @@ class TrafficCheck(Result):
         for row in zip(*(x.tolist() for x in columns.values()), strict=True):
             each = dict(zip(columns, map(_known, row), strict=True))
             yield each | {"length_B": int(row[2])}
-
-    def to_document(self) -> dict[str, Any]:
-        """Everything but single messages as one JSON document, schema ``parcast/traffic/1``."""
-        units = {"length": "B"}
-        return {
-            "schema": "parcast/traffic/1",
-            "rows": list(self.rows()),
-            "formula": self.formula,
-            "reason": self.reason,
-            "messages": len(self.messages),
-            "rate_per_s": _known(self.rate),
-            "interval": INTERVAL,
-            "quantities": [
-                {
-                    "quantity": x.name,
-                    "unit": units.get(x.name, "s"),
-                    **{
-                        name: _known(getattr(x, name))
-                        for name in Quantity.__dataclass_fields__
-                        if name != "name"
-                    },
-                }
-                for x in self.quantities
-            ],
-            "capacity_B_per_s": _known(self.channel.capacity),
-            "capacity_lower_B_per_s": _known(self.channel.lower),
-            "capacity_upper_B_per_s": _known(self.channel.upper),
-            "capacity_from": self.channel.source,
-            "latency_s": _known(self.channel.latency),
-            "utilisation": _known(self.utilisation),
-            "delays": [
-                {
-                    "delay": x.name,
-                    "mean_s": _known(x.mean),
-                    "lower_s": _known(x.lower),
-                    "upper_s": _known(x.upper),
-                }
-                for x in self.delays
-            ],
-            "conditions": dict(NAMES),
-            "program": self.program,
-            "ranks": self.ranks,
-            "warnings": list(self.warnings),
-            "inputs": dict(self.inputs or {}),
-        }
 
 
 def _known(value: float) -> float | None:
