@@ -64,6 +64,8 @@ DOCUMENTS = {  # heading, and the answers below it
     "The document of `parcast explain traffic`": [
         "parcast.pipeline.traces.traffic.result:TrafficCheck"
     ],
+    "The document of `parcast plan pipeline`": ["parcast.pipeline.planning.result:PipelinePlan"],
+    "The document of `parcast plan io`": ["parcast.arrays.planning.result:RequestPlan"],
     "The document of `parcast arrays verify`": [
         "parcast.arrays.store.verification:Verifications",
     ],
@@ -76,8 +78,10 @@ EVERYWHERE = {
     *("compute_s", "communication_s", "io_s", "synchronisation_s", "speedup", "efficiency"),
     *("utilisation", "schedule", "pipelines", "fan_in", "cores", "folder", "testbed", "load"),
     *("name", "rank", "host", "method", "launches", "repetitions"),
+    *("limited_by", "reasons"),
 }
 END_OF_INTERVAL = re.compile(r"^(?:lower|upper) end of ")
+ENDING = re.compile(r"_(?:s|B|bytes|B_per_s|per_s)`$")
 UNIT = re.compile(r"\s*\[([^\]]+)\]\.?$")
 
 
@@ -260,7 +264,8 @@ def document(kind: type, title: str, outline: str, seen: set[type]) -> list[str]
 
 def item(names: list[str], unit: str, phrase: str) -> str:
     """Write some keys of one meaning as a line of a list."""
-    in_unit = f" [{unit}]" if unit else ""
+    is_said = all(ENDING.search(name) for name in names)  # by the ends of the keys
+    in_unit = f" [{unit}]" if unit and not is_said else ""
     return f"- {', '.join(names)}{in_unit}: {phrase}"
 
 

@@ -61,6 +61,7 @@ def values_of(answer: Any, outline: str) -> Iterator[tuple[Key, Any]]:
         value = known[first]
         for name in inner:
             value = _inside(value, name)
+            value = value() if callable(value) else value
         yield key, value
 
 

@@ -39,7 +39,7 @@ class RequestSimulation(Result):
 
     times: Mapping[Infinite, RequestTime]
     options: Options
-    limited_by: Limit
+    limited_by: Limit  # `file system`, `communication` or `computation`
     imbalances: tuple[Imbalance, ...]
     warnings: tuple[str, ...] = ()
     inputs: Mapping[str, Any] = field(default_factory=dict)
@@ -88,7 +88,7 @@ class RequestSimulation(Result):
         return float(self.normal.closing.max())
 
     def rows(self) -> Iterator[dict[str, Any]]:
-        """Give one row for each server."""
+        """One row for each server."""
         normal = self.normal
         rates = {name: self.times[mode].throughput for mode, name in MODES.items()}
         for i in range(len(normal.startup)):

@@ -38,7 +38,7 @@ OTHERS: Final = (  # costs of other files than few large ones
 class Files(NamedTuple):
     """The files of a request, as far as their costs depend on it."""
 
-    operation: Operation
+    operation: Operation  # `write` or `read`
     writer: Writer
     number: Ints  # that each server has [1]
     arrays: int  # that have folders [1]

@@ -86,7 +86,7 @@ class Options:
     The defaults are those of the source.
     """
 
-    operation: Operation = "write"
+    operation: Operation = "write"  # `write` or `read`
     writer: Writer = "write-behind"  # a read has two buffers or none
     batch: bool | int = False  # arrays in a message; True: as many as a buffer holds
     buffer: int = MOST  # most that a server gathers for one batch; in plans also a subchunk [B]

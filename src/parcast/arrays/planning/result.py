@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from math import prod
-from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -16,13 +16,12 @@ from parcast.arrays.law.request import Options
 from parcast.arrays.planning.settings import Settings, settings_of
 from parcast.deciding.alternatives import Ways
 from parcast.deciding.decision import Decision
+from parcast.show.outline import document_of
 from parcast.units import format_quantity
 from parcast.words import counted
 
 if TYPE_CHECKING:
     from parcast.importers.darshan_io import JobIo
-
-SCHEMA: Final = "parcast/array-io-plan/1"
 
 
 class Planned(NamedTuple):
@@ -46,74 +45,89 @@ class Planned(NamedTuple):
 class ServerPlan:
     """Servers, how arrays are distributed over them, and what a request takes by the law."""
 
-    servers: int
+    _outline: ClassVar[str] = (
+        "servers mesh=_mesh schema time_s utilisation throughput_B_per_s *_overlapping *_messages "
+        "balance servers_out_of_balance=unbalanced aligned=is_aligned limited_by *_shares"
+    )
+
+    servers: int  # how many there are [1]
     mesh: tuple[int, ...]  # of the servers; (): they have whole storage chunks
-    schema: str  # "B**"; "" where they have whole storage chunks
+    schema: str  # `B**`; empty where they have whole storage chunks
     time: float  # [s]
     utilisation: float  # mean share of the rate of the file systems that is used [1]
-    throughput: float  # of all servers together [B/s]
+    throughput: float  # throughput of all servers together [B/s]
     overlapping: tuple[int, int]  # least and most clients that a subchunk overlaps
     messages: tuple[int, int]  # least and most of a server
     balance: float  # longest intermediate phase over the shortest [1]
     is_aligned: bool  # whether every overlap is all that a client has
-    limited_by: Limit
+    limited_by: Limit  # `file system`, `communication` or `computation`
     parts: Mapping[Limit, float]  # share of the time that each of the three takes [1]
-    unbalanced: int  # servers that are out of balance
+    unbalanced: int  # servers with over 25 % more time or messages than the least [1]
     request: Planned = field(repr=False)
 
-    def row(self) -> dict[str, Any]:
-        """All figures, with the keys of the JSON document."""
-        return {
-            "servers": self.servers,
-            "mesh": list(self.mesh),
-            "schema": self.schema,
-            "time_s": self.time,
-            "utilisation": self.utilisation,
-            "throughput_B_per_s": self.throughput,
-            "overlapping_clients_least": self.overlapping[0],
-            "overlapping_clients_most": self.overlapping[1],
-            "messages_least": self.messages[0],
-            "messages_most": self.messages[1],
-            "balance": self.balance,
-            "servers_out_of_balance": self.unbalanced,
-            "aligned": self.is_aligned,
-            "limited_by": self.limited_by,
-            **{f"share_{name.replace(' ', '_')}": self.parts[name] for name in LIMITS},
-        }
+    @property
+    def _mesh(self) -> list[int]:
+        """Mesh of the servers: `[3, 1, 2]`, in CSV `3x1x2`."""
+        return list(self.mesh)
+
+    @property
+    def _overlapping(self) -> dict[str, int]:
+        """`overlapping_clients_least` and `overlapping_clients_most` of a subchunk [1]."""
+        return _ends("overlapping_clients", self.overlapping)
+
+    @property
+    def _messages(self) -> dict[str, int]:
+        """`messages_least` and `messages_most` of a server to clients [1]."""
+        return _ends("messages", self.messages)
+
+    @property
+    def _shares(self) -> dict[str, float]:
+        """`share_file_system`, `share_communication` and `share_computation` of the time [1]."""
+        return {f"share_{name.replace(' ', '_')}": self.parts[name] for name in LIMITS}
+
+
+def _ends(name: str, ends: tuple[int, int]) -> dict[str, int]:
+    """Name the least and the most."""
+    return {f"{name}_least": ends[0], f"{name}_most": ends[1]}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ComparedSetting:
     """A setting that a run has today, and what a request takes with it by the law."""
 
-    setting: str  # names and numbers, as they were given
-    plan: ServerPlan
-    buffer: int  # that a server writes or reads at a time, at most [B]
+    _outline: ClassVar[str] = "setting buffer_bytes *plan"
 
-    def row(self) -> dict[str, Any]:
-        """All figures, with the keys of the JSON document."""
-        return {"setting": self.setting, "buffer_bytes": self.buffer, **self.plan.row()}
+    setting: str  # names and numbers, as they were given
+    plan: ServerPlan  # what a request takes with it
+    buffer: int  # what a server writes or reads at a time, at most [B]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class RequestPlan(Decision):
     """Plans of a request, the best first by the objective."""
 
+    _schema: ClassVar[str] = "parcast/array-io-plan/1"
+    _outline: ClassVar[str] = (
+        "shape size_bytes arrays=number clients operation=options.operation "
+        "writer=options.writer objective within machine storage_chunk=storage buffer_bytes best "
+        "limited_by=simulation.limited_by servers=simulation.rows reasons settings=_settings "
+        "warnings plans now?=_now compared? inputs"
+    )
     _said: ClassVar[str] = "parcast.arrays.planning.sheet:said_of"
     _below: ClassVar[str] = "parcast.arrays.planning.picture:draw_parts"
 
-    shape: tuple[int, ...]
-    size: int  # of all arrays [B]
-    number: int  # of equal arrays
-    clients: int
-    objective: Objective
+    shape: tuple[int, ...]  # extents of an array
+    size: int  # bytes of all arrays [B]
+    number: int  # equal arrays [1]
+    clients: int  # ranks that hold them [1]
+    objective: Objective  # what is least
     within: float  # of the least time, for the fewest servers [1]
-    plans: tuple[ServerPlan, ...]
+    plans: tuple[ServerPlan, ...]  # the best first
     simulation: RequestSimulation  # of the best plan
     options: Options
     reasons: tuple[str, ...] = ()  # why the best is the best, in sentences
     storage: tuple[int, ...] | None = None  # extents of the storage chunks, if servers have those
-    buffer: int = MOST  # that a server writes or reads at a time, at most [B]
+    buffer: int = MOST  # what a server writes or reads at a time, at most [B]
     machine: str = ""  # whose costs they are
     notes: tuple[str, ...] = ()  # warnings about what was given
     now: JobIo | None = None  # what the job does, as Darshan has measured it
@@ -181,38 +195,17 @@ class RequestPlan(Decision):
     def rows(self) -> Iterator[dict[str, Any]]:
         """Give one row for each plan, the best first."""
         for plan in self.plans:
-            row = plan.row()
+            row = document_of(plan)
             yield row | {"mesh": "x".join(map(str, plan.mesh))}
 
-    def to_document(self) -> dict[str, Any]:
-        """Everything as one JSON document; `now` and `compared` where they were asked for."""
+    @property
+    def _settings(self) -> dict[str, dict[str, Any]]:
+        """Settings of other libraries, by their names there."""
+        return {name: dict(each.values) for name, each in self.settings.items()}
+
+    @property
+    def _now(self) -> dict[str, Any]:
+        """What the job does now, as Darshan has measured it."""
         from parcast.arrays.planning.now import now_document
 
-        more: dict[str, Any] = {}
-        if self.now is not None:
-            more["now"] = now_document(self.now, self.options.operation)
-        if self.compared is not None:
-            more["compared"] = self.compared.row()
-        return {
-            "schema": SCHEMA,
-            "shape": list(self.shape),
-            "size_bytes": self.size,
-            "arrays": self.number,
-            "clients": self.clients,
-            "operation": self.options.operation,
-            "writer": self.options.writer,
-            "objective": self.objective,
-            "within": self.within,
-            "machine": self.machine,
-            "storage_chunk": None if self.storage is None else list(self.storage),
-            "buffer_bytes": self.buffer,
-            "best": self.best.row(),
-            "limited_by": self.simulation.limited_by,
-            "servers": list(self.simulation.rows()),
-            "reasons": list(self.reasons),
-            "settings": {name: dict(each.values) for name, each in self.settings.items()},
-            "warnings": list(self.warnings),
-            "plans": [plan.row() for plan in self.plans],
-            **more,
-            "inputs": dict(self.inputs),
-        }
+        return {} if self.now is None else now_document(self.now, self.options.operation)

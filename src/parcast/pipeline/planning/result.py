@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Final, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
@@ -13,10 +13,10 @@ from parcast.deciding.alternatives import Ways
 from parcast.deciding.decision import Decision
 from parcast.pipeline.planning.costs import ReductionCosts
 from parcast.pipeline.planning.grid import Stage
+from parcast.show.outline import document_of
 from parcast.units import format_quantity
 from parcast.words import counted
 
-SCHEMA: Final = "parcast/pipeline-plan/1"
 Schedule = Literal["adaptive", "source"]
 
 
@@ -24,20 +24,27 @@ Schedule = Literal["adaptive", "source"]
 class RankPlan:
     """Arguments of a run, and what it takes by the law."""
 
+    _outline: ClassVar[str] = (
+        "ranks p pipelines fan_in batch time_s lower_s upper_s speedup efficiency "
+        "task_s=stages.task merge_s=stages.merge communication_s=stages.communication "
+        "fetch_s=stages.fetch longest_stage ratio_to_task utilisation memory_bytes "
+        "balanced=is_balanced fits"
+    )
+
     ranks: int  # P*G [1]
     pipelines: int  # G [1]
     fan_in: int
-    batch: int
+    batch: int  # items that a rank takes at a time [1]
     time: float  # [s]
-    lower: float  # of the 90 % interval that follows from the uncertain costs [s]
-    upper: float
+    lower: float  # lower end of the 90 % interval that follows from the uncertain costs [s]
+    upper: float  # upper end of it [s]
     speedup: float  # over one rank [1]
     efficiency: float  # speedup over ranks, or over the cores that they share [1]
-    stages: Mapping[Stage, float]  # in the time of a batch [s]
+    stages: Mapping[Stage, float]  # stages in the time of a batch [s]
     utilisation: float  # of a channel [1]
-    memory: float  # of the results that a rank may hold; 0: unknown [B]
-    is_balanced: bool  # no stage takes longer than the task
-    fits: bool  # it is balanced, and meets the limits
+    memory: float  # bytes of the results that a rank may hold; 0: unknown [B]
+    is_balanced: bool  # whether no stage takes longer than the task
+    fits: bool  # whether it is balanced, and meets the limits
 
     @property
     def p(self) -> int:
@@ -51,28 +58,15 @@ class RankPlan:
         stage = max(others, key=lambda each: self.stages[each])
         return stage, self.stages[stage] / self.stages["task"]
 
-    def row(self) -> dict[str, Any]:
-        """All figures, with the keys of the JSON document."""
-        stage, ratio = self.longest
-        return {
-            "ranks": self.ranks,
-            "p": self.p,
-            "pipelines": self.pipelines,
-            "fan_in": self.fan_in,
-            "batch": self.batch,
-            "time_s": self.time,
-            "lower_s": self.lower,
-            "upper_s": self.upper,
-            "speedup": self.speedup,
-            "efficiency": self.efficiency,
-            **{f"{name}_s": time for name, time in self.stages.items()},
-            "longest_stage": stage,
-            "ratio_to_task": ratio,
-            "utilisation": self.utilisation,
-            "memory_bytes": self.memory,
-            "balanced": self.is_balanced,
-            "fits": self.fits,
-        }
+    @property
+    def longest_stage(self) -> Stage:
+        """The longest but the task."""
+        return self.longest[0]
+
+    @property
+    def ratio_to_task(self) -> float:
+        """Its ratio to the task [1]."""
+        return self.longest[1]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -87,8 +81,10 @@ class Curves:
 class PlanLimits:
     """What plans have to meet."""
 
+    _outline: ClassVar[str] = "ranks per_node within_s efficiency measured_cores=measured"
+
     ranks: int = 1024  # most
-    per_node: int | None = None  # ranks; None: nodes do not matter
+    per_node: int | None = None  # ranks of a node; None: nodes do not matter [1]
     within: float | None = None  # longest time [s]
     efficiency: float | None = None  # least [1]
     measured: int | None = None  # cores of the traced run, of which no more are planned [1]
@@ -98,21 +94,26 @@ class PlanLimits:
 class PipelinePlan(Decision):
     """Plans of a pipeline: the best one for each number of ranks."""
 
+    _schema: ClassVar[str] = "parcast/pipeline-plan/1"
+    _outline: ClassVar[str] = (
+        "schedule costs limits arguments options nodes best least_time=_least_time reasons "
+        "to_use_more verdict origins warnings plans=rows inputs"
+    )
     _said: ClassVar[str] = "parcast.pipeline.planning.sheet:said_of"
     _below: ClassVar[str] = "parcast.pipeline.planning.picture:draw_stages"
 
-    costs: ReductionCosts
+    costs: ReductionCosts  # units are in its keys; `spreads` are half-widths of 90 % intervals
     schedule: Schedule
     plans: tuple[RankPlan, ...]  # by rising ranks
     chosen: int | None  # place of the recommended plan; None: none is balanced within the limits
     fastest: int | None  # place of the plan of the least time
     nearest: RankPlan | None  # where no plan is balanced: that of the least ratio
-    limits: PlanLimits
+    limits: PlanLimits  # what plans have to meet
     reasons: tuple[str, ...]  # why this plan, in sentences
     to_use_more: tuple[str, ...]  # what would have to change to use more ranks
     verdict: tuple[str, ...]  # why there is none
     curves: Curves | None
-    origins: tuple[str, ...] = ()  # where the costs come from
+    origins: tuple[str, ...] = ()  # where the costs come from, in words
     warnings: tuple[str, ...] = ()
     inputs: Mapping[str, Any] = field(default_factory=dict)
 
@@ -173,7 +174,7 @@ class PipelinePlan(Decision):
 
     @property
     def arguments(self) -> dict[str, Any]:
-        """Arguments of `run_pipeline` for the recommended plan; {} if there is none."""
+        """Arguments of `run_pipeline` for the recommended plan."""
         best = self.best
         if best is None:
             return {}
@@ -198,38 +199,16 @@ class PipelinePlan(Decision):
         return " ".join([*given, f"--batch {best.batch}"])
 
     @property
+    def _least_time(self) -> RankPlan | None:
+        """The plan of the least time; `null` if there is no plan."""
+        return None if self.fastest is None else self.plans[self.fastest]
+
+    @property
     def times(self) -> Array:
         """Times of the plans [s]."""
         return self.ways.time
 
     def rows(self) -> Iterator[dict[str, Any]]:
-        """Give the best plan for every number of ranks."""
+        """The best plan for every number of ranks."""
         for i, plan in enumerate(self.plans):
-            yield plan.row() | {"recommended": i == self.chosen}
-
-    def to_document(self) -> dict[str, Any]:
-        """Everything as one JSON document."""
-        return {
-            "schema": SCHEMA,
-            "schedule": self.schedule,
-            "costs": self.costs.to_document(),
-            "limits": {
-                "ranks": self.limits.ranks,
-                "per_node": self.limits.per_node,
-                "within_s": self.limits.within,
-                "efficiency": self.limits.efficiency,
-                "measured_cores": self.limits.measured,
-            },
-            "arguments": self.arguments,
-            "options": self.options,
-            "nodes": self.nodes,
-            "best": None if self.best is None else self.best.row(),
-            "least_time": None if self.fastest is None else self.plans[self.fastest].row(),
-            "reasons": list(self.reasons),
-            "to_use_more": list(self.to_use_more),
-            "verdict": list(self.verdict),
-            "origins": list(self.origins),
-            "warnings": list(self.warnings),
-            "plans": list(self.rows()),
-            "inputs": dict(self.inputs),
-        }
+            yield document_of(plan) | {"recommended": i == self.chosen}
