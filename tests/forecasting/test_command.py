@@ -1,7 +1,6 @@
 """`parcast forecast`: what it answers, in every form, and the status it ends with."""
 
 import csv
-import hashlib
 import io
 import json
 import os
@@ -10,7 +9,6 @@ import sys
 
 import pytest
 
-import parcast as package
 from parcast.forecasting.forecast import forecast
 from parcast.timings.measurements import Measurements
 from tests.conftest import TIMES
@@ -48,27 +46,6 @@ def test_the_answer_is_that_of_the_function(parcast, times):
     assert answered == expected
 
 
-def test_json_names_what_it_was_made_from(parcast, times):
-    said = parcast("forecast", times, "-p", "16..64x2", "--scaling", "strong", "--json")
-    assert document(said)["inputs"] == {
-        "file": str(times),
-        "sha256": hashlib.sha256(TIMES.encode()).hexdigest(),
-        "measurements": 4,
-        "options": {
-            "p": "16..64x2",
-            "hold_out": None,
-            "by": None,
-            "select": [],
-            "ignore": None,
-            "donors": [],
-            "target": None,
-            "scaling": "strong",
-            "knee": None,
-        },
-        "parcast": package.__version__,
-    }
-
-
 @pytest.mark.parametrize(
     "text",
     [
@@ -81,14 +58,6 @@ def test_json_names_what_it_was_made_from(parcast, times):
 def test_a_file_of_another_system_gives_the_same_answer(parcast, times, text):
     same = rows(parcast("forecast", times, "-p", "16", "-o", "-"))
     assert rows(parcast("forecast", "-", "-p", "16", "-o", "-", stdin=text)) == same
-
-
-def test_csv_carries_the_facts_of_the_rows_of_json(parcast, machines):
-    options = ("forecast", machines, "-p", "8,16")
-    from_csv = rows(parcast(*options, "-o", "-"))
-    from_json = document(parcast(*options, "--json"))["rows"]
-    texts = [{k: "" if v is None else str(v) for k, v in row.items()} for row in from_json]
-    assert from_csv == texts
 
 
 def test_a_number_is_selected_as_a_number(parcast, times):
@@ -156,13 +125,6 @@ def test_a_figure_without_matplotlib_names_the_extra(parcast, times, tmp_path, m
 # pictures
 
 
-@pytest.mark.parametrize("quantity", ["time", "speedup", "efficiency"])
-def test_the_quantity_of_a_picture_is_chosen(parcast, times, tmp_path, quantity):
-    path = tmp_path / "out.svg"
-    assert parcast("forecast", times, "-p", "16", "--quantity", quantity, "-o", path).status == 0
-    assert f"<title>{quantity.capitalize()} on 16 processors" in path.read_text()
-
-
 def test_series_share_a_panel_or_have_one_each(parcast, machines, tmp_path):
     path = tmp_path / "out.svg"
     for options, panels in (((), 1), (("--overlay",), 1), (("--panels",), 2)):
@@ -178,22 +140,6 @@ def test_options_of_a_picture_require_one(parcast, times, option):
 
 
 # the knee
-
-
-def test_an_end_of_the_knee_beyond_the_search_is_told(parcast, times):
-    asked = ("forecast", times, "--select", "p=1", "--select", "p=2", "--beyond", "--knee", "-p")
-    (knee,) = document(parcast(*asked, "150", "--json"))["knee"]
-    assert (knee["because"], knee["upper"]) == ("efficiency", 150)
-    assert (knee["lower_is_limit"], knee["upper_is_limit"]) == (False, True)
-    assert knee["lower"] < knee["p"]
-
-    near = str(knee["lower"] + 1)
-    (found,) = document(parcast(*asked, near, "--json"))["knee"]
-    assert (found["because"], found["lower"] < found["p"]) == ("not reached", True)
-    assert (found["lower_is_limit"], found["upper_is_limit"]) == (False, True)
-    said = parcast(*asked, near)
-    assert f"knee        not reached up to p = {near} (90 % interval " in said.out
-    assert f" to >{near}): efficiency there is " in said.out
 
 
 def test_the_knees_of_many_series_are_thinned_out(parcast):
@@ -323,17 +269,6 @@ def test_sizes_are_values_of_the_axis_n(parcast):
     assert document(short)["inputs"]["options"]["at"] == {"n": [400.0, 800.0]}
     said = parcast("forecast", "-", "-n", "400", "--knee", stdin=SIZES)
     assert said.err.startswith("parcast: -n cannot be combined with --knee. Leave one out.")
-
-
-def test_several_values_are_selected_at_once(parcast, machines):
-    several = ("--select", "machine=SP,T3E", "--select", "p=1,2,4")
-    each = [
-        part
-        for value in ("machine=SP", "machine=T3E", "p=1", "p=2", "p=4")
-        for part in ("--select", value)
-    ]
-    one, other = (parcast("forecast", machines, "-p", "8", *x, "-o", "-") for x in (several, each))
-    assert (one.status, one.out) == (0, other.out)
 
 
 def test_a_value_with_a_comma_is_selected_as_it_is(parcast):

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from parcast.errors import ParameterError
-from parcast.forecasting.donors.curve import donated_curve, timings_of
 from parcast.forecasting.evidence import series_evidence
 from parcast.forecasting.forecast import forecast
 from parcast.forecasting.knee import knee
@@ -52,13 +51,6 @@ def test_a_rate_is_forecast_with_the_interval_of_the_time_turned_over():
     }
 
 
-def test_more_work_takes_longer_at_the_same_rate():
-    one, ten = (forecast(read(SYPD, work=work), [200]) for work in (None, "10 years"))
-    assert ten.time == pytest.approx(10 * one.time)
-    assert next(ten.rows())["rate"] == pytest.approx(next(one.rows())["rate"])
-    assert "that of 10 simulated years, from the rate SYPD" in str(ten)
-
-
 def test_both_stand_in_the_table_and_the_rate_in_the_picture():
     told = forecast(read("p,throughput (images/s)\n1,100\n2,190\n4,350\n8,600\n"), [16])
     assert "throughput (images/s)" in str(told)
@@ -66,11 +58,6 @@ def test_both_stand_in_the_table_and_the_rate_in_the_picture():
     assert ax.get_ylabel() == "throughput (images/s)"
     (ax,) = figure_of(told, quantity="time").axes
     assert ax.get_ylabel().startswith("time [")
-
-
-def test_a_rate_is_not_drawn_where_none_was_measured():
-    with pytest.raises(ParameterError, match='or "rate" where rates were measured'):
-        figure_of(forecast({"p": [1, 2, 4], "time": [8, 4, 2]}, [8]), quantity="rate")
 
 
 def test_donors_have_the_measure_of_the_runs():
@@ -207,13 +194,3 @@ def test_a_match_within_a_time_or_budget_needs_times_of_runs():
     with pytest.raises(ParameterError, match=r"budget must .* got speedups"):
         match(speedup, budget=1.0, prices={"here": 1.0})
     assert match(read(GROWING["rate"], work=1e6), within="2 h").best is not None
-
-
-def test_means_of_donors_with_a_large_deviation_count_less_too():
-    here = timings_of(read("p,time_s\n1,100\n2,53\n").series())
-    there = timings_of(read(UNEVEN).series())
-    assert there.weight[0, 2] < 0.01 < there.weight[0, 1]
-    alike = replace(there, weight=np.ones_like(there.weight))
-    of, at = np.array([[0]]), np.array([64.0])
-    weighed, equal = (donated_curve(here, x, of, at).curve.log_time for x in (there, alike))
-    assert abs(weighed - equal).max() > 0.01

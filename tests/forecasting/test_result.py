@@ -8,7 +8,6 @@ import pytest
 
 from parcast.forecasting.forecast import forecast
 from parcast.timings.measurements import Measurements
-from parcast.timings.series import label_of
 
 RUNS = Measurements(
     p=[1, 2, 4, 8, 2, 4, 8, 8, 4],
@@ -62,35 +61,6 @@ def test_warnings_name_their_series_and_those_left_out():
     assert told.warnings[: len(told.verdict)] == told.verdict
     assert told.warnings[-1].startswith("one count: no forecast. All its times are at p = 4,")
     assert f"T3E: {told.notes[0].warnings[0]}" in told.warnings
-
-
-def test_warnings_of_a_single_series_stand_alone():
-    told = forecast(ALONE, 64)
-    assert told.warnings == told.notes[0].warnings != ()
-
-
-def test_limited_by_is_that_of_each_series():
-    told = forecast(RUNS, [64])
-    assert told.limited_by == tuple(note.limited_by for note in told.notes)
-
-
-@pytest.mark.parametrize(
-    ("key", "label"),
-    [
-        ({}, ""),
-        ({"machine": "T3E"}, "T3E"),
-        ({"machine": "T3E", "callpath": "main->solve"}, "T3E, main->solve"),
-        ({"machine": "T3E", "n": 64.0}, "T3E, n = 64"),
-        ({"n": 0.5, "d": 2.0}, "n = 0.5, d = 2"),
-    ],
-)
-def test_a_series_is_labelled_by_the_values_of_its_key(key, label):
-    assert label_of(key) == label
-
-
-def test_a_note_is_labelled_as_its_series():
-    assert [note.label for note in forecast(RUNS, 16).notes] == ["T3E", "SP"]
-    assert forecast(ALONE, 16).notes[0].label == ""
 
 
 def test_in_a_notebook_it_is_a_table_with_everything_of_the_user_escaped():

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from parcast.forecasting.forecast import forecast, largest_regions
-from parcast.show.terminal import Page, lay_out
 from parcast.show.warning import Rank
 from parcast.timings.measurements import Measurements
 from parcast.timings.tables.files import read_measurements
@@ -45,12 +44,6 @@ def at_home():
         yield
 
 
-def test_a_profile_is_read_in_a_minute(profile):
-    lines, _ = lay_out(profile.to_sheet(), Page(width=80))
-    assert len(lines) <= 25
-    assert max(map(len, lines)) <= 80
-
-
 def test_series_are_read_alike_and_those_that_do_not_scale_are_named_first():
     told = forecast(table(A=9 / P, B=5 + 0 * P, C=8 / P + 0.1), 32)
     assert facts(told)["scaling"] == f"strong ({ASSUMED})"
@@ -59,17 +52,6 @@ def test_series_are_read_alike_and_those_that_do_not_scale_are_named_first():
     told = forecast(table(A=9 / P, B=5 + 0 * P), 32, scaling="weak")
     assert facts(told)["scaling"] == "weak (as requested)"
     assert told.verdict == ()
-
-
-def test_series_with_two_counts_could_not_be_tested():
-    rows = {"p": [1, 2, 1, 2, 4], "time": [8, 5, 8, 5, 3], "machine": ["A", "A", "B", "B", "B"]}
-    basis = facts(forecast(rows, 32))["based on"]
-    assert basis.startswith("2 to 3 runs of each series at p = 1 to 4; tested by leaving out the")
-    assert basis.endswith(" off; not tested: 1 series with too few counts")
-    rows = {"p": [1, 2, 1, 2], "time": [8, 5, 8, 5.5], "machine": ["A", "A", "B", "B"]}
-    assert facts(forecast({**rows, "p": [1, 2, 1, 4]}, 32))["based on"] == (
-        "2 runs of each series at p = 1 to 4; too few counts to be tested"
-    )
 
 
 def test_a_factor_that_is_the_same_in_all_rows_is_said_once(profile):

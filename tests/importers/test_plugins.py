@@ -71,10 +71,6 @@ def test_its_format_is_recognised_and_read(sheet):
         format_named("stopwach")
 
 
-def test_without_it_its_files_are_of_no_format(sheet):
-    assert recognised(sheet) is None
-
-
 @pytest.mark.usefixtures("plugin", "broken")
 def test_broken_ones_are_named_and_passed_over(sheet):
     with pytest.warns(PluginWarning) as told:

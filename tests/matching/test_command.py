@@ -34,15 +34,6 @@ def test_a_narrow_screen_gets_every_fact_on_lines_of_its_own(parcast, monkeypatc
     assert "1 T3E, p = 32\n  time        1.18 s  (1.09 to 1.28)\n  cost " in said.out
 
 
-def test_a_name_with_commas_may_have_a_price(parcast, tmp_path):
-    path = tmp_path / "runs.csv"
-    path.write_text('machine,p,time_s\n"A, big",1,3\n"A, big",2,2\nB,1,3\nB,2,2.5\n')
-    said = parcast("match", path, "--price", "A, big=0.5 +- 10%,B=2", "--goal", "cost")
-    assert said.status == 0
-    assert "choose      A, big at p = 1" in said.out
-    assert "cost: in the unit of the prices\n" in said.out.replace("\ncost", " cost")
-
-
 def test_a_program_is_matched_with_machines(parcast):
     price = "cluster with NVMe servers=0.05,cluster with one NFS server=0.03"
     asked = ("-p", "16..8192x2", "--price", price, "--budget", "500 EUR", "--within", "2h")
@@ -88,16 +79,6 @@ def test_a_question_about_a_program_that_makes_no_sense_is_refused(parcast, args
     said = parcast("match", *args)
     assert said.status == status
     assert says in said.err
-
-
-@pytest.mark.parametrize(
-    ("price", "name"), [((), "here"), (("--price", "here=1"), "here"), (("--price", "SP=1"), "SP")]
-)
-def test_a_table_without_a_machine_is_of_one(parcast, times, price, name):
-    said = parcast("match", times, *price, "--json")
-    assert said.status == 0, said.err
-    [ranked] = json.loads(said.out)["ranking"]
-    assert ranked["machine"] == name
 
 
 def test_two_tables_are_one_too_many(parcast, times, machines):

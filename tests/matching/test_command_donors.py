@@ -59,11 +59,6 @@ def test_a_target_is_forecast_as_the_command_forecast_does(parcast):
     assert said_in(parcast(*donors))["rows"] == ranked["rows"]
 
 
-def test_rows_that_are_not_selected_are_no_donors(parcast):
-    said = parcast("match", "whole.csv", "--select", "machine=T3E", "-p", "8")
-    assert "based on    forecast of T3E from its runs alone\n" in said.out
-
-
 def test_the_file_of_a_donor_is_left_out_and_told(parcast):
     said = parcast(
         *("match", "here.csv", *FILES),

@@ -125,12 +125,12 @@ def test_an_interval_without_the_error_of_the_law_is_narrower(parcast):
 def test_a_large_surface_is_written_and_shortened_on_the_screen(parcast, tmp_path, changed):
     certain = changed(PROGRAM, " \\+- 5%", "")
     path = tmp_path / "surface.csv"
-    said = parcast("predict", certain, MACHINE, "-p", "1..512", "-d", "1..64", "-o", path)
+    said = parcast("predict", certain, MACHINE, "-p", "1..256", "-d", "1..16", "-o", path)
     assert said.status == 0
-    assert path.read_text().count("\n") == 1 + 512 * 64
+    assert path.read_text().count("\n") == 1 + 256 * 16
     assert len(said.out.splitlines()) < 40
     assert said.err == (
-        "parcast: 10 of 512 values of p and 7 of 64 values of d are shown, only times. "
+        "parcast: 9 of 256 values of p and 5 of 16 values of d are shown, only times. "
         "Everything: --all, --json or -o all.csv.\n"
     )
 

@@ -323,28 +323,6 @@ def test_an_array_is_answered_as_its_elements_are(rows):
             np.testing.assert_allclose(getattr(network, name)[i], getattr(alone, name), rtol=1e-9)
 
 
-def test_groups_may_be_equal_and_every_argument_broadcasts(monkeypatch):
-    monkeypatch.setattr("parcast.queueing.clusters.BLOCK", 200)  # one or two networks at once
-    network = clusters(
-        [[8, 9, 8], [4, 2, 8]],
-        [[3], [1]],
-        delay=np.array([1.0, 2.0, 4.0])[:, None],
-        own=0.1,
-        shared=[0.05, 0.01],
-    )
-    assert network.throughput.shape == (3, 2, 3)
-    assert network.total_throughput.shape == network.error.shape == (3, 2)
-    np.testing.assert_allclose(
-        network.throughput[:, 0, 0], network.throughput[:, 0, 2], rtol=1e-14
-    )
-    together = (network.throughput * [[3], [1]]).sum(axis=-1)
-    np.testing.assert_allclose(network.total_throughput, together, rtol=1e-15)
-    one_group = clusters([8], [6], delay=1.0, own=0.1, shared=0.01)
-    two_groups = clusters([8, 8], [2, 4], delay=1.0, own=0.1, shared=0.01)
-    assert one_group.total_throughput == pytest.approx(two_groups.total_throughput, rel=1e-13)
-    assert clusters(np.ones((0, 2)), 1, delay=1.0, own=1.0, shared=1.0).throughput.shape == (0, 2)
-
-
 # refusals
 
 

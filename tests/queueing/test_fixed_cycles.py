@@ -186,19 +186,6 @@ def test_a_steady_part_does_not_vary():
     assert found == pytest.approx(5 * 3 + 5 * 2 * slowest, rel=EXACT)
 
 
-def test_slopes_by_the_parts_of_a_delay_agree_with_differences():
-    at = {"cycles": 5.0, "delay": 2.0, "steady": 0.7, "service": 0.03, "delay_cv": 0.6}
-    jobs = np.array([2.0, 16, 64, 256])
-    slopes = fixed_cycles_time(jobs, **at)
-    for name in ("delay", "steady", "service", "delay_cv"):
-        up, down = (
-            fixed_cycles_time(jobs, **{**at, name: at[name] * (1 + step)}).value
-            for step in (1e-5, -1e-5)
-        )
-        difference = (up - down) / (2e-5 * at[name])
-        np.testing.assert_allclose(getattr(slopes, f"by_{name}"), difference, rtol=1e-5, atol=1e-7)
-
-
 def test_a_time_that_is_partly_steady_agrees_with_simulation():
     from parcast.queueing.simulation.cycle import Cycle
     from parcast.queueing.simulation.simulate import simulate_joined

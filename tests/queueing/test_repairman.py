@@ -203,18 +203,6 @@ def test_bounds_hold(network, x):
     assert law_of_little == pytest.approx(n, rel=1e-13)
 
 
-@given(networks(), services, st.floats(-5, 5).map(lambda e: 2.0 ** round(e)))
-def test_another_unit_of_time_changes_nothing_else(network, x, unit):
-    n, a = network
-    one = repairman_equilibrium(n, delay=a * x, service=x)
-    other = repairman_equilibrium(n, delay=a * x * unit, service=x * unit)
-    assert other.response.value == one.response.value * unit
-    assert other.throughput.value == one.throughput.value / unit
-    assert other.utilisation.value == one.utilisation.value
-    for slope, again in zip(one.utilisation[1:], other.utilisation[1:], strict=True):
-        assert again * unit == pytest.approx(slope, rel=1e-15, abs=1e-300)
-
-
 @pytest.mark.parametrize("n", [1, 2, 7.5, 1e7])
 def test_without_service_nobody_waits(n):
     got = repairman_equilibrium(n, delay=2.0, service=0.0)

@@ -191,15 +191,6 @@ def test_throughput_lies_within_balanced_job_bounds(n, delay, x, gap):
     assert lower * (1 - 1e-12) <= throughput <= upper * (1 + 1e-12)
 
 
-@given(n=st.floats(1, 1e5), delay=magnitudes, x=magnitudes, gap=apart, unit=st.integers(-40, 40))
-def test_the_unit_of_time_does_not_matter(n, delay, x, gap, unit):
-    y, scale = x * (1.0 + gap), 2.0**unit
-    one = two_queues(n, delay=delay, x=x, y=y)
-    other = two_queues(n, delay=delay * scale, x=x * scale, y=y * scale)
-    assert one.throughput == other.throughput * scale
-    assert one.response_y * scale == other.response_y
-
-
 @given(n=st.floats(1, 1e7), delay=magnitudes, x=magnitudes)
 def test_a_queue_without_service_leaves_the_machine_repairman(n, delay, x):
     means = two_queues(n, delay=delay, x=x, y=0.0)

@@ -70,15 +70,6 @@ def test_ranks_are_joined_in_their_order_and_runs_in_that_of_their_dates(read):
     assert told.runs[0].of_region("none") == [None, None]
 
 
-def test_several_files_are_read_one_after_the_other_each_with_its_digest(read):
-    told = read(line(), line() + line(begun=2e9))
-    assert [(name[-10:], runs) for name, _, runs in told.files] == [
-        ("run0.jsonl", 1),
-        ("run1.jsonl", 2),
-    ]
-    assert all(len(digest) == 64 for _, digest, _ in told.files)
-
-
 def test_a_run_that_lacks_ranks_is_left_out_and_named(read):
     told = read(line(0, 3) + line(begun=2e9))
     assert [x.p for x in told.runs] == [1]
@@ -204,13 +195,6 @@ def test_work_quanta_are_read_where_they_are_given(read):
         read(line(waited_s=-1.0))
 
 
-def test_passes_that_overlapped_are_read(read):
-    assert read(line(overlapping=3)).runs[0].ranks[0].overlapping == 3
-    assert read(line()).runs[0].ranks[0].overlapping == 0
-    with pytest.raises(FileProblems, match=r"overlapping.*must be a whole number from 0"):
-        read(line(overlapping=-1))
-
-
 def test_a_file_of_wrong_lines_is_given_up(tmp_path, monkeypatch):
     monkeypatch.setattr(profiles, "HOPELESS", 20)
     (tmp_path / "run.jsonl").write_text("{}\n" * 1000)
@@ -224,3 +208,10 @@ def test_profiles_are_shown_by_what_was_run(read):
     runs = read(line())
     assert repr(runs) == "ProfilesRead(1 run)"
     assert repr(runs.runs[0]) == "RunProfile(plate: p = 1, n = 64, time 1 s)"
+
+
+def test_passes_that_overlapped_are_read(read):
+    assert read(line(overlapping=3)).runs[0].ranks[0].overlapping == 3
+    assert read(line()).runs[0].ranks[0].overlapping == 0
+    with pytest.raises(FileProblems, match=r"overlapping.*must be a whole number from 0"):
+        read(line(overlapping=-1))

@@ -80,12 +80,6 @@ def test_an_array_with_several_subchunks_on_a_server_is_a_batch_of_its_own():
     assert [(batch.number, int(batch.files.max())) for batch in made] == [(1, 4), (2, 1)]
 
 
-def test_full_batches_come_before_the_rest():
-    small, other = table_of((8, 8), (2, 2), (2, 1)), table_of((8, 4), (2, 2), (2, 1))
-    made = split([EqualArrays(small, 3), EqualArrays(other, 10)], batch=4)
-    assert [(batch.number, int(batch.files.max())) for batch in made] == [(1, 3), (2, 4), (1, 2)]
-
-
 @given(requests())
 def test_equal_arrays_are_batched_equally_in_one_group_or_in_several(drawn):
     [group, *_], _, _, costs, _ = drawn

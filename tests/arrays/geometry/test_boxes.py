@@ -53,11 +53,6 @@ def test_blocks_are_those_of_the_definition(n, m, policy):
     assert block_edges(n, m, policy).tolist() == reference.edges(n, m, policy)
 
 
-@given(blocks=st.integers(1, 50), m=st.integers(1, 50))
-def test_policies_agree_where_the_mesh_divides_the_extent(blocks, m):
-    assert block_edges(blocks * m, m, "hpf").tolist() == block_edges(blocks * m, m).tolist()
-
-
 def test_last_blocks_of_hpf_may_be_short_or_empty():
     assert np.diff(block_edges(10, 4, "hpf")).tolist() == [3, 3, 3, 1]
     assert np.diff(block_edges(9, 6, "hpf")).tolist() == [2, 2, 2, 2, 1, 0]

@@ -102,20 +102,6 @@ def test_pairs_are_those_of_a_double_loop(data):
     assert list(zip(*intersecting(first, second), strict=True)) == expected
 
 
-def test_many_pairs_are_tested_in_parts(monkeypatch):
-    boxes = mesh_chunks((6, 6, 6), (3, 3, 3)).boxes
-    others = mesh_chunks((6, 6, 6), (2, 2, 2)).boxes
-    at_once = intersecting(boxes, others)
-    monkeypatch.setattr("parcast.arrays.geometry.intersections.AT_ONCE", 5)
-    assert [x.tolist() for x in intersecting(boxes, others)] == [x.tolist() for x in at_once]
-
-
-def test_one_box_needs_no_list():
-    chunks = listed_chunks((8, 8), [((0, 0), (4, 8)), [((4, 0), (4, 8))], []])
-    assert chunks.client.tolist() == [0, 1]
-    assert chunks.clients == 3
-
-
 BOTH = "Give a list of (start, count) for each rank, such as [((0, 0), (4, 8))]; [] for a rank"
 
 

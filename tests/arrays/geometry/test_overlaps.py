@@ -50,14 +50,6 @@ def test_overlapping_clients_of_row_slabs(clients, servers, counts):
 
 
 @pytest.mark.parametrize(
-    ("policy", "counts"), [("hpf", [8, 16, 8, 16, 8, 8]), ("balanced", [8] * 6)]
-)
-def test_overlapping_clients_where_the_mesh_does_not_divide_the_extent(policy, counts):
-    counted = messages_of((3, 4, 2), (6, 1, 1), shape=(32, 16, 16), policy=policy)
-    assert counted.tolist() == counts
-
-
-@pytest.mark.parametrize(
     ("servers", "schema"),
     [
         ((1, 2, 4), "*BB"),
@@ -73,19 +65,6 @@ def test_aligned_schemas_overlap_four_clients_with_their_whole_chunks(servers, s
     requests = overlaps(chunks, subchunks).requests
     assert np.bincount(requests.server).tolist() == [4] * 8
     assert requests.is_whole_chunk.all()
-
-
-def test_three_servers_get_the_chunk_of_each_client_whole():
-    chunks = mesh_chunks(DIVISIBLE, (3, 4, 2))
-    rows = schema_subchunks(DIVISIBLE, (3, 1, 1), itemsize=8, schema="B**", most=LARGE)
-    requests = overlaps(chunks, rows).requests
-    assert np.bincount(requests.client).tolist() == [1] * 24
-    assert requests.is_whole_chunk.all()
-
-
-@pytest.mark.parametrize(("servers", "schema"), [((1, 1, 8), "**B"), ((1, 8, 1), "*B*")])
-def test_column_slabs_overlap_eight_clients(servers, schema):
-    assert messages_of((2, 4, 4), servers, schema=schema).tolist() == [8] * 8
 
 
 # Properties
@@ -254,13 +233,6 @@ def test_subchunks_of_one_server_and_those_that_are_needed():
     assert needed.subchunk.tolist() == [0]
     whole = overlaps(mesh_chunks((10, 8), (2, 1)), shards)
     assert whole.needed() is whole
-
-
-def test_an_array_without_elements_has_no_subchunks():
-    table = overlaps(
-        mesh_chunks((0, 8), (2, 2)), storage_subchunks((0, 8), (4, 8), servers=2, itemsize=8)
-    )
-    assert len(table.size) == len(table.requests.size) == 0
 
 
 @pytest.mark.parametrize(

@@ -69,12 +69,6 @@ def test_flushed_subchunks_have_costs_of_their_own(number, flush):
     assert (float(own.synchronise), own.partition) == (flush, PART)
 
 
-def test_files_are_opened_by_a_read():
-    own = chosen(arrays(100), operation="read", writer="sync")
-    assert (float(own.open_file), float(own.metadata), float(own.begin)) == (9.0, 10.0, 11.0)
-    assert (float(own.write_rate), float(own.synchronise)) == (1e6, 2.0)
-
-
 def test_files_are_counted_for_each_server():
     of = {"operation": "write", "writer": "sync"}
     parts = files_of([arrays(5, rows=8, servers=2)], arrays=5, **of)
@@ -87,11 +81,6 @@ def test_files_are_counted_for_each_server():
     shards = EqualArrays(overlaps(mesh_chunks((10, 8), (2, 1)), cut), 1)
     counted = files_of([shards], arrays=1, **of)
     assert (counted.number.tolist(), counted.size) == ([1, 2], 4 * 64)
-
-
-def test_a_stack_is_one_array_on_disk_however_many_lie_in_it():
-    stack = files_of([arrays(64)], operation="write", writer="sync", arrays=1, arrays_a_file=32)
-    assert "synchronise" not in stack.others(PART)
 
 
 def test_the_law_takes_them():
@@ -133,19 +122,6 @@ def test_small_files_are_not_written_behind_whatever_the_cache_holds():
     costs = replace(COSTS, servers=servers)
     time = request_time(arrays(8), costs)
     assert time.file_system.tolist() == pytest.approx([8 * 1.0 + 8 * 512 / 3e6 + 2.0])
-
-
-def test_a_million_small_arrays_are_priced_in_closed_form():
-    time = request_time(arrays(1_000_000), COSTS)
-    assert time.file_system.tolist() == pytest.approx([1e6 * (5.0 + 512 / 4e6) + 6.0])
-
-
-def test_only_costs_that_are_given_differ():
-    own = replace(COSTS, files={"many_open_file": 5.0})
-    many = own.for_files(files_of([arrays(99)], arrays=99, operation="write", writer="sync"))
-    assert float(many.servers.open_file) == 1.0  # of sync there is none
-    few = own.for_files(files_of([arrays(1)], arrays=1, operation="write", writer="write-behind"))
-    assert few.servers is LARGE
 
 
 def test_a_file_of_costs_has_them():

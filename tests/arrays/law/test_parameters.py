@@ -1,9 +1,7 @@
 """Costs of array I/O in a file: one number for all nodes, or one for each."""
 
-import numpy as np
 import pytest
 
-import parcast
 from parcast.arrays.law.message import Protocol
 from parcast.arrays.law.parameters import ArrayParameters, read_costs, read_parameters
 from parcast.descriptions.amount import Amount
@@ -32,11 +30,6 @@ def test_what_is_wrong_in_a_file_is_named_with_its_line(tmp_path):
     assert "line 3  servers.fnd         is not a known key. Did you mean find?" in text
 
 
-def test_formulas_are_evaluated_at_a_point():
-    own = ArrayParameters(servers={"write_rate": "10 MB/s / d"})
-    assert own.costs({"d": 4}).servers.write_rate == 2.5e6
-
-
 def test_servers_may_have_numbers_of_their_own(tmp_path):
     path = tmp_path / "costs.toml"
     path.write_text("""
@@ -54,20 +47,6 @@ write_rate = ["8 MB/s", "2 MB/s", "8 MB/s / d"]
     assert "write_rate=('8 MB/s', '2 MB/s', '8 MB/s / d')" in repr(own)
     schema = ArrayParameters.model_json_schema()["$defs"]["ServerParameters"]["properties"]
     assert [each["type"] for each in schema["find"]["anyOf"]] == [["string", "number"], "array"]
-
-
-def test_a_plan_has_the_slow_disk_of_one_server(tmp_path):
-    path = tmp_path / "costs.toml"
-    request = {"shape": "64x64", "clients": "4x1", "costs": path, "writer": "sync"}
-    path.write_text('[servers]\nwrite_rate = ["8 kB/s", "8 kB/s", "2 kB/s"]\n')
-    times = {x.servers: x.time for x in parcast.plan_io(**request, servers=[1, 2, 3]).plans}
-    # 32 KiB in equal parts, and with three servers in 21, 21 and 22 of 64 rows.
-    assert times == pytest.approx({1: 32768 / 8e3, 2: 16384 / 8e3, 3: 22 * 512 / 2e3})
-    best = parcast.plan_io(**request, servers=[2])
-    assert best.to_sheet(show_all=True).tables[-1].title == "Servers of the best plan"
-    assert best.to_document()["servers"][0]["throughput_infinite_network_B_per_s"] == np.inf
-    with pytest.raises(ParameterError, match="write_rate of servers must have one number, or one"):
-        parcast.plan_io(**request, servers=[4])
 
 
 def test_lists_have_one_length():

@@ -1,18 +1,13 @@
 """I/O of a phase by the law of array I/O: fixtures, the rules of meshes, refusals."""
 
-import pickle
-from math import prod
-
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from parcast import Machine, Measurements, Program, fit, predict, read_program, simulate
 from parcast.arrays.geometry import layouts
 from parcast.arrays.geometry.batches import EqualArrays
 from parcast.arrays.geometry.chunks import mesh_chunks
-from parcast.arrays.geometry.meshes import cubic_mesh, meshes
+from parcast.arrays.geometry.meshes import cubic_mesh
 from parcast.arrays.geometry.overlaps import overlaps
 from parcast.arrays.geometry.subchunks import schema_subchunks, storage_subchunks
 from parcast.arrays.law import phase as coupling
@@ -75,14 +70,6 @@ def test_the_longest_intermediate_phase_is_what_servers_share():
 def test_aligned_servers_take_the_time_of_their_fixture():
     aligned = priced({"p": 32, "d": 8}, client_mesh=[2, 4, 4], server_mesh=[1, 2, 4])
     assert aligned == pytest.approx(18.146675934e-3, abs=5e-13)
-
-
-def test_every_cycle_pays_for_every_request():
-    at = {"p": 32.0, "d": 8.0}
-    many = Program(phase=[{**ALONE, "cycles": 40, "bursts_per_io": 5, "io": io_of(arrays=2048)}])
-    assert many.times(MACHINE, at).io == pytest.approx(
-        40 * request((4, 4, 2), (8, 1, 1), number=2048).time, rel=1e-12
-    )
 
 
 def test_processors_that_vary_wait_for_the_slowest_and_then_write():
@@ -168,14 +155,6 @@ def test_each_geometry_is_computed_once_for_all_costs(monkeypatch):
 # Meshes
 
 
-@given(st.integers(1, 400), st.integers(1, 3))
-def test_the_most_cubic_mesh_has_the_least_sum(count, dimensions):
-    mesh = cubic_mesh(count, "B" * dimensions, (10**6,) * dimensions)
-    assert prod(mesh) == count
-    assert sum(mesh) == min(map(sum, meshes(count, dimensions)))
-    assert list(mesh) == sorted(mesh, reverse=True)
-
-
 def test_no_client_is_empty_where_that_can_be_avoided():
     assert cubic_mesh(64, "BBB", (2, 64, 64)) == (2, 8, 4)
     assert cubic_mesh(8, "B", (4,)) == (8,)
@@ -190,12 +169,6 @@ def test_the_rules_are_those_of_the_reference():
     assert priced(at, client_schema="BB*") == request((6, 4, 1), (6, 1, 1)).time
     assert priced(at, server_schema="*BB") == request((4, 3, 2), (1, 3, 2)).time
     assert priced(at, client_mesh=["p/8", 4, 2]) == request((3, 4, 2), (6, 1, 1)).time
-
-
-def test_a_mesh_for_some_counts_does_not_keep_one_processor_from_running():
-    result = predict(program_of(client_mesh=[2, 4, 4]), MACHINE, p=32, d=8)
-    alone = request((1, 1, 1), (1, 1, 1)).time
-    assert result.speedup[0] == pytest.approx((8.0 + alone) / (0.25 + FIXTURE), rel=1e-9)
 
 
 # In commands and answers
@@ -248,13 +221,6 @@ def test_uncertain_costs_give_an_interval():
     assert result.lower[0] < result.time[0] < result.upper[0]
 
 
-def test_the_shape_counts_as_what_depends_on_n():
-    program = program_of(shape=["n", 16, 16])
-    result = predict(program, MACHINE, p=4, n=[16, 32])
-    assert not any("depend on n" in text for text in result.warnings)
-    assert any("array_io: Chen" in source for source in result.sources)
-
-
 def test_clients_that_are_busy_for_longer_are_a_warning():
     slow = {"servers": {"write_rate": "1 GB/s"}, "clients": {"decode": "10 ms"}}
     few = {"costs": slow, "servers": 8, "arrays": 64}
@@ -263,13 +229,6 @@ def test_clients_that_are_busy_for_longer_are_a_warning():
     counted = predict(program_of(**few, contention=True), MACHINE, p=[2, 4])
     assert not any("would be busy" in text for text in counted.warnings)
     assert np.all(counted.time > result.time)
-
-
-def test_it_is_pickled():
-    program = program_of(arrays=2)
-    before = program.times(MACHINE, {"p": 4.0}).time
-    again = pickle.loads(pickle.dumps(program))
-    assert again.times(MACHINE, {"p": 4.0}).time == before
 
 
 # Files
@@ -344,14 +303,14 @@ def test_points_that_a_request_does_not_fit_are_refused(keys, fault):
         program_of(**keys).times(MACHINE, {"p": 6.0})
 
 
-def test_io_must_be_a_table():
-    with pytest.raises(ParameterError, match=r"io  must be a table of keys, got 5"):
-        Program(phase=[{**ALONE, "io": 5}])
-
-
 def test_the_schema_has_both_kinds_of_io():
     definitions = Program.model_json_schema()["$defs"]
     either = definitions["SpmdPhase"]["properties"]["io"]["anyOf"]
     kinds = {each["$ref"].rpartition("/")[2] for each in either}
     assert kinds == {"InputOutput", "ArrayIO"} <= definitions.keys()
     assert "servers" in definitions["ArrayIO"]["properties"]
+
+
+def test_io_must_be_a_table():
+    with pytest.raises(ParameterError, match=r"io  must be a table of keys, got 5"):
+        Program(phase=[{**ALONE, "io": 5}])

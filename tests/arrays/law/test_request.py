@@ -42,12 +42,6 @@ def test_messages_by_hand():
     assert own[0].wire_time([2048, 4096], 40e6) == pytest.approx([51.2e-6, 0.0])
 
 
-def test_calls_that_always_wait_leave_no_time_for_the_wire_alone():
-    protocol = Protocol(always=True)
-    assert protocol.call_time(2048, 40e-6, 1e-6, 40e6) == pytest.approx(99.2e-6)
-    assert protocol.wire_time([1, 2048, 4096], 40e6).tolist() == [0.0, 0.0, 0.0]
-
-
 def test_one_small_array_in_row_slabs():
     result = request_time(table_of((32, 16, 16), (2, 4, 4), (8, 1, 1)), SP2)
     assert result.startup[:2] == pytest.approx([10.3908e-3, 10.1936e-3], rel=1e-12)
@@ -98,15 +92,6 @@ def test_each_rate_may_be_one_for_each_server(name, options):
     slow = request_time(table, with_servers(free, **{name: [1e6, 0.5e6]}), options)
     more = slow.intermediate - alone.intermediate
     assert more == pytest.approx([0.0, 32768 / 1e6])
-
-
-def test_each_client_may_have_its_own_rate_of_placing_what_it_reads():
-    table = table_of((64, 128), (1, 4), (2, 1), most=32768)  # client 3 is the last of both
-    read = Options(operation="read", writer="sync")
-    fast = request_time(table, SP2, read)
-    rates = [1e3, 1e3, 1e3, 1e6]
-    slow = request_time(table, replace(SP2, clients=replace(SP2.clients, place_rate=rates)), read)
-    assert slow.intermediate - fast.intermediate == pytest.approx([8192 / 1e6] * 2)
 
 
 def test_a_slow_disk_delays_its_own_server():
@@ -291,17 +276,6 @@ def test_batches_are_arrays_in_one_message(drawn, size):
     assert result.messages.tolist() == messages.tolist()
 
 
-def test_a_batch_fills_the_buffer_of_a_server():
-    small = EqualArrays(table_of((32, 16, 16), (2, 4, 4), (8, 1, 1)), 2048)
-    assert arrays_in_first(small, Options(batch=True)) == 128  # of 8 KiB in 1 MiB
-    result = request_time(small, SP2, Options(batch=True))
-    assert result.messages.tolist() == [16 * 16] * 8
-    assert result.size.tolist() == [2048 * 8192] * 8
-    assert result.time < request_time(small, SP2).time / 2
-    large = EqualArrays(table_of((256, 256, 256), (2, 4, 4), (8, 1, 1)), 3)
-    assert arrays_in_first(large, Options(batch=True)) == 1
-
-
 # Many arrays
 
 
@@ -328,14 +302,6 @@ def test_a_million_arrays_are_a_power_of_one_cycle():
 # Limits
 
 
-def test_with_infinite_disks_servers_only_assemble():
-    table = EqualArrays(table_of((32, 16, 16), (3, 4, 2), (8, 1, 1)), 10)
-    for writer in WRITERS:
-        free = request_time(table, SP2, Options(infinite="disks", writer=writer))
-        assert free.intermediate == pytest.approx(free.assembly, rel=1e-12)
-        assert free.assembly == pytest.approx(request_time(table, SP2).assembly)
-
-
 def test_with_an_infinite_network_messages_take_no_time():
     result = request_time(
         table_of((32, 16, 16), (2, 4, 4), (1, 2, 4)), SP2, Options(infinite="disks and network")
@@ -357,25 +323,6 @@ def test_faster_disks_and_networks_never_take_longer(drawn, writer):
     assert times[1] >= times[2] * (1 - 1e-12)
 
 
-@given(requests())
-def test_writers_are_in_order_of_what_they_overlap(drawn):
-    groups, _, _, costs, _ = drawn
-    costs = with_servers(costs, cache_rate=np.inf)
-    sync, behind, double = (
-        request_time(groups, costs, Options(writer=writer)).intermediate
-        for writer in ("sync", "write-behind", "double-buffer")
-    )
-    assert (behind <= sync * (1 + 1e-12)).all()
-    assert (double <= sync * (1 + 1e-12)).all()
-
-
-def test_rendezvous_is_counted_once_on_request():
-    table = table_of((256, 256), (1, 1), (1, 1))
-    twice = request_time(table, SP2, Options(infinite="disks"))
-    once = request_time(table, SP2, Options(infinite="disks", overlap_rendezvous=True))
-    assert twice.assembly - once.assembly == pytest.approx([256 * 256 * 8 / 40e6])
-
-
 def test_a_part_is_read_from_the_subchunks_that_hold_it():
     shards = storage_subchunks((64, 64), (16, 64), inner=(8, 64), servers=2, itemsize=8)
     part = listed_chunks((64, 64), [((20, 0), (2, 64)), []], is_partial=True)
@@ -384,22 +331,6 @@ def test_a_part_is_read_from_the_subchunks_that_hold_it():
     assert result.size.tolist() == [2 * 64 * 8, 0]
     assert result.stored.tolist() == [8 * 64 * 8, 0]
     assert result.file_system == pytest.approx([8 * 64 * 8 / 2.23e6, 0])
-
-
-def test_edges_of_storage_chunks_are_written_in_full():
-    shards = storage_subchunks((10, 64), (4, 64), servers=1, itemsize=8)
-    result = request_time(overlaps(mesh_chunks((10, 64), (2, 1)), shards), SP2)
-    assert result.size.tolist() == [10 * 64 * 8]
-    assert result.stored.tolist() == [12 * 64 * 8]
-
-
-def test_an_array_without_elements_takes_start_and_end():
-    table = overlaps(
-        mesh_chunks((0, 8), (2, 2)), storage_subchunks((0, 8), (4, 8), servers=2, itemsize=8)
-    )
-    for operation in ("write", "read"):
-        result = request_time(table, SP2, Options(operation=operation))
-        assert result.time == pytest.approx(result.startup.max() + result.closing.max())
 
 
 # Contention
@@ -453,17 +384,6 @@ def test_a_rank_that_is_server_and_client_does_both():
     client = 41e-6 + 0.3e-3 + 72e-6 + 8192 / 40e6
     assert both.resource == "rank of server 1"
     assert both.time == pytest.approx(alone.intermediate[1] + client)
-
-
-@given(requests(), st.sampled_from(["write", "read"]))
-def test_contention_only_adds_time(drawn, operation):
-    groups, _, _, costs, _ = drawn
-    alone = request_time(groups, costs, Options(operation=operation))
-    bounded = request_time(groups, costs, Options(operation=operation, contention=True))
-    assert bounded.time >= alone.time
-    assert bounded.time == pytest.approx(
-        max(alone.finished, alone.startup.min() + bounded.bound.time) + alone.closing.max()
-    )
 
 
 # Parameters

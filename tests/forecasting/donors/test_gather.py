@@ -9,7 +9,6 @@ from parcast.descriptions.machine import Machine
 from parcast.errors import FitFailed, ParameterError
 from parcast.forecasting.forecast import forecast
 from parcast.forecasting.result import one_series
-from parcast.show.warning import Rank
 from parcast.timings.measurements import Measurements
 
 COUNTS = (1, 2, 4, 8, 16)
@@ -62,19 +61,6 @@ def test_one_run_is_enough():
     assert note.backtest is None
 
 
-def test_with_two_own_counts_both_have_a_say():
-    known = Measurements(p=[2, 4], time=[40.0, 21.0])
-    plain, told = forecast(known, 16), forecast(known, 16, donors=DONORS)
-    assert told.upper / told.lower < plain.upper / plain.lower
-    note = only(told)
-    assert 0.5 < sum(donor.weight for donor in note.donors) < 1
-    assert "2 runs at p = 2 and 4" in note.rests_on
-    assert not any(text.startswith("Only two counts") for text in note.warnings)
-    (far,) = (x for x in forecast(known, 64, donors=DONORS).warnings if "extrapolation" in x)
-    assert far == "p = 64 is an extrapolation to 16x the largest measured p (4)."
-    assert far.rank == Rank.MINOR
-
-
 def test_donors_that_would_leave_the_interval_of_the_own_runs_are_limited_and_told():
     known = Measurements(p=[1, 2, 4, 8], time=[100.0, 50, 25, 12.5])
     slow = {p: 100 / p for p in (1, 2, 4, 8)} | {16: 40.0, 32: 120.0}
@@ -106,18 +92,6 @@ def test_a_donor_that_contradicts_the_runs_is_left_out_and_told():
         "X was not used as a donor: its times change with p in another way than those of the runs "
         in " ".join(only(told).warnings)
     )
-
-
-def test_donors_that_all_contradict_leave_the_plain_forecast():
-    known = Measurements(p=[1, 2, 4], time=[10.0, 21.0, 45.0])
-    plain, told = forecast(known, 16), forecast(known, 16, donors=DONORS)
-    assert told.time == pytest.approx(plain.time)
-    assert told.lower == pytest.approx(plain.lower)
-    warnings = only(told).warnings
-    assert not any("add runs on other machines" in x for x in warnings)
-    start = "A, B, C were not used as donors: their times change"
-    assert any(text.startswith(start) for text in warnings)
-    assert "No other machine is left: the forecast is based on its own runs alone." in warnings
 
 
 def test_a_donor_with_one_run_is_of_no_use_and_told():
@@ -152,17 +126,6 @@ def test_a_machine_in_both_tables_is_no_donor_of_itself():
     assert named(other) == ["A", "B", "C"]
     alone = forecast(Measurements(p=4, time=20.0, machine="A"), 8, by=[], donors=DONORS)
     assert named(only(alone)) == ["B", "C"]
-
-
-def test_the_machine_itself_as_the_only_donor_is_the_reason_why_there_is_none():
-    here = Measurements(p=[2, 4], time=[40.0, 20.0], machine="A")
-    told = forecast(here, 8, donors=runs({"A": OTHERS["A"]}))
-    (said,) = [x for x in only(told).warnings if "donors" in x or "other machine" in x]
-    assert said == (
-        "A is among the donors as well, and no other machine is: its runs there were not used. "
-        "Put all runs on it into one table, or rename it."
-    )
-    assert said.rank is Rank.SERIOUS
 
 
 @pytest.mark.parametrize(
@@ -274,15 +237,6 @@ def test_donors_that_go_on_in_two_ways_are_told_and_the_interval_reaches_both(go
 @pytest.mark.parametrize("donors", [grouped(4, 1), grouped(1, 4), grouped(5, 0), grouped(1, 1)])
 def test_donors_of_one_way_and_a_single_odd_one_are_no_groups(donors):
     assert "two groups" not in " ".join(forecast(ONE, [8, 16], donors=donors).warnings)
-
-
-def test_where_machines_are_described_groups_need_no_description():
-    here = Measurements(p=4, time=20.0, machine="T")
-    names = ["G0", "G1", "B2", "B3", "T"]
-    machines = [described(name, 1e9 * (1 + i)) for i, name in enumerate(names)]
-    told = forecast(here, [16], donors=grouped(2, 2), machines=machines)
-    (warning,) = [x for x in told.warnings if "two groups" in x]
-    assert warning.endswith("Use only those as donors that are similar to this machine.")
 
 
 @pytest.mark.parametrize(

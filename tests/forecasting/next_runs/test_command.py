@@ -58,24 +58,6 @@ def test_runs_are_planned_with_other_machines_as_donors(parcast, tmp_path, monke
     assert run["target_width_after"] < run["target_width_before"]
 
 
-def test_descriptions_of_machines_are_heeded_by_a_plan(parcast, tmp_path, monkeypatch):
-    monkeypatch.chdir(ROOT)
-    asked = ("--target", "SP", "--hold-out", "2,4,8,16,32,64", "-p", "64", "--plan-runs", "1")
-    machines = []
-    for name, rate in {"SP": 100, "T3E": 100, "O2000": 900}.items():
-        file = tmp_path / f"{name}.toml"
-        file.write_text(f'name = "{name}"\n[compute]\nrate = "{rate} Mflop/s"\n')
-        machines += ["--machine", file]
-    widths = []
-    for more in ((), machines):
-        document = json.loads(parcast("forecast", STUDY, *asked, *more, "--json").out)
-        (row,) = (x for x in document["rows"] if x["p"] == 64)
-        (run,) = document["plan_runs"]
-        widths.append(row["upper_s"] / row["lower_s"])
-        assert run["target_width_before"] == pytest.approx(widths[-1])
-    assert widths[0] != pytest.approx(widths[1])
-
-
 def test_nothing_worth_running_is_said(parcast, sizes):
     said = parcast("forecast", sizes, "-p", "4", "--at", "n=200", "--plan-runs", "1")
     assert said.out.endswith(
@@ -88,23 +70,6 @@ def table(parcast, *asked):
     said = parcast("forecast", *asked, "-o", "-")
     assert (said.status, said.err) == (0, "")
     return list(csv.DictReader(io.StringIO(said.out)))
-
-
-def test_csv_has_the_runs_to_make_below_what_was_asked_for(parcast, machines):
-    asked = (machines, "-p", "128,256", "--plan-runs", "3", "--upto", "128")
-    rows = table(parcast, *asked)
-    plan = json.loads(parcast("forecast", *asked, "--json").out)["plan_runs"]
-    plain, planned = rows[:4], rows[4:]
-    assert [row["planned_run"] for row in plain] == [""] * 4
-    assert {row["cost"] for row in plain} == {""}
-    assert len(planned) == len(plan) > 1
-    numbers = [row["planned_run"] for row in planned if row["machine"] == "SP"]
-    assert numbers == [str(i + 1) for i in range(len(numbers))]
-    for row, run in zip(planned, plan, strict=True):
-        assert row["target_p"] == str(run["target"]["p"])
-        for name in run.keys() - {"target"}:
-            assert row[name] == str(run[name])
-        assert row["speedup"] == ""
 
 
 def test_csv_of_a_plan_without_a_run_tells_that_by_a_column_without_entries(parcast, sizes):

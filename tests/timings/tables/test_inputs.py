@@ -95,15 +95,6 @@ def test_a_speedup_is_a_relative_time():
     assert runs.measure.quantity == "speedup"
 
 
-def test_columns_of_machines_are_read_as_they_are_named():
-    runs, _ = noted(DATA / "markdown.md", wide="machine")
-    assert len(runs) == 12
-    assert set(runs.labels["machine"]) == {"OpenMPI", "thread-MPI"}
-    one, said = noted(DATA / "markdown.md", columns={"time_s": "OpenMPI total (s)"})
-    assert one.time.tolist() == [6.01, 3.46, 1.85, 1.13, 0.82, 0.87]
-    assert "left out: thread-MPI total (s), ratio" in said
-
-
 @pytest.mark.parametrize(
     ("file", "says"),
     [
@@ -115,13 +106,6 @@ def test_columns_of_machines_are_read_as_they_are_named():
 )
 def test_what_has_several_readings_or_none_is_refused_with_what_decides(file, says):
     assert says in refusal(DATA / file)
-
-
-def test_the_choice_that_is_suggested_is_taken():
-    runs, said = noted(DATA / "jube.dat", columns={"p": "tasks"})
-    assert runs.p.tolist() == [48, 96, 192]
-    assert runs.deviation.tolist() == [2.1, 1.9, 2.5]
-    assert "the time is runtime_avg[s]" in said
 
 
 @pytest.mark.parametrize(
