@@ -6,30 +6,19 @@ Every time and rate is a number, or an array with one for each client or server.
 from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field, fields, replace
-from functools import partial
+from math import inf, nan
 from typing import Any, Final, TypeVar
 
 import numpy as np
 
 from parcast.aliases import Array
+from parcast.arrays.law.declared import cost, declared_of
 from parcast.arrays.law.files import OTHERS, Files
 from parcast.arrays.law.message import Protocol
 from parcast.errors import ParameterError, require
 from parcast.words import did_you_mean
 
 PARTITION: Final = 16384  # that is written behind as a whole [B] [S]
-RATES: Final = (
-    "bandwidth",
-    "copy_rate",
-    "place_rate",
-    "write_rate",
-    "read_rate",
-    "cache_rate",
-    "compression_rate",
-    "decompression_rate",
-    "memory_rate",
-)
-DISKS: Final = ("write_rate", "read_rate")
 SINGLE: Final = ("partition", "through_cache", "asks_ahead")  # one value for all nodes
 OF_SMALL_FILES: Final[dict[str, Any]] = {  # written to disk when they are flushed: all is in 1/R
     "partition": 1 << 62,  # more than any file has
@@ -38,29 +27,30 @@ OF_SMALL_FILES: Final[dict[str, Any]] = {  # written to disk when they are flush
 }
 
 
-_zero, _one, _unlimited = (partial(np.asarray, default) for default in (0.0, 1.0, np.inf))
-_as_written = partial(np.asarray, np.nan)
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class NodeCosts:
+    """What clients and servers have in common: scalars, or one number for each of them."""
+
+    send_startup: Array = cost("time", 0.0, "Startup of a send call, lambda_s.")
+    receive_startup: Array = cost("time", 0.0, "Startup of a receive call, lambda_r.")
+    packet_time: Array = cost("time", 0.0, "Software cost of a packet, tau.")
+    bandwidth: Array = cost("rate", inf, "Rate of its link, r; by default unlimited.")
+    run: Array = cost("time", 0.0, "Packing or unpacking one contiguous run, t_run.")
+    copy_rate: Array = cost("rate", inf, "Rate of packing, R_copy; by default unlimited.")
+    place_rate: Array = cost(  # [D]
+        "rate",
+        inf,
+        "Rate of putting what has arrived into its place, R_place; by default unlimited.",
+    )
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
-class ClientCosts:
+class ClientCosts(NodeCosts):
     """Costs of clients: scalars, or arrays of one number for each client."""
 
-    send_startup: Array = field(default_factory=_zero)  # of a send call, lambda_s [s]
-    receive_startup: Array = field(default_factory=_zero)  # lambda_r [s]
-    packet_time: Array = field(default_factory=_zero)  # software cost of a packet, tau [s]
-    bandwidth: Array = field(default_factory=_unlimited)  # of the link, r [B/s]
-    construct_schema: Array = field(
-        default_factory=_zero
-    )  # the schema message; of client 0, t_con [s]
-    decode: Array = field(default_factory=_zero)  # a request, t_proc [s]
-    run: Array = field(
-        default_factory=_zero
-    )  # each contiguous run that is packed or unpacked, t_run,c [s]
-    copy_rate: Array = field(default_factory=_unlimited)  # of packing, R_copy [B/s]
-    place_rate: Array = field(
-        default_factory=_unlimited
-    )  # of putting what is read into its place, R_place [B/s] [D]
+    # of client 0
+    construct_schema: Array = cost("time", 0.0, "Constructing the schema message, t_con.")
+    decode: Array = cost("time", 0.0, "Decoding a request, t_proc.")
 
     def __post_init__(self) -> None:
         """Keep the numbers as arrays, and refuse those outside their domains."""
@@ -72,62 +62,65 @@ class ClientCosts:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
-class ServerCosts:
+class ServerCosts(NodeCosts):
     """Costs of servers and their disks: scalars, or arrays of one number for each server."""
 
-    send_startup: Array = field(default_factory=_zero)  # lambda_s [s]
-    receive_startup: Array = field(default_factory=_zero)  # lambda_r [s]
-    packet_time: Array = field(default_factory=_zero)  # tau [s]
-    bandwidth: Array = field(default_factory=_unlimited)  # of the link, r [B/s]
-    parse_schema: Array = field(default_factory=_zero)  # the schema message, t_par [s]
-    find: Array = field(default_factory=_zero)  # the clients that overlap a subchunk, t_find [s]
-    boundary: Array = field(default_factory=_zero)  # of the overlap with one client, t_bnd [s]
-    run: Array = field(
-        default_factory=_zero
-    )  # each contiguous run that is packed or unpacked, t_run [s]
-    copy_rate: Array = field(
-        default_factory=_unlimited
-    )  # of packing where arrays are read, R_copy [B/s]
-    place_rate: Array = field(
-        default_factory=_unlimited
-    )  # of putting overlaps into their places, R_place [B/s] [D]
-    write_rate: Array  # of the file system, R [B/s]
-    read_rate: Array = field(default_factory=_as_written)  # R_read; by default R [B/s]
-    cache: Array = field(default_factory=_unlimited)  # bytes of the file cache, C [B]
-    cache_rate: Array = field(default_factory=_unlimited)  # of copying into the cache, R_mem [B/s]
-    open_file: Array = field(
-        default_factory=_zero
-    )  # create or open and close a file, t_file [s] [D]
-    synchronise: Array = field(
-        default_factory=_zero
-    )  # flush once for each request, t_sync [s] [D]
-    commit: Array = field(
-        default_factory=_zero
-    )  # metadata of each of fewer than 64 arrays, flushed by server 0, t_commit [s] [D]
-    begin: Array = field(
-        default_factory=_zero
-    )  # before its files, by server 0, or by each that opens a store to read it, t_begin [s] [D]
-    end: Array = field(default_factory=_zero)  # of a write, by server 0, t_end [s] [D]
-    flush: Array = field(default_factory=_zero)  # each subchunk, where `sync`, t_flush [s] [D]
-    metadata: Array = field(
-        default_factory=_zero
-    )  # of each array on disk, by server 0, or by each that reads, t_meta [s] [D]
-    compression: Array = field(
-        default_factory=_one
-    )  # bytes on disk over those of the array [1] [D]
-    compression_rate: Array = field(default_factory=_unlimited)  # of bytes of the array [B/s] [D]
-    decompression_rate: Array = field(
-        default_factory=_unlimited
-    )  # of bytes of the array [B/s] [D]
-    memory_rate: Array = field(
-        default_factory=_unlimited
-    )  # of filling memory for the first time, where arrays are written, R_new [B/s] [D]
-    partition: int = PARTITION  # that the file system writes behind as a whole [B]
-    interference: Array = field(
-        default_factory=_zero
-    )  # of exchanging and writing at a time: part of the shorter one that is added [1] [D]
-    through_cache: bool = False  # whether every writer copies into the file cache first [D]
-    asks_ahead: bool = False  # whether `double-buffer` asks for the next subchunks early [D]
+    parse_schema: Array = cost("time", 0.0, "Parsing the schema message, t_par.")
+    find: Array = cost("time", 0.0, "Finding the clients that overlap a subchunk, t_find.")
+    boundary: Array = cost("time", 0.0, "Computing the overlap with one client, t_bnd.")
+    write_rate: Array = cost("rate", None, "Rate at which its file system writes, R.")
+    read_rate: Array = cost("rate", nan, "Rate of reading, R_read; by default that of writing.")
+    cache: Array = cost("size", inf, "Size of the file cache, C; by default unlimited.")
+    cache_rate: Array = cost(
+        "rate", inf, "Rate of copying into the file cache, R_mem; by default unlimited."
+    )
+    partition: int = cost(
+        "size",
+        PARTITION,
+        "Bytes that the file system writes behind as a whole, part.",
+        least=1.0,
+    )
+    # All below [D].
+    open_file: Array = cost("time", 0.0, "Creating or opening a file and closing it, t_file.")
+    synchronise: Array = cost("time", 0.0, "Flushing once for each request, t_sync.")
+    commit: Array = cost(
+        "time",
+        0.0,
+        "Flushing the metadata of each of fewer than 64 arrays, by server 0, t_commit.",
+    )
+    begin: Array = cost(
+        "time",
+        0.0,
+        "Beginning a request before its files, t_begin: by server 0; of a read by each server.",
+    )
+    end: Array = cost("time", 0.0, "Putting what was written in its place, by server 0, t_end.")
+    flush: Array = cost(
+        "time", 0.0, "Flushing each subchunk, t_flush: with sync and through_cache."
+    )
+    metadata: Array = cost(
+        "time",
+        0.0,
+        "Metadata of each array on disk, t_meta: by server 0; of a read by each server.",
+    )
+    memory_rate: Array = cost(
+        "rate",
+        inf,
+        "Rate of filling new memory where arrays are written, R_new; by default unlimited.",
+    )
+    interference: Array = cost(
+        "count",
+        0.0,
+        "Part of the shorter of exchanging and writing that is added: with through_cache.",
+    )
+    through_cache: bool = cost("", False, "Whether every writer copies into the file cache first.")
+    asks_ahead: bool = cost("", False, "Whether double-buffer asks for the next subchunks early.")
+    compression: Array = cost("count", 1.0, "Bytes on disk over those of the array.", above=0.0)
+    compression_rate: Array = cost(
+        "rate", inf, "Bytes of the array that are compressed a second; by default unlimited."
+    )
+    decompression_rate: Array = cost(
+        "rate", inf, "Bytes of the array that are decompressed a second; by default unlimited."
+    )
 
     def __post_init__(self) -> None:
         """Keep the numbers as arrays, and refuse those outside their domains."""
@@ -162,9 +155,8 @@ class Costs:
                 meant = did_you_mean(key, OTHERS).strip()
                 must = f"be one of {', '.join(OTHERS)}"
                 raise ParameterError("costs of files", must=must, got=key, hint=meant)
-            ok = np.isfinite(value) and (value > 0 if key.endswith("rate") else value >= 0)
+            ok, must = OTHERS[key].holds(np.asarray(value))
             hint = "Give seconds, or bytes per second."
-            must = "be above 0 and finite" if key.endswith("rate") else "be at least 0 and finite"
             require(f"{key} of files", value, ok, must=must, hint=hint)
 
     def for_files(self, files: Files) -> "Costs":
@@ -217,7 +209,9 @@ def _numeric(costs: ClientCosts | ServerCosts) -> list[str]:
 
 def _keep_numbers(costs: ClientCosts | ServerCosts, whose: str) -> None:
     """Turn what was given into arrays, which lie in their domains."""
-    for key in _numeric(costs):
+    for key, declared in declared_of(costs):
+        if key in SINGLE:
+            continue
         name = f"{key} of {whose}"
         given = np.asarray(getattr(costs, key), dtype=np.float64)
         if given.ndim > 1:
@@ -227,12 +221,7 @@ def _keep_numbers(costs: ClientCosts | ServerCosts, whose: str) -> None:
                 got=f"an array of {given.ndim} dimensions",
                 hint=f"Give an array of one dimension, or one number for all {whose}.",
             )
-        if key in RATES or key == "compression":
-            ok, must = given > 0, "be above 0"
-        else:
-            ok, must = given >= 0, "be at least 0"
-        if key in DISKS or (key not in RATES and key != "cache"):
-            ok, must = ok & np.isfinite(given), f"{must} and finite"
+        ok, must = declared.holds(given)
         require(name, given, ok, must=must, hint="Give seconds, bytes or bytes per second.")
         object.__setattr__(costs, key, given)
     lengths = {len(x): key for key in _numeric(costs) if (x := getattr(costs, key)).ndim}

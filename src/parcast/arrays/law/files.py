@@ -20,19 +20,24 @@ import numpy as np
 from parcast.arrays.geometry.batches import EqualArrays
 from parcast.arrays.geometry.boxes import Ints
 from parcast.arrays.geometry.choices import MANY, Operation, Writer
+from parcast.arrays.law.declared import DeclaredCost, other
 
-OTHERS: Final = (  # costs of other files than few large ones
-    "single_write_rate",
-    "few_write_rate",
-    "many_write_rate",
-    "many_open_file",
-    "many_synchronise",
-    "sync_write_rate",
-    "sync_open_file",
-    "read_open_file",
-    "read_metadata",
-    "read_begin",
-)
+OTHERS: Final[dict[str, DeclaredCost]] = {  # costs of other files than few large ones
+    "single_write_rate": other(
+        "rate", "R for a single small file of a server; the copy into the cache is in it."
+    ),
+    "few_write_rate": other("rate", "R for few small files of a server."),
+    "many_write_rate": other(
+        "rate", "R for many small files: more than 64, or in more than 64 folders."
+    ),
+    "many_open_file": other("time", "t_file for many files of a server."),
+    "many_synchronise": other("time", "t_sync for many files of a server."),
+    "sync_write_rate": other("rate", "R with the writer sync; the copy into the cache is in it."),
+    "sync_open_file": other("time", "t_file with the writer sync."),
+    "read_open_file": other("time", "t_file of a read."),
+    "read_metadata": other("time", "t_meta of a read."),
+    "read_begin": other("time", "t_begin of a read."),
+}
 
 
 class Files(NamedTuple):

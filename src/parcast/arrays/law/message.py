@@ -27,6 +27,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from parcast.aliases import Array
+from parcast.arrays.law.declared import cost
 from parcast.errors import require
 
 GROWTH: Final = 0.4  # of a rest with the time waited, where each is 1.5 times the last [1] [D]
@@ -36,15 +37,21 @@ GROWTH: Final = 0.4  # of a rest with the time waited, where each is 1.5 times t
 class Protocol:
     """How messages are sent, and the lengths of those that hold no data."""
 
-    packet: float = 256.0  # payload, pi [B]
-    eager_limit: float = 4096.0  # size from which a message is sent by rendezvous, n_sw [B]
-    schema_length: float = 512.0  # length of the schema message, b_sch [B]
-    request_length: float = 128.0  # b_req [B]
-    quit_length: float = 32.0  # b_quit [B]
-    always: bool = False  # whether calls last until the message has arrived, whatever its size
-    nonblocking: bool = False  # whether only the receiver spends the time of large messages [D]
-    rest: float = 0.0  # between two looks of a rank that has begun to wait [s] [D]
-    longest_rest: float = 0.0  # of one that has waited for long [s] [D]
+    packet: float = cost("size", 256.0, "Payload of a packet, pi.", above=0.0)
+    eager_limit: float = cost(
+        "size", 4096.0, "Size from which a message is sent by rendezvous, n_sw."
+    )
+    schema_length: float = cost("size", 512.0, "Length of the schema message, b_sch.")
+    request_length: float = cost("size", 128.0, "Length of a request, b_req.")
+    quit_length: float = cost("size", 32.0, "Length of the message that ends a request, b_quit.")
+    rest: float = cost("time", 0.0, "Between two looks of a rank that has begun to wait.")  # [D]
+    longest_rest: float = cost("time", 0.0, "Between two looks of one that has waited for long.")
+    nonblocking: bool = cost(
+        "", False, "Whether only the receiver spends the time of large messages."
+    )
+    always: bool = cost(
+        "", False, "Whether calls last until a message has arrived, whatever its size."
+    )
 
     @property
     def depends_on_pauses(self) -> bool:

@@ -1,14 +1,17 @@
 """Costs of array I/O as a TOML file: the numbers of `parcast.arrays.law.costs`, with units."""
 
+from collections.abc import Callable, Collection, Iterable
 from pathlib import Path
-from typing import Annotated, Any, Final, TypeAlias
+from typing import Annotated, Any, Final, TypeAlias, TypeVar
 
 import numpy as np
-from pydantic import Field, GetJsonSchemaHandler
+from pydantic import Field, GetJsonSchemaHandler, create_model
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import core_schema
 
-from parcast.arrays.law.costs import PARTITION, ClientCosts, Costs, ServerCosts
+from parcast.arrays.law.costs import SINGLE, ClientCosts, Costs, ServerCosts
+from parcast.arrays.law.declared import DeclaredCost, declared_of
+from parcast.arrays.law.files import OTHERS
 from parcast.arrays.law.message import Protocol
 from parcast.descriptions.amount import Amount, Point
 from parcast.descriptions.description import Description, Of, parameter
@@ -17,10 +20,6 @@ from parcast.errors import ParameterError
 from parcast.files.faults import AnyPath
 
 ILLUSTRATIVE: Final = Path(__file__).with_name("sp2_like.toml")  # as in examples/arrays
-
-OneTime = Annotated[Amount, Of("time")]
-OneRate = Annotated[Amount, Of("rate", above=0.0)]
-OneSize = Annotated[Amount, Of("size")]
 
 
 class OfNodes(Of):
@@ -60,9 +59,7 @@ class OfNodes(Of):
 
 
 Each: TypeAlias = Amount | tuple[Amount, ...]
-Time = Annotated[Each, OfNodes("time")]
-Rate = Annotated[Each, OfNodes("rate", above=0.0)]
-Size = Annotated[Each, OfNodes("size")]
+_Table = TypeVar("_Table", bound=Description)
 
 
 def given_at(costs: Description, at: Point) -> dict[str, Any]:
@@ -75,124 +72,61 @@ def given_at(costs: Description, at: Point) -> dict[str, Any]:
     }
 
 
-class _Node(Description):
-    """What clients and servers have in common."""
+def declaring(
+    costs: Iterable[tuple[str, DeclaredCost]], one: Collection[str] | None = None
+) -> Callable[[type[_Table]], type[_Table]]:
+    """Give a table the costs that the law declares as keys; `one` has no lists, None: none has."""
 
-    send_startup: Time = parameter("0 s", "Startup of a send call, lambda_s.")
-    receive_startup: Time = parameter("0 s", "Startup of a receive call, lambda_r.")
-    packet_time: Time = parameter("0 s", "Software cost of a packet, tau.")
-    bandwidth: Rate | None = parameter(None, "Rate of its link, r; by default unlimited.")
-    run: Time = parameter("0 s", "Packing or unpacking one contiguous run, t_run.")
-    copy_rate: Rate | None = parameter(None, "Rate of packing, R_copy; by default unlimited.")
-    place_rate: Rate | None = parameter(
-        None, "Rate of putting what has arrived into its place, R_place; by default unlimited."
-    )
+    def made(table: type[_Table]) -> type[_Table]:
+        keys: dict[str, Any] = {
+            name: (_kind_of(cost, has_one=one is None or name in one), _key_of(cost))
+            for name, cost in costs
+        }
+        return create_model(
+            table.__name__,
+            __base__=table,
+            __module__=table.__module__,
+            __doc__=table.__doc__,
+            **keys,
+        )
+
+    return made
 
 
-class ClientParameters(_Node):
+def _kind_of(cost: DeclaredCost, *, has_one: bool) -> Any:
+    """Give what a key may hold."""
+    if not cost.dimension:
+        return bool
+    mark = (Of if has_one else OfNodes)(cost.dimension, above=cost.above, least=cost.least)
+    kind: Any = Annotated[Amount if has_one else Each, mark]
+    return kind if cost.in_file is not None else kind | None
+
+
+def _key_of(cost: DeclaredCost) -> Any:
+    """Give its default and what it means."""
+    if not cost.dimension:
+        return Field(default=cost.in_file, description=cost.what)
+    return parameter(cost.in_file, cost.what)
+
+
+@declaring(declared_of(ClientCosts), one=())
+class ClientParameters(Description):
     """One client."""
 
-    construct_schema: Time = parameter("0 s", "Constructing the schema message, t_con.")
-    decode: Time = parameter("0 s", "Decoding a request, t_proc.")
 
-
-class ServerParameters(_Node):
+@declaring(declared_of(ServerCosts), one=SINGLE)
+class ServerParameters(Description):
     """One I/O server and its disk."""
 
-    parse_schema: Time = parameter("0 s", "Parsing the schema message, t_par.")
-    find: Time = parameter("0 s", "Finding the clients that overlap a subchunk, t_find.")
-    boundary: Time = parameter("0 s", "Computing the overlap with one client, t_bnd.")
-    write_rate: Rate = parameter(..., "Rate at which its file system writes, R.")
-    read_rate: Rate | None = parameter(
-        None, "Rate of reading, R_read; by default that of writing."
-    )
-    cache: Size | None = parameter(None, "Size of the file cache, C; by default unlimited.")
-    cache_rate: Rate | None = parameter(
-        None, "Rate of copying into the file cache, R_mem; by default unlimited."
-    )
-    partition: Annotated[Amount, Of("size", least=1.0)] = parameter(
-        f"{PARTITION} B", "Bytes that the file system writes behind as a whole, part."
-    )
-    open_file: Time = parameter("0 s", "Creating or opening a file and closing it, t_file.")
-    synchronise: Time = parameter("0 s", "Flushing once for each request, t_sync.")
-    commit: Time = parameter(
-        "0 s", "Flushing the metadata of each of fewer than 64 arrays, by server 0, t_commit."
-    )
-    begin: Time = parameter(
-        "0 s",
-        "Beginning a request before its files, t_begin: by server 0; of a read by each server.",
-    )
-    end: Time = parameter("0 s", "Putting what was written in its place, by server 0, t_end.")
-    flush: Time = parameter("0 s", "Flushing each subchunk, t_flush: with sync and through_cache.")
-    metadata: Time = parameter(
-        "0 s", "Metadata of each array on disk, t_meta: by server 0; of a read by each server."
-    )
-    memory_rate: Rate | None = parameter(
-        None, "Rate of filling new memory where arrays are written, R_new; by default unlimited."
-    )
-    interference: Annotated[Each, OfNodes("count")] = parameter(
-        "0", "Part of the shorter of exchanging and writing that is added: with through_cache."
-    )
-    through_cache: bool = Field(
-        default=False, description="Whether every writer copies into the file cache first."
-    )
-    asks_ahead: bool = Field(
-        default=False, description="Whether double-buffer asks for the next subchunks early."
-    )
-    compression: Annotated[Each, OfNodes("count", above=0.0)] = parameter(
-        "1", "Bytes on disk over those of the array."
-    )
-    compression_rate: Rate | None = parameter(
-        None, "Bytes of the array that are compressed a second; by default unlimited."
-    )
-    decompression_rate: Rate | None = parameter(
-        None, "Bytes of the array that are decompressed a second; by default unlimited."
-    )
 
-
+@declaring(OTHERS.items())
 class FileParameters(Description):
     """Costs of other files than few large ones, in place of those of the servers."""
 
-    single_write_rate: OneRate | None = parameter(
-        None, "R for a single small file of a server; the copy into the cache is in it."
-    )
-    few_write_rate: OneRate | None = parameter(None, "R for few small files of a server.")
-    many_write_rate: OneRate | None = parameter(
-        None, "R for many small files: more than 64, or in more than 64 folders."
-    )
-    many_open_file: OneTime | None = parameter(None, "t_file for many files of a server.")
-    many_synchronise: OneTime | None = parameter(None, "t_sync for many files of a server.")
-    sync_write_rate: OneRate | None = parameter(
-        None, "R with the writer sync; the copy into the cache is in it."
-    )
-    sync_open_file: OneTime | None = parameter(None, "t_file with the writer sync.")
-    read_open_file: OneTime | None = parameter(None, "t_file of a read.")
-    read_metadata: OneTime | None = parameter(None, "t_meta of a read.")
-    read_begin: OneTime | None = parameter(None, "t_begin of a read.")
 
-
+@declaring(declared_of(Protocol))
 class MessageParameters(Description):
     """How messages are sent, and the lengths of those that hold no data."""
-
-    packet: Annotated[Amount, Of("size", above=0.0)] = parameter(
-        "256 B", "Payload of a packet, pi."
-    )
-    eager_limit: OneSize = parameter(
-        "4096 B", "Size from which a message is sent by rendezvous, n_sw."
-    )
-    schema_length: OneSize = parameter("512 B", "Length of the schema message, b_sch.")
-    request_length: OneSize = parameter("128 B", "Length of a request, b_req.")
-    quit_length: OneSize = parameter("32 B", "Length of the message that ends a request, b_quit.")
-    rest: OneTime = parameter("0 s", "Between two looks of a rank that has begun to wait.")
-    longest_rest: OneTime = parameter("0 s", "Between two looks of one that has waited for long.")
-    nonblocking: bool = Field(
-        default=False,
-        description="Whether only the receiver spends the time of large messages.",
-    )
-    always: bool = Field(
-        default=False,
-        description="Whether calls last until a message has arrived, whatever its size.",
-    )
 
 
 class ArrayParameters(Description):
