@@ -17,7 +17,6 @@ from time import perf_counter
 from typing import Any, ClassVar, Final
 
 from parcast.arrays.geometry.choices import MANY
-from parcast.arrays.store.freeing import wait_until_freed
 
 EXCHANGE: Final = 2  # RENAME_EXCHANGE
 AT_FDCWD: Final = -100
@@ -148,12 +147,7 @@ def write_all(file: int, parts: Iterable[bytes | memoryview], offset: int) -> in
     left = [memoryview(part).cast("B") for part in parts if len(part)]
     size = 0
     while left:
-        try:
-            done = os.pwritev(file, left[:MOST_PARTS], offset + size)
-        except OSError as failure:
-            if failure.errno == errno.ENOSPC and wait_until_freed():
-                continue
-            raise
+        done = os.pwritev(file, left[:MOST_PARTS], offset + size)
         if not done:
             raise OSError(errno.EIO, "nothing was written")
         size += done

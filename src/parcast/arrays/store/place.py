@@ -22,7 +22,6 @@ from typing import ClassVar, Final, NamedTuple
 
 from parcast.arrays.store import durable
 from parcast.arrays.store.codecs import UnsupportedError
-from parcast.arrays.store.freeing import files_below, freed_later, remove, wait_until_freed
 from parcast.arrays.store.interrupted import Leftover, Owner, arrays_below, progress_of
 from parcast.arrays.store.layout import METADATA, layout_of, parsed
 from parcast.arrays.store.messages import (
@@ -34,6 +33,7 @@ from parcast.arrays.store.messages import (
     not_written,
     within_store,
 )
+from parcast.arrays.store.removal import files_below, remove
 from parcast.errors import ParcastError
 
 NO_FILE: Final = {errno.ELOOP, errno.EISDIR, errno.ENXIO, errno.EINVAL}  # a link, a pipe
@@ -359,8 +359,6 @@ def settle(place: Place) -> list[str]:
             done.append("the old store was put back")
     for draft in place.drafts(APPEND):
         _remove_unreached(place, draft)
-    if place.drafts():
-        wait_until_freed()
     for draft in place.drafts():
         remove(draft)
         done.append(f"the draft {draft.name} of an interrupted write was removed")
@@ -401,8 +399,7 @@ def publish(place: Place, draft: Path) -> None:
         durable.flush_folder(folder)
         return
     if not os.path.isdir(draft):
-        with freed_later(place.target):
-            os.replace(draft, place.target)
+        os.replace(draft, place.target)
         durable.flush_folder(folder)
         return
     if durable.exchange(draft, place.target):
@@ -413,10 +410,7 @@ def publish(place: Place, draft: Path) -> None:
         os.rename(draft, place.target)
         os.rename(place.aside, old)
     durable.flush_folder(folder)
-    with (
-        suppress(OSError),
-        freed_later(old),
-    ):  # what cannot be removed now, the next writer removes
+    with suppress(OSError):  # what cannot be removed now, the next writer removes
         remove(old)
 
 

@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import Final
 
 from parcast.arrays.store import durable
-from parcast.arrays.store.freeing import freed_later, remove
 from parcast.arrays.store.messages import no_version
 from parcast.arrays.store.place import Failing, Lock, Place, settle, writer_at
+from parcast.arrays.store.removal import remove
 
 MARK: Final = ".parcast-"  # so that no folder of a user, such as a copy by date, is taken for one
 DIGITS: Final = 6  # of the number of a version, at least
@@ -127,5 +127,4 @@ def _remove_version(version: Path, draft: Path) -> None:
             if name.startswith(beside):
                 remove(version.with_name(name))
         os.rename(version, draft)
-        with freed_later(draft):
-            remove(draft)
+        remove(draft)
