@@ -17,7 +17,7 @@ from parcast.arrays.geometry.overlaps import overlaps
 from parcast.arrays.geometry.subchunks import schema_subchunks
 from parcast.arrays.law.parameters import read_costs
 from parcast.arrays.law.request import Options, request_time
-from parcast.arrays.library.schema import Kind, Named, Schema, layout_for
+from parcast.arrays.library.schema import Kind, NamedArray, Schema, layout_for
 from parcast.arrays.planning.plan import plan_request
 from parcast.arrays.planning.writes import plan_write, wanted
 
@@ -79,7 +79,7 @@ def schema_of(clients, number, *, limit=1 << 22):
     """A write of equal arrays of doubles, as the library makes it without a plan."""
     layout = layout_for(clients.shape, 8, servers=8, limit=limit)
     kind = Kind(clients.shape, "<f8", *layout, clients)
-    arrays = tuple(Named(f"a{i}", 0) for i in range(number))
+    arrays = tuple(NamedArray(f"a{i}", 0) for i in range(number))
     return Schema("write", "x.zarr", arrays, (kind,), limit=limit)
 
 

@@ -21,7 +21,7 @@ from pathlib import Path
 
 import zstandard
 
-from parcast.applications.text.documents.document import Reading
+from parcast.applications.text.documents.document import DocumentReading
 from parcast.applications.text.documents.items import work_items
 from parcast.applications.text.documents.offsets import TextBuilder, add_plain
 from parcast.applications.text.documents.reading import read_documents
@@ -149,7 +149,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--size", type=float, default=20.0, help="MB of text in each file")
     size = int(parser.parse_args().size * 1e6)
-    reading = Reading(largest=10**9)
+    reading = DocumentReading(largest=10**9)
     with tempfile.TemporaryDirectory() as folder:
         for name, path in write_files(Path(folder), size).items():
             text = original_text(path)

@@ -135,14 +135,18 @@ def write(path: Path, size: float) -> int:
 def run_rank(task: str, path: str, output: str, tagger: str, memory: str) -> None:
     """Run the task on this rank, and say how it was, in a line of JSON."""
     from parcast.applications.sorting.resident import peak_memory
-    from parcast.applications.text.documents.document import Reading
+    from parcast.applications.text.documents.document import DocumentReading
     from parcast.applications.text.features.extract import extract_features
     from parcast.applications.text.features.task import Features
     from parcast.applications.text.search.search_documents import search_documents
     from parcast.errors import ParcastError
 
     element = FILES[Path(path).name][2]
-    reading = Reading(document=element[0], identifier=element[1]) if element else Reading()
+    reading = (
+        DocumentReading(document=element[0], identifier=element[1])
+        if element
+        else DocumentReading()
+    )
     seen, gap, begun = (0, perf_counter()), 0.0, perf_counter()
 
     def progress(done: int, *_: object) -> None:

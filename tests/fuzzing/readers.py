@@ -34,7 +34,7 @@ from parcast.expressions import Expression
 from parcast.importers.counts import compiled
 from parcast.importers.darshan_io import read_job_io
 from parcast.importers.registry import FORMATS, import_machine, import_timings, recognised_format
-from parcast.pipeline.engine.checkpoint import CHECKSUM, SCHEMA, Checkpoint, checksum_of
+from parcast.pipeline.engine.checkpoint import CHECKSUM, SCHEMA, RunCheckpoint, checksum_of
 from parcast.pipeline.engine.checkpoint import MANIFEST as CHECKPOINT
 from parcast.projection.read_counts import read_counts
 from parcast.simulation.command import distributions, law_of
@@ -208,7 +208,7 @@ def _checkpoint(path: Path) -> None:
         document.pop(CHECKSUM, None)
         content = json.dumps(document | {CHECKSUM: checksum_of(document)}).encode()
     path.with_name(CHECKPOINT).write_bytes(content)
-    Checkpoint(path.parent, 60.0, {"items": "a" * 8, "merge": "b" * 8}).read()
+    RunCheckpoint(path.parent, 60.0, {"items": "a" * 8, "merge": "b" * 8}).read()
 
 
 def _machine_of(path: Path, name: str) -> None:

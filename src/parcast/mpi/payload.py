@@ -41,7 +41,7 @@ class Nothing(Enum):
 EMPTY: Final = Nothing.EMPTY
 
 
-class Packed(NamedTuple):
+class PackedValue(NamedTuple):
     """A value as bytes: what is pickled, and its buffers."""
 
     head: bytes
@@ -53,7 +53,7 @@ class Packed(NamedTuple):
         return len(self.head) + sum(buffer.nbytes for buffer in self.buffers)
 
 
-def packed(value: Any) -> Packed:
+def packed(value: Any) -> PackedValue:
     """Pickle a value; what cannot be pickled raises what pickle does."""
     buffers: list[memoryview] = []
 
@@ -69,7 +69,7 @@ def packed(value: Any) -> Packed:
     except Exception:
         buffers.clear()
         head = _by_value(value, keep)
-    return Packed(head, tuple(buffers))
+    return PackedValue(head, tuple(buffers))
 
 
 def portable(value: Any) -> bytes:
@@ -165,7 +165,7 @@ def _mean_size(members: Sequence[Any], depth: int) -> float:
     return sum(size_of(x, depth - 1) for x in members) / len(members) if members else 0.0
 
 
-class Written(NamedTuple):
+class WrittenValue(NamedTuple):
     """A file of a value that is on disk."""
 
     size: float  # [B]
@@ -192,7 +192,7 @@ class _Draft:
         self.checksum = 0
 
 
-def write_value(path: Path, value: Any, *, durable: bool = False) -> Written:
+def write_value(path: Path, value: Any, *, durable: bool = False) -> WrittenValue:
     """Write a value to a file that is complete or not there; a durable one has a checksum."""
     temporary = path.with_name(f"{path.name}.part")
     try:
@@ -207,10 +207,10 @@ def write_value(path: Path, value: Any, *, durable: bool = False) -> Written:
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
-    return Written(float(size), draft.checksum)
+    return WrittenValue(float(size), draft.checksum)
 
 
-def is_sound(path: Path, written: Written) -> bool:
+def is_sound(path: Path, written: WrittenValue) -> bool:
     """Tell whether a file has the bytes that were written; one that cannot be read has not."""
     checksum = size = 0
     try:

@@ -172,7 +172,7 @@ def split_sum(total: Any, shards: int) -> list[Any]:
     return np.array_split(total, shards)
 
 
-class Known(NamedTuple):
+class KnownMerge(NamedTuple):
     """A merge, and what goes with it."""
 
     merge: Merge
@@ -181,25 +181,25 @@ class Known(NamedTuple):
     finish: Callable[[Any], Any] | None = None  # of a completed reduction
 
 
-NAMED: Final[Mapping[str, Known]] = {
-    "sum": Known(Merge(add), int, split_sum),
-    "counts": Known(Merge(add_counts), dict, split_counts),
-    "sorted": Known(Merge(merge_sorted, merge_all_sorted), list, finish=in_order),
+NAMED: Final[Mapping[str, KnownMerge]] = {
+    "sum": KnownMerge(Merge(add), int, split_sum),
+    "counts": KnownMerge(Merge(add_counts), dict, split_counts),
+    "sorted": KnownMerge(Merge(merge_sorted, merge_all_sorted), list, finish=in_order),
 }
 
 
-def known_merge(merge: object) -> Known:
+def known_merge(merge: object) -> KnownMerge:
     """Give the merge of a function or of a name: "sum", "counts", "sorted" or "top:10"."""
     if isinstance(merge, Merge):
-        return Known(merge)
+        return KnownMerge(merge)
     if callable(merge):
-        return Known(Merge(merge))
+        return KnownMerge(Merge(merge))
     if isinstance(merge, str) and merge in NAMED:
         return NAMED[merge]
     head, _, number = str(merge).partition(":")
     if head == "top" and number.isdigit() and int(number) > 0:
         two = partial(merge_largest, count=int(number))
-        return Known(Merge(two), list, finish=partial(two, []))
+        return KnownMerge(Merge(two), list, finish=partial(two, []))
     hint = did_you_mean(head, [*NAMED, "top:10"]).lstrip()
     raise ParameterError(
         "merge",

@@ -31,7 +31,7 @@ from parcast.arrays.library import session as sessions
 from parcast.arrays.library.distribution import Block, block_of
 from parcast.arrays.library.session import Session, connect
 from parcast.arrays.store.interrupted import InterruptedWriteWarning
-from parcast.arrays.store.place import Place
+from parcast.arrays.store.place import StorePlace
 from parcast.arrays.store.verify import verify
 from parcast.mpi.messages import EMPTY, Message
 from tests.arrays.store.interruptions import Steps, killed, known_as, status_of
@@ -245,7 +245,7 @@ def check(path, action, at):
     """Look at what a dead rank has left, and have the next write clear it up."""
     state = state_of(path)
     assert state in STATES[action], (at, state)
-    drafts = Place.of(path).drafts()
+    drafts = StorePlace.of(path).drafts()
     said = ""
     if path.exists() or drafts:
         verdict = verify(path)

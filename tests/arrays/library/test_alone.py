@@ -12,8 +12,8 @@ import pytest
 
 from parcast import arrays
 from parcast.arrays.library import storing
-from parcast.arrays.library.client import Client, Described
-from parcast.arrays.library.gathering import Overlaps
+from parcast.arrays.library.client import Client, DescribedRequest
+from parcast.arrays.library.gathering import KindOverlaps
 from parcast.arrays.library.schema import Schema
 from parcast.arrays.library.server import Server
 from parcast.arrays.library.storing import ReadingFiles, WritingFiles, catalogue
@@ -227,7 +227,7 @@ def test_arrays_that_are_held_in_the_same_boxes_are_of_one_kind(io, tmp_path):
 @pytest.mark.parametrize("writer", ["sync", "write-behind", "double-buffer"])
 def test_a_server_tells_what_it_took_to_find_and_ask_clients(io, tmp_path, monkeypatch, writer):
     sleeping(monkeypatch, Server, "_ask")
-    sleeping(monkeypatch, Overlaps, "gathering")
+    sleeping(monkeypatch, KindOverlaps, "gathering")
     [wrote] = io.write(tmp_path / "s.zarr", {"u": block(np.ones(4))}, writer=writer).servers
     assert wrote.seconds > wrote.gathering >= 0.2
     sleeping(monkeypatch, Server, "_until_idle")
@@ -246,7 +246,7 @@ def test_what_a_server_takes_to_open_a_store_that_it_reads_is_access(io, tmp_pat
 @pytest.mark.parametrize("late", ["want", "give"])
 def test_messages_of_a_request_that_has_failed_are_dropped(late):
     client = Client(EventLoop(Alone()), master=0, number=0)
-    job = client.submit(Described("write", "s.zarr", {}), [])
+    job = client.submit(DescribedRequest("write", "s.zarr", {}), [])
     assert client.hear(Message(0, ("end", 0, RunFailed("the disk is full"), ())))
     assert client.hear(
         Message(0, (late, *{"want": (0, 0, (0,), ()), "give": (0, (0,), ())}[late]))

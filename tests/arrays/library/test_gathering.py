@@ -3,16 +3,16 @@
 import numpy as np
 import pytest
 
-from parcast.arrays.library.gathering import Memory, Overlaps
-from parcast.arrays.library.schema import Named, Schema
+from parcast.arrays.library.gathering import KindOverlaps, Memory
+from parcast.arrays.library.schema import NamedArray, Schema
 from tests.arrays.library.test_schema import kind_of
 
 
 def gatherings(mesh, arrays=1, shape=(8, 6), limit=96, memory=None):
     kind = kind_of(shape, mesh, servers=1, limit=limit)
-    named = tuple(Named(f"a{i}", 0) for i in range(arrays))
+    named = tuple(NamedArray(f"a{i}", 0) for i in range(arrays))
     schema = Schema("write", "x", named, (kind,), limit=limit * arrays)
-    overlaps = Overlaps(kind, memory)
+    overlaps = KindOverlaps(kind, memory)
     for number, unit in enumerate(schema.units(0, 1)):
         yield overlaps.gathering(number, unit, is_filled=True)
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from parcast.arrays.geometry.boxes import Box
-from parcast.arrays.library.client import Described, Own
+from parcast.arrays.library.client import DescribedRequest, Own
 from parcast.arrays.library.distribution import Block
 from parcast.arrays.library.master import Master
 from parcast.arrays.library.session import connect
@@ -232,7 +232,9 @@ def test_servers_are_sent_the_stamp_of_the_store_that_clients_lay_out(tmp_path):
     master = Master(EventLoop(sent), [0], [1])
     options = {"names": None, "limit": 1 << 20}
     for own in ((), (("array", Own((8, 4), "<f8", (Box((0, 0), (8, 4)),), (1, 1))),)):
-        assert master.hear(Message(0, ("describe", 0, 0, Described("read", path, options, own))))
+        assert master.hear(
+            Message(0, ("describe", 0, 0, DescribedRequest("read", path, options, own)))
+        )
     (schema,) = (as_received(x.head)[0][2] for x in sent.taken() if x.kind == "schema")
     assert schema.stamp == catalogue(path, None).stamp
 
@@ -324,8 +326,8 @@ def test_two_requests_of_a_program_to_one_place_are_told(ran, tmp_path):
 def test_two_programs_that_write_one_place_are_told_of_each_other(started, ran, tmp_path):
     holding = (
         "import sys\n"
-        "from parcast.arrays.store.place import Lock, Place\n"
-        "lock = Lock.take(Place.of('u.zarr'))\n"
+        "from parcast.arrays.store.place import Lock, StorePlace\n"
+        "lock = Lock.take(StorePlace.of('u.zarr'))\n"
         "print('held', flush=True)\n"
         "import time\n"
         "time.sleep(600)\n"

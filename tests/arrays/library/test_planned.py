@@ -15,7 +15,7 @@ from parcast.arrays.geometry.meshes import fitting_meshes
 from parcast.arrays.law.contention import Placement
 from parcast.arrays.law.parameters import read_costs
 from parcast.arrays.law.request import request_time
-from parcast.arrays.library.client import Described, Own
+from parcast.arrays.library.client import DescribedRequest, Own
 from parcast.arrays.library.distribution import Block
 from parcast.arrays.library.master import laid_out, schema_of
 from parcast.arrays.library.plans import by_plan, spread
@@ -45,7 +45,7 @@ def schema_for(shape, mesh, *, number=1, stack=""):
     options = {"writer": "double-buffer", "batch": True, "limit": LIMIT, "stack": stack}
     names = [f"a{i}" for i in range(number)]
     described = [
-        Described(
+        DescribedRequest(
             "write",
             "x.zarr",
             options,

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from parcast.arrays.geometry.chunks import mesh_chunks
-from parcast.arrays.library.gathering import Overlaps
-from parcast.arrays.library.schema import Kind, Named, Schema, layout_for
+from parcast.arrays.library.gathering import KindOverlaps
+from parcast.arrays.library.schema import Kind, NamedArray, Schema, layout_for
 
 
 def kind_of(shape, mesh, *, servers, limit, policy="balanced", dtype="<i4", cut=()):
@@ -30,7 +30,7 @@ def requests(draw):
         cut = tuple(draw(st.integers(1, 3)) for _ in shape) if draw(st.booleans()) else ()
         kinds.append(kind_of(shape, mesh, servers=servers, limit=limit, policy=policy, cut=cut))
     numbers = draw(st.lists(st.integers(0, len(kinds) - 1), min_size=1, max_size=7))
-    arrays = tuple(Named(f"a{i}", kind) for i, kind in enumerate(numbers))
+    arrays = tuple(NamedArray(f"a{i}", kind) for i, kind in enumerate(numbers))
     batch = draw(st.booleans())
     taking = tuple(sorted(draw(st.sets(st.integers(0, servers - 1)))))
     schema = Schema("write", "x", arrays, tuple(kinds), is_batched=batch, limit=limit)
@@ -95,7 +95,7 @@ def test_overlaps_put_together_give_the_array_back_whatever_comes_first(case, ra
     for server in range(servers):
         for i, unit in enumerate(schema.units(server, servers)):
             kind = schema.kinds[schema.arrays[unit.arrays[0]].kind]
-            gathering = Overlaps(kind).gathering(i, unit, is_filled=True)
+            gathering = KindOverlaps(kind).gathering(i, unit, is_filled=True)
             clients = sorted(gathering.overlaps)
             random.shuffle(clients)
             for client in clients:
@@ -116,7 +116,7 @@ def test_overlaps_put_together_give_the_array_back_whatever_comes_first(case, ra
 
 def test_many_small_arrays_are_dealt_to_all_servers():
     kind = kind_of((8, 8), (2, 2), servers=4, limit=1 << 20)
-    schema = Schema("write", "x", tuple(Named(f"a{i}", 0) for i in range(10)), (kind,))
+    schema = Schema("write", "x", tuple(NamedArray(f"a{i}", 0) for i in range(10)), (kind,))
     units = [list(schema.units(server, 4)) for server in range(4)]
     assert [[unit.arrays for unit in own] for own in units] == [
         [(0, 4, 8)],

@@ -25,7 +25,7 @@ from parcast.arrays.store import durable
 from parcast.arrays.store.draft import Draft
 from parcast.arrays.store.layout import ArraySpec
 from parcast.arrays.store.npy import NpyDraft, NpyWriter, open_npy
-from parcast.arrays.store.place import Place
+from parcast.arrays.store.place import StorePlace
 from parcast.arrays.store.reading import open_store
 from parcast.arrays.store.verify import verify
 from parcast.arrays.store.versions import sweep
@@ -149,7 +149,7 @@ def state_of(path):
 
 def known_as(path, known):
     """Name the contents of a store or .npy file, "half" where they are none of the known ones."""
-    if not path.exists() and not Place.of(path).aside.exists():
+    if not path.exists() and not StorePlace.of(path).aside.exists():
         return "absent"
     if path.suffix == ".npy":
         with open_npy(path) as stored:

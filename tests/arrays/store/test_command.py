@@ -12,7 +12,7 @@ from parcast.arrays.library.distribution import Block
 from parcast.arrays.library.session import connect
 from parcast.arrays.store.draft import Draft
 from parcast.arrays.store.layout import ArraySpec
-from parcast.arrays.store.place import Place
+from parcast.arrays.store.place import StorePlace
 from tests.arrays.store.made import write_store
 from tests.arrays.store.test_verify import killed
 from tests.conftest import ROOT
@@ -93,7 +93,7 @@ def test_an_interrupted_write_is_told_and_swept(parcast, tmp_path, monkeypatch, 
         assert words.startswith("u.zarr is not there: a write was interrupted")
     else:
         assert words.startswith("u.zarr is whole, but a write was interrupted")
-    (draft,) = Place.of(path).drafts()
+    (draft,) = StorePlace.of(path).drafts()
     assert f"left over {draft.name} is the draft of a" in words
     assert f"by process {pid} (simulate.py) on" in words
     assert f"2 of {4 if kind == 'write' else 3} chunks complete" in words

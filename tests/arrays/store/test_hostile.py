@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from parcast.arrays.store.layout import MOST_VALUES
-from parcast.arrays.store.place import NOTE, Lock, Place, journal_of
+from parcast.arrays.store.place import NOTE, Lock, StorePlace, journal_of
 from parcast.arrays.store.reading import open_store
 from parcast.arrays.store.verify import verify
 from parcast.arrays.store.versions import sweep
@@ -92,7 +92,7 @@ WRITES = {
     "kind", ["link", "hard link", "empty", "file", "dangling", "pipe", "socket", "folder"]
 )
 def test_what_has_the_name_of_a_lock_and_is_none_is_left_alone(store, tmp_path, kind, write):
-    lock, victim = Place.of(store).lock, tmp_path / "victim.txt"
+    lock, victim = StorePlace.of(store).lock, tmp_path / "victim.txt"
     kept = b"" if kind == "empty" else KEPT
     victim.write_bytes(kept)
     {
@@ -135,7 +135,7 @@ def test_nothing_is_appended_outside_of_the_store(tmp_path, monkeypatch, where):
 def journal(store, name, node):
     """Write a journal beside a store."""
     content = {"schema": "parcast/array-append/1", "nodes": {name: node}}
-    Place.of(store).journal.write_text(json.dumps(content))
+    StorePlace.of(store).journal.write_text(json.dumps(content))
 
 
 @pytest.mark.parametrize("name", ["../../outside", "/outside", "v/../../../outside", "link", "."])
@@ -148,7 +148,7 @@ def test_a_journal_changes_nothing_outside_of_the_store(store, tmp_path, name):
     journal(store, name, {"was": hashlib.sha256(KEPT).hexdigest(), "becomes": "changed"})
     sweep(store)
     assert (outside / "zarr.json").read_bytes() == KEPT
-    assert not Place.of(store).journal.exists()
+    assert not StorePlace.of(store).journal.exists()
 
 
 @pytest.mark.parametrize(
@@ -163,7 +163,7 @@ def test_a_journal_changes_nothing_outside_of_the_store(store, tmp_path, name):
     ],
 )
 def test_a_journal_that_makes_no_sense_is_none(store, content):
-    Place.of(store).journal.write_bytes(content)
+    StorePlace.of(store).journal.write_bytes(content)
     assert verify(store).status == "interrupted"
     with open_store(store) as opened:
         assert (opened["u"].read() == U).all()
@@ -175,7 +175,7 @@ def test_a_journal_that_is_a_link_is_removed_and_not_what_it_leads_to(store, tmp
     victim = tmp_path / "victim"
     victim.write_bytes(journal_of({"u": (KEPT, KEPT)}))
     before = victim.read_bytes()
-    Place.of(store).journal.symlink_to(victim)
+    StorePlace.of(store).journal.symlink_to(victim)
     sweep(store)
     assert victim.read_bytes() == before
 
@@ -184,7 +184,7 @@ def test_a_journal_that_is_a_link_is_removed_and_not_what_it_leads_to(store, tmp
 @pytest.mark.parametrize("pid", ["1", "99999999999999999999", "-1", "0"])
 def test_a_lock_with_odd_values_is_told(store, begun, pid):
     note = f'{{"host": "h", "pid": {pid}, "program": "p", "begun": {begun}}}'
-    place = Place.of(store)
+    place = StorePlace.of(store)
     place.lock.write_text(note)
     place.new_draft().mkdir()
     result = verify(store)
@@ -194,7 +194,7 @@ def test_a_lock_with_odd_values_is_told(store, begun, pid):
 
 
 def test_a_draft_of_a_huge_array_is_told_at_once(store):
-    place = Place.of(store)
+    place = StorePlace.of(store)
     for kind in ("draft", "append"):
         draft = place.new_draft(kind)
         draft.mkdir()
@@ -257,13 +257,13 @@ def test_links_to_the_folder_itself_are_not_followed(store):
 
 
 def test_metadata_of_a_terabyte_are_refused(store):
-    for file in (store / "u/zarr.json", Place.of(store).journal):
+    for file in (store / "u/zarr.json", StorePlace.of(store).journal):
         with open(file, "ab") as stream:
             stream.truncate(1 << 40)
     assert in_time(verify, store).status == "damaged"
     assert isinstance(in_time(append_rows, store, {"u": U, "v": U}), FileProblems)
     assert isinstance(in_time(sweep, store), list)
-    assert not Place.of(store).journal.exists()
+    assert not StorePlace.of(store).journal.exists()
 
 
 def test_a_document_of_millions_of_values_is_refused(store):
@@ -283,7 +283,7 @@ def test_thousands_of_folders_in_folders_are_looked_into_so_far_and_removed(stor
 
 
 def test_a_link_with_the_name_of_a_store_that_was_moved_is_not_put_in_its_place(store, tmp_path):
-    place = Place.of(store)
+    place = StorePlace.of(store)
     os.rename(store, tmp_path / "outside.zarr")
     place.aside.symlink_to(tmp_path / "outside.zarr")
     in_time(sweep, store)
@@ -407,12 +407,12 @@ def test_an_array_larger_than_memory_is_refused_in_words(store):
 
 @pytest.mark.parametrize("length", [0, 1, 8, 20])
 def test_a_lock_that_was_written_in_part_is_one(store, length):
-    lock = Lock.take(Place.of(store))
-    note = Place.of(store).lock.read_bytes()
+    lock = Lock.take(StorePlace.of(store))
+    note = StorePlace.of(store).lock.read_bytes()
     assert note.startswith(NOTE)
     lock.release()
-    Place.of(store).lock.write_bytes(note[:length])
-    Lock.take(Place.of(store)).release()
+    StorePlace.of(store).lock.write_bytes(note[:length])
+    Lock.take(StorePlace.of(store)).release()
 
 
 REPRODUCERS = {
@@ -446,7 +446,7 @@ def replaced(path):
 
 @pytest.mark.parametrize("make", REPRODUCERS.values(), ids=REPRODUCERS)
 def test_no_command_fails_at_a_hostile_store(store, parcast, make):
-    make(Place.of(store))
+    make(StorePlace.of(store))
     for options in ((), ("--json",), ("--sweep",)):
         said = parcast("arrays", "verify", *options, store)
         assert said.status in {0, 1, 4, 5}, said.err

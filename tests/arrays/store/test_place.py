@@ -12,7 +12,7 @@ import pytest
 
 from parcast.arrays.store import nodes
 from parcast.arrays.store import place as places
-from parcast.arrays.store.place import Lock, Place, journal_of, settle, writer_at
+from parcast.arrays.store.place import Lock, StorePlace, journal_of, settle, writer_at
 from parcast.arrays.store.reading import open_store
 from parcast.errors import RunFailed
 from tests.arrays.store.made import append_rows, write_store
@@ -34,7 +34,7 @@ def written_by(place, **owner):
 
 @pytest.mark.usefixtures("no_locks")
 def test_without_locks_the_process_that_is_named_decides(tmp_path):
-    place = Place.of(tmp_path / "s.zarr")
+    place = StorePlace.of(tmp_path / "s.zarr")
     ended = subprocess.Popen([sys.executable, "-c", ""])
     ended.wait()
     written_by(place, pid=ended.pid)
@@ -54,7 +54,7 @@ def test_without_locks_the_process_that_is_named_decides(tmp_path):
 
 
 def test_a_look_at_a_lock_that_was_left_does_not_stop_a_writer(tmp_path, monkeypatch):
-    place = Place.of(tmp_path / "s.zarr")
+    place = StorePlace.of(tmp_path / "s.zarr")
     ended = subprocess.Popen([sys.executable, "-c", ""])
     ended.wait()
     written_by(place, pid=ended.pid)
@@ -76,11 +76,11 @@ def test_a_look_at_a_lock_that_was_left_does_not_stop_a_writer(tmp_path, monkeyp
     promise="The lock is free at once.",
 )
 def test_the_lock_of_a_process_that_was_killed_is_free(tmp_path):
-    place = Place.of(tmp_path / "s.zarr")
+    place = StorePlace.of(tmp_path / "s.zarr")
     code = (
         "import os, sys, signal\n"
-        "from parcast.arrays.store.place import Lock, Place\n"
-        "lock = Lock.take(Place.of(sys.argv[1]))\n"
+        "from parcast.arrays.store.place import Lock, StorePlace\n"
+        "lock = Lock.take(StorePlace.of(sys.argv[1]))\n"
         "os.kill(os.getpid(), signal.SIGKILL)\n"
     )
     subprocess.run([sys.executable, "-c", code, place.target], check=False)
@@ -92,7 +92,7 @@ def test_the_lock_of_a_process_that_was_killed_is_free(tmp_path):
 
 def test_a_journal_of_another_store_is_ignored_and_removed(tmp_path):
     path = write_store(tmp_path / "s.zarr", {"u": np.arange(3.0), "v": np.arange(3.0)})
-    place = Place.of(path)
+    place = StorePlace.of(path)
     other = dict.fromkeys("uv", (b"{}", b'{"shape": [9]}'))
     place.journal.write_bytes(journal_of(other))
     with open_store(path) as store:
@@ -105,7 +105,7 @@ def test_a_journal_of_another_store_is_ignored_and_removed(tmp_path):
 
 def test_a_journal_counts_as_done_for_readers_and_is_completed_by_the_next_writer(tmp_path):
     path = write_store(tmp_path / "s.zarr", {"u": np.arange(3.0), "v": np.arange(3.0)}, chunk=(8,))
-    place = Place.of(path)
+    place = StorePlace.of(path)
     changed = {}
     for name in "uv":
         old = (path / name / "zarr.json").read_bytes()

@@ -17,7 +17,7 @@ from parcast.arrays.geometry.boxes import Box
 from parcast.arrays.store.draft import Draft
 from parcast.arrays.store.layout import ArraySpec
 from parcast.arrays.store.npy import NpyDraft
-from parcast.arrays.store.place import Place
+from parcast.arrays.store.place import StorePlace
 from parcast.arrays.store.reading import open_store
 from parcast.arrays.store.verify import verify
 from parcast.arrays.store.versions import sweep
@@ -53,7 +53,7 @@ def path(tmp_path, monkeypatch):
         draft.commit()
     shutil.rmtree(tmp_path / "t.zarr")
     monkeypatch.chdir(tmp_path)
-    return Place.of("s.zarr").target
+    return StorePlace.of("s.zarr").target
 
 
 def test_a_whole_store_is_whole(path):
@@ -260,7 +260,7 @@ def test_an_interrupted_write_is_told_with_its_process_its_time_and_how_far_it_w
     assert (row["pid"], row["kind"]) == (pid, "stale draft")
     with Draft.create(tmp_path / "w.zarr", [ArraySpec(name="u", shape=(2,), dtype="f8")]) as other:
         assert other.cleared == ()
-    assert len(Place.of(path).drafts()) == 1  # a write to another place leaves it
+    assert len(StorePlace.of(path).drafts()) == 1  # a write to another place leaves it
     if kind == "npy":
         with NpyDraft.create(path, (2,), "f8") as draft:
             (cleared,) = draft.cleared
@@ -270,7 +270,7 @@ def test_an_interrupted_write_is_told_with_its_process_its_time_and_how_far_it_w
             (cleared,) = draft.cleared
     assert said in cleared.cleared
     assert cleared.cleared.endswith(f"Its draft {left.path.name} was removed.")
-    assert not Place.of(path).drafts()
+    assert not StorePlace.of(path).drafts()
 
 
 def test_a_subchunk_that_is_missing_from_its_index_is_found(path):

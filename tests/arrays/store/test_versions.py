@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from parcast.arrays.store.draft import Draft
-from parcast.arrays.store.place import Lock, Place
+from parcast.arrays.store.place import Lock, StorePlace
 from parcast.arrays.store.reading import open_store
 from parcast.arrays.store.verify import verify
 from parcast.arrays.store.versions import linked_place, sweep
@@ -116,7 +116,7 @@ def test_the_version_that_was_read_is_kept_whatever_is_newer(tmp_path):
 def test_what_an_append_has_left_beside_a_version_goes_with_it(tmp_path):
     path = tmp_path / "o.zarr"
     write(path, 1)
-    old = Place.of(path)
+    old = StorePlace.of(path)
     old.lock.write_bytes(b"")
     old.new_draft("append").mkdir()
     for value in (2, 3):

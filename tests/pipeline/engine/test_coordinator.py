@@ -17,7 +17,7 @@ from parcast.pipeline.engine.coordinator import (
     Coordinator,
     Deliver,
     Grant,
-    Held,
+    HeldNode,
 )
 from parcast.pipeline.engine.tree import Combiner, Merge, Node
 
@@ -175,7 +175,7 @@ def test_a_run_goes_on_from_what_another_held_and_repeats_nothing_of_it(
     done = {base for base, shard in run.delivered if shard == shards - 1}
     assume(every is not None or not done)  # the run is over, and its checkpoint too
     again = Coordinator(range(2), pipelines=chance.randint(1, 2), **keys)
-    moved = [(x.name, Held(chance.randrange(2), x.name, x.size)) for x in held]
+    moved = [(x.name, HeldNode(chance.randrange(2), x.name, x.size)) for x in held]
     again.resume(moved, delivered=len(done))
     rest = Ranks(again, items, chance)
     for (name, new), old in zip(moved, held, strict=True):
@@ -319,7 +319,7 @@ def test_reductions_at_the_end_of_another_run_are_as_short_as_they_were():
     assert (coordinator.items_done, coordinator.is_over) == (5, True)
     short = Node(0, 3, 2)  # of items 16 to 20
     coordinator = Coordinator([0], batch=1)
-    coordinator.resume([(short, Held(0, short, 1.0))], delivered=0, end=21)
+    coordinator.resume([(short, HeldNode(0, short, 1.0))], delivered=0, end=21)
     assert [coordinator.is_needed(item) for item in (15, 16, 20, 21)] == [True, False, False, True]
 
 

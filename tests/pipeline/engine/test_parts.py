@@ -20,19 +20,19 @@ from parcast.mpi.messages import Alone, Message
 from parcast.mpi.payload import packed, portable, read_value, unpacked
 from parcast.pipeline.engine import rank as engine_rank
 from parcast.pipeline.engine import store
-from parcast.pipeline.engine.associativity import Checked, same
-from parcast.pipeline.engine.checkpoint import Checkpoint, has_manifest
-from parcast.pipeline.engine.coordinator import Block, Held, Input
+from parcast.pipeline.engine.associativity import CheckedMerge, same
+from parcast.pipeline.engine.checkpoint import RunCheckpoint, has_manifest
+from parcast.pipeline.engine.coordinator import HeldNode, Input, TaskBlock
 from parcast.pipeline.engine.interrupts import stopped_by_interrupt
 from parcast.pipeline.engine.items import SLOW, Items
 from parcast.pipeline.engine.job import Job, Skipped
 from parcast.pipeline.engine.limits import Alarm, Limit, Turn
 from parcast.pipeline.engine.root import Root
 from parcast.pipeline.engine.starting import LONGEST_ADDRESS, _last_said, address
-from parcast.pipeline.engine.store import Store
+from parcast.pipeline.engine.store import ValueStore
 from parcast.pipeline.engine.tree import Combiner, Merge, Node, aligned_level, root_level
-from parcast.pipeline.engine.worker import Host, HostItems
-from parcast.pipeline.engine.working import Parcel, Unsendable, Work, parcel
+from parcast.pipeline.engine.worker import HostItems, ItemHost
+from parcast.pipeline.engine.working import BlockWork, Parcel, Unsendable, parcel
 
 PAIR = Merge(lambda a, b: f"({a}{b})")
 
@@ -109,7 +109,7 @@ def test_what_has_no_module_travels_by_value():
 
 
 def test_results_above_the_budget_lie_on_disk_until_they_are_taken(tmp_path):
-    kept = Store(tmp_path, 20_000)
+    kept = ValueStore(tmp_path, 20_000)
     names = [Node(0, 0, i) for i in range(6)]
     for i, name in enumerate(names):
         assert kept.put(name, np.full(1000, float(i))) >= 8000
@@ -126,7 +126,7 @@ def test_results_above_the_budget_lie_on_disk_until_they_are_taken(tmp_path):
 def test_a_value_of_a_checkpoint_is_read_when_it_is_needed_and_saved_again(tmp_path):
     path, again = tmp_path / "a", tmp_path / "b"
     payload.write_value(path, {"x": 1}, durable=True)
-    kept = Store(None, None)
+    kept = ValueStore(None, None)
     kept.adopt(Node(0, 1, 0), path, 99.0)
     assert kept.save(Node(0, 1, 0), again).size == again.stat().st_size
     assert kept.take(Node(0, 1, 0)) == {"x": 1} == read_value(again)
@@ -143,7 +143,7 @@ def test_a_full_disk_is_told_and_leaves_no_part_of_a_file(tmp_path, monkeypatch)
 
     monkeypatch.setattr(payload.pickle, "dump", full)
     with pytest.raises(RunFailed, match=r"A result of 80\.1 kB cannot be written to .*: no"):
-        Store(tmp_path, 100.0).put(Node(0, 0, 0), np.zeros(10_000))
+        ValueStore(tmp_path, 100.0).put(Node(0, 0, 0), np.zeros(10_000))
     assert not list(tmp_path.iterdir())
     assert store.SMALLEST_SPILLED > 100
 
@@ -194,18 +194,18 @@ def interrupt_twice():
 
 
 def checkpoint_of(folder, every=0.0, **signature):
-    return Checkpoint(folder, every, {"fan_in": 2, "name": "x"} | signature)
+    return RunCheckpoint(folder, every, {"fan_in": 2, "name": "x"} | signature)
 
 
 def test_a_checkpoint_names_the_nodes_that_no_other_contains(tmp_path):
-    kept = Store(None, None)
+    kept = ValueStore(None, None)
     nodes = [Node(0, 0, 0), Node(0, 0, 1), Node(0, 0, 2), Node(0, 1, 0)]
     first = checkpoint_of(tmp_path)
     for held in (nodes[:3], nodes[2:]):
         for name in held:
             if name not in kept:
                 kept.put(name, str(name))
-        for rank, names in first.due([Held(1, name, 1.0) for name in held]):
+        for rank, names in first.due([HeldNode(1, name, 1.0) for name in held]):
             assert first.is_awaited
             files = [(name, kept.save(name, path)) for name, path in names]
             assert rank == 1
@@ -231,7 +231,7 @@ def test_a_checkpoint_names_the_nodes_that_no_other_contains(tmp_path):
 
 def test_nodes_without_items_and_delivered_reductions_need_no_files(tmp_path):
     mine = checkpoint_of(tmp_path)
-    assert list(mine.due([Held(-1, Node(3, 0, 1), 0.0)])) == []
+    assert list(mine.due([HeldNode(-1, Node(3, 0, 1), 0.0)])) == []
     mine.write(3, 9, [])
     found = checkpoint_of(tmp_path).read()
     assert found.nodes == ((Node(3, 0, 1), None, (0.0, 0)),)
@@ -240,14 +240,14 @@ def test_nodes_without_items_and_delivered_reductions_need_no_files(tmp_path):
     mine.write(4, 12, [])
     assert checkpoint_of(tmp_path).read().nodes == ()
     waiting = checkpoint_of(tmp_path, every=60.0)
-    assert list(waiting.due([Held(0, Node(0, 0, 0), 1.0)])) == []
+    assert list(waiting.due([HeldNode(0, Node(0, 0, 0), 1.0)])) == []
     assert not waiting.is_complete
 
 
 def test_a_checkpoint_of_another_job_or_a_broken_one_is_refused(tmp_path):
     assert checkpoint_of(tmp_path).read() is None
     mine = checkpoint_of(tmp_path)
-    ((_, ((_, path),)),) = mine.due([Held(0, Node(0, 0, 0), 1.0)])
+    ((_, ((_, path),)),) = mine.due([HeldNode(0, Node(0, 0, 0), 1.0)])
     mine.saved([(Node(0, 0, 0), payload.write_value(path, 1, durable=True))])
     mine.write(0, 1, [])
     with pytest.raises(
@@ -267,7 +267,7 @@ def test_a_checkpoint_of_another_job_or_a_broken_one_is_refused(tmp_path):
     with pytest.raises(
         RunFailed, match=r"rank 0 does not see 0-0-1-0\.node, which another rank has"
     ):
-        mine.saved([(Node(0, 0, 1), payload.Written(1.0, 1))])
+        mine.saved([(Node(0, 0, 1), payload.WrittenValue(1.0, 1))])
 
 
 class Total:
@@ -276,7 +276,7 @@ class Total:
 
 
 def test_a_merge_that_is_not_associative_is_found():
-    checked = Checked(lambda a, b: (a + b) / 2)
+    checked = CheckedMerge(lambda a, b: (a + b) / 2)
     checked.see(0, 1.0)
     checked.see(1, 2.0)
     with pytest.raises(
@@ -300,7 +300,7 @@ def test_a_merge_that_rounds_or_changes_its_arguments_passes_the_check():
         (lambda a, b: Total(a.total + b.total), lambda i: Total(0.1 * i)),
     ]
     for merge, value in merges:
-        checked = Checked(merge)
+        checked = CheckedMerge(merge)
         for i in range(60):
             checked.see(i, value(i))
 
@@ -310,7 +310,7 @@ def test_a_merge_may_refuse_results_that_are_not_neighbours():
         assert a[1] == b[0]
         return a[0], b[1]
 
-    checked = Checked(join)
+    checked = CheckedMerge(join)
     for i in (0, 2, 4, 5, 6, 7):
         checked.see(i, (i, i + 1))
 
@@ -354,7 +354,7 @@ def test_items_that_cannot_be_sent_are_replaced_by_why():
 
 
 def test_a_task_is_tried_again_and_setup_runs_once():
-    from parcast.pipeline.engine.coordinator import Block
+    from parcast.pipeline.engine.coordinator import TaskBlock
 
     tries, setups = [], []
 
@@ -367,9 +367,9 @@ def test_a_task_is_tried_again_and_setup_runs_once():
     job = Job(
         task=task, merge=Merge(lambda a, b: a + b), retries=2, setup=lambda: setups.append(1) or 9
     )
-    work = Work(job, Alarm(Limit(None, "a run"), Turn()))
-    assert work.on(Block(Node(0, 0, 0), 4, 5), [4]).values == [[9, 4]]
-    assert work.on(Block(Node(0, 1, 0), 6, 8), [6, 7]).values == [[9, 6, 9, 7]]
+    work = BlockWork(job, Alarm(Limit(None, "a run"), Turn()))
+    assert work.on(TaskBlock(Node(0, 0, 0), 4, 5), [4]).values == [[9, 4]]
+    assert work.on(TaskBlock(Node(0, 1, 0), 6, 8), [6, 7]).values == [[9, 6, 9, 7]]
     assert (tries, setups) == ([4, 4, 4, 6, 7], [1])
 
 
@@ -390,7 +390,7 @@ def test_items_are_asked_for_ahead_and_large_messages_block_nobody():
 
     thread = threading.Thread(target=process, daemon=True)
     thread.start()
-    host = Host(ours)
+    host = ItemHost(ours)
     items = HostItems(host, None)
     assert not items.is_ready()  # they are asked for now
     assert items.asked
@@ -458,7 +458,7 @@ class Slow(Alone):
 def test_one_thread_at_a_time_uses_mpi_also_at_the_end(monkeypatch):
     monkeypatch.setattr(engine_rank, "GRACE", 0.3)
     channel = Slow()
-    failed = engine_rank.Rank(Job(task=abs, merge=PAIR), channel, Store(None, None))
+    failed = engine_rank.EngineRank(Job(task=abs, merge=PAIR), channel, ValueStore(None, None))
     failed.loop.turn_meanwhile()
     with pytest.raises(RunFailed, match="the run has failed"):
         failed.run()
@@ -475,10 +475,10 @@ def test_steps_are_done_in_their_order_though_a_short_message_overtakes_a_long_o
     channel._own = [
         Message(0, ("combine", merged, (Input(own, 0, 0, 1), Input(other, 0, 1, 2)))),
         Message(0, ("value", other, 0.0, 1, 2), 5),
-        Message(0, ("work", Block(own, 0, 1), (0,)), [-4]),
+        Message(0, ("work", TaskBlock(own, 0, 1), (0,)), [-4]),
     ]
     job = Job(task=abs, merge=Merge(lambda a, b: a + b), schedule="source")
-    rank = engine_rank.Rank(job, channel, Store(None, None))
+    rank = engine_rank.EngineRank(job, channel, ValueStore(None, None))
     rank.loop.turn()
     while rank._step():
         pass

@@ -11,7 +11,7 @@ from parcast.errors import ParameterError
 from parcast.pipeline.engine.coordinator import Combine, Coordinator, Deliver
 from parcast.pipeline.explaining.explain import explain_pipeline
 from parcast.pipeline.explaining.tree import tree_of
-from parcast.pipeline.published.schedule import Items, cycle_length, delivery
+from parcast.pipeline.published.schedule import ItemRange, cycle_length, delivery
 from parcast.pipeline.simulation.replications import run_once
 from parcast.pipeline.simulation.scenario import Scenario
 
@@ -183,7 +183,7 @@ def test_the_tree_of_the_published_schedule_has_lg_p_levels_of_merges():
     assert [len(level) for level in tree.levels] == [8, 4, 2, 1]
     assert [node.rank for node in tree.levels[0]] == [7, 6, 5, 4, 3, 2, 1, 0]
     assert [node.rank for node in tree.levels[1]] == [7, 5, 3, 1]
-    assert tree.levels[3][0].items == Items(0, 8)
+    assert tree.levels[3][0].items == ItemRange(0, 8)
     assert len(list(tree.branches())) == 14
     assert len(tree_of(explain_pipeline(1024)).levels[0]) == 64
 

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from parcast.pipeline.engine.coordinator import Grant
 from parcast.pipeline.law.adaptive import adaptive_time
 from parcast.pipeline.law.remaining import Remaining
-from parcast.pipeline.published.simulated import Source
-from parcast.pipeline.simulation.adaptive import Adaptive
+from parcast.pipeline.published.simulated import StaticSimulation
+from parcast.pipeline.simulation.adaptive import AdaptiveSimulation
 from parcast.pipeline.simulation.scenario import Scenario
 
 PLACES = (0.1, 0.5, 0.9)  # of a run
@@ -64,7 +64,7 @@ def test_between_two_rounds_it_is_the_law_of_the_items_that_are_left(
         assert found == pytest.approx(float(expected), rel=1e-3)
 
 
-class Watched(Adaptive):
+class Watched(AdaptiveSimulation):
     """A simulated run of which the measurements are taken, and both predictions are made."""
 
     def __init__(self, scenario):
@@ -99,7 +99,7 @@ class Watched(Adaptive):
         self.predicted.append((now, law, proportion(self, items, done)))
 
 
-class WatchedSource(Source):
+class WatchedSource(StaticSimulation):
     """The same of the published schedule."""
 
     def __init__(self, scenario):

@@ -8,7 +8,7 @@ import pytest
 from parcast.errors import ParameterError
 from parcast.pipeline.published.schedule import (
     FIRST_TAKE,
-    Items,
+    ItemRange,
     cycle_length,
     dealt,
     deliveries,
@@ -124,7 +124,7 @@ def run(size, count):
 def test_deliveries_in_order_concatenate_to_the_items_in_order(size, count):
     delivered, sent, last = run(size, count)
     assert "".join(text for *_, text in delivered) == "".join(f"{x}," for x in range(count))
-    assert [Items(first, stop) for first, stop, _ in delivered] == [*deliveries(size, count)]
+    assert [ItemRange(first, stop) for first, stop, _ in delivered] == [*deliveries(size, count)]
     assert last == last_step(count, size)
     expected = {(m.step, m.source, m.target): m.items for m in messages(size, last + 1, count)}
     assert len(sent) == len(expected)

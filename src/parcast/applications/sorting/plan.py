@@ -34,7 +34,7 @@ TURNS: Final = 4  # chunks, and shards, for each rank at least [1]
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class SortPlan:
     """How a sort is cut."""
 
     chunk: int  # elements [1]
@@ -66,7 +66,7 @@ class Spans:
             yield begin, min(begin + self.chunk, self.length)
 
 
-def plan_of(source: ArrayFile, order: Order, *, memory: float, ranks: int) -> Plan:
+def plan_of(source: ArrayFile, order: Order, *, memory: float, ranks: int) -> SortPlan:
     """Choose chunks and shards for a limit of the resident memory of a rank [B]."""
     if memory - PROGRAM < LEAST:
         raise ParameterError(
@@ -90,7 +90,7 @@ def plan_of(source: ArrayFile, order: Order, *, memory: float, ranks: int) -> Pl
     )
 
 
-def _plan(source: ArrayFile, order: Order, room: float, ranks: int) -> Plan | None:
+def _plan(source: ArrayFile, order: Order, room: float, ranks: int) -> SortPlan | None:
     """Choose chunks and shards for some memory [B], None if it is too little."""
     width, size = max(source.dtype.itemsize, 1), float(source.size)
     fair = max(size / (TURNS * ranks), SMALLEST_CHUNK)
@@ -104,5 +104,5 @@ def _plan(source: ArrayFile, order: Order, room: float, ranks: int) -> Plan | No
     for levels in range(1, MOST_LEVELS + 1):
         fan_in = max(ceil(chunks ** (1 / levels)), 2)
         if shards * fan_in * levels * NOTED <= max(NOTES * room, FEW_NOTES):
-            return Plan(rows, chunks, shards, fan_in, KEPT * room)
+            return SortPlan(rows, chunks, shards, fan_in, KEPT * room)
     return None

@@ -35,14 +35,14 @@ if TYPE_CHECKING:
 
     from parcast.applications.sorting.npy_files import ArrayFile
     from parcast.applications.sorting.order import Order
-    from parcast.applications.sorting.plan import Plan
+    from parcast.applications.sorting.plan import SortPlan
     from parcast.pipeline.result import PipelineResult
 
 MEMORY: Final = 300e6  # [B]
 PREFIX: Final = ".parcast-sort-"
 
 
-class Written(NamedTuple):
+class WrittenShard(NamedTuple):
     """What a rank says of a shard it has written."""
 
     elements: int
@@ -57,7 +57,7 @@ class WritePart:
     folder: Path
     dtype: np.dtype[Any]
 
-    def __call__(self, rows: np.ndarray[Any, Any], shard: int = 0) -> Written:
+    def __call__(self, rows: np.ndarray[Any, Any], shard: int = 0) -> WrittenShard:
         """Write a shard, in the byte order of the file."""
         from parcast.applications.sorting.npy_files import write_part
         from parcast.applications.sorting.resident import peak_memory
@@ -65,7 +65,7 @@ class WritePart:
         if rows.dtype.isnative != self.dtype.isnative:
             rows = rows.byteswap(inplace=rows.flags.writeable)
         write_part(part_of(self.folder, shard), rows)
-        return Written(len(rows), _rank(), peak_memory())
+        return WrittenShard(len(rows), _rank(), peak_memory())
 
 
 def sort_file(
@@ -167,7 +167,7 @@ def sort_file(
         if run.was_stopped:  # what there is now is not the array
             raise KeyboardInterrupt
         values = run.value if plan.shards > 1 else [run.value]
-        written: list[Written] = [part for part in values if part is not None]
+        written: list[WrittenShard] = [part for part in values if part is not None]
         _join(folder, target, array, len(written))
     return SortedFile(
         source=os.fspath(source),
@@ -187,7 +187,7 @@ def sort_file(
 
 
 def _sorted_shards(
-    array: ArrayFile, order: Order, plan: Plan, folder: Path, **others: Any
+    array: ArrayFile, order: Order, plan: SortPlan, folder: Path, **others: Any
 ) -> PipelineResult:
     """Write the shards of the sorted array to files in a folder."""
     from parcast.applications.sorting.shards import SortedShards, as_they_are, chosen_bounds
@@ -256,7 +256,7 @@ def _require_space(output: Path, spills: Path, size: int, shard: int) -> None:
             )
 
 
-def _peaks(written: Sequence[Written], ranks: int) -> tuple[float | None, ...]:
+def _peaks(written: Sequence[WrittenShard], ranks: int) -> tuple[float | None, ...]:
     """Largest resident memory of each rank."""
     known: dict[int, float] = {}
     for part in written:

@@ -16,7 +16,7 @@ HELD: Final = 100_000  # overlaps of all of them, above which two are kept
 Take: TypeAlias = Callable[..., None]  # of an allowance
 
 
-class Layout(NamedTuple):
+class RequestLayout(NamedTuple):
     """What the geometry of a request follows from."""
 
     shape: tuple[int, ...]
@@ -30,7 +30,7 @@ class Layout(NamedTuple):
     most: int
 
 
-def arrays_of(layout: Layout, number: int, take: Take) -> list[EqualArrays]:
+def arrays_of(layout: RequestLayout, number: int, take: Take) -> list[EqualArrays]:
     """Equal arrays of a request, which have as few storage chunks as servers are dealt out."""
     counts = [number]
     if layout.storage:
@@ -40,11 +40,11 @@ def arrays_of(layout: Layout, number: int, take: Take) -> list[EqualArrays]:
 
 
 # Of geometries whose costs may vary, the last one last.
-_tables: dict[Layout, list[Overlaps]] = {}
+_tables: dict[RequestLayout, list[Overlaps]] = {}
 _changing = Lock()  # of the tables
 
 
-def _tables_of(layout: Layout, take: Take) -> list[Overlaps]:
+def _tables_of(layout: RequestLayout, take: Take) -> list[Overlaps]:
     """Overlaps of an array, for each server that it may begin at, unless they are too many.
 
     Those of the last `KEPT` geometries are kept, of large ones two.
@@ -67,7 +67,7 @@ def _held() -> int:
     return sum(len(each.subchunk) for tables in _tables.values() for each in tables)
 
 
-def _overlaps(layout: Layout, take: Take) -> list[Overlaps]:
+def _overlaps(layout: RequestLayout, take: Take) -> list[Overlaps]:
     """Overlaps of an array, for each server that it may begin at."""
     chunks = mesh_chunks(layout.shape, layout.client_mesh, policy=layout.policy)
     if layout.server_mesh:

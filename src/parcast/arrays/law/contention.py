@@ -63,7 +63,7 @@ class Traffic(NamedTuple):
     size: Ints  # [B]
 
 
-class Load(NamedTuple):
+class NodeLoad(NamedTuple):
     """What the exchange of a request asks of every rank."""
 
     client: Ints  # clients that exchange something
@@ -81,7 +81,7 @@ class Bound(NamedTuple):
     resource: str  # "client 3", "cores of node 0", ...
 
 
-def lower_bound(load: Load, placement: Placement | None = None) -> Bound:
+def lower_bound(load: NodeLoad, placement: Placement | None = None) -> Bound:
     """Longest time for which a client, a node's cores or a node's link is busy."""
     bounds = [_longest(load.client_time, "client {}", load.client)]
     if placement is not None:
@@ -94,7 +94,7 @@ def lower_bound(load: Load, placement: Placement | None = None) -> Bound:
     return max(bounds, key=lambda bound: bound.time)
 
 
-def _of_nodes(load: Load, placement: Placement) -> list[Bound]:
+def _of_nodes(load: NodeLoad, placement: Placement) -> list[Bound]:
     """Bounds by the cores and by the link of every node."""
     clients, servers = np.asarray(placement.clients), np.asarray(placement.servers)
     count = int(max(clients.max(), servers.max())) + 1

@@ -41,7 +41,7 @@ from parcast.arrays.geometry.boxes import (
     as_schema,
 )
 from parcast.arrays.geometry.choices import Operation, Policy, Writer
-from parcast.arrays.geometry.layouts import Layout, arrays_of
+from parcast.arrays.geometry.layouts import RequestLayout, arrays_of
 from parcast.arrays.geometry.meshes import cubic_mesh
 from parcast.arrays.law.costs import Costs
 from parcast.arrays.law.limits import Allowance
@@ -433,7 +433,7 @@ class ArrayIO(IoLaw):
             overlap_rendezvous=self.overlap_rendezvous,
             contention=self.contention,
         )
-        layout = Layout(
+        layout = RequestLayout(
             shape=shape,
             client_mesh=self._clients(clients, shape, at),
             servers=servers,

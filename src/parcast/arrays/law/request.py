@@ -53,7 +53,7 @@ from parcast.arrays.geometry.boxes import MOST_BYTES, Bools, Ints
 from parcast.arrays.geometry.choices import AHEAD, MANY, OPERATIONS, WRITERS, Operation, Writer
 from parcast.arrays.geometry.overlaps import Overlaps
 from parcast.arrays.geometry.subchunks import MOST
-from parcast.arrays.law.contention import Bound, Load, Placement, Traffic, lower_bound
+from parcast.arrays.law.contention import Bound, NodeLoad, Placement, Traffic, lower_bound
 from parcast.arrays.law.costs import ClientCosts, Costs, ServerCosts
 from parcast.arrays.law.exchange import Between, Exchange, gathered, scattered
 from parcast.arrays.law.file_system import (
@@ -326,13 +326,15 @@ class _Totals:
         np.add.at(self.size, requests.server, number * requests.size)
         self.traffic.append(Traffic(requests.client, requests.server, number * requests.size))
 
-    def load(self, intermediate: Array, parts: Sequence[Sequences], costs: ServerCosts) -> Load:
+    def load(
+        self, intermediate: Array, parts: Sequence[Sequences], costs: ServerCosts
+    ) -> NodeLoad:
         """What all of it asks of every rank."""
         packing = sum((part.number * part.packing.sum(axis=1) for part in parts), np.zeros(1))
         if costs.through_cache:  # a core copies
             stored = np.sum([part.number * part.counts for part in parts], axis=0)
             packing = packing + stored / costs.cache_rate
-        return Load(
+        return NodeLoad(
             client=self.client,
             client_time=self.client_time,
             client_work=self.client_work,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from parcast.arrays.geometry.boxes import Box, Point
-from parcast.arrays.library.distribution import Array, Held, Part
+from parcast.arrays.library.distribution import Array, Held, HeldPart
 from parcast.arrays.library.gathering import inside, joined
 from parcast.arrays.library.schema import Operation, Stored
 from parcast.errors import ParcastError, RunFailed
@@ -41,7 +41,7 @@ class Own(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Described:
+class DescribedRequest:
     """What a client says of a request, for the client master to compare."""
 
     operation: Operation
@@ -67,7 +67,7 @@ class Spent:
 
 
 @dataclass(slots=True)
-class Job:
+class ClientRequest:
     """A request of this client that is under way."""
 
     number: int
@@ -95,10 +95,12 @@ class Client:
     loop: EventLoop
     master: int  # rank of the client master
     number: int  # of this client
-    jobs: dict[int, Job] = field(default_factory=dict)
+    jobs: dict[int, ClientRequest] = field(default_factory=dict)
     has_quit: bool = False
     failure: ParcastError | None = None  # that ended all requests
-    unheard: dict[int, Job] = field(default_factory=dict)  # that have failed, without a wait
+    unheard: dict[int, ClientRequest] = field(
+        default_factory=dict
+    )  # that have failed, without a wait
     _count: int = 0
 
     @property
@@ -110,10 +112,12 @@ class Client:
         """Have what is read arrive where it belongs."""
         self.loop.rooms["give"] = self._room
 
-    def submit(self, described: Described, job_held: Sequence[Held], targets: Any = None) -> Job:
+    def submit(
+        self, described: DescribedRequest, job_held: Sequence[Held], targets: Any = None
+    ) -> ClientRequest:
         """Begin a request, which every client submits in the same order."""
         with self.loop.lock:
-            job = Job(self._count, job_held, described.path, targets=targets)
+            job = ClientRequest(self._count, job_held, described.path, targets=targets)
             self._count += 1
             if self.has_quit:
                 job.has_ended = True
@@ -228,7 +232,7 @@ class Client:
             refusal = RunFailed(f"Making room for the arrays: {type(error).__name__}: {error}")
         job.expected = sum(part.box.size for held in job.held for part in held.parts)
         wanted = owned((each.name for each in stored), job.held)
-        described = Described("read", "", {}, wanted, refusal)
+        described = DescribedRequest("read", "", {}, wanted, refusal)
         self.loop.send(self.master, "describe", number, self.number, described)
 
     def _end(
@@ -252,7 +256,7 @@ class Client:
                 each.is_superseded |= each.path == job.path
         self._forget(job)
 
-    def _forget(self, job: Job) -> None:
+    def _forget(self, job: ClientRequest) -> None:
         """Let go of the elements of a request that is done."""
         if job.is_done:
             del self.jobs[job.number]
@@ -276,7 +280,7 @@ def owned(names: Iterable[str], held: Iterable[Held]) -> tuple[tuple[str, Own], 
     return tuple(said)
 
 
-def _box(part: Part, start: Point, count: Point) -> Array:
+def _box(part: HeldPart, start: Point, count: Point) -> Array:
     """View of a box of the array in what a client holds."""
     if start == part.start and count == part.values.shape:
         return part.values

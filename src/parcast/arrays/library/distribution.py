@@ -18,7 +18,7 @@ Array: TypeAlias = NDArray[Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class HeldPart:
     """Elements that a client holds: where they begin in the array, and a view of them."""
 
     start: Point
@@ -36,7 +36,7 @@ class Held:
 
     shape: Point  # of the whole array
     dtype: np.dtype[Any]
-    parts: tuple[Part, ...]
+    parts: tuple[HeldPart, ...]
     mesh: Point = ()  # of its blocks; () where it is given in boxes
 
 
@@ -90,7 +90,7 @@ class Block:
                 f"{_text(place.mesh)}.",
             )
         return Held(
-            place.shape, values.dtype, (Part(place.start, values[place.inner]),), place.mesh
+            place.shape, values.dtype, (HeldPart(place.start, values[place.inner]),), place.mesh
         )
 
 
@@ -121,7 +121,7 @@ class Boxes:
         """Give what a client holds; ParameterError if a box lies outside the array."""
         shape = as_shape(self.shape)
         _require_pairs(self.boxes)
-        parts = [Part(tuple(map(int, start)), np.asarray(own)) for start, own in self.boxes]
+        parts = [HeldPart(tuple(map(int, start)), np.asarray(own)) for start, own in self.boxes]
         for part in parts:
             require_inside(part.box, shape)
         types = {part.values.dtype for part in parts} or {np.dtype(self.dtype or float)}

@@ -150,7 +150,7 @@ class Memory:
             self._free.append(memory)
 
 
-class Overlaps:
+class KindOverlaps:
     """Overlaps of the subchunks of a kind by clients."""
 
     def __init__(self, kind: Kind, memory: Memory | None = None) -> None:

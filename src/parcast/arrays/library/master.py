@@ -9,9 +9,9 @@ import numpy as np
 
 from parcast.arrays.geometry.boxes import Point
 from parcast.arrays.geometry.chunks import listed_chunks
-from parcast.arrays.library.client import Described, Lost, Spent
+from parcast.arrays.library.client import DescribedRequest, Lost, Spent
 from parcast.arrays.library.plans import WritePlan, by_plan, planner
-from parcast.arrays.library.schema import Kind, Named, Schema, Stored, layout_for
+from parcast.arrays.library.schema import Kind, NamedArray, Schema, Stored, layout_for
 from parcast.arrays.library.storing import Catalogue, catalogue, is_npy, no_zarr
 from parcast.errors import ParcastError, RunFailed
 from parcast.mpi.loop import EventLoop
@@ -27,8 +27,8 @@ class Master:
     loop: EventLoop
     clients: Sequence[int]  # rank of each client
     servers: Sequence[int]  # rank of each server
-    described: dict[int, dict[int, Described]] = field(default_factory=dict)
-    opened: dict[int, tuple[Described, Catalogue]] = field(default_factory=dict)  # reads
+    described: dict[int, dict[int, DescribedRequest]] = field(default_factory=dict)
+    opened: dict[int, tuple[DescribedRequest, Catalogue]] = field(default_factory=dict)  # reads
     leaving: set[str] = field(default_factory=set)  # clients that have closed
     lost: ParcastError | None = None  # of a request that a client has not waited for
     has_ended: bool = False  # all were let go
@@ -61,7 +61,7 @@ class Master:
         """Nothing goes on by itself."""
         return False
 
-    def _describe(self, number: int, client: int, described: Described) -> None:
+    def _describe(self, number: int, client: int, described: DescribedRequest) -> None:
         """Note what a client says; go on when all have."""
         all_of_them = self.described.setdefault(number, {})
         all_of_them[client] = described
@@ -74,7 +74,7 @@ class Master:
         except Exception as error:
             self._tell(number, _refusal(all_of_them[0].path, error), ())
 
-    def _go_on(self, number: int, described: Sequence[Described]) -> None:
+    def _go_on(self, number: int, described: Sequence[DescribedRequest]) -> None:
         """Send the schema to the server master, or have clients lay out what they read."""
         require_agreement(described)
         first = described[0]
@@ -150,7 +150,7 @@ class Master:
                 )
 
 
-def require_agreement(described: Sequence[Described]) -> None:
+def require_agreement(described: Sequence[DescribedRequest]) -> None:
     """Refuse a request that clients describe differently, or that one of them refuses."""
     for client, each in enumerate(described):
         if isinstance(each.refusal, Lost):
@@ -158,7 +158,7 @@ def require_agreement(described: Sequence[Described]) -> None:
         if each.refusal is not None:
             raise _of_client(client, each.refusal)
     _require_same_meshes(described)
-    asked: dict[str, Callable[[Described], Hashable]] = {
+    asked: dict[str, Callable[[DescribedRequest], Hashable]] = {
         "the same call": lambda x: x.operation,
         "the same path": lambda x: x.path,
         "the same names of arrays": lambda x: tuple(name for name, _ in x.arrays),
@@ -172,7 +172,7 @@ def require_agreement(described: Sequence[Described]) -> None:
         _require_same(f"the same {CALLED.get(name, name)}", given)
 
 
-def _require_same_meshes(described: Sequence[Described]) -> None:
+def _require_same_meshes(described: Sequence[DescribedRequest]) -> None:
     """Refuse blocks of different meshes; clients may give boxes instead."""
     given: dict[tuple[Point, ...], str] = {}
     for columns in zip(*(each.arrays for each in described), strict=False):
@@ -212,7 +212,7 @@ def _shown(value: Any) -> str:
     return text if len(text) < 100 else f"{text[:97]}..."
 
 
-def laid_out(described: Described, *, servers: int) -> list[Stored]:
+def laid_out(described: DescribedRequest, *, servers: int) -> list[Stored]:
     """Choose how arrays are cut on disk."""
     limit, stored = described.options["limit"], []
     rows, is_stacked = is_npy(described.path), described.options["stack"]
@@ -225,7 +225,7 @@ def laid_out(described: Described, *, servers: int) -> list[Stored]:
     return stored
 
 
-def _grown(described: Described) -> list[Stored]:
+def _grown(described: DescribedRequest) -> list[Stored]:
     """Tell how the arrays of a store will be that rows are appended to."""
     if is_npy(described.path):
         raise no_zarr(described.path, "append rows")
@@ -251,7 +251,9 @@ def _grown(described: Described) -> list[Stored]:
     return stored
 
 
-def schema_of(described: Sequence[Described], told: Described, stored: Sequence[Stored]) -> Schema:
+def schema_of(
+    described: Sequence[DescribedRequest], told: DescribedRequest, stored: Sequence[Stored]
+) -> Schema:
     """Make the schema of a request of what all clients have described."""
     options: Mapping[str, Any] = told.options
     kinds: dict[Any, int] = {}
@@ -268,7 +270,7 @@ def schema_of(described: Sequence[Described], told: Described, stored: Sequence[
             base = each.shape[0] - rows[0]
             laid = each.shape, each.dtype, each.chunk, each.inner
             held.append(Kind(*laid, chunks.after(base), base))
-        named.append(Named(each.name, kinds[key]))
+        named.append(NamedArray(each.name, kinds[key]))
     stack = options.get("stack", "")
     servers = options.get("servers", 1)
     return Schema(

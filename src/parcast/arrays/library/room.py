@@ -11,7 +11,7 @@ from parcast.arrays.geometry.choices import Policy
 from parcast.arrays.library.distribution import (
     Array,
     Held,
-    Part,
+    HeldPart,
     checked_block,
     checked_halo,
     require_inside,
@@ -23,7 +23,7 @@ from parcast.errors import ParameterError
 
 def copied(held: Held) -> Held:
     """Give what a client holds in memory of its own, so that it may change the original."""
-    parts = tuple(Part(part.start, part.values.copy()) for part in held.parts)
+    parts = tuple(HeldPart(part.start, part.values.copy()) for part in held.parts)
     return replace(held, parts=parts)
 
 
@@ -65,7 +65,7 @@ def room_for(
     inner = full & Box((0,) * len(region.count), region.count)
     values = whole[inner.within(full)]
     origin = tuple(a + b for a, b in zip(region.start, inner.start, strict=True))
-    parts = (Part(origin, values),) if inner.size and own.size else ()
+    parts = (HeldPart(origin, values),) if inner.size and own.size else ()
     return Room(whole, Held(shape, whole.dtype, parts))
 
 

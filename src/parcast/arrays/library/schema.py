@@ -115,7 +115,7 @@ class Stored(NamedTuple):
     inner: Point  # shape of a subchunk
 
 
-class Named(NamedTuple):
+class NamedArray(NamedTuple):
     """An array of a request."""
 
     name: str
@@ -128,7 +128,7 @@ class Schema:
 
     operation: Operation
     path: str
-    arrays: tuple[Named, ...]
+    arrays: tuple[NamedArray, ...]
     kinds: tuple[Kind, ...]
     writer: Writer = "double-buffer"
     is_batched: bool = True

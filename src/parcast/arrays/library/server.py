@@ -17,7 +17,7 @@ import numpy as np
 from parcast.arrays.library.client import Spent
 from parcast.arrays.library.disk import Disk, disk_for
 from parcast.arrays.library.distribution import Array
-from parcast.arrays.library.gathering import Gathering, Memory, Overlaps
+from parcast.arrays.library.gathering import Gathering, KindOverlaps, Memory
 from parcast.arrays.library.schema import Schema, Unit
 from parcast.arrays.library.storing import ReadingFiles, Writes, files_of
 from parcast.errors import ParcastError, RunFailed
@@ -31,7 +31,7 @@ NOTHING: Final = np.empty(0, np.uint8)  # in place of a subchunk that nobody wan
 
 
 @dataclass
-class Request:
+class ServedRequest:
     """A request that a server works on."""
 
     number: int
@@ -75,7 +75,7 @@ class Server:
         self._files = files
         self._loop, self._number = loop, number
         self._clients, self._servers = clients, servers
-        self._queue: deque[Request] = deque()
+        self._queue: deque[ServedRequest] = deque()
         self._work: Waiting | None = None
         self.has_quit = False
         loop.rooms["have"] = self._room
@@ -92,7 +92,7 @@ class Server:
             case "work":
                 number, schema, draft = facts
                 failure = self._loop.failure
-                self._queue.append(Request(number, schema, draft, failure=failure))
+                self._queue.append(ServedRequest(number, schema, draft, failure=failure))
             case "have":
                 number, unit, client = facts
                 self._receive(number, unit, client, message.value)
@@ -123,7 +123,7 @@ class Server:
             return True
         return before != request.progress
 
-    def _worked_off(self, request: Request) -> Waiting:
+    def _worked_off(self, request: ServedRequest) -> Waiting:
         """Do a request, and tell the server master."""
         others = len(self._servers) > 1 and self._servers[self._number] in self._clients
         disk = disk_for(request.schema.writer, self._loop.wake, others_ask=others)
@@ -157,10 +157,10 @@ class Server:
         )
         self._loop.send(self._servers[0], "finished", request.number, request.failure, spent)
 
-    def _units(self, request: Request, memory: Memory | None = None) -> Iterator[Gathering]:
+    def _units(self, request: ServedRequest, memory: Memory | None = None) -> Iterator[Gathering]:
         """Begin one unit after the other; what clients have is gathered in some memory."""
         schema = request.schema
-        overlaps = [Overlaps(kind, memory) for kind in schema.kinds]
+        overlaps = [KindOverlaps(kind, memory) for kind in schema.kinds]
         for number, unit in enumerate(schema.units(self._number, len(self._servers))):
             own = overlaps[schema.arrays[unit.arrays[0]].kind]
             gathering = own.gathering(number, unit, is_filled=memory is not None)
@@ -170,7 +170,7 @@ class Server:
                 request.progress += 1
                 yield gathering
 
-    def _write(self, request: Request, files: Writes, disk: Disk) -> Waiting:
+    def _write(self, request: ServedRequest, files: Writes, disk: Disk) -> Waiting:
         """Gather one unit after the other, and have each written.
 
         With a disk that works in the background one is written, the next is there already, and
@@ -215,20 +215,20 @@ class Server:
         disk.do(files.flush)
         yield from self._until_idle(request, disk)
 
-    def _ask(self, request: Request, gathering: Gathering) -> None:
+    def _ask(self, request: ServedRequest, gathering: Gathering) -> None:
         """Ask clients for their overlaps with a unit."""
         for client in gathering.overlaps:
             facts = (request.number, gathering.number, gathering.unit.arrays)
             wanted = gathering.wanted(client)
             self._loop.send(self._clients[client], "want", *facts, wanted)
 
-    def _until_idle(self, request: Request, disk: Disk) -> Waiting:
+    def _until_idle(self, request: ServedRequest, disk: Disk) -> Waiting:
         """Give way until all accesses have ended."""
         while disk.under_way:
             yield from self._given_way(request)
         request.progress += 1
 
-    def _read(self, request: Request, files: ReadingFiles, disk: Disk) -> Waiting:
+    def _read(self, request: ServedRequest, files: ReadingFiles, disk: Disk) -> Waiting:
         """Read one unit after the other, and send each client its overlaps.
 
         A unit is read while the one before it is on its way to clients.
@@ -248,7 +248,7 @@ class Server:
             yield from self._given_way(request)
 
     @staticmethod
-    def _given_way(request: Request) -> Waiting:
+    def _given_way(request: ServedRequest) -> Waiting:
         """Give way; what has failed meanwhile ends the request."""
         yield
         if request.failure is not None:

@@ -26,7 +26,7 @@ from parcast.arrays.library.checking import (
     refusal_of,
     servers_agreed,
 )
-from parcast.arrays.library.client import Client, Described, Job, Spent, owned
+from parcast.arrays.library.client import Client, ClientRequest, DescribedRequest, Spent, owned
 from parcast.arrays.library.director import Director
 from parcast.arrays.library.distribution import Array, Block, Boxes, Held
 from parcast.arrays.library.master import Master
@@ -84,7 +84,7 @@ class Written:
 class Handle:
     """A request that is under way, of `write` or `append` with ``wait=False``."""
 
-    def __init__(self, session: "Session", job: Job) -> None:
+    def __init__(self, session: "Session", job: ClientRequest) -> None:
         self._session, self._job = session, job
         self._begun = perf_counter()
         self._seconds: float | None = None
@@ -350,7 +350,7 @@ class Session:
         refusal = lost or refusal_of(check)
         said = owned(arrays if held else (), held)
         own = kept if client.number == 0 else {}  # that of client 0 is what counts
-        described = Described(operation, path_text(path), options, said, refusal, own)
+        described = DescribedRequest(operation, path_text(path), options, said, refusal, own)
         handle = Handle(self, client.submit(described, held))
         if wait:
             return handle.ended(stacklevel=4)
@@ -422,7 +422,7 @@ class Session:
             listed = tuple(sorted(names) if isinstance(names, Set) else names)
         options: dict[str, Any] = {"names": listed, "limit": LIMIT}
         options |= {name: repr(_plain(value)) for name, value in same.items()}
-        described = Described("read", path_text(path), options, (), refusal, {"lost": lost})
+        described = DescribedRequest("read", path_text(path), options, (), refusal, {"lost": lost})
         self.last_read = Handle(self, client.submit(described, (), laid_out)).wait()
         return targets
 
@@ -455,7 +455,7 @@ class Session:
         if failure is None and self.loop.failure is not None:
             raise self.loop.failure
 
-    def hear_of(self, job: Job) -> None:
+    def hear_of(self, job: ClientRequest) -> None:
         """Note that the program knows of a failed request: `close` does not raise it."""
         self._require_client().unheard.pop(job.number, None)
 

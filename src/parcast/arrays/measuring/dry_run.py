@@ -33,8 +33,8 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from parcast.arrays.geometry.boxes import block_of
-from parcast.arrays.library.client import Client, Described, Spent
-from parcast.arrays.library.distribution import Held, Part
+from parcast.arrays.library.client import Client, DescribedRequest, Spent
+from parcast.arrays.library.distribution import Held, HeldPart
 from parcast.arrays.library.gathering import inside as box_inside
 from parcast.arrays.library.master import Master
 from parcast.arrays.library.schema import Schema
@@ -191,7 +191,9 @@ class Blocks(Sequence[Held]):
         if index not in self._held:
             dtype = np.dtype(self._request.dtype)
             values = np.empty(self.box.count, dtype)
-            self._held[index] = Held(self._request.shape, dtype, (Part(self.box.start, values),))
+            self._held[index] = Held(
+                self._request.shape, dtype, (HeldPart(self.box.start, values),)
+            )
         return self._held[index]
 
 
@@ -321,7 +323,9 @@ class Rehearsal:
         """Make a client that has submitted the request."""
         stage = Stage(self._clock)
         client = Client(EventLoop(stage), master=0, number=number)
-        job = client.submit(Described(self._request.operation, PATH, {}), self._held[number])
+        job = client.submit(
+            DescribedRequest(self._request.operation, PATH, {}), self._held[number]
+        )
         job.expected = self._request.size  # which never ends
         stage.taken()
         return client, stage

@@ -16,7 +16,7 @@ from parcast.arrays.geometry.boxes import Box
 from parcast.arrays.store import durable
 from parcast.arrays.store.codecs import CHECKSUM, Checked, DamageError, crc32c
 from parcast.arrays.store.grid import Index, position
-from parcast.arrays.store.layout import Layout
+from parcast.arrays.store.layout import ArrayLayout
 from parcast.errors import ParameterError
 
 ABSENT: Final = 2**64 - 1  # offset and length of a subchunk that is not there
@@ -28,7 +28,7 @@ LARGEST_ASSUMED: Final = 1 << 24  # index made where it is lost, if the file is 
 class ChunkReader:
     """An open file of a storage chunk."""
 
-    def __init__(self, layout: Layout, file: int) -> None:
+    def __init__(self, layout: ArrayLayout, file: int) -> None:
         """Take over an open file."""
         self._layout, self._file = layout, file
         self.size = os.fstat(file).st_size
@@ -167,7 +167,7 @@ class ChunkWriter:
 
     def __init__(
         self,
-        layout: Layout,
+        layout: ArrayLayout,
         index: Index,
         file: int,
         *,
@@ -345,7 +345,7 @@ class ChunkWriter:
         self._write_kept()
 
 
-def subchunks_of(layout: Layout, index: Index, box: Box) -> Iterator[tuple[int, Box]]:
+def subchunks_of(layout: ArrayLayout, index: Index, box: Box) -> Iterator[tuple[int, Box]]:
     """Number and box of each subchunk of a chunk that a box touches, in indices of the array."""
     whole = layout.grid.whole(index)
     inner = layout.inner
@@ -356,7 +356,7 @@ def subchunks_of(layout: Layout, index: Index, box: Box) -> Iterator[tuple[int, 
         yield position(cell, inner.cells), Box(tuple(start), layout.subchunk)
 
 
-def length_expected(reader: ChunkReader, layout: Layout) -> int:
+def length_expected(reader: ChunkReader, layout: ArrayLayout) -> int:
     """Length of a file by its index: what it names, and the index. [B]."""
     index = reader.index()
     there = index[(index != ABSENT).any(axis=1)]

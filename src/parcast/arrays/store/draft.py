@@ -29,8 +29,8 @@ from parcast.arrays.store import durable
 from parcast.arrays.store.interrupted import Leftover
 from parcast.arrays.store.layout import (
     METADATA,
+    ArrayLayout,
     ArraySpec,
-    Layout,
     check_json,
     coordinate,
     is_too_large,
@@ -43,7 +43,7 @@ from parcast.arrays.store.messages import (
 )
 from parcast.arrays.store.nodes import (
     MANIFEST,
-    Node,
+    GroupNode,
     encoded,
     is_store,
     layout_in,
@@ -55,7 +55,7 @@ from parcast.arrays.store.place import (
     APPEND,
     Failing,
     Lock,
-    Place,
+    StorePlace,
     check_surroundings,
     journal_of,
     publish,
@@ -76,7 +76,7 @@ class Draft:
 
     def __init__(
         self,
-        place: Place,
+        place: StorePlace,
         lock: Lock,
         folder: Path,
         *,
@@ -86,7 +86,7 @@ class Draft:
         """Use `create` or `append`."""
         self._may_replace, self._versions = may_replace, versions
         self._place, self._lock, self._folder = place, lock, folder
-        self._appended: dict[str, Node] = {}
+        self._appended: dict[str, GroupNode] = {}
         self._is_open = True
         self.part: Part
         os.mkdir(folder)
@@ -120,7 +120,7 @@ class Draft:
         _check_together(specs, attributes or {})
         hint = "Two let those read on who have opened the one before."
         versions = as_whole("versions", versions, least=0, hint=hint)
-        place = linked_place(path) if versions else Place.of(path)
+        place = linked_place(path) if versions else StorePlace.of(path)
         with _begun(place, lambda: _check_target(place, overwrite)) as lock:
             settings: dict[str, Any] = {"may_replace": overwrite, "versions": versions}
             draft = cls(place, lock, place.new_draft(), **settings)
@@ -144,7 +144,7 @@ class Draft:
         coordinate of it, if there is one, needs a value for each row.
         """
         rows = as_whole("rows", rows, least=1, hint="Give the number of rows to append.")
-        place = Place.of(path)
+        place = StorePlace.of(path)
         with _begun(place) as lock:
             found = read_nodes(place.target, place)
             nodes = found.arrays
@@ -202,7 +202,7 @@ class Draft:
         if "" not in names:
             root = {"zarr_format": 3, "node_type": "group", "attributes": of_root}
             self._write_small("", encoded(root))
-        known: dict[int, tuple[bytes, Layout]] = {}  # by the one that others are like
+        known: dict[int, tuple[bytes, ArrayLayout]] = {}  # by the one that others are like
         layouts = {}
         for spec in specs:
             kind = id(spec.like or spec)
@@ -216,7 +216,7 @@ class Draft:
             self._write_small(spec.name, content)
         self.part = Part(folder=self._folder, target=self._place.target, layouts=layouts)
 
-    def _begin_append(self, grown: Mapping[str, Node], rows: int) -> None:
+    def _begin_append(self, grown: Mapping[str, GroupNode], rows: int) -> None:
         """Write the metadata that the arrays will have to the draft."""
         layouts, bases = {}, {}
         for name, node in grown.items():
@@ -231,7 +231,7 @@ class Draft:
             folder=self._folder, target=self._place.target, layouts=layouts, bases=bases
         )
 
-    def _drop_consolidated(self, root: Node) -> None:
+    def _drop_consolidated(self, root: GroupNode) -> None:
         """Leave out the copies of all metadata in those of the root: they would go stale."""
         document = root.changed()
         if document.get("consolidated_metadata"):
@@ -356,7 +356,7 @@ class Draft:
 
 
 @contextmanager
-def _begun(place: Place, check: Callable[[], None] = lambda: None) -> Iterator[Lock]:
+def _begun(place: StorePlace, check: Callable[[], None] = lambda: None) -> Iterator[Lock]:
     """Take the right to write, clear up after others, and give it back if the beginning fails.
 
     What `check` refuses at once clears nothing up.
@@ -377,7 +377,7 @@ def _begun(place: Place, check: Callable[[], None] = lambda: None) -> Iterator[L
             raise
 
 
-def _check_target(place: Place, overwrite: bool) -> None:
+def _check_target(place: StorePlace, overwrite: bool) -> None:
     """Refuse a place where something else is, or a store that is not to be replaced."""
     if not place.is_there():
         return
@@ -432,7 +432,7 @@ def _check_dimensions(specs: Sequence[ArraySpec]) -> None:
                 )
 
 
-def _first_dimension(nodes: Mapping[str, Node]) -> str:
+def _first_dimension(nodes: Mapping[str, GroupNode]) -> str:
     """The name that the first axes of all arrays have that are no coordinates."""
     firsts = {
         layout.dimensions[0]
@@ -450,7 +450,7 @@ def _first_dimension(nodes: Mapping[str, Node]) -> str:
 
 
 def _new_coordinates(
-    grown: Mapping[str, Node], dimension: str, rows: int, given: Mapping[str, Any]
+    grown: Mapping[str, GroupNode], dimension: str, rows: int, given: Mapping[str, Any]
 ) -> dict[str, Any]:
     """Values that are appended to the coordinate of a dimension."""
     if not grown:
@@ -480,7 +480,7 @@ def _new_coordinates(
     return values
 
 
-def _check_appendable(grown: Mapping[str, Node], dimension: str) -> None:
+def _check_appendable(grown: Mapping[str, GroupNode], dimension: str) -> None:
     """Refuse arrays that rows cannot be appended to."""
     for name, node in grown.items():
         layout = readable(node, name)

@@ -14,7 +14,7 @@ Index: TypeAlias = Point
 
 
 @dataclass(frozen=True, slots=True)
-class Grid:
+class CellGrid:
     """Cells of equal shape over an array; the last in each dimension may reach beyond it."""
 
     shape: Index  # of the array

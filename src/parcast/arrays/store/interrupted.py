@@ -14,7 +14,7 @@ from typing import Any, Final, Literal, TypeAlias
 from parcast.arrays.store import durable
 from parcast.arrays.store.chunk_file import ChunkReader
 from parcast.arrays.store.codecs import DamageError, UnsupportedError
-from parcast.arrays.store.layout import METADATA, Layout, layout_of, parsed
+from parcast.arrays.store.layout import METADATA, ArrayLayout, layout_of, parsed
 from parcast.arrays.store.removal import files_below
 from parcast.units import format_quantity, shown
 from parcast.words import counted
@@ -134,7 +134,7 @@ def moment(seconds: float) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
+class WriteProgress:
     """How far a draft is."""
 
     chunks: int | None
@@ -143,7 +143,7 @@ class Progress:
     last: float  # [s]
 
 
-def progress_of(draft: Path, appended_to: Path | None = None) -> Progress:
+def progress_of(draft: Path, appended_to: Path | None = None) -> WriteProgress:
     """Tell how far a draft is; of an append, also which store has the rows from before."""
     is_folder = os.path.isdir(draft) and not os.path.islink(draft)
     files = [draft / x for x in files_below(draft)] if is_folder else [draft]
@@ -155,7 +155,7 @@ def progress_of(draft: Path, appended_to: Path | None = None) -> Progress:
             if not stat.S_ISDIR(found.st_mode):
                 size += min(found.st_size, BLOCK * found.st_blocks)
     if not is_folder:
-        return Progress(None, None, size, last)
+        return WriteProgress(None, None, size, last)
     complete = expected = 0
     for name, layout in _layouts_of(draft):
         old = None if appended_to is None else _document(appended_to / name / METADATA)
@@ -166,10 +166,10 @@ def progress_of(draft: Path, appended_to: Path | None = None) -> Progress:
             index = layout.index_of(key)
             if index is not None and (not index or index[0] >= first):
                 complete += _is_complete(layout, draft / name / key)
-    return Progress(complete, expected, size, last)
+    return WriteProgress(complete, expected, size, last)
 
 
-def _layouts_of(draft: Path) -> Iterator[tuple[str, Layout]]:
+def _layouts_of(draft: Path) -> Iterator[tuple[str, ArrayLayout]]:
     """Give the arrays of a draft that can be read."""
     for name in arrays_below(draft):
         document = _document(draft / name / METADATA)
@@ -204,7 +204,7 @@ def _document(path: Path) -> Mapping[str, Any] | None:
     return document if isinstance(document, dict) else None
 
 
-def _is_complete(layout: Layout, path: Path) -> bool:
+def _is_complete(layout: ArrayLayout, path: Path) -> bool:
     """Tell whether the file of a chunk has its index."""
     try:
         reader = ChunkReader(layout, durable.open_regular(path))

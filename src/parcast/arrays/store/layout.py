@@ -27,7 +27,7 @@ from parcast.arrays.store.data_types import (
     stored_type,
 )
 from parcast.arrays.store.durable import LARGEST_SMALL
-from parcast.arrays.store.grid import MOST_DIMENSIONS, Grid, Index
+from parcast.arrays.store.grid import MOST_DIMENSIONS, CellGrid, Index
 from parcast.errors import ParameterError, as_whole
 from parcast.units import format_quantity, shown
 
@@ -299,7 +299,7 @@ def check_fill(name: str, value: Any, dtype: "np.dtype[Any]") -> None:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Layout:
+class ArrayLayout:
     """How an array lies on disk, by its metadata; equal arrays may share one."""
 
     shape: Index
@@ -317,13 +317,13 @@ class Layout:
     dimensions: tuple[str | None, ...]
     attributes: Mapping[str, Any]
     is_whole: bool = False  # every chunk in the array must have its file
-    grid: Grid = field(init=False)  # of storage chunks in the array
-    inner: Grid = field(init=False)  # of subchunks in a storage chunk
+    grid: CellGrid = field(init=False)  # of storage chunks in the array
+    inner: CellGrid = field(init=False)  # of subchunks in a storage chunk
 
     def __post_init__(self) -> None:
         """Find both grids once."""
-        object.__setattr__(self, "grid", Grid(self.shape, self.chunk))
-        object.__setattr__(self, "inner", Grid(self.chunk, self.subchunk))
+        object.__setattr__(self, "grid", CellGrid(self.shape, self.chunk))
+        object.__setattr__(self, "inner", CellGrid(self.chunk, self.subchunk))
 
     @property
     def index_size(self) -> int:
@@ -383,7 +383,7 @@ def _is_deeper(value: Any, levels: int) -> bool:
 
 def layout_of(
     document: Mapping[str, Any], *, is_whole: bool = False, partly: bool = False
-) -> Layout:
+) -> ArrayLayout:
     """Read the `zarr.json` of an array; UnsupportedError with a whole message if it cannot be.
 
     With `partly` types and codecs may be ones that are not read here: what lies around their
@@ -398,7 +398,7 @@ def layout_of(
         ) from failure
 
 
-def _layout_of(document: Mapping[str, Any], is_whole: bool, partly: bool) -> Layout:
+def _layout_of(document: Mapping[str, Any], is_whole: bool, partly: bool) -> ArrayLayout:
     """Read the metadata, where what is missing is a KeyError."""
     shape = _extents_in(document["shape"], least=0)
     dtype = _type_of(document["data_type"], partly)
@@ -425,7 +425,7 @@ def _layout_of(document: Mapping[str, Any], is_whole: bool, partly: bool) -> Lay
     if any(codec.name != "crc32c" for codec in index.then) or len(index.then) > 1:
         raise UnsupportedError(_unread("codec of the index", index.then[0].name))
     prefix, separator = _keys(document["chunk_key_encoding"])
-    return Layout(
+    return ArrayLayout(
         shape=shape,
         dtype=dtype,
         chunk=chunk,

@@ -16,14 +16,14 @@ from parcast.arrays.store.layout import (
     METADATA,
     MOST_VALUES,
     SCHEMA,
-    Layout,
+    ArrayLayout,
     is_too_large,
     label_of,
     layout_of,
     parsed,
 )
 from parcast.arrays.store.messages import not_readable, problem
-from parcast.arrays.store.place import Place, is_name_within, pending_metadata
+from parcast.arrays.store.place import StorePlace, is_name_within, pending_metadata
 from parcast.errors import FileProblems, ParameterError
 
 MANIFEST: Final = "parcast"  # attribute of the root of a store that parcast wrote
@@ -33,12 +33,12 @@ TRIES: Final = 3  # of reading all metadata at one time
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Node:
+class GroupNode:
     """An array of a store with the bytes of its metadata."""
 
     path: Path  # of its metadata
     content: bytes
-    layout: Layout | None  # None where it is not read here
+    layout: ArrayLayout | None  # None where it is not read here
     refusal: str = ""  # why
     is_damaged: bool = False  # the metadata are no JSON
 
@@ -51,8 +51,8 @@ class Node:
 class Nodes:
     """The arrays of a store by their names, and the attributes of its root."""
 
-    root: Node
-    arrays: Mapping[str, Node]
+    root: GroupNode
+    arrays: Mapping[str, GroupNode]
     attributes: Mapping[str, Any]
     missing: tuple[str, ...] = ()  # arrays that the store should have
     links: tuple[str, ...] = ()  # to folders, which are not followed
@@ -98,7 +98,7 @@ def is_store(path: Path) -> bool:
     return (path / METADATA).is_file()
 
 
-def read_nodes(root: Path, place: Place) -> Nodes:
+def read_nodes(root: Path, place: StorePlace) -> Nodes:
     """Read the metadata of a store; what an append has completed counts as done.
 
     They are read again if an append has put its journal beside the store, or removed it,
@@ -120,7 +120,7 @@ def _last_change(folder: Path) -> int:
         return 0
 
 
-def _nodes(root: Path, place: Place) -> Nodes:
+def _nodes(root: Path, place: StorePlace) -> Nodes:
     """Read the metadata of a store once."""
     pending = pending_metadata(place)
     top = _content(root / METADATA, pending, root)
@@ -129,7 +129,7 @@ def _nodes(root: Path, place: Place) -> Nodes:
     if document.get("node_type") == "array":
         node = _node(root / METADATA, top, is_whole=is_ours(attributes))
         return Nodes(root=node, arrays={"": node}, attributes=attributes)
-    root_node = Node(path=root / METADATA, content=top, layout=None)
+    root_node = GroupNode(path=root / METADATA, content=top, layout=None)
     expected = _expected(attributes, root) if is_ours(attributes) else set()
     links: list[str] = []
     arrays = _arrays_in(root, "", pending, expected, links)
@@ -153,9 +153,9 @@ def _expected(attributes: Mapping[str, Any], root: Path) -> set[str]:
 
 def _arrays_in(
     root: Path, group: str, pending: Mapping[Path, bytes], expected: set[str], links: list[str]
-) -> dict[str, Node]:
+) -> dict[str, GroupNode]:
     """Find the arrays in a group and in those within it; links to folders are noted."""
-    arrays: dict[str, Node] = {}
+    arrays: dict[str, GroupNode] = {}
     try:
         entries = sorted(os.scandir(root / group), key=lambda entry: entry.name)
     except OSError as failure:
@@ -173,7 +173,7 @@ def _arrays_in(
             document = _document(path, content)
         except FileProblems as failure:  # the other arrays can be read
             refusal = failure.problems[0].message
-            arrays[name] = Node(
+            arrays[name] = GroupNode(
                 path=path, content=content, layout=None, refusal=refusal, is_damaged=True
             )
             continue
@@ -185,28 +185,28 @@ def _arrays_in(
 
 
 @lru_cache(maxsize=64)
-def layout_in(content: bytes, *, is_whole: bool) -> Layout:
+def layout_in(content: bytes, *, is_whole: bool) -> ArrayLayout:
     """Read the `zarr.json` of an array; arrays with the same one share the layout."""
     return layout_of(parsed(content), is_whole=is_whole)
 
 
-def _node(path: Path, content: bytes, *, is_whole: bool) -> Node:
+def _node(path: Path, content: bytes, *, is_whole: bool) -> GroupNode:
     """Read one array, or why it cannot be read."""
     try:
         layout = layout_in(content, is_whole=is_whole)
     except UnsupportedError as failure:
-        return Node(path=path, content=content, layout=None, refusal=str(failure))
-    return Node(path=path, content=content, layout=layout)
+        return GroupNode(path=path, content=content, layout=None, refusal=str(failure))
+    return GroupNode(path=path, content=content, layout=layout)
 
 
-def partly_read(node: Node) -> Layout | None:
+def partly_read(node: GroupNode) -> ArrayLayout | None:
     """Give what of the layout of an array is known that is not read here, to check its files."""
     with suppress(UnsupportedError):
         return layout_of(parsed(node.content), partly=True)
     return None
 
 
-def readable(node: Node, name: str) -> Layout:
+def readable(node: GroupNode, name: str) -> ArrayLayout:
     """Give the layout of an array, or say why it is not read here."""
     if node.layout is None:
         raise problem(node.path, f"{label_of(name)} {node.refusal}")

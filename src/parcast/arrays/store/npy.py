@@ -28,8 +28,8 @@ from parcast.arrays.store.messages import (
 from parcast.arrays.store.place import (
     Failing,
     Lock,
-    Place,
     Stamp,
+    StorePlace,
     check_surroundings,
     publish,
     settle,
@@ -111,7 +111,7 @@ class NpyWriter:
 class NpyDraft:
     """A .npy file in the making; the process that leads the others holds it."""
 
-    def __init__(self, place: Place, lock: Lock, part: NpyPart, *, may_replace: bool) -> None:
+    def __init__(self, place: StorePlace, lock: Lock, part: NpyPart, *, may_replace: bool) -> None:
         """Use `create`."""
         self._may_replace = may_replace
         self._place, self._lock, self.part = place, lock, part
@@ -133,7 +133,7 @@ class NpyDraft:
                 "path", must="end in .npy", got=str(path), hint="A Zarr store has any other name."
             )
         spec = ArraySpec(name="", shape=shape, dtype=dtype)
-        place = Place.of(path)
+        place = StorePlace.of(path)
         check_surroundings(place)
         with Failing("The array", place.target):
             _check_target(place, overwrite)  # what is refused clears nothing up
@@ -216,7 +216,7 @@ def _header(shape: Index, dtype: "np.dtype[Any]") -> bytes:
     return stream.getvalue()
 
 
-def _check_target(place: Place, overwrite: bool) -> None:
+def _check_target(place: StorePlace, overwrite: bool) -> None:
     """Refuse a place where something else is, or a file that is not to be replaced."""
     if not place.is_there():
         return

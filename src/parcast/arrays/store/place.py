@@ -49,13 +49,13 @@ JOURNAL_SCHEMA: Final = "parcast/array-append/1"
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class StorePlace:
     """Names at and beside the target of a write."""
 
     target: Path  # absolute, links followed
 
     @classmethod
-    def of(cls, path: str | os.PathLike[str]) -> "Place":
+    def of(cls, path: str | os.PathLike[str]) -> "StorePlace":
         """Give the place of a path."""
         try:
             text = os.fsdecode(path)
@@ -110,7 +110,7 @@ class Lock:
 
     _held: ClassVar[set[Path]] = set()  # targets of this process
 
-    def __init__(self, place: Place, file: int, previous: Owner | None) -> None:
+    def __init__(self, place: StorePlace, file: int, previous: Owner | None) -> None:
         self._place, self._file, self.previous = place, file, previous
         self.cleared: list[Leftover] = []
         self._held.add(place.target)
@@ -121,7 +121,7 @@ class Lock:
         settle(self._place)
 
     @classmethod
-    def take(cls, place: Place) -> "Lock":
+    def take(cls, place: StorePlace) -> "Lock":
         """Take it, or say who has it."""
         if place.target in cls._held:
             raise is_busy_here(str(place.target))
@@ -139,7 +139,7 @@ class Lock:
             os.close(file)  # its owner removed it meanwhile
 
     @staticmethod
-    def _is_ours(place: Place, file: int) -> bool:
+    def _is_ours(place: StorePlace, file: int) -> bool:
         """Lock an open file; False where the name is another file's by now."""
         for is_last in (False, True):
             try:
@@ -169,7 +169,7 @@ class Lock:
             os.close(self._file)
 
 
-def _open_lock(place: Place) -> int:
+def _open_lock(place: StorePlace) -> int:
     """Open the lock to be written, or make it; refuse what has its name and is no lock."""
     try:
         file = durable.open_regular(place.lock, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW)
@@ -220,20 +220,20 @@ def _may_live(file: int) -> bool:
     return True
 
 
-def writer_at(place: Place) -> str:
+def writer_at(place: StorePlace) -> str:
     """Name the process that writes to a place now; empty where none does."""
     with _opened_lock(place) as file:
         return _owner_of(file) if file is not None and _is_locked(file) else ""
 
 
-def last_owner(place: Place) -> Owner | None:
+def last_owner(place: StorePlace) -> Owner | None:
     """Give the process that writes to a place, or that did when it ended; None where none did."""
     with _opened_lock(place) as file:
         return None if file is None else _written_owner(file)
 
 
 @contextmanager
-def _opened_lock(place: Place) -> Iterator[int | None]:
+def _opened_lock(place: StorePlace) -> Iterator[int | None]:
     """Open the lock of a place to look at it; None where there is none."""
     try:
         file = durable.open_regular(place.lock, os.O_RDONLY | os.O_NOFOLLOW)
@@ -269,7 +269,7 @@ class Stamp(NamedTuple):
         return self.changed != stamp.changed and not is_same
 
 
-def leftovers_of(place: Place, owner: Owner | None) -> list[Leftover]:
+def leftovers_of(place: StorePlace, owner: Owner | None) -> list[Leftover]:
     """Describe what an interrupted write has left beside a store, in the order of its steps.
 
     `owner` is the process that had the lock.
@@ -311,7 +311,7 @@ def leftovers_of(place: Place, owner: Owner | None) -> list[Leftover]:
     return found + [_draft_of(place, draft, owner) for draft in place.drafts()]
 
 
-def _draft_of(place: Place, draft: Path, owner: Owner | None) -> Leftover:
+def _draft_of(place: StorePlace, draft: Path, owner: Owner | None) -> Leftover:
     """Describe a draft."""
     is_append = draft in place.drafts(APPEND)
     progress = progress_of(draft, place.target if is_append else None)
@@ -329,7 +329,7 @@ def _draft_of(place: Place, draft: Path, owner: Owner | None) -> Leftover:
     )
 
 
-def check_surroundings(place: Place) -> None:
+def check_surroundings(place: StorePlace) -> None:
     """Refuse a place in a folder that there is not, or inside a store."""
     if not os.path.isdir(place.target.parent):
         raise no_folder(str(place.target.parent))
@@ -338,7 +338,7 @@ def check_surroundings(place: Place) -> None:
             raise within_store(str(place.target), str(folder))
 
 
-def settle(place: Place) -> list[str]:
+def settle(place: StorePlace) -> list[str]:
     """Finish or remove what an interrupted write left, under the lock; say what was done."""
     done = []
     if os.path.lexists(place.journal):
@@ -365,7 +365,7 @@ def settle(place: Place) -> list[str]:
     return done
 
 
-def _remove_unreached(place: Place, draft: Path) -> None:
+def _remove_unreached(place: StorePlace, draft: Path) -> None:
     """Remove the chunks of an append that were put beside those of a store, but not made valid."""
     for name in arrays_below(draft):
         folder = place.target / name
@@ -384,14 +384,14 @@ def _remove_unreached(place: Place, draft: Path) -> None:
                 (folder / file).unlink(missing_ok=True)
 
 
-def replace_file(place: Place, path: Path, content: bytes) -> None:
+def replace_file(place: StorePlace, path: Path, content: bytes) -> None:
     """Put a small file in place of another in one step."""
     draft = place.new_draft()
     durable.write_file(draft, content)
     os.rename(draft, path)
 
 
-def publish(place: Place, draft: Path) -> None:
+def publish(place: StorePlace, draft: Path) -> None:
     """Give a complete and flushed draft the name of the target; what was there is removed."""
     folder = place.target.parent
     if not place.is_there():
@@ -472,7 +472,7 @@ def is_name_within(name: object) -> bool:
     return isinstance(name, str) and "\0" not in name and not {"", ".", ".."} & {*parts}
 
 
-def pending_metadata(place: Place) -> dict[Path, bytes]:
+def pending_metadata(place: StorePlace) -> dict[Path, bytes]:
     """Metadata of a complete append that are not all in place yet, by their files.
 
     A journal of another store than the one that is there is worth nothing: no metadata.

@@ -26,10 +26,10 @@ from parcast.arrays.store import durable
 from parcast.arrays.store.chunk_file import ChunkReader, subchunks_of
 from parcast.arrays.store.codecs import DamageError
 from parcast.arrays.store.grid import Index
-from parcast.arrays.store.layout import METADATA, Layout, check_fill, label_of, new_array
+from parcast.arrays.store.layout import METADATA, ArrayLayout, check_fill, label_of, new_array
 from parcast.arrays.store.messages import not_readable, problem
 from parcast.arrays.store.nodes import MANIFEST, Nodes, read_nodes, readable
-from parcast.arrays.store.place import Failing, Lock, Place, Stamp, settle
+from parcast.arrays.store.place import Failing, Lock, Stamp, StorePlace, settle
 from parcast.errors import FileProblems, ParameterError, RunFailed, as_whole
 from parcast.words import did_you_mean
 
@@ -65,7 +65,7 @@ class StoredArray:
     def __init__(
         self,
         name: str,
-        layout: Layout,
+        layout: ArrayLayout,
         root: "_Root",
         *,
         along: int | None = None,
@@ -353,7 +353,7 @@ class Store(Mapping[str, StoredArray]):
         self._end()
 
 
-def _names_in(layout: Layout) -> list[str]:
+def _names_in(layout: ArrayLayout) -> list[str]:
     """Names of the arrays that are stacked in one; none where it is a usual array."""
     names = layout.attributes.get("names")
     if not (layout.is_whole and isinstance(names, list) and layout.shape[:1] == (len(names),)):
@@ -373,7 +373,7 @@ def open_store(path: str | os.PathLike[str]) -> Store:
 
     A store that an interrupted write has left aside is put back first.
     """
-    place = Place.of(path)
+    place = StorePlace.of(path)
     root = place.target
     if not place.is_there() and os.path.lexists(place.aside):
         root = _put_back(place)
@@ -396,7 +396,7 @@ def open_store(path: str | os.PathLike[str]) -> Store:
     return Store(opened, nodes, Stamp(changed, os.fstat(folder).st_ino))
 
 
-def _put_back(place: Place) -> Path:
+def _put_back(place: StorePlace) -> Path:
     """Put back what an interrupted commit left aside; where that cannot be, read it there."""
     try:
         lock = Lock.take(place)

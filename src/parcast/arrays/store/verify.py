@@ -12,12 +12,12 @@ from parcast.arrays.store.chunk_file import ChunkReader, length_expected, subchu
 from parcast.arrays.store.codecs import DamageError
 from parcast.arrays.store.grid import Index, index_at
 from parcast.arrays.store.interrupted import Leftover
-from parcast.arrays.store.layout import METADATA, Layout, label_of
+from parcast.arrays.store.layout import METADATA, ArrayLayout, label_of
 from parcast.arrays.store.messages import problem
-from parcast.arrays.store.nodes import Node, partly_read, read_nodes
+from parcast.arrays.store.nodes import GroupNode, partly_read, read_nodes
 from parcast.arrays.store.npy import open_npy
 from parcast.arrays.store.place import (
-    Place,
+    StorePlace,
     last_owner,
     leftovers_of,
     pending_metadata,
@@ -40,7 +40,7 @@ NO_ARRAYS: Final = "arrays: there is none, and parcast did not write this store"
 class _Check:
     """What was found of a store so far."""
 
-    def __init__(self, place: Place, path: str) -> None:
+    def __init__(self, place: StorePlace, path: str) -> None:
         """Begin to check what lies at a place, which messages call by a path."""
         self.place, self.root, self._path = place, place.target, path
         self._writers = {each: writer_at(each) for each in places_of(path)}
@@ -51,7 +51,7 @@ class _Check:
         self.unchecked_chunks, self.is_checked = 0, True
         self.left: list[Leftover] = []
 
-    def array(self, name: str, node: Node) -> None:
+    def array(self, name: str, node: GroupNode) -> None:
         """Check one array."""
         if node.layout is not None:
             unchecked = _ArrayCheck(self, name, node.layout).run(node)
@@ -63,7 +63,7 @@ class _Check:
         else:
             self._unread(name, node)
 
-    def _unread(self, name: str, node: Node) -> None:
+    def _unread(self, name: str, node: GroupNode) -> None:
         """Check an array that is not read here as far as it can be."""
         layout = partly_read(node)
         if layout is not None:
@@ -105,13 +105,13 @@ class _Check:
 class _ArrayCheck:
     """Checks the files of one array, and adds what it finds to `found`."""
 
-    def __init__(self, found: _Check, name: str, layout: Layout) -> None:
+    def __init__(self, found: _Check, name: str, layout: ArrayLayout) -> None:
         self._found, self._name, self._layout = found, name, layout
         self._folder = found.root / name
         self._beyond = 0  # subchunks of its files that lie outside of it
         self._unchecked = 0
 
-    def run(self, node: Node) -> int:
+    def run(self, node: GroupNode) -> int:
         """Check all of its files, and give the number of those that could not be checked."""
         layout, found = self._layout, self._found
         files = (x for x in files_below(self._folder) if x != METADATA)
@@ -262,7 +262,7 @@ class _ArrayCheck:
         return None
 
 
-def _why(layout: Layout) -> str:
+def _why(layout: ArrayLayout) -> str:
     """Say why chunks of an array could not be checked."""
     if layout.is_sharded and not layout.index_has_checksum:
         return "their index has no checksum"
@@ -293,7 +293,7 @@ def _around(boxes: Iterator[Box]) -> Box | None:
     return around
 
 
-def _least_size(layout: Layout, index: Index) -> int | None:
+def _least_size(layout: ArrayLayout, index: Index) -> int | None:
     """Length that a file of parcast has at least; None where it is compressed. [B]."""
     encoded = layout.chain.encoded_size(prod(layout.subchunk))
     if encoded is None or not layout.is_whole:
@@ -307,7 +307,7 @@ def verify(path: str | os.PathLike[str]) -> Verification:
 
     Nothing is changed. One subchunk is held in memory at a time.
     """
-    place = Place.of(path)
+    place = StorePlace.of(path)
     check = _Check(place, os.fsdecode(path))
     check.leftovers()
     if not place.is_there() and not check.faults and not check.writer:

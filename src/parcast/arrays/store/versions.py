@@ -16,7 +16,7 @@ from typing import Final
 
 from parcast.arrays.store import durable
 from parcast.arrays.store.messages import no_version
-from parcast.arrays.store.place import Failing, Lock, Place, settle, writer_at
+from parcast.arrays.store.place import Failing, Lock, StorePlace, settle, writer_at
 from parcast.arrays.store.removal import remove
 
 MARK: Final = ".parcast-"  # so that no folder of a user, such as a copy by date, is taken for one
@@ -24,26 +24,26 @@ DIGITS: Final = 6  # of the number of a version, at least
 _NUMBER = re.compile(r"[0-9]{6,18}")  # `DIGITS` or more
 
 
-def linked_place(path: str | os.PathLike[str]) -> Place:
+def linked_place(path: str | os.PathLike[str]) -> StorePlace:
     """Give the place of a link to versions: its own, not that of what it leads to."""
-    Place.of(path)  # or say what is wrong with it
+    StorePlace.of(path)  # or say what is wrong with it
     given = Path(os.path.abspath(os.fsdecode(path)))
-    return Place(Path(os.path.realpath(given.parent), given.name))
+    return StorePlace(Path(os.path.realpath(given.parent), given.name))
 
 
-def places_of(path: str | os.PathLike[str]) -> tuple[Place, ...]:
+def places_of(path: str | os.PathLike[str]) -> tuple[StorePlace, ...]:
     """Give the places of a path: that of the store, and first that of a link to its versions."""
-    store, link = Place.of(path), linked_place(path)
+    store, link = StorePlace.of(path), linked_place(path)
     return (link, store) if _version_at(link) else (store,)
 
 
-def check_link(place: Place) -> None:
+def check_link(place: StorePlace) -> None:
     """Refuse a link that leads to something else than a version: it is not ours to change."""
     if os.path.islink(place.target) and not _version_at(place):
         raise no_version(str(place.target))
 
 
-def _version_at(place: Place) -> str:
+def _version_at(place: StorePlace) -> str:
     """Name the version that the link at a place leads to; "" where there is none."""
     try:
         name = os.readlink(place.target)
@@ -52,21 +52,21 @@ def _version_at(place: Place) -> str:
     return name if _number_of(place, name) else ""
 
 
-def _number_of(place: Place, name: str) -> int:
+def _number_of(place: StorePlace, name: str) -> int:
     """Number of a version by its name; 0 where it is none."""
     mine = place.target.name + MARK
     found = _NUMBER.fullmatch(name, len(mine)) if name.startswith(mine) else None
     return int(found[0]) if found else 0
 
 
-def versions_at(place: Place) -> dict[int, Path]:
+def versions_at(place: StorePlace) -> dict[int, Path]:
     """Give the versions at a place by their numbers, the oldest first."""
     folder = place.target.parent
     found = {_number_of(place, name): folder / name for name in os.listdir(folder)}
     return {number: found[number] for number in sorted(found) if number}
 
 
-def publish_version(place: Place, draft: Path, keep: int) -> None:
+def publish_version(place: StorePlace, draft: Path, keep: int) -> None:
     """Make a complete and flushed draft the newest version, and keep some of those there are."""
     was = place.target.with_name(_version_at(place) or place.target.name)
     number = max(versions_at(place), default=0) + 1
@@ -85,7 +85,7 @@ def publish_version(place: Place, draft: Path, keep: int) -> None:
         _remove_version(old, place.new_draft())
 
 
-def _link(place: Place, version: Path) -> None:
+def _link(place: StorePlace, version: Path) -> None:
     """Let the path lead to a version, in one step; a store of that name is put away."""
     link = place.new_draft()
     os.symlink(version.name, link)
@@ -118,7 +118,7 @@ def _remove_version(version: Path, draft: Path) -> None:
 
     Where another writer is at it, or the system refuses, the next write tries again.
     """
-    place = Place(version)
+    place = StorePlace(version)
     if writer_at(place):
         return
     with suppress(OSError):

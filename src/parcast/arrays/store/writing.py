@@ -15,7 +15,7 @@ from parcast.arrays.store import durable
 from parcast.arrays.store.chunk_file import ChunkReader, ChunkWriter
 from parcast.arrays.store.codecs import DamageError
 from parcast.arrays.store.grid import Index
-from parcast.arrays.store.layout import Layout, label_of
+from parcast.arrays.store.layout import ArrayLayout, label_of
 from parcast.arrays.store.messages import problem
 from parcast.arrays.store.place import Failing
 from parcast.errors import ParameterError, ParcastError, RunFailed
@@ -29,7 +29,7 @@ class Part:
 
     folder: Path  # of the draft
     target: Path
-    layouts: Mapping[str, Layout]  # of the arrays as they will be
+    layouts: Mapping[str, ArrayLayout]  # of the arrays as they will be
     bases: Mapping[str, int] = field(default_factory=dict)  # rows that are there already
 
     def chunks(self, name: str) -> Iterator[Index]:
@@ -38,7 +38,7 @@ class Part:
         first = self.bases.get(name, 0) // layout.chunk[0]
         return layout.grid.indices(first)
 
-    def layout(self, name: str) -> Layout:
+    def layout(self, name: str) -> ArrayLayout:
         """Give the layout of an array of the draft."""
         if name not in self.layouts:
             raise ParameterError(
@@ -137,7 +137,7 @@ class Writer:
         base = self._part.bases.get(name, 0)
         return base if index[0] * self._part.layouts[name].chunk[0] < base else 0
 
-    def _old(self, name: str, layout: Layout, index: Index) -> ChunkReader | None:
+    def _old(self, name: str, layout: ArrayLayout, index: Index) -> ChunkReader | None:
         """Open the file of a chunk that an append completes."""
         if not self._base(name, index):
             return None

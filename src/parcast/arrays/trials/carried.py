@@ -13,7 +13,7 @@ from parcast.arrays.geometry.boxes import Point, as_mesh, as_shape, block_of
 from parcast.arrays.geometry.choices import Operation, Writer
 from parcast.arrays.law.files import Files, files_of
 from parcast.arrays.law.request import Options
-from parcast.arrays.library.client import Described, owned
+from parcast.arrays.library.client import DescribedRequest, owned
 from parcast.arrays.library.distribution import Block
 from parcast.arrays.library.master import schema_of
 from parcast.arrays.library.schema import LIMIT, Schema, Stored, layout_for
@@ -61,14 +61,14 @@ class Request:
         """Length of all arrays. [B]."""
         return self.number * prod(self.shape) * self.itemsize
 
-    def described(self, client: int) -> Described:
+    def described(self, client: int) -> DescribedRequest:
         """What a client says of it, as `Session` does."""
         count = block_of(self.shape, self.mesh, client).count
         block = Block(np.broadcast_to(np.zeros((), self.dtype), count), self.shape, self.mesh)
         held = [block.held(client, self.clients) for _ in range(self.number)]
         named = owned(self.names(), held)
         if self.operation == "read":
-            return Described("read", "", {}, named)
+            return DescribedRequest("read", "", {}, named)
         options = {
             "writer": self.writer,
             "batch": self.batch,
@@ -77,7 +77,7 @@ class Request:
             "servers": self.servers,
         }
         storage = {} if self.zstd is None else {"zstd": self.zstd}
-        return Described("write", PATH, options, named, None, storage)
+        return DescribedRequest("write", PATH, options, named, None, storage)
 
     def stored(self) -> list[Stored]:
         """Tell how the arrays lie on disk."""
@@ -90,10 +90,10 @@ class Request:
         return [Stored(name, self.shape, dtype.str, chunk, inner) for name in self.names()]
 
     @property
-    def told(self) -> Described:
+    def told(self) -> DescribedRequest:
         """What the client master goes by."""
         if self.operation == "read":
-            return Described("read", PATH, {"names": None, "limit": LIMIT})
+            return DescribedRequest("read", PATH, {"names": None, "limit": LIMIT})
         return self.described(0)
 
     @cached_property

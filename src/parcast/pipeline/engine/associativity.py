@@ -21,7 +21,7 @@ ROUNDING: Final = 1e-9  # difference of numbers that are the same, relative to w
 EPSILONS: Final = 16  # the same of short types, in units of their rounding [1]
 
 
-class Checked:
+class CheckedMerge:
     """Watches the results of a rank."""
 
     def __init__(self, merge: Callable[[Any, Any], Any]) -> None:

@@ -32,8 +32,8 @@ from parcast.errors import (
     RunFailed,
 )
 from parcast.files.document import DRAFTS, write_document
-from parcast.mpi.payload import Written, is_sound
-from parcast.pipeline.engine.coordinator import Held
+from parcast.mpi.payload import WrittenValue, is_sound
+from parcast.pipeline.engine.coordinator import HeldNode
 from parcast.pipeline.engine.job import Skipped
 from parcast.pipeline.engine.tree import Node
 from parcast.units import shown
@@ -42,7 +42,7 @@ SCHEMA: Final = "parcast/pipeline-checkpoint/2"
 MANIFEST: Final = "checkpoint.json"
 CHECKSUM: Final = "checksum"  # CRC-32 of what else the manifest has
 ENDING: Final = ".node"  # of the files of values
-EMPTY: Final = Written(0.0, 0)  # of a node that has no file
+EMPTY: Final = WrittenValue(0.0, 0)  # of a node that has no file
 AFRESH: Final = "Delete it to work on all items anew."
 LOCK: Final = "in-use.lock"  # of the run that uses the folder
 NO_LOCKS: Final = {errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOSYS, errno.EINVAL}
@@ -58,14 +58,14 @@ HIGHEST: Final = 62  # level of a node that anybody reaches
 class Earlier:
     """What another run left behind."""
 
-    nodes: tuple[tuple[Node, Path | None, Written], ...]  # with file, None: no item
+    nodes: tuple[tuple[Node, Path | None, WrittenValue], ...]  # with file, None: no item
     delivered: int  # reductions
     fetched: int  # items that there were at least
     end: int | None  # their number, if they had ended
     skipped: tuple[Skipped, ...]
     damaged: tuple[Node, ...] = ()  # that are not among them
 
-    def files(self) -> list[tuple[Node, Path, Written]]:
+    def files(self) -> list[tuple[Node, Path, WrittenValue]]:
         """Give the nodes that have files."""
         return [(node, path, written) for node, path, written in self.nodes if path is not None]
 
@@ -76,7 +76,7 @@ class Earlier:
         return replace(self, nodes=nodes, damaged=left)
 
 
-def damaged_of(files: Iterable[tuple[Node, Path, Written]]) -> list[Node]:
+def damaged_of(files: Iterable[tuple[Node, Path, WrittenValue]]) -> list[Node]:
     """Give the nodes whose files have other bytes than were written, or cannot be read."""
     return [node for node, path, written in files if not is_sound(path, written)]
 
@@ -164,7 +164,7 @@ def _in_use(folder: Path, file: int) -> ParameterError:
     )
 
 
-class Checkpoint:
+class RunCheckpoint:
     """The checkpoint of a run, as rank 0 keeps it."""
 
     def __init__(self, folder: Path, every: float, signature: Mapping[str, Any]) -> None:
@@ -175,7 +175,7 @@ class Checkpoint:
         self._is_due = False
         # What the manifest has: reductions delivered, the number of items, nodes.
         self._written: tuple[int, int | None, AbstractSet[Node]] = (0, None, set())
-        self._files: dict[Node, Written] = {}
+        self._files: dict[Node, WrittenValue] = {}
         self.is_of_other_code = False  # what was read
 
     def begun(self, *, resumes: bool) -> Earlier | None:
@@ -233,7 +233,7 @@ class Checkpoint:
         self.is_of_other_code = document["signature"].get(CODE) != self._signature.get(CODE)
         nodes = []
         for *numbers, size, checksum in document["nodes"]:
-            node, written = Node(*map(index, numbers)), Written(float(size), index(checksum))
+            node, written = Node(*map(index, numbers)), WrittenValue(float(size), index(checksum))
             self._files[node] = written
             nodes.append((node, None if written == EMPTY else self._path(node), written))
         skipped = tuple(Skipped(**each) for each in document["skipped"])
@@ -277,7 +277,7 @@ class Checkpoint:
         """Whether the manifest is to be written, as all ranks have written what they hold."""
         return self._is_due and not self._expected
 
-    def due(self, held: Iterable[Held]) -> Iterable[tuple[int, list[tuple[Node, Path]]]]:
+    def due(self, held: Iterable[HeldNode]) -> Iterable[tuple[int, list[tuple[Node, Path]]]]:
         """Give what each rank is to write now of what they hold; nothing before it is time."""
         if self._expected or time.monotonic() - self._last < self._every:
             return
@@ -294,7 +294,7 @@ class Checkpoint:
         self._is_due = True
         yield from wanted.items()
 
-    def saved(self, files: Iterable[tuple[Node, Written]]) -> None:
+    def saved(self, files: Iterable[tuple[Node, WrittenValue]]) -> None:
         """Take note of what a rank has written."""
         for node, written in files:
             if not self._path(node).is_file():

@@ -34,7 +34,7 @@ Sample = tuple[float, float, float]  # t0, there, t1 [s]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Clock:
+class RankClock:
     """The clock of a rank against that of rank 0; by default it is that of rank 0."""
 
     offset: float = 0.0  # how far it is ahead, at `at` [s]
@@ -50,7 +50,7 @@ class Clock:
         return self.at + ahead / (1.0 + self.drift)
 
 
-def clock_from(start: Sequence[Sample], end: Sequence[Sample] = ()) -> Clock:
+def clock_from(start: Sequence[Sample], end: Sequence[Sample] = ()) -> RankClock:
     """Estimate a clock from round trips before a run, and after it.
 
     >>> clock_from([(0.0, 5.0, 0.25), (0.5, 5.75, 1.0)], [(16.0, 22.0, 16.25)])
@@ -74,7 +74,7 @@ def clock_from(start: Sequence[Sample], end: Sequence[Sample] = ()) -> Clock:
     require("drift", drift, drift > -1, must="be above -1", hint=hint)
     line = offsets[a] + drift * (middles - middles[a])
     misfit = max(float(np.max(np.abs(offsets - line) - trips / 2)), 0.0)
-    return Clock(
+    return RankClock(
         offset=float(offsets[a]),
         drift=drift,
         at=float(middles[a]),

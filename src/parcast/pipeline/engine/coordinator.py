@@ -41,7 +41,7 @@ LASTING: Final = 0.9  # of the time of the longest block, from one block to the 
 SPAN: Final = 4  # blocks for each rank of a pipeline in its span [1]
 
 
-class Block(NamedTuple):
+class TaskBlock(NamedTuple):
     """Items that are granted together, of one reduction: a node of its tree, by its shard 0."""
 
     node: Node
@@ -53,7 +53,7 @@ class Grant(NamedTuple):
     """Order to run the task on a block, and to keep what some shards get of it."""
 
     rank: int
-    block: Block
+    block: TaskBlock
     shards: tuple[int, ...]
 
 
@@ -87,7 +87,7 @@ class Deliver(NamedTuple):
 Order: TypeAlias = Grant | Combine | Deliver
 
 
-class Held(NamedTuple):
+class HeldNode(NamedTuple):
     """A completed node: where its value is, under which name, and how large."""
 
     rank: int  # -1: no item of it has a result
@@ -96,7 +96,7 @@ class Held(NamedTuple):
 
 
 @dataclass(slots=True)
-class Span:
+class PipelineSpan:
     """Items that one pipeline works on."""
 
     first: int  # not granted yet
@@ -105,7 +105,7 @@ class Span:
 
 
 @dataclass(slots=True)
-class Load:
+class RankLoad:
     """What a rank has been given and not reported as done."""
 
     pipeline: int
@@ -121,11 +121,11 @@ class Load:
 
 
 @dataclass(slots=True)
-class Reduction:
+class OpenReduction:
     """What is known of a reduction that is not complete."""
 
-    waiting: dict[Node, dict[int, Held]] = field(default_factory=dict)  # children by parent
-    roots: dict[int, Held] = field(default_factory=dict)  # by shard
+    waiting: dict[Node, dict[int, HeldNode]] = field(default_factory=dict)  # children by parent
+    roots: dict[int, HeldNode] = field(default_factory=dict)  # by shard
 
 
 class Coordinator:
@@ -150,9 +150,9 @@ class Coordinator:
         self.fan_in, self.shards, self.every = fan_in, shards, every
         members = list(ranks)
         pipeline_of = [i * pipelines // len(members) for i in range(len(members))]
-        loads = [(rank, Load(own)) for rank, own in zip(members, pipeline_of, strict=True)]
+        loads = [(rank, RankLoad(own)) for rank, own in zip(members, pipeline_of, strict=True)]
         self.loads = dict([*loads[1:], *loads[:1]])  # the first, which coordinates, is asked last
-        self._spans = [Span(0, 0, pipeline_of.count(own)) for own in range(pipelines)]
+        self._spans = [PipelineSpan(0, 0, pipeline_of.count(own)) for own in range(pipelines)]
         self._level = level_of(batch or 1, fan_in)
         self._is_fixed = batch is not None
         self._window = window
@@ -164,7 +164,7 @@ class Coordinator:
         self._firsts: list[int] = []  # a heap of those, and of some that are done
         self._covered: list[list[tuple[int, int]]] = [[] for _ in range(shards)]  # before this run
         self._done = 0
-        self._reductions: dict[int, Reduction] = {}
+        self._reductions: dict[int, OpenReduction] = {}
         self._delivered = 0  # reductions that were ordered to be delivered
         self._served: int | None = None  # that the server stage has taken; None: nobody tells
         self._seconds = 0.0  # of an item, estimated; 0: nothing is known [s]
@@ -227,7 +227,7 @@ class Coordinator:
         return min((*self._firsts[:1], *pending), default=self._front)
 
     def resume(
-        self, held: Iterable[tuple[Node, Held]], *, delivered: int, end: int | None = None
+        self, held: Iterable[tuple[Node, HeldNode]], *, delivered: int, end: int | None = None
     ) -> None:
         """Begin where another run ended: with nodes that are there, and reductions delivered.
 
@@ -270,7 +270,9 @@ class Coordinator:
             self._front = min(self._front, items)
             self._close()
 
-    def done(self, rank: int, block: Block, sizes: Sequence[float | None], seconds: float) -> None:
+    def done(
+        self, rank: int, block: TaskBlock, sizes: Sequence[float | None], seconds: float
+    ) -> None:
         """Hear that a rank holds the results of a block; sizes of its shards, None: no item."""
         load = self.loads[rank]
         load.blocks -= 1
@@ -286,12 +288,12 @@ class Coordinator:
             if self.is_covered(block.first, shard):
                 continue
             node = block.node._replace(shard=shard)
-            self._hold(node, Held(-1 if size is None else rank, node, size or 0.0))
+            self._hold(node, HeldNode(-1 if size is None else rank, node, size or 0.0))
 
     def merged(self, rank: int, node: Node, size: float) -> None:
         """Hear that a rank has merged values into a node."""
         self.loads[rank].merges -= 1
-        self._hold(node, Held(rank, node, size))
+        self._hold(node, HeldNode(rank, node, size))
 
     def served(self, reductions: int) -> None:
         """Hear how many reductions the server stage has taken since the beginning."""
@@ -306,7 +308,7 @@ class Coordinator:
         while self._orders:
             yield self._orders.popleft()
 
-    def held(self) -> Iterator[Held]:
+    def held(self) -> Iterator[HeldNode]:
         """Completed nodes that wait to be merged."""
         for reduction in self._reductions.values():
             for children in reduction.waiting.values():
@@ -339,10 +341,10 @@ class Coordinator:
         most = min(FASTEST_GROWTH * self.fan_in**self._level, BATCH_SIZE / self._size)
         self._level = level_of(int(max(min(wanted, most), 1)), self.fan_in)
 
-    def _hold(self, node: Node, held: Held) -> None:
+    def _hold(self, node: Node, held: HeldNode) -> None:
         """Take note of a completed node, and merge it with its siblings when all are there."""
         end = self._end_of(node.reduction)
-        reduction = self._reductions.setdefault(node.reduction, Reduction())
+        reduction = self._reductions.setdefault(node.reduction, OpenReduction())
         while True:
             if end is not None and node.level >= root_level(end, self.fan_in):
                 reduction.roots[node.shard] = held
@@ -361,7 +363,7 @@ class Coordinator:
             node = parent  # there is nothing to merge
             held = there[0] if there else held
 
-    def _combine(self, node: Node, inputs: Sequence[Held]) -> None:
+    def _combine(self, node: Node, inputs: Sequence[HeldNode]) -> None:
         """Order a merge on the rank that holds most, or that has least to do."""
         sizes: dict[int, float] = {}
         for held in inputs:
@@ -388,7 +390,7 @@ class Coordinator:
         """Order the completed reductions to be delivered, in their order."""
         while self._delivered in self._reductions or self._is_empty:
             number = self._delivered
-            reduction = self._reductions.get(number, Reduction())
+            reduction = self._reductions.get(number, OpenReduction())
             if len(reduction.roots) < self.shards and not self._is_empty:
                 return
             self._reductions.pop(number, None)
@@ -396,7 +398,7 @@ class Coordinator:
             base = number * (self.every or 0)
             stop = base + (self._end_of(number) or 0)
             for shard in range(self.shards):
-                held = reduction.roots.get(shard, Held(-1, Node(number, 0, 0, shard), 0.0))
+                held = reduction.roots.get(shard, HeldNode(-1, Node(number, 0, 0, shard), 0.0))
                 self._orders.append(Deliver(held.rank, held.name, shard, base, stop))
 
     @property
@@ -414,7 +416,7 @@ class Coordinator:
                 if load.blocks == depth < limit and depth < self._most:
                     self._grant_to(rank, load, partial)
 
-    def _depth(self, load: Load) -> int:
+    def _depth(self, load: RankLoad) -> int:
         """Blocks that a rank has at a time: some in advance, but not of a rank that takes long."""
         if load.seconds is None or len(self.loads) == 1:
             return 1
@@ -432,7 +434,7 @@ class Coordinator:
         left = known - self._front + sum(span.stop - span.first for span in self._spans)
         return 1 + left // (len(self.loads) * int(self.fan_in**self._level))
 
-    def _grant_to(self, rank: int, load: Load, partial: bool) -> None:
+    def _grant_to(self, rank: int, load: RankLoad, partial: bool) -> None:
         """Give a rank the next block of its pipeline, if there is one."""
         span = self._spans[load.pipeline]
         self._skip_covered(span)
@@ -454,7 +456,7 @@ class Coordinator:
         shards = (x for x in range(self.shards) if not self.is_covered(block.first, x))
         self._orders.append(Grant(rank, block, tuple(shards)))
 
-    def _skip_covered(self, span: Span) -> None:
+    def _skip_covered(self, span: PipelineSpan) -> None:
         """Move a span to its next item that is not done, and on to the next span if none is."""
         while True:
             if span.first >= span.stop and not self._next_span(span):
@@ -465,7 +467,7 @@ class Coordinator:
             self._done += min(until, span.stop) - span.first
             span.first = min(until, span.stop)
 
-    def _next_span(self, span: Span) -> bool:
+    def _next_span(self, span: PipelineSpan) -> bool:
         """Open the next span for a pipeline, if items may be left; tell whether one was opened."""
         if self._end is not None and self._front >= self._end:
             return False
@@ -476,7 +478,7 @@ class Coordinator:
         self._front = block.stop
         return True
 
-    def _span_size(self, span: Span) -> int:
+    def _span_size(self, span: PipelineSpan) -> int:
         """Items of a new span: so few near the end that all pipelines get some. [1]."""
         size = int(self.fan_in**self._level)
         left = (self._end if self._end is not None else self._known or inf) - self._front
@@ -515,9 +517,9 @@ class Coordinator:
             return False
         return self._delivered - self._served >= max(UNSERVED, 2 * len(self.loads))
 
-    def _block(self, first: int, level: int) -> Block:
+    def _block(self, first: int, level: int) -> TaskBlock:
         """Block at an item."""
         reduction, local = divmod(first, self.every) if self.every else (0, first)
         node = Node(reduction, level, local // self.fan_in**level)
         stop = first - local + node.stop(self.fan_in, self._end_of(reduction))
-        return Block(node, first, stop)
+        return TaskBlock(node, first, stop)

@@ -29,7 +29,7 @@ FINISHED: Final = 0  # time of the end of a rank that has done its work
 FUNCTIONS: Final = ("setup()", "the merge of", "finish() of", "server() of")
 
 
-class Place:
+class WorkPlace:
     """What a rank works on."""
 
     def __init__(self, numbers: list[int] | memoryview | None = None) -> None:
@@ -53,11 +53,11 @@ class Place:
         numbers[FUNCTION] = NONE
 
 
-class Ended(NamedTuple):
+class EndedRank(NamedTuple):
     """The end of a rank that had not done its work."""
 
     rank: int
-    place: Place
+    place: WorkPlace
     status: int  # negative: the signal that ended it
 
 
@@ -70,7 +70,7 @@ def span(first: int, stop: int) -> str:
     return f"items {first} to {stop - 1}" if stop - first > 1 else f"item {first}"
 
 
-def watched(desk: Path) -> Place:
+def watched(desk: Path) -> WorkPlace:
     """Go on in a child of this process, which waits for it, notes how it ended, and ends so too.
 
     This is to be called before MPI is initialised.
@@ -81,14 +81,14 @@ def watched(desk: Path) -> Place:
         with path.open("r+b") as stream:
             numbers = memoryview(mmap.mmap(stream.fileno(), 8 * NUMBERS)).cast("q")
     except OSError:  # a full disk, or another host: the rank works without
-        return Place()
+        return WorkPlace()
     if not sys.platform.startswith("linux"):  # where a child would survive this process
-        return Place(numbers)
+        return WorkPlace(numbers)
     parent = os.getpid()
     child = os.fork()
     if not child:
         end_with(parent, int(signal.SIGKILL))
-        return Place(numbers)
+        return WorkPlace(numbers)
     _, status = os.waitpid(child, 0)
     code = os.waitstatus_to_exitcode(status)
     has_finished = numbers[ENDED] == FINISHED
@@ -113,15 +113,15 @@ def _end_by(number: int) -> None:
     os.kill(os.getpid(), number)
 
 
-def finish(place: Place) -> None:
+def finish(place: WorkPlace) -> None:
     """Note that a rank has done its work."""
     place.numbers[ENDED] = FINISHED
 
 
-def places(desk: Path) -> dict[int, Place]:
+def places(desk: Path) -> dict[int, WorkPlace]:
     """Give what each rank of a run works on, or did when it ended."""
     read = (memoryview(path.read_bytes()).cast("q").tolist() for path in desk.glob(f"*{ENDING}"))
-    known = {numbers[RANK]: Place(numbers) for numbers in read if len(numbers) == NUMBERS}
+    known = {numbers[RANK]: WorkPlace(numbers) for numbers in read if len(numbers) == NUMBERS}
     return dict(sorted(known.items()))
 
 
@@ -131,10 +131,10 @@ def are_gone(desk: Path, ranks: int) -> bool:
     return len(known) == ranks and all(x.numbers[STATUS] != NONE for x in known.values())
 
 
-def first_ended(desk: Path) -> Ended | None:
+def first_ended(desk: Path) -> EndedRank | None:
     """Give the rank that was the first to end before its work was done, if any was noted."""
     ended = (
-        (place.numbers[ENDED], Ended(rank, place, place.numbers[STATUS]))
+        (place.numbers[ENDED], EndedRank(rank, place, place.numbers[STATUS]))
         for rank, place in places(desk).items()
         if place.numbers[ENDED] > FINISHED and rank != NONE
     )

@@ -26,7 +26,7 @@ class Interruption(BaseException):
     """What the engine ends a function of the user with; no task should take it for its own."""
 
 
-class _State:
+class _Interrupts:
     """What was received in this process."""
 
     is_interrupted = False  # by the Ctrl-C that ends the run
@@ -34,7 +34,7 @@ class _State:
 
 def is_interruption(error: BaseException) -> bool:
     """Tell whether a function was ended by the engine or Ctrl-C, and has not failed by itself."""
-    is_ctrl_c = isinstance(error, KeyboardInterrupt) and _State.is_interrupted
+    is_ctrl_c = isinstance(error, KeyboardInterrupt) and _Interrupts.is_interrupted
     return is_ctrl_c or isinstance(error, Interruption | Terminated)
 
 
@@ -52,7 +52,7 @@ def stopped_by_interrupt(stop: Callable[[], object] | None) -> Iterator[None]:
     before = signal.getsignal(signal.SIGINT)
 
     def twice(number: int, frame: FrameType | None) -> None:
-        _State.is_interrupted = True
+        _Interrupts.is_interrupted = True
         signal.default_int_handler(number, frame)
 
     def once(_: int, __: FrameType | None) -> None:
@@ -66,7 +66,7 @@ def stopped_by_interrupt(stop: Callable[[], object] | None) -> Iterator[None]:
         yield
     finally:
         signal.signal(signal.SIGINT, before)
-        _State.is_interrupted = False
+        _Interrupts.is_interrupted = False
 
 
 def _acknowledge() -> None:

@@ -10,7 +10,7 @@ from parcast.pipeline.engine.tree import Merge
 Schedule = Literal["adaptive", "source"]
 
 
-class Server(Protocol):
+class ServerStage(Protocol):
     """The server stage: what receives completed reductions in their order."""
 
     def resume(self, delivered: int) -> None:
@@ -30,7 +30,7 @@ class Job:
     setup: Callable[[], Any] | None = None
     finish: Callable[..., Any] | None = None  # of a completed reduction, and its shard
     split: Callable[[Any, int], Sequence[Any]] | None = None
-    server: Server | None = None
+    server: ServerStage | None = None
     server_rank: int | None = None  # that does nothing else
     name: str = "pipeline"
     schedule: Schedule = "adaptive"

@@ -22,16 +22,16 @@ from parcast.errors import FAILURES, ParcastError, RunFailed, cause_of, one_line
 from parcast.mpi.loop import EventLoop
 from parcast.mpi.messages import Channel, Message
 from parcast.mpi.payload import EMPTY, size_of
-from parcast.pipeline.engine.coordinator import Block, Input
-from parcast.pipeline.engine.desk import Place, span
+from parcast.pipeline.engine.coordinator import Input, TaskBlock
+from parcast.pipeline.engine.desk import WorkPlace, span
 from parcast.pipeline.engine.failures import calling, portable_failure, unsendable
 from parcast.pipeline.engine.job import Job, Reduction
 from parcast.pipeline.engine.limits import Alarm, Limit, TimeUp, Turn
 from parcast.pipeline.engine.recording import Lap, Notes
 from parcast.pipeline.engine.root import Root
-from parcast.pipeline.engine.store import Store
+from parcast.pipeline.engine.store import ValueStore
 from parcast.pipeline.engine.tree import Node
-from parcast.pipeline.engine.working import Work, parcel
+from parcast.pipeline.engine.working import BlockWork, parcel
 
 OFTEN: Final = 0.002  # between items, messages are looked after so often [s]
 SELDOM: Final = 0.02  # by the other thread, during a task [s]
@@ -55,7 +55,7 @@ class Merging:
 class Waiting:
     """What the main thread has to do, by kind."""
 
-    blocks: deque[tuple[Block, tuple[int, ...], Sequence[Any]]] = field(default_factory=deque)
+    blocks: deque[tuple[TaskBlock, tuple[int, ...], Sequence[Any]]] = field(default_factory=deque)
     merges: deque[Merging] = field(default_factory=deque)
     deliveries: deque[tuple[Any, ...]] = field(default_factory=deque)
     reductions: deque[Reduction] = field(default_factory=deque)
@@ -64,26 +64,26 @@ class Waiting:
 
 
 @dataclass(slots=True)
-class Parts:
+class ArrivedShards:
     """The shards of a reduction that have arrived."""
 
     stop: int
     values: dict[int, Any] = field(default_factory=dict)
 
 
-class Rank:
+class EngineRank:
     """What this rank has, and what it does."""
 
     def __init__(
         self,
         job: Job,
         channel: Channel,
-        store: Store,
+        store: ValueStore,
         *,
         root: Root | None = None,
         server: Callable[[Reduction], Any] | None = None,
         served: int = 0,
-        place: Place | None = None,
+        place: WorkPlace | None = None,
     ) -> None:
         """Begin on a rank; rank 0 has the root, and that of the server stage what it calls.
 
@@ -95,7 +95,7 @@ class Rank:
         self._turn = Turn()
         self._limit = Limit(job.time_limit, job.name)
         self._alarm = Alarm(self._limit, self._turn, timeout=job.timeout)
-        self._place = place or Place()
+        self._place = place or WorkPlace()
         self.loop = EventLoop(
             channel,
             lock=self._turn,
@@ -106,7 +106,7 @@ class Rank:
         self.loop.roles.append(self)
         self._is_static = job.schedule == "source"
         self._where = f" on rank {channel.rank}" if channel.size > 1 else ""
-        self._work = Work(
+        self._work = BlockWork(
             job, self._alarm, place=self._place, where=self._where, pulse=self._pulse
         )
         self._waiting = Waiting()
@@ -116,7 +116,9 @@ class Rank:
         self._outgoing: deque[tuple[Input, int]] = deque()  # values, and ranks that want them
         others = max(channel.size - 1, 1)
         self._most_leaving = inf if job.memory is None else LEAVING * job.memory / others  # [B]
-        self._parts: dict[int, Parts] = {}  # of reductions that are not whole, by first item
+        self._parts: dict[
+            int, ArrivedShards
+        ] = {}  # of reductions that are not whole, by first item
         self._served = served  # items whose reductions were passed on, in their order
         self._fetching = threading.Lock()  # items, in one thread at a time
         self._block_time = SELDOM  # of the last block [s]
@@ -265,7 +267,7 @@ class Rank:
             self._stop(refusal)
         return True
 
-    def _on_work(self, message: Message, block: Block, shards: tuple[int, ...]) -> None:
+    def _on_work(self, message: Message, block: TaskBlock, shards: tuple[int, ...]) -> None:
         self._is_granted = False
         if self._is_static:
             step = partial(self._run_block, block, shards, message.value)
@@ -349,7 +351,7 @@ class Rank:
 
     def _on_reduction(self, message: Message, shard: int, first: int, stop: int) -> None:
         """Take a shard of a completed reduction, and pass on those that are whole."""
-        parts = self._parts.setdefault(first, Parts(stop))
+        parts = self._parts.setdefault(first, ArrivedShards(stop))
         parts.values[shard] = message.value
         count = self._job.shards
         while (whole := self._parts.get(self._served)) and len(whole.values) == count:
@@ -465,7 +467,7 @@ class Rank:
         finally:
             self._fetching.release()
 
-    def _run_block(self, block: Block, shards: tuple[int, ...], items: Sequence[Any]) -> None:
+    def _run_block(self, block: TaskBlock, shards: tuple[int, ...], items: Sequence[Any]) -> None:
         """Run the task on a block, and tell rank 0."""
         with Lap() as lap:
             done = self._work.on(block, items)

@@ -6,15 +6,15 @@ from typing import Any, Final, Protocol
 
 from parcast.errors import ParcastError, RunFailed
 from parcast.mpi.payload import EMPTY
-from parcast.pipeline.engine.checkpoint import Checkpoint, Earlier
+from parcast.pipeline.engine.checkpoint import Earlier, RunCheckpoint
 from parcast.pipeline.engine.coordinator import (
-    Block,
     Combine,
     Coordinator,
     Deliver,
     Grant,
-    Held,
+    HeldNode,
     Order,
+    TaskBlock,
 )
 from parcast.pipeline.engine.items import Items
 from parcast.pipeline.engine.job import Job, Skipped
@@ -58,7 +58,7 @@ class Schedule(Protocol):
         """Hear that so many items have been fetched, the last of them too."""
 
     def done(
-        self, rank: int, block: Block, sizes: Sequence[float | None], seconds: float, /
+        self, rank: int, block: TaskBlock, sizes: Sequence[float | None], seconds: float, /
     ) -> None:
         """Hear that a rank has worked on a block."""
 
@@ -80,7 +80,7 @@ class Root:
         job: Job,
         items: Items,
         ranks: int,
-        checkpoint: Checkpoint | None = None,
+        checkpoint: RunCheckpoint | None = None,
         *,
         progress: "Callable[[Root], object] | None" = None,
         report: Callable[[ParcastError], object] = lambda _: None,
@@ -151,7 +151,7 @@ class Root:
         files: dict[int, list[tuple[Any, ...]]] = {}
         for i, (node, path, written) in enumerate(earlier.nodes):
             rank = workers[i * len(workers) // len(earlier.nodes)]
-            held.append((node, Held(-1 if path is None else rank, node, written.size)))
+            held.append((node, HeldNode(-1 if path is None else rank, node, written.size)))
             if path is not None:
                 items = self.coordinator.items_of(node)
                 files.setdefault(rank, []).append((node, path, written.size, items))

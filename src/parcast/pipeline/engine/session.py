@@ -20,21 +20,21 @@ from parcast.mpi.messages import Alone, Channel, MpiChannel
 from parcast.mpi.payload import EMPTY
 from parcast.pipeline.engine.checkpoint import (
     NUMBER,
-    Checkpoint,
+    RunCheckpoint,
     damaged_of,
     taken,
 )
-from parcast.pipeline.engine.clocks import Clock, Sample, clock_from
-from parcast.pipeline.engine.desk import Place
+from parcast.pipeline.engine.clocks import RankClock, Sample, clock_from
+from parcast.pipeline.engine.desk import WorkPlace
 from parcast.pipeline.engine.failures import portable_failure, sent_result
 from parcast.pipeline.engine.interrupts import stopped_by_interrupt
 from parcast.pipeline.engine.items import Items
-from parcast.pipeline.engine.job import Job, Reduction, Server, Skipped
+from parcast.pipeline.engine.job import Job, Reduction, ServerStage, Skipped
 from parcast.pipeline.engine.limits import require_main_thread
-from parcast.pipeline.engine.rank import Rank
+from parcast.pipeline.engine.rank import EngineRank
 from parcast.pipeline.engine.recording import Notes
 from parcast.pipeline.engine.root import Root
-from parcast.pipeline.engine.store import Store
+from parcast.pipeline.engine.store import ValueStore
 from parcast.pipeline.engine.tree import Combiner
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ class Outcome:
     was_stopped: bool = False  # by an interrupt, before the items ended
     notes: tuple[Notes, ...] = ()  # of each rank
     begun: float = 0.0  # on the clock of rank 0 [s]
-    clocks: tuple[Clock, ...] = ()  # of each rank
+    clocks: tuple[RankClock, ...] = ()  # of each rank
     hosts: tuple[str, ...] = ()  # of each rank
     cores: int = 1  # that the ranks may use, together
 
@@ -73,7 +73,7 @@ class Served:
     """
 
     job: Job
-    call: Server | None
+    call: ServerStage | None
     value: Any = None
     total: Combiner[Any] | None = None
 
@@ -106,8 +106,8 @@ def run_here(
     comm: "MPI.Intracomm | None" = None,
     progress: Callable[[Root], object] | None = None,
     report: Callable[[ParcastError], object] = lambda _: None,
-    server: Server | None = None,
-    place: Place | None = None,
+    server: ServerStage | None = None,
+    place: WorkPlace | None = None,
 ) -> Outcome:
     """Run a job on all ranks of a communicator, each of which calls this; None is one rank.
 
@@ -139,7 +139,7 @@ def run_here(
             if served is not None and served.call is not None:
                 served.call.resume(delivered)
         done = delivered * (job.every or 0)
-        rank = Rank(job, channel, store, root=root, server=served, served=done, place=place)
+        rank = EngineRank(job, channel, store, root=root, server=served, served=done, place=place)
         if not is_inner:  # else Ctrl-C ends the items of the outer run
             stack.enter_context(stopped_by_interrupt(root.items.interrupt if root else None))
         trips = _round_trips(own) if own is not None and job.is_traced else []
@@ -149,7 +149,7 @@ def run_here(
                 rank.loop.turn_meanwhile()
                 attended.callback(rank.loop.end_thread)
             rank.run()
-        share = Share(rank.notes, perf_counter() - begun, platform.node(), available_cores())
+        share = ShareOfRank(rank.notes, perf_counter() - begun, platform.node(), available_cores())
         shares = [share] if own is None else own.gather(share)
         last = _round_trips(own) if own is not None and job.is_traced else []
         outcome = Outcome()
@@ -172,7 +172,12 @@ def _without_value(outcome: Outcome) -> Outcome:
 
 
 def _outcome(
-    root: Root, shares: "Sequence[Share]", *, value: Any, begun: float, clocks: tuple[Clock, ...]
+    root: Root,
+    shares: "Sequence[ShareOfRank]",
+    *,
+    value: Any,
+    begun: float,
+    clocks: tuple[RankClock, ...],
 ) -> Outcome:
     """Gather on rank 0 what the run gave, which needs its checkpoint no more."""
     if root.checkpoint is not None and not root.items.was_stopped:
@@ -247,7 +252,7 @@ def _sent(failure: Exception) -> ParcastError:
     return RunFailed(cause_of(failure))
 
 
-class Share(NamedTuple):
+class ShareOfRank(NamedTuple):
     """What a rank tells of itself at the end."""
 
     notes: Notes
@@ -257,13 +262,15 @@ class Share(NamedTuple):
 
 
 def _clocks(
-    shares: Sequence[Share], start: Sequence[Sequence[Sample]], end: Sequence[Sequence[Sample]]
-) -> tuple[Clock, ...]:
+    shares: Sequence[ShareOfRank],
+    start: Sequence[Sequence[Sample]],
+    end: Sequence[Sequence[Sample]],
+) -> tuple[RankClock, ...]:
     """Clocks of all ranks; those on the host of rank 0 have the same monotonic clock."""
     host = shares[0].host
     others = zip(shares[1:], start, end, strict=True)
-    estimated = (Clock() if x.host == host else clock_from(a, b) for x, a, b in others)
-    return (Clock(), *estimated)
+    estimated = (RankClock() if x.host == host else clock_from(a, b) for x, a, b in others)
+    return (RankClock(), *estimated)
 
 
 def _round_trips(comm: "MPI.Intracomm") -> list[list[Sample]]:
@@ -297,17 +304,17 @@ def folder_of(job: Job) -> Iterator[Path]:
 
 
 @contextmanager
-def _store(job: Job) -> Iterator[Store]:
+def _store(job: Job) -> Iterator[ValueStore]:
     """Make the store of a rank, with a folder for what does not fit into memory."""
     if job.memory is None:
-        yield Store(None, None)
+        yield ValueStore(None, None)
         return
     with folder_of(job) as folder:
-        yield Store(folder, job.memory)
+        yield ValueStore(folder, job.memory)
 
 
 @contextmanager
-def _checkpoint(job: Job, items: int | None) -> Iterator[Checkpoint | None]:
+def _checkpoint(job: Job, items: int | None) -> Iterator[RunCheckpoint | None]:
     """Take the checkpoint of a run, if it has one; the number of items is None if not known."""
     if job.checkpoint is None:
         yield None
@@ -325,4 +332,4 @@ def _checkpoint(job: Job, items: int | None) -> Iterator[Checkpoint | None]:
         with failing_for(job.checkpoint, "the checkpoint"):
             job.checkpoint.mkdir(parents=True, exist_ok=True)
             stack.enter_context(taken(job.checkpoint))
-        yield Checkpoint(job.checkpoint, job.checkpoint_every, signature)
+        yield RunCheckpoint(job.checkpoint, job.checkpoint_every, signature)

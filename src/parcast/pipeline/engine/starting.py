@@ -28,13 +28,13 @@ from parcast.mpi.find import INSTALL, available_cores
 from parcast.mpi.folders import failing_for, folder_for
 from parcast.mpi.launched import inside_run
 from parcast.mpi.launcher import Placement, Started, is_banner, reason_of, started_ranks
-from parcast.mpi.payload import Packed, by_value, pickler_by_value, portable
+from parcast.mpi.payload import PackedValue, by_value, pickler_by_value, portable
 from parcast.mpi.rank import PLACEMENT
-from parcast.pipeline.engine.desk import ITEM, Ended, are_gone, first_ended, places, span
+from parcast.pipeline.engine.desk import ITEM, EndedRank, are_gone, first_ended, places, span
 from parcast.pipeline.engine.failures import calling, unreadable
 from parcast.pipeline.engine.interrupts import Interruption, stopped_by_interrupt
 from parcast.pipeline.engine.items import Items
-from parcast.pipeline.engine.job import Job, Reduction, Server
+from parcast.pipeline.engine.job import Job, Reduction, ServerStage
 from parcast.pipeline.engine.limits import Alarm, Limit, TimeUp, Turn
 from parcast.pipeline.engine.session import PREFIX, Outcome, folder_of
 from parcast.pipeline.engine.working import parcel
@@ -201,7 +201,7 @@ class _Host:
         started: Started,
         items: Items,
         *,
-        server: Server | None,
+        server: ServerStage | None,
         progress: Callable[[int, int | None, float | None], object] | None,
         limit: Limit,
         desk: Path,
@@ -348,7 +348,7 @@ class _Host:
             self._said.show_banners()
         return self._started.failure(out, err)
 
-    def _ended(self, ended: Ended) -> RunFailed:
+    def _ended(self, ended: EndedRank) -> RunFailed:
         """Say which rank ended, how, and at what."""
         place = str(ended.place)
         item = self._items.shown(ended.place.numbers[ITEM]) if place.startswith("item ") else ""
@@ -361,9 +361,9 @@ class _Host:
         )
 
 
-def _packed(item: Any) -> Packed:
+def _packed(item: Any) -> PackedValue:
     """Pickle an item with what it needs of the main program."""
-    return Packed(portable(item), ())
+    return PackedValue(portable(item), ())
 
 
 def _value_of(pickled: bytes, first: int, stop: int) -> Any:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from parcast.errors import FAILURES, FileProblems, Problem, RunFailed, cause_of, is_of_system
-from parcast.mpi.payload import Written, read_value, size_of, write_value
+from parcast.mpi.payload import WrittenValue, read_value, size_of, write_value
 from parcast.pipeline.engine.desk import span
 from parcast.pipeline.engine.failures import unreadable, unsendable
 from parcast.pipeline.engine.tree import Node
@@ -19,7 +19,7 @@ SMALLEST_SPILLED: Final = 4096.0  # a file costs more than what it would free [B
 
 
 @dataclass(slots=True)
-class Kept:
+class KeptValue:
     """A value in memory, in a file, or both."""
 
     size: float  # in memory [B]
@@ -30,13 +30,13 @@ class Kept:
     in_memory: bool = True
 
 
-class Store:
+class ValueStore:
     """Values of nodes by their names."""
 
     def __init__(self, folder: Path | None, budget: float | None) -> None:
         """Keep values in memory up to a budget [B], and the others in a folder."""
         self._folder, self._budget = folder, budget
-        self._kept: dict[Node, Kept] = {}
+        self._kept: dict[Node, KeptValue] = {}
         self._here: dict[Node, None] = {}  # those in memory that may be spilled, oldest first
         self._in_memory = 0.0
 
@@ -47,7 +47,7 @@ class Store:
     def put(self, name: Node, value: Any, items: tuple[int, int] = (0, 1)) -> float:
         """Keep a value, the result of some items, by which messages name it; give its size [B]."""
         size = size_of(value)
-        self._kept[name] = Kept(size, items, value)
+        self._kept[name] = KeptValue(size, items, value)
         if size >= SMALLEST_SPILLED:
             self._here[name] = None
         self._in_memory += size
@@ -56,7 +56,7 @@ class Store:
 
     def adopt(self, name: Node, path: Path, size: float, items: tuple[int, int] = (0, 1)) -> None:
         """Keep a value that lies in a file of a checkpoint."""
-        self._kept[name] = Kept(size, items, path=path, in_memory=False)
+        self._kept[name] = KeptValue(size, items, path=path, in_memory=False)
 
     def take(self, name: Node) -> Any:
         """Give a value away."""
@@ -71,7 +71,7 @@ class Store:
             kept.path.unlink(missing_ok=True)
         return value
 
-    def save(self, name: Node, path: Path) -> Written:
+    def save(self, name: Node, path: Path) -> WrittenValue:
         """Write a value that stays here to a file of a checkpoint."""
         kept = self._kept[name]
         value = kept.value if kept.in_memory else _read(kept)
@@ -119,7 +119,7 @@ class Store:
         self._in_memory -= kept.size
 
 
-def _read(kept: Kept) -> Any:
+def _read(kept: KeptValue) -> Any:
     """Read a value from its file; one of a checkpoint is not read the next time either."""
     assert kept.path is not None
     try:

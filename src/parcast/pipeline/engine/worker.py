@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, Final
 from parcast.errors import FAILURES, ParameterError, ParcastError, RunFailed, cause_of
 from parcast.mpi.launched import one_world
 from parcast.mpi.payload import portable
-from parcast.pipeline.engine.desk import RANK, Place, finish, watched
+from parcast.pipeline.engine.desk import RANK, WorkPlace, finish, watched
 from parcast.pipeline.engine.failures import portable_failure
 from parcast.pipeline.engine.items import Stopped, Supply
 from parcast.pipeline.engine.job import Job, Reduction
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 MOST: Final = 1024  # items that are asked for together [1]
 
 
-class Host:
+class ItemHost:
     """The process that has the items, as rank 0 sees it."""
 
     def __init__(self, connection: Connection) -> None:
@@ -134,7 +134,7 @@ class Host:
 class HostItems(Supply):
     """The items of that process; more are asked for together where they come fast."""
 
-    def __init__(self, host: Host, total: int | None) -> None:
+    def __init__(self, host: ItemHost, total: int | None) -> None:
         self.total = total
         self._host = host
         self._here: deque[Any] = deque()
@@ -209,7 +209,7 @@ def _unpickled(functions: bytes) -> Any:
 def _run_root(
     job: Job,
     desk: Path,
-    place: Place,
+    place: WorkPlace,
     comm: "MPI.Intracomm",
     total: int | None,
     *,
@@ -220,7 +220,7 @@ def _run_root(
     with address(desk) as name:
         channel.connect(name)
     with Connection(channel.detach()) as connection:
-        host = Host(connection)
+        host = ItemHost(connection)
         try:
             outcome = run_here(
                 job,

@@ -7,10 +7,10 @@ from types import NoneType
 from typing import Any, Final
 
 from parcast.errors import FAILURES, ParameterError, ParcastError, RunFailed
-from parcast.mpi.payload import EMPTY, Packed, packed, unpacked
-from parcast.pipeline.engine.associativity import Checked
-from parcast.pipeline.engine.coordinator import Block
-from parcast.pipeline.engine.desk import ITEM, NONE, Place, span
+from parcast.mpi.payload import EMPTY, PackedValue, packed, unpacked
+from parcast.pipeline.engine.associativity import CheckedMerge
+from parcast.pipeline.engine.coordinator import TaskBlock
+from parcast.pipeline.engine.desk import ITEM, NONE, WorkPlace, span
 from parcast.pipeline.engine.failures import (
     Forks,
     at_place,
@@ -61,7 +61,7 @@ SENT: Final = {Parcel, Unsendable}
 AS_THEY_ARE: Final = {NoneType, bool, int, float, complex, str, bytes, *SENT}
 
 
-def parcel(index: int, item: Any, pickled: Callable[[Any], Packed] = packed) -> Any:
+def parcel(index: int, item: Any, pickled: Callable[[Any], PackedValue] = packed) -> Any:
     """Give an item as it is sent to other ranks, or what stands for one that cannot be pickled."""
     if type(item) in AS_THEY_ARE:
         return item
@@ -93,7 +93,7 @@ class Done:
     retried: int = 0  # attempts at items whose task had failed
 
 
-class Work:
+class BlockWork:
     """Runs tasks on this rank."""
 
     def __init__(
@@ -101,21 +101,21 @@ class Work:
         job: Job,
         alarm: Alarm,
         *,
-        place: Place | None = None,
+        place: WorkPlace | None = None,
         where: str = "",
         pulse: Callable[[], object] = lambda: None,
     ) -> None:
         """Begin; messages say `where`, as " on rank 1" does; `pulse` is called between items."""
         self._job, self._where, self._pulse, self._alarm = job, where, pulse, alarm
-        self.place = place or Place()
+        self.place = place or WorkPlace()
         self._has_state = job.setup is not None
         self._state: Any = None
         self._is_set_up = False
-        self._checked = Checked(job.merge.two) if job.check else None
+        self._checked = CheckedMerge(job.merge.two) if job.check else None
         self._retried = 0  # of the block
         self._forks = 0  # when it began
 
-    def on(self, block: Block, items: Sequence[Any]) -> Done:
+    def on(self, block: TaskBlock, items: Sequence[Any]) -> Done:
         """Run the task on all items of a block; RunFailed says which failed for good."""
         job, self._forks = self._job, Forks.count
         if not self._is_set_up:

@@ -10,7 +10,7 @@ from typing import Final
 import numpy as np
 
 from parcast.errors import Argument, ParameterError, as_whole
-from parcast.pipeline.engine.coordinator import Block
+from parcast.pipeline.engine.coordinator import TaskBlock
 from parcast.pipeline.explaining.result import (
     Activity,
     Delivered,
@@ -21,7 +21,7 @@ from parcast.pipeline.explaining.result import (
 )
 from parcast.pipeline.published.schedule import (
     FIRST_TAKE,
-    Items,
+    ItemRange,
     Step,
     check_size,
     cycle_length,
@@ -31,7 +31,7 @@ from parcast.pipeline.published.schedule import (
     messages,
     steps,
 )
-from parcast.pipeline.simulation.adaptive import Adaptive, Merge
+from parcast.pipeline.simulation.adaptive import AdaptiveSimulation, SimulatedMerge
 from parcast.pipeline.simulation.scenario import Scenario
 from parcast.units import shown
 
@@ -154,18 +154,18 @@ def _done(
     every: list[tuple[Step, ...]],
     number: int,
     items: int | None,
-    received: dict[tuple[int, int], Items],
+    received: dict[tuple[int, int], ItemRange],
 ) -> Iterator[Activity]:
     """Follow what the ranks hold, step by step."""
     size = len(every)
-    held: list[Items | None] = [None] * size
+    held: list[ItemRange | None] = [None] * size
 
     def take(rank: int, step: int) -> Iterator[Activity]:
         number = label(rank, step, size)
         held[rank] = None
         if items is None or number < items:
-            held[rank] = Items(number, number + 1)
-            yield Activity(step + 1, rank, "task", Items(number, number + 1))
+            held[rank] = ItemRange(number, number + 1)
+            yield Activity(step + 1, rank, "task", ItemRange(number, number + 1))
 
     for rank in range(size):
         yield from take(rank, FIRST_TAKE)
@@ -178,7 +178,7 @@ def _done(
             more, own = received.get((step, rank)), held[rank]
             if more is not None:
                 kind: Kind = "receive" if own is None else "merge"
-                more = more if own is None else Items(own.first, more.stop)
+                more = more if own is None else ItemRange(own.first, more.stop)
                 yield Activity(step + 1, rank, kind, more, mine.partner)
             held[rank] = more or own
             if mine.delivers:
@@ -205,18 +205,20 @@ def _adaptive(size: int, pipelines: int, items: int) -> PipelineSchedule:
     done: list[Activity] = []
     sent: list[Moved] = []
 
-    def watch(now: float, rank: int, work: Block | Merge) -> None:
+    def watch(now: float, rank: int, work: TaskBlock | SimulatedMerge) -> None:
         step = round(now)
-        if isinstance(work, Block):
-            done.append(Activity(step, rank, "task", Items(work.first, work.stop)))
+        if isinstance(work, TaskBlock):
+            done.append(Activity(step, rank, "task", ItemRange(work.first, work.stop)))
             return
         first, *_, last = inputs = work.order.inputs
         others = [x for x in inputs if x.rank != rank]
         partner = others[0].rank if others else None
-        done.append(Activity(step, rank, "merge", Items(first.first, last.stop), partner))
-        sent.extend(Moved(round(work.sent), x.rank, rank, Items(x.first, x.stop)) for x in others)
+        done.append(Activity(step, rank, "merge", ItemRange(first.first, last.stop), partner))
+        sent.extend(
+            Moved(round(work.sent), x.rank, rank, ItemRange(x.first, x.stop)) for x in others
+        )
 
-    Adaptive(scenario, np.random.SeedSequence(0), watch).run()
+    AdaptiveSimulation(scenario, np.random.SeedSequence(0), watch).run()
     last = done[-1]  # the root of the tree
     return PipelineSchedule(
         schedule="adaptive",

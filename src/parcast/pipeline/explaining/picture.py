@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 from parcast.pipeline.explaining.result import Activity, PipelineSchedule
 from parcast.pipeline.explaining.sheet import groups_of, items_text, stages_of, title_of
 from parcast.pipeline.explaining.tree import MergeTree, tree_of
-from parcast.pipeline.published.schedule import Items
+from parcast.pipeline.published.schedule import ItemRange
 from parcast.show.canvas import (
     add_legend,
     any_letters,
@@ -182,7 +182,7 @@ def _draw_messages(ax: "Axes", result: PipelineSchedule, steps: int) -> "dict[st
     return {"message": line}
 
 
-def _groups(result: PipelineSchedule) -> list[Items]:
+def _groups(result: PipelineSchedule) -> list[ItemRange]:
     """Groups of items whose stages are drawn."""
     return groups_of(result, min(len(stages_of(result)), MOST_GROUPS))
 

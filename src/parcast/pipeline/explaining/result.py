@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from math import log2
 from typing import Any, ClassVar, Literal, NamedTuple
 
-from parcast.pipeline.published.schedule import Items
+from parcast.pipeline.published.schedule import ItemRange
 from parcast.show.result import Result
 
 Schedule = Literal["source", "adaptive"]
@@ -24,7 +24,7 @@ class Activity(NamedTuple):
     step: int
     rank: int
     kind: Kind
-    items: Items  # of its result; of a task, the item
+    items: ItemRange  # of its result; of a task, the item
     partner: int | None = None  # rank whose result a merge receives; None: it has both
 
 
@@ -34,7 +34,7 @@ class Moved(NamedTuple):
     step: int
     source: int
     target: int
-    items: Items
+    items: ItemRange
 
 
 class Delivered(NamedTuple):
@@ -42,7 +42,7 @@ class Delivered(NamedTuple):
 
     step: int
     rank: int
-    items: Items
+    items: ItemRange
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -130,7 +130,9 @@ class PipelineSchedule(Result):
         }
 
 
-def _row(event: str, step: int, rank: int, partner: int | None, items: Items) -> dict[str, Any]:
+def _row(
+    event: str, step: int, rank: int, partner: int | None, items: ItemRange
+) -> dict[str, Any]:
     """Write one event."""
     first, stop = items
     row: dict[str, Any] = {"step": step, "event": event, "rank": rank, "partner": partner}

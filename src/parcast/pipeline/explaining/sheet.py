@@ -6,7 +6,12 @@ from typing import Final
 
 from parcast.pipeline.explaining.result import Activity, PipelineSchedule
 from parcast.pipeline.explaining.tree import tree_of
-from parcast.pipeline.published.schedule import Items, cycle_length, items_per_step, message_counts
+from parcast.pipeline.published.schedule import (
+    ItemRange,
+    cycle_length,
+    items_per_step,
+    message_counts,
+)
 from parcast.show.sheet import Column, Fact, Form, Sheet, Table
 from parcast.units import percent
 from parcast.words import counted, listed
@@ -145,7 +150,7 @@ def _server(result: PipelineSchedule, shown: Sequence[int]) -> list[Column]:
     return [Column(title="delivered", unit="items", cells=cells, align="left")]
 
 
-def items_text(items: Items) -> str:
+def items_text(items: ItemRange) -> str:
     """Write an interval of items, by its first and last.
 
     >>> items_text(Items(8, 20)), items_text(Items(8, 9))
@@ -159,13 +164,13 @@ def stages_of(result: PipelineSchedule) -> list[str]:
     return ["T", *["S", "M"] * (cycle_length(result.ranks) - 1), "S", "D"]
 
 
-def groups_of(result: PipelineSchedule, most: int) -> list[Items]:
+def groups_of(result: PipelineSchedule, most: int) -> list[ItemRange]:
     """Groups of items that are taken together, in the published schedule, the first ones."""
     taken, stop = items_per_step(result.ranks), result.items
-    groups = (Items(i * taken, (i + 1) * taken) for i in range(most))
+    groups = (ItemRange(i * taken, (i + 1) * taken) for i in range(most))
     if stop is None:
         return list(groups)
-    return [Items(x.first, min(x.stop, stop)) for x in groups if x.first < stop]
+    return [ItemRange(x.first, min(x.stop, stop)) for x in groups if x.first < stop]
 
 
 def _stages_table(result: PipelineSchedule) -> Table:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from parcast.pipeline.explaining.result import PipelineSchedule
-from parcast.pipeline.published.schedule import Items
+from parcast.pipeline.published.schedule import ItemRange
 
 MOST_LEAVES: Final = 32
 LARGEST: Final = 64  # items of a tree
@@ -18,7 +18,7 @@ LARGEST: Final = 64  # items of a tree
 class DrawnNode(NamedTuple):
     """A result and the rank that makes it, in a step."""
 
-    items: Items
+    items: ItemRange
     rank: int
     step: int
 
@@ -27,7 +27,7 @@ class DrawnNode(NamedTuple):
 class MergeTree:
     """Nodes by the number of merges below them, the items first; each level in their order."""
 
-    items: Items
+    items: ItemRange
     levels: tuple[tuple[DrawnNode, ...], ...]
 
     def branches(self) -> Iterator[tuple[DrawnNode, DrawnNode]]:
@@ -63,7 +63,7 @@ def tree_of(result: PipelineSchedule) -> MergeTree:
         if node.items in outer:
             depth[outer[node.items]] = max(depth[outer[node.items]], level + 1)
     ordered = (tuple(sorted(levels[i])) for i in sorted(levels))
-    return MergeTree(Items(0, stop), tuple(ordered))
+    return MergeTree(ItemRange(0, stop), tuple(ordered))
 
 
 def _stop(result: PipelineSchedule) -> int:

@@ -64,7 +64,7 @@ class Constant:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
-class Calibration:
+class CalibratedLaw:
     """The law with its constants, which `time` and `interval` apply to other runs."""
 
     startup: Constant  # T_0 [s]
@@ -159,7 +159,7 @@ def calibrate(
     fan_in: int = 2,
     batch: int = 1,
     cores: float | None = None,
-) -> Calibration:
+) -> CalibratedLaw:
     """Fit the constants of the law to measured runs.
 
     Parameters
@@ -215,7 +215,7 @@ def calibrate(
     covariance, noise = _scatter(terms[kept] / runs.time[kept, None], fitted.residuals)
     freedom = int(kept.sum()) - terms.shape[1]
     constants = list(_constants(fitted.coefficients, covariance, freedom))
-    return Calibration(
+    return CalibratedLaw(
         startup=constants[0],
         step=constants[1],
         level=constants[2] if drain else None,

@@ -67,7 +67,7 @@ Count: TypeAlias = Annotated[Amount, Of("count", least=1.0, hint="Use a whole nu
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
-class Reduction:
+class CycleReduction:
     """What one cycle reduces and what its parts take, arrays that broadcast together."""
 
     items: Array  # N [1]
@@ -102,7 +102,7 @@ class Reduction:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
-class Channel:
+class ResultChannel:
     """How messages travel, arrays that broadcast together."""
 
     given: Array | None  # T_comm, where it was measured [s]
@@ -222,7 +222,7 @@ class PipelinePhase(Phase):
             )
         return self
 
-    def described(self, machine: Machine, at: Point) -> tuple[Reduction, Channel]:
+    def described(self, machine: Machine, at: Point) -> tuple[CycleReduction, ResultChannel]:
         """What a cycle reduces, and how its messages travel, at every point of a grid."""
         own = self.values(at)
         return self._reduction(at, own), self._channel(machine, at, own)
@@ -295,7 +295,7 @@ class PipelinePhase(Phase):
                 'low. Use form = "overlapped".'
             )
 
-    def _few_steps(self, run: Reduction, p: Array) -> Iterator[str]:
+    def _few_steps(self, run: CycleReduction, p: Array) -> Iterator[str]:
         """Say where a run is so short that the law is known to be less accurate."""
         b = np.minimum(run.batch, np.maximum(run.items / run.pipelines, 1.0))
         blocks = np.maximum(run.items / b, 1.0)
@@ -323,7 +323,7 @@ class PipelinePhase(Phase):
         is_empty = not self.message.expression.axes and float(self.message({})) == 0
         return self.communication is None and not is_empty
 
-    def _reduction(self, at: Point, own: dict[str, Any]) -> Reduction:
+    def _reduction(self, at: Point, own: dict[str, Any]) -> CycleReduction:
         """What a cycle reduces at every point; on one processor by one pipeline."""
         total = np.asarray(at["p"], dtype=np.float64)
         require("p", total, total >= 1, must="be at least 1", hint="Count processors from 1.")
@@ -345,10 +345,10 @@ class PipelinePhase(Phase):
             must=must,
             hint='Choose such a p, or let pipelines follow it, such as "p / 16".',
         )
-        known = {x.name: own[x.name] for x in fields(Reduction) if x.name in own}
-        return Reduction(**{**known, "p": each, "pipelines": pipelines})
+        known = {x.name: own[x.name] for x in fields(CycleReduction) if x.name in own}
+        return CycleReduction(**{**known, "p": each, "pipelines": pipelines})
 
-    def _channel(self, machine: Machine, at: Point, own: dict[str, Any]) -> Channel:
+    def _channel(self, machine: Machine, at: Point, own: dict[str, Any]) -> ResultChannel:
         """How messages travel at every point."""
         size, latency = own["message"], machine.network.latency
         has_rate = machine.network.bandwidth is not None or "network.bandwidth" in at
@@ -357,7 +357,7 @@ class PipelinePhase(Phase):
             rate = machine.need("network.bandwidth", at, why='law = "pipeline"')
             service = np.asarray(size / rate)
         propagation = at.get("network.latency", 0.0) if latency is None else latency(at)
-        return Channel(
+        return ResultChannel(
             given=own["communication"],
             service=service,
             propagation=np.asarray(propagation, dtype=np.float64),
@@ -366,7 +366,7 @@ class PipelinePhase(Phase):
             is_shared=self.channel == "shared",
         )
 
-    def _adaptive(self, run: Reduction, channel: Channel) -> Breakdown:
+    def _adaptive(self, run: CycleReduction, channel: ResultChannel) -> Breakdown:
         """Time by the default schedule, without the start [s]."""
         p = run.p * run.pipelines
         shape: dict[str, Any] = {"batch": run.batch, "cores": run.cores, "fan_in": run.fan_in}
@@ -398,7 +398,7 @@ class PipelinePhase(Phase):
             )
         return adaptive_time(run.items, p, **costs, communication=sent, drain=self.drain)
 
-    def _published(self, run: Reduction, channel: Channel) -> Breakdown:
+    def _published(self, run: CycleReduction, channel: ResultChannel) -> Breakdown:
         """Time by the published schedule, without the start; T_seq on one processor. [s]."""
         f, g = run.fan_in, run.pipelines
         b = np.minimum(run.batch, np.maximum(run.items / g, 1.0))
@@ -441,7 +441,9 @@ class PipelinePhase(Phase):
             compute=compute, communication=seen, synchronisation=total - seen - compute
         )
 
-    def _message_time(self, run: Reduction, channel: Channel, task: Array, merge: Array) -> Array:
+    def _message_time(
+        self, run: CycleReduction, channel: ResultChannel, task: Array, merge: Array
+    ) -> Array:
         """T_comm in the published schedule: what is given, or the delay on the channel [s]."""
         if channel.given is not None:
             return channel.given

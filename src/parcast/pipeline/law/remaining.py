@@ -31,7 +31,7 @@ LEAST: Final = 1e-6  # share of time in which ranks work
 
 
 @dataclass(slots=True)
-class Load:
+class GivenLoad:
     """What a rank has been given."""
 
     blocks: int = 0
@@ -51,7 +51,7 @@ class Remaining:
         every: int | None = None,
     ) -> None:
         """Begin, with the ranks that run tasks."""
-        self._loads = {rank: Load() for rank in ranks}
+        self._loads = {rank: GivenLoad() for rank in ranks}
         self._fan_in, self._shards, self._every = fan_in, shards, every
         self._begun: float | None = None  # when the first block was granted [s]
         self._latest = 0.0  # when something was done last [s]

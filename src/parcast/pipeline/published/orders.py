@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from parcast.errors import Argument, ParameterError
-from parcast.pipeline.engine.coordinator import Block, Combine, Deliver, Grant, Input, Order
+from parcast.pipeline.engine.coordinator import Combine, Deliver, Grant, Input, Order, TaskBlock
 from parcast.pipeline.engine.job import Job
 from parcast.pipeline.engine.tree import Node
 from parcast.pipeline.published.schedule import (
@@ -95,7 +95,7 @@ class StaticCoordinator:
         if ended:
             self.end = items
 
-    def done(self, rank: int, block: Block, _: Sequence[float | None], __: float) -> None:
+    def done(self, rank: int, block: TaskBlock, _: Sequence[float | None], __: float) -> None:
         """Hear that a rank has taken its items."""
         self.items_done += block.stop - block.first
         self._done[rank] += 1
@@ -178,7 +178,7 @@ class StaticCoordinator:
         if self.end is not None:
             first, stop = min(first, self.end), min(stop, self.end)
         self._held[rank] = (first, stop)
-        return Grant(rank, Block(self._name(pipeline, step, own), first, stop), (0,))
+        return Grant(rank, TaskBlock(self._name(pipeline, step, own), first, stop), (0,))
 
     def _merge(
         self, pipeline: int, own: int, step: int, received: tuple[int, int] | None

@@ -58,7 +58,7 @@ class Step:
     delivers: bool = False  # afterwards the result goes to the server, and the rank is empty
 
 
-class Items(NamedTuple):
+class ItemRange(NamedTuple):
     """The items from `first` up to `stop`, without it; none where they are equal."""
 
     first: int
@@ -69,20 +69,20 @@ class Items(NamedTuple):
         """How many. [1]."""
         return self.stop - self.first
 
-    def upto(self, end: int | None) -> "Items":
+    def upto(self, end: int | None) -> "ItemRange":
         """Give those below `end`."""
         if end is None:
             return self
-        return Items(min(self.first, end), min(self.stop, end))
+        return ItemRange(min(self.first, end), min(self.stop, end))
 
 
-class Message(NamedTuple):
+class StepMessage(NamedTuple):
     """A result that one rank sends to another in a step."""
 
     step: int
     source: int
     target: int
-    items: Items
+    items: ItemRange
 
 
 class MessageItems(NamedTuple):
@@ -152,7 +152,7 @@ def label(rank: int, step: int, size: int) -> int:
     return size + step * taken + (rotated & (taken - 1))
 
 
-def message_items(rank: int, step: int, size: int) -> Items:
+def message_items(rank: int, step: int, size: int) -> ItemRange:
     """Items in the message that a rank sends in a step, of unlimited items.
 
     >>> [message_items(rank, 5, 8).length for rank in range(4)]
@@ -164,10 +164,10 @@ def message_items(rank: int, step: int, size: int) -> Items:
         ones += 1
     taken = step - 1 - ones  # when all of them were taken
     first = label(rank, taken, size) if size > 1 else step
-    return Items(first, first + (1 << ones))
+    return ItemRange(first, first + (1 << ones))
 
 
-def messages(size: int, steps: int, items: int | None = None) -> Iterator[Message]:
+def messages(size: int, steps: int, items: int | None = None) -> Iterator[StepMessage]:
     """Give every message of the first steps, also empty ones; `items` is where they end.
 
     >>> [(m.step, m.source, m.target, *m.items) for m in messages(2, 2)]
@@ -178,10 +178,12 @@ def messages(size: int, steps: int, items: int | None = None) -> Iterator[Messag
         bit = 1 << step % length
         for rank in range(size):
             if not rank & bit:
-                yield Message(step, rank, rank | bit, message_items(rank, step, size).upto(items))
+                yield StepMessage(
+                    step, rank, rank | bit, message_items(rank, step, size).upto(items)
+                )
 
 
-def delivery(index: int, size: int) -> Items:
+def delivery(index: int, size: int) -> ItemRange:
     """Items of a delivery of the last rank, which it makes at the end of cycle `index`.
 
     >>> delivery(0, 8), delivery(1, 8)
@@ -189,10 +191,10 @@ def delivery(index: int, size: int) -> Items:
     """
     every = items_per_step(size) * cycle_length(size)
     first = size + (index - 1) * every if index else 0
-    return Items(first, size + index * every)
+    return ItemRange(first, size + index * every)
 
 
-def deliveries(size: int, items: int | None = None) -> Iterator[Items]:
+def deliveries(size: int, items: int | None = None) -> Iterator[ItemRange]:
     """Give the deliveries of a run one after another; without an end of the items, for ever."""
     for index in count():
         part = delivery(index, size).upto(items)

@@ -24,8 +24,8 @@ from parcast.pipeline.published.schedule import (
     share,
     steps,
 )
-from parcast.pipeline.simulation.clock import Channels, Clock, Times
-from parcast.pipeline.simulation.scenario import Run, Scenario
+from parcast.pipeline.simulation.clock import Channels, SimulatedClock, Times
+from parcast.pipeline.simulation.scenario import Scenario, SimulatedRun
 
 NEVER: Final = -1.0
 
@@ -35,14 +35,14 @@ class Group:
     """The ranks of a pipeline, none of which is far ahead of the others."""
 
     ahead: int  # steps that a rank may be ahead of the last one
-    ranks: list["Rank"] = field(default_factory=list)
+    ranks: list["StaticRank"] = field(default_factory=list)
     behind: int = FIRST_TAKE  # first step that not all ranks have done
     done: dict[int, int] = field(default_factory=dict)  # how many have done a later one
-    held: list["Rank"] = field(default_factory=list)  # ranks that are too far ahead
+    held: list["StaticRank"] = field(default_factory=list)  # ranks that are too far ahead
 
 
 @dataclass(slots=True)
-class Rank:
+class StaticRank:
     """Where a rank is in its schedule."""
 
     group: Group
@@ -58,13 +58,13 @@ class Rank:
     waits: float = NEVER  # since when, for a message [s]
 
 
-class Source:
+class StaticSimulation:
     """One run."""
 
     def __init__(self, scenario: Scenario, seed: np.random.SeedSequence) -> None:
         self._scenario = scenario
         self._times = Times(scenario, seed)
-        self._clock = Clock(scenario.cores, scenario.ranks)
+        self._clock = SimulatedClock(scenario.cores, scenario.ranks)
         self._channels = Channels(scenario, self._times, self._clock)
         self._half = 0.5 * scenario.overhead
         self._work = self._overhead = self._waiting = self._end = 0.0
@@ -74,19 +74,19 @@ class Source:
         fetches = scenario.prefetch and scenario.fetch > 0 and not self._is_alone
         self._ready = self._fetched() if fetches else repeat(0.0)
         self._taken = size // 2 * (size.bit_length() - 1)  # blocks of a cycle
-        self._ranks: list[Rank] = []
+        self._ranks: list[StaticRank] = []
         for pipeline in range(scenario.pipelines):
             group = Group(2 * size.bit_length() - 1, behind=0 if size == 1 else FIRST_TAKE)
             group.ranks = [self._rank(group, pipeline, rank) for rank in range(size)]
             self._ranks += group.ranks
 
-    def _rank(self, group: Group, pipeline: int, rank: int) -> Rank:
+    def _rank(self, group: Group, pipeline: int, rank: int) -> StaticRank:
         """Set up a rank of a pipeline."""
         scenario = self._scenario
         size, of = scenario.processors, scenario.pipelines
         blocks = share(scenario.blocks, size, pipeline=pipeline, pipelines=of)
         own = steps(rank, size)
-        return Rank(
+        return StaticRank(
             group=group,
             number=pipeline * size + rank,
             steps=own,
@@ -97,7 +97,7 @@ class Source:
             last=last_step(blocks, size) if size > 1 else blocks - 1,
         )
 
-    def run(self) -> Run:
+    def run(self) -> SimulatedRun:
         """Run it."""
         size = self._scenario.processors
         for rank in self._ranks:
@@ -114,7 +114,7 @@ class Source:
         fetch, size = self._times.fetch, self._scenario.block
         return accumulate(sum(fetch() for _ in range(size)) for _ in repeat(0))
 
-    def _take(self, rank: Rank, block: int) -> None:
+    def _take(self, rank: StaticRank, block: int) -> None:
         """Take a block, when it is there, and begin with the next step after its tasks."""
         if block >= rank.blocks:
             rank.items = 0
@@ -131,7 +131,7 @@ class Source:
         else:
             self._run_task(rank)
 
-    def _run_task(self, rank: Rank) -> None:
+    def _run_task(self, rank: StaticRank) -> None:
         seconds = self._times.block(rank.items)
         if self._is_alone:
             seconds += self._times.merge() if rank.step > 0 else 0.0
@@ -140,7 +140,7 @@ class Source:
         self._work += seconds
         self._clock.work(seconds, partial(self._next, rank))
 
-    def _next(self, rank: Rank) -> None:
+    def _next(self, rank: StaticRank) -> None:
         """End a step, and begin with the next one unless others are far behind."""
         group, step = rank.group, rank.step
         rank.step += 1
@@ -160,7 +160,7 @@ class Source:
                 else:
                     self._begin(each)
 
-    def _begin(self, rank: Rank) -> None:
+    def _begin(self, rank: StaticRank) -> None:
         """Begin with a step."""
         if rank.step > rank.last:
             self._end = max(self._end, self._clock.now)
@@ -174,7 +174,7 @@ class Source:
         else:
             self._send(rank)
 
-    def _send(self, rank: Rank) -> None:
+    def _send(self, rank: StaticRank) -> None:
         """Send the result, and go on with a new block."""
         cycle, position = divmod(rank.step, len(rank.steps))
         partner = rank.steps[position].partner
@@ -192,7 +192,7 @@ class Source:
         else:
             self._take(rank, block)
 
-    def _receive(self, rank: Rank) -> None:
+    def _receive(self, rank: StaticRank) -> None:
         """Wait for the result of this step, and merge it."""
         now = self._clock.now
         if rank.step not in rank.inbox:
@@ -206,7 +206,7 @@ class Source:
         else:
             self._merge(rank, items)
 
-    def _merge(self, rank: Rank, items: int) -> None:
+    def _merge(self, rank: StaticRank, items: int) -> None:
         """Merge a result that has arrived."""
         position = rank.step % len(rank.steps)
         seconds = 0.0

@@ -13,18 +13,18 @@ from typing import Final, TypeAlias
 
 import numpy as np
 
-from parcast.pipeline.engine.coordinator import Block, Combine, Coordinator, Deliver, Order
+from parcast.pipeline.engine.coordinator import Combine, Coordinator, Deliver, Order, TaskBlock
 from parcast.pipeline.engine.items import SLOW
 from parcast.pipeline.engine.tree import Node
-from parcast.pipeline.simulation.clock import Action, Channels, Clock, Times
-from parcast.pipeline.simulation.scenario import Run, Scenario
+from parcast.pipeline.simulation.clock import Action, Channels, SimulatedClock, Times
+from parcast.pipeline.simulation.scenario import Scenario, SimulatedRun
 
 FETCHING: Final = 0.005  # that rank 0 fetches items at a time, as in the engine [s]
 SIZE: Final = 1.0  # of every result, as the coordinator sees it
 
 
 @dataclass(slots=True)
-class Merge:
+class SimulatedMerge:
     """A merge that was ordered on a rank."""
 
     order: Combine
@@ -33,22 +33,24 @@ class Merge:
     sent: float  # when the first of them was ordered to be sent [s]
 
 
-Watch: TypeAlias = Callable[[float, int, Block | Merge], object]  # hears what a rank begins, when
+Watch: TypeAlias = Callable[
+    [float, int, TaskBlock | SimulatedMerge], object
+]  # hears what a rank begins, when
 
 
 @dataclass(slots=True)
-class Rank:
+class SimulatedRank:
     """What a rank does, and has to do."""
 
-    blocks: deque[Block] = field(default_factory=deque)
-    merges: deque[Merge] = field(default_factory=deque)
+    blocks: deque[TaskBlock] = field(default_factory=deque)
+    merges: deque[SimulatedMerge] = field(default_factory=deque)
     is_busy: bool = False
     since: float = 0.0  # it works, or rests [s]
     owed: float = 0.0  # time for messages, to be added to its work [s]
     until: float = 0.0  # messages occupy it, while it rests [s]
 
 
-class Adaptive:
+class AdaptiveSimulation:
     """One run."""
 
     def __init__(
@@ -56,7 +58,7 @@ class Adaptive:
     ) -> None:
         self._scenario, self._watch = scenario, watch
         self._times = Times(scenario, seed)
-        self._clock = Clock(scenario.cores, scenario.ranks)
+        self._clock = SimulatedClock(scenario.cores, scenario.ranks)
         self._channels = Channels(scenario, self._times, self._clock)
         self._coordinator = Coordinator(
             range(scenario.ranks),
@@ -65,7 +67,7 @@ class Adaptive:
             batch=scenario.batch,
             items=scenario.items,
         )
-        self._ranks = [Rank() for _ in range(scenario.ranks)]
+        self._ranks = [SimulatedRank() for _ in range(scenario.ranks)]
         self._half = 0.5 * scenario.overhead
         self._fetches = scenario.prefetch and scenario.fetch > 0
         self._awake = list(range(scenario.ranks))  # ranks that may have something to do
@@ -74,7 +76,7 @@ class Adaptive:
         self._ended = self._is_slow = False
         self._work = self._overhead = self._waiting = self._end = 0.0
 
-    def run(self) -> Run:
+    def run(self) -> SimulatedRun:
         """Run it."""
         self._settle()
         self._clock.run()
@@ -102,7 +104,7 @@ class Adaptive:
         if isinstance(order, Combine):
             rank = order.rank
             remote = [each.rank for each in order.inputs if each.rank != rank]
-            merge = Merge(order, len(remote), len(remote), self._clock.now)
+            merge = SimulatedMerge(order, len(remote), len(remote), self._clock.now)
             for source in remote:
                 self._tell(source, partial(self._send, source, merge))
             if not remote:
@@ -164,7 +166,7 @@ class Adaptive:
 
     # ---- ranks work
 
-    def _begin(self, rank: int, state: Rank) -> None:
+    def _begin(self, rank: int, state: SimulatedRank) -> None:
         """Let a rank that rests do what comes first."""
         times = self._times
         if state.merges:
@@ -189,7 +191,7 @@ class Adaptive:
             self._start(rank, state, seconds, action, messages=min(rank, 1))
 
     def _start(
-        self, rank: int, state: Rank, seconds: float, action: Action, *, messages: int = 0
+        self, rank: int, state: SimulatedRank, seconds: float, action: Action, *, messages: int = 0
     ) -> None:
         """Let a rank work, for which it has received so many messages."""
         now = self._clock.now
@@ -201,7 +203,7 @@ class Adaptive:
             seconds += own + max(state.until - now, 0.0)
         self._clock.work(seconds, partial(self._stop, rank, state, action))
 
-    def _stop(self, rank: int, state: Rank, action: Action) -> None:
+    def _stop(self, rank: int, state: SimulatedRank, action: Action) -> None:
         """End the work of a rank, when it has had the time for its messages."""
         if state.owed:
             seconds, state.owed = state.owed, 0.0
@@ -212,7 +214,7 @@ class Adaptive:
         self._awake.append(rank)
         self._settle()
 
-    def _occupy(self, state: Rank) -> None:
+    def _occupy(self, state: SimulatedRank) -> None:
         """Let a rank send a message, in the middle of its work if it has some."""
         self._overhead += self._half
         if state.is_busy:
@@ -220,15 +222,15 @@ class Adaptive:
         else:
             state.until = max(state.until, self._clock.now) + self._half
 
-    def _granted(self, rank: int, block: Block) -> None:
+    def _granted(self, rank: int, block: TaskBlock) -> None:
         self._ranks[rank].blocks.append(block)
         self._awake.append(rank)
 
-    def _done(self, rank: int, block: Block) -> None:
+    def _done(self, rank: int, block: TaskBlock) -> None:
         seconds = self._clock.now - self._ranks[rank].since
         self._tell(rank, partial(self._hear_done, rank, block, seconds))
 
-    def _hear_done(self, rank: int, block: Block, seconds: float) -> None:
+    def _hear_done(self, rank: int, block: TaskBlock, seconds: float) -> None:
         self._coordinator.done(rank, block, (SIZE,), seconds)
         self._is_new = True
 
@@ -241,7 +243,7 @@ class Adaptive:
 
     # ---- results travel
 
-    def _send(self, source: int, merge: Merge) -> None:
+    def _send(self, source: int, merge: SimulatedMerge) -> None:
         """Let a rank send a result, which takes it some time."""
         if self._half:
             self._occupy(self._ranks[source])
@@ -250,17 +252,17 @@ class Adaptive:
         else:
             self._depart(source, merge)
 
-    def _depart(self, source: int, merge: Merge) -> None:
+    def _depart(self, source: int, merge: SimulatedMerge) -> None:
         arrival = self._channels.send(source)
         self._clock.at(arrival, partial(self._arrive, merge))
 
-    def _arrive(self, merge: Merge) -> None:
+    def _arrive(self, merge: SimulatedMerge) -> None:
         merge.missing -= 1
         if not merge.missing:
             self._ready(merge)
             self._settle()
 
-    def _ready(self, merge: Merge) -> None:
+    def _ready(self, merge: SimulatedMerge) -> None:
         self._ranks[merge.order.rank].merges.append(merge)
         self._awake.append(merge.order.rank)
 

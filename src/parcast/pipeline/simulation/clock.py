@@ -7,7 +7,7 @@ from typing import Final, TypeAlias
 
 import numpy as np
 
-from parcast.pipeline.simulation.scenario import Run, Scenario
+from parcast.pipeline.simulation.scenario import Scenario, SimulatedRun
 from parcast.queueing.simulation.cycle import Law, sampler
 
 Action: TypeAlias = Callable[[], object]
@@ -16,7 +16,7 @@ DRAWN: Final = 4096  # random times at once
 INF: Final = float("inf")
 
 
-class Clock:
+class SimulatedClock:
     """Events in the order of their times; work of ranks that share cores equally.
 
     Shared work is kept by its place in a time that runs slower the more ranks are busy: that of
@@ -124,7 +124,7 @@ class Times:
 class Channels:
     """Where messages with results go: channels of pipelines or links of ranks, in turn."""
 
-    def __init__(self, scenario: Scenario, times: Times, clock: Clock) -> None:
+    def __init__(self, scenario: Scenario, times: Times, clock: SimulatedClock) -> None:
         self._clock, self._time, self._latency = clock, times.message, scenario.latency
         ranks, groups = range(scenario.ranks), scenario.pipelines
         if scenario.given is not None:
@@ -148,9 +148,9 @@ class Channels:
         self.busy += takes
         return end
 
-    def ended(self, time: float, work: float, overhead: float, waiting: float) -> Run:
+    def ended(self, time: float, work: float, overhead: float, waiting: float) -> SimulatedRun:
         """Give a run that took some time, of which its ranks spent so much on each [s]."""
-        return Run(
+        return SimulatedRun(
             time=time,
             work=work,
             overhead=overhead,

@@ -14,12 +14,12 @@ from typing import Final
 import numpy as np
 
 from parcast.aliases import Array
-from parcast.pipeline.simulation.adaptive import Adaptive
-from parcast.pipeline.simulation.scenario import Run, Scenario
+from parcast.pipeline.simulation.adaptive import AdaptiveSimulation
+from parcast.pipeline.simulation.scenario import Scenario, SimulatedRun
 from parcast.places import load
 from parcast.queueing.simulation.rounds import Effort, Ended, sampled_means
 
-STATIC: Final = "parcast.pipeline.published.simulated:Source"
+STATIC: Final = "parcast.pipeline.published.simulated:StaticSimulation"
 MOST_BLOCKS: Final = 100_000  # of a run that is simulated as a whole [1]
 FEW_BLOCKS: Final = 2**15  # of the longest that is simulated of another [1]
 OF_A_RANK: Final = 64  # blocks that this has at least [1]
@@ -45,11 +45,11 @@ class Estimates:
     ended_by: Ended
 
 
-def run_once(scenario: Scenario, seed: np.random.SeedSequence) -> Run:
+def run_once(scenario: Scenario, seed: np.random.SeedSequence) -> SimulatedRun:
     """Simulate one run."""
     fresh = np.random.SeedSequence(seed.entropy, spawn_key=seed.spawn_key)
-    static: type[Adaptive] = load(STATIC)
-    one = static if scenario.schedule == "source" else Adaptive
+    static: type[AdaptiveSimulation] = load(STATIC)
+    one = static if scenario.schedule == "source" else AdaptiveSimulation
     return one(scenario, fresh).run()
 
 
@@ -139,7 +139,7 @@ def _replication(
     return _row(replace(whole, events=events), factor, off)
 
 
-def _row(run: Run, factor: float, off: float) -> tuple[float, ...]:
+def _row(run: SimulatedRun, factor: float, off: float) -> tuple[float, ...]:
     """Write a run as numbers; of a part of a run the times are those of the whole."""
     scaled = (run.work, run.overhead, run.waiting, float(run.messages), run.delay, run.busy)
     return (run.time * factor, off, *(factor * x for x in scaled), float(run.events))

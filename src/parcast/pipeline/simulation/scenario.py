@@ -102,7 +102,7 @@ class Scenario:
 
 
 @dataclass(slots=True)
-class Run:
+class SimulatedRun:
     """What a simulated run took, and what happened in it."""
 
     time: float  # until the last result is delivered [s]

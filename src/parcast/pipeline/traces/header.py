@@ -23,7 +23,7 @@ LARGEST_TIME: Final = 1e30  # so that what follows is finite [s]
 LARGEST_WHOLE: Final = 10**15  # of items and ranks, which a float holds exactly
 
 
-class Reduction(NamedTuple):
+class TracedReduction(NamedTuple):
     """One of several reductions of a trace."""
 
     program: str
@@ -47,7 +47,7 @@ class TraceHeader:
     seconds: float  # wall time of the run [s]
     started: str = ""  # date and time, ISO 8601
     parcast: str = ""  # version that wrote it
-    reductions: tuple[Reduction, ...] = ()  # where there were several
+    reductions: tuple[TracedReduction, ...] = ()  # where there were several
 
     def to_document(self) -> dict[str, Any]:
         """Everything as the first line of a trace."""
@@ -97,10 +97,12 @@ def read_header(document: Mapping[str, Any], faults: Faults) -> TraceHeader:
     return facts
 
 
-def _reductions(listed: Any, faults: Faults) -> tuple[Reduction, ...]:
+def _reductions(listed: Any, faults: Faults) -> tuple[TracedReduction, ...]:
     """Read which reductions the header of a trace names; none where there was but one run."""
     with suppress(TypeError, ValueError, LookupError):
-        found = tuple(Reduction(str(each["program"]), float(each["start"])) for each in listed)
+        found = tuple(
+            TracedReduction(str(each["program"]), float(each["start"])) for each in listed
+        )
         rises = all(one.start <= other.start for one, other in pairwise(found))
         if not found or (found[0].start == 0 and rises and found[-1].start <= LARGEST_TIME):
             return found

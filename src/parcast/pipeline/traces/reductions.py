@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from parcast.pipeline.traces.header import Reduction, TraceHeader
+from parcast.pipeline.traces.header import TracedReduction, TraceHeader
 
 if TYPE_CHECKING:
     from parcast.pipeline.traces.trace import Events, Trace
@@ -36,7 +36,7 @@ def joined(
         seconds=starts[-1] + last.seconds,
         started=first.started,
         reductions=tuple(
-            Reduction(trace.header.program, start)
+            TracedReduction(trace.header.program, start)
             for trace, start in zip(traces, starts, strict=True)
         ),
     )

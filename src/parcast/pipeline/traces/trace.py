@@ -187,13 +187,13 @@ def read_trace(path: str | os.PathLike[str]) -> Trace:
     """
     with opened(path, largest=inf) as (name, stream):
         faults = Faults(name)
-        reader: _Reader | None = None
+        reader: _TraceReader | None = None
         count = 0
         for lines, is_cut in _blocks(stream, faults):  # type: ignore[arg-type]  # it has bytes
             events = lines
             if reader is None:
                 is_all = is_cut and len(lines) == 1
-                reader = _Reader(_header(lines[0], faults, is_cut=is_all), faults)
+                reader = _TraceReader(_header(lines[0], faults, is_cut=is_all), faults)
                 events, count = lines[1:], 1
             reader.take(events, first_line=count + 1, is_cut=is_cut)
             count += len(events)
@@ -265,7 +265,7 @@ def _header(line: bytes, faults: Faults, *, is_cut: bool) -> TraceHeader:
     return read_header(document, faults)
 
 
-class _Reader:
+class _TraceReader:
     """Events into columns, thousands at a time."""
 
     def __init__(self, header: TraceHeader, faults: Faults) -> None:

@@ -24,7 +24,7 @@ import numpy as np
 
 from parcast.descriptions.machine import Machine
 from parcast.errors import FitFailed, ParameterError, RunFailed
-from parcast.pipeline.law.constants import Calibration, calibrate
+from parcast.pipeline.law.constants import CalibratedLaw, calibrate
 from parcast.pipeline.law.phase import PipelinePhase
 from parcast.pipeline.validating.observation import Observed, Point, Schedule
 
@@ -95,7 +95,7 @@ def _median(values: Sequence[float | None]) -> float:
 
 def calibration_of(
     runs: Sequence[Observed], schedule: Schedule, *, cores: int, batch: int = 1
-) -> Calibration:
+) -> CalibratedLaw:
     """Fit T_0, the time of a step or item and that of a level of the tree to small runs."""
     table = {
         "p": [run.point.layout.total for run in runs],
@@ -112,7 +112,7 @@ def calibration_of(
 
 
 def predicted(
-    point: Point, costs: Costs, calibration: Calibration, *, cores: int, batch: int = 1
+    point: Point, costs: Costs, calibration: CalibratedLaw, *, cores: int, batch: int = 1
 ) -> dict[str, float | None]:
     """Time of a run in all ways of its schedule [s]; None where a formula does not apply."""
     layout = point.layout
@@ -147,7 +147,7 @@ def predicted(
     return times | {CALIBRATED: float(calibration.time(*at, pipelines=layout.pipelines))}
 
 
-def expected_in(point: Point, calibration: Calibration) -> tuple[float, float]:
+def expected_in(point: Point, calibration: CalibratedLaw) -> tuple[float, float]:
     """90 % interval of a run: that of the regression, and what one launch does not show [s]."""
     at, pipelines = (point.items, point.layout.total), point.layout.pipelines
     time = float(calibration.time(*at, pipelines=pipelines))

@@ -9,7 +9,7 @@ from statistics import median
 from typing import Any, ClassVar, Final
 
 from parcast.descriptions.fit_record import OwnLawError, validated_law_error
-from parcast.pipeline.law.constants import Calibration
+from parcast.pipeline.law.constants import CalibratedLaw
 from parcast.pipeline.validating.observation import Observed, Point, Schedule
 from parcast.pipeline.validating.predicting import CALIBRATED, WAYS, Costs
 from parcast.pipeline.validating.work import Job
@@ -68,7 +68,7 @@ class ValidatedSchedule:
 
     schedule: Schedule
     costs: Costs
-    calibration: Calibration
+    calibration: CalibratedLaw
     small: tuple[Observed, ...]  # that the law was calibrated with, and others that are disturbed
     rows_: tuple[Compared, ...]
     most_disturbed: bool = False  # whether most small runs that count were disturbed

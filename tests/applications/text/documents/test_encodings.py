@@ -2,7 +2,7 @@
 
 import pytest
 
-from parcast.applications.text.documents.document import Reading
+from parcast.applications.text.documents.document import DocumentReading
 from parcast.applications.text.documents.encodings import detect
 from parcast.applications.text.documents.reading import read_documents
 from parcast.applications.text.documents.sources import original_text
@@ -78,7 +78,7 @@ def test_declared_then_utf8_then_windows(raw, encoding, note):
 def test_an_encoding_can_be_required(tmp_path):
     path = tmp_path / "a.txt"
     path.write_bytes("Köln".encode("cp437"))
-    (document,) = read_documents(path, Reading(encoding="cp437"))
+    (document,) = read_documents(path, DocumentReading(encoding="cp437"))
     assert (document.fields[0].text, document.encoding) == ("Köln", "cp437")
 
 
@@ -111,5 +111,5 @@ def test_an_encoding_can_be_required(tmp_path):
 )
 def test_what_no_file_could_satisfy_is_refused(wrong, says):
     with pytest.raises(ParameterError) as caught:
-        Reading(**wrong)
+        DocumentReading(**wrong)
     assert str(caught.value) == says

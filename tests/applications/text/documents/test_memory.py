@@ -9,14 +9,15 @@ import pytest
 
 PEAK = """
 import sys
-from parcast.applications.text.documents.document import Reading
+from parcast.applications.text.documents.document import DocumentReading
 from parcast.applications.text.documents.items import work_items
-from parcast.applications.text.search.tasks import Counting, Source
+from parcast.applications.text.search.tasks import Counting, SearchedDocuments
 from parcast.applications.sorting.resident import peak_memory, reset_peak
 
 path, *element = sys.argv[1:]
-reading = Reading(document=element[0] if element else None, fields=None if element else ("text",))
-counting = Counting(Source(reading, skips=False), frozenset(["rain"]))
+fields = None if element else ("text",)
+reading = DocumentReading(document=element[0] if element else None, fields=fields)
+counting = Counting(SearchedDocuments(reading, skips=False), frozenset(["rain"]))
 before = peak_memory()
 reset_peak()
 items = work_items([path], reading)

@@ -12,7 +12,7 @@ import zstandard
 from hypothesis import given
 from hypothesis import strategies as st
 
-from parcast.applications.text.documents.document import FORMATS, DocumentError, Reading
+from parcast.applications.text.documents.document import FORMATS, DocumentError, DocumentReading
 from parcast.applications.text.documents.markup import collapse
 from parcast.applications.text.documents.reading import read_documents
 from parcast.applications.text.documents.sources import original_text
@@ -171,7 +171,7 @@ def test_any_bytes_are_read_or_refused(tmp_path_factory, format, content):
     path = tmp_path_factory.mktemp("any", numbered=True) / "file"
     path.write_bytes(content)
     with suppress(DocumentError):
-        for document in read_documents(path, Reading(format=format)):
+        for document in read_documents(path, DocumentReading(format=format)):
             assert 0 <= document.start < document.stop <= len(original_text(path))
             "".join(field.text for field in document.fields).encode()
 
@@ -217,7 +217,7 @@ def test_any_bytes_are_read_or_refused(tmp_path_factory, format, content):
     ],
 )  # fmt: skip
 def test_fields_documents_and_names_can_be_chosen(tmp_path, name, content, reading, expected):
-    found = documents(tmp_path, name, content, Reading(**reading))
+    found = documents(tmp_path, name, content, DocumentReading(**reading))
     if expected is None:
         assert found[0].fields[0].text.startswith("<!DOCTYPE html> <html><head>")
     else:
@@ -336,7 +336,7 @@ BAD = {  # name and content, place, and what is said
 @pytest.mark.parametrize("kind", BAD)
 def test_files_that_cannot_be_read(tmp_path, kind):
     name, content, line, offset, says = BAD[kind]
-    reading = Reading(document="page") if kind == "element" else None
+    reading = DocumentReading(document="page") if kind == "element" else None
     with pytest.raises(DocumentError) as caught:
         documents(tmp_path, name, content, reading)
     error = pickle.loads(pickle.dumps(caught.value))
@@ -370,7 +370,7 @@ def test_a_pipe_is_refused():
 
 def test_a_file_that_fails_while_it_is_read():
     with pytest.raises(DocumentError) as caught:
-        list(read_documents("/proc/self/mem", Reading(format="text")))
+        list(read_documents("/proc/self/mem", DocumentReading(format="text")))
     assert caught.value.problems[0].message == "must be readable, got: Input/output error."
 
 

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from parcast.applications.text.documents.characters import plain
-from parcast.applications.text.documents.document import Reading
+from parcast.applications.text.documents.document import DocumentReading
 from parcast.applications.text.documents.items import work_items
 from parcast.applications.text.documents.markup import collapse
 from parcast.applications.text.features.lexicon import merged
@@ -92,7 +92,7 @@ def test_the_original_at_each_place_is_the_phrase(tmp_path, file, chunk):
     path = tmp_path / name
     path.write_bytes(raw)
     _, format, *_ = name.split(".")
-    reading = Reading(
+    reading = DocumentReading(
         encoding=encoding, document="DOC" if format in ("sgm", "xml") and content else None
     )
     state = Features(fold=False, skip=True, reading=reading)()

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from parcast.applications.text.documents.document import DocumentError, Reading
+from parcast.applications.text.documents.document import DocumentError, DocumentReading
 from parcast.applications.text.documents.items import work_items
 from parcast.applications.text.documents.sources import original_text
 from parcast.applications.text.features import phrases, task
@@ -86,7 +86,9 @@ def test_json_lines(tmp_path, texts, ascii_only):
     lines = "".join(json.dumps(x, ensure_ascii=ascii_only) + "\n" for x in records)
     path.write_bytes(gzip.compress(lines.encode()))
     raw = original_text(path)
-    lexicon = lexicon_of(path, state=Features(fold=False, reading=Reading(fields=("body",)))())
+    lexicon = lexicon_of(
+        path, state=Features(fold=False, reading=DocumentReading(fields=("body",)))()
+    )
     assert lexicon.totals.documents == len(texts)
     for phrase, at in every_occurrence(lexicon):
         piece = raw[at.start : at.stop]

@@ -10,7 +10,7 @@ import sys
 
 import pytest
 
-from parcast.applications.text.documents.document import Reading
+from parcast.applications.text.documents.document import DocumentReading
 from parcast.applications.text.documents.sources import original_text
 from parcast.applications.text.search import words as in_words
 from parcast.applications.text.search.search_documents import search_documents
@@ -67,7 +67,12 @@ def brute_force(corpus, query, k1, b):
 @pytest.mark.parametrize(("k1", "b"), [(1.2, 0.75), (2.0, 0.0), (0.0, 1.0), (0.5, 1.0)])
 def test_scores_and_order_are_those_of_the_formula(folder, k1, b):
     result = search_documents(
-        folder, QUERIES, count=20, k1=k1, b=b, reading=Reading(fields=None, identifier="id")
+        folder,
+        QUERIES,
+        count=20,
+        k1=k1,
+        b=b,
+        reading=DocumentReading(fields=None, identifier="id"),
     )
     corpus = corpus_of(folder)
     assert result.documents == len(corpus)

@@ -70,7 +70,7 @@ Skipped: TypeAlias = Callable[[DocumentError], None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reading:
+class DocumentReading:
     """How files are read; what is None is found out for each file."""
 
     fields: tuple[str, ...] | None = None  # elements or keys; plain text always has "text" alone

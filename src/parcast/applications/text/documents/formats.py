@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from parcast.advice import Command
-from parcast.applications.text.documents.document import DocumentError, Reading
+from parcast.applications.text.documents.document import DocumentError, DocumentReading
 from parcast.applications.text.documents.encodings import SAMPLE, detect
 from parcast.applications.text.documents.sources import sample_of
 from parcast.files.decoding import name_of
@@ -33,7 +33,7 @@ _REUTERS_FIELDS: Final = ("title", "body", "text")
 
 
 @dataclass(frozen=True, slots=True)
-class Layout:
+class DocumentLayout:
     """What was found out about a file, or required of it."""
 
     format: str
@@ -49,7 +49,7 @@ class Layout:
         return self.element is None and self.format != "jsonl"
 
 
-def layout_of(path: str, reading: Reading) -> Layout:
+def layout_of(path: str, reading: DocumentReading) -> DocumentLayout:
     """Find the layout of a file from its name and its beginning."""
     sample, compression = sample_of(path, SAMPLE)
     encoding = detect(sample, forced=reading.encoding)
@@ -66,7 +66,7 @@ def layout_of(path: str, reading: Reading) -> Layout:
     if element is not None and format == "text":
         format = "sgml"  # who names an element says that there is markup
     element = None if format == "jsonl" else element
-    return Layout(format, encoding.name, element, fields, compression, encoding.note)
+    return DocumentLayout(format, encoding.name, element, fields, compression, encoding.note)
 
 
 def ending_of(path: str) -> str:

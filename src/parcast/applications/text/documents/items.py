@@ -12,9 +12,9 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from parcast.applications.text.documents.boundaries import TAIL, boundaries_of, with_last
-from parcast.applications.text.documents.document import DocumentError, Reading
+from parcast.applications.text.documents.document import DocumentError, DocumentReading
 from parcast.applications.text.documents.encodings import is_chunkable
-from parcast.applications.text.documents.formats import Layout, layout_of
+from parcast.applications.text.documents.formats import DocumentLayout, layout_of
 from parcast.applications.text.documents.sources import byte_blocks
 
 CHUNK: Final = 2**20  # bytes of an item of a large file: some seconds of a tagger
@@ -31,7 +31,7 @@ class WorkItem:
     number: int = 1  # of its first document
     character: int = 0  # offset of its beginning in the original text
     line: int = 1  # of its beginning
-    layout: Layout | None = None  # None: not looked at yet
+    layout: DocumentLayout | None = None  # None: not looked at yet
 
     def __repr__(self) -> str:
         """Name it as messages do."""
@@ -45,7 +45,10 @@ class WorkItem:
 
 
 def work_items(
-    paths: Iterable[str | os.PathLike[str]], reading: Reading | None = None, *, chunk: int = CHUNK
+    paths: Iterable[str | os.PathLike[str]],
+    reading: DocumentReading | None = None,
+    *,
+    chunk: int = CHUNK,
 ) -> Iterator[WorkItem]:
     """Share files out: an item for each, several of `chunk` bytes for a large one.
 
@@ -55,7 +58,7 @@ def work_items(
     for path in [os.fspath(path) for path in paths]:
         try:
             is_small = os.stat(path).st_size <= chunk
-            layout = None if is_small else layout_of(path, reading or Reading())
+            layout = None if is_small else layout_of(path, reading or DocumentReading())
         except (OSError, ValueError, DocumentError):  # ValueError: a NUL in the path
             layout = None
         if layout is None:
@@ -66,7 +69,7 @@ def work_items(
             yield from _parts(path, layout, chunk)
 
 
-def _parts(path: str, layout: Layout, chunk: int) -> Iterator[WorkItem]:
+def _parts(path: str, layout: DocumentLayout, chunk: int) -> Iterator[WorkItem]:
     """Cut a file of many documents into items where documents end."""
     encoding = layout.encoding.removesuffix("-sig")
     origin = _MARK if encoding != layout.encoding else 0

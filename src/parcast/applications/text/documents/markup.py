@@ -110,7 +110,7 @@ class _Tag(NamedTuple):
     skipped: bool  # its element's text belongs to no field
 
 
-class _State:
+class _Markup:
     """Which field text belongs to, while a document is read."""
 
     def __init__(self, base: str, skip: str, *, is_html: bool, is_sgml: bool) -> None:
@@ -173,7 +173,7 @@ class MarkupReader:
 
     def fields(self, text: str, start: int, *, skip: str = "") -> tuple[Field, ...]:
         """Read the fields of a document that begins at offset `start`; `skip` is no text of it."""
-        state = _State(self._base(), skip, is_html=self._is_html, is_sgml=self.format == "sgml")
+        state = _Markup(self._base(), skip, is_html=self._is_html, is_sgml=self.format == "sgml")
         at, tags, is_sgml = 0, self._tags, self.format == "sgml"
         for token in self._tokens.finditer(text):
             begin, end = token.span()

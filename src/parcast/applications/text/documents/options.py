@@ -9,7 +9,7 @@ from parcast.cli.answering import OneOf
 from parcast.cli.options import repeated_option
 
 if TYPE_CHECKING:
-    from parcast.applications.text.documents.document import Reading
+    from parcast.applications.text.documents.document import DocumentReading
 
 
 def document_options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -39,11 +39,11 @@ def document_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return command
 
 
-def reading_of(given: Mapping[str, Any]) -> "Reading":
+def reading_of(given: Mapping[str, Any]) -> "DocumentReading":
     """Make of the values of these options how files are read."""
-    from parcast.applications.text.documents.document import Reading
+    from parcast.applications.text.documents.document import DocumentReading
 
-    return Reading(
+    return DocumentReading(
         fields=tuple(given["fields"]) or None,
         document=given["document"],
         identifier=given["identifier"],

@@ -10,8 +10,13 @@ from typing import TypeAlias
 
 from parcast.advice import Command, File
 from parcast.applications.text.documents.boundaries import Piece, boundaries_of, cut
-from parcast.applications.text.documents.document import Document, DocumentError, Reading, Skipped
-from parcast.applications.text.documents.formats import Layout, layout_of
+from parcast.applications.text.documents.document import (
+    Document,
+    DocumentError,
+    DocumentReading,
+    Skipped,
+)
+from parcast.applications.text.documents.formats import DocumentLayout, layout_of
 from parcast.applications.text.documents.items import WorkItem
 from parcast.applications.text.documents.jsonlines import JsonReader, parsed
 from parcast.applications.text.documents.markup import ALL_TEXT, MarkupReader
@@ -24,7 +29,7 @@ Source: TypeAlias = str | os.PathLike[str] | WorkItem
 
 
 def read_documents(
-    source: Source, reading: Reading | None = None, *, skipped: Skipped | None = None
+    source: Source, reading: DocumentReading | None = None, *, skipped: Skipped | None = None
 ) -> Iterator[Document]:
     """Read the documents of a file or of a work item, in order.
 
@@ -32,21 +37,23 @@ def read_documents(
     reading with `DocumentError`, unless `skipped` takes the error.
     """
     try:
-        yield from _documents(source, reading or Reading(), skipped)
+        yield from _documents(source, reading or DocumentReading(), skipped)
     except DocumentError as error:
         if skipped is None:
             raise
         skipped(error)
 
 
-def _documents(source: Source, reading: Reading, skipped: Skipped | None) -> Iterator[Document]:
+def _documents(
+    source: Source, reading: DocumentReading, skipped: Skipped | None
+) -> Iterator[Document]:
     """Read documents; a file that cannot be read always raises."""
     item = source if isinstance(source, WorkItem) else WorkItem(os.fspath(source))
     if item.layout is None:
         item = WorkItem(item.path, layout=layout_of(item.path, reading))
     assert item.layout is not None
     layout = item.layout
-    reader = _Reader(item.path, layout, reading)
+    reader = _DocumentReader(item.path, layout, reading)
     blocks = text_blocks(item.path, item.encoding, offset=item.offset, length=item.length)
     boundaries = boundaries_of(layout.format, layout.element)
     number = item.number
@@ -69,10 +76,10 @@ def _documents(source: Source, reading: Reading, skipped: Skipped | None) -> Ite
         )
 
 
-class _Reader:
+class _DocumentReader:
     """Makes documents of one file."""
 
-    def __init__(self, path: str, layout: Layout, reading: Reading) -> None:
+    def __init__(self, path: str, layout: DocumentLayout, reading: DocumentReading) -> None:
         self._path, self._layout, self._largest = path, layout, reading.largest
         self._is_named = not layout.is_single or reading.identifier is not None
         self._json = self._markup = None

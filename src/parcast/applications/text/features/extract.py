@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from parcast.applications.text.documents.items import work_items
-from parcast.applications.text.features.lexicon import Lexicon, Totals, merge, split, zero
+from parcast.applications.text.features.lexicon import Lexicon, LexiconTotals, merge, split, zero
 from parcast.applications.text.features.output import (
     Rows,
     check_output,
@@ -31,10 +31,10 @@ MOST_FREQUENT = 10  # phrases that are shown
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Part:
+class FeaturesPart:
     """What is known of a lexicon, or of one of its parts, once it has been written."""
 
-    totals: Totals
+    totals: LexiconTotals
     phrases: int  # different ones
     occurrences: int
     frequent: tuple[tuple[int, str], ...]  # frequency and phrase, falling
@@ -48,7 +48,7 @@ class FeaturesResult(Result):
     _sheet: ClassVar[str] = "parcast.applications.text.features.sheet:sheet_of"
 
     settings: Features
-    parts: tuple[Part, ...]
+    parts: tuple[FeaturesPart, ...]
     run: PipelineResult
     lexicon: Lexicon | None = None
 
@@ -58,13 +58,15 @@ class FeaturesResult(Result):
         return f"FeaturesResult({totals.documents} documents, {totals.tokens} tokens)"
 
     @property
-    def totals(self) -> Totals:
+    def totals(self) -> LexiconTotals:
         """What was read in all."""
         if not self.parts:  # on ranks other than the first
-            return Totals()
+            return LexiconTotals()
         items = items_skipped(self.run)
         read, tokens, skipped, faults = zip(*(part.totals for part in self.parts), strict=True)
-        return Totals(sum(read), sum(tokens), sum(skipped) + len(items), (*chain(*faults), *items))
+        return LexiconTotals(
+            sum(read), sum(tokens), sum(skipped) + len(items), (*chain(*faults), *items)
+        )
 
     @property
     def frequent(self) -> list[tuple[int, str]]:
@@ -178,7 +180,7 @@ def _finished(
     least: int,
     shards: int,
     settings: Features,
-) -> tuple[Part, Lexicon | None]:
+) -> tuple[FeaturesPart, Lexicon | None]:
     """Leave rare phrases out, write the files, and give what is known of the lexicon."""
     often = lexicon.at_least(least)
     paths = [path_of_part(place, shard, shards) for place in places]
@@ -191,7 +193,7 @@ def _finished(
                 f"{path} cannot be written: {why}. Nothing was changed there. Choose another "
                 "place, or make room, and run it again."
             ) from failure
-    part = Part(
+    part = FeaturesPart(
         totals=often.totals,
         phrases=len(often),
         occurrences=int(often.counts.sum()),

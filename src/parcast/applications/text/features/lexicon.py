@@ -46,7 +46,7 @@ class Occurrence(NamedTuple):
     stop: int
 
 
-class Totals(NamedTuple):
+class LexiconTotals(NamedTuple):
     """What was read for a lexicon."""
 
     documents: int = 0  # with those without phrases
@@ -55,7 +55,7 @@ class Totals(NamedTuple):
     faults: tuple[str, ...] = ()  # of these, the first in alphabetical order
 
 
-NOTHING = Totals()
+NOTHING = LexiconTotals()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -107,7 +107,7 @@ class Lexicon:
     ends: Array  # where each ends in `blob`; int64
     counts: Array  # int64
     places: Places | None = None
-    totals: Totals = NOTHING
+    totals: LexiconTotals = NOTHING
 
     @classmethod
     def of_document(
@@ -140,7 +140,7 @@ class Lexicon:
                 np.array(starts, dtype=np.uint32 if max(starts) < FAR else np.int64),
                 np.array(lengths, dtype=np.uint32),
             )
-        return cls(*_packed(keys), counts, places, Totals(1, tokens))
+        return cls(*_packed(keys), counts, places, LexiconTotals(1, tokens))
 
     def __len__(self) -> int:
         """Count the different phrases."""
@@ -214,7 +214,9 @@ def zero() -> Lexicon:
 
 def of_faults(*faults: str) -> Lexicon:
     """Lexicon of documents that could not be read, each with the reason."""
-    return replace(zero(), totals=Totals(0, 0, len(faults), tuple(sorted(faults)[:MOST_FAULTS])))
+    return replace(
+        zero(), totals=LexiconTotals(0, 0, len(faults), tuple(sorted(faults)[:MOST_FAULTS]))
+    )
 
 
 def merge(a: Lexicon, b: Lexicon) -> Lexicon:
@@ -225,7 +227,7 @@ def merge(a: Lexicon, b: Lexicon) -> Lexicon:
 def merged(lexicons: Iterable[Lexicon]) -> Lexicon:
     """Lexicon of the documents of all, in one merge."""
     every = list(lexicons)
-    totals = Totals(
+    totals = LexiconTotals(
         sum(part.totals.documents for part in every),
         sum(part.totals.tokens for part in every),
         sum(part.totals.skipped for part in every),

@@ -9,10 +9,10 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from parcast.applications.text.documents.document import Document, DocumentError, Reading
+from parcast.applications.text.documents.document import Document, DocumentError, DocumentReading
 from parcast.applications.text.documents.items import WorkItem
 from parcast.applications.text.documents.reading import read_documents
-from parcast.applications.text.features.lexicon import Lexicon, Totals, merged, of_faults
+from parcast.applications.text.features.lexicon import Lexicon, LexiconTotals, merged, of_faults
 from parcast.applications.text.features.phrases import DEFAULT_GRAMMAR, Grammar, find_phrases
 from parcast.applications.text.features.tagging import Tagger, load_tagger
 from parcast.errors import require_kind
@@ -24,7 +24,7 @@ MOST_ROWS = 50_000  # of a document that are held as Python objects: some 25 MB
 
 
 @dataclass(frozen=True, slots=True)
-class State:
+class TaskState:
     """What a rank keeps between documents."""
 
     tagger: Tagger
@@ -40,7 +40,7 @@ class Features:
     grammar: str = DEFAULT_GRAMMAR
     fold: bool = True  # phrases that differ in capital letters only are one
     occurrences: bool = True  # keep where each phrase occurs; else frequencies only
-    reading: Reading = field(default_factory=Reading)  # how files are read
+    reading: DocumentReading = field(default_factory=DocumentReading)  # how files are read
     skip: bool = False  # count documents that cannot be read, and go on
 
     def __post_init__(self) -> None:
@@ -48,12 +48,12 @@ class Features:
         require_kind("tagger", self.tagger, str, hint="Write textblob or module:function.")
         Grammar.of(self.grammar)
 
-    def __call__(self) -> State:
+    def __call__(self) -> TaskState:
         """Load the tagger."""
-        return State(load_tagger(self.tagger), Grammar.of(self.grammar), self)
+        return TaskState(load_tagger(self.tagger), Grammar.of(self.grammar), self)
 
 
-def document_features(document: Document, state: State) -> Lexicon:
+def document_features(document: Document, state: TaskState) -> Lexicon:
     """Lexicon of one document."""
     key = (document.path, document.number, document.name)
     settings = state.settings
@@ -79,10 +79,10 @@ def document_features(document: Document, state: State) -> Lexicon:
                 found, rows = {}, 0
     add_part()
     lexicon = merged(parts) if len(parts) > 1 else parts[0]
-    return replace(lexicon, totals=Totals(1, tokens))
+    return replace(lexicon, totals=LexiconTotals(1, tokens))
 
 
-def features_of(item: WorkItem, state: State) -> Lexicon:
+def features_of(item: WorkItem, state: TaskState) -> Lexicon:
     """Lexicon of the documents of a work item."""
     settings = state.settings
     faults: list[DocumentError] = []

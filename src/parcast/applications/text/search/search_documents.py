@@ -24,7 +24,7 @@ from parcast.applications.text.search.tasks import (
     Hit,
     Hits,
     Ranking,
-    Source,
+    SearchedDocuments,
     merged_hits,
 )
 from parcast.applications.text.search.words import words_of
@@ -35,7 +35,7 @@ from parcast.pipeline.run import run_pipeline
 from parcast.units import shown
 
 if TYPE_CHECKING:
-    from parcast.applications.text.documents.document import Reading
+    from parcast.applications.text.documents.document import DocumentReading
 
 SHORTEST: Final = 20  # snippet, in characters
 
@@ -48,7 +48,7 @@ def search_documents(
     k1: float = K1,
     b: float = B,
     snippet: int = SNIPPET,
-    reading: Reading | None = None,
+    reading: DocumentReading | None = None,
     **run: Any,
 ) -> SearchResult:
     """Rank the documents of files by how well they match queries, with the BM25 score.
@@ -102,16 +102,16 @@ def search_documents(
     >>> hit.snippet.text, hit.snippet.matches
     ('Latency is the time of an empty message.', ((0, 7), (32, 39)))
     """
-    from parcast.applications.text.documents.document import Reading
+    from parcast.applications.text.documents.document import DocumentReading
     from parcast.applications.text.documents.items import work_items
     from parcast.pipeline.paths import document_paths
 
     asked, wanted = _asked(queries)
     count = as_whole("count", count, least=1, hint="10 is usual.")
     width = as_whole("snippet", snippet, least=SHORTEST, hint="160 is usual.")
-    model, reading = Bm25(k1, b), reading or Reading()
+    model, reading = Bm25(k1, b), reading or DocumentReading()
     paths = document_paths(documents)
-    source = Source(reading, skips=run.get("on_error") == "skip")
+    source = SearchedDocuments(reading, skips=run.get("on_error") == "skip")
     identity = {
         "documents": repr(paths),
         "queries": repr(asked),

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple, TypeAlias
 
-from parcast.applications.text.documents.document import Document, DocumentError, Reading
+from parcast.applications.text.documents.document import Document, DocumentError, DocumentReading
 from parcast.applications.text.documents.items import WorkItem
 from parcast.applications.text.documents.reading import read_documents
 from parcast.applications.text.search.bm25 import Bm25, Statistics
@@ -38,10 +38,10 @@ Hits: TypeAlias = list[list[Hit]]  # of each query, in falling order of their sc
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class SearchedDocuments:
     """How documents are read."""
 
-    reading: Reading
+    reading: DocumentReading
     skips: bool  # documents that cannot be read
 
     def documents(self, item: WorkItem, faults: list[DocumentError]) -> Iterator[Document]:
@@ -54,7 +54,7 @@ class Source:
 class Counting:
     """First task: statistics of the documents of an item, of the words of all queries alone."""
 
-    source: Source
+    source: SearchedDocuments
     words: frozenset[str]
 
     def __call__(self, item: WorkItem) -> Statistics:
@@ -75,7 +75,7 @@ class Counting:
 class Ranking:
     """Second task: the documents of an item that match each query best."""
 
-    source: Source
+    source: SearchedDocuments
     model: Bm25
     weights: Sequence[Mapping[str, float]]  # of the words of each query
     mean: float  # words of a document

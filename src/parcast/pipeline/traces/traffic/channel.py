@@ -19,7 +19,7 @@ UNKNOWN: Final = "not determined, as the shortest delays are not above 0; give i
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Channel:
+class FreeChannel:
     """What a message takes without others: its length over the capacity, and the latency."""
 
     capacity: float  # of the channel; NaN: not determined [B/s]
@@ -33,17 +33,17 @@ class Channel:
         return lengths / self.capacity
 
 
-def channel_of(messages: Messages, capacity: float | None, latency: float | None) -> Channel:
+def channel_of(messages: Messages, capacity: float | None, latency: float | None) -> FreeChannel:
     """Describe the channel by what is given, and the fastest messages where something is not."""
     if capacity is not None:
         least = _fastest(messages.delays - messages.lengths / capacity)
         own = max(least, 0.0) if latency is None else latency
-        return Channel(capacity=capacity, latency=own, source="given")
+        return FreeChannel(capacity=capacity, latency=own, source="given")
     found = _estimated(messages)
     return found if latency is None else replace(found, latency=latency)
 
 
-def _estimated(messages: Messages) -> Channel:
+def _estimated(messages: Messages) -> FreeChannel:
     """Estimate capacity and latency by a robust line through the fastest messages.
 
     Of messages that found no other under way the delay is length over capacity, and the latency.
@@ -62,7 +62,7 @@ def _estimated(messages: Messages) -> Channel:
                 delays[fastest], lengths[fastest], alpha=INTERVAL
             )
         if low > 0:
-            return Channel(
+            return FreeChannel(
                 capacity=float(1 / slope),
                 latency=max(float(latency), 0.0),
                 source=f"estimated from the fastest {which}, of {len(groups)} lengths",
@@ -71,9 +71,9 @@ def _estimated(messages: Messages) -> Channel:
             )
     least = _fastest(delays / np.maximum(lengths, 1.0))
     if least <= 0 or not lengths.any():
-        return Channel(capacity=np.nan, source=UNKNOWN)
+        return FreeChannel(capacity=np.nan, source=UNKNOWN)
     source = f"length over delay of the fastest {which}; a latency is not determined"
-    return Channel(capacity=1 / least, source=source)
+    return FreeChannel(capacity=1 / least, source=source)
 
 
 def _alone(messages: Messages) -> NDArray[np.intp]:

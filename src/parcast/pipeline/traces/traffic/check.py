@@ -12,7 +12,7 @@ from numpy.random import Generator
 from parcast.aliases import Array
 from parcast.errors import ParameterError, require
 from parcast.pipeline.traces.trace import Trace, as_trace
-from parcast.pipeline.traces.traffic.channel import Channel, channel_of, queue_delays
+from parcast.pipeline.traces.traffic.channel import FreeChannel, channel_of, queue_delays
 from parcast.pipeline.traces.traffic.conditions import VIOLATIONS, Condition, conditions_of
 from parcast.pipeline.traces.traffic.intervals import intervals_of
 from parcast.pipeline.traces.traffic.messages import Messages, messages_of
@@ -107,7 +107,7 @@ def check_traffic(
 class _Facts:
     """What is computed of messages, before it is judged."""
 
-    channel: Channel
+    channel: FreeChannel
     rate: float = np.nan
     utilisation: float = np.nan
     quantities: tuple[Quantity, ...] = ()
@@ -127,7 +127,9 @@ class _Facts:
         if not len(messages):
             source = "given" if capacity else "not determined without messages"
             return cls(
-                channel=Channel(capacity=capacity or np.nan, latency=latency or 0.0, source=source)
+                channel=FreeChannel(
+                    capacity=capacity or np.nan, latency=latency or 0.0, source=source
+                )
             )
         channel = channel_of(messages, capacity, latency)
         gaps, service = messages.gaps, channel.service(messages.lengths)
@@ -181,7 +183,7 @@ def _quantity(name: str, values: Array, rng: Generator) -> Quantity:
 
 def _delays(
     messages: Messages,
-    channel: Channel,
+    channel: FreeChannel,
     rate: float,
     quantities: tuple[Quantity, ...],
     rng: Generator,

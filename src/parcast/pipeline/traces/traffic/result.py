@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Final
 import numpy as np
 
 from parcast.aliases import Array
-from parcast.pipeline.traces.traffic.channel import Channel
+from parcast.pipeline.traces.traffic.channel import FreeChannel
 from parcast.pipeline.traces.traffic.conditions import NAMES, Condition
 from parcast.pipeline.traces.traffic.messages import Messages
 from parcast.show.outline import document_of
@@ -85,7 +85,7 @@ class TrafficCheck(Result):
     rate: float  # messages in a second; NaN below two [1/s]
     quantities: tuple[Quantity, ...]  # gaps, lengths, services and delays
     conditions: tuple[Condition, ...]  # that formulas assume; none below 30 messages
-    channel: Channel
+    channel: FreeChannel
     utilisation: float  # of the channel; NaN: unknown [1]
     delays: tuple[MeanDelay, ...]  # by each formula, by the trace, and measured
     formula: str  # that the data support: `mm1`, `md1`, `mg1`, `none` or `undecided`
