@@ -1,8 +1,6 @@
 """What is wrong on all ranks, or on one of them, is told to all, with what to do; nobody hangs."""
 
-import gc
 import json
-import signal
 from pathlib import Path
 from time import perf_counter
 
@@ -20,7 +18,7 @@ from parcast.arrays.store.chunk_file import ChunkWriter
 from parcast.arrays.trials.carried import Request
 from parcast.errors import RunFailed
 from parcast.mpi.loop import EventLoop
-from parcast.mpi.messages import Alone, Message, as_received
+from parcast.mpi.messages import Message, as_received
 from tests.arrays.store.test_verify import killed
 from tests.conftest import LIMIT
 
@@ -375,36 +373,6 @@ def test_ctrl_c_in_a_process_alone_leaves_no_lock(tmp_path, monkeypatch, writer)
 
 def interrupted(*_, **__):
     raise KeyboardInterrupt
-
-
-def hung(*_):
-    raise TimeoutError
-
-
-def rest_for(moment, loop):
-    """Rest until Ctrl-C at a moment; again after a second, as Python ignores one in a callback."""
-    signal.setitimer(signal.ITIMER_REAL, moment, 1.0)
-    loop.turn_until(lambda: False)
-
-
-def test_ctrl_c_while_a_rank_rests_at_any_moment_does_not_keep_it_from_resting_again():
-    usual = signal.getsignal(signal.SIGALRM)
-    gc.disable()  # which calls back
-    try:
-        for moment in np.random.default_rng(0).uniform(2e-5, 3e-4, 2000):
-            loop = EventLoop(Alone())
-            signal.signal(signal.SIGALRM, interrupted)
-            with pytest.raises(KeyboardInterrupt):
-                rest_for(moment, loop)
-            signal.signal(signal.SIGALRM, hung)
-            signal.setitimer(signal.ITIMER_REAL, LIMIT)
-            loop.crash = None  # where it was not at rest
-            loop.wake()
-            assert not loop.turn_until(lambda: False, 1e-4)
-    finally:
-        gc.enable()
-        signal.setitimer(signal.ITIMER_REAL, 0.0)
-        signal.signal(signal.SIGALRM, usual)
 
 
 AT_THE_END = """

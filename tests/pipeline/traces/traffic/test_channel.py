@@ -5,9 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from parcast.pipeline.traces.traffic.channel import channel_of, queue_delays
+from parcast.pipeline.traces.traffic.channel import channel_of, messages_of, queue_delays
 from parcast.pipeline.traces.traffic.intervals import block_length, intervals_of
-from parcast.pipeline.traces.traffic.messages import messages_of
 from parcast.pipeline.traces.traffic.simulated import KINDS, simulated_trace
 from parcast.queueing.open import mg1
 

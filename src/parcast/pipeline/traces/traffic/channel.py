@@ -1,4 +1,4 @@
-"""The channel of the messages: its capacity, and the delays of a queue before it."""
+"""Messages of a trace, their channel with its capacity, and the delays of a queue before it."""
 
 from dataclasses import dataclass, replace
 from typing import Final
@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from scipy import stats  # type: ignore[import-untyped]  # SciPy ships no types
 
 from parcast.aliases import Array
-from parcast.pipeline.traces.traffic.messages import Messages
+from parcast.pipeline.traces.trace import Trace
 
 MOST_GROUPS: Final = 20  # of lengths, in each of which the fastest message counts
 FASTEST: Final = 0.02  # quantile of the delays of a group that counts: one clock may be off
@@ -16,6 +16,37 @@ PASSES: Final = 3  # until the fastest of a group no longer change
 FEWEST_ALONE: Final = 10  # messages that met no other, from which only they count
 INTERVAL: Final = 0.9
 UNKNOWN: Final = "not determined, as the shortest delays are not above 0; give it"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class Messages:
+    """Columns of messages, ordered by the times at which they were sent."""
+
+    sent: Array  # [s]
+    lengths: Array  # [B]
+    delays: Array  # from sent to received [s]
+    residual: Array  # how far each delay may be off, as the clocks of its ranks may be [s]
+
+    def __len__(self) -> int:
+        """Count the messages."""
+        return len(self.sent)
+
+    @property
+    def gaps(self) -> Array:
+        """Times between one message and the next; one fewer than messages. [s]."""
+        return np.diff(self.sent)
+
+
+def messages_of(trace: Trace) -> Messages:
+    """Take the messages of a trace."""
+    events = trace.messages[np.argsort(trace.messages["sent"], kind="stable")]
+    residual = np.asarray(trace.header.residual, dtype=np.float64)
+    return Messages(
+        sent=events["sent"].copy(),
+        lengths=events["bytes"].astype(np.float64),
+        delays=events["received"] - events["sent"],
+        residual=residual[events["source"]] + residual[events["target"]],
+    )
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

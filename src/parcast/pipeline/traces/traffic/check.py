@@ -12,10 +12,15 @@ from numpy.random import Generator
 from parcast.aliases import Array
 from parcast.errors import ParameterError, require
 from parcast.pipeline.traces.trace import Trace, as_trace
-from parcast.pipeline.traces.traffic.channel import FreeChannel, channel_of, queue_delays
+from parcast.pipeline.traces.traffic.channel import (
+    FreeChannel,
+    Messages,
+    channel_of,
+    messages_of,
+    queue_delays,
+)
 from parcast.pipeline.traces.traffic.conditions import VIOLATIONS, Condition, conditions_of
 from parcast.pipeline.traces.traffic.intervals import intervals_of
-from parcast.pipeline.traces.traffic.messages import Messages, messages_of
 from parcast.pipeline.traces.traffic.result import (
     FORMULAS,
     MEASURED,

@@ -10,9 +10,8 @@ from typing import Any, ClassVar, Final
 import numpy as np
 
 from parcast.aliases import Array
-from parcast.pipeline.traces.traffic.channel import FreeChannel
+from parcast.pipeline.traces.traffic.channel import FreeChannel, Messages
 from parcast.pipeline.traces.traffic.conditions import NAMES, Condition
-from parcast.pipeline.traces.traffic.messages import Messages
 from parcast.show.outline import document_of
 from parcast.show.result import Result
 
