@@ -25,6 +25,7 @@ from parcast.calibration.primitives_file import (
 from parcast.calibration.result import Calibration, Measured
 from parcast.descriptions.description import Description
 from parcast.descriptions.machine import PRIMITIVES, Machine
+from parcast.show.outline import document_of
 from parcast.units import format_quantity
 
 
@@ -73,7 +74,7 @@ def calibration_document(calibration: Calibration, figures: MachineFigures) -> d
     """Everything as one JSON document, ``parcast/calibration/1``, with primitives and file."""
     return {
         **calibration.to_document(),
-        "primitives": [formula.row() for formula in primitive_formulas(calibration)],
+        "primitives": [document_of(formula) for formula in primitive_formulas(calibration)],
         "machine": [{"key": x.key, "text": x.text, "source": x.source} for x in figures.figures],
     }
 

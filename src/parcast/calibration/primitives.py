@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from math import inf, isfinite, isnan
 from statistics import median
-from typing import Any, Final, TypeVar
+from typing import ClassVar, Final, TypeVar
 
 from parcast.calibration.result import Calibration, Line, Table
 from parcast.descriptions.amount import NORMAL_90
@@ -49,6 +49,12 @@ ONE_LAUNCH: Final = 1.0  # half-width over its value of what one launch measured
 class PrimitiveFormula:
     """A primitive for every P and size; made by `primitive_formulas`."""
 
+    _outline: ClassVar[str] = (
+        "primitive=name p=counts placement startup_form=fit.startup_form startup_s=fit.startup "
+        "startup_spread byte_form=fit.byte_form byte_s_per_B=fit.byte byte_spread "
+        "error=fit.error settled=is_settled"
+    )
+
     name: str  # one of `parcast.descriptions.machine.PRIMITIVES`
     counts: tuple[int, ...]  # of processors, at which it was measured
     placement: str  # of the ranks: "own", "free" ..., or SHARED
@@ -68,22 +74,6 @@ class PrimitiveFormula:
     def shares_a_core(self) -> bool:
         """Whether its ranks took turns on one core."""
         return self.placement == SHARED
-
-    def row(self) -> dict[str, Any]:
-        """As the JSON document has it."""
-        return {
-            "primitive": self.name,
-            "p": list(self.counts),
-            "placement": self.placement,
-            "startup_form": self.fit.startup_form,
-            "startup_s": list(self.fit.startup),
-            "startup_spread": _finite(self.startup_spread),
-            "byte_form": self.fit.byte_form,
-            "byte_s_per_B": list(self.fit.byte),
-            "byte_spread": _finite(self.byte_spread),
-            "error": self.fit.error,
-            "settled": self.is_settled,
-        }
 
 
 @lru_cache(maxsize=4)  # file, document and table ask for the same, which takes half a second
@@ -126,11 +116,6 @@ def half_width(value: float, lower: float, upper: float) -> float | None:
     if isnan(lower) or isnan(upper):
         return ONE_LAUNCH
     return max(upper / value, value / lower if lower > 0 else inf, 1.0) - 1.0
-
-
-def _finite(spread: float | None) -> float | None:
-    """Give a spread as JSON can hold it."""
-    return spread if spread is not None and spread < inf else None
 
 
 def _formula(name: str, tables: Sequence[Table], lines: Sequence[Line]) -> PrimitiveFormula:

@@ -11,6 +11,7 @@ from typing import Any, Final
 from parcast.errors import Argument
 from parcast.kernels.kernel import Run
 from parcast.kernels.registry import kernel_named
+from parcast.show import outline
 from parcast.show.sheet import Column, Entry, Fact, Form, Sheet, Table
 from parcast.show.warning import Rank, RankedWarning
 from parcast.timings.disturbed import counting, is_disturbed, least_quantum, name_of_time, slowdown
@@ -20,6 +21,11 @@ from parcast.words import MARK, OTHERS, common_unit, disturbance, rounded
 CORRECT: Final = {True: "yes", False: "NO", None: "not checked"}
 DIGITS: Final = 3
 LEFT_OUT_FIRST: Final = ("messages", "steps", "mean", "disk")  # where there is no room
+RUN: Final = (  # outline of a row, and of what is known of the other runs
+    "program=kernel p n repetition time_s compute_s disk_s checkpoint_s restart_s steps rate "
+    "messages sent_bytes disk_bytes is_correct cores quanta_s waited_s"
+)
+SEEN: Final = "slowdown disturbed=is_disturbed counts"
 SCHEMA: Final = "parcast/runs/1"
 
 
@@ -179,29 +185,7 @@ def document_of(runs: Sequence[Run]) -> dict[str, Any]:
 
 def row_of(run: Run, seen: Circumstances) -> dict[str, Any]:
     """Give a run as a row of a JSON document; a list has an element for each rank."""
-    return {
-        "program": run.kernel,
-        "p": run.p,
-        "n": run.n,
-        "repetition": run.repetition,
-        "time_s": run.time,
-        "compute_s": list(run.compute),
-        "disk_s": run.disk,
-        "checkpoint_s": run.checkpoint,
-        "restart_s": run.restart,
-        "steps": list(run.steps),
-        "rate": run.rate,
-        "messages": list(run.messages),
-        "sent_bytes": list(run.sent),
-        "disk_bytes": run.disk_bytes,
-        "is_correct": run.is_correct,
-        "cores": run.cores,
-        "quanta_s": list(run.quanta),
-        "waited_s": run.waited,
-        "slowdown": seen.slowdown,
-        "disturbed": seen.is_disturbed,
-        "counts": seen.counts,
-    }
+    return outline.document_of(run, RUN) | outline.document_of(seen, SEEN)
 
 
 def measurement_rows(runs: Sequence[Run]) -> Iterator[dict[str, Any]]:

@@ -18,6 +18,7 @@ from parcast.laws.primitives.measured import (
     measured_primitive,
     with_least_startup,
 )
+from parcast.show.outline import document_of
 from tests.calibration.calibrated import TIMES, WHOLE, sample
 
 
@@ -78,8 +79,8 @@ def test_what_is_not_settled_or_has_outliers_is_told():
     unknown = formula("send", replace(WHOLE, tables=two, lines=()))
     assert (unknown.startup_spread, unknown.byte_spread) == (ONE_LAUNCH, ONE_LAUNCH)
     endless = tuple(replace(x, startup_lower=0.0) for x in WHOLE.lines)
-    assert formula("send", replace(WHOLE, lines=endless)).row()["startup_spread"] is None
-    row = formula("send").row()
+    assert document_of(formula("send", replace(WHOLE, lines=endless)))["startup_spread"] is None
+    row = document_of(formula("send"))
     assert (row["primitive"], row["p"], row["startup_form"]) == ("send", [2, 4, 8], "constant")
 
 
