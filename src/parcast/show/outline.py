@@ -22,6 +22,7 @@ from parcast.words import whole
 
 ROWS_AT_ONCE: Final = 8192
 UNIT: Final = re.compile(r"(?:_B_per_s|_per_s|_bytes|_B|_s|_p)$")  # that a key ends in
+PLAIN: Final = frozenset({str, int, bool, type(None)})  # what JSON has as it is
 ENTRY: Final = re.compile(r"(\*?)(\w+)(#?)(\??)(?:=([\w.]+))?")
 
 
@@ -54,12 +55,13 @@ def values_of(answer: Any, outline: str) -> Iterator[tuple[Key, Any]]:
     known: dict[str, Any] = {}
     kind: Any = type(answer)
     for key in keys_of(kind, outline):
-        first, *inner = key.path
-        if first not in known:
+        first = key.path[0]
+        if first in known:
+            value = known[first]
+        else:
             value = getattr(answer, first)
-            known[first] = value() if callable(value) else value
-        value = known[first]
-        for name in inner:
+            value = known[first] = value() if callable(value) else value
+        for name in key.path[1:]:
             value = _inside(value, name)
             value = value() if callable(value) else value
         yield key, value
@@ -79,8 +81,11 @@ def document_of(answer: Any, outline: str = "", *, at: int | None = None) -> dic
     """
     document: dict[str, Any] = {}
     for key, held in values_of(answer, outline or answer._outline):
-        value = held[at] if at is not None and hasattr(held, "tolist") else held
-        value = written(value, is_count=key.is_count)
+        if type(held) in PLAIN and not key.is_spread:
+            value = held
+        else:
+            is_column = at is not None and hasattr(held, "tolist")
+            value = written(held[at] if is_column else held, is_count=key.is_count)
         if key.is_spread:
             document |= value or {}
         elif value or not (key.is_optional and (value is None or value in ([], {}, ""))):
@@ -90,27 +95,26 @@ def document_of(answer: Any, outline: str = "", *, at: int | None = None) -> dic
 
 def written(value: Any, *, is_count: bool = False) -> Any:
     """Turn a value into what JSON has, None where a number is not finite."""
-    if isinstance(value, float):
-        return (whole(value) if is_count else value) if isfinite(value) else None
-    if value is None or isinstance(value, str | int):
+    kind = type(value)
+    if kind in PLAIN or isinstance(value, str | int):
         return value
-    if isinstance(value, Iterator):  # of rows, which are written already
-        return list(value)
-    if isinstance(value, Mapping):
+    if kind is float or isinstance(value, float):
+        return (whole(value) if is_count else value) if isfinite(value) else None
+    if kind is dict or isinstance(value, Mapping):
         return {name: written(x, is_count=is_count) for name, x in value.items()}
     if isinstance(value, list | tuple) and not hasattr(value, "_asdict"):
         return [written(x, is_count=is_count) for x in value]
-    return written(_plain(value), is_count=is_count)
+    if isinstance(value, Iterator):  # of rows, which are written already
+        return list(value)
+    return document_of(value) if hasattr(value, "_outline") else _of_fields(value, is_count)
 
 
-def _plain(value: Any) -> Any:
-    """Give an object by its outline, else by what it says of itself, else by its fields."""
-    if hasattr(value, "_outline"):
-        return document_of(value)
+def _of_fields(value: Any, is_count: bool) -> Any:
+    """Write an object by what it says of itself, else by its fields."""
     for way in ("to_document", "tolist", "_asdict"):
         if hasattr(value, way):
-            return getattr(value, way)()
-    return {field.name: getattr(value, field.name) for field in fields(value)}
+            return written(getattr(value, way)(), is_count=is_count)
+    return {field.name: written(getattr(value, field.name)) for field in fields(value)}
 
 
 def columns_of(answer: Any, outline: str) -> dict[str, Any]:
