@@ -16,7 +16,7 @@ from statistics import median
 
 import numpy as np
 
-from parcast.kernels.kernel import Run
+from parcast.kernels.kernel import KernelRun
 from parcast.kernels.ledger import Alone
 from parcast.kernels.quanta import Quanta
 from parcast.kernels.registry import kernel_named
@@ -32,7 +32,7 @@ def ratios(with_quanta: list[float], without: list[float]) -> str:
     return f"{median(with_quanta) / median(without):7.3f} ({low:.3f} to {high:.3f})"
 
 
-def told(runs: list[Run]) -> str:
+def told(runs: list[KernelRun]) -> str:
     """How far disturbed runs are from the others, and the spread without them."""
     least = least_quantum(run.quanta for run in runs)
     assert least is not None

@@ -6,7 +6,7 @@ from functools import cache
 import click
 
 from parcast.cli import COMMANDS, cli
-from parcast.cli.parts import Parts
+from parcast.cli.parts import CommandParts
 
 
 @cache
@@ -18,7 +18,7 @@ def command_of(*words):
         if inner is None:
             break
         command, used = inner, used + 1
-    if isinstance(command, Parts) and command.default is not None:
+    if isinstance(command, CommandParts) and command.default is not None:
         command = command.default
     return command, used
 
@@ -60,7 +60,7 @@ def every_command():
     found, wanted = [], [cli.get_command(click.Context(cli), name) for name in COMMANDS]
     while wanted:
         command = wanted.pop()
-        if isinstance(command, Parts):
+        if isinstance(command, CommandParts):
             wanted += [command.get_command(click.Context(command), name) for name in command.parts]
             command = command.default
         elif isinstance(command, click.Group):

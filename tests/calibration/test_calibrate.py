@@ -15,7 +15,7 @@ from parcast.calibration import host as calibrate_host
 from parcast.calibration import jobs as calibrate_jobs
 from parcast.calibration.calibrate import calibrate
 from parcast.calibration.host import Clocks, clock_notes
-from parcast.calibration.jobs import Job
+from parcast.calibration.jobs import BenchmarkJob
 from parcast.calibration.lines import fit_of_launch, line_of, segments_of
 from parcast.calibration.machine_file import machine_figures
 from parcast.calibration.notes import notes_of
@@ -379,7 +379,7 @@ def test_several_switches_of_the_protocol_are_found():
 def test_above_a_bend_bandwidth_and_half_size_are_those_of_long_messages():
     sizes = [0, *(4**i for i in range(12))]
     times = [1e-4 + m / 1e9 + max(m - 15_000, 0) / 12e6 for m in sizes]
-    job = Job(
+    job = BenchmarkJob(
         part="network", module="", ranks=2, plan=BenchmarkPlan(sizes=tuple(sizes), budget=0.0)
     )
     launch = {("pingpong", 2, m): [t] * 3 for m, t in zip(sizes, times, strict=True)}
@@ -401,7 +401,9 @@ def test_launches_of_too_few_sizes_have_no_line():
 
 @pytest.mark.parametrize("value", VALUES, ids=lambda x: x.key)
 def test_a_launch_that_was_cut_off_tells_no_value_rather_than_a_wrong_one(value):
-    job = Job(part=value.part, module="", ranks=2, plan=BenchmarkPlan(sizes=(8,), budget=0.0))
+    job = BenchmarkJob(
+        part=value.part, module="", ranks=2, plan=BenchmarkPlan(sizes=(8,), budget=0.0)
+    )
     job.launches.append(MeasuredLaunch(times={("other", 2, 8): [1e-6]}))
     assert measured(value, job, target=0.05) is None
 
@@ -428,7 +430,9 @@ def test_the_cache_is_the_memory_that_is_left_or_allowed(monkeypatch, tmp_path):
 
 
 def launched(**more):
-    job = Job(part="network", module="", ranks=2, plan=BenchmarkPlan(sizes=(8,), budget=0.0))
+    job = BenchmarkJob(
+        part="network", module="", ranks=2, plan=BenchmarkPlan(sizes=(8,), budget=0.0)
+    )
     job.launches.append(MeasuredLaunch(times={("pingpong", 2, 8): [1e-6]}, **more))
     return job
 
@@ -437,7 +441,7 @@ def notes(jobs, tables=()):
     host = calibrate_host.host_of(
         load_before=0.0, mpi=None, library="", placement={2: "own"}, directory=""
     )
-    course = verb.Course(was_interrupted=False, was_out_of_time=False)
+    course = verb.LaunchCourse(was_interrupted=False, was_out_of_time=False)
     return list(notes_of(jobs, [], tables, host, course, least=1, target=0.05))
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from parcast.benchmarking.records import BenchmarkPlan, BenchmarkRecorder
 from parcast.calibration import jobs as calibrate_launches
-from parcast.calibration.jobs import Job, jobs_of, launch_all, placement_of, starter
+from parcast.calibration.jobs import BenchmarkJob, jobs_of, launch_all, placement_of, starter
 from parcast.errors import RunFailed
 from parcast.mpi.find import Mpi
 from parcast.mpi.tied import tied
@@ -27,7 +27,7 @@ class Clock:
 
 
 def job(part="storage", ranks=1):
-    return Job(part=part, module=part, ranks=ranks, plan=PLAN)
+    return BenchmarkJob(part=part, module=part, ranks=ranks, plan=PLAN)
 
 
 def run(jobs, tmp_path, start=None, *, takes=1.0, settled=lambda _: True, records=True, **limits):
@@ -210,7 +210,9 @@ def test_ranks_are_started_by_the_launcher_with_what_they_need(monkeypatch, tmp_
     )
     start = starter(MPI)
     start(job("network", 2), tmp_path / "r", 12.0)
-    compiled = Job(part="network", module="compiled", ranks=2, plan=PLAN, program="/pingpong")
+    compiled = BenchmarkJob(
+        part="network", module="compiled", ranks=2, plan=PLAN, program="/pingpong"
+    )
     start(compiled, tmp_path / "r", 12.0)
     (module, arguments), named = calls[0]
     assert module == "parcast.benchmarking.network"

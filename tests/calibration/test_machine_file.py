@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from parcast.calibration.benchmarks.machine_figures import Figure, MachineFigures
+from parcast.calibration.benchmarks.machine_figures import MachineFigures, SourcedFigure
 from parcast.calibration.machine_file import machine_figures, machine_keys
 from parcast.calibration.notes import _pair
 from parcast.calibration.primitives_file import line_words, primitive_words, with_spread
@@ -24,9 +24,9 @@ from tests.calibration.calibrated import (
 TOLD = MachineFigures(
     source="OSU Micro-Benchmarks: osu_latency.txt",
     figures=(
-        Figure(key="network.latency", text="9 us", source="osu_latency, 2 processes"),
-        Figure(key="primitives.reduce.startup", text="8 us", source="osu_reduce"),
-        Figure(key="primitives.reduce.bandwidth", text="1 GB/s", source="osu_reduce"),
+        SourcedFigure(key="network.latency", text="9 us", source="osu_latency, 2 processes"),
+        SourcedFigure(key="primitives.reduce.startup", text="8 us", source="osu_reduce"),
+        SourcedFigure(key="primitives.reduce.bandwidth", text="1 GB/s", source="osu_reduce"),
     ),
     remarks=("allgather: startup 2 us; too short for a rate",),
     notes=("The processes are taken from the names of files.",),

@@ -7,13 +7,13 @@ import sys
 import click
 import pytest
 
-from parcast.cli.kinds import MACHINE, PROGRAM, Place, in_places, kind_of, kind_of_text
+from parcast.cli.kinds import MACHINE, PROGRAM, ArgumentPlace, in_places, kind_of, kind_of_text
 from parcast.cli.reading import read_description
 from parcast.descriptions.toml_files import read_machine
 from tests.conftest import ROOT
 
 EXAMPLES = ROOT / "examples"
-TIMINGS = Place("TIMINGS", "table of timings", ("timings",))
+TIMINGS = ArgumentPlace("TIMINGS", "table of timings", ("timings",))
 
 
 @pytest.mark.parametrize("path", sorted(EXAMPLES.rglob("*.toml")), ids=lambda path: path.name)

@@ -10,7 +10,7 @@ from parcast.errors import RunFailed
 from parcast.kernels import gauss
 from parcast.kernels.ledger import Ledger
 from parcast.kernels.registry import kernel_named
-from parcast.kernels.worker import Task, runs_of
+from parcast.kernels.worker import KernelTask, runs_of
 
 SIZES = {
     "sort": (0, 1, 2, 1001),
@@ -49,7 +49,7 @@ def main(arguments):
     comm = MPI.COMM_WORLD
     runs = []
     for name, sizes in SIZES.items():
-        task = Task(kernel=name, sizes=sizes, seed=7, check=True, directory=arguments[1])
+        task = KernelTask(kernel=name, sizes=sizes, seed=7, check=True, directory=arguments[1])
         runs += [run.to_document() for run in runs_of(comm, task)]
     # An exchange that is undone on one rank alone is found on all of them.
     fractal = kernel_named("fractal").functions

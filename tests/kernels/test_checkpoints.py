@@ -15,10 +15,10 @@ from parcast.arrays.store.reading import open_store
 from parcast.errors import FileProblems, ParameterError, RunFailed
 from parcast.kernels import __main__ as program
 from parcast.kernels import stencil
-from parcast.kernels.course import Checkpoint, Course, mesh_of, read_checkpoint, settled
+from parcast.kernels.course import CheckpointOwner, Course, mesh_of, read_checkpoint, settled
 from parcast.kernels.ledger import Alone
 from parcast.kernels.stencil import KERNEL
-from parcast.kernels.worker import Task, runs_of
+from parcast.kernels.worker import KernelTask, runs_of
 from parcast.mpi.leftovers import processes_of
 from tests.conftest import until
 
@@ -29,7 +29,7 @@ N, SEED = 40, 3
 def alone(n=N, seed=SEED, **asked):
     """Run it on this process."""
     course = Course(**{key: str(x) if isinstance(x, Path) else x for key, x in asked.items()})
-    task = Task(kernel="stencil", sizes=(n,), seed=seed, check=True, course=course)
+    task = KernelTask(kernel="stencil", sizes=(n,), seed=seed, check=True, course=course)
     [run] = runs_of(Alone(), task)
     assert run.is_correct
     return run
@@ -58,7 +58,7 @@ def half(tmp_path):
 
 
 def test_a_checkpoint_has_the_plate_and_what_it_belongs_to(half):
-    assert read_checkpoint(half) == Checkpoint(program="stencil", n=N, seed=SEED, step=13)
+    assert read_checkpoint(half) == CheckpointOwner(program="stencil", n=N, seed=SEED, step=13)
     with open_store(half) as store:
         assert (store["u"].dimensions, store["u"].dtype) == (("y", "x"), np.dtype(float))
         assert store.attributes["step"] == 13

@@ -13,7 +13,7 @@ from parcast.errors import RunFailed
 from parcast.kernels.command import PARTS
 from parcast.kernels.ledger import Alone
 from parcast.kernels.registry import KERNELS, kernel_named
-from parcast.kernels.worker import Task, runs_of
+from parcast.kernels.worker import KernelTask, runs_of
 from tests.forecasting.test_command import document
 
 
@@ -25,7 +25,9 @@ def asked(monkeypatch):
     def run_kernel(name, *, n, ranks, each, **options):
         calls.append({"name": name, "n": n, "ranks": ranks, **options})
         repetitions = options["repetitions"]
-        task = Task(kernel=name, sizes=tuple(n), repetitions=repetitions, check=options["check"])
+        task = KernelTask(
+            kernel=name, sizes=tuple(n), repetitions=repetitions, check=options["check"]
+        )
         for run in runs_of(Alone(), task):
             for _ in ranks:
                 each(run)
@@ -140,7 +142,7 @@ def test_what_had_ended_before_a_failure_is_shown_and_written(
     parcast, monkeypatch, tmp_path, failure, ends
 ):
     def run_kernel(name, *, n, each, **_):
-        for run in runs_of(Alone(), Task(kernel=name, sizes=tuple(n))):
+        for run in runs_of(Alone(), KernelTask(kernel=name, sizes=tuple(n))):
             each(run)
         raise failure
 

@@ -22,11 +22,11 @@ from parcast.kernels import (
     sorters,
     worker,
 )
-from parcast.kernels.kernel import Run, random_numbers
+from parcast.kernels.kernel import KernelRun, random_numbers
 from parcast.kernels.ledger import Alone, Ledger, shares
 from parcast.kernels.registry import KERNELS, kernel_named
 from parcast.kernels.sheet import document_of, measurement_rows, warnings_of
-from parcast.kernels.worker import Task, memory_refusal, runs_of, whole_size
+from parcast.kernels.worker import KernelTask, memory_refusal, runs_of, whole_size
 from parcast.show.warning import by_rank
 
 OURS = tuple(name for name in KERNELS if name != "stencil")
@@ -50,7 +50,7 @@ def run_of(**changes):
         "is_correct": True,
         "cores": 2,
     }
-    return Run(**facts | changes)
+    return KernelRun(**facts | changes)
 
 
 @pytest.mark.parametrize("name", OURS)
@@ -90,7 +90,7 @@ def test_sizes_and_seeds_below_0_are_refused(name, n, seed, says):
 def test_a_program_is_checked_up_to_its_size_unless_asked():
     small, large = (kernel_named("matmul").run(Alone(), n) for n in (4, 4))
     assert small.is_correct
-    assert large == Run.from_document(large.to_document())
+    assert large == KernelRun.from_document(large.to_document())
     assert kernel_named("monte_carlo").run(Alone(), 400_001).is_correct is None
 
 
@@ -418,17 +418,17 @@ def test_a_rate_needs_steps_and_time():
 
 
 def test_a_task_is_run_for_each_size_and_repetition(tmp_path):
-    task = Task(kernel="sort", sizes=(10, 20), repetitions=2, directory=str(tmp_path))
-    assert Task.from_document(task.to_document()) == task
+    task = KernelTask(kernel="sort", sizes=(10, 20), repetitions=2, directory=str(tmp_path))
+    assert KernelTask.from_document(task.to_document()) == task
     runs = list(runs_of(Alone(), task))
     assert [(run.n, run.repetition) for run in runs] == [(10, 1), (10, 2), (20, 1), (20, 2)]
     assert {run.cores for run in runs} == {len(worker.available_cores())}
-    assert list(runs_of(Alone(), Task(kernel="gauss", sizes=()))) == []
+    assert list(runs_of(Alone(), KernelTask(kernel="gauss", sizes=()))) == []
 
 
 def test_repetitions_of_0_are_refused():
     with pytest.raises(ParameterError, match="repetitions must be at least 1, got 0"):
-        list(runs_of(Alone(), Task(kernel="gauss", sizes=(1,), repetitions=0)))
+        list(runs_of(Alone(), KernelTask(kernel="gauss", sizes=(1,), repetitions=0)))
 
 
 def test_a_size_beyond_the_memory_is_refused_with_the_largest_that_fits(monkeypatch):
@@ -441,7 +441,7 @@ def test_a_size_beyond_the_memory_is_refused_with_the_largest_that_fits(monkeypa
     assert memory_refusal(matmul.KERNEL, 1000, 1) is None
     assert memory_refusal(matmul.KERNEL, 2000, 1, share=0.25) is None  # on four hosts
     with pytest.raises(ParameterError) as caught:
-        list(runs_of(Alone(), Task(kernel="matmul", sizes=(1, 2000))))
+        list(runs_of(Alone(), KernelTask(kernel="matmul", sizes=(1, 2000))))
     assert str(caught.value) == expected
     monkeypatch.setattr(worker, "free_memory", lambda: None)
     assert memory_refusal(matmul.KERNEL, 10**9, 1) is None

@@ -13,7 +13,7 @@ from parcast.kernels import worker
 from parcast.kernels.ledger import Alone
 from parcast.kernels.quanta import Quanta, work_quantum
 from parcast.kernels.sheet import circumstances, measurement_rows, row_of, warnings_of
-from parcast.kernels.worker import Task, runs_of
+from parcast.kernels.worker import KernelTask, runs_of
 from parcast.testbed.testbed import VARIABLE
 from parcast.timings.disturbed import TOLERANCE, is_disturbed
 
@@ -124,7 +124,7 @@ def test_a_run_that_fails_leaves_no_thread():
 
 # in the runs of a program
 
-TASK = Task(kernel="monte_carlo", sizes=(100, 200), repetitions=2, check=False)
+TASK = KernelTask(kernel="monte_carlo", sizes=(100, 200), repetitions=2, check=False)
 
 
 def test_runs_tell_the_quanta_around_them(of_work):

@@ -10,7 +10,7 @@ import pytest
 
 from parcast.descriptions.program import phase_of
 from parcast.kernels import gauss
-from parcast.kernels.kernel import Run
+from parcast.kernels.kernel import KernelRun
 from parcast.kernels.ledger import Alone
 from parcast.kernels.registry import KERNELS, kernel_named
 from parcast.mpi.launcher import run_ranks
@@ -43,7 +43,7 @@ def told(tmp_path_factory):
 @pytest.fixture(scope="module")
 def runs(told):
     """All runs, by program, ranks and size."""
-    every = [Run.from_document(x) for p in COUNTS for x in told[p]["runs"]]
+    every = [KernelRun.from_document(x) for p in COUNTS for x in told[p]["runs"]]
     return {(run.kernel, run.p, run.n): run for run in every}
 
 

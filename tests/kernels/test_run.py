@@ -11,7 +11,7 @@ from parcast.errors import ParameterError, RunFailed
 from parcast.kernels import run as verb
 from parcast.kernels.ledger import Alone
 from parcast.kernels.registry import KERNELS
-from parcast.kernels.worker import Task, runs_of
+from parcast.kernels.worker import KernelTask, runs_of
 
 
 @pytest.fixture
@@ -27,7 +27,7 @@ def launched(monkeypatch):
         answer = document.pop("answer")
         tasks.append((ranks, time_limit, document))
         with Path(answer).open("w", encoding="utf-8") as stream:
-            for run in runs_of(Alone(), Task.from_document(document)):
+            for run in runs_of(Alone(), KernelTask.from_document(document)):
                 stream.write(json.dumps(run.to_document()) + "\n")
 
     monkeypatch.setattr(verb, "run_ranks", run_ranks)
@@ -89,7 +89,7 @@ def test_what_ended_before_a_failure_is_handed_over(monkeypatch, failure):
     def run_ranks(_, arguments, *, ranks, **__):
         document = json.loads(Path(arguments[0]).read_text(encoding="utf-8"))
         answer = document.pop("answer")
-        runs = runs_of(Alone(), Task.from_document(document))
+        runs = runs_of(Alone(), KernelTask.from_document(document))
         told = [json.dumps(run.to_document()) for run in runs]
         if ranks == 1:
             Path(answer).write_text("\n".join(told), encoding="utf-8")
@@ -176,6 +176,6 @@ def test_what_a_rank_refuses_reaches_the_caller(tmp_path):
 
 def _written(path):
     """Write a task whose directory is not there."""
-    task = Task(kernel="sort", sizes=(10,), directory="/no/such").to_document()
+    task = KernelTask(kernel="sort", sizes=(10,), directory="/no/such").to_document()
     path.write_text(json.dumps({**task, "answer": str(path)}), encoding="utf-8")
     return path

@@ -5,7 +5,7 @@ import shlex
 import pytest
 
 import parcast
-from parcast.kernels.kernel import Run
+from parcast.kernels.kernel import KernelRun
 from parcast.kernels.sheet import measurement_rows
 from parcast.timings.notes import ImportNote
 from parcast.timings.tables.files import read_measurements
@@ -36,7 +36,7 @@ SAID = (
 
 def test_a_run_names_its_time_by_its_cores():
     def name(p, cores):
-        run = Run(
+        run = KernelRun(
             kernel="sort", p=p, n=9, repetition=1, time=1.0, compute=(1.0,) * p, disk=0.0,
             steps=(1,) * p, messages=(0,) * p, sent=(0,) * p, disk_bytes=0, is_correct=None,
             cores=cores,

@@ -6,7 +6,7 @@ from functools import cache
 
 import numpy as np
 
-from parcast.kernels.kernel import Run
+from parcast.kernels.kernel import KernelRun
 from parcast.laws.counting import Counts
 from parcast.laws.sorters import SortPhase
 from parcast.validation.subject import Subject
@@ -67,7 +67,7 @@ class FakeRunner:
         time_limit: float,
         patience: float = 0.0,
         quantum: float | None = None,
-    ) -> list[Run]:
+    ) -> list[KernelRun]:
         """Time one run of each size; a disturbed one is not repeated."""
         if self.fails_after is not None and len(self.asked) >= self.fails_after:
             raise self.failure
@@ -78,12 +78,12 @@ class FakeRunner:
 
     def _run(
         self, name: str, n: int, p: int, check: bool | None, random: np.random.Generator
-    ) -> Run:
+    ) -> KernelRun:
         counts = counted(n, p)
         steps = round(self.steps(n, p))
         slower = self.slowed if random.random() < self.disturbed else 1.0
         per_rank = [0] * (p - 1)
-        return Run(
+        return KernelRun(
             kernel=name,
             n=n,
             p=p,

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from parcast.cli.parts import Parts
+from parcast.cli.parts import CommandParts
 
 ARRAYS: Final = {
     "verify": "parcast.arrays.store.command:command",
@@ -24,7 +24,7 @@ Examples:
   parcast arrays verify checkpoints/*.zarr --json
 """
 
-arrays = Parts(
+arrays = CommandParts(
     "arrays",
     ARRAYS,
     help=ARRAYS_HELP,

@@ -22,8 +22,8 @@ from parcast.calibration.jobs import (
     FIRST,
     PARTS,
     WITHOUT_MPI,
-    Course,
-    Job,
+    BenchmarkJob,
+    LaunchCourse,
     jobs_of,
     launch_all,
     placement_of,
@@ -156,7 +156,7 @@ def calibrate(
 
 
 def _results(
-    jobs: Sequence[Job], testbed: Testbed | None, chosen: Sequence[str]
+    jobs: Sequence[BenchmarkJob], testbed: Testbed | None, chosen: Sequence[str]
 ) -> tuple[list[Measured], list[Table], list[Line]]:
     """Values, tables and lines of what was launched, and the cache that the system tells."""
     values = list(values_of(jobs, target=TARGET))
@@ -173,7 +173,7 @@ def _results(
     return values, tables, lines
 
 
-def _library(jobs: Sequence[Job]) -> str:
+def _library(jobs: Sequence[BenchmarkJob]) -> str:
     """Name the MPI as the ranks do; "" where none did."""
     launches = (launch for job in jobs for launch in job.launches)
     return next((str(x.facts["mpi"]) for x in launches if "mpi" in x.facts), "")
@@ -234,7 +234,9 @@ def _program(mpi: Mpi, folder: Path, notes: list[str], left: float) -> Path | No
     """Compile the ping-pong and try it in what is left of the time; where that fails, say so."""
     compiled: Path | str = compile_pingpong(mpi.mpiexec, folder)
     if isinstance(compiled, Path):
-        trial = Job(part="network", module="compiled", ranks=2, plan=TRIAL, program=compiled)
+        trial = BenchmarkJob(
+            part="network", module="compiled", ranks=2, plan=TRIAL, program=compiled
+        )
         try:
             starter(mpi)(trial, folder / "trial.jsonl", max(left, FIRST))
         except RunFailed as failure:
@@ -248,7 +250,7 @@ def _program(mpi: Mpi, folder: Path, notes: list[str], left: float) -> Path | No
     return None
 
 
-def _is_settled(job: Job, jobs: Sequence[Job]) -> bool:
+def _is_settled(job: BenchmarkJob, jobs: Sequence[BenchmarkJob]) -> bool:
     """Whether more launches of a job are not asked for."""
     if job.part == "primitives":
         samples = [x for table in tables_of(job, target=TARGET) for x in table.samples]
@@ -258,7 +260,9 @@ def _is_settled(job: Job, jobs: Sequence[Job]) -> bool:
     return all(x.settled for x in own if x is not None and (x.key, x.ranks) in chosen)
 
 
-def _require_something(jobs: Sequence[Job], course: Course, notes: Sequence[str]) -> None:
+def _require_something(
+    jobs: Sequence[BenchmarkJob], course: LaunchCourse, notes: Sequence[str]
+) -> None:
     """Raise where there is no launch at all."""
     if any(job.launches for job in jobs):
         return

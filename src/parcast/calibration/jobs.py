@@ -47,7 +47,7 @@ QUICK: Final = {
 
 
 @dataclass(kw_only=True, slots=True)
-class Job:
+class BenchmarkJob:
     """One program that is launched again and again, and what its launches gave."""
 
     part: Part
@@ -103,7 +103,7 @@ def jobs_of(
     directory: Path,
     mpi: Mpi | None,
     program: Path | None,
-) -> list[Job]:
+) -> list[BenchmarkJob]:
     """All jobs of a calibration, in the order in which they are launched.
 
     Without an MPI those of one process; without a compiled program Python sends the messages.
@@ -114,16 +114,20 @@ def jobs_of(
     counts = counts_of(ranks, alike=alike) if mpi is not None else ()
     jobs = []
     if "processor" in only:
-        jobs.append(Job(part="processor", module="processor", ranks=1, plan=plans["processor"]))
+        jobs.append(
+            BenchmarkJob(part="processor", module="processor", ranks=1, plan=plans["processor"])
+        )
     if "network" in only and counts and program is not None:
         jobs.append(
-            Job(part="network", module="compiled", ranks=2, plan=plans["network"], program=program)
+            BenchmarkJob(
+                part="network", module="compiled", ranks=2, plan=plans["network"], program=program
+            )
         )
     for part in ("network", "primitives"):
         if part in only:
             extra = ("compiled",) if part == "network" and program is not None else ()
             jobs += [
-                Job(part=part, module=part, ranks=count, plan=plans[part], extra=extra)
+                BenchmarkJob(part=part, module=part, ranks=count, plan=plans[part], extra=extra)
                 for count in counts
             ]
     if "storage" in only:
@@ -132,21 +136,22 @@ def jobs_of(
             sizes=plan.sizes, budget=0.0, fewest=plan.fewest, directory=str(directory)
         )
         jobs += [
-            Job(part="storage", module="storage", ranks=count, plan=plan) for count in (1, *counts)
+            BenchmarkJob(part="storage", module="storage", ranks=count, plan=plan)
+            for count in (1, *counts)
         ]
     return jobs
 
 
 Progress = Callable[[float, str], None]  # share that is done, and what is being done
 # Launches a job that records to a file and is ended after so many seconds, or raises.
-Starter = Callable[[Job, Path, float], None]
+Starter = Callable[[BenchmarkJob, Path, float], None]
 
 LAUNCH: Final = 300.0  # time after which a launch hangs [s]
 FIRST: Final = 5.0  # that the first launch has at least, so that there is something [s]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Course:
+class LaunchCourse:
     """How launching went."""
 
     was_interrupted: bool
@@ -157,7 +162,7 @@ class Course:
 def starter(mpi: Mpi | None) -> Starter:
     """Give what launches a job: under an MPI, or in a process of its own where there is none."""
 
-    def start(job: Job, record: Path, seconds: float) -> None:
+    def start(job: BenchmarkJob, record: Path, seconds: float) -> None:
         module = f"parcast.benchmarking.{job.module}"
         arguments = [str(record), job.plan.to_text(), *job.extra]
         if mpi is None:
@@ -172,17 +177,17 @@ def starter(mpi: Mpi | None) -> Starter:
 
 
 def launch_all(
-    jobs: Sequence[Job],
+    jobs: Sequence[BenchmarkJob],
     start: Starter,
     records: Path,
     *,
     least: int,
     most: int,
     time_limit: float,
-    is_settled: Callable[[Job], bool],
+    is_settled: Callable[[BenchmarkJob], bool],
     progress: Progress,
     clock: Callable[[], float] = time.monotonic,
-) -> Course:
+) -> LaunchCourse:
     """Launch jobs in turn, each `least` times and up to `most` times until it is settled.
 
     After `time_limit` [s] a launch that is under way is ended, and none begins that would end
@@ -205,33 +210,35 @@ def launch_all(
             try:
                 if not _launch(job, start, record, left_time, clock):
                     progress(1.0, "done")
-                    return Course(was_interrupted=False, was_out_of_time=True, cut=job.title)
+                    return LaunchCourse(was_interrupted=False, was_out_of_time=True, cut=job.title)
             except KeyboardInterrupt:
                 partial = _read(job, record)
                 if not partial.is_empty:
                     job.launches.append(partial)
-                return Course(was_interrupted=True, was_out_of_time=False)
+                return LaunchCourse(was_interrupted=True, was_out_of_time=False)
             done += 1
         if is_out:
             break
     progress(1.0, "done")
-    return Course(was_interrupted=False, was_out_of_time=is_out)
+    return LaunchCourse(was_interrupted=False, was_out_of_time=is_out)
 
 
-def _goes_on(job: Job, least: int, most: int, is_settled: Callable[[Job], bool]) -> bool:
+def _goes_on(
+    job: BenchmarkJob, least: int, most: int, is_settled: Callable[[BenchmarkJob], bool]
+) -> bool:
     """Tell whether a job is to be launched again."""
     if job.is_given_up or len(job.launches) >= most:
         return False
     return len(job.launches) < least or not is_settled(job)
 
 
-def _read(job: Job, record: Path) -> MeasuredLaunch:
+def _read(job: BenchmarkJob, record: Path) -> MeasuredLaunch:
     """Read what a launch of a job recorded."""
     return read_launch(record, is_pinned=placement_of(job.ranks) == "own")
 
 
 def _launch(
-    job: Job, start: Starter, record: Path, left: float, clock: Callable[[], float]
+    job: BenchmarkJob, start: Starter, record: Path, left: float, clock: Callable[[], float]
 ) -> bool:
     """Launch a job once, and add what it gave, or why it gave nothing.
 

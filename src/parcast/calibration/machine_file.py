@@ -9,7 +9,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from parcast.calibration.benchmarks.machine_figures import Figure, MachineFigures, written
+from parcast.calibration.benchmarks.machine_figures import MachineFigures, SourcedFigure, written
 from parcast.calibration.primitives import half_width, primitive_formulas
 from parcast.calibration.primitives_file import (
     PLACEMENTS,
@@ -91,25 +91,25 @@ def _table_of(key: str) -> int:
     return tables.index(table)
 
 
-def _values(calibration: Calibration) -> Iterator[Figure]:
+def _values(calibration: Calibration) -> Iterator[SourcedFigure]:
     """Give the measured values that have a key."""
     host = calibration.host
     processors = "hosts" if host.hosts else "cores"
     source = f"usable {processors} of {host.name}"
     if host.hosts or "free" not in host.placement.values():  # else ranks were on other hosts too
-        yield Figure(key="processors", text=str(host.hosts or host.cores), source=source)
+        yield SourcedFigure(key="processors", text=str(host.hosts or host.cores), source=source)
     if is_oversubscribed(calibration):
         source = "from here on ranks took turns on one core"
-        yield Figure(key="oversubscribed_from", text=str(host.cores + 1), source=source)
+        yield SourcedFigure(key="oversubscribed_from", text=str(host.cores + 1), source=source)
     known = set(machine_keys())
     stored = [x for x in calibration.measured if x.key.startswith("storage.") and x.key in known]
     if stored:
         source = f"{host.directory} is described as one server, whatever its hardware"
-        yield Figure(key="storage.servers", text="1", source=source)
+        yield SourcedFigure(key="storage.servers", text="1", source=source)
     for each in calibration.measured:
         if each.key in known and 0 <= each.value < math.inf:
             text = with_spread(_text(each), _spread(each))
-            yield Figure(key=each.key, text=text, source=_origin(each, calibration.date))
+            yield SourcedFigure(key=each.key, text=text, source=_origin(each, calibration.date))
 
 
 def is_oversubscribed(calibration: Calibration) -> bool:

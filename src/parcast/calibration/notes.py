@@ -5,7 +5,7 @@ from math import isnan
 from typing import Final
 
 from parcast.calibration.benchmarks.network_figures import bend_words
-from parcast.calibration.jobs import Course, Job
+from parcast.calibration.jobs import BenchmarkJob, LaunchCourse
 from parcast.calibration.result import Host, Measured, Sample, Table
 from parcast.laws.primitives.message import fit_messages
 from parcast.show.warning import Rank, RankedWarning
@@ -19,11 +19,11 @@ LONGEST: Final = 300  # characters of why a launch was lost
 
 
 def notes_of(
-    jobs: Sequence[Job],
+    jobs: Sequence[BenchmarkJob],
     measured: Sequence[Measured],
     tables: Sequence[Table],
     host: Host,
-    course: Course,
+    course: LaunchCourse,
     *,
     least: int,
     target: float,
@@ -64,7 +64,7 @@ def notes_of(
     yield from _pair(measured, host)
 
 
-def _lost(jobs: Sequence[Job]) -> Iterator[str]:
+def _lost(jobs: Sequence[BenchmarkJob]) -> Iterator[str]:
     """Name launches that failed, and why."""
     for job in jobs:
         if job.lost:
@@ -78,7 +78,7 @@ def _lost(jobs: Sequence[Job]) -> Iterator[str]:
             yield f"{job.title}: not all sizes were measured: {reason}."
 
 
-def _another_mpi(jobs: Sequence[Job]) -> Iterator[str]:
+def _another_mpi(jobs: Sequence[BenchmarkJob]) -> Iterator[str]:
     """Say where the compiled ping-pong was linked with another MPI than the rest."""
     facts = [launch.facts for job in jobs for launch in job.launches]
     compiled = {_library(x["compiled_library"]) for x in facts if "compiled_library" in x}
@@ -92,7 +92,7 @@ def _another_mpi(jobs: Sequence[Job]) -> Iterator[str]:
         )
 
 
-def _out_of_time(jobs: Sequence[Job], least: int, cut: str) -> Iterator[str]:
+def _out_of_time(jobs: Sequence[BenchmarkJob], least: int, cut: str) -> Iterator[str]:
     """Say what the time did not suffice for."""
     more = "Allow more time, or measure fewer parts."
     missing = [job.title for job in jobs if not job.launches and not job.lost]
@@ -110,7 +110,7 @@ def _library(text: str) -> str:
     return text.partition("\n")[0].partition(",")[0].strip()
 
 
-def _stepped(jobs: Sequence[Job]) -> Iterator[str]:
+def _stepped(jobs: Sequence[BenchmarkJob]) -> Iterator[str]:
     """Name repetitions that took no time, or less."""
     for job in jobs:
         refused = sum(sum(launch.refused.values()) for launch in job.launches)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from parcast.calibration.benchmarks.collective_figures import written_keys
-from parcast.calibration.benchmarks.machine_figures import Figure, written
+from parcast.calibration.benchmarks.machine_figures import SourcedFigure, written
 from parcast.calibration.primitives import BARRIER, PrimitiveFormula, primitive_formulas
 from parcast.calibration.result import Calibration, Line
 from parcast.descriptions.amount import WIDEST
@@ -111,7 +111,7 @@ def _sum_words(coefficients: tuple[float, float], form: str) -> str:
     return " + ".join(texts) or "0"
 
 
-def primitive_figures(calibration: Calibration) -> Iterator[Figure]:
+def primitive_figures(calibration: Calibration) -> Iterator[SourcedFigure]:
     """Give start-up and bandwidth of the primitives, in two parts where ranks share a core.
 
     One without a rate is left out, as a region that sends bytes with it would be refused.
@@ -137,7 +137,7 @@ def primitive_figures(calibration: Calibration) -> Iterator[Figure]:
                 for key, wide in spreads.items()
             }
         for key, text in keys.items():
-            yield Figure(
+            yield SourcedFigure(
                 key=f"primitives.{name}.{key}",
                 text=with_spread(text, spreads[key]),
                 source=source,

@@ -24,7 +24,7 @@ import numpy as np
 
 from parcast.benchmarking.processor import VECTOR
 from parcast.benchmarking.records import MeasuredLaunch
-from parcast.calibration.jobs import Job, Part, placement_of
+from parcast.calibration.jobs import BenchmarkJob, Part, placement_of
 from parcast.calibration.lines import (
     curve_of_launch,
     estimate,
@@ -40,7 +40,7 @@ SHORT: Final = 8  # bytes: up to this size a message is one of latency [B]
 Of = Callable[[MeasuredLaunch, str, int], float | None]  # of a benchmark among so many ranks [SI]
 
 
-def values_of(jobs: Sequence[Job], *, target: float) -> Iterator[Measured]:
+def values_of(jobs: Sequence[BenchmarkJob], *, target: float) -> Iterator[Measured]:
     """Every value that the launches tell, in the order of `VALUES`.
 
     Each is that of the job with the fewest ranks, a saturation of the most; of the ranks that have
@@ -53,7 +53,7 @@ def values_of(jobs: Sequence[Job], *, target: float) -> Iterator[Measured]:
             yield own[-1 if value.key == "network.saturation" else 0]
 
 
-def tables_of(job: Job, *, target: float) -> Iterator[Table]:
+def tables_of(job: BenchmarkJob, *, target: float) -> Iterator[Table]:
     """Tables of a job that was launched, one for each benchmark, in the order of measuring."""
     benches = dict.fromkeys(bench for launch in job.launches for bench, _, _ in launch.times)
     for bench in benches:
@@ -86,7 +86,7 @@ class Value:
     of: Of
 
 
-def measured(value: Value, job: Job, *, target: float) -> Measured | None:
+def measured(value: Value, job: BenchmarkJob, *, target: float) -> Measured | None:
     """Value of a job over its launches; None if they do not determine it."""
     if job.part != value.part:
         return None
@@ -281,7 +281,7 @@ COMPILED: Final = "C program"
 BY_PYTHON: Final = "persistent requests from Python, a ping-pong less one start and one wait"
 
 
-def _method(job: Job, name: str) -> str:
+def _method(job: BenchmarkJob, name: str) -> str:
     """Say what one time of a table is the time of, or how a value is found."""
     if job.part == "network":
         how = COMPILED if job.program is not None else BY_PYTHON

@@ -24,7 +24,7 @@ _KEY = re.compile(r"\[\[?\s*([A-Za-z_][\w-]*)|([A-Za-z_][\w-]*+)[\w.\s-]*+=")
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class ArgumentPlace:
     """A place among the arguments of a command, and what may stand there."""
 
     argument: str  # as the usage calls it
@@ -34,12 +34,12 @@ class Place:
     most: int = 1
 
 
-PROGRAM: Final = Place("PROGRAM", "program file", ("program",))
-MACHINE: Final = Place("MACHINE", "machine file", ("machine",))
+PROGRAM: Final = ArgumentPlace("PROGRAM", "program file", ("program",))
+MACHINE: Final = ArgumentPlace("MACHINE", "machine file", ("machine",))
 
 
 def in_places(
-    ctx: click.Context, files: Sequence[str], places: Sequence[Place]
+    ctx: click.Context, files: Sequence[str], places: Sequence[ArgumentPlace]
 ) -> list[list[str]]:
     """Put the files of a command into its places, by their content; each place has a list."""
     require_one_stdin(ctx, files)

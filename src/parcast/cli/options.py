@@ -42,7 +42,7 @@ def json_option(function: Function) -> Function:
 
 
 @dataclass(frozen=True, slots=True)
-class Counts:
+class CountList:
     """Processor or disk counts, and the text that names them."""
 
     text: str
@@ -50,7 +50,7 @@ class Counts:
 
 
 @dataclass(frozen=True, slots=True)
-class Sizes:
+class SizeList:
     """Problem sizes, and the text that names them."""
 
     text: str
@@ -124,22 +124,22 @@ def understood(read: Callable[[Any, str], Any]) -> Callable[..., Any]:
     return callback
 
 
-def counts(text: str | tuple[str, ...], option: str) -> Counts | None:
+def counts(text: str | tuple[str, ...], option: str) -> CountList | None:
     """Read a list of counts; of an option that may be repeated, all its lists together."""
     if text == ():
         return None
     text = text if isinstance(text, str) else ",".join(text)
-    return Counts(text, parse_counts(text, name=option, of="processors"))
+    return CountList(text, parse_counts(text, name=option, of="processors"))
 
 
-def disks(text: str, option: str) -> Counts:
+def disks(text: str, option: str) -> CountList:
     """Read a list of counts of disks."""
-    return Counts(text, parse_counts(text, name=option, of="disks"))
+    return CountList(text, parse_counts(text, name=option, of="disks"))
 
 
-def sizes(text: str, option: str) -> Sizes:
+def sizes(text: str, option: str) -> SizeList:
     """Read a list of problem sizes."""
-    return Sizes(text, parse_sizes(text, name=option))
+    return SizeList(text, parse_sizes(text, name=option))
 
 
 def columns(text: str, option: str) -> list[str]:

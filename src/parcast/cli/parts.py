@@ -18,7 +18,7 @@ from parcast.places import load
 HEADING: Final = "Commands"  # of the list in the help
 
 
-class Parts(click.Group):
+class CommandParts(click.Group):
     """Commands by name, loaded when asked for, below a command of their own.
 
     `parts` are places by name. `default` is the command that takes over where the first argument
@@ -124,7 +124,7 @@ class Parts(click.Group):
 
 def with_parts(
     default: Answering, parts: Mapping[str, str], *, names: Collection[str] = ()
-) -> Parts:
+) -> CommandParts:
     """Give a command parts; it is the default, and `names` are words that it knows."""
     assert default.name is not None
-    return Parts(default.name, parts, default=default, names=names)
+    return CommandParts(default.name, parts, default=default, names=names)

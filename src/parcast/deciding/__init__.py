@@ -1,4 +1,1 @@
-"""One frame for alternatives: their order, sheet, picture and command, whatever they are.
-
-It stands below its subjects, as `trials` does: they use its order, and it finds them by place.
-"""
+"""Groups of commands over all laws: what explains a way of computing, and what plans a run."""

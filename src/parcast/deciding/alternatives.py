@@ -134,12 +134,3 @@ def best_first(
     leads[order[of_each]] = True
     leads &= fit & (times <= times[fit].min() * (1 + close))
     return np.lexsort((costs, times, np.where(leads, costs, first), ~leads, missed, ~fit))
-
-
-def largest_fitting(fits: NDArray[np.bool_]) -> NDArray[np.intp]:
-    """Place of the last alternative that fits, along the last axis, the least cost first.
-
-    >>> largest_fitting(np.array([[True, True, False], [True, False, False]]))
-    array([1, 0])
-    """
-    return np.asarray(fits.shape[-1] - 1 - np.argmax(fits[..., ::-1], axis=-1))

@@ -5,10 +5,12 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final
 
 from parcast.deciding.alternatives import Ways
 from parcast.show.result import Result
+
+SCHEMA: Final = "parcast/plan/1"
 
 
 class Decision(Result):
@@ -45,15 +47,11 @@ class OwnDecision(Decision):
     """The answer of a plan that gives alternatives and nothing else, such as a plugin's."""
 
     _said: ClassVar[str] = "parcast.deciding.sheet:said_of"
-    _schema: ClassVar[str] = "parcast/plan/1"
-    _outline: ClassVar[str] = (
-        "plan=name title=ways.title reasons remedies=ways.remedies rows inputs"
-    )
 
-    name: str  # of the plan
+    name: str
     alternatives: Ways
-    reasons: tuple[str, ...] = ()  # why one is recommended, in sentences
-    inputs: Mapping[str, Any] = field(default_factory=dict)  # options that were given
+    reasons: tuple[str, ...] = ()
+    inputs: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def ways(self) -> Ways:
@@ -83,3 +81,15 @@ class OwnDecision(Decision):
                 "fits": bool(ways.fits[i]),
                 "recommended": i == self.chosen,
             }
+
+    def to_document(self) -> dict[str, Any]:
+        """Everything as one JSON document."""
+        return {
+            "schema": SCHEMA,
+            "plan": self.name,
+            "title": self.ways.title,
+            "reasons": list(self.reasons),
+            "remedies": list(self.ways.remedies),
+            "rows": list(self.rows()),
+            "inputs": dict(self.inputs),
+        }

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from parcast.cli.parts import Parts
+from parcast.cli.parts import CommandParts
 from parcast.deciding.plans import PlacesOfPlans
 
 EXPLAIN: Final = {
@@ -32,7 +32,7 @@ Examples:
   parcast explain pipeline run.jsonl -o timeline.png
 """
 
-explain = Parts(
+explain = CommandParts(
     "explain",
     EXPLAIN,
     help=EXPLAIN_HELP,
@@ -57,7 +57,7 @@ Examples:
   parcast plan io --shape 512x512x512 --clients 3x4x2 --servers 1..8
 """
 
-plan = Parts(
+plan = CommandParts(
     "plan",
     PlacesOfPlans(PLAN),
     help=PLAN_HELP,

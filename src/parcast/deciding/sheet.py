@@ -85,11 +85,6 @@ def time_text(time: float, lower: float, upper: float) -> str:
     return f"{value} {unit} (90 % interval {low} to {high} {unit})"
 
 
-def exact_share(value: float) -> str:
-    """Write a share: 99.9 %, not 100 %."""
-    return f"{100 * value:.3g} %"
-
-
 def entry_of(columns: Sequence[Column], row: int, noun: str) -> Entry:
     """Give a row in full, for a page too narrow for the table; its first title is a count."""
     cells = [(column, column.cells[row]) for column in columns if column.title]

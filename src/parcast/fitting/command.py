@@ -11,7 +11,7 @@ import click
 
 from parcast.cli.answering import A_FILE, Whole, cli_command
 from parcast.cli.failures import ANSWER_IS_NO, ANSWERED
-from parcast.cli.kinds import MACHINE, PROGRAM, Place, in_places
+from parcast.cli.kinds import MACHINE, PROGRAM, ArgumentPlace, in_places
 from parcast.cli.options import (
     answer_options,
     as_written,
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 Described = TypeVar("Described")
 
-TIMINGS: Final = Place("TIMINGS", "table of timings", ("timings",))
+TIMINGS: Final = ArgumentPlace("TIMINGS", "table of timings", ("timings",))
 ANY_MACHINE: Final = replace(MACHINE, least=0)
 FORMATS: Final = ("toml", "json", "csv")
 

@@ -9,8 +9,8 @@ import click
 from parcast.cli.answering import A_FILE, OneOf, Whole, cli_command
 from parcast.cli.failures import ANSWERED, OPTIONS, spelled_with
 from parcast.cli.options import (
-    Counts,
-    Sizes,
+    CountList,
+    SizeList,
     all_option,
     answer_options,
     beyond_option,
@@ -77,8 +77,8 @@ class ForecastAsked:
     """What was asked on the command line."""
 
     files: tuple[str, ...]
-    p: Counts | None
-    hold_out: Counts | None
+    p: CountList | None
+    hold_out: CountList | None
     by: list[str] | None
     select: list[tuple[str, str]]
     table: "TableOptions"  # how FILE is read
@@ -89,7 +89,7 @@ class ForecastAsked:
     top: int | None  # call paths to show
     knee: float | None  # efficiency that must hold [1]
     at: dict[str, list[float]]  # values of axes besides p
-    n: Sizes | None  # the same of n
+    n: SizeList | None  # the same of n
     plan_runs: int | None  # runs to plan
     upto: int | None  # largest count of a planned run [1]
     beyond: bool  # whether a knee or a planned run may be where there is no forecast

@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from parcast.aliases import Array
-from parcast.deciding.alternatives import largest_fitting
 from parcast.errors import ParameterError, as_number, as_whole, require
 from parcast.forecasting.donors.curve import INSIDE
 from parcast.forecasting.evidence import SeriesEvidence, series_evidence
@@ -237,7 +236,7 @@ def _largest(worth: NDArray[np.bool_], useful: NDArray[np.bool_]) -> NDArray[np.
     """Place of the largest count that is both, of each series; its first one if none is."""
     both = worth & useful
     both[np.arange(len(both)), np.argmax(worth, axis=1)] = True
-    return largest_fitting(both)
+    return np.asarray(both.shape[1] - 1 - np.argmax(both[:, ::-1], axis=1))
 
 
 def _worth(

@@ -14,11 +14,11 @@ from typing import TextIO
 
 from parcast.errors import ParameterError, ParcastError, RunFailed
 from parcast.kernels.course import NAMES, Course, mesh_of, read_checkpoint
-from parcast.kernels.kernel import Run
+from parcast.kernels.kernel import KernelRun
 from parcast.kernels.ledger import Communicator
 from parcast.kernels.registry import KERNELS, kernel_named
 from parcast.kernels.sheet import document_of, measurement_rows, warnings_of
-from parcast.kernels.worker import Task, runs_of, waiting_time, whole_size
+from parcast.kernels.worker import KernelTask, runs_of, waiting_time, whole_size
 from parcast.mpi.launched import is_first, one_world
 
 WRONG_USE, FAILED = 2, 4  # as the command line has them
@@ -72,7 +72,7 @@ def main(arguments: Sequence[str], comm: Communicator | None = None) -> int:
             _note(str(failure))
         return FAILED
     is_root = world.Get_rank() == 0
-    task_or_status: tuple[Task, str | None] | int | None = None
+    task_or_status: tuple[KernelTask, str | None] | int | None = None
     if is_root:
         try:
             task_or_status = _task(arguments)
@@ -100,7 +100,7 @@ def main(arguments: Sequence[str], comm: Communicator | None = None) -> int:
     return int(any(run.is_correct is False for run in runs))
 
 
-def _task(arguments: Sequence[str]) -> tuple[Task, str | None]:
+def _task(arguments: Sequence[str]) -> tuple[KernelTask, str | None]:
     """Read the arguments: what is to be run, and where it is to be written."""
     given = parser().parse_args(arguments)
     if given.output and not given.output.endswith((".csv", ".json")):
@@ -121,7 +121,7 @@ def _task(arguments: Sequence[str]) -> tuple[Task, str | None]:
             got=f"{len(sizes) * given.repetitions} runs",
             hint="They would replace each other's checkpoints: give one size.",
         )
-    task = Task(
+    task = KernelTask(
         kernel=given.name,
         sizes=tuple(map(whole_size, sizes)),
         repetitions=given.repetitions,
@@ -134,7 +134,7 @@ def _task(arguments: Sequence[str]) -> tuple[Task, str | None]:
     return task, given.output
 
 
-def _write(runs: Sequence[Run], output: str | None) -> None:
+def _write(runs: Sequence[KernelRun], output: str | None) -> None:
     """Write the runs to a file, or print them."""
     for text in warnings_of(runs):
         _note(text)
@@ -147,7 +147,7 @@ def _write(runs: Sequence[Run], output: str | None) -> None:
             _write_table(runs, stream)
 
 
-def _write_table(runs: Sequence[Run], stream: TextIO) -> None:
+def _write_table(runs: Sequence[KernelRun], stream: TextIO) -> None:
     """Write the runs as a table of measurements."""
     rows = list(measurement_rows(runs))
     writer = csv.DictWriter(stream, list(rows[0]), lineterminator="\n")

@@ -10,7 +10,7 @@ from parcast.advice import ours
 from parcast.cli.answering import A_FILE, Whole, cli_command
 from parcast.cli.failures import ANSWER_IS_NO, ANSWERED, in_options, spelled_with
 from parcast.cli.options import (
-    Counts,
+    CountList,
     answer_options,
     counts,
     ranks_option,
@@ -28,7 +28,7 @@ from parcast.kernels.registry import KERNELS, kernel_named
 from parcast.version import __version__
 
 if TYPE_CHECKING:
-    from parcast.kernels.kernel import Run
+    from parcast.kernels.kernel import KernelRun
 
 
 OPTIONS: Final = {
@@ -164,7 +164,7 @@ def run_program(
     *,
     name: str | None,
     n: list[int] | None,
-    ranks: Counts,
+    ranks: CountList,
     outputs: Outputs,
     **options: Any,
 ) -> int:
@@ -181,7 +181,7 @@ def run_program(
         n = [read_checkpoint(options["restart"]).n]
     n = n or [kernel.example]
     outputs.check()
-    ended: list[Run] = []
+    ended: list[KernelRun] = []
     try:
         _run(name, n, ranks, options, ended)
     except (RunFailed, KeyboardInterrupt) as stop:
@@ -196,7 +196,7 @@ def run_program(
 
 
 def _run(
-    name: str, n: list[int], ranks: Counts, options: dict[str, Any], ended: "list[Run]"
+    name: str, n: list[int], ranks: CountList, options: dict[str, Any], ended: "list[KernelRun]"
 ) -> None:
     """Run the program, and add its runs."""
     from parcast.kernels.run import run_kernel
@@ -205,7 +205,7 @@ def _run(
         run_kernel(name, n=n, ranks=ranks.values, progress=progress, each=ended.append, **options)
 
 
-def _give(document: dict[str, Any], runs: "Sequence[Run]", outputs: Outputs) -> None:
+def _give(document: dict[str, Any], runs: "Sequence[KernelRun]", outputs: Outputs) -> None:
     """Show and write the runs, each whatever becomes of the others."""
     from parcast.files.document import json_pieces
     from parcast.kernels.registry import kernel_named
@@ -229,7 +229,7 @@ def _give(document: dict[str, Any], runs: "Sequence[Run]", outputs: Outputs) -> 
 
 
 def _document(
-    runs: "Sequence[Run]", name: str, n: list[int], ranks: Counts, chosen: dict[str, Any]
+    runs: "Sequence[KernelRun]", name: str, n: list[int], ranks: CountList, chosen: dict[str, Any]
 ) -> dict[str, Any]:
     """Everything as one JSON document, with what was asked."""
     from parcast.kernels.sheet import document_of

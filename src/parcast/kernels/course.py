@@ -74,7 +74,7 @@ class Course:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Checkpoint:
+class CheckpointOwner:
     """What a checkpoint belongs to."""
 
     program: str
@@ -87,7 +87,7 @@ class Checkpoint:
         return asdict(self)
 
 
-def read_checkpoint(path: str | os.PathLike[str]) -> Checkpoint:
+def read_checkpoint(path: str | os.PathLike[str]) -> CheckpointOwner:
     """Read what a checkpoint belongs to; FileProblems if it is none."""
     from parcast.arrays.store.reading import open_store
 
@@ -111,14 +111,14 @@ def how_to_go_on(path: str | None) -> str:
     return f"{path} has step {known.step}: go on from it with {Argument('restart', path)}."
 
 
-def _checkpoint_in(store: "Store") -> Checkpoint | None:
+def _checkpoint_in(store: "Store") -> CheckpointOwner | None:
     """Read the attributes of a store; None where it is not that of a checkpoint."""
     given = store.attributes
     numbers = [given.get(name) for name in ("n", "seed", "step")]
     are_whole = all(isinstance(each, int) and each >= 0 for each in numbers)
     if not (are_whole and isinstance(given.get("program"), str) and ARRAY in store):
         return None
-    found = Checkpoint(**{name: given[name] for name in ("program", "n", "seed", "step")})
+    found = CheckpointOwner(**{name: given[name] for name in ("program", "n", "seed", "step")})
     array = store[ARRAY]
     fits = array.dtype == "float64" and set(array.shape) == {found.n}
     return found if fits else None
@@ -250,7 +250,7 @@ def load_library(course: Course) -> None:
 def write_checkpoint(
     comm: Any,
     course: Course,
-    belongs: Checkpoint,
+    belongs: CheckpointOwner,
     start: tuple[int, int],
     values: "NDArray[np.float64]",
 ) -> None:

@@ -25,7 +25,7 @@ from parcast.timings.disturbed import slowdown
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Run:
+class KernelRun:
     """One run of a program, as all its ranks saw it."""
 
     kernel: str
@@ -110,7 +110,7 @@ class Kernel:
         cores: int = 1,
         quanta: Quanta | None = None,
         course: Course | None = None,
-    ) -> Run:
+    ) -> KernelRun:
         """Run it once, on all ranks of a communicator, which all get the same.
 
         It is checked up to `checked_up_to` unless `check` says otherwise; files stand in
@@ -134,7 +134,7 @@ class Kernel:
                 verdict = self.functions.is_correct(ledger, state, result) if wanted else None
         finally:
             self.functions.finish(state)
-        return Run(
+        return KernelRun(
             kernel=self.name,
             n=n,
             p=ledger.size,

@@ -14,9 +14,9 @@ from typing import Final
 
 from parcast.errors import ParameterError, RunFailed, as_number, as_whole, require
 from parcast.kernels.course import Course, how_to_go_on, settled
-from parcast.kernels.kernel import Kernel, Run
+from parcast.kernels.kernel import Kernel, KernelRun
 from parcast.kernels.registry import kernel_named
-from parcast.kernels.worker import Task, memory_refusal, whole_size
+from parcast.kernels.worker import KernelTask, memory_refusal, whole_size
 from parcast.mpi.find import available_cores
 from parcast.mpi.folders import failing_for, folder_for
 from parcast.mpi.launcher import MOST_RANKS, Placement, run_ranks
@@ -40,14 +40,14 @@ def run_kernel(
     patience: float = 0.0,
     quantum: float | None = None,
     progress: Callable[[int, int], object] | None = None,
-    each: Callable[[Run], object] | None = None,
+    each: Callable[[KernelRun], object] | None = None,
     steps: int | None = None,
     mesh: Sequence[int] | None = None,
     checkpoint: str | PathLike[str] | None = None,
     checkpoint_every: int | None = None,
     servers: int | None = None,
     restart: str | PathLike[str] | None = None,
-) -> tuple[Run, ...]:
+) -> tuple[KernelRun, ...]:
     """Run a reference program on MPI ranks that are started here.
 
     All sizes and repetitions for one count of ranks are run in one launch, after a tiny warm-up
@@ -136,9 +136,9 @@ def run_kernel(
         restart=None if restart is None else os.fspath(restart),
     )
     _check_course(course, kernel, sizes, counts, repetitions=repetitions, seed=seed)
-    runs: list[Run] = []
+    runs: list[KernelRun] = []
     with as_interrupts(), _folder(None) as desk, _folder(directory) as folder:
-        task = Task(
+        task = KernelTask(
             kernel=name,
             sizes=sizes,
             repetitions=repetitions,
@@ -245,7 +245,7 @@ def _counts(ranks: int | Iterable[int]) -> list[int]:
     return counts
 
 
-def _launch(task: Task, p: int, answer: Path, time_limit: float) -> None:
+def _launch(task: KernelTask, p: int, answer: Path, time_limit: float) -> None:
     """Run a task on so many ranks, which write the runs to a file."""
     task_file = answer.with_name("task.json")
     task_file.write_text(
@@ -265,11 +265,11 @@ def _launch(task: Task, p: int, answer: Path, time_limit: float) -> None:
         )
 
 
-def _ended(answer: Path) -> Iterator[Run]:
+def _ended(answer: Path) -> Iterator[KernelRun]:
     """Give the runs of a launch that ended; the last line may be torn."""
     with suppress(OSError, json.JSONDecodeError):  # none ended, or it was killed as it wrote
         for line in answer.read_text(encoding="utf-8").splitlines():
-            yield Run.from_document(json.loads(line))
+            yield KernelRun.from_document(json.loads(line))
 
 
 @contextmanager

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from parcast.errors import Argument
-from parcast.kernels.kernel import Run
+from parcast.kernels.kernel import KernelRun
 from parcast.kernels.registry import kernel_named
 from parcast.show import outline
 from parcast.show.sheet import Column, Entry, Fact, Form, Sheet, Table
@@ -144,7 +144,7 @@ class Circumstances:
     counts: bool = True  # in a table of measurements
 
 
-def circumstances(runs: Sequence[Run]) -> tuple[Circumstances, ...]:
+def circumstances(runs: Sequence[KernelRun]) -> tuple[Circumstances, ...]:
     """Say what others did to each of some runs, compared with all of as many ranks."""
     least = {
         p: least_quantum(run.quanta for run in runs if run.p == p) for p in {run.p for run in runs}
@@ -174,7 +174,7 @@ def circumstances(runs: Sequence[Run]) -> tuple[Circumstances, ...]:
     )
 
 
-def document_of(runs: Sequence[Run]) -> dict[str, Any]:
+def document_of(runs: Sequence[KernelRun]) -> dict[str, Any]:
     """Everything as one JSON document, schema ``parcast/runs/1``."""
     return {
         "schema": SCHEMA,
@@ -183,12 +183,12 @@ def document_of(runs: Sequence[Run]) -> dict[str, Any]:
     }
 
 
-def row_of(run: Run, seen: Circumstances) -> dict[str, Any]:
+def row_of(run: KernelRun, seen: Circumstances) -> dict[str, Any]:
     """Give a run as a row of a JSON document; a list has an element for each rank."""
     return outline.document_of(run, RUN) | outline.document_of(seen, SEEN)
 
 
-def measurement_rows(runs: Sequence[Run]) -> Iterator[dict[str, Any]]:
+def measurement_rows(runs: Sequence[KernelRun]) -> Iterator[dict[str, Any]]:
     """Give runs as rows of a table of measurements, one for each figure of a run.
 
     The columns `metric,value` hold the time, which a forecast reads, and all else, which it
@@ -221,7 +221,7 @@ def measurement_rows(runs: Sequence[Run]) -> Iterator[dict[str, Any]]:
                 yield {**key, "metric": metric, "value": value}
 
 
-def warnings_of(runs: Sequence[Run]) -> list[str]:
+def warnings_of(runs: Sequence[KernelRun]) -> list[str]:
     """Say what a reader of runs must know, in sentences."""
     notes: list[str] = []
     wrong = [run for run in runs if run.is_correct is False]
@@ -252,7 +252,7 @@ def warnings_of(runs: Sequence[Run]) -> list[str]:
     return [*notes, *_disturbed(runs)]
 
 
-def _crowded(runs: Sequence[Run]) -> Iterator[str]:
+def _crowded(runs: Sequence[KernelRun]) -> Iterator[str]:
     """Say where ranks took turns."""
     for cores in sorted({run.cores for run in runs}):
         counts = sorted({run.p for run in runs if run.p > run.cores == cores})
@@ -266,7 +266,7 @@ def _crowded(runs: Sequence[Run]) -> Iterator[str]:
             )
 
 
-def _disturbed(runs: Sequence[Run]) -> Iterator[str]:
+def _disturbed(runs: Sequence[KernelRun]) -> Iterator[str]:
     """Say which runs were disturbed, as work quanta around them tell."""
     pairs = zip(runs, circumstances(runs), strict=True)
     seen_of = [(run, seen) for run, seen in pairs if seen.slowdown is not None]
@@ -299,6 +299,6 @@ def _what_they_count(disturbed: Sequence[Circumstances]) -> str:
     )
 
 
-def _places(runs: Sequence[Run]) -> str:
+def _places(runs: Sequence[KernelRun]) -> str:
     """Name some runs."""
     return ", ".join(f"p = {run.p}, n = {run.n}, {run.repetition}" for run in runs[:4])

@@ -38,7 +38,7 @@ from numpy.typing import NDArray
 
 from parcast.instrument.regions import PROFILING, region
 from parcast.kernels.course import (
-    Checkpoint,
+    CheckpointOwner,
     Course,
     load_library,
     read_inside,
@@ -303,7 +303,7 @@ def _save(ledger: Ledger, state: State) -> None:
 
 def _keep(ledger: Ledger, state: State, step: int) -> None:
     """Write a checkpoint with the other ranks."""
-    belongs = Checkpoint(program=KERNEL.name, n=state.n, seed=state.seed, step=step)
+    belongs = CheckpointOwner(program=KERNEL.name, n=state.n, seed=state.seed, step=step)
     rows, columns = state.own
     start = rows.start, columns.start
     write_checkpoint(_mpi(ledger), state.course, belongs, start, state.values)

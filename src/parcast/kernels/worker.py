@@ -19,7 +19,7 @@ from typing import Any, Final, Self
 
 from parcast.errors import ParameterError, ParcastError, require
 from parcast.kernels.course import Course, settled
-from parcast.kernels.kernel import Kernel, Run
+from parcast.kernels.kernel import Kernel, KernelRun
 from parcast.kernels.ledger import Communicator
 from parcast.kernels.quanta import Quanta
 from parcast.kernels.registry import kernel_named
@@ -32,7 +32,7 @@ MOST_REPEATS: Final = 3  # of disturbed runs of one size in a row of repetitions
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Task:
+class KernelTask:
     """What is to be run."""
 
     kernel: str
@@ -57,7 +57,7 @@ class Task:
         return cls(**{**document, "sizes": tuple(document["sizes"]), "course": course})
 
 
-def runs_of(comm: Communicator, task: Task) -> Iterator[Run]:
+def runs_of(comm: Communicator, task: KernelTask) -> Iterator[KernelRun]:
     """Run a task on all ranks of a communicator, and give each run when it has ended.
 
     A run whose processors were disturbed is given, and run again while patience lasts.
@@ -204,7 +204,7 @@ def main(arguments: Sequence[str]) -> None:
     comm = one_world()
     given = json.loads(Path(arguments[0]).read_text(encoding="utf-8"))
     answer = Path(given.pop("answer"))
-    for run in runs_of(comm, Task.from_document(given)):
+    for run in runs_of(comm, KernelTask.from_document(given)):
         if comm.Get_rank() == 0:
             with answer.open("a", encoding="utf-8") as stream:
                 stream.write(json.dumps(run.to_document()) + "\n")

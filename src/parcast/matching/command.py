@@ -19,10 +19,10 @@ from parcast.cli.failures import (
     Spelling,
     in_options,
 )
-from parcast.cli.kinds import MACHINE, Place, in_places, kind_of
+from parcast.cli.kinds import MACHINE, ArgumentPlace, in_places, kind_of
 from parcast.cli.options import (
-    Counts,
-    Sizes,
+    CountList,
+    SizeList,
     answer_options,
     as_written,
     beyond_option,
@@ -55,7 +55,7 @@ if TYPE_CHECKING:
     from parcast.timings.tables.options import TableOptions
 
 
-PROGRAM_OR_TIMINGS: Final = Place(
+PROGRAM_OR_TIMINGS: Final = ArgumentPlace(
     "{TIMINGS|PROGRAM}", "program file or table of timings", ("program", "timings")
 )
 MACHINES: Final = replace(MACHINE, least=0, most=1_000_000)
@@ -181,9 +181,9 @@ class Question:
     what: str  # files
     is_program: bool  # what the first is; otherwise it is a table
     machines: tuple[str, ...]
-    p: Counts | None
-    d: Counts | None
-    n: Sizes | None
+    p: CountList | None
+    d: CountList | None
+    n: SizeList | None
     goal: Any  # "time", "cost" or "efficiency"
     within: float | None  # [s]
     budget: "Budget | None"

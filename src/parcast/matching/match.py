@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from parcast.aliases import Array
-from parcast.deciding.alternatives import best_first, largest_fitting
+from parcast.deciding.alternatives import best_first
 from parcast.descriptions.machine import Machine
 from parcast.descriptions.program import Program
 from parcast.descriptions.toml_files import MachineLike, ProgramLike, as_machines
@@ -461,7 +461,7 @@ def _past_the_knee(first: Candidate) -> str:
     efficiency = first.efficiency
     if efficiency[first.chosen] >= WORTH_IT or not np.any(efficiency >= WORTH_IT):
         return ""
-    knee = whole(float(first.p[largest_fitting(efficiency >= WORTH_IT)]))
+    knee = whole(float(first.p[efficiency >= WORTH_IT].max()))
     return RankedWarning(
         f"{first.machine} has an efficiency of {percent(float(efficiency[first.chosen]))} at "
         f"p = {first.best_p}; up to p = {knee} it is at least {percent(WORTH_IT)}.",

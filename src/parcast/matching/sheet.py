@@ -5,7 +5,6 @@ from dataclasses import replace
 from typing import Final
 
 from parcast.aliases import Array
-from parcast.deciding.sheet import facts_of
 from parcast.matching.result import Candidate, Match
 from parcast.prediction.notes import law_error_of
 from parcast.show.sheet import Column, Entry, Fact, Form, Sheet, Table, interval_column
@@ -62,11 +61,13 @@ def _facts(match: Match) -> Iterator[Fact]:
         yield Fact("choose", _advice(match, best))
         if best.request is not None:
             yield Fact("request", f"{best.request}")
-    yield from facts_of("none fits", match.verdict)
+    for i, text in enumerate(match.verdict):
+        yield Fact("" if i else "none fits", text)
     if match.reading is not None:
         yield Fact("scaling", f"{match.reading}")
     yield Fact("law" if match.program else "based on", match.law)
-    yield from facts_of("law error", law_error_of(match.law_errors))
+    for i, text in enumerate(law_error_of(match.law_errors)):
+        yield Fact("" if i else "law error", text)
 
 
 def _interval(

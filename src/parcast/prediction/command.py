@@ -14,8 +14,8 @@ from parcast.cli.answering import A_FILE, OneOf, cli_command
 from parcast.cli.failures import ANSWERED, AXES, OPTIONS, NoAnswer, spelled_with
 from parcast.cli.kinds import MACHINE, PROGRAM, in_places
 from parcast.cli.options import (
-    Counts,
-    Sizes,
+    CountList,
+    SizeList,
     all_option,
     answer_options,
     as_written,
@@ -75,9 +75,9 @@ class Configurations:
 
     program: str  # files
     machine: str
-    p: Counts
-    d: Counts | None
-    n: Sizes | None
+    p: CountList
+    d: CountList | None
+    n: SizeList | None
     vary: dict[str, str]
 
     @classmethod

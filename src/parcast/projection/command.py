@@ -8,10 +8,10 @@ import click
 
 from parcast.cli.answering import A_FILE, cli_command
 from parcast.cli.failures import ANSWERED, AXES, OPTIONS, NoAnswer, in_options
-from parcast.cli.kinds import MACHINE, PROGRAM, Place, in_places, kind_of
+from parcast.cli.kinds import MACHINE, PROGRAM, ArgumentPlace, in_places, kind_of
 from parcast.cli.options import (
-    Counts,
-    Sizes,
+    CountList,
+    SizeList,
     answer_options,
     processors,
     repeated_option,
@@ -32,8 +32,8 @@ if TYPE_CHECKING:
 MOST_NAMED: Final = 12  # programs in one message
 MOST_COUNTS: Final = 64  # processors up to which counts double where none are given [D]
 WRONG_USE: Final = ("base", "n", "donors")  # arguments that may not go with the program
-COUNTS: Final = Place("COUNTS", "table of counts", ("timings",))
-RUN: Final = Place("RUN", "table of runs", ("timings",), least=0)
+COUNTS: Final = ArgumentPlace("COUNTS", "table of counts", ("timings",))
+RUN: Final = ArgumentPlace("RUN", "table of runs", ("timings",), least=0)
 
 HELP = """Predict run times of a program on a machine with few runs, from what is known elsewhere.
 
@@ -73,8 +73,8 @@ class ProjectionAsked:
     base: str | None
     donors: str | None
     described: tuple[str, ...]
-    p: Counts | None
-    n: Sizes | None
+    p: CountList | None
+    n: SizeList | None
     name: str | None  # of the program
     is_program: bool
     table: "TableOptions"  # how the tables of runs are read

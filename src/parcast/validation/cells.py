@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from statistics import median
 from typing import Final
 
-from parcast.kernels.kernel import Run
+from parcast.kernels.kernel import KernelRun
 from parcast.show.warning import Rank, RankedWarning
 from parcast.timings.disturbed import is_disturbed, least_quantum, slowdown
 from parcast.validation.result import TimedRun
@@ -24,7 +24,7 @@ class Sample:
     """Runs of one size in one launch."""
 
     launch: int
-    runs: tuple[Run, ...]
+    runs: tuple[KernelRun, ...]
 
     @property
     def time(self) -> float:
@@ -47,7 +47,7 @@ Cells = Mapping[tuple[int, int], Sequence[Sample]]  # of each size and count of 
 
 def least_quanta(cells: Cells) -> dict[int, float]:
     """Work quantum of quiet processors, for each count of ranks that has any. [s]."""
-    by_count: dict[int, list[Run]] = {}
+    by_count: dict[int, list[KernelRun]] = {}
     for (_, p), samples in cells.items():
         by_count.setdefault(p, []).extend(run for sample in samples for run in sample.runs)
     least = {p: least_quantum(run.quanta for run in runs) for p, runs in by_count.items()}
@@ -144,6 +144,6 @@ def _only(
     return tuple(sample for sample in kept if sample.runs)
 
 
-def _is_disturbed(run: Run, least: Mapping[int, float]) -> bool:
+def _is_disturbed(run: KernelRun, least: Mapping[int, float]) -> bool:
     """Whether the processors of a run were disturbed."""
     return run.p in least and is_disturbed(run.quanta, least[run.p], run.waiting)

@@ -9,8 +9,8 @@ from parcast.cli.answering import Whole, cli_command
 from parcast.cli.failures import ANSWER_IS_NO, ANSWERED, INTERRUPTED, NO_FORECAST, in_options
 from parcast.cli.law_error_output import CONTENT, FORMATS, check_programs, writer
 from parcast.cli.options import (
-    Counts,
-    Sizes,
+    CountList,
+    SizeList,
     answer_options,
     counts,
     plain,
@@ -151,9 +151,9 @@ def _writer(validation: "Validation") -> Callable[[str], None]:
 def _validated(
     names: Sequence[str],
     *,
-    ranks: Counts | None,
-    n: Sizes | None,
-    calibrate_with: Sizes | None,
+    ranks: CountList | None,
+    n: SizeList | None,
+    calibrate_with: SizeList | None,
     **options: Any,
 ) -> "Validation":
     """Validate, with a line that says how far it is."""

@@ -18,7 +18,7 @@ import numpy as np
 
 from parcast.advice import ours
 from parcast.errors import RunFailed
-from parcast.kernels.kernel import Run
+from parcast.kernels.kernel import KernelRun
 from parcast.validation.cells import Cells, Sample, is_enough, joined, least_quanta
 
 Progress = Callable[[int, int | None], None]
@@ -41,7 +41,7 @@ class Runner(Protocol):
         time_limit: float,
         patience: float = 0.0,
         quantum: float | None = None,
-    ) -> Sequence[Run]:
+    ) -> Sequence[KernelRun]:
         """Time a run of each size, in one launch, and again where it was disturbed."""
 
 
@@ -200,7 +200,7 @@ def launched_again(
     return samples
 
 
-def require_runs(name: str, sizes: Sequence[int], p: int, runs: Sequence[Run]) -> None:
+def require_runs(name: str, sizes: Sequence[int], p: int, runs: Sequence[KernelRun]) -> None:
     """Refuse a launch that lacks runs, has a wrong result or a time that is none."""
     where = f"{name} on {p} rank{'s' if p > 1 else ''}"
     made, requested = Counter(run.n for run in runs), Counter(sizes)

@@ -27,7 +27,7 @@ from parcast.errors import (
     as_whole,
     require,
 )
-from parcast.kernels.kernel import Run
+from parcast.kernels.kernel import KernelRun
 from parcast.kernels.registry import KERNELS
 from parcast.signals import as_interrupts
 from parcast.validation.program import LONGEST, Task, validated
@@ -173,7 +173,7 @@ def _counts(p: Iterable[int]) -> tuple[int, ...]:
     return tuple(map(int, counts))
 
 
-def _run_kernel(name: str, **options: Any) -> tuple[Run, ...]:
+def _run_kernel(name: str, **options: Any) -> tuple[KernelRun, ...]:
     """Run a program on ranks that are started."""
     from parcast.kernels.run import run_kernel
 

@@ -9,7 +9,7 @@ from parcast.arrays.geometry.choices import OBJECTIVES, OPERATIONS, POLICIES, WR
 from parcast.arrays.planning.settings import NAMES as TOOLS
 from parcast.cli.answering import A_FILE, OneOf, Whole, cli_command
 from parcast.cli.failures import ANSWERED, spelled_with
-from parcast.cli.options import Counts, all_option, answer_options, share, text_option
+from parcast.cli.options import CountList, all_option, answer_options, share, text_option
 from parcast.cli.outputs import Outputs, do_each, with_inputs, write_all, write_answer
 from parcast.cli.ranges import parse_counts
 from parcast.cli.reading import read_description
@@ -51,9 +51,9 @@ OPTIONS: Final = {  # what Python calls an argument, and what the command line d
 }
 
 
-def server_counts(text: str, option: str) -> Counts:
+def server_counts(text: str, option: str) -> CountList:
     """Read a list of numbers of servers."""
-    return Counts(text, parse_counts(text, name=option, of="servers"))
+    return CountList(text, parse_counts(text, name=option, of="servers"))
 
 
 @cli_command(name="io", help=HELP, short_help="I/O servers and distribution of arrays.")
@@ -152,7 +152,7 @@ def command(
     darshan: str | None,
     compare: str | None,
     settings: str | None,
-    servers: Counts,
+    servers: CountList,
     **options: Any,
 ) -> int:
     """Answer the question and return the exit status."""

@@ -5,7 +5,6 @@ from typing import Final
 
 from parcast.arrays.geometry.choices import Objective
 from parcast.arrays.planning.result import ServerPlan
-from parcast.deciding.sheet import exact_share
 from parcast.units import format_quantity, percent
 from parcast.words import counted
 
@@ -39,7 +38,7 @@ def _of_objective(plans: Sequence[ServerPlan], objective: Objective, within: flo
     best, fastest = plans[0], min(plans, key=lambda plan: plan.time)
     of = counted(len(plans), "plan")
     if objective == "utilisation":
-        text = f"the file systems are used for {exact_share(best.utilisation)}, the most of {of}"
+        text = f"the file systems are used for {_share(best.utilisation)}, the most of {of}"
     elif objective == "time":
         return f"the least time of {of}"
     else:
@@ -109,3 +108,8 @@ def _compared(other: ServerPlan, best: ServerPlan) -> str:
     if abs(difference) < NOTICED:
         return f"{time}, as long"
     return f"{time}, {percent(abs(difference))} {'longer' if difference > 0 else 'shorter'}"
+
+
+def _share(value: float) -> str:
+    """Write a share: 99.9 %, not 100 %."""
+    return f"{100 * value:.3g} %"

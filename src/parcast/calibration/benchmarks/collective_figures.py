@@ -7,10 +7,10 @@ a machine becomes a remark.
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from parcast.calibration.benchmarks.machine_figures import Figure, written
+from parcast.calibration.benchmarks.machine_figures import SourcedFigure, written
 from parcast.calibration.benchmarks.message_tables import (
     COLLECTIVES,
-    Table,
+    MessageTable,
     by_processes,
     medians,
     tools_of,
@@ -30,10 +30,10 @@ Keys = dict[str, str]  # "startup" and "bandwidth", as a machine file has them
 
 
 def collective_figures(
-    tables: Sequence[Table], notes: list[str]
-) -> tuple[list[Figure], list[str]]:
+    tables: Sequence[MessageTable], notes: list[str]
+) -> tuple[list[SourcedFigure], list[str]]:
     """Give keys of `primitives` and remarks on collectives without a rate; add notes on them."""
-    figures: list[Figure] = []
+    figures: list[SourcedFigure] = []
     remarks: list[str] = []
     single, too_short, bad = [], [], []
     for name in COLLECTIVES:
@@ -58,7 +58,7 @@ def collective_figures(
             bad.append(f"{name} {percent(fit.error)}")
         source += f"{', used for every p' if few else ''}, fit error {percent(fit.error)}"
         figures += [
-            Figure(key=f"primitives.{name}.{key}", text=text, source=source)
+            SourcedFigure(key=f"primitives.{name}.{key}", text=text, source=source)
             for key, text in keys.items()
         ]
     barriers = {p: medians(x) for p, x in by_processes(tables, "barrier").items() if p > 1}
@@ -70,7 +70,9 @@ def collective_figures(
         source = f"{tools_of(tables, 'barrier')}, {', '.join(map(str, barriers))} processes"
         source += ", the largest used for every p" if few else f", fit error {percent(fit.error)}"
         startup = written_keys(fit)["startup"]
-        figures.append(Figure(key="primitives.barrier.startup", text=startup, source=source))
+        figures.append(
+            SourcedFigure(key="primitives.barrier.startup", text=startup, source=source)
+        )
     notes += _notes(single, too_short, bad)
     if remarks:
         notes.append("Results without a key in a machine file are in comments at its end.")
@@ -96,7 +98,7 @@ def _notes(single: Sequence[str], too_short: Sequence[str], bad: Sequence[str]) 
         )
 
 
-def _times(tables: Sequence[Table], name: str) -> dict[int, dict[int, float]]:
+def _times(tables: Sequence[MessageTable], name: str) -> dict[int, dict[int, float]]:
     """Times by processes and size; without those of 0 bytes, for which nothing is done."""
     by_p = {p: medians(values) for p, values in by_processes(tables, name).items() if p > 1}
     sizes = sorted({size for times in by_p.values() for size in times if size > 0})

@@ -25,7 +25,7 @@ from parcast.calibration.benchmarks.memories import (
 )
 from parcast.calibration.benchmarks.message_tables import (
     LARGEST_TEXT,
-    Table,
+    MessageTable,
     ends_of_lines,
     is_row,
     row_of,
@@ -66,7 +66,7 @@ MICROSECOND = 1e-6  # [s]
 
 
 @dataclass(kw_only=True)
-class _Begun:
+class _BegunSection:
     """A section while it is read."""
 
     name: str
@@ -92,7 +92,7 @@ def read(paths: Sequence[Path], *, memory: str | None = None) -> MachineFigures:
     """
     from parcast.calibration.benchmarks.network_figures import machine_of_network  # loads SciPy
 
-    tables: list[Table] = []
+    tables: list[MessageTable] = []
     passed_over: dict[str, None] = {}
     timed_out: dict[str, None] = {}
     notes: list[str] = []
@@ -127,16 +127,16 @@ FORMAT = Format(
 
 def _sections(
     path: Path, faults: Faults, failed: FailedRows, notes: list[str]
-) -> Iterator[_Begun]:
+) -> Iterator[_BegunSection]:
     """Read the sections of a file, those to be ignored without their rows."""
-    begun: list[_Begun] = []
+    begun: list[_BegunSection] = []
     first, is_finished, memory = "", False, HOST
     for line, text in text_lines(path, faults, largest=LARGEST_TEXT):
         first = first or text
         is_finished = is_finished or FINISHED in text
         memory = _memory(text[:2000], memory)
         if match := SECTION.match(text):
-            begun.append(_Begun(name=match[1], line=line, memory=memory))
+            begun.append(_BegunSection(name=match[1], line=line, memory=memory))
         elif begun:
             _add_line(begun[-1], text, line, faults, failed)
     if not begun:
@@ -171,7 +171,9 @@ def _memory(text: str, known: str) -> str:
     return known
 
 
-def _add_line(section: _Begun, text: str, line: int, faults: Faults, failed: FailedRows) -> None:
+def _add_line(
+    section: _BegunSection, text: str, line: int, faults: Faults, failed: FailedRows
+) -> None:
     """Take a line of a section for what it is."""
     if match := PROCESSES.match(text):
         section.processes = int(match[1])
@@ -194,7 +196,7 @@ def _add_line(section: _Begun, text: str, line: int, faults: Faults, failed: Fai
         failed.look_at(text, line)
 
 
-def _row(section: _Begun, text: str, line: int, faults: Faults, failed: FailedRows) -> None:
+def _row(section: _BegunSection, text: str, line: int, faults: Faults, failed: FailedRows) -> None:
     """Read a row, or leave it out where data arrived wrong."""
     columns, words = section.columns or [], text.split()
     wanted = [columns.index(name) for name in TIMES if name in columns]
@@ -217,7 +219,7 @@ def _row(section: _Begun, text: str, line: int, faults: Faults, failed: FailedRo
         section.points.append((point[0], point[1] * MICROSECOND))
 
 
-def _finished(section: _Begun, path: Path) -> Table | None:
+def _finished(section: _BegunSection, path: Path) -> MessageTable | None:
     """Give a section as a table; None where it is ignored."""
     kind = KINDS.get(section.name)
     if kind is None or section.processes is None:
@@ -231,7 +233,7 @@ def _finished(section: _Begun, path: Path) -> Table | None:
     elif kind != "message":
         tool += " (t_max)"
     memory = "" if kind == "barrier" else section.memory
-    return Table(
+    return MessageTable(
         kind=kind,
         tool=tool + in_words(memory),
         processes=section.processes,

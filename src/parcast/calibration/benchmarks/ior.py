@@ -25,8 +25,8 @@ from typing import Final, Literal, NoReturn
 
 from parcast.calibration.benchmarks.failed_rows import FailedRows
 from parcast.calibration.benchmarks.machine_figures import (
-    Figure,
     MachineFigures,
+    SourcedFigure,
     files_of,
     median_of,
     written,
@@ -75,7 +75,7 @@ BEGUN = re.compile(r'"(?:tests|Results|Command line)"\s*:')
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Run:
+class IorRun:
     """One access of one repetition."""
 
     access: str  # "write" or "read"
@@ -98,12 +98,12 @@ def form_of(text: str) -> Form | None:
 
 def runs_of(
     text: str, form: Form, faults: Faults, failed: FailedRows, notes: list[str]
-) -> list[Run]:
+) -> list[IorRun]:
     """Read the results of a file, at least one, in their order; add notes."""
     if form == "json":
         _check_json(text, faults, notes)
     results = _of_json(text) if form == "json" else _of_table(text, form, faults)
-    runs: list[Run] = []
+    runs: list[IorRun] = []
     trouble = Trouble()
     for line, row in results:
         if isinstance(row, str):
@@ -129,7 +129,7 @@ def runs_of(
     return runs
 
 
-def _leave_out_last_write(runs: list[Run], failed: FailedRows) -> None:
+def _leave_out_last_write(runs: list[IorRun], failed: FailedRows) -> None:
     """Leave out what was written last, as a check of it has failed."""
     written = [i for i, run in enumerate(runs) if run.access == "write"]
     if written:
@@ -225,12 +225,12 @@ def _of_table(text: str, form: Form, faults: Faults) -> Iterator[Result]:
             yield line, row
 
 
-def _run(row: dict[str, str]) -> Run | None:
+def _run(row: dict[str, str]) -> IorRun | None:
     """Read one result; None where it has no rate."""
     rate = _number(_word(row, "rate"))
     if not rate:
         return None
-    return Run(
+    return IorRun(
         access=row["access"],
         rate=rate * MEBIBYTE,
         open=_number(_word(row, "open")),
@@ -267,7 +267,7 @@ class _Test:
 
     name: str
     form: str
-    runs: list[Run]
+    runs: list[IorRun]
     tasks: int | None
     nodes: int | None
     is_forced: bool  # to the disk, when it was written
@@ -301,8 +301,10 @@ def read(paths: Sequence[Path], *, memory: str | None = None) -> MachineFigures:
     of_tasks += f", {' and '.join(map(str, tasks))} tasks" if tasks else ""
     rate, spread = median_of([run.rate for run in taken], "rate")
     figures = [
-        Figure(key="storage.servers", text="1", source="not reported by IOR: assumed to be one"),
-        Figure(
+        SourcedFigure(
+            key="storage.servers", text="1", source="not reported by IOR: assumed to be one"
+        ),
+        SourcedFigure(
             key="storage.bandwidth",
             text=written(rate, "rate"),
             source=f"IOR {access}{of_tasks}, all servers together, with open and close{spread}",
@@ -317,7 +319,7 @@ def read(paths: Sequence[Path], *, memory: str | None = None) -> MachineFigures:
     if opens:
         latency, spread = median_of(opens, "time")
         figures.append(
-            Figure(
+            SourcedFigure(
                 key="storage.latency",
                 text=written(latency, "time"),
                 source=f"IOR {access}{of_tasks}, time to open the file{spread}",
@@ -331,7 +333,7 @@ def read(paths: Sequence[Path], *, memory: str | None = None) -> MachineFigures:
             remarks.append(f"read, possibly from a cache: {written(rate, 'rate')}; {source}")
         else:
             text = written(rate, "rate")
-            figures.append(Figure(key="storage.read_bandwidth", text=text, source=source))
+            figures.append(SourcedFigure(key="storage.read_bandwidth", text=text, source=source))
     notes += _notes(tests, taken)
     return MachineFigures(
         source=files_of("IOR", paths),
@@ -392,7 +394,7 @@ def _is_cached(test: _Test) -> bool:
     return was_read and (test.form == "csv" or not is_certain)
 
 
-def _notes(tests: Sequence[_Test], taken: Sequence[Run]) -> Iterator[str]:
+def _notes(tests: Sequence[_Test], taken: Sequence[IorRun]) -> Iterator[str]:
     """Say what may have made the rates too good, and what else a reader must know."""
     access = taken[0].access
     unknown = [test.name for test in tests if test.form == "csv"]

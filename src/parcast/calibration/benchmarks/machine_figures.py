@@ -20,7 +20,7 @@ DIGITS = 4  # of a figure: more than a benchmark repeats
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Figure:
+class SourcedFigure:
     """One key of a machine description, and where it comes from."""
 
     key: str  # "network.latency"
@@ -34,7 +34,7 @@ class MachineFigures:
 
     source: str  # what measured them
     name: str = ""  # of the machine; "" where nobody said
-    figures: tuple[Figure, ...] = ()
+    figures: tuple[SourcedFigure, ...] = ()
     remarks: tuple[str, ...] = ()  # lines on what no key of a machine holds
     warnings: tuple[str, ...] = ()  # full sentences that the file holds
     notes: tuple[str, ...] = field(default=(), compare=False)  # full sentences

@@ -26,7 +26,7 @@ LETTERS: Final = {  # as the arguments of the OSU Micro-Benchmarks
 }
 
 
-class Measured(Protocol):
+class MemoryResults(Protocol):
     """Some results of one file."""
 
     @property
@@ -38,7 +38,7 @@ class Measured(Protocol):
         """File that they are from."""
 
 
-Some = TypeVar("Some", bound=Measured)
+Some = TypeVar("Some", bound=MemoryResults)
 
 
 def between(sender: str, receiver: str) -> str:

@@ -35,7 +35,7 @@ _NUMBER = re.compile(rf"[-+]?(?:{NUMBER}|nan|inf(?:inity)?)", re.IGNORECASE)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Table:
+class MessageTable:
     """One table: one run of one benchmark."""
 
     kind: str  # "message", "rate" of a pair, "pairs" together, "barrier", or one of COLLECTIVES
@@ -120,7 +120,7 @@ def ends_of_lines(paths: Iterable[Path]) -> Iterator[str]:
             )
 
 
-def by_processes(tables: Iterable[Table], kind: str) -> dict[int, Values]:
+def by_processes(tables: Iterable[MessageTable], kind: str) -> dict[int, Values]:
     """Give the values of one kind above 0, by processes and then by size, both in order."""
     values: dict[int, Values] = defaultdict(lambda: defaultdict(list))
     for table in tables:
@@ -147,6 +147,6 @@ def is_mostly_bytes(times: dict[int, float], size: int) -> bool:
     return times[size] >= 2 * times[shortest]
 
 
-def tools_of(tables: Iterable[Table], kind: str) -> str:
+def tools_of(tables: Iterable[MessageTable], kind: str) -> str:
     """Name the benchmarks that measured a kind: "osu_bcast"."""
     return ", ".join(dict.fromkeys(table.tool for table in tables if table.kind == kind))

@@ -17,14 +17,14 @@ from pathlib import Path
 
 from parcast.calibration.benchmarks.collective_figures import collective_figures
 from parcast.calibration.benchmarks.machine_figures import (
-    Figure,
     MachineFigures,
+    SourcedFigure,
     files_of,
     median_of,
     written,
 )
 from parcast.calibration.benchmarks.message_tables import (
-    Table,
+    MessageTable,
     by_processes,
     is_mostly_bytes,
     medians,
@@ -47,14 +47,14 @@ SAME = 0.95  # of a rate: as much of it as two benchmarks agree on [D]
 DISTURBED = 1.5  # times the median of short messages [D]
 
 
-def network_figures(tables: Sequence[Table], notes: list[str]) -> Iterator[Figure]:
+def network_figures(tables: Sequence[MessageTable], notes: list[str]) -> Iterator[SourcedFigure]:
     """Give latency, bandwidth and saturation of [network] as far as the tables tell; add notes."""
     messages = by_processes(tables, "message").get(2, {})
     if messages:
         smallest = next(iter(messages))
         latency, spread = median_of(messages[smallest], "time")
         tool = tools_of(tables, "message")
-        yield Figure(
+        yield SourcedFigure(
             key="network.latency",
             text=written(latency, "time"),
             source=f"{tool}, 2 processes, {smallest} B, half a round trip{spread}",
@@ -62,11 +62,11 @@ def network_figures(tables: Sequence[Table], notes: list[str]) -> Iterator[Figur
         notes += _latency_notes(medians(messages), tool)
     rate = _fitted_rate(tables, notes) or _highest_rate(tables, notes)
     if rate is not None:
-        yield Figure(key="network.bandwidth", text=written(rate[0], "rate"), source=rate[1])
+        yield SourcedFigure(key="network.bandwidth", text=written(rate[0], "rate"), source=rate[1])
     of_pairs = _highest(tables, "pairs", "network.saturation", notes)
     together = max([*of_pairs, *_rates_of_alltoall(tables, notes)], default=None)
     if together is not None:
-        yield Figure(
+        yield SourcedFigure(
             key="network.saturation", text=written(together[0], "rate"), source=together[1]
         )
         processes = together[2]
@@ -120,7 +120,7 @@ def bend_words(curve: MessageCurve, bend: float) -> str:
     )
 
 
-def _fitted_rate(tables: Sequence[Table], notes: list[str]) -> tuple[float, str] | None:
+def _fitted_rate(tables: Sequence[MessageTable], notes: list[str]) -> tuple[float, str] | None:
     """Give r_inf of the ping-pong and its source, if its messages are long enough to tell."""
     times = medians(by_processes(tables, "message").get(2, {}))
     if not times:
@@ -150,13 +150,15 @@ def _too_short(tool: str, size: int, key: str) -> str:
     )
 
 
-def _highest_rate(tables: Sequence[Table], notes: list[str]) -> tuple[float, str] | None:
+def _highest_rate(tables: Sequence[MessageTable], notes: list[str]) -> tuple[float, str] | None:
     """Give the highest rate of a stream of messages from one process to another."""
     rates = [*_highest(tables, "rate", "network.bandwidth", notes)]
     return rates[0][:2] if rates else None
 
 
-def _highest(tables: Sequence[Table], kind: str, key: str, notes: list[str]) -> Iterator[Rate]:
+def _highest(
+    tables: Sequence[MessageTable], kind: str, key: str, notes: list[str]
+) -> Iterator[Rate]:
     """Give the highest rate of a kind for each count of processes, where it is one of bytes."""
     tool = tools_of(tables, kind)
     for processes, values in by_processes(tables, kind).items():
@@ -173,7 +175,7 @@ def _highest(tables: Sequence[Table], kind: str, key: str, notes: list[str]) -> 
         yield rate, source, processes
 
 
-def _rates_of_alltoall(tables: Sequence[Table], notes: list[str]) -> Iterator[Rate]:
+def _rates_of_alltoall(tables: Sequence[MessageTable], notes: list[str]) -> Iterator[Rate]:
     """Give the highest rate of an all-to-all of the most processes; two are a single pair."""
     tool = tools_of(tables, "alltoall")
     of = {p: values for p, values in by_processes(tables, "alltoall").items() if p > 2}
@@ -192,7 +194,12 @@ def _rates_of_alltoall(tables: Sequence[Table], notes: list[str]) -> Iterator[Ra
 
 
 def machine_of_network(
-    title: str, paths: Sequence[Path], tables: Sequence[Table], notes: list[str], *, hint: str
+    title: str,
+    paths: Sequence[Path],
+    tables: Sequence[MessageTable],
+    notes: list[str],
+    *,
+    hint: str,
 ) -> MachineFigures:
     """Figures of network and primitives, from the tables that a suite wrote into `paths`.
 

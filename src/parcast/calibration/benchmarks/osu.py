@@ -25,7 +25,7 @@ from parcast.calibration.benchmarks.memories import (
 from parcast.calibration.benchmarks.message_tables import (
     LARGEST_TEXT,
     RATES,
-    Table,
+    MessageTable,
     ends_of_lines,
     is_row,
     row_of,
@@ -135,7 +135,7 @@ def read(paths: Sequence[Path], *, memory: str | None = None) -> MachineFigures:
     """
     from parcast.calibration.benchmarks.network_figures import machine_of_network  # loads SciPy
 
-    typed: list[tuple[Table, str]] = []
+    typed: list[tuple[MessageTable, str]] = []
     passed_over: dict[str, None] = {}
     uncounted: dict[str, None] = {}
     from_names: dict[str, None] = {}
@@ -229,7 +229,9 @@ def _of_another_type(table: _Begun, datatype: str, line: int) -> list[_Begun]:
     return [replace(table, line=line, datatype=datatype, columns=(), wanted=None, points=[])]
 
 
-def _of_one_type(tables: Sequence[tuple[Table, str]], notes: list[str]) -> list[Table]:
+def _of_one_type(
+    tables: Sequence[tuple[MessageTable, str]], notes: list[str]
+) -> list[MessageTable]:
     """Keep reductions of the type that comes first of each kind; say which are left out."""
     types: dict[str, dict[str, None]] = {}
     for table, datatype in tables:
@@ -314,7 +316,7 @@ def _other_line(table: _Begun, text: str, line: int, failed: FailedRows) -> None
         table.points = kept
 
 
-def _finished(begun: _Begun, path: Path, from_names: dict[str, None]) -> Table | None:
+def _finished(begun: _Begun, path: Path, from_names: dict[str, None]) -> MessageTable | None:
     """Give a table that was read; None where its processes are not told."""
     kind, tool = begun.known
     processes = 2 if kind in ("message", "rate") else begun.processes
@@ -327,7 +329,7 @@ def _finished(begun: _Begun, path: Path, from_names: dict[str, None]) -> Table |
     column = begun.columns[begun.wanted]
     of = re.match(r"(?i)p50|max", column)
     tool += f" ({of[0].casefold()})" if of else ""
-    return Table(
+    return MessageTable(
         kind=kind,
         tool=tool + in_words(begun.memory),
         processes=processes,

@@ -6,7 +6,7 @@ import click
 
 from parcast.cli.answering import A_FILE, OneOf, Whole, cli_command
 from parcast.cli.failures import spelled_with
-from parcast.cli.kinds import MACHINE, PROGRAM, Place, in_places
+from parcast.cli.kinds import MACHINE, PROGRAM, ArgumentPlace, in_places
 from parcast.cli.options import (
     all_option,
     answer_options,
@@ -60,8 +60,8 @@ OPTIONS: Final = {  # what Python calls an argument, and what the command line d
     "clock": "--clock",
 }
 FILES: Final = (
-    Place(PROGRAM.argument, PROGRAM.wanted, PROGRAM.kinds, least=0),
-    Place(MACHINE.argument, MACHINE.wanted, MACHINE.kinds, least=0),
+    ArgumentPlace(PROGRAM.argument, PROGRAM.wanted, PROGRAM.kinds, least=0),
+    ArgumentPlace(MACHINE.argument, MACHINE.wanted, MACHINE.kinds, least=0),
 )
 COSTS: Final = (  # options whose text the planner reads
     ("--task", "TIME", "Time of the task of an item."),

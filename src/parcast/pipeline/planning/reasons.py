@@ -8,7 +8,6 @@ from typing import Final
 import numpy as np
 
 from parcast.advice import Choice
-from parcast.deciding.sheet import exact_share
 from parcast.errors import Argument
 from parcast.pipeline.law.phase import FEW_BATCHES
 from parcast.pipeline.planning.costs import ReductionCosts
@@ -201,8 +200,8 @@ def verdict_of(plans: Sequence[RankPlan], limits: PlanLimits) -> Iterator[str]:
     best = max(quick, key=lambda plan: plan.efficiency)
     yield (
         f"the highest efficiency {'within the time ' if within else ''}is "
-        f"{exact_share(best.efficiency)}, with {_shape(best)}; the least allowed is "
-        f"{exact_share(limits.efficiency or 0.0)}"
+        f"{_share(best.efficiency)}, with {_shape(best)}; the least allowed is "
+        f"{_share(limits.efficiency or 0.0)}"
     )
 
 
@@ -257,6 +256,11 @@ def beyond_the_run(plan: RankPlan | None, measured: int | None) -> Iterator[str]
 def _named(stage: str) -> str:
     """Name a stage."""
     return {"fetch": "fetching the items of all ranks"}.get(stage, DOES.get(stage, stage))
+
+
+def _share(value: float) -> str:
+    """Write an efficiency: 99.9 %, not 100 %."""
+    return f"{100 * value:.3g} %"
 
 
 def _times(ratio: float) -> str:

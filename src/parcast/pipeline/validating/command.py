@@ -8,7 +8,7 @@ from parcast.cli.answering import A_FILE, OneOf, Whole, cli_command
 from parcast.cli.failures import ANSWER_IS_NO, ANSWERED, INTERRUPTED, NO_FORECAST, spelled_with
 from parcast.cli.law_error_output import CONTENT, FORMATS, check_programs, writer
 from parcast.cli.options import (
-    Sizes,
+    SizeList,
     above_0,
     answer_options,
     plain,
@@ -175,8 +175,8 @@ def command(
 def _validated(
     *,
     schedule: str,
-    n: Sizes | None,
-    calibrate_with: Sizes | None,
+    n: SizeList | None,
+    calibrate_with: SizeList | None,
     task: float | None,
     merge: float,
     message: int,
