@@ -78,7 +78,7 @@ class _Keys:
         if key in self._document:
             self.fault(
                 key,
-                f"must be a number from 0 to {LARGEST:g}, got {shown(repr(given))}. "
+                f"must be a number from 0 to {LARGEST_NUMBER:g}, got {shown(repr(given))}. "
                 "Make the run again.",
             )
         return 0.0
@@ -106,7 +106,7 @@ class _Keys:
             if is_number(value) and least <= value <= LARGEST_NUMBER:
                 numbers[name] = _measured(value)
             else:
-                wrong = f"must be a number from {least:g} to {LARGEST:g}"
+                wrong = f"must be a number from {least:g} to {LARGEST_NUMBER:g}"
                 self.fault(f"{key}.{shown(name)}", f"{wrong}, got {shown(repr(value))}.")
         return numbers
 
