@@ -18,8 +18,7 @@ from parcast.arrays.measuring.measure import SLOW, Measuring
 from parcast.arrays.measuring.references import largest_size, references
 from parcast.arrays.measuring.regimes import costs_of
 from parcast.arrays.trials.launcher import shares
-from parcast.arrays.trials.request import Layout, read_requests
-from parcast.arrays.validating.validate import FAST
+from parcast.arrays.trials.request import FAST, Layout, read_requests
 
 DISK = 10 * SLOW  # rate from which the fit starts, and by which references are sized [B/s]
 

@@ -23,9 +23,9 @@ import numpy as np
 
 from parcast.errors import ParcastError
 from parcast.kernels.registry import KERNELS
-from parcast.validation.interval import FILE_ALLOWANCE, SIZE_ALLOWANCE, Z
-from parcast.validation.result import Comparison, Validation, undisturbed
-from parcast.validation.validate import validate
+from parcast.kernels.validating.interval import FILE_ALLOWANCE, SIZE_ALLOWANCE, Z
+from parcast.kernels.validating.result import Comparison, Validation, undisturbed
+from parcast.kernels.validating.validate import validate
 
 WORDS = {True: "holds", False: "fails", None: "open"}
 

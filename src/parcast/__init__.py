@@ -12,8 +12,7 @@ if TYPE_CHECKING:
     from parcast.applications.text.search.search_documents import search_documents
     from parcast.arrays.planning.plan_io import plan_io
     from parcast.arrays.planning.result import RequestPlan
-    from parcast.arrays.validating.result import ArrayIoValidation
-    from parcast.arrays.validating.validate import validate_array_io
+    from parcast.arrays.subject import validate_array_io
     from parcast.calibration.calibrate import calibrate
     from parcast.calibration.result import Calibration
     from parcast.characterisation.characterise import characterise
@@ -32,6 +31,8 @@ if TYPE_CHECKING:
     from parcast.importers.registry import import_timings
     from parcast.instrument.regions import profile_parameters, region
     from parcast.kernels.run import run_kernel
+    from parcast.kernels.validating.result import Validation
+    from parcast.kernels.validating.validate import validate
     from parcast.matching.match import match
     from parcast.matching.result import Match
     from parcast.pipeline.explaining.explain import explain_pipeline
@@ -44,8 +45,7 @@ if TYPE_CHECKING:
     from parcast.pipeline.traces.trace import Trace, read_trace
     from parcast.pipeline.traces.traffic.check import check_traffic
     from parcast.pipeline.traces.traffic.result import TrafficCheck
-    from parcast.pipeline.validating.result import PipelineValidation
-    from parcast.pipeline.validating.validate import validate_pipeline
+    from parcast.pipeline.trials.subject import validate_pipeline
     from parcast.prediction.best_processors import best_processors
     from parcast.prediction.predict import predict
     from parcast.prediction.result import Prediction
@@ -56,12 +56,9 @@ if TYPE_CHECKING:
     from parcast.timings.measurements import Measurements
     from parcast.timings.read_profiles import read_profiles
     from parcast.timings.tables.files import read_measurements
-    from parcast.validation.result import Validation
-    from parcast.validation.validate import validate
 
 
 __all__ = [
-    "ArrayIoValidation",
     "Calibration",
     "Characterisation",
     "CountedProjection",
@@ -78,7 +75,6 @@ __all__ = [
     "PipelinePlan",
     "PipelineResult",
     "PipelineSchedule",
-    "PipelineValidation",
     "Prediction",
     "Program",
     "Projection",
@@ -128,7 +124,6 @@ __all__ = [
 
 _HOME = {
     "__version__": "parcast.version",
-    "ArrayIoValidation": "parcast.arrays.validating.result",
     "Calibration": "parcast.calibration.result",
     "Characterisation": "parcast.characterisation.result",
     "CountedProjection": "parcast.projection.result",
@@ -145,7 +140,6 @@ _HOME = {
     "PipelinePlan": "parcast.pipeline.planning.result",
     "PipelineResult": "parcast.pipeline.result",
     "PipelineSchedule": "parcast.pipeline.explaining.result",
-    "PipelineValidation": "parcast.pipeline.validating.result",
     "Prediction": "parcast.prediction.result",
     "Program": "parcast.descriptions.program",
     "Projection": "parcast.projection.result",
@@ -157,7 +151,7 @@ _HOME = {
     "Timeline": "parcast.pipeline.explaining.timeline",
     "Trace": "parcast.pipeline.traces.trace",
     "TrafficCheck": "parcast.pipeline.traces.traffic.result",
-    "Validation": "parcast.validation.result",
+    "Validation": "parcast.kernels.validating.result",
     "best_processors": "parcast.prediction.best_processors",
     "calibrate": "parcast.calibration.calibrate",
     "capacities": "parcast.fitting.capacities",
@@ -188,9 +182,9 @@ _HOME = {
     "simulate": "parcast.simulation.simulate",
     "sort_file": "parcast.applications.sorting.sort_file",
     "timeline_of": "parcast.pipeline.explaining.timeline",
-    "validate": "parcast.validation.validate",
-    "validate_array_io": "parcast.arrays.validating.validate",
-    "validate_pipeline": "parcast.pipeline.validating.validate",
+    "validate": "parcast.kernels.validating.validate",
+    "validate_array_io": "parcast.arrays.subject",
+    "validate_pipeline": "parcast.pipeline.trials.subject",
 }
 
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from parcast.validation.validate import validate
-from tests.validation.validated import FakeRunner, lawful, subject
+from parcast.kernels.validating.validate import validate
+from tests.kernels.validating.validated import FakeRunner, lawful, subject
 
 PATH = Path(__file__).parents[2] / "benchmarks" / "validation.py"
 

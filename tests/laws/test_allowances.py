@@ -12,6 +12,8 @@ from parcast.descriptions.machine import Machine
 from parcast.descriptions.program import IO_LAWS, LAWS, Program
 from parcast.descriptions.toml_files import read_program
 from parcast.fitting.fit import fit
+from parcast.kernels.validating.command import PARTS
+from parcast.kernels.validating.subject import subject_named
 from parcast.laws.allowances import (
     BUS,
     ELSEWHERE,
@@ -28,8 +30,6 @@ from parcast.laws.allowances import (
     platform_of,
 )
 from parcast.prediction.predict import predict
-from parcast.validation.command import PARTS
-from parcast.validation.subject import subject_named
 from tests.conftest import ROOT
 
 DATA = Path(__file__).parent / "data"

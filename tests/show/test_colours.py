@@ -13,7 +13,7 @@ ROLES = ("MEASURED", "COMPUTED", "RECOMMENDED", "ELSEWHERE", "REFERENCE", "NOT_A
 SPENT = ("COMPUTING", "MERGING", "COMMUNICATION", "RECEIVING", "INPUT_OUTPUT", "WAITING")
 PALETTE = {"BLUE", "VERMILLION", "GREEN", "PURPLE", "ORANGE", "SKY", "OLIVE", "BLACK", "GREY"}
 # Pictures of several methods or kinds of requests, each with a marker of its own, as series are.
-SERIES = {"arrays/validating/picture.py", "pipeline/validating/picture.py"}
+SERIES = {"validation/picture.py"}
 PLAIN = {"show/canvas.py"}  # text and grid
 PICTURES = sorted(
     path

@@ -21,14 +21,15 @@ from parcast.arrays.library.session import connect
 from parcast.arrays.planning.plan_io import plan_io
 from parcast.arrays.store.verification import Verifications
 from parcast.arrays.store.verify import verify
+from parcast.arrays.subject import validate_array_io
 from parcast.arrays.trials.request import ArrayRequest
-from parcast.arrays.validating.validate import validate_array_io
 from parcast.characterisation.characterise import characterise
 from parcast.descriptions.machine import Machine
 from parcast.descriptions.program import Program
 from parcast.errors import ParameterError
 from parcast.fitting.fit import fit
 from parcast.forecasting.forecast import forecast
+from parcast.kernels.validating.validate import validate
 from parcast.matching.match import match
 from parcast.pipeline.explaining.explain import explain_pipeline
 from parcast.pipeline.explaining.timeline import timeline_of
@@ -36,7 +37,6 @@ from parcast.pipeline.planning.plan import plan_pipeline
 from parcast.pipeline.run import run_pipeline
 from parcast.pipeline.traces.trace import read_trace
 from parcast.pipeline.traces.traffic.check import check_traffic
-from parcast.pipeline.validating.validate import validate_pipeline
 from parcast.places import load
 from parcast.prediction.predict import predict
 from parcast.projection.counted import project_counts
@@ -48,13 +48,11 @@ from parcast.show.terminal import text_of
 from parcast.simulation.simulate import simulate
 from parcast.timings.measurements import Measurements
 from parcast.timings.read_profiles import read_profiles
-from parcast.validation.validate import validate
 from tests.arrays.measuring.made import measured_costs
-from tests.arrays.validating.made import KnownCosts
-from tests.arrays.validating.made import Machine as KnownMachine
+from tests.arrays.trials.made import KnownCosts
+from tests.arrays.trials.made import Machine as KnownMachine
 from tests.calibration.calibrated import WHOLE
-from tests.pipeline.validating.made import Engine
-from tests.validation.validated import FakeRunner, subject
+from tests.kernels.validating.validated import FakeRunner, subject
 
 MACHINE = Machine(name="gort")
 PROGRAM = Program(phase=[{"law": "spmd", "compute": {"parallel": "8 s", "serial": "1 s"}}])
@@ -97,7 +95,6 @@ def validated():
 
 
 RESULTS = {
-    "ArrayIoValidation": validated,
     "Calibration": lambda: WHOLE,
     "Characterisation": lambda: characterise(read_profiles([STUDY]).runs),
     "CountedProjection": lambda: project_counts(
@@ -111,7 +108,6 @@ RESULTS = {
     "PipelinePlan": lambda: plan_pipeline(items=100, task="1 ms", ranks=4),
     "PipelineResult": lambda: run_pipeline(range(4), float),
     "PipelineSchedule": lambda: explain_pipeline(4),
-    "PipelineValidation": lambda: validate_pipeline(runner=Engine(), cores=16, seed=1),
     "Prediction": lambda: predict(PROGRAM, MACHINE, p=[1, 2], d=[1, 2]),
     "Projection": lambda: project(OF_REGIONS, MACHINE, [1, 2], base=MACHINE, known=ALONE),
     "RequestPlan": lambda: plan_io((64, 64), (2, 2), servers=[1, 2]),

@@ -12,6 +12,7 @@ from typing import Generic
 
 import numpy as np
 
+from parcast.timings.disturbed import WAITING
 from parcast.trials.clock import Clock
 from parcast.trials.disturbance import Counted, Judge, by_case
 from parcast.trials.launcher import Launcher, require_every_case, require_trial
@@ -27,7 +28,12 @@ class Rhythm:
     patience: tuple[float, float] = (0.0, 0.0)  # so long, and times what is expected [s], [1]
     discarded: int = 0  # first runs of each case in a launch, which do not count
     in_rounds: bool = False  # whether a launch runs every case once before one is run again
-    launches: int = 1  # that enough undisturbed trials of a case come from
+    enough: Mapping[Purpose, int] = field(  # undisturbed trials of a case, for each purpose [1]
+        default_factory=lambda: {"calibration": 1, "comparison": 1}
+    )
+    launches: int = 1  # that they come from, if as many were made
+    cores: int = 1  # that are shared with other programs [1]
+    waiting: float = WAITING  # share of a trial that others may have a core of a rank [1]
 
 
 @dataclass(kw_only=True, slots=True)
@@ -39,11 +45,15 @@ class Campaign(Generic[C, O]):
     clock: Clock = field(default_factory=Clock)
     random: np.random.Generator = field(default_factory=lambda: np.random.default_rng(0))
     seconds: Callable[[C], float | None] = lambda _: 0.0  # expected of a run; None: unknown [s]
-    judge: Judge = field(default_factory=Judge)
+    judge: Judge = field(init=False)
     turn: int = 1  # pass through calibration and comparison
     done: float | None = None  # that a launch is, in the unit of the clock; None: its seconds
     trials: list[Trial[C, O]] = field(default_factory=list)
     started: Counter[Hashable] = field(default_factory=Counter)  # launches of each layout
+
+    def __post_init__(self) -> None:
+        """Tolerate what the rhythm does."""
+        self.judge = Judge(cores=self.rhythm.cores, waiting=self.rhythm.waiting)
 
     def dealt(self, times: Mapping[C, int]) -> list[tuple[C, ...]]:
         """Give one launch for each layout: its cases, each so many times, in random orders."""
@@ -96,42 +106,45 @@ class Campaign(Generic[C, O]):
         purpose: Purpose = "comparison",
         *,
         rounds: int,
-        fewest: int,
         until: float = inf,
     ) -> None:
-        """Run cases again, in at most so many rounds, where fewer than `fewest` were undisturbed.
+        """Run cases again, in at most so many rounds, of which too few were undisturbed.
 
-        No launch begins after `until` on the clock [s]. A case without a trial is not lacking:
-        time was over.
+        No launch begins after `until` on the clock [s].
         """
         for _ in range(rounds):
-            few = self.lacking(times, purpose, fewest=fewest)
-            for cases in self.dealt({case: times[case] for case in few}):
+            for cases in self.dealt({x: times[x] for x in self.lacking(times, purpose)}):
                 if self.clock.seconds > until:
                     return
                 self.make([cases], purpose)
 
-    def lacking(
-        self, cases: Iterable[C], purpose: Purpose = "comparison", *, fewest: int
-    ) -> list[C]:
-        """Cases that were run, but less than `fewest` times undisturbed."""
+    def lacking(self, cases: Iterable[C], purpose: Purpose = "comparison") -> list[C]:
+        """Cases that were run, but not often enough undisturbed.
+
+        A case without a trial is not lacking: time was over.
+        """
         made = by_case(self.of(purpose))
-        enough = self.judge.are_enough
-        few = {
-            case
-            for case, own in made.items()
-            if not enough(own, fewest, launches=self.rhythm.launches)
-        }
-        return [case for case in cases if case in few]
+        return [x for x in cases if x in made and not self.are_enough(made[x], purpose)]
+
+    def is_busy(self, purpose: Purpose) -> bool:
+        """Whether most cases that were run are lacking: others use the machine all the time."""
+        made = by_case(self.of(purpose))
+        return 2 * len(self.lacking(made, purpose)) > len(made)
+
+    def are_enough(self, trials: Sequence[Trial[C, O]], purpose: Purpose) -> bool:
+        """Whether enough trials of a case are undisturbed."""
+        rhythm = self.rhythm
+        return self.judge.are_enough(trials, rhythm.enough[purpose], launches=rhythm.launches)
 
     def of(self, purpose: Purpose) -> list[Trial[C, O]]:
         """Trials for a purpose."""
         return [trial for trial in self.trials if trial.purpose == purpose]
 
-    def counted(self, purpose: Purpose = "comparison", *, fewest: int) -> dict[C, Counted[C, O]]:
+    def counted(self, purpose: Purpose = "comparison") -> dict[C, Counted[C, O]]:
         """Trials of each case that was run: those that count, and the others."""
+        enough, launches = self.rhythm.enough[purpose], self.rhythm.launches
         return {
-            case: self.judge.counted(own, fewest, launches=self.rhythm.launches)
+            case: self.judge.counted(own, enough, launches=launches)
             for case, own in by_case(self.of(purpose)).items()
         }
 

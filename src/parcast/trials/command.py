@@ -2,6 +2,7 @@
 
 import os
 import resource
+import shutil
 import subprocess
 import time
 from collections import Counter
@@ -57,22 +58,20 @@ class CommandLauncher:
 
 def timed(command: Sequence[str], time_limit: float) -> tuple[float, float | None]:
     """Wall time of a command, and the cores that other programs used meanwhile [s], [1]."""
-    named = shown(" ".join(command))
+    named, program = shown(" ".join(command)), shutil.which(command[0])
+    if program is None:
+        raise RunFailed(f"{named} cannot be started: there is no such program. Check the command.")
     before, own, begun = core_seconds(), _of_children(), time.perf_counter()
     with as_interrupts():
-        try:
-            process = subprocess.Popen(
-                tied(command),
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.PIPE,
-                text=True,
-                errors="replace",
-                start_new_session=True,  # Ctrl-C is ours to hand on
-            )
-        except OSError as failure:
-            why = (failure.strerror or str(failure)).lower()
-            raise RunFailed(f"{named} cannot be started: {why}. Check the command.") from failure
+        process = subprocess.Popen(
+            tied([program, *command[1:]]),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+            errors="replace",
+            start_new_session=True,  # Ctrl-C is ours to hand on
+        )
         try:
             _, said = process.communicate(timeout=max(time_limit, 0.0))
         except subprocess.TimeoutExpired:

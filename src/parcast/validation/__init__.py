@@ -1,5 +1,1 @@
-"""Whether a law holds on this machine: predict, run, compare (`parcast validate`).
-
-`plan` chooses sizes, `runs` launches them, `calibration` and `interval` predict, `verdict`
-decides.
-"""
+"""How a prediction is tested: what is asked of every subject that can be predicted and run."""

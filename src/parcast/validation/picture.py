@@ -1,15 +1,12 @@
-"""The picture of a validation: times over sizes, a panel for each program.
+"""Picture of a validation: predicted over measured times, a panel for each subject.
 
-For each count of ranks the line is what the calibrated law says, the band the 90 % interval of a
-run. Hollow points were calibrated with, full ones were predicted and then measured; a cross stands
-where the median of the runs lies outside the interval. Pale points hold runs that were disturbed.
+Each kind of case has a symbol; a bar is the 90 % interval of a run, and a cross stands where the
+median of the runs lies outside it. Points of disturbed runs are pale. What other ways predict is
+grey.
 """
 
-from collections.abc import Sequence
-from itertools import product
 from math import ceil
-from statistics import median
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import numpy as np
 
@@ -22,133 +19,119 @@ from parcast.show.canvas import (
     plain_axes,
     require_one_panel,
 )
-from parcast.show.colours import (
-    MACHINE_COLOURS,
-    MARKERS,
-    REFERENCE,
-)
-from parcast.show.scales import fitting_ticks, inches, scale_time, span
-from parcast.units import shown
-from parcast.validation.result import Comparison, TimedRun, ValidatedProgram, Validation
+from parcast.show.colours import GREY, MACHINE_COLOURS, MARKERS
+from parcast.show.scales import scale_time, span
+from parcast.units import percent
+from parcast.validation.comparison import Comparison
+from parcast.validation.result import Validated, Validation
 
 if TYPE_CHECKING:
-    from matplotlib.artist import Artist
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+Compared: TypeAlias = Comparison[Any, Any]
 
-BAND: Final = "90 % interval"
-CALIBRATED: Final = "calibrated"
-OUTSIDE: Final = "outside its interval"
-DISTURBED: Final = "pale: disturbed"
-OF_ALL: Final = (BAND, CALIBRATED, OUTSIDE, DISTURBED)  # labels that no count has for itself
-PALENESS: Final = 0.4  # of points where others used the processors
-SHORTER: Final = 1.35  # times as short as the sizes written out, are the labels of ticks
+SHORTEST: Final = 0.1  # lower end of an interval that is drawn, of the upper [1]
+PALE: Final = 0.4  # of points where disturbed runs count
 MOST_PANELS: Final = 9
-MOST_COUNTS: Final = len(MACHINE_COLOURS)
+MOST_TICKS: Final = 5  # of an axis, from which 3 is too near to 2
+OTHER_MARKERS: Final = "xv+^sD"  # of other ways
+DISTURBED: Final = "pale: disturbed runs"
+OUTSIDE: Final = "outside its interval"
 
 
 def figure_of_validation(validation: Validation, ax: "Axes | None" = None) -> "Figure":
-    """One figure, 8 inches wide: time over size, a panel for each program.
-
-    Of a single program it can be drawn in `ax`. Of more than 9 programs the first 9 are drawn, of
-    more than 8 counts the first 8.
-    """
-    programs = validation.programs[:MOST_PANELS]
-    counts = sorted({x.p for program in programs for x in program.comparisons})[:MOST_COUNTS]
+    """One figure, 8 inches wide; that of one subject can be drawn in `ax`. Of more 9 are drawn."""
+    parts = validation.parts[:MOST_PANELS]
     if ax is not None:
-        require_one_panel(len(programs), "Leave it out, or draw a validation of one program.")
-        _draw(ax, programs[0], counts)
-        add_legend_inside(ax, _entries([ax], programs))
+        hint = "Leave it out, or draw a validation of one program."
+        require_one_panel(len(validation.parts), hint)
+        _draw(ax, parts[0])
+        add_legend_inside(ax, entries_of([ax]))
         return ax.figure  # type: ignore[return-value]  # a sub-figure is as good
-    columns = min(len(programs), 3 if len(programs) > 4 else 2)
-    rows = ceil(len(programs) / columns)
+    columns = min(len(parts), 3 if len(parts) > 4 else 2)
+    rows = ceil(len(parts) / columns)
     with house_style():
         figure = new_figure(height=4.6 if rows == 1 else 1.0 + 2.7 * rows)
-        grid = figure.subplots(rows, columns, squeeze=False)
-        for i, each in enumerate(grid.flat):
-            if i >= len(programs):
-                each.set_axis_off()
-                continue
-            _draw(each, programs[i], counts)
-        figure.suptitle("Predicted from small runs, and measured", fontsize="large")
-        add_legend(figure, _entries(list(grid.flat), programs))
+        grid = list(figure.subplots(rows, columns, squeeze=False).flat)
+        for each in grid[len(parts) :]:
+            each.set_axis_off()
+        for each, part in zip(grid, parts, strict=False):
+            _draw(each, part)
+        figure.suptitle("Predicted before the runs, and measured", fontsize="large")
+        add_legend(figure, entries_of(grid))
     return figure
 
 
-def _entries(axes: "Sequence[Axes]", programs: Sequence[ValidatedProgram]) -> "dict[str, Artist]":
-    """What the legend explains: each count, and then what all have."""
-    handles = entries_of(axes)
-    if any(x.is_disturbed for program in programs for x in program.compared):
-        (pale,) = axes[0].plot([], [], ls="", marker="o", color=REFERENCE, alpha=PALENESS)
-        handles[DISTURBED] = pale
-    return {x: handles[x] for x in sorted(handles, key=lambda label: label in OF_ALL)}
-
-
-def _draw(ax: "Axes", program: ValidatedProgram, counts: Sequence[int]) -> None:
-    """Draw one program."""
-    small = _medians(program.calibration)
-    for i, p in enumerate(counts):
-        points = sorted((x for x in program.comparisons if x.p == p), key=lambda x: x.n)
-        _draw_count(ax, points, sorted((n, t) for (n, q), t in small.items() if q == p), i, p)
-    times = [(x.lower, x.upper) for x in program.comparisons]
-    times += [(x.measured, x.measured) for x in program.compared]
-    times += [(t, t) for t in small.values()]
-    scale_time(ax, *span(times))
-    sizes = sorted({n for n, _ in small} | {x.n for x in program.comparisons})
-    room = (sizes[-1] / sizes[0]) ** 0.06
-    ax.set(xscale="log", xlim=(sizes[0] / room, sizes[-1] * room))
-    at = fitting_ticks(np.array(sizes, dtype=np.float64), SHORTER * inches(ax)[0])
-    ax.set_xticks(at, labels=[_short(tick) for tick in at])
-    ax.minorticks_off()
-    ax.set_xlabel(f"n [{shown(program.size, limit=20)}]", parse_math=False)
-    ax.set_title(f"{program.program}: {program.agreement}", fontsize="medium", parse_math=False)
+def _draw(ax: "Axes", part: Validated) -> None:
+    """Draw one subject."""
+    rows = part.compared
+    ends = [(_lower(x), x.upper or x.predicted) for x in rows]
+    ends += [(x.measured or x.predicted, x.measured or x.predicted) for x in rows]
+    ends += [(time, time) for x in rows for time in x.ways.values() if time is not None]
+    low, high = span(ends) if ends else (0.1, 1.0)
+    line = np.array([low, high])
+    ax.plot(line, line, color=GREY, lw=1.0, label="predicted = measured")
+    tolerance = part.rule.tolerance
+    if tolerance is not None:
+        ax.fill_between(
+            line,
+            (1 - tolerance) * line,
+            (1 + tolerance) * line,
+            color=GREY,
+            alpha=0.18,
+            lw=0,
+            label=f"within {percent(tolerance)}",
+        )
+    for i, way in enumerate(rows[0].ways if rows else ()):
+        known = [x for x in rows if x.ways[way] is not None]
+        marker = OTHER_MARKERS[i % len(OTHER_MARKERS)]
+        style: dict[str, Any] = {"color": GREY, "marker": marker, "ls": "none", "ms": 5}
+        style |= {} if marker in "x+" else {"mfc": "none"}
+        points = np.array([(x.measured, x.ways[way]) for x in known], dtype=np.float64)
+        ax.plot(*points.reshape(-1, 2).T, **style, label=way)
+    for i, kind in enumerate(dict.fromkeys(x.kind for x in part.comparisons)):
+        _draw_kind(ax, [x for x in rows if x.kind == kind], kind, i % len(MACHINE_COLOURS))
+    if any(x.is_disturbed for x in rows):
+        ax.plot([], [], "o", color=GREY, alpha=PALE, label=DISTURBED)
+    _scale(ax, low, high)
+    ax.set_title(f"{part.name}: {part.agreement}", fontsize="medium", parse_math=False)
     plain_axes(ax)
 
 
-def _draw_count(
-    ax: "Axes",
-    points: Sequence[Comparison],
-    small: Sequence[tuple[int, float]],
-    i: int,
-    p: int,
-) -> None:
-    """Draw one count of ranks of a program."""
-    colour, marker = MACHINE_COLOURS[i], MARKERS[i]
-    if points:
-        n = [x.n for x in points]
-        ends = [x.lower for x in points], [x.upper for x in points]
-        band = BAND if i == 0 else None
-        ax.fill_between(n, *ends, color=colour, alpha=0.18, lw=0, label=band)
-        ax.plot(n, [x.predicted for x in points], color=colour, lw=1.5, label=f"law, p = {p}")
-    for is_inside, is_disturbed in product((True, False), (False, True)):
-        there = [
-            x
-            for x in points
-            if x.runs and (x.is_inside, x.is_disturbed) == (is_inside, is_disturbed)
-        ]
-        if there:
-            at = ([x.n for x in there], [x.measured for x in there])
-            shape, alpha = marker if is_inside else "x", PALENESS if is_disturbed else 1.0
-            label = f"measured, p = {p}" if is_inside else OUTSIDE
-            ax.plot(
-                *at, ls="", marker=shape, ms=6, mew=1.5, color=colour, alpha=alpha, label=label
-            )
-    if small:
-        style = {"ls": "", "marker": marker, "ms": 4.5, "mfc": "none", "color": colour}
-        ax.plot(*zip(*small, strict=True), **style, label=CALIBRATED)  # type: ignore[arg-type]  # styles of a marker
+def _draw_kind(ax: "Axes", rows: list[Compared], kind: str, i: int) -> None:
+    """Draw the cases of a kind."""
+    style: dict[str, Any] = {"color": MACHINE_COLOURS[i], "ls": "none", "ms": 6}
+    for x in rows:
+        if x.lower is not None and x.measured is not None:
+            ends = _lower(x), x.upper or x.predicted
+            ax.vlines(x.measured, *ends, color=style["color"], lw=1.2, alpha=0.6)
+        is_outside = x.is_inside is False
+        marker = "x" if is_outside else MARKERS[i]
+        alpha = PALE if x.is_disturbed else 1.0
+        label = OUTSIDE if is_outside else None
+        at = [x.measured or x.predicted], [x.predicted]
+        ax.plot(*at, **style, marker=marker, alpha=alpha, label=label)
+    ax.plot([], [], **style, marker=MARKERS[i], label=kind)  # not pale, even if all points are
 
 
-def _medians(runs: Sequence[TimedRun]) -> dict[tuple[int, int], float]:
-    """Median time of every size and count. [s]."""
-    cells: dict[tuple[int, int], list[float]] = {}
-    for run in runs:
-        if run.counts:
-            cells.setdefault((run.n, run.p), []).append(run.time)
-    return {key: median(times) for key, times in cells.items()}
+def _lower(x: Compared) -> float:
+    """Lower end of an interval, which may be 0, on a logarithmic scale [s]."""
+    if x.lower is None or x.upper is None:
+        return x.predicted
+    return max(x.lower, SHORTEST * x.upper)
 
 
-def _short(size: float) -> str:
-    """Text of a size on an axis."""
-    mantissa, _, exponent = f"{size:.1e}".partition("e")
-    return f"{size:.0f}" if size < 1e4 else f"{float(mantissa):g}e{int(exponent)}"
+def _scale(ax: "Axes", low: float, high: float) -> None:
+    """Make both axes the same logarithmic one of times."""
+    scale_time(ax, low, high)
+    ticks = [x for x in ax.get_yticks() if f"{x:e}"[0] != "3" or len(ax.get_yticks()) < MOST_TICKS]
+    labels = {
+        tick: label.get_text()
+        for tick, label in zip(ax.get_yticks(), ax.get_yticklabels(), strict=True)
+    }
+    ax.set(xscale="log", xlim=ax.get_ylim())
+    ax.set_xticks(ticks, labels=[labels[tick] for tick in ticks])
+    ax.minorticks_off()
+    ax.set_xlabel(ax.get_ylabel().replace("time", "measured time"))
+    ax.set_ylabel(ax.get_ylabel().replace("time", "predicted time"))

@@ -1,187 +1,50 @@
-"""What `validate` answers: what a law predicted for real programs, beside what they took."""
+"""What a validation answers: each case as predicted before its runs, and as measured."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from statistics import median
-from typing import Any, ClassVar, Final
+from typing import Any, ClassVar
 
 from parcast.descriptions.fit_record import OwnLawError, validated_law_error
 from parcast.show.result import Result
 from parcast.timings.disturbed import name_of_time
-
-INTERVAL: Final = 0.9  # share of runs that the intervals are meant to hold
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class TimedRun:
-    """One run that was timed."""
-
-    n: int  # problem size [1]
-    p: int  # ranks [1]
-    launch: int  # which start of the ranks, from 1 [1]
-    repetition: int  # of this launch, from 1 [1]
-    time: float  # wall [s]
-    compute: float  # processor seconds of the rank that computed most [s]
-    disk: float  # wall seconds of access to files [s]
-    slowdown: float | None = None  # work quanta around and in it, over the least known [1]
-    waiting: float = 0.0  # share of it that a rank waited for its core [1]
-    is_disturbed: bool = False  # whether others used its processors
-    counts: bool = True  # False: it was disturbed, and enough other runs were not
+from parcast.validation.comparison import INTERVAL, Accuracy, Comparison, accuracy_of, quiet
+from parcast.validation.rule import Rule
+from parcast.validation.saving import Saved
+from parcast.validation.subject import Findings
+from parcast.validation.verdict import Quietness, Verdict, verdict_of
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Capacity:
-    """One constant of a calibrated law, with its 90 % interval; its value may not be determined.
+class Validated:
+    """A subject and its law: calibrated, predicted, run, compared."""
 
-    Then the finite end is a bound: a rate is at least `lower`, a startup at most `upper`.
-    """
-
-    symbol: str  # "W", "n_half", "m_half", "m_2", "u", "t0", "B", "S0"
-    p: int | None  # ranks that it holds for; None: any [1]
-    value: float | None  # [SI]
-    lower: float | None
-    upper: float | None
-    unit: str  # "1/s", "1", "B/s", "s"
-
-    def row(self) -> dict[str, Any]:
-        """As the JSON document has it."""
-        return {name: getattr(self, name) for name in self.__slots__}
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class CountCheck:
-    """How what a law counts compares with what the program counted, over all runs."""
-
-    what: str  # "steps", "network bytes", "messages", "disk bytes"
-    least: float  # counted by the law over counted by the program [1]
-    most: float
-    agrees: bool  # whether the two grow alike: a constant factor is within the capacity
-
-    def row(self) -> dict[str, Any]:
-        """As the JSON document has it."""
-        return {
-            "what": self.what,
-            "least_ratio": self.least,
-            "most_ratio": self.most,
-            "agrees": self.agrees,
-        }
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Comparison:
-    """One size on one count of ranks: what was predicted before it ran, and its runs."""
-
-    n: int  # [1]
-    p: int  # [1]
-    factor: float  # n over the largest calibrated one [1]
-    predicted: float  # [s]
-    lower: float  # of the 90 % interval of a run [s]
-    upper: float  # [s]
-    compute: float  # parts of the predicted time [s]
-    communication: float  # [s]
-    disk: float  # [s]
-    is_shared: bool  # whether ranks share cores
-    is_calibrated_p: bool  # whether this count of ranks was calibrated
-    runs: tuple[TimedRun, ...] = ()  # that count; none yet where it was interrupted
-    disturbed: tuple[TimedRun, ...] = ()  # that do not, since others had the processors too
-
-    @property
-    def measured(self) -> float:
-        """Median time of the runs. [s]."""
-        return median(run.time for run in self.runs)
-
-    @property
-    def error(self) -> float:
-        """Predicted over measured time, less 1: above 0 where the law is too slow. [1]."""
-        return self.predicted / self.measured - 1.0
-
-    @property
-    def is_inside(self) -> bool:
-        """Whether the median of the runs lies in the interval."""
-        return self.lower <= self.measured <= self.upper
-
-    @property
-    def is_disturbed(self) -> bool:
-        """Whether disturbed runs count, as there are too few others."""
-        return any(run.is_disturbed for run in self.runs)
-
-    @property
-    def runs_inside(self) -> int:
-        """Runs in the interval. [1]."""
-        return sum(self.lower <= run.time <= self.upper for run in self.runs)
-
-    def row(self) -> dict[str, Any]:
-        """Facts of the comparison, with the keys of the JSON document."""
-        ran = bool(self.runs)
-        return {
-            "n": self.n,
-            "p": self.p,
-            "factor": self.factor,
-            "predicted_s": self.predicted,
-            "lower_s": self.lower,
-            "upper_s": self.upper,
-            "compute_s": self.compute,
-            "communication_s": self.communication,
-            "disk_s": self.disk,
-            "measured_s": self.measured if ran else None,
-            "error": self.error if ran else None,
-            "inside": self.is_inside if ran else None,
-            "runs": len(self.runs),
-            "runs_inside": self.runs_inside,
-            "runs_disturbed": len(self.disturbed),
-            "disturbed_count": self.is_disturbed,
-            "shared_cores": self.is_shared,
-            "calibrated_p": self.is_calibrated_p,
-        }
-
-
-@dataclass(frozen=True, slots=True)
-class Accuracy:
-    """How well comparisons were predicted."""
-
-    errors: tuple[float, ...]  # absolute, of each [1]
-    runs: int
-    inside: int  # runs in their intervals
-
-
-def undisturbed(compared: Sequence[Comparison]) -> Sequence[Comparison]:
-    """Leave aside comparisons where disturbed runs count; if all are such, none."""
-    return [x for x in compared if not x.is_disturbed] or compared
-
-
-def accuracy_of(compared: Sequence[Comparison]) -> Accuracy:
-    """How well those that nobody disturbed were predicted."""
-    quiet = undisturbed(compared)
-    return Accuracy(
-        errors=tuple(abs(x.error) for x in quiet),
-        runs=sum(len(x.runs) for x in quiet),
-        inside=sum(x.runs_inside for x in quiet),
-    )
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class ValidatedProgram:
-    """One program and its law: calibrated small, predicted, run, compared."""
-
-    program: str
+    name: str
     title: str
-    size: str  # what n counts
     law: str
-    source: str  # of the law
-    calibration: tuple[TimedRun, ...]
-    capacities: tuple[Capacity, ...]
-    counts: tuple[CountCheck, ...]
-    comparisons: tuple[Comparison, ...]
-    holds: bool | None  # None: nothing was compared, or that cannot tell
-    verdict: tuple[str, ...]  # by which rules
-    warnings: tuple[str, ...]
-    cores: int  # that the ranks may use [1]
+    rule: Rule
+    comparisons: tuple[Comparison[Any, Any], ...]
+    runs: tuple[Mapping[str, Any], ...]  # every run, with the keys of the JSON document
+    findings: Findings
+    quietness: Quietness
     seconds: float  # spent [s]
     ended_by: str = ""  # "time limit" or "interrupted" where not all was compared
-    repetitions: int = 1  # runs that were asked of each size and count [1]
+    missing: int = 0  # cases that were asked for, and not predicted
+
+    @property
+    def verdict(self) -> Verdict:
+        """Whether the law holds, and by which rules."""
+        objections = self.findings.objections
+        return verdict_of(
+            self.rule, self.comparisons, self.quietness, objections, missing=self.missing
+        )
+
+    @property
+    def holds(self) -> bool | None:
+        """Whether it does; None where that cannot be told."""
+        return self.verdict.holds
 
     @property
     def answer(self) -> str:
@@ -198,84 +61,170 @@ class ValidatedProgram:
         return "agrees" if self.holds else "disagrees"
 
     @property
-    def compared(self) -> tuple[Comparison, ...]:
+    def compared(self) -> tuple[Comparison[Any, Any], ...]:
         """Comparisons that have runs."""
         return tuple(x for x in self.comparisons if x.runs)
 
-    def law_errors(self, platform: str) -> tuple[OwnLawError, ...]:
-        """What the law was wrong by on this kind of platform; nothing of too few comparisons."""
-        quiet = [x for x in self.compared if not x.is_disturbed]
-        axes = {"p": [x.p for x in quiet], "n": [x.n for x in quiet]}
-        return validated_law_error(self.law, platform, [x.error for x in quiet], axes)
+    def accuracy(self, way: str = "", *, kind: str = "") -> Accuracy | None:
+        """Errors by a way, or of one kind of case, without disturbed ones; None where none is."""
+        own = [x for x in self.compared if kind in ("", x.kind)]
+        return accuracy_of(own if self.rule.share is not None else quiet(own), way)
+
+    def within(self, x: Comparison[Any, Any]) -> dict[str, Any]:
+        """Whether the error of a case is tolerated, with the key of the JSON document."""
+        limit, error = self.rule.tolerance, x.error()
+        return {} if limit is None else {"within": None if error is None else abs(error) <= limit}
+
+    def to_document(self) -> dict[str, Any]:
+        """Facts of it, with the keys of the JSON document."""
+        return {
+            "title": self.title,
+            "law": self.law,
+            "answer": self.answer,
+            "holds": self.holds,
+            "verdict": list(self.verdict.rules),
+            "reason": self.verdict.reason or None,
+            "busy": self.quietness.is_busy,
+            "accuracy": {
+                key or "all": accuracy_document(self.accuracy(**{what: key}), self.rule)
+                for what, keys in (("way", self._ways), ("kind", self._kinds))
+                for key in keys
+            },
+            "runs_disturbed": sum(run["disturbed"] for run in self.runs),
+            "seconds": self.seconds,
+            "ended_by": self.ended_by or None,
+            "warnings": list(self.findings.warnings),
+            **self.findings.document,
+        }
 
     @property
-    def disturbed(self) -> tuple[TimedRun, ...]:
-        """Runs that others disturbed, of the calibration and of the comparisons."""
-        compared = [run for x in self.comparisons for run in (*x.runs, *x.disturbed)]
-        return tuple(run for run in (*self.calibration, *compared) if run.is_disturbed)
+    def _ways(self) -> Sequence[str]:
+        return ["", *(self.comparisons[0].ways if self.comparisons else ())]
+
+    @property
+    def _kinds(self) -> Sequence[str]:
+        return list(dict.fromkeys(x.kind for x in self.comparisons))
+
+
+def accuracy_document(accuracy: Accuracy | None, rule: Rule) -> dict[str, Any] | None:
+    """Facts of an accuracy, with the keys of the JSON document."""
+    if accuracy is None:
+        return None
+    within = {} if rule.tolerance is None else {"within": accuracy.within(rule.tolerance)}
+    return {
+        "points": accuracy.points,
+        **within,
+        "median_error": accuracy.median,
+        "worst_error": accuracy.worst,
+        "mean_error": accuracy.mean,
+    }
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class Conditions:
+    """Where it was measured, and how the machine was."""
+
+    place: str  # the testbed in words; "" on the machine itself
+    cores: int  # that ranks share; hosts of a testbed whose processors are capped [1]
+    load: tuple[float, float] | None = None  # of the system, before and after [1]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class Validation(Result):
-    """Agreement of the laws of some programs with measured times on this machine."""
+    """Agreement of the laws of some subjects with measured times on this machine."""
 
     _sheet: ClassVar[str] = "parcast.validation.sheet:sheet_of"
     _picture: ClassVar[str] = "parcast.validation.picture:figure_of_validation"
 
-    programs: tuple[ValidatedProgram, ...]
-    failures: Mapping[str, str] = field(default_factory=dict)  # programs without answer, and why
-    left_out: tuple[str, ...] = ()  # programs that were not begun or not calibrated: interrupted
+    names: tuple[str, str]  # of what is validated, in JSON: the document, and one of its subjects
+    parts: tuple[Validated, ...]
+    conditions: Conditions
+    saved: Saved
+    failures: Mapping[str, str] = field(default_factory=dict)  # subjects without answer, and why
+    left_out: tuple[str, ...] = ()  # subjects that were not begun or not calibrated: interrupted
+    axes: tuple[str, ...] = ("p", "n")  # that the error of the law has a range of
+    repetitions: int = 1  # runs of each case that were asked for, at least [1]
+    seconds: float = 0.0  # spent [s]
     seed: int = 0
-    interval: float = INTERVAL
+    facts: Mapping[str, Any] = field(default_factory=dict)  # what else JSON says
+    about: Mapping[str, str] = field(default_factory=dict)  # what else the sheet says
     inputs: Mapping[str, Any] | None = None  # what was asked: set by who reads
 
     @property
-    def compared(self) -> tuple[Comparison, ...]:
-        """Comparisons of all programs that have runs."""
-        return tuple(x for program in self.programs for x in program.compared)
+    def compared(self) -> tuple[Comparison[Any, Any], ...]:
+        """Comparisons of all subjects that have runs."""
+        return tuple(x for part in self.parts for x in part.compared)
+
+    @property
+    def ended_by(self) -> str:
+        """What ended it before all was compared: "interrupted", "time limit" or ""."""
+        if self.left_out:
+            return "interrupted"
+        return next((part.ended_by for part in self.parts if part.ended_by), "")
+
+    def accuracy(self, way: str = "", *, kind: str = "") -> Accuracy | None:
+        """Errors of all subjects by a way, or of one kind of case; None where none is."""
+        own = [x for x in self.compared if kind in ("", x.kind)]
+        return accuracy_of(quiet(own), way)
 
     @property
     def median_error(self) -> float | None:
         """Median of the absolute errors of the undisturbed comparisons. [1]."""
-        errors = accuracy_of(self.compared).errors
-        return median(errors) if errors else None
+        accuracy = self.accuracy()
+        return None if accuracy is None else accuracy.median
 
     @property
     def worst_error(self) -> float | None:
         """Largest absolute error of them. [1]."""
-        return max(accuracy_of(self.compared).errors, default=None)
+        accuracy = self.accuracy()
+        return None if accuracy is None else accuracy.worst
 
     @property
     def coverage(self) -> float | None:
         """Share of their runs that lie in their intervals. [1]."""
-        accuracy = accuracy_of(self.compared)
-        return accuracy.inside / accuracy.runs if accuracy.runs else None
+        accuracy = self.accuracy()
+        return None if accuracy is None else accuracy.inside / accuracy.runs
 
     @property
     def holds(self) -> bool | None:
         """Whether every law agrees; None where some are inconclusive and none disagrees.
 
-        Those of programs that failed or were not reached are inconclusive.
+        Those of subjects that failed or were not reached are inconclusive.
         """
-        verdicts = {x.holds for x in self.programs}
+        verdicts = {x.holds for x in self.parts}
         if self.failures or self.left_out:
             verdicts.add(None)
         return None if None in verdicts and False not in verdicts else False not in verdicts
 
+    def law_errors(self, platform: str) -> tuple[OwnLawError, ...]:
+        """What the law was wrong by, of all parts that have one law."""
+        [law] = {part.law for part in self.parts} or {""}
+        known = [x for x in self.compared if not x.is_disturbed]
+        axes = {axis: [x.case.columns[axis] for x in known] for axis in self.axes}
+        errors = [error for x in known if (error := x.error()) is not None]
+        return validated_law_error(law, platform, errors, axes)
+
     def comparisons(self) -> Iterator[dict[str, Any]]:
-        """Give one row for each program, size and count of ranks."""
-        for program in self.programs:
-            for x in program.comparisons:
-                yield {"program": program.program, **x.row()}
+        """Give one row for each subject and case, all with the same keys."""
+        rows = [
+            {self.names[1]: part.name, **x.row, **part.within(x)}
+            for part in self.parts
+            for x in part.comparisons
+        ]
+        keys = dict.fromkeys(key for row in rows for key in row)
+        for row in rows:
+            yield {key: row.get(key) for key in keys}
+
+    def runs(self) -> Iterator[dict[str, Any]]:
+        """Give one row for each run, by case: those of the calibration come first."""
+        for part in self.parts:
+            for run in part.runs:
+                shown = {name: x for name, x in run.items() if name != "callpath"}
+                yield {self.names[1]: part.name, **shown}
 
     def rows(self) -> Iterator[dict[str, Any]]:
-        """Give one row for each run, by size and count: those of the calibration come first."""
-        for program in self.programs:
-            for run in sorted(program.calibration, key=lambda run: (run.n, run.p)):
-                yield _row(program.program, "calibration", run, None)
-            for x in sorted(program.comparisons, key=lambda x: (x.n, x.p)):
-                for run in (*x.runs, *x.disturbed):
-                    yield _row(program.program, "comparison", run, x)
+        """Give one row for each subject and case."""
+        return self.comparisons()
 
     def measurement_rows(self) -> Iterator[dict[str, Any]]:
         """Give runs as rows of a table of measurements, one for each figure of a run.
@@ -283,92 +232,65 @@ class Validation(Result):
         In the columns `metric,value` a forecast reads the time and ignores the rest. Repetitions
         are counted over all launches.
         """
-        made: Counter[tuple[str, int, int]] = Counter()
-        cores = {program.program: program.cores for program in self.programs}
-        for row in self.rows():
-            program, n, p = place = (row["program"], row["n"], row["p"])
-            made[place] += 1
-            key = {"callpath": program, "p": p, "n": n, "repetition": made[place]}
-            figures = {
-                name_of_time(p, cores[program], counts=row["counts"]): row["time_s"],
-                "compute_max": row["compute_s"],
-                "disk": row["disk_s"],
-                "launch": row["launch"],
-                "slowdown": row["slowdown"],
-                "waiting": row["waiting"],
-                "is_disturbed": int(row["disturbed"]),
-                "counts": int(row["counts"]),
-                "is_calibration": int(row["purpose"] == "calibration"),
-                "predicted": row["predicted_s"],
-                "lower": row["lower_s"],
-                "upper": row["upper_s"],
-                "is_inside": None if row["inside"] is None else int(row["inside"]),
-            }
-            for metric, value in figures.items():
-                if value is not None:
-                    yield {**key, "metric": metric, "value": value}
+        made: Counter[tuple[Any, ...]] = Counter()
+        for part in self.parts:
+            for run in part.runs:
+                key = {"callpath": run["callpath"]} | {name: run[name] for name in run["key"]}
+                made[tuple(key.values())] += 1
+                key["repetition"] = made[tuple(key.values())]
+                for metric, value in _figures(run, self.conditions.cores).items():
+                    if value is not None:
+                        yield {**key, "metric": metric, "value": value}
 
     def to_document(self) -> dict[str, Any]:
-        """Everything as one JSON document, schema ``parcast/validation/1``."""
+        """Everything as one JSON document."""
+        load = self.conditions.load
         return {
-            "schema": "parcast/validation/1",
-            "comparisons": list(self.comparisons()),
-            "rows": list(self.rows()),
-            "interval": self.interval,
+            "schema": f"parcast/{self.names[0]}/1",
+            "rows": list(self.comparisons()),
+            "runs": [{k: x for k, x in run.items() if k != "key"} for run in self.runs()],
+            "interval": INTERVAL,
             "median_error": self.median_error,
             "worst_error": self.worst_error,
             "coverage": self.coverage,
             "holds": self.holds,
-            "programs": [
-                {
-                    "program": x.program,
-                    "title": x.title,
-                    "size": x.size,
-                    "law": x.law,
-                    "source": x.source,
-                    "answer": x.answer,
-                    "holds": x.holds,
-                    "verdict": list(x.verdict),
-                    "capacities": [capacity.row() for capacity in x.capacities],
-                    "counts": [check.row() for check in x.counts],
-                    "warnings": list(x.warnings),
-                    "runs_disturbed": len(x.disturbed),
-                    "cores": x.cores,
-                    "seconds": x.seconds,
-                    "ended_by": x.ended_by or None,
-                }
-                for x in self.programs
+            f"{self.names[1]}s": [
+                {self.names[1]: part.name, **part.to_document()} for part in self.parts
             ],
-            "failures": [{"program": name, "why": why} for name, why in self.failures.items()],
+            "failures": [{self.names[1]: name, "why": why} for name, why in self.failures.items()],
             "left_out": list(self.left_out),
+            "predicted_at": self.saved.at,
+            "predictions_file": self.saved.path or None,
+            "predictions": list(self.saved.made),
+            "testbed": self.conditions.place or None,
+            "cores": self.conditions.cores,
+            "load": None if load is None else list(load),
+            "repetitions": self.repetitions,
+            "ended_by": self.ended_by or None,
+            "seconds": self.seconds,
             "seed": self.seed,
+            **self.facts,
             "inputs": dict(self.inputs or {}),
         }
 
     def __repr__(self) -> str:
         """Say what was validated, in one line."""
-        answers = ", ".join(f"{x.program} {x.agreement}" for x in self.programs)
+        answers = ", ".join(f"{x.name} {x.agreement}" for x in self.parts)
         return f"Validation({answers})"
 
 
-def _row(program: str, purpose: str, run: TimedRun, of: Comparison | None) -> dict[str, Any]:
-    """Facts of one run, with the keys of the JSON document."""
-    return {
-        "program": program,
-        "purpose": purpose,
-        "n": run.n,
-        "p": run.p,
-        "launch": run.launch,
-        "repetition": run.repetition,
-        "time_s": run.time,
-        "compute_s": run.compute,
-        "disk_s": run.disk,
-        "slowdown": run.slowdown,
-        "waiting": run.waiting,
-        "disturbed": run.is_disturbed,
-        "counts": run.counts,
-        "predicted_s": of.predicted if of else None,
-        "lower_s": of.lower if of else None,
-        "upper_s": of.upper if of else None,
-        "inside": of.lower <= run.time <= of.upper if of else None,
+def _figures(run: Mapping[str, Any], cores: int) -> dict[str, float | None]:
+    """Figures of a run, by their names in a table of measurements."""
+    figures: dict[str, float | None] = {
+        name_of_time(run["p"], cores, counts=run["counts"]): run["time_s"],
+        "is_disturbed": int(run["disturbed"]),
+        "counts": int(run["counts"]),
+        "is_calibration": int(run["purpose"] == "calibration"),
+        "is_inside": None if run["inside"] is None else int(run["inside"]),
     }
+    for name in ("launch", "slowdown", "waiting", "others"):
+        figures[name] = run[name]
+    for name, value in run.items():
+        if name.endswith("_s") and name != "time_s":
+            figures[name.removesuffix("_s")] = value
+    return figures

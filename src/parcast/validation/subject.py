@@ -1,71 +1,148 @@
-"""What `validate` needs to know of a program: how its law counts, and what bounds its size.
+"""What can be validated: a subject calibrates itself, predicts its cases, and has a rule.
 
-A program joins by registering a kernel whose law counts (`parcast.laws.counting`); there is
-nothing else to do. The law counts from n and p alone, so it can be asked before anything runs.
+Predictions of a pass are saved before anything of it is run. Where other programs disturb most
+runs, calibration and comparison alternate in further passes, so that both are of the same minutes.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from math import inf
+from typing import Any, Final, Protocol
 
-import numpy as np
-from numpy.typing import ArrayLike
-
-from parcast.advice import ours
-from parcast.descriptions.program import IO_LAWS, LAWS, law_named
 from parcast.errors import ParameterError
-from parcast.kernels.registry import KERNELS, kernel_named
-from parcast.laws.allowances import how_to_measure
-from parcast.laws.counting import Counts, SteadyStatePhase
-from parcast.units import shown
+from parcast.show.sheet import Fact
+from parcast.trials.campaign import Campaign, Rhythm
+from parcast.trials.launcher import Launcher
+from parcast.trials.trial import C, O, Trial
+from parcast.validation.rule import Rule
+
+HINT: Final = "parcast.testing.check_subject tests a subject."
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Subject:
-    """A program and its law."""
+class Predicted:
+    """A case as it is predicted before it is run."""
 
-    name: str
-    title: str
-    size: str  # what n counts: "keys"
-    phase: SteadyStatePhase  # its law, with the densities of this program
-    memory: Callable[[int, int], int]  # of n and p [B]
-    example: int  # an n that takes about a second on one processor [1]
-    block: int = 1  # of n, that no two ranks share [1]
-
-    def counted(self, n: ArrayLike, p: ArrayLike) -> Counts:
-        """Count, with every array of the shape of `n` and `p` broadcast together."""
-        shape = np.broadcast_shapes(np.shape(n), np.shape(p))
-        counts = self.phase.counts(n, p)
-        names = ("steps", "network_bytes", "messages", "disk_bytes", "shared")
-        return Counts(**{x: np.broadcast_to(getattr(counts, x), shape) for x in names})
+    time: float  # [s]
+    lower: float | None = None  # of the 90 % interval of a run [s]
+    upper: float | None = None  # [s]
+    parts: Mapping[str, float] = field(default_factory=dict)  # of the time [s]
+    ways: Mapping[str, float | None] = field(default_factory=dict)  # the time by other formulas
+    facts: Mapping[str, Any] = field(default_factory=dict)  # what else a row says of the case
+    sources: Mapping[str, Any] = field(default_factory=dict)  # what it is computed from
 
 
-def subject_named(name: str) -> Subject:
-    """Give a program of the registry and its law, which must count steps, messages and bytes."""
-    law = str(name)
-    is_file = law.endswith(".toml")
-    if law not in KERNELS and (is_file or law in LAWS or law in IO_LAWS):
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Passes:
+    """How often cases are run: the runs of a case in each launch, for each pass."""
+
+    first: tuple[tuple[int, ...], ...]  # passes that are always made
+    further: tuple[tuple[int, ...], ...] = ()  # and those for cases that need them
+    again: int = 0  # rounds of repeating cases that others disturbed, within a pass
+    patience: float = inf  # time for these, as a share of all until then [1]
+    until_known: bool = False  # whether a case needs another pass until its times are known
+    are_counted: bool = False  # whether progress counts passes, as nobody knows their time
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Findings:
+    """What a subject says of itself when it was compared."""
+
+    facts: Sequence[Fact] = ()  # of its calibration
+    document: Mapping[str, Any] = field(default_factory=dict)  # the same in JSON
+    warnings: Sequence[str] = ()
+    objections: Sequence[str] = ()  # why its law is wrong, whatever its times are
+
+
+class Subject(Protocol[C, O]):
+    """What can be calibrated, predicted and run."""
+
+    @property
+    def name(self) -> str:
+        """Name of it, as in tables and documents."""
+
+    @property
+    def title(self) -> str:
+        """What it is, in a line."""
+
+    @property
+    def law(self) -> str:
+        """Name of the law that is tested."""
+
+    @property
+    def rule(self) -> Rule:
+        """When the law holds."""
+
+    @property
+    def rhythm(self) -> Rhythm:
+        """How launches are made."""
+
+    @property
+    def passes(self) -> Passes:
+        """How often cases are run."""
+
+    @property
+    def launcher(self) -> Launcher[C, O]:
+        """What makes its trials."""
+
+    def seconds(self, case: C) -> float | None:
+        """Time that a run should take, for limits and progress; None: unknown [s]."""
+
+    def calibrate(self, runs: Campaign[C, O], wanted: Sequence[C] | None) -> None:
+        """Make the runs that it is calibrated with, and fit its law.
+
+        It is called before every pass; `wanted` are the cases of a further one.
+        """
+
+    def cases(self) -> Sequence[C]:
+        """Cases to predict, once it was calibrated."""
+
+    def predict(self, case: C) -> Predicted:
+        """Predict a case from the calibration."""
+
+    def labels(self, case: C, predicted: Predicted) -> Mapping[tuple[str, str], str]:
+        """Cells that name a case in a table, by title and unit of their columns."""
+
+    def kind(self, case: C) -> str:
+        """What it is compared as in pictures and summaries: cases of a kind share a symbol."""
+
+    def callpath(self, case: C) -> str:
+        """Name of a case in a table of measurements, beside its columns."""
+
+    def parts(self, trial: Trial[C, O]) -> Mapping[str, float]:
+        """Parts of the time of a run, as those of a prediction; none where they are unknown."""
+
+    def findings(self, runs: Campaign[C, O]) -> Findings:
+        """Say what else is known when all was compared."""
+
+
+def require_subject(subject: object) -> None:
+    """Refuse what lacks something that every subject has."""
+    lacking = [
+        name for name in vars(Subject) if not name.startswith("_") and not hasattr(subject, name)
+    ]
+    if lacking:
         raise ParameterError(
-            "name",
-            must="be a program that parcast runs",
-            got=f"{shown(law)}, a {'description' if is_file else 'law'}",
-            hint=how_to_measure([law]),
+            "subject",
+            must=f"have {', '.join(lacking)}",
+            got=type(subject).__name__,
+            hint=f"parcast.validation.subject.Subject says what each is. {HINT}",
         )
-    kernel = kernel_named(name)
-    law = kernel.phase["law"]
-    phase = law_named(law).model_validate(kernel.phase)
-    if not isinstance(phase, SteadyStatePhase):
+
+
+def require_predicted(subject: Subject[C, O], case: C, predicted: object) -> Predicted:
+    """Refuse a prediction that cannot be compared."""
+    must, got = "", ""
+    if not isinstance(predicted, Predicted):
+        must, got = "give a parcast.validation.subject.Predicted", f"{predicted!r:.60}"
+    elif not 0.0 < predicted.time < inf:
+        must, got = "predict a time above 0", f"{predicted.time:g} s"
+    elif not (predicted.lower or 0.0) <= predicted.time <= (predicted.upper or inf):
+        must = "predict a time within its interval"
+        got = f"{predicted.time:g} s in {predicted.lower:g} to {predicted.upper:g} s"
+    if must:
         raise ParameterError(
-            "name",
-            must="be a program whose law counts steps",
-            got=f'{name}: its law "{law}" has no counts of steps, messages and bytes',
-            hint=f"Run it: {ours('run', name)}",
+            f"predict of {subject.name}", must=must, got=f"{got} for {case!r:.60}", hint=HINT
         )
-    return Subject(
-        name=kernel.name,
-        title=kernel.title,
-        size=kernel.size,
-        phase=phase,
-        memory=kernel.functions.memory,
-        example=kernel.example,
-        block=kernel.block,
-    )
+    assert isinstance(predicted, Predicted)
+    return predicted

@@ -1,313 +1,229 @@
-"""Whether a law holds, by printed rules, and what else is to be said, for `validate`."""
+"""Whether a law holds, by its rule."""
 
-from collections.abc import Iterator, Sequence
-from math import comb, inf, log
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import comb, log
 from statistics import median
-from typing import Final
+from typing import Any, Final, TypeAlias
 
-import numpy as np
-
-from parcast.descriptions.program import Program
-from parcast.laws.compactness import superlinear_warnings
-from parcast.show.warning import Rank, RankedWarning
 from parcast.units import format_quantity, percent
-from parcast.validation.calibration import Calibration
-from parcast.validation.cells import Cells
-from parcast.validation.interval import LARGE
-from parcast.validation.result import INTERVAL, Capacity, Comparison, CountCheck, TimedRun
-from parcast.validation.subject import Subject
+from parcast.validation.comparison import INTERVAL, Accuracy, Comparison, accuracy_of, quiet
+from parcast.validation.rule import Rule
+from parcast.words import counted
 
-CHANCE: Final = 0.05  # with which a law that holds may be refused for points outside [1]
-FAR: Final = 2.0  # half widths of its interval from which one point alone refuses a law [1]
-ALIKE: Final = 1.1  # ratio of counts that still grow alike [1]
-UNSTEADY: Final = 0.1  # spread of launches of one size that is warned about [1]
-SUPERLINEAR: Final = 1.05  # speedup over p that is more than noise [1]
-BLOCKS: Final = 20  # of a rank, from which shares are even enough to compare counts [1]
-# Upper over lower end of an interval, and longest over shortest run, above which a point cannot
-# show that a law holds. A law whose power of n is off by a third is off by 4^(1/3) = 1.6 at four
-# times the size, and 1.6 is sqrt(2.5): wider intervals would let it pass. [1] [D]
-WIDEST: Final = 2.5
-MOSTLY: Final = 0.8  # share of communication in calibrated runs that is warned about [1]
-LARGER: Final = 1.5  # size over the largest calibrated one from which it is another [1]
-REMEDY: Final = "Repeat on an idle machine, with larger sizes (longest), or without quick"
+Compared: TypeAlias = Comparison[Any, Any]
+
+IDLE: Final = "Repeat on an idle machine"
+LARGER: Final = f"{IDLE}, with larger sizes (longest), or without quick"
+BUSY: Final = "the machine was never idle, so that limits are wider"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Verdict:
+    """Whether a law holds; None where that cannot be told."""
+
+    holds: bool | None
+    rules: tuple[str, ...]  # by which it was decided
+    reason: str = ""  # why it cannot be told
+
+    @property
+    def text(self) -> str:
+        """All of it in a sentence."""
+        return "; ".join(self.rules)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Quietness:
+    """How much of what counts was disturbed."""
+
+    calibration: bool = False  # most trials that count
+    comparison: bool = False  # most cases
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether the machine was never idle: both were disturbed, and are alike."""
+        return self.calibration and self.comparison
+
+    @property
+    def reason(self) -> str:
+        """Why the times decide nothing; "" if they do."""
+        if self.is_busy:
+            return ""
+        if self.calibration:
+            return "most of the runs it was calibrated with were disturbed by other processes"
+        if self.comparison:
+            return "runs at half or more of the cases were disturbed by other processes"
+        return ""
 
 
 def verdict_of(
-    compared: Sequence[Comparison],
-    counts: Sequence[CountCheck],
-    calibration: Sequence[TimedRun] = (),
-) -> tuple[bool | None, tuple[str, ...]]:
+    rule: Rule,
+    cases: Sequence[Compared],
+    quietness: Quietness,
+    objections: Sequence[str] = (),
+    *,
+    missing: int = 0,
+) -> Verdict:
     """Tell whether a law holds, None where nothing can tell, and the rules that decided.
 
-    It holds only where the points could have refused it; they decide nothing if more than half of
-    the `calibration` runs that count were disturbed.
+    `missing` cases were asked for but not predicted; objections refuse it whatever the times are.
     """
-    differing = [check for check in counts if not check.agrees and check.what != "messages"]
-    rules = [_counted(check) for check in differing]
+    compared = [x for x in cases if x.runs]
     if not compared:
-        return (False if differing else None), tuple(rules)
-    used = [run.is_disturbed for run in calibration if run.counts]
-    if 2 * sum(used) > len(used):
-        why = "most of the runs it was calibrated with were disturbed by other processes"
-        return (False if differing else None), (*rules, f"{why}. {REMEDY}")
-    sure = [x for x in compared if is_sure(x)]
+        return Verdict(
+            holds=False if objections else None,
+            rules=tuple(objections),
+            reason="" if objections else "nothing was measured",
+        )
+    if rule.chance is None:
+        found = _by_limits(rule, compared, quietness, asked=len(cases) + missing)
+    else:
+        found = _by_intervals(rule, compared, quietness)
+    rules = found.rules
+    if found.holds is None and found.reason:
+        rules = (*rules[:-1], f"{rules[-1]}, but {found.reason}") if rules else (found.reason,)
+    if found.holds is not None and quietness.is_busy:
+        rules = (*rules, BUSY)
+    holds = False if objections else found.holds
+    return Verdict(holds=holds, rules=(*objections, *rules), reason=found.reason)
+
+
+def _by_limits(
+    rule: Rule, measured: Sequence[Compared], quietness: Quietness, *, asked: int
+) -> Verdict:
+    """By the sizes of errors."""
+    wide = rule.busy if quietness.is_busy else 1.0
+    used = measured if rule.share is not None else quiet(measured)
+    accuracy = accuracy_of(used)
+    assert accuracy is not None
+    text, holds = _limits(rule, accuracy, wide)
+    reason = quietness.reason
+    if len(measured) < rule.measured * asked:
+        few = f"only {len(measured)} of {counted(asked, rule.cases)} were measured"
+        return Verdict(holds=None, rules=(text,), reason=f"{few}. Allow more time")
+    if reason and not (holds and rule.share is not None):  # these are the strictest limits
+        return Verdict(holds=None, rules=(text,), reason=f"{reason}. {IDLE}")
+    return Verdict(holds=holds, rules=(text,))
+
+
+def _limits(rule: Rule, accuracy: Accuracy, wide: float) -> tuple[str, bool]:
+    """Say errors beside their limits, and whether they are within them."""
+    each, holds = [], True
+    errors = f"median error {100 * accuracy.median:.1f} %, worst {100 * accuracy.worst:.1f} %"
+    if rule.share is not None and rule.tolerance is not None:
+        within = accuracy.within(wide * rule.tolerance)
+        share = within / accuracy.points
+        holds = share >= rule.share
+        each.append(
+            f"{within} of {counted(accuracy.points, rule.cases)} "
+            f"({percent(share) if within else '0%'}) within {percent(wide * rule.tolerance)} "
+            f"(required: {percent(rule.share)})"
+        )
+    if rule.median is None or rule.worst is None:
+        each.append(errors)
+    else:
+        limits = wide * rule.median, wide * rule.worst
+        holds &= accuracy.median <= limits[0] and accuracy.worst <= limits[1]
+        each.append(
+            f"{errors} of {counted(accuracy.points, rule.cases)} (required: "
+            f"{100 * limits[0]:.0f} %, {100 * limits[1]:.0f} %)"
+        )
+    return "; ".join(each), holds
+
+
+def _by_intervals(rule: Rule, compared: Sequence[Compared], quietness: Quietness) -> Verdict:
+    """By the medians that lie in their intervals: it holds only if it could have been refused."""
+    if quietness.calibration and not quietness.comparison:
+        return Verdict(holds=None, rules=(), reason=f"{quietness.reason}. {LARGER}")
+    is_busy = quietness.is_busy
+    sure = [x for x in compared if is_sure(rule, x, is_busy=is_busy)]
     outside = [x for x in compared if not x.is_inside]
-    refusing = [x for x in outside if is_sure(x)]
-    allowed = points_allowed(len(sure))
-    far = [x for x in refusing if is_far(x)]
-    unknown = _why_unknown(compared, sure)
+    refusing = [x for x in outside if x in sure]
+    allowed = points_allowed(len(sure), rule)
+    far = [x for x in refusing if is_far(rule, x)]
     inside = (
         f"{len(compared) - len(outside)} of {len(compared)} medians are inside their intervals"
     )
-    refused = bool(rules) or bool(far) or len(refusing) > allowed
+    rules = []
     if len(refusing) > allowed:
         rules.append(
             f"{inside}. With a correct law, more than {allowed} are outside in less than "
-            f"{percent(CHANCE)} of cases"
+            f"{percent(rule.chance or 0.0)} of cases"
         )
-    elif not refused:
-        end = f", but {unknown}. {REMEDY}" if unknown else ", as expected of a correct law"
-        rules.append(f"{inside}{end}")
     rules += [
-        f"n = {x.n}, p = {x.p}: predicted {format_quantity(x.predicted, 'time')}, took "
-        f"{format_quantity(x.measured, 'time')}, more than twice as far off as the end of the "
-        "interval"
+        f"{_named(x)}: predicted {format_quantity(x.predicted, 'time')}, took "
+        f"{format_quantity(x.measured or 0.0, 'time')}, more than twice as far off as the end of "
+        "the interval"
         for x in far
     ]
-    return (False if refused else None if unknown else True), tuple(rules)
+    if rules:
+        return Verdict(holds=False, rules=tuple(rules))
+    unknown = _why_unknown(rule, compared, sure, quietness)
+    if unknown:
+        return Verdict(holds=None, rules=(inside,), reason=f"{unknown}. {LARGER}")
+    return Verdict(holds=True, rules=(f"{inside}, as expected of a correct law",))
 
 
-def _why_unknown(compared: Sequence[Comparison], sure: Sequence[Comparison]) -> str:
+def _named(x: Compared) -> str:
+    """A case by its columns."""
+    return ", ".join(f"{name} = {value}" for name, value in x.case.columns.items())
+
+
+def _why_unknown(
+    rule: Rule, compared: Sequence[Compared], sure: Sequence[Compared], quietness: Quietness
+) -> str:
     """Say why points that do not refuse a law do not show that it holds either; "" if they do."""
-    width = median(x.upper / x.lower for x in compared)
-    if width > WIDEST:
-        return (
-            f"the intervals are so wide (median {_in_words(compared, width)}) that a wrong law "
-            "would pass"
+    width = median(_width(x) for x in compared)
+    if width > rule.widest:
+        middle = min(compared, key=lambda x: abs(log(_width(x) / width)))
+        ends = " to ".join(
+            format_quantity(end or 0.0, "time") for end in (middle.lower, middle.upper)
         )
-    if 2 * sum(x.is_disturbed for x in compared) >= len(compared):
-        return "runs at half or more of the sizes and counts were disturbed by other processes"
+        return f"the intervals are so wide (median {ends}) that a wrong law would pass"
+    if quietness.reason:
+        return quietness.reason
     if 2 * len(sure) <= len(compared):
         apart = median(_apart(x) for x in compared)
         return f"repeated runs differ by a factor of {apart:.1f}"
     if 2 * sum(not x.is_inside for x in compared) >= len(compared):
         return "these are too few"
-    if not any(x.factor >= LARGER or not x.is_calibrated_p for x in compared):
+    if not any(x.first.facts.get("is_far", True) for x in compared):
         return "no size or count is far from the calibrated ones, so little was predicted"
     return ""
 
 
-def _in_words(compared: Sequence[Comparison], width: float) -> str:
-    """Name the interval whose width is in the middle."""
-    x = min(compared, key=lambda x: abs(log(x.upper / x.lower / width)))
-    low, high = (format_quantity(end, "time") for end in (x.lower, x.upper))
-    return f"{low} to {high}"
-
-
-def is_sure(x: Comparison) -> bool:
+def is_sure(rule: Rule, x: Compared, *, is_busy: bool = False) -> bool:
     """Whether undisturbed runs agree, or all lie beyond one end of the interval."""
-    if x.is_disturbed:
+    if x.is_disturbed and not is_busy:
         return False
-    times = [run.time for run in x.runs]
-    return _apart(x) <= WIDEST or min(times) > x.upper or max(times) < x.lower
+    times = [run.seconds for run in x.runs]
+    beyond = min(times) > (x.upper or 0.0) or max(times) < (x.lower or 0.0)
+    return _apart(x) <= rule.widest or beyond
 
 
-def _apart(x: Comparison) -> float:
+def _apart(x: Compared) -> float:
     """Longest over shortest run [1]."""
-    times = [run.time for run in x.runs]
+    times = [run.seconds for run in x.runs]
     return max(times) / min(times)
 
 
-def points_allowed(points: int) -> int:
+def _width(x: Compared) -> float:
+    """Upper over lower end of the interval [1]."""
+    return (x.upper or x.predicted) / (x.lower or x.predicted)
+
+
+def points_allowed(points: int, rule: Rule) -> int:
     """Points that may lie outside their 90 % intervals by chance."""
     share, tail = 1.0 - INTERVAL, 1.0
     for outside in range(points + 1):
         tail -= comb(points, outside) * share**outside * (1 - share) ** (points - outside)
-        if tail < CHANCE:
+        if tail < (rule.chance or 0.0):
             break
     return outside
 
 
-def is_far(x: Comparison) -> bool:
-    """Whether the median lies more than twice as far from the prediction as the interval's end."""
-    off = log(x.measured / x.predicted)
-    end = log(x.upper / x.predicted) if off > 0 else log(x.lower / x.predicted)
-    return off / end > FAR if end else off != 0.0
-
-
-def count_checks(subject: Subject, cells: Cells, *, least: int) -> tuple[CountCheck, ...]:
-    """Compare what the law counts with what the program counted.
-
-    Runs on several ranks count from size `least` on, if a rank has `BLOCKS` rows or blocks.
-    """
-    runs = [
-        s.runs[0]
-        for (n, p), samples in cells.items()
-        if p == 1 or n >= max(least, BLOCKS * subject.block * p)
-        for s in samples
-    ]
-    n, p = (np.array([getattr(run, x) for run in runs], dtype=np.float64) for x in "np")
-    law = subject.counted(n, p)
-    pairs = {
-        "steps": (law.steps, [max(run.steps) for run in runs]),
-        "network bytes": (law.network_bytes, [sum(run.sent) for run in runs]),
-        "messages": (law.messages, [sum(run.messages) for run in runs]),
-        "disk bytes": (law.disk_bytes, [run.disk_bytes for run in runs]),
-    }
-    return tuple(
-        check
-        for what, (by_law, by_program) in pairs.items()
-        if (check := _check(what, np.asarray(by_law), np.asarray(by_program, float), p))
-    )
-
-
-def _check(
-    what: str, by_law: np.ndarray, by_program: np.ndarray, p: np.ndarray
-) -> CountCheck | None:
-    """Compare one count; None where neither has any."""
-    some = (by_law > 0) | (by_program > 0)
-    if not some.any():
-        return None
-    with np.errstate(divide="ignore"):
-        ratio = by_law[some] / by_program[some]
-    groups = [ratio] if what == "steps" else [ratio[p[some] == x] for x in np.unique(p[some])]
-    agrees = all(x.min() > 0 and x.max() <= ALIKE * x.min() < np.inf for x in groups)
-    return CountCheck(what=what, least=float(ratio.min()), most=float(ratio.max()), agrees=agrees)
-
-
-def _counted(check: CountCheck) -> str:
-    """Say that a law counts what the program does not do."""
-    return (
-        f"the law counts {check.least:.3g} to {check.most:.3g} times the {check.what} that the "
-        "program counted, a ratio that varies between runs"
-    )
-
-
-def warnings_of(
-    subject: Subject,
-    calibration: Calibration,
-    cells: Cells,
-    comparisons: Sequence[Comparison],
-    counts: Sequence[CountCheck],
-) -> Iterator[str]:
-    """Say what a person should know of a calibration and its predictions."""
-    yield from _network(calibration, cells)
-    yield from _waiting(calibration, cells)
-    yield from (
-        RankedWarning(
-            f"Startup times may be wrong: {_counted(check)}.",
-            kind="messages",
-            rank=Rank.SERIOUS,
-            size=check.most / check.least if check.least > 0 else inf,
-        )
-        for check in counts
-        if check.what == "messages" and not check.agrees
-    )
-    shared = sorted({x.p for x in comparisons if x.is_shared})
-    if shared:
-        cores = calibration.form.cores
-        yield RankedWarning(
-            f"p = {', '.join(map(str, shared))}: more ranks than cores ({cores}). Computing time "
-            "is that of the core with the most ranks.",
-            kind="shared cores",
-            size=max(shared),
-        )
-    yield from _unsteady(cells)
-    yield from _superlinear(subject, comparisons)
-
-
-def _network(calibration: Calibration, cells: Cells) -> Iterator[str]:
-    """Explain rates of the network that the runs do not determine."""
-    unknown = [x for x in calibration.capacities() if x.symbol == "u" and x.value is None]
-    if not unknown:
-        return
-    counts = ", ".join(str(x.p) for x in unknown if x.p is not None)
-    text = f"The network bandwidth u is not determined{f' at p = {counts}' if counts else ''}"
-    if any(_is_negative(calibration, cells, x) for x in unknown):
-        text += (
-            ": the parallel runs took less time than their computing at the serial rate, so W of "
-            "the serial run is underestimated"
-        )
-    else:
-        text += ": communication is negligible beside computing at these sizes"
-    bounds = [f"{format_quantity(x.lower, 'rate')}" for x in unknown if x.lower]
-    text += (
-        f". It is at least {', '.join(bounds)}."
-        if bounds
-        else ". Communication is predicted to take no time per byte."
-    )
-    yield RankedWarning(text, kind="network bandwidth")
-
-
-def _waiting(calibration: Calibration, cells: Cells) -> Iterator[str]:
-    """Warn where calibrated runs show the network and hardly anything else."""
-    n = max(size for size, _ in cells)
-    p = [float(x) for x in calibration.form.counts if x > 1]
-    if not p:
-        return
-    computing, communication, disk = calibration.parts(calibration.form.terms([n] * len(p), p))
-    share = float((communication / (computing + communication + disk)).max())
-    if share > MOSTLY:
-        yield RankedWarning(
-            f"The largest calibration runs spend {percent(share)} of their time on communication "
-            "on some ranks, so errors come from startup times rather than from the law. Use "
-            "larger sizes (longest).",
-            kind="communication",
-            rank=Rank.SERIOUS,
-            size=share,
-        )
-
-
-def _is_negative(calibration: Calibration, cells: Cells, capacity: Capacity) -> bool:
-    """Whether time, less computing at the serial rate, less disk, is below 0 in most cells."""
-    form = calibration.form
-    left = []
-    for (n, p), cell in cells.items():
-        if p == 1 or p > form.cores or capacity.p not in (p, None):
-            continue
-        alone = form.terms([n], [1.0])
-        computing = calibration.parts(alone)[0][0]
-        counted = form.subject.counted([n, n], [1.0, float(p)])
-        share = float(counted.steps[1] / counted.steps[0])
-        left.append(
-            median(x.time for x in cell) - float(computing) * share - median(x.disk for x in cell)
-        )
-    return bool(left) and median(left) < 0
-
-
-def _unsteady(cells: Cells) -> Iterator[str]:
-    """Warn where launches of one size differ."""
-    worst = max(
-        (
-            (float(np.std(times, ddof=1) / np.mean(times)), n, p)
-            for (n, p), cell in cells.items()
-            if n >= LARGE * max(n for n, _ in cells) and len(times := [x.time for x in cell]) > 1
-        ),
-        default=(0.0, 0, 0),
-    )
-    if worst[0] > UNSTEADY:
-        yield RankedWarning(
-            f"Launches with n = {worst[1]}, p = {worst[2]} differ by {percent(worst[0])} "
-            "(standard deviation), which widens the intervals. Repeat on an idle machine.",
-            kind="unsteady",
-            rank=Rank.SERIOUS,
-            size=worst[0],
-        )
-
-
-def _superlinear(subject: Subject, comparisons: Sequence[Comparison]) -> Iterator[str]:
-    """Warn where speedup is above p, predicted or measured."""
-    program = Program(name=subject.name, phase=(subject.phase,))
-    alone = {x.n: x for x in comparisons if x.p == 1}
-    pairs = [(alone[x.n], x) for x in comparisons if x.p > 1 and x.n in alone]
-    for how, ratios in (
-        ("Predicted", [(x.p, one.predicted / x.predicted) for one, x in pairs]),
-        (
-            "Measured",
-            [(x.p, one.measured / x.measured) for one, x in pairs if one.runs and x.runs],
-        ),
-    ):
-        claimed = [(p, s) for p, s in ratios if s > SUPERLINEAR * p]
-        if claimed:
-            p, speedup = np.array(claimed, dtype=np.float64).T
-            yield from (f"{how}: {text}" for text in superlinear_warnings(program, p, speedup))
+def is_far(rule: Rule, x: Compared) -> bool:
+    """Whether the median lies more than `far` times as far off as the interval's end."""
+    off = log((x.measured or x.predicted) / x.predicted)
+    end = log(((x.upper if off > 0 else x.lower) or x.predicted) / x.predicted)
+    return off / end > rule.far if end else off != 0.0

@@ -12,11 +12,17 @@ from parcast.arrays.measuring.by_law import ByLaw, components_of, placement_of
 from parcast.arrays.measuring.measure import Measuring
 from parcast.arrays.measuring.references import LARGEST, SMALLEST, largest_size, references, trials
 from parcast.arrays.measuring.regimes import COSTS, costs_of, keys_of
+from parcast.arrays.measuring.sources import OfLayouts
 from parcast.arrays.store.writing import WRITE_OUT
 from parcast.arrays.trials.carried import Request
-from parcast.arrays.trials.request import ArrayRequest, Layout, RequestCase, read_requests
-from parcast.arrays.validating.measured import OfLayouts
-from parcast.arrays.validating.validate import FAST, SLOW
+from parcast.arrays.trials.request import (
+    FAST,
+    SLOW,
+    ArrayRequest,
+    Layout,
+    RequestCase,
+    read_requests,
+)
 from tests.arrays.measuring.made import CLIENTS, KNOWN, Machine, dry_of, measured_costs
 
 LAYOUT = Layout(CLIENTS, 1, True)

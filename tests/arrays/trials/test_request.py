@@ -2,10 +2,9 @@
 
 import pytest
 
-from parcast.arrays.trials.request import Layout, read_requests
-from parcast.arrays.validating.validate import FAST, SLOW
+from parcast.arrays.trials.request import FAST, SLOW, Layout, read_requests
 from parcast.errors import FileProblems, ParameterError
-from tests.arrays.validating.made import request
+from tests.arrays.trials.made import request
 
 MB = 1e6
 

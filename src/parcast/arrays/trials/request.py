@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from math import prod
+from pathlib import Path
 from typing import Annotated, Any, Final, NamedTuple
 
 import numpy as np
@@ -21,6 +22,8 @@ from parcast.units import format_quantity, shown
 from parcast.words import counted
 
 MOST_ARRAYS: Final = 100_000
+FAST: Final = Path(__file__).with_name("requests.toml")
+SLOW: Final = Path(__file__).with_name("requests_slow.toml")  # for disks of some 10 MB/s
 
 
 class Layout(NamedTuple):
@@ -232,8 +235,8 @@ class RequestCase:
 
     @property
     def columns(self) -> Mapping[str, Any]:
-        """Its place."""
-        return {"request": self.number}
+        """Its place, ranks and bytes."""
+        return {"request": self.number, "p": self.layout.ranks, "n": self.request.size}
 
 
 class RequestList(Description):

@@ -1,1 +1,0 @@
-"""The law of array I/O tested against runs of the library."""

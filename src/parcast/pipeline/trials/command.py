@@ -1,0 +1,175 @@
+"""`parcast validate pipeline`: calibrate on small runs, predict larger ones, run and compare."""
+
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+
+from parcast.cli.answering import A_FILE, OneOf, Whole, cli_command
+from parcast.cli.law_error_output import check_programs
+from parcast.cli.options import SizeList, above_0, plain, size_option, sizes, text_option
+from parcast.cli.outputs import Outputs
+from parcast.units import quantity
+from parcast.validation.answering import answered, repetitions_option, validating
+
+if TYPE_CHECKING:
+    from parcast.trials.clock import Progress
+    from parcast.validation.result import Validation
+
+HELP: Final = """Test whether the law of the pipeline predicts its runs on this machine.
+
+A synthetic job of known processor time is run small, larger runs are predicted in several ways
+(the stated formulas, with the measured time of a message, calibrated), and then made. Prints the
+table of the source for this machine: predicted and measured times, and errors. The law agrees if
+the calibrated one has a median error of at most 10 % and a worst of at most 25 %.
+
+JOB is a Python file in place of the synthetic job, and ARGUMENTs are its items, as parcast run
+pipeline takes them; runs take the first of them.
+
+LIST are layouts PxG: ranks of a pipeline, times pipelines. SIZES are numbers of items. With more
+ranks than cores, the cores are part of the prediction. Takes two to three minutes.
+
+\b
+Exit status: 0    answered: the law agrees
+             1    answered: it does not
+             2    wrong use, or an output that cannot be written
+             4    no answer: most runs were disturbed, no MPI, a rank failed, or
+                  not enough time
+             130  interrupted; completed rows are shown
+
+\b
+Examples:
+  parcast validate pipeline
+  parcast validate pipeline --schedule source --layouts 2x1,4x2 -o law.svg
+  parcast validate pipeline count_words.py texts --schedule adaptive
+  parcast testbed --hosts 8 -- parcast validate pipeline --schedule adaptive
+"""
+ARGUMENTS: Final = {  # what Python calls an argument, and what the command line calls it
+    "arguments": "ARGUMENT",
+    "layouts": "--layouts",
+    "sizes": "-n",
+    "calibrate_with": "--calibrate-with",
+    "schedules": "--schedule",
+    "task": "--task",
+    "merge": "--merge",
+    "message": "--message",
+    "repetitions": "--repetitions",
+    "cores": "--cores",
+    "batch": "--batch",
+}
+
+
+def layouts(text: str, option: str) -> tuple[tuple[int, int], ...]:
+    """Read layouts such as 2x1,4x2."""
+    found = []
+    for part in text.split(","):
+        ranks, _, pipelines = part.strip().lower().partition("x")
+        if not (ranks.isdecimal() and (pipelines or "1").isdecimal()):
+            raise click.UsageError(
+                f"{option} must be layouts PxG, got {text!r:.60}. Write for example 2x1,4x2."
+            )
+        found.append((int(ranks), int(pipelines or "1")))
+    return tuple(found)
+
+
+def duration(text: str, option: str) -> float:
+    """Read a processor time, which may be 0. [s]."""
+    return quantity(text, "time", name=option)
+
+
+def message_size(text: str, option: str) -> int:
+    """Read the length of a message [B]."""
+    return round(above_0(text, option, "size", hint="Write for example 24kB."))
+
+
+@cli_command(
+    name="pipeline",
+    help=HELP,
+    short_help="Test whether the law of the pipeline predicts its runs here.",
+)
+@click.argument("job", required=False, type=A_FILE)
+@click.argument("arguments", nargs=-1, metavar="[ARGUMENT]...")
+@text_option("--layouts", "LIST", layouts, "PxG.  [default: 2x1,4x1,4x2,8x2, as many as fit]")
+@size_option("Items to predict. By default 4, 8 and 16 for each rank of the largest layout.")
+@text_option(
+    "--calibrate-with",
+    "SIZES",
+    sizes,
+    "Items of the small runs. By default a quarter and half of the fewest to predict.",
+)
+@click.option(
+    "--schedule",
+    type=OneOf(["adaptive", "source", "both"]),
+    metavar="NAME",
+    default="both",
+    show_default=True,
+    help="adaptive (default of a run), source (published) or both.",
+)
+@text_option(
+    "--task", "TIME", duration, "Processor time of a task.  [default: 20ms; 50ms on a testbed]"
+)
+@text_option(
+    "--merge", "TIME", duration, "Processor time of a merge.", default="1ms", show_default=True
+)
+@text_option(
+    "--message",
+    "SIZE",
+    message_size,
+    "Length of the result of an item.",
+    default="24kB",
+    show_default=True,
+)
+@click.option("--growing", is_flag=True, help="Results grow with their items, as a lexicon does.")
+@click.option(
+    "--batch",
+    type=Whole(1),
+    default=1,
+    show_default=True,
+    metavar="COUNT",
+    help="Items taken at a time, in the default schedule.",
+)
+@repetitions_option(3, "Runs of each size and layout.")
+@click.option("--cores", type=Whole(1), metavar="COUNT", help="Cores that ranks share.")
+@click.option("--quick", is_flag=True, help="Half as many items, one run of each.")
+@validating
+def command(
+    ctx: click.Context,  # noqa: ARG001 - the first argument of every command
+    /,
+    *,
+    outputs: Outputs,
+    save: str | None,
+    **options: Any,
+) -> int:
+    """Answer the question and return the exit status."""
+    check_programs(outputs, ["pipeline"], may_be_new=False)
+    return answered(
+        outputs,
+        partial(_validated, **options),
+        save=save,
+        spellings=ARGUMENTS,
+        inputs={"options": {name: plain(value) for name, value in options.items()}},
+    )
+
+
+def _validated(
+    progress: "Progress",
+    save: str | None,
+    *,
+    schedule: str,
+    n: SizeList | None,
+    calibrate_with: SizeList | None,
+    growing: bool,
+    **options: Any,
+) -> "Validation":
+    """Validate, with what the options are in Python."""
+    from parcast.pipeline.trials.subject import SCHEDULES, validate_pipeline
+
+    return validate_pipeline(
+        schedules=SCHEDULES if schedule == "both" else (schedule,),  # type: ignore[arg-type]  # of OneOf
+        sizes=[int(x) for x in n.values] if n else None,
+        calibrate_with=[int(x) for x in calibrate_with.values] if calibrate_with else None,
+        grows=growing,
+        progress=progress,
+        save_predictions=save,
+        **options,
+    )

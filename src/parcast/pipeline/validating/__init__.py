@@ -1,1 +1,0 @@
-"""Measured against predicted: the law of the pipeline, tested by runs on this machine."""

@@ -1,0 +1,116 @@
+"""What the commands that validate have in common: their options, their files, their status."""
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from parcast.cli.answering import A_FILE, Whole
+from parcast.cli.failures import ANSWER_IS_NO, ANSWERED, INTERRUPTED, NO_FORECAST, spelled_with
+from parcast.cli.law_error_output import CONTENT, FORMATS, writer
+from parcast.cli.options import answer_options, seed_option, text_option, time_limit
+from parcast.cli.outputs import Outputs, with_inputs
+from parcast.cli.screen import Progress, tell
+
+if TYPE_CHECKING:
+    from parcast.trials.clock import Progress as Told
+    from parcast.validation.result import Validation
+
+
+def validating(command: Callable[..., int]) -> Callable[..., int]:
+    """Add the options that every validation has."""
+    for option in reversed(
+        (
+            text_option(
+                "--time-limit",
+                "TIME",
+                time_limit,
+                "Time after which no launch is begun. By default none.",
+            ),
+            click.option(
+                "--save",
+                type=A_FILE,
+                metavar="PATH.json",
+                help="File for the predictions, each written before its runs. By default beside "
+                "the first -o.",
+            ),
+            seed_option("Seed of inputs and orders.", show_default=True),
+            answer_options(FORMATS, csv="measurements", toml=CONTENT),
+        )
+    ):
+        command = option(command)
+    return command
+
+
+def repetitions_option(default: int, text: str) -> Callable[..., Any]:
+    """Give the option for runs of each case."""
+    return click.option(
+        "--repetitions",
+        type=Whole(1, 1000),
+        default=default,
+        show_default=True,
+        metavar="COUNT",
+        help=text,
+    )
+
+
+def answered(
+    outputs: Outputs,
+    validate: "Callable[[Told, str | None], Validation]",
+    *,
+    save: str | None,
+    spellings: Mapping[str, str],
+    inputs: Mapping[str, Any],
+    described: "Callable[[Validation], Mapping[str, Any] | None]" = lambda _: None,
+    show_all: bool | None = None,
+) -> int:
+    """Validate, with a line that says how far it is, answer, and return the exit status.
+
+    `described` are the keys of a program that -o may write, with the error of its law.
+    """
+    outputs.check()
+    place = save or _beside(outputs)
+    if place is not None:
+        Outputs([place], formats=("json",)).check()
+    try:
+        with Progress("validating") as progress, spelled_with(spellings, click.UsageError):
+            validation = validate(progress, place)
+    except KeyboardInterrupt:
+        tell("nothing was predicted yet, so that there is nothing to show.")
+        raise
+    validation = with_inputs(validation, **inputs)
+    if validation.ended_by == "interrupted":
+        outputs = outputs.of_part()
+    from parcast.laws.allowances import platform_here
+
+    write: Callable[[str], None] = validation.save
+    if len({part.law for part in validation.parts}) == 1:
+        errors = validation.law_errors(platform_here())
+        write = writer(validation, errors, described(validation))
+    options: dict[str, Any] = {} if show_all is None else {"show_all": show_all}
+    outputs.give(validation, rows=validation.measurement_rows, write=write, **options)
+    return _status(validation)
+
+
+def _beside(outputs: Outputs) -> str | None:
+    """Path for the predictions beside the first file of the answer."""
+    files = [path for path in outputs.paths if path != "-"]
+    return str(Path(files[0]).with_suffix(".predictions.json")) if files else None
+
+
+def _status(validation: "Validation") -> int:
+    """Tell the exit status, and on stderr why it is not 0."""
+    if validation.ended_by == "interrupted":
+        tell("interrupted.")
+        return INTERRUPTED
+    wrong = [part.name for part in validation.parts if part.holds is False]
+    if wrong:
+        laws = "The law does" if len(wrong) == 1 else "The laws do"
+        tell(f"no: {laws} not hold for {', '.join(wrong)}.")
+        return ANSWER_IS_NO
+    open_ = [part.name for part in validation.parts if part.holds is None]
+    open_ += list(validation.failures)
+    if open_:
+        tell(f"no answer for {', '.join(open_)}: the verdict and warnings say why.")
+    return NO_FORECAST if open_ else ANSWERED
