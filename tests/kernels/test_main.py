@@ -106,7 +106,7 @@ def test_a_wrong_result_ends_with_1(monkeypatch, capsys):
 
 def test_another_rank_takes_what_the_first_was_told(capsys, monkeypatch):
     assert program.main([], Second(2)) == 2
-    task = program.Task(kernel="gauss", sizes=(3,))
+    task = program.KernelTask(kernel="gauss", sizes=(3,))
     monkeypatch.setattr(program, "runs_of", lambda *_: iter([]))
     assert program.main([], Second((task, None))) == 0
     assert capsys.readouterr() == ("", "")
@@ -117,14 +117,14 @@ def test_a_rank_that_fails_ends_all(capsys, monkeypatch):
         raise RunFailed("The matrix is singular.")
 
     monkeypatch.setattr(program, "runs_of", fail)
-    second = Second((program.Task(kernel="gauss", sizes=(3,)), None))
+    second = Second((program.KernelTask(kernel="gauss", sizes=(3,)), None))
     assert program.main([], second) == 4
     assert second.aborted == 4
     assert capsys.readouterr().err == "parcast: The matrix is singular.\n"
 
 
 def test_a_refusal_of_all_ranks_is_said_by_the_first_alone(capsys):
-    second = Second((program.Task(kernel="sotr", sizes=(3,)), None))
+    second = Second((program.KernelTask(kernel="sotr", sizes=(3,)), None))
     assert program.main([], second) == 2
     assert second.aborted is None
     assert capsys.readouterr() == ("", "")

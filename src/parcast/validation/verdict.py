@@ -15,7 +15,8 @@ Compared: TypeAlias = Comparison[Any, Any]
 
 IDLE: Final = "Repeat on an idle machine"
 LARGER: Final = f"{IDLE}, with larger sizes (longest), or without quick"
-BUSY: Final = "the machine was never idle, so that limits are wider"
+NEVER_IDLE: Final = "the machine was never idle"
+BUSY: Final = f"{NEVER_IDLE}, so that limits are wider"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -103,6 +104,8 @@ def _by_limits(
         return Verdict(holds=None, rules=(text,), reason=f"{few}. Allow more time")
     if reason and not (holds and rule.share is not None):  # these are the strictest limits
         return Verdict(holds=None, rules=(text,), reason=f"{reason}. {IDLE}")
+    if quietness.is_busy and not holds:  # the runs may have been disturbed more than those before
+        return Verdict(holds=None, rules=(text,), reason=f"{NEVER_IDLE}. {IDLE}")
     return Verdict(holds=holds, rules=(text,))
 
 
