@@ -107,8 +107,10 @@ class Comparison(Generic[C, O]):
         return None if self.measured is None else self.holds(self.measured)
 
     @property
-    def runs_inside(self) -> int:
-        """Runs in the interval. [1]."""
+    def runs_inside(self) -> int | None:
+        """Runs in the interval; None without one. [1]."""
+        if self.lower is None:
+            return None
         return sum(bool(self.holds(run.seconds)) for run in self.runs)
 
     def holds(self, seconds: float) -> bool | None:
@@ -213,5 +215,5 @@ def accuracy_of(compared: Iterable[Comparison[C, O]], way: str = "") -> Accuracy
     return Accuracy(
         errors=tuple(error for _, error in known),
         runs=sum(len(x.runs) for x, _ in known),
-        inside=sum(x.runs_inside for x, _ in known),
+        inside=sum(x.runs_inside or 0 for x, _ in known),
     )

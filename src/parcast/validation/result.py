@@ -181,9 +181,10 @@ class Validation(Result):
 
     @property
     def coverage(self) -> float | None:
-        """Share of their runs that lie in their intervals. [1]."""
+        """Share of their runs that lie in their intervals, None where there are none. [1]."""
         accuracy = self.accuracy()
-        return None if accuracy is None else accuracy.inside / accuracy.runs
+        has_intervals = any(x.lower is not None for part in self.parts for x in part.comparisons)
+        return accuracy.inside / accuracy.runs if accuracy and has_intervals else None
 
     @property
     def holds(self) -> bool | None:

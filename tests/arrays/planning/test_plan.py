@@ -1,6 +1,7 @@
 """Plans of a request: complete, ranked by each objective, and those of the published findings."""
 
 import json
+from dataclasses import replace
 from functools import cache
 from math import prod
 
@@ -135,15 +136,9 @@ def test_fewest_servers_within_some_percent_of_the_least_time(within, servers):
 
 def test_of_equal_plans_the_one_with_fewer_servers_is_first():
     few, many = plan(servers=(1,)).best, plan(servers=(2,)).best
-    tied = [
-        type(few)(**{**_fields(each), "time": 1.0, "utilisation": 0.5}) for each in (many, few)
-    ]
+    tied = [replace(each, time=1.0, utilisation=0.5) for each in (many, few)]
     for objective in ("time", "utilisation", "fewest"):
         assert in_order(tied, objective, 0.0)[0].servers == 1
-
-
-def _fields(each):
-    return {name: getattr(each, name) for name in type(each).__dataclass_fields__}
 
 
 # Other layouts, reads, machines whose servers differ

@@ -40,7 +40,7 @@ from parcast.validation.result import Validation
 from parcast.validation.rule import Rule
 from parcast.validation.subject import Findings, Passes, Predicted
 from parcast.validation.subjects import Asked, validate_subjects
-from parcast.words import counted, rounded
+from parcast.words import counted, rounded, whole
 
 SCHEDULES: Final[tuple[Schedule, ...]] = ("adaptive", "source")
 LAYOUTS: Final = (Layout(2, 1), Layout(4, 1), Layout(4, 2), Layout(8, 2))
@@ -193,7 +193,7 @@ class PipelineSubject:
         lower, upper = expected_in(point, self.fitted)
         k = None
         if is_possible("source", layout):
-            k = float(steps(point.items, layout.ranks, pipelines=layout.pipelines))
+            k = whole(float(steps(point.items, layout.ranks, pipelines=layout.pipelines)))
         return Predicted(
             time=ways[CALIBRATED] or 0.0,
             lower=lower,
