@@ -135,7 +135,7 @@ def line_of(record: tuple[str, str]) -> str:
 
 def command_line() -> str:
     """Give what the page of commands repeats of click."""
-    every = list(commands(cli, click.Context(cli, info_name="parcast")))
+    every = list(commands(cli, click.Context(cli, info_name="parcast", **cli.context_settings)))
     counted = Counter(record for _, command, _ in every for record in options_of(command))
     common: dict[str, tuple[str, str]] = {}  # of options of one name the one with most commands
     for record, count in counted.most_common():

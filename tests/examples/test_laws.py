@@ -41,6 +41,8 @@ def test_the_reference_has_every_key_of_a_law(law):
     shared = PAGE.split("\n## What every law has\n")[1].split("\n## ")[0]
     keys = set(law_named(law).model_fields) - {"law", "name", "cycles", "capacities"}
     keys |= {f"capacities.{key}" for key in read_capacities(law)}
+    rows = PAGE.split("\n## What each law has\n")[1].split("\n## ")[0].splitlines()
+    section += "\n".join(row for row in rows if f"`{law}`" in row.partition(" | ")[0])
     if law == "square_sort":  # which has those of the other
         section += PAGE.split("\n## sort\n")[1].split("\n## ")[0]
     for key in keys:

@@ -38,15 +38,16 @@ def asked(monkeypatch):
 
 def test_without_a_name_the_programs_are_listed(parcast, monkeypatch):
     monkeypatch.setattr("parcast.kernels.command.KERNELS", {"sort": KERNELS["sort"]})
-    for part in list(PARTS):
-        if part != "pipeline":
-            monkeypatch.delitem(PARTS, part)
     said = parcast("run")
     assert (said.status, said.err) == (0, "")
-    assert said.out == (
-        "sort      sort the keys of a file by merging, O(n log n); n: keys, such as 4e6\n"
-        "pipeline  run a task on many items, merge the results; see parcast run pipeline --help\n"
+    first, second, *_ = said.out.splitlines()
+    assert (
+        first == "sort       sort the keys of a file by merging, O(n log n); n: keys, such as 4e6"
     )
+    assert second.startswith(
+        "pipeline   run a task on many items, merge the results; see parcast "
+    )
+    assert [line.split()[0] for line in said.out.splitlines()] == ["sort", *PARTS]
 
 
 def test_a_run_is_printed_as_a_table(parcast, asked):

@@ -37,7 +37,7 @@ class NamedBenchmarks:
         Where some tell a count of processors, the others are left out. Where none does, names may:
         `solve[np=4]`. Other numbers that not all have are ignored.
 
-        >>> Named(["a_1", "a_2"], [{"np": 1}, {"np": 2}]).series()
+        >>> NamedBenchmarks(["a_1", "a_2"], [{"np": 1}, {"np": 2}]).series()
         ([('', {'np': 1}), ('', {'np': 2})], [])
         """
         numbers, notes = list(self.numbers), list[str]()

@@ -43,7 +43,7 @@ class Validated:
 
     @property
     def holds(self) -> bool | None:
-        """Whether it does; None where that cannot be told."""
+        """Whether it does; None where the runs cannot show it."""
         return self.verdict.holds
 
     @property

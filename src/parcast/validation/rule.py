@@ -1,7 +1,7 @@
 """When a law holds: rules as data, and what decides by them.
 
 A law holds only where the runs could have refused it. On a machine that is never idle most runs
-are disturbed, of the calibration and of the comparison alike: then they count, the limits are
+are disturbed, of the calibration as of the comparison: then they count, the limits are
 wider, and the answer says so.
 """
 

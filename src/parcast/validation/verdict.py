@@ -21,11 +21,11 @@ BUSY: Final = f"{NEVER_IDLE}, so that limits are wider"
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Verdict:
-    """Whether a law holds; None where that cannot be told."""
+    """Whether a law holds; None where the runs cannot show it."""
 
     holds: bool | None
     rules: tuple[str, ...]  # by which it was decided
-    reason: str = ""  # why it cannot be told
+    reason: str = ""  # why the runs cannot show it
 
     @property
     def text(self) -> str:
@@ -42,7 +42,7 @@ class Quietness:
 
     @property
     def is_busy(self) -> bool:
-        """Whether the machine was never idle: both were disturbed, and are alike."""
+        """Whether the machine was never idle: both were disturbed."""
         return self.calibration and self.comparison
 
     @property

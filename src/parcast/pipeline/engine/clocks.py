@@ -54,7 +54,7 @@ def clock_from(start: Sequence[Sample], end: Sequence[Sample] = ()) -> RankClock
     """Estimate a clock from round trips before a run, and after it.
 
     >>> clock_from([(0.0, 5.0, 0.25), (0.5, 5.75, 1.0)], [(16.0, 22.0, 16.25)])
-    Clock(offset=4.875, drift=0.0625, at=0.125, residual=0.11764705882352941)
+    RankClock(offset=4.875, drift=0.0625, at=0.125, residual=0.11764705882352941)
     """
     import numpy as np
 

@@ -153,7 +153,7 @@ def _server(result: PipelineSchedule, shown: Sequence[int]) -> list[Column]:
 def items_text(items: ItemRange) -> str:
     """Write an interval of items, by its first and last.
 
-    >>> items_text(Items(8, 20)), items_text(Items(8, 9))
+    >>> items_text(ItemRange(8, 20)), items_text(ItemRange(8, 9))
     ('8-19', '8')
     """
     return str(items.first) if items.length == 1 else f"{items.first}-{items.stop - 1}"

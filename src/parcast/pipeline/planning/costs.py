@@ -89,7 +89,8 @@ class ReductionCosts:
     def merge_of(self, items: ArrayLike) -> Array:
         """Time of a merge of two results into one of so many items [s].
 
-        >>> Costs(items=8, task=1.0, merge=0.1, merge_growth=1.0).merge_of([2, 4]).round(3)
+        >>> costs = ReductionCosts(items=8, task=1.0, merge=0.1, merge_growth=1.0)
+        >>> costs.merge_of([2, 4]).round(3)
         array([0.1, 0.2])
         """
         k = np.asarray(items, dtype=np.float64)

@@ -187,7 +187,7 @@ def delivery(index: int, size: int) -> ItemRange:
     """Items of a delivery of the last rank, which it makes at the end of cycle `index`.
 
     >>> delivery(0, 8), delivery(1, 8)
-    (Items(first=0, stop=8), Items(first=8, stop=20))
+    (ItemRange(first=0, stop=8), ItemRange(first=8, stop=20))
     """
     every = items_per_step(size) * cycle_length(size)
     first = size + (index - 1) * every if index else 0
