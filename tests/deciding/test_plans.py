@@ -10,7 +10,7 @@ import pytest
 
 from parcast.deciding.alternatives import best_first
 from parcast.deciding.groups import PLAN
-from parcast.deciding.plans import OwnPlan, PlacesOfPlans, decided
+from parcast.deciding.plans import OwnPlan, PlacesOfPlans, _takes_options, decided
 from parcast.errors import ParameterError
 from parcast.places import PluginWarning
 from tests.conftest import ROOT
@@ -85,6 +85,9 @@ def test_only_plans_of_other_packages_are_looked_for(monkeypatch, tmp_path):
         ({"time": ["a", "b", "c"]}, "got could not convert string to float: 'a'"),
         ({"fits": [True, False]}, "got operands could not be broadcast together"),
         ({"title": 3}, "got title that is no text"),
+        ({"time": [1j, 2.0, 3.0]}, "got complex numbers"),
+        ({"reasons": lambda _: 5}, "got reasons that are no list of texts: 5"),
+        ({"reasons": lambda _: "fast"}, "got reasons that are no list of texts: 'fast'"),
     ],
 )
 def test_a_plan_that_breaks_its_protocol_is_named_with_what_it_must_give(changes, got):
@@ -94,6 +97,12 @@ def test_a_plan_that_breaks_its_protocol_is_named_with_what_it_must_give(changes
     assert text.startswith('the plan "cache" must give title and asked, which are texts, cost and')
     assert got in text
     assert "It is of a plugin, tests.deciding.test_plans.given.<locals>.<lambda>" in text
+
+
+def test_a_function_must_take_the_options_of_its_plan():
+    for name, does in {"tiles": True, "nope": False}.items():
+        plan = OwnPlan(summary="", alternatives=lambda tiles: tiles, options={name: "help"})
+        assert _takes_options(plan) is does
 
 
 def test_nothing_at_all_is_no_alternatives():

@@ -61,16 +61,33 @@ def checked(given: Any, *, plan: str, author: str) -> Ways:
     try:
         return _as_ways(given)
     except (AttributeError, TypeError, ValueError) as error:
-        raise ParameterError(
-            f'the plan "{plan}"',
-            must=f"give {GIVES}",
-            got=f"{error}",
-            hint=f"It is of a plugin, {author}: tell its authors.",
-        ) from error
+        raise _broken(f"{error}", plan=plan, author=author) from error
+
+
+def reasons_of(given: Any, chosen: int, *, plan: str, author: str) -> tuple[str, ...]:
+    """Reasons of a plan of another package for an alternative, none where it gives none."""
+    reasons = given.reasons(chosen) if hasattr(given, "reasons") else ()
+    if not isinstance(reasons, list | tuple) or not all(isinstance(x, str) for x in reasons):
+        raise _broken(
+            f"reasons that are no list of texts: {reasons!r:.60}", plan=plan, author=author
+        )
+    return tuple(reasons)
+
+
+def _broken(got: str, *, plan: str, author: str) -> ParameterError:
+    """Say what a plan must give."""
+    return ParameterError(
+        f'the plan "{plan}"',
+        must=f"give {GIVES}",
+        got=got,
+        hint=f"It is of a plugin, {author}: tell its authors.",
+    )
 
 
 def _as_ways(given: Any) -> Ways:
     """Read alternatives, or raise what is wrong with them."""
+    if any(np.iscomplexobj(getattr(given, name)) for name in ("time", "cost")):
+        raise TypeError("complex numbers")
     time = np.asarray(given.time, dtype=np.float64)
     if time.ndim != 1 or not len(time):
         raise ValueError(f"time of the shape {time.shape}")

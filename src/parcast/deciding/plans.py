@@ -5,6 +5,7 @@ Another package names an `OwnPlan` in the group `parcast.deciding` of its entry 
 
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from inspect import signature
 from typing import TYPE_CHECKING, Any, Final
 
 import click
@@ -68,9 +69,18 @@ def of_plugins(taken: Collection[str] = ()) -> dict[str, OwnPlan]:
     return plugins(
         GROUP,
         taken=taken,
-        is_one=lambda _, x: isinstance(x, OwnPlan),
-        what=f"a plan, {__name__}.OwnPlan: a summary, options, a function of alternatives",
+        is_one=lambda _, x: isinstance(x, OwnPlan) and _takes_options(x),
+        what=f"a plan, {__name__}.OwnPlan: a summary, options, a function that takes these",
     )
+
+
+def _takes_options(plan: OwnPlan) -> bool:
+    """Whether the function of a plan can be called with its options."""
+    try:
+        signature(plan.alternatives).bind(**plan.options)
+    except TypeError:
+        return False
+    return True
 
 
 def __getattr__(name: str) -> click.Command:
@@ -123,7 +133,7 @@ def decide(
 
 def decided(name: str, plan: OwnPlan, given: Mapping[str, str]) -> "OwnDecision":
     """Ask a plan for its alternatives, and rank them; one that breaks its protocol is named."""
-    from parcast.deciding.alternatives import checked
+    from parcast.deciding.alternatives import checked, reasons_of
     from parcast.deciding.decision import OwnDecision
 
     function = plan.alternatives
@@ -131,7 +141,6 @@ def decided(name: str, plan: OwnPlan, given: Mapping[str, str]) -> "OwnDecision"
     alternatives = function(**given)
     ways = checked(alternatives, plan=name, author=author)
     found = OwnDecision(name=name, alternatives=ways)
-    reasons = getattr(alternatives, "reasons", None)
-    if found.chosen is None or reasons is None:
+    if found.chosen is None:
         return found
-    return replace(found, reasons=tuple(map(str, reasons(found.chosen))))
+    return replace(found, reasons=reasons_of(alternatives, found.chosen, plan=name, author=author))

@@ -12,7 +12,7 @@ from parcast.mpi.folders import documents_in, failing_for, folder_for
 from parcast.mpi.launcher import run_task
 from parcast.trials.trial import C, Launch, O, Trial
 
-HINT: Final = "parcast.testing.check_launcher tests a launcher."
+HINT: Final = "parcast.testing.validation.check_launcher tests a launcher."
 
 
 class Launcher(Protocol[C, O]):

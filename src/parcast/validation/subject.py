@@ -16,7 +16,7 @@ from parcast.trials.launcher import Launcher
 from parcast.trials.trial import C, O, Trial
 from parcast.validation.rule import Rule
 
-HINT: Final = "parcast.testing.check_subject tests a subject."
+HINT: Final = "parcast.testing.validation.check_subject tests a subject."
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
