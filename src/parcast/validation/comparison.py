@@ -202,7 +202,7 @@ class Accuracy:
 
 
 def quiet(compared: Iterable[Comparison[C, O]]) -> list[Comparison[C, O]]:
-    """Comparisons with runs, but for those where disturbed runs count; if all are such, none."""
+    """Comparisons with runs, without those where disturbed runs count, unless all are such."""
     ran = [x for x in compared if x.runs]
     return [x for x in ran if not x.is_disturbed] or ran
 
