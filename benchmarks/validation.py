@@ -23,9 +23,10 @@ import numpy as np
 
 from parcast.errors import ParcastError
 from parcast.kernels.registry import KERNELS
-from parcast.kernels.validating.interval import FILE_ALLOWANCE, SIZE_ALLOWANCE, Z
-from parcast.kernels.validating.result import Comparison, Validation, undisturbed
-from parcast.kernels.validating.validate import validate
+from parcast.kernels.trials.interval import FILE_ALLOWANCE, SIZE_ALLOWANCE
+from parcast.kernels.trials.subject import validate
+from parcast.validation.comparison import Comparison, Z, quiet
+from parcast.validation.result import Validation
 
 WORDS = {True: "holds", False: "fails", None: "open"}
 
@@ -35,9 +36,9 @@ def line(name: str, told: Validation) -> str:
     compared = told.compared
     if not compared:
         return f"{name:12} nothing compared"
-    runs = sum(len(x.runs) for x in undisturbed(compared))
-    inside = sum(x.runs_inside for x in undisturbed(compared))
-    errors = [f"{100 * x.error:+5.1f}{'~' if x.is_disturbed else ''}" for x in compared]
+    runs = sum(len(x.runs) for x in quiet(compared))
+    inside = sum(x.runs_inside for x in quiet(compared))
+    errors = [f"{100 * x.error():+5.1f}{'~' if x.is_disturbed else ''}" for x in compared]
     errors = errors if name != "all" else []
     return (
         f"{name:12} {WORDS[told.holds]:6} {100 * told.median_error:6.1f} "
@@ -51,37 +52,37 @@ def allowances(told: Validation) -> dict[str, float]:
     The rest of what a prediction may be off by, known from its interval, is taken off in squares.
     """
     found = {}
-    for program in told.programs:
+    for part in told.parts:
         squares = []
-        for x in undisturbed(program.compared):
-            if x.factor <= 1 or not x.is_calibrated_p:
+        for x in quiet(part.compared):
+            if x.first.facts["factor"] <= 1 or not x.first.facts["calibrated_p"]:
                 continue
             half = np.log(x.upper / x.lower) / 2 / Z
-            decades = np.log10(x.factor)
+            decades = np.log10(x.first.facts["factor"])
             known = max(half**2 - allowed(x, SIZE_ALLOWANCE) ** 2, 0.0)
             off = np.log(x.predicted / x.measured)
             squares.append((off**2 - known) / decades**2)
         if squares:
-            found[program.program] = float(np.mean(squares))
+            found[part.name] = float(np.mean(squares))
     return found
 
 
 def allowed(x: Comparison, by_size: float) -> float:
     """Standard deviation that is allowed for the size, if it were another for ten times of it."""
-    by_files = FILE_ALLOWANCE * x.disk / x.predicted
-    return float((by_size + by_files) * np.log10(max(x.factor, 1.0)))
+    by_files = FILE_ALLOWANCE * x.first.facts["disk_s"] / x.predicted
+    return float((by_size + by_files) * np.log10(max(x.first.facts["factor"], 1.0)))
 
 
 def coverage_with(told: Validation, allowance: float) -> float:
     """Share of runs in their intervals if the allowance for ten times the size were another."""
     inside = []
-    for x in undisturbed(told.compared):
+    for x in quiet(told.compared):
         more = Z**2 * (allowed(x, allowance) ** 2 - allowed(x, SIZE_ALLOWANCE) ** 2)
         low, high = (
             max(float(np.log(end / x.predicted)) ** 2 + more, 0.0) ** 0.5
             for end in (x.lower, x.upper)
         )
-        off = [float(np.log(run.time / x.predicted)) for run in x.runs]
+        off = [float(np.log(run.seconds / x.predicted)) for run in x.runs]
         inside += [-low <= y <= high for y in off]
     return sum(inside) / len(inside)
 
@@ -100,7 +101,8 @@ def main() -> int:
     parser.add_argument("-o", "--output", type=Path)
     asked = parser.parse_args()
     begun = time.monotonic()
-    told = Validation(programs=(), seed=asked.seed)
+    told: Validation | None = None
+    failures: dict[str, str] = {}
     print(
         f"{'program':12} {'law':6} {'median':>6} {'worst':>6} {'inside':>7} {'runs':>5}   errors"
     )
@@ -117,17 +119,17 @@ def main() -> int:
             )
         except ParcastError as failure:
             print(f"{name:12} failed: {failure}", flush=True)
-            told = replace(told, failures={**told.failures, name: str(failure)})
+            failures[name] = str(failure)
             continue
         except KeyboardInterrupt:
             break
-        told = replace(told, programs=(*told.programs, *one.programs))
+        told = one if told is None else replace(told, parts=(*told.parts, *one.parts))
         print(line(name, one), flush=True)
         if asked.output:
             asked.output.write_text(json.dumps(told.to_document(), indent=1), encoding="utf-8")
-        if any(program.ended_by == "interrupted" for program in one.programs):
+        if one.ended_by == "interrupted":
             break
-    if not told.compared:
+    if told is None or not told.compared:
         return 4
     print(line("all", told))
     print(f"took {time.monotonic() - begun:.0f} s")
@@ -141,7 +143,7 @@ def main() -> int:
     print("runs in their intervals, by that allowance [%]")
     print("  ".join(f"{a}: {100 * share:.0f}" for a, share in shares.items()))
     met = 100 * told.median_error <= asked.median and 100 * told.worst_error <= asked.worst
-    met = met and 0.85 <= told.coverage <= 0.95 and not told.failures
+    met = met and 0.85 <= told.coverage <= 0.95 and not failures
     print("aims met" if met else "aims not met")
     return 0 if met else 1
 

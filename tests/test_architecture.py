@@ -41,21 +41,17 @@ ONE_IDEA: dict[str, str] = {  # names of two classes, and why they are one idea
     "State": "what a rank of a kernel holds, in the module of each kernel",
 }
 STILL_TWICE = {  # names of two classes that have to become two; this list only gets shorter
-    "Accuracy",
     "Alone",
     "Boxes",
     "Calibration",
     "Column",
-    "Comparison",
     "Costs",
     "Form",
     "Job",
     "Layout",
     "Request",
     "Sample",
-    "Subject",
     "Table",
-    "Validation",
     "_Runs",
 }
 RANK = {name: rank for rank, names in enumerate(DIRECTIONS) for name in names}

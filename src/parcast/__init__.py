@@ -31,8 +31,7 @@ if TYPE_CHECKING:
     from parcast.importers.registry import import_timings
     from parcast.instrument.regions import profile_parameters, region
     from parcast.kernels.run import run_kernel
-    from parcast.kernels.validating.result import Validation
-    from parcast.kernels.validating.validate import validate
+    from parcast.kernels.trials.subject import validate
     from parcast.matching.match import match
     from parcast.matching.result import Match
     from parcast.pipeline.explaining.explain import explain_pipeline
@@ -56,6 +55,7 @@ if TYPE_CHECKING:
     from parcast.timings.measurements import Measurements
     from parcast.timings.read_profiles import read_profiles
     from parcast.timings.tables.files import read_measurements
+    from parcast.validation.result import Validation
 
 
 __all__ = [
@@ -151,7 +151,7 @@ _HOME = {
     "Timeline": "parcast.pipeline.explaining.timeline",
     "Trace": "parcast.pipeline.traces.trace",
     "TrafficCheck": "parcast.pipeline.traces.traffic.result",
-    "Validation": "parcast.kernels.validating.result",
+    "Validation": "parcast.validation.result",
     "best_processors": "parcast.prediction.best_processors",
     "calibrate": "parcast.calibration.calibrate",
     "capacities": "parcast.fitting.capacities",
@@ -182,7 +182,7 @@ _HOME = {
     "simulate": "parcast.simulation.simulate",
     "sort_file": "parcast.applications.sorting.sort_file",
     "timeline_of": "parcast.pipeline.explaining.timeline",
-    "validate": "parcast.kernels.validating.validate",
+    "validate": "parcast.kernels.trials.subject",
     "validate_array_io": "parcast.arrays.subject",
     "validate_pipeline": "parcast.pipeline.trials.subject",
 }

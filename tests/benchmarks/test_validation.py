@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from parcast.kernels.validating.validate import validate
-from tests.kernels.validating.validated import FakeRunner, lawful, subject
+from parcast.kernels.trials.subject import validate
+from tests.kernels.trials.made import FakeRanks, lawful
 
 PATH = Path(__file__).parents[2] / "benchmarks" / "validation.py"
 
@@ -21,15 +21,15 @@ def benchmark():
 
 
 def test_the_allowance_is_what_errors_ask_for(benchmark):
-    exact = validate("sort", runner=FakeRunner(), subject=subject)
+    exact = validate("sort", launcher=FakeRanks())
     assert benchmark.allowances(exact)["sort"] == pytest.approx(0, abs=1e-6)
-    runner = FakeRunner(time=lambda n, p: lawful(n, p) * max(n / 4e5, 1) ** 0.1)
-    grown = validate("sort", runner=runner, subject=subject)
+    ranks = FakeRanks(time=lambda n, p: lawful(n, p) * max(n / 4e5, 1) ** 0.1)
+    grown = validate("sort", launcher=ranks)
     assert benchmark.allowances(grown)["sort"] ** 0.5 > 0.15
 
 
 def test_coverage_by_another_allowance_is_that_of_the_intervals(benchmark):
-    told = validate("sort", runner=FakeRunner(noise=0.05), subject=subject)
+    told = validate("sort", launcher=FakeRanks(noise=0.05))
     assert benchmark.coverage_with(told, benchmark.SIZE_ALLOWANCE) == told.coverage
     shares = [benchmark.coverage_with(told, a) for a in (0.0, 0.05, 0.5)]
     assert shares == sorted(shares)
@@ -38,7 +38,7 @@ def test_coverage_by_another_allowance_is_that_of_the_intervals(benchmark):
 
 def test_it_prints_a_table_and_whether_the_aims_are_met(benchmark, capsys, monkeypatch, tmp_path):
     def validated(name, **options):
-        return validate(name, runner=FakeRunner(noise=0.01), subject=subject, **options)
+        return validate(name, launcher=FakeRanks(noise=0.01), **options)
 
     monkeypatch.setattr(benchmark, "validate", validated)
     document = tmp_path / "all.json"

@@ -7,7 +7,7 @@ from click.shell_completion import ShellComplete
 from parcast.cli import cli
 from parcast.cli.answering import cli_command
 from parcast.kernels.command import PARTS
-from parcast.kernels.validating.command import PARTS as PARTS_OF_VALIDATE
+from parcast.kernels.trials.command import PARTS as PARTS_OF_VALIDATE
 
 
 @cli_command(name="features", help="Find features.", short_help="Find the features of documents.")

@@ -12,8 +12,8 @@ from parcast.descriptions.machine import Machine
 from parcast.descriptions.program import IO_LAWS, LAWS, Program
 from parcast.descriptions.toml_files import read_program
 from parcast.fitting.fit import fit
-from parcast.kernels.validating.command import PARTS
-from parcast.kernels.validating.subject import subject_named
+from parcast.kernels.trials.command import PARTS
+from parcast.kernels.trials.counting import counted_program
 from parcast.laws.allowances import (
     BUS,
     ELSEWHERE,
@@ -177,7 +177,7 @@ def test_what_is_advised_exists_for_every_law(law):
         return
     if law not in OWN:
         name = advice.removeprefix("Measure it: parcast validate ")
-        assert name in PARTS or subject_named(name).name == law
+        assert name in PARTS or counted_program(name).name == law
         return
     assert advice.startswith("Compare it with runs at a few p: parcast fit")
     program = Program(phase=[{"law": law, **OWN[law]}])

@@ -29,7 +29,7 @@ from parcast.descriptions.program import Program
 from parcast.errors import ParameterError
 from parcast.fitting.fit import fit
 from parcast.forecasting.forecast import forecast
-from parcast.kernels.validating.validate import validate
+from parcast.kernels.trials.subject import validate
 from parcast.matching.match import match
 from parcast.pipeline.explaining.explain import explain_pipeline
 from parcast.pipeline.explaining.timeline import timeline_of
@@ -52,7 +52,7 @@ from tests.arrays.measuring.made import measured_costs
 from tests.arrays.trials.made import KnownCosts
 from tests.arrays.trials.made import Machine as KnownMachine
 from tests.calibration.calibrated import WHOLE
-from tests.kernels.validating.validated import FakeRunner, subject
+from tests.kernels.trials.made import FakeRanks
 
 MACHINE = Machine(name="gort")
 PROGRAM = Program(phase=[{"law": "spmd", "compute": {"parallel": "8 s", "serial": "1 s"}}])
@@ -117,7 +117,7 @@ RESULTS = {
     "SortedFile": sorted_file,
     "Timeline": lambda: timeline_of(read_trace(TRACED)),
     "TrafficCheck": lambda: check_traffic(read_trace(TRACED)),
-    "Validation": lambda: validate("sort", runner=FakeRunner(), subject=subject, seed=1),
+    "Validation": lambda: validate("sort", launcher=FakeRanks(), seed=1),
     "Verification": verified,
     "Verifications": lambda: Verifications(stores=(verified(),)),
 }

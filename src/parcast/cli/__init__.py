@@ -31,7 +31,7 @@ GROUPS: Final = {  # what the help calls a group of commands; each name and its 
     "Measure and run": {
         "calibrate": "parcast.calibration.command:command",
         "run": "parcast.kernels.command:command",
-        "validate": "parcast.kernels.validating.command:command",
+        "validate": "parcast.kernels.trials.command:command",
         "characterise": "parcast.characterisation.command:command",
     },
     "Tools": {

@@ -2,16 +2,17 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import comb, log
+from statistics import median
 from typing import Any, Final, TypeAlias
 
-from parcast.units import percent
-from parcast.validation.comparison import Accuracy, Comparison, accuracy_of, quiet
+from parcast.units import format_quantity, percent
+from parcast.validation.comparison import INTERVAL, Accuracy, Comparison, accuracy_of, quiet
 from parcast.validation.rule import Rule
 from parcast.words import counted
 
 Compared: TypeAlias = Comparison[Any, Any]
 
-IDLE: Final = "Repeat on an idle machine"
 NEVER_IDLE: Final = "the machine was never idle"
 BUSY: Final = f"{NEVER_IDLE}, so that limits are wider"
 
@@ -73,10 +74,13 @@ def verdict_of(
             rules=tuple(objections),
             reason="" if objections else "nothing was measured",
         )
-    found = _by_limits(rule, compared, quietness, asked=len(cases) + missing)
+    if rule.chance is None:
+        found = _by_limits(rule, compared, quietness, asked=len(cases) + missing)
+    else:
+        found = _by_intervals(rule, compared, quietness)
     rules = found.rules
     if found.holds is None and found.reason:
-        rules = (*rules[:-1], f"{rules[-1]}, but {found.reason}")
+        rules = (*rules[:-1], f"{rules[-1]}, but {found.reason}") if rules else (found.reason,)
     if found.holds is not None and quietness.is_busy:
         rules = (*rules, BUSY)
     holds = False if objections else found.holds
@@ -97,9 +101,9 @@ def _by_limits(
         few = f"only {len(measured)} of {counted(asked, rule.cases)} were measured"
         return Verdict(holds=None, rules=(text,), reason=f"{few}. Allow more time")
     if reason and not (holds and rule.share is not None):  # these are the strictest limits
-        return Verdict(holds=None, rules=(text,), reason=f"{reason}. {IDLE}")
+        return Verdict(holds=None, rules=(text,), reason=f"{reason}. {rule.remedy}")
     if quietness.is_busy and not holds:  # the runs may have been disturbed more than those before
-        return Verdict(holds=None, rules=(text,), reason=f"{NEVER_IDLE}. {IDLE}")
+        return Verdict(holds=None, rules=(text,), reason=f"{NEVER_IDLE}. {rule.remedy}")
     return Verdict(holds=holds, rules=(text,))
 
 
@@ -126,3 +130,103 @@ def _limits(rule: Rule, accuracy: Accuracy, wide: float) -> tuple[str, bool]:
             f"{100 * limits[0]:.0f} %, {100 * limits[1]:.0f} %)"
         )
     return "; ".join(each), holds
+
+
+def _by_intervals(rule: Rule, compared: Sequence[Compared], quietness: Quietness) -> Verdict:
+    """By the medians that lie in their intervals: it holds only if it could have been refused."""
+    if quietness.calibration and not quietness.comparison:
+        return Verdict(holds=None, rules=(), reason=f"{quietness.reason}. {rule.remedy}")
+    is_busy = quietness.is_busy
+    sure = [x for x in compared if is_sure(rule, x, is_busy=is_busy)]
+    outside = [x for x in compared if not x.is_inside]
+    refusing = [x for x in outside if x in sure]
+    allowed = points_allowed(len(sure), rule)
+    far = [x for x in refusing if is_far(rule, x)]
+    inside = (
+        f"{len(compared) - len(outside)} of {len(compared)} medians are inside their intervals"
+    )
+    rules = []
+    if len(refusing) > allowed:
+        rules.append(
+            f"{inside}. With a correct law, more than {allowed} are outside in less than "
+            f"{percent(rule.chance or 0.0)} of cases"
+        )
+    rules += [
+        f"{_named(x)}: predicted {format_quantity(x.predicted, 'time')}, took "
+        f"{format_quantity(x.measured or 0.0, 'time')}, more than twice as far off as the end of "
+        "the interval"
+        for x in far
+    ]
+    if rules and is_busy:
+        return Verdict(holds=None, rules=tuple(rules), reason=f"{NEVER_IDLE}. {rule.remedy}")
+    if rules:
+        return Verdict(holds=False, rules=tuple(rules))
+    unknown = _why_unknown(rule, compared, sure, quietness)
+    if unknown:
+        return Verdict(holds=None, rules=(inside,), reason=f"{unknown}. {rule.remedy}")
+    return Verdict(holds=True, rules=(f"{inside}, as expected of a correct law",))
+
+
+def _named(x: Compared) -> str:
+    """A case by its columns."""
+    return ", ".join(f"{name} = {value}" for name, value in x.case.columns.items())
+
+
+def _why_unknown(
+    rule: Rule, compared: Sequence[Compared], sure: Sequence[Compared], quietness: Quietness
+) -> str:
+    """Say why points that do not refuse a law do not show that it holds either; "" if they do."""
+    width = median(_width(x) for x in compared)
+    if width > rule.widest:
+        middle = min(compared, key=lambda x: abs(log(_width(x) / width)))
+        ends = " to ".join(
+            format_quantity(end or 0.0, "time") for end in (middle.lower, middle.upper)
+        )
+        return f"the intervals are so wide (median {ends}) that a wrong law would pass"
+    if quietness.reason:
+        return quietness.reason
+    if 2 * len(sure) <= len(compared):
+        apart = median(_apart(x) for x in compared)
+        return f"repeated runs differ by a factor of {apart:.1f}"
+    if 2 * sum(not x.is_inside for x in compared) >= len(compared):
+        return "these are too few"
+    if not any(x.first.facts.get("extrapolated", True) for x in compared):
+        return "no size or count is far from the calibrated ones, so little was predicted"
+    return ""
+
+
+def is_sure(rule: Rule, x: Compared, *, is_busy: bool = False) -> bool:
+    """Whether undisturbed runs agree, or all lie beyond one end of the interval."""
+    if x.is_disturbed and not is_busy:
+        return False
+    times = [run.seconds for run in x.runs]
+    beyond = min(times) > (x.upper or 0.0) or max(times) < (x.lower or 0.0)
+    return _apart(x) <= rule.widest or beyond
+
+
+def _apart(x: Compared) -> float:
+    """Longest over shortest run [1]."""
+    times = [run.seconds for run in x.runs]
+    return max(times) / min(times)
+
+
+def _width(x: Compared) -> float:
+    """Upper over lower end of the interval [1]."""
+    return (x.upper or x.predicted) / (x.lower or x.predicted)
+
+
+def points_allowed(points: int, rule: Rule) -> int:
+    """Points that may lie outside their 90 % intervals by chance."""
+    share, tail = 1.0 - INTERVAL, 1.0
+    for outside in range(points + 1):
+        tail -= comb(points, outside) * share**outside * (1 - share) ** (points - outside)
+        if tail < (rule.chance or 0.0):
+            break
+    return outside
+
+
+def is_far(rule: Rule, x: Compared) -> bool:
+    """Whether the median lies more than `far` times as far off as the interval's end."""
+    off = log((x.measured or x.predicted) / x.predicted)
+    end = log(((x.upper if off > 0 else x.lower) or x.predicted) / x.predicted)
+    return off / end > rule.far if end else off != 0.0

@@ -18,8 +18,10 @@ the same reason calibrated sizes shrink there only where the factor would come d
 half: for a law in n^2, a fifth of the size is a twenty-fifth of the slices. [D]
 """
 
+import os
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Final
 
 import numpy as np
@@ -27,8 +29,11 @@ from scipy.optimize import nnls  # type: ignore[import-untyped]  # SciPy ships n
 
 from parcast.aliases import Array
 from parcast.errors import ParameterError
-from parcast.kernels.validating.runs import LIMIT, Runner, require_runs
-from parcast.kernels.validating.subject import Subject
+from parcast.kernels.kernel import KernelRun
+from parcast.kernels.trials.counting import CountedProgram
+from parcast.kernels.worker import free_memory
+from parcast.mpi.rank import PLACEMENT
+from parcast.testbed.testbed import testbed_here
 
 CALIBRATED: Final = 0.06  # wanted time of the largest calibrated size on one processor [s]
 PARTS: Final = (0.35, 0.5, 0.7, 1.0)  # of the largest calibrated size [1]
@@ -45,7 +50,21 @@ WAITING_AT_MOST: Final = 0.8  # share from which the factor may be `LOWEST` [1] 
 LOWEST: Final = 2.5  # factor on hosts, where the calibrated runs do little but wait [1] [D]
 WELL: Final = 1.5  # factor between counts that a third one lies between [1] [D]
 NEAR: Final = 1.1  # factors that differ less give one size [1]
+QUICK_LONGEST, QUICK_CALIBRATED = 0.5, 0.03  # of a predicted and a calibrated run, in a hurry [s]
 MEMORY_SHARE: Final = 0.4  # of the memory that is available [1]
+
+Tried = Callable[[Sequence[int], int], Sequence[KernelRun]]  # runs of sizes on so many ranks
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class AskedSizes:
+    """What was asked of every program."""
+
+    counts: tuple[int, ...]  # of ranks to predict, ascending
+    predicted: tuple[int, ...] | None  # sizes; None: to be chosen
+    calibrated: tuple[int, ...] | None
+    longest: float  # of a predicted run on one processor [s]
+    is_quick: bool
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -56,19 +75,56 @@ class Sizes:
     predicted: tuple[int, ...]
 
 
-def seconds_a_step(subject: Subject, *, runner: Runner, seed: int, trial: float = TRIAL) -> float:
-    """Time of a step on one processor, found by trials of `trial` seconds or more [s].
+def sizes_for(wanted: AskedSizes, program: CountedProgram, each: float, tried: Tried) -> Sizes:
+    """Choose sizes from the seconds of a step, `each`, as far as they were not given."""
+    if wanted.predicted is not None and wanted.calibrated is not None:
+        return Sizes(calibrated=wanted.calibrated, predicted=wanted.predicted)
+    most_p, share = max(wanted.counts), share_of_core()
+    choose = partial(
+        chosen_sizes,
+        program,
+        each,
+        longest=min(wanted.longest, QUICK_LONGEST) if wanted.is_quick else wanted.longest,
+        calibrated=(QUICK_CALIBRATED if wanted.is_quick else CALIBRATED) / share,
+        most_p=most_p,
+        memory=free_memory() or float("inf"),
+        middle=LOWEST if share < 1.0 else MIDDLE,
+        lowest=LOWEST if os.environ.get(PLACEMENT) == "free" else LEAST,  # ranks on own hosts
+    )
+    chosen = choose()
+    if wanted.calibrated is None:
+        waiting = waiting_in(program, each, tried, n=chosen.calibrated[-1], p=most_p)
+        chosen = choose(waiting=waiting)
+    if wanted.predicted is not None:
+        for most in (min(wanted.predicted) / LEAST, min(wanted.predicted)):
+            below = tuple(n for n in chosen.calibrated if n <= most)
+            if len(below) > 1:
+                return Sizes(calibrated=below, predicted=wanted.predicted)
+        return replace(chosen, predicted=wanted.predicted)
+    if wanted.calibrated is not None:
+        ratio = wanted.calibrated[-1] / chosen.calibrated[-1]
+        predicted = tuple(round(ratio * n) for n in chosen.predicted)
+        return Sizes(calibrated=wanted.calibrated, predicted=predicted)
+    return chosen
+
+
+def share_of_core() -> float:
+    """Share of a core that a rank gets: that of a host on a testbed, else all of it [1]."""
+    testbed = testbed_here()
+    return 1.0 if testbed is None or testbed.cap is None else min(testbed.cap, 1.0)
+
+
+def seconds_a_step(program: CountedProgram, tried: Tried) -> float:
+    """Time of a step on one processor, found by trials that are long enough to go by [s].
 
     The shortest of some runs counts, so that others on the machine do not make the sizes smaller.
     """
-    n = max(SMALLEST, size_with(subject, steps_of(subject, subject.example) / 100))
+    trial = TRIAL / share_of_core()
+    n = max(SMALLEST, size_with(program, steps_of(program, program.example) / 100))
     for _ in range(MOST_TRIALS):
-        sizes = [n] * REPEATED
-        runs = runner(subject.name, n=sizes, ranks=1, seed=seed, check=None, time_limit=LIMIT[0])
-        require_runs(subject.name, sizes, 1, runs)
-        took = min(run.time for run in runs)
-        each = took / steps_of(subject, n)
-        larger = size_with(subject, trial * 2 / each)
+        took = min(run.time for run in tried([n] * REPEATED, 1))
+        each = took / steps_of(program, n)
+        larger = size_with(program, trial * 2 / each)
         if took >= trial or larger <= n:
             break
         n = larger
@@ -76,45 +132,43 @@ def seconds_a_step(subject: Subject, *, runner: Runner, seed: int, trial: float 
 
 
 def waiting_in(
-    subject: Subject, each: float, *, n: int, p: int, runner: Runner, seed: int
+    program: CountedProgram, each: float, tried: Tried, *, n: int, p: int
 ) -> Callable[[int], float]:
     """Give the share of a run of some size that is no computing, by a trial of two sizes [1].
 
     It is split into messages and bytes; where messages do not grow with n, the share is 0.
     """
-    tried = [n, 2 * n]
-    counted = subject.counted(tried, float(p))
+    both = [n, 2 * n]
+    counted = program.counted(both, float(p))
     if p == 1 or counted.messages[1] <= counted.messages[0]:
         return lambda _: 0.0
-    sizes = [n, 2 * n] * (REPEATED // 2 + 1)
-    runs = runner(subject.name, n=sizes, ranks=p, seed=seed, check=None, time_limit=LIMIT[0])
-    require_runs(subject.name, sizes, p, runs)
+    runs = tried(both * (REPEATED // 2 + 1), p)
     a_step = each * -(-p // runs[0].cores)  # ranks on the core with most
-    took = np.array([min(run.time for run in runs if run.n == size) for size in tried])
+    took = np.array([min(run.time for run in runs if run.n == size) for size in both])
     rest = np.maximum(1.0 - counted.steps * a_step / took, 0.0)
     matrix = np.stack([counted.messages, counted.network_bytes], axis=1) / took[:, None]
     scale = matrix.max(axis=0)
     startup, a_byte = nnls(matrix / scale, rest)[0] / scale
 
     def share(size: int) -> float:
-        there = subject.counted(float(size), float(p))
+        there = program.counted(float(size), float(p))
         waiting = float(there.messages) * startup + float(there.network_bytes) * a_byte
         return float(waiting / (waiting + float(there.steps) * a_step))
 
     return share
 
 
-def steps_of(subject: Subject, n: int) -> float:
+def steps_of(program: CountedProgram, n: int) -> float:
     """Steps on one processor [1]."""
-    return float(subject.counted(float(n), 1.0).steps)
+    return float(program.counted(float(n), 1.0).steps)
 
 
-def size_with(subject: Subject, steps: float) -> int:
+def size_with(program: CountedProgram, steps: float) -> int:
     """Largest size that takes no more than so many steps on one processor, at least 1."""
 
     def last_that_fits(sizes: Array) -> int:
         with np.errstate(over="ignore", invalid="ignore"):  # beyond the size that is looked for
-            fits = subject.counted(sizes[1:], 1.0).steps <= steps
+            fits = program.counted(sizes[1:], 1.0).steps <= steps
         return int(np.argmin([*fits, False]))
 
     powers: Array = np.ones(1)  # in blocks: a formula need not be good far beyond the size
@@ -132,7 +186,7 @@ def size_with(subject: Subject, steps: float) -> int:
 
 
 def chosen_sizes(
-    subject: Subject,
+    program: CountedProgram,
     each: float,
     *,
     longest: float,
@@ -148,20 +202,20 @@ def chosen_sizes(
     Below the factor `middle` calibrated sizes shrink; `lowest` is still taken where, by `waiting`
     of a size on `most_p` ranks, waiting is nearly all.
     """
-    grain = subject.block * most_p if subject.block > 1 else 1
-    fewest = max(SMALLEST, 4 * most_p * subject.block)
-    base = size_with(subject, min(calibrated, longest / LEAST) / each)
-    largest = size_with(subject, longest / each)
+    grain = program.block * most_p if program.block > 1 else 1
+    fewest = max(SMALLEST, 4 * most_p * program.block)
+    base = size_with(program, min(calibrated, longest / LEAST) / each)
+    largest = size_with(program, longest / each)
     base = max(min(base, int(largest / middle)), fewest)
     base = _grown(base, int(largest / LEAST), waiting, WAITING)
     base = _grown(base, int(largest / lowest), waiting, WAITING_AT_MOST)
     lowest = min(max(largest / base, lowest), LEAST)
     top = min(max(largest / base, lowest), MOST)
-    while subject.memory(round(top * base), most_p) > MEMORY_SHARE * memory:
+    while program.memory(round(top * base), most_p) > MEMORY_SHARE * memory:
         base = int(base * 0.8)
         if base < fewest:
             raise ParameterError(
-                f"{subject.name} needs more memory than is available, even for small sizes. Give "
+                f"{program.name} needs more memory than is available, even for small sizes. Give "
                 "sizes yourself, or fewer ranks."
             )
     factors = [lowest, (lowest * top) ** 0.5, top] if top >= 1.5 * lowest else [lowest, top]

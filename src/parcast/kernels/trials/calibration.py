@@ -34,9 +34,10 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import nnls  # type: ignore[import-untyped]  # SciPy ships no types
 
 from parcast.aliases import Array
-from parcast.kernels.validating.cells import Cells
-from parcast.kernels.validating.result import INTERVAL, Capacity
-from parcast.kernels.validating.subject import Subject
+from parcast.kernels.trials.capacity import RATES, Capacity
+from parcast.kernels.trials.case import Cells
+from parcast.kernels.trials.counting import CountedProgram
+from parcast.validation.comparison import INTERVAL
 
 LOWER: Final = {"n_half": 1, "m_half": 1, "m_2": 2}  # powers of n that weigh on small sizes
 HIGHEST: Final = 3.0  # half size over the largest calibrated one [1]
@@ -45,10 +46,6 @@ HINT: Final = 0.1  # weight of a processor or file time beside a wall time [1]
 RESAMPLES: Final = 200
 NOISE: Final = 1e-9  # share of every time below which a constant is rounding [1]
 ENDS: Final = [round(x * (RESAMPLES - 1) / 2) for x in (1 - INTERVAL, 1 + INTERVAL)]  # in order
-UNITS: Final = {
-    **{"W": "1/s", "n_half": "1", "m_half": "1", "m_2": "1"},
-    **{"u": "B/s", "t0": "s", "B": "B/s", "S0": "s"},
-}
 AS_WELL: Final = (1.15, 0.005)  # errors of a form that is as good as the best: times, and more
 
 
@@ -73,7 +70,7 @@ class Terms:
 class Form:
     """A law with its columns, before it is calibrated."""
 
-    subject: Subject
+    program: CountedProgram
     counts: tuple[int, ...]  # calibrated counts of ranks, ascending [1]
     cores: int  # that ranks may use [1]
     rates: tuple[int, ...]  # counts at which W has a value of its own [1]
@@ -84,7 +81,7 @@ class Form:
     def terms(self, n: ArrayLike, p: ArrayLike, counted_more: ArrayLike = 1.0) -> Terms:
         """Terms at points; `counted_more` are steps of the program over those of the law."""
         n, p = np.asarray(n, dtype=np.float64), np.asarray(p, dtype=np.float64)
-        counted, more = self.subject.counted(n, p), np.asarray(counted_more, dtype=np.float64)
+        counted, more = self.program.counted(n, p), np.asarray(counted_more, dtype=np.float64)
         sharing = np.ceil(p / self.cores)  # ranks on the core with most
         shared = (counted.steps + counted.shared * (sharing - 1.0)) * more
         steps = {"W": n**0, "n_half": 1.0 / n, "m_half": p / n, "m_2": p / n**2}
@@ -164,7 +161,7 @@ class Calibration:
             power = 1 / LOWER[column.symbol]
             cost, drawn = cost**power, drawn**power
         low, high = (float(np.sort(drawn)[i]) for i in ENDS)
-        is_rate = column.symbol in ("W", "u", "B")
+        is_rate = column.symbol in RATES
         if is_rate:
             low, high = (1 / x if x > 0 else np.inf for x in (high, low))
             cost = 1 / cost if cost > 0 else np.inf
@@ -175,7 +172,6 @@ class Calibration:
             value=float(cost) if is_known else None,
             lower=float(low) if np.isfinite(low) and (is_known or is_rate) else None,
             upper=float(high) if np.isfinite(high) else None,
-            unit=UNITS[column.symbol],
         )
 
 
@@ -217,7 +213,7 @@ def _counted_more(form: Form, cells: Cells) -> Array:
     """
     largest = max(n for n, _ in cells)
     ratio = {
-        (n, p): max(samples[0].runs[0].steps) / float(form.subject.counted(n, p).steps)
+        (n, p): max(samples[0].runs[0].steps) / float(form.program.counted(n, p).steps)
         for (n, p), samples in cells.items()
     }
     return np.array([r / ratio[largest, p] if r > 0 else 1.0 for (_, p), r in ratio.items()])
@@ -295,12 +291,12 @@ def _over(amount: ArrayLike, cost: ArrayLike) -> Array:
 
 
 def forms_of(
-    subject: Subject, counts: Sequence[int], sizes: Sequence[int], cores: int
+    program: CountedProgram, counts: Sequence[int], sizes: Sequence[int], cores: int
 ) -> tuple[Form, ...]:
     """Forms that the calibrated sizes and counts can show, those with fewest constants first."""
     counts = tuple(sorted(counts))
     parallel = tuple(p for p in counts if p > 1)
-    largest = subject.counted(max(sizes), counts)
+    largest = program.counted(max(sizes), counts)
     sends, talks = np.any(largest.network_bytes > 0), np.any(largest.messages > 0)
     one = parallel[:1]
     choices = dict.fromkeys(
@@ -311,13 +307,13 @@ def forms_of(
     )
     forms = [
         Form(
-            subject=subject,
+            program=program,
             counts=counts,
             cores=cores,
             rates=rates,
             networks=networks,
             startups=startups,
-            columns=_columns(subject, counts, sizes, (rates, networks, startups)),
+            columns=_columns(program, counts, sizes, (rates, networks, startups)),
         )
         for rates, networks, startups in choices
     ]
@@ -325,7 +321,7 @@ def forms_of(
 
 
 def _columns(
-    subject: Subject,
+    program: CountedProgram,
     counts: tuple[int, ...],
     sizes: Sequence[int],
     own: tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]],
@@ -333,7 +329,7 @@ def _columns(
     """Name the columns of a form in which W, u and t0 have values of their own at these counts."""
     rates, networks, startups = own
     ends, most = [float(min(sizes)), float(max(sizes))], float(counts[-1])
-    alone = subject.counted(ends, 1.0)
+    alone = program.counted(ends, 1.0)
     lower = []
     if ends[1] > ends[0]:
         growth = float(np.log(alone.steps[1] / alone.steps[0]) / np.log(ends[1] / ends[0]))

@@ -11,34 +11,30 @@ import pytest
 
 from parcast.descriptions.toml_files import read_program
 from parcast.errors import RunFailed
-from parcast.kernels.validating import runs as validate_runs
-from parcast.kernels.validating import validate as verb
 from parcast.timings.tables.files import read_measurements
-from tests.kernels.validating.validated import FakeRunner, lawful, subject
+from tests.kernels.trials.made import FakeRanks, lawful
 
 
 @pytest.fixture
 def machine(monkeypatch):
-    """Let the command run a program that is none, and give what runs it."""
+    """Let the command run on ranks that are none."""
 
-    def use(runner):
-        monkeypatch.setattr(verb, "_run_kernel", runner)
-        monkeypatch.setattr(verb, "subject_named", subject)
-        monkeypatch.setitem(verb.validate.__kwdefaults__, "subject", subject)
-        return runner
+    def use(ranks):
+        monkeypatch.setattr("parcast.kernels.trials.subject.KernelLauncher", lambda _: ranks)
+        return ranks
 
     return use
 
 
 def test_a_law_that_holds_has_the_status_0(parcast, machine):
-    machine(FakeRunner(noise=0.01))
+    machine(FakeRanks(noise=0.01))
     said = parcast("validate", "sort", "--seed", "2")
     assert (said.status, said.err) == (0, "")
     assert "law         agrees: " in said.out
 
 
 def test_a_law_that_does_not_hold_has_the_status_1(parcast, machine):
-    machine(FakeRunner(time=lambda n, p: lawful(n, p) * (n / 1e6) ** 0.4))
+    machine(FakeRanks(time=lambda n, p: lawful(n, p) * (n / 1e6) ** 0.4))
     said = parcast("validate", "sort", "-np", "1,2,4", "--repetitions", "2")
     assert said.status == 1
     assert said.err == "parcast: no: The law does not hold for sort.\n"
@@ -47,7 +43,7 @@ def test_a_law_that_does_not_hold_has_the_status_1(parcast, machine):
 
 
 def test_every_form_has_the_same_facts(parcast, machine, tmp_path):
-    machine(FakeRunner(noise=0.01))
+    machine(FakeRanks(noise=0.01))
     table, document, picture = (tmp_path / f"a.{x}" for x in ("csv", "json", "svg"))
     said = parcast(
         "validate", "sort", "-n", "2e6,4e6", "--calibrate-with", "1e5,2e5,4e5",
@@ -70,18 +66,18 @@ def test_every_form_has_the_same_facts(parcast, machine, tmp_path):
     }
     rows = list(csv.DictReader(io.StringIO(table.read_text())))
     for metric, name in (
-        *(("time_s", "time_s"), ("compute_max", "compute_s"), ("disk", "disk_s")),
+        *(("time_s", "time_s"), ("compute", "compute_s"), ("disk", "disk_s")),
         *(("launch", "launch"), ("predicted", "predicted_s"), ("lower", "lower_s")),
         *(("upper", "upper_s"), ("is_inside", "inside")),
     ):
-        of_document = [row[name] for row in told["rows"] if row[name] is not None]
+        of_document = [row[name] for row in told["runs"] if row[name] is not None]
         assert [float(row["value"]) for row in rows if row["metric"] == metric] == of_document
     purposes = [row["value"] for row in rows if row["metric"] == "is_calibration"]
-    assert purposes == [str(int(x["purpose"] == "calibration")) for x in told["rows"]]
-    assert {row["purpose"] for row in told["rows"]} == {"calibration", "comparison"}
+    assert purposes == [str(int(x["purpose"] == "calibration")) for x in told["runs"]]
+    assert {row["purpose"] for row in told["runs"]} == {"calibration", "comparison"}
     measured = read_measurements(table)
-    assert len(measured) == len(told["rows"])
-    compared = [row for row in told["rows"] if row["purpose"] == "comparison"]
+    assert len(measured) == len(told["runs"])
+    compared = [row for row in told["runs"] if row["purpose"] == "comparison"]
     assert told["coverage"] == sum(row["inside"] for row in compared) / len(compared)
     assert picture.read_text().startswith("<?xml")
     printed = parcast("validate", "sort", "--quick", "-o", "-")
@@ -89,7 +85,7 @@ def test_every_form_has_the_same_facts(parcast, machine, tmp_path):
 
 
 def test_a_table_of_its_runs_can_be_forecast(parcast, machine, tmp_path):
-    machine(FakeRunner(noise=0.01))
+    machine(FakeRanks(noise=0.01))
     table = tmp_path / "runs.csv"
     assert parcast("validate", "sort", "-np", "1,2,4", "-o", table).status == 0
     said = parcast("forecast", table, "-p", "8")
@@ -98,7 +94,7 @@ def test_a_table_of_its_runs_can_be_forecast(parcast, machine, tmp_path):
 
 
 def test_the_error_of_the_law_goes_into_the_description_of_the_program(parcast, machine, tmp_path):
-    machine(FakeRunner(noise=0.01))
+    machine(FakeRanks(noise=0.01))
     new, mine = tmp_path / "new.toml", tmp_path / "mine.toml"
     kept = '# mine\n[[phase]]\nlaw = "sort"  # as tried\ncapacities = { compute = "5 Mflop/s" }\n'
     mine.write_text(kept)
@@ -118,7 +114,7 @@ def test_the_error_of_the_law_goes_into_the_description_of_the_program(parcast, 
 
 
 def test_too_few_comparisons_write_no_error_of_the_law(parcast, machine, tmp_path):
-    machine(FakeRunner(noise=0.01))
+    machine(FakeRanks(noise=0.01))
     path = tmp_path / "new.toml"
     said = parcast("validate", "sort", "-np", "2", "-n", "2e6,4e6", "-o", path)
     assert "new.toml was not written: an error needs 3 comparisons" in said.err
@@ -148,7 +144,7 @@ def test_a_description_of_another_program_is_refused_before_anything_runs(
 
 
 def test_intervals_that_tell_nothing_have_the_status_4(parcast, machine):
-    machine(FakeRunner(noise=0.8))
+    machine(FakeRanks(noise=0.8))
     said = parcast("validate", "sort", "--json")
     assert said.status == 4
     assert said.err == "parcast: no answer for sort: the verdict and warnings say why.\n"
@@ -159,33 +155,16 @@ def test_intervals_that_tell_nothing_have_the_status_4(parcast, machine):
 
 
 def test_a_program_that_fails_beside_others_has_the_status_4(parcast, machine):
-    class Fails(FakeRunner):
-        def __call__(self, name, **others):
-            if name == "gauss":
+    class Fails(FakeRanks):
+        def __call__(self, launch, **others):
+            if launch.cases[0].program == "gauss":
                 raise RunFailed("It was killed.")
-            return super().__call__(name, **others)
+            super().__call__(launch, **others)
 
     machine(Fails())
     said = parcast("validate", "gauss", "sort")
     assert said.status == 4
     assert said.err.startswith("parcast: no answer for gauss:")
-
-
-def test_time_that_is_over_before_anything_was_compared_is_no_answer(
-    parcast, machine, monkeypatch
-):
-    machine(FakeRunner())
-    whole = validate_runs.launched
-
-    def then_late(*args, watch, **others):
-        cells = whole(*args, watch=watch, **others)
-        watch.limit = 0.0
-        return cells
-
-    monkeypatch.setattr("parcast.kernels.validating.program.launched", then_late)
-    said = parcast("validate", "sort")
-    assert said.status == 4
-    assert "stopped by  time limit: nothing was compared" in said.out
 
 
 @pytest.mark.fault(
@@ -194,29 +173,29 @@ def test_time_that_is_over_before_anything_was_compared_is_no_answer(
     promise="What was compared is shown and written.",
 )
 def test_a_signal_that_ends_it_shows_and_writes_what_was_compared(parcast, machine, tmp_path):
-    whole = machine(FakeRunner())
+    whole = machine(FakeRanks())
     parcast("validate", "sort")
 
-    class Ended(FakeRunner):
-        def __call__(self, name, **others):
-            if len(self.asked) == len(whole.asked) - 1:
+    class Ended(FakeRanks):
+        def __call__(self, launch, **others):
+            if len(self.launches) == len(whole.launches) - 1:
                 os.kill(os.getpid(), signal.SIGTERM)
-            return super().__call__(name, **others)
+            super().__call__(launch, **others)
 
     machine(Ended())
     table = tmp_path / "runs.csv"
     said = parcast("validate", "sort", "-o", table)
     assert (said.status, said.err) == (130, "parcast: interrupted.\n")
-    assert "stopped by  interrupted: 18 of 24 runs were made" in said.out
+    assert re.search(r"stopped by  interrupted: \d of 6 points were measured", said.out)
     assert any(x.time.size for x in [read_measurements(table)])
 
 
 def test_a_part_does_not_take_the_place_of_what_is_there(parcast, machine, tmp_path):
     table = tmp_path / "runs.csv"
-    whole = machine(FakeRunner())
+    whole = machine(FakeRanks())
     parcast("validate", "sort", "-o", table)
     before = table.read_text()
-    machine(FakeRunner(fails_after=len(whole.asked) - 1))
+    machine(FakeRanks(fails_after=len(whole.launches) - 1))
     said = parcast("validate", "sort", "-o", table)
     assert said.status == 130
     assert table.read_text() == before
@@ -244,9 +223,9 @@ def test_without_a_name_the_programs_are_listed(parcast):
 
 
 def test_interrupted_it_shows_what_was_compared(parcast, machine):
-    whole = machine(FakeRunner())
+    whole = machine(FakeRanks())
     parcast("validate", "sort")
-    machine(FakeRunner(fails_after=len(whole.asked) - 1))
+    machine(FakeRanks(fails_after=len(whole.launches) - 1))
     said = parcast("validate", "sort")
     assert said.status == 130
     assert "stopped by  interrupted" in said.out
@@ -254,9 +233,9 @@ def test_interrupted_it_shows_what_was_compared(parcast, machine):
 
 
 def test_interrupted_in_a_later_program_it_shows_the_first(parcast, machine):
-    whole = machine(FakeRunner())
+    whole = machine(FakeRanks())
     parcast("validate", "sort")
-    machine(FakeRunner(fails_after=len(whole.asked) + 2))
+    machine(FakeRanks(fails_after=len(whole.launches) + 2))
     said = parcast("validate", "sort", "fractal", "gauss")
     assert said.status == 130
     assert "warning:    Interrupted before fractal, gauss was compared." in said.out
@@ -264,7 +243,7 @@ def test_interrupted_in_a_later_program_it_shows_the_first(parcast, machine):
 
 
 def test_interrupted_too_early_it_says_so(parcast, machine):
-    machine(FakeRunner(fails_after=2))
+    machine(FakeRanks(fails_after=2))
     said = parcast("validate", "sort")
     assert (said.status, said.out) == (130, "")
     assert said.err.endswith(
@@ -283,12 +262,12 @@ def test_interrupted_too_early_it_says_so(parcast, machine):
         (("sort", "-n", "1e5..x"), 2, "-n must be"),
         (("sort", "--calibrate-with", "1e5"), 2, "--calibrate-with must be at least 2 sizes"),
         (("sort", "-o", "a.txt"), 2, "-o must be a path that ends in"),
-        (("sort", "--time-limit", "1 us"), 4, "could not be calibrated within the time limit"),
+        (("sort", "--time-limit", "1 us"), 4, "reached before anything was predicted"),
     ],
 )
 def test_refusals(parcast, machine, args, status, says):
     if args[0] == "sort":
-        machine(FakeRunner())
+        machine(FakeRanks())
     said = parcast("validate", *args)
     assert said.status == status
     assert says in said.err

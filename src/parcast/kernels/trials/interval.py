@@ -21,10 +21,9 @@ from typing import Final
 import numpy as np
 
 from parcast.aliases import Array
-from parcast.kernels.validating.cells import Cells
-from parcast.kernels.validating.result import INTERVAL
+from parcast.kernels.trials.case import Cells
+from parcast.validation.comparison import INTERVAL, Z
 
-Z: Final = 1.645  # of the middle 90 % of a normal law
 SIZE_ALLOWANCE: Final = 0.04  # a: standard deviation for ten times the size [1] [D]
 FILE_ALLOWANCE: Final = 0.40  # c: the same of the time of files, more [1] [D]
 COUNT_ALLOWANCE: Final = 0.10  # b: standard deviation for twice the ranks [1] [D]
