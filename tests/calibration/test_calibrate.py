@@ -4,6 +4,7 @@ import json
 from dataclasses import replace
 from math import inf, nan
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -11,11 +12,12 @@ import pytest
 from parcast.benchmarking.primitives import PRIMITIVES
 from parcast.benchmarking.records import BenchmarkPlan, BenchmarkRecorder, MeasuredLaunch
 from parcast.calibration import calibrate as verb
+from parcast.calibration import cases as calibrate_cases
 from parcast.calibration import host as calibrate_host
-from parcast.calibration import jobs as calibrate_jobs
 from parcast.calibration.calibrate import calibrate
+from parcast.calibration.cases import BenchmarkCase, BenchmarkJob
 from parcast.calibration.host import Clocks, clock_notes
-from parcast.calibration.jobs import BenchmarkJob
+from parcast.calibration.launches import BenchmarkLauncher, LaunchCourse
 from parcast.calibration.lines import fit_of_launch, line_of, segments_of
 from parcast.calibration.machine_file import machine_figures
 from parcast.calibration.notes import notes_of
@@ -32,6 +34,14 @@ WRITE = (2e-4, 1e9)  # start-up and rate of the fake disk
 NO_COMPILER = "there is no mpicc in the folder of mpiexec"
 
 
+class FakeRanks(BenchmarkLauncher):
+    """A launcher whose benchmarks are those of a fake machine."""
+
+    def __init__(self, machine, *given):
+        super().__init__(*given)
+        object.__setattr__(self, "start", machine.start)
+
+
 class FakeMachine:
     """Records times of known parameters, with a share of noise between launches."""
 
@@ -39,9 +49,9 @@ class FakeMachine:
         self.noise, self.random = noise, np.random.default_rng(seed)
         self.started = []
 
-    def __call__(self, mpi):
+    def __call__(self, mpi, folder):
         self.mpi = mpi
-        return self.start
+        return FakeRanks(self, mpi, folder)
 
     def start(self, job, path, _seconds):
         self.started.append(job.title)
@@ -93,13 +103,13 @@ def fake(monkeypatch):
     """Fake machine of four cores in place of this one."""
     machine = FakeMachine()
     monkeypatch.delenv("PARCAST_PLACEMENT", raising=False)
-    monkeypatch.setattr(verb, "starter", machine)
+    monkeypatch.setattr(verb, "BenchmarkLauncher", machine)
     monkeypatch.setattr(
         verb, "find_mpi", lambda: Mpi(vendor="Fake", version="1", mpiexec="/mpiexec")
     )
     monkeypatch.setattr(verb, "compile_pingpong", lambda *_: NO_COMPILER)
     monkeypatch.setattr(verb, "load_average", lambda: 0.1)
-    for module in (calibrate_host, calibrate_jobs):
+    for module in (calibrate_host, calibrate_cases):
         monkeypatch.setattr(module, "available_cores", lambda: (0, 1, 2, 3))
     return machine
 
@@ -229,7 +239,7 @@ def test_without_mpi_the_rest_is_measured_with_one_warning(fake, monkeypatch, tm
 
 
 def test_more_ranks_than_cores_are_measured_marked_and_told(fake, monkeypatch):
-    for module in (calibrate_host, calibrate_jobs):
+    for module in (calibrate_host, calibrate_cases):
         monkeypatch.setattr(module, "available_cores", lambda: (0, 1))
     found = calibrate(ranks=4, only=("network",), quick=True)
     assert found.table("saturation", 4).placement == "one"
@@ -241,7 +251,9 @@ def test_more_ranks_than_cores_are_measured_marked_and_told(fake, monkeypatch):
 
 
 def test_a_launch_that_was_cut_off_is_told(fake, monkeypatch):
-    now, launches, slow = [0.0], verb.launch_all, "primitives"
+    now, slow = [0.0], "primitives"
+    clock = SimpleNamespace(monotonic=lambda: now[0], perf_counter=lambda: now[0])
+    begin = LaunchCourse.__post_init__
 
     def start(job, path, seconds):
         if job.part == slow:
@@ -249,13 +261,17 @@ def test_a_launch_that_was_cut_off_is_told(fake, monkeypatch):
             if job.part == "primitives":
                 BenchmarkRecorder(path, job.ranks).times("send", 8, [1e-6])
             raise RunFailed("it did not end in time")
+        now[0] += 0.01
         fake.processor(job, BenchmarkRecorder(path), 1.0)
 
-    def launched_by(*given, **named):
-        return launches(*given, **named, clock=lambda: now[0])
+    def begun(course):
+        begin(course)
+        course.campaign.clock.begun = now[0]
 
     fake.start = start
-    monkeypatch.setattr(verb, "launch_all", launched_by)
+    for module in ("clock", "command"):
+        monkeypatch.setattr(f"parcast.trials.{module}.time", clock)
+    monkeypatch.setattr(LaunchCourse, "__post_init__", begun)
     found = calibrate(only=("processor", "primitives"), time_limit=8.0)
     assert "The time limit ended during a launch: primitives, 2 ranks. What" in str(found.warnings)
     assert found.table("send", 2).samples[0].launches == 1
@@ -379,11 +395,7 @@ def test_several_switches_of_the_protocol_are_found():
 def test_above_a_bend_bandwidth_and_half_size_are_those_of_long_messages():
     sizes = [0, *(4**i for i in range(12))]
     times = [1e-4 + m / 1e9 + max(m - 15_000, 0) / 12e6 for m in sizes]
-    job = BenchmarkJob(
-        part="network", module="", ranks=2, plan=BenchmarkPlan(sizes=tuple(sizes), budget=0.0)
-    )
-    launch = {("pingpong", 2, m): [t] * 3 for m, t in zip(sizes, times, strict=True)}
-    job.launches.append(MeasuredLaunch(times=launch))
+    job = launched(times={("pingpong", 2, m): [t] * 3 for m, t in zip(sizes, times, strict=True)})
     found = {x.key: measured(x, job, target=0.05) for x in VALUES if x.bench == "pingpong"}
     assert found["network.latency"].value == pytest.approx(1e-4, rel=1e-4)
     assert found["network.bandwidth"].value == pytest.approx(11.86e6, rel=0.01)
@@ -401,10 +413,7 @@ def test_launches_of_too_few_sizes_have_no_line():
 
 @pytest.mark.parametrize("value", VALUES, ids=lambda x: x.key)
 def test_a_launch_that_was_cut_off_tells_no_value_rather_than_a_wrong_one(value):
-    job = BenchmarkJob(
-        part=value.part, module="", ranks=2, plan=BenchmarkPlan(sizes=(8,), budget=0.0)
-    )
-    job.launches.append(MeasuredLaunch(times={("other", 2, 8): [1e-6]}))
+    job = launched(value.part, times={("other", 2, 8): [1e-6]})
     assert measured(value, job, target=0.05) is None
 
 
@@ -429,20 +438,18 @@ def test_the_cache_is_the_memory_that_is_left_or_allowed(monkeypatch, tmp_path):
         assert calibrate_host.page_cache().value == value
 
 
-def launched(**more):
-    job = BenchmarkJob(
-        part="network", module="", ranks=2, plan=BenchmarkPlan(sizes=(8,), budget=0.0)
-    )
-    job.launches.append(MeasuredLaunch(times={("pingpong", 2, 8): [1e-6]}, **more))
-    return job
+def launched(part="network", **facts):
+    case = BenchmarkCase(part=part, module="", ranks=2, plan=BenchmarkPlan(sizes=(8,), budget=0.0))
+    times = {("pingpong", 2, 8): [1e-6]}
+    return BenchmarkJob(case=case, launches=[MeasuredLaunch(**({"times": times} | facts))])
 
 
 def notes(jobs, tables=()):
     host = calibrate_host.host_of(
         load_before=0.0, mpi=None, library="", placement={2: "own"}, directory=""
     )
-    course = verb.LaunchCourse(was_interrupted=False, was_out_of_time=False)
-    return list(notes_of(jobs, [], tables, host, course, least=1, target=0.05))
+    course = SimpleNamespace(jobs=lambda: jobs, was_interrupted=False, was_out_of_time=False)
+    return list(notes_of(course, [], tables, host, target=0.05))
 
 
 def test_a_pingpong_of_another_mpi_is_told():
@@ -509,7 +516,7 @@ def test_this_machine_is_measured(monkeypatch, tmp_path):
         "primitives": BenchmarkPlan(sizes=(8, 1024), budget=0.0, fewest=2, most=2),
         "storage": BenchmarkPlan(sizes=(4096, 8192, 16384), budget=0.0, fewest=2),
     }
-    monkeypatch.setattr(calibrate_jobs, "QUICK", tiny)
+    monkeypatch.setattr(calibrate_cases, "QUICK", tiny)
     found = calibrate(quick=True, launches=1, time_limit=60, directory=tmp_path)
     assert {x.bench for x in found.tables} >= {"polynomial", "pingpong", "saturation", "write"}
     assert {x.bench for x in found.tables} >= set(PRIMITIVES)

@@ -17,18 +17,16 @@ from typing import Final
 
 from parcast.benchmarking.compiled import compile_pingpong
 from parcast.benchmarking.records import BenchmarkPlan
-from parcast.calibration.host import Clocks, clock_notes, host_of, load_average, page_cache
-from parcast.calibration.jobs import (
-    FIRST,
+from parcast.calibration.cases import (
     PARTS,
     WITHOUT_MPI,
+    BenchmarkCase,
     BenchmarkJob,
-    LaunchCourse,
-    jobs_of,
-    launch_all,
+    cases_of,
     placement_of,
-    starter,
 )
+from parcast.calibration.host import Clocks, clock_notes, host_of, load_average, page_cache
+from parcast.calibration.launches import FIRST, BenchmarkLauncher, LaunchCourse
 from parcast.calibration.lines import line_of
 from parcast.calibration.notes import notes_of
 from parcast.calibration.result import Calibration, Line, Measured, Table
@@ -114,17 +112,17 @@ def calibrate(
         program = None
         if mpi is not None and "network" in chosen and ranks > 1:
             program = _program(mpi, folder, notes, limit - (monotonic() - began))
-        jobs = jobs_of(chosen, ranks=ranks, quick=quick, directory=where, mpi=mpi, program=program)
-        course = launch_all(
-            jobs,
-            starter(mpi),
-            folder,
+        course = LaunchCourse(
+            cases=cases_of(
+                chosen, ranks=ranks, quick=quick, directory=where, mpi=mpi, program=program
+            ),
+            launcher=BenchmarkLauncher(mpi, folder),
             least=least,
             most=least if quick else max(MOST_LAUNCHES, least),
             time_limit=limit - (monotonic() - began),
-            is_settled=lambda job: _is_settled(job, jobs),
-            progress=progress or _silent,
         )
+        course.make(_is_settled, progress or _silent)
+    jobs = course.jobs()
     _require_something(jobs, course, notes)
     notes += clock_notes(clocks, Clocks.read())
     testbed = testbed_here()
@@ -132,12 +130,12 @@ def calibrate(
         load_before=load,
         mpi=mpi,
         library=_library(jobs),
-        placement={job.ranks: placement_of(job.ranks) for job in jobs if job.launches},
+        placement={x.case.ranks: placement_of(x.case.ranks) for x in jobs if x.launches},
         directory=str(where) if "storage" in chosen else "",
         testbed=testbed,
     )
     values, tables, lines = _results(jobs, testbed, chosen)
-    notes += notes_of(jobs, values, tables, host, course, least=least, target=TARGET)
+    notes += notes_of(course, values, tables, host, target=TARGET)
     inputs = {"ranks": ranks, "quick": quick, "time_limit_s": limit, "only": list(chosen)}
     return Calibration(
         name=name or host.name,
@@ -234,11 +232,11 @@ def _program(mpi: Mpi, folder: Path, notes: list[str], left: float) -> Path | No
     """Compile the ping-pong and try it in what is left of the time; where that fails, say so."""
     compiled: Path | str = compile_pingpong(mpi.mpiexec, folder)
     if isinstance(compiled, Path):
-        trial = BenchmarkJob(
+        case = BenchmarkCase(
             part="network", module="compiled", ranks=2, plan=TRIAL, program=compiled
         )
         try:
-            starter(mpi)(trial, folder / "trial.jsonl", max(left, FIRST))
+            BenchmarkLauncher(mpi, folder).start(case, folder / "trial.jsonl", max(left, FIRST))
         except RunFailed as failure:
             compiled = f"the compiled program does not run ({failure})"
         else:
@@ -252,7 +250,7 @@ def _program(mpi: Mpi, folder: Path, notes: list[str], left: float) -> Path | No
 
 def _is_settled(job: BenchmarkJob, jobs: Sequence[BenchmarkJob]) -> bool:
     """Whether more launches of a job are not asked for."""
-    if job.part == "primitives":
+    if job.case.part == "primitives":
         samples = [x for table in tables_of(job, target=TARGET) for x in table.samples]
         return sum(x.settled for x in samples) >= SETTLED * len(samples)
     chosen = {(x.key, x.ranks) for x in values_of(jobs, target=TARGET)}

@@ -5,7 +5,8 @@ from math import isnan
 from typing import Final
 
 from parcast.calibration.benchmarks.network_figures import bend_words
-from parcast.calibration.jobs import BenchmarkJob, LaunchCourse
+from parcast.calibration.cases import BenchmarkJob
+from parcast.calibration.launches import LaunchCourse
 from parcast.calibration.result import Host, Measured, Sample, Table
 from parcast.laws.primitives.message import fit_messages
 from parcast.show.warning import Rank, RankedWarning
@@ -19,16 +20,15 @@ LONGEST: Final = 300  # characters of why a launch was lost
 
 
 def notes_of(
-    jobs: Sequence[BenchmarkJob],
+    course: LaunchCourse,
     measured: Sequence[Measured],
     tables: Sequence[Table],
     host: Host,
-    course: LaunchCourse,
     *,
-    least: int,
     target: float,
 ) -> Iterator[str]:
     """Say what may be wrong with what was measured, most important first."""
+    jobs = course.jobs()
     if course.was_interrupted:
         yield RankedWarning(
             "Interrupted: only what was measured until then is reported.", rank=Rank.SERIOUS
@@ -44,7 +44,7 @@ def notes_of(
             rank=Rank.SERIOUS,
         )
     if course.was_out_of_time:
-        yield from _out_of_time(jobs, least, course.cut)
+        yield from _out_of_time(jobs, course.least, course.cut)
     restless = [f"{x.key} {percent(x.cv)}" for x in measured if x.cv > RESTLESS]
     if restless:
         yield (
@@ -58,6 +58,7 @@ def notes_of(
             f"90 % intervals wider than +-{percent(target)}: {_listed(wide)}. Allow more time or "
             "more launches."
         )
+    yield from _left_out(jobs)
     yield from _unsettled_tables(tables, target)
     yield from _outliers(tables)
     yield from _bent(tables)
@@ -71,11 +72,23 @@ def _lost(jobs: Sequence[BenchmarkJob]) -> Iterator[str]:
             of = len(job.lost) + len(job.launches)
             reason = shown(job.lost[-1], limit=LONGEST)
             yield (
-                f"{job.title}: {len(job.lost)} of {of} launches failed. The last failure: {reason}"
+                f"{job.case.title}: {len(job.lost)} of {of} launches failed. The last "
+                f"failure: {reason}"
             )
         reasons = {x.facts["refused"] for x in job.launches if "refused" in x.facts}
         for reason in sorted(reasons):
-            yield f"{job.title}: not all sizes were measured: {reason}."
+            yield f"{job.case.title}: not all sizes were measured: {reason}."
+
+
+def _left_out(jobs: Sequence[BenchmarkJob]) -> Iterator[str]:
+    """Say how many launches were disturbed and do not count."""
+    left_out = sum(job.left_out for job in jobs)
+    if left_out:
+        made = left_out + sum(len(job.launches) for job in jobs)
+        yield RankedWarning(
+            f"{left_out} of {made} launches are left out, as other programs used the cores.",
+            rank=Rank.MINOR,
+        )
 
 
 def _another_mpi(jobs: Sequence[BenchmarkJob]) -> Iterator[str]:
@@ -95,13 +108,13 @@ def _another_mpi(jobs: Sequence[BenchmarkJob]) -> Iterator[str]:
 def _out_of_time(jobs: Sequence[BenchmarkJob], least: int, cut: str) -> Iterator[str]:
     """Say what the time did not suffice for."""
     more = "Allow more time, or measure fewer parts."
-    missing = [job.title for job in jobs if not job.launches and not job.lost]
+    missing = [job.case.title for job in jobs if not job.launches and not job.lost]
     fewest = min((len(job.launches) for job in jobs if job.launches), default=0)
     if missing:
         yield f"The time limit ended before this was measured: {'; '.join(missing)}. {more}"
     elif fewest < least:
         yield f"The time limit ended after {fewest} of {least} launches. {more}"
-    if any(job.title == cut and job.launches for job in jobs):
+    if any(job.case.title == cut and job.launches for job in jobs):
         yield f"The time limit ended during a launch: {cut}. What it had measured is used."
 
 
@@ -116,8 +129,8 @@ def _stepped(jobs: Sequence[BenchmarkJob]) -> Iterator[str]:
         refused = sum(sum(launch.refused.values()) for launch in job.launches)
         if refused:
             yield RankedWarning(
-                f"{job.title}: {refused} repetitions with a time of 0 or less were left out. The "
-                "clock was set, or is too coarse.",
+                f"{job.case.title}: {refused} repetitions with a time of 0 or less were left out. "
+                "The clock was set, or is too coarse.",
                 rank=Rank.SERIOUS,
             )
 

@@ -1,4 +1,4 @@
-"""Values of a machine file and tables over sizes, launch by launch, from what the jobs measured.
+"""Values of a machine file and tables over sizes, launch by launch, from what was launched.
 
 - compute.rate: r_hat of ``r(f) = r_hat / (1 + f_half / f)`` over the orders f of POLY1 [1]_;
 - network.latency: half the round trip of messages of up to 8 bytes, their median;
@@ -24,7 +24,7 @@ import numpy as np
 
 from parcast.benchmarking.processor import VECTOR
 from parcast.benchmarking.records import MeasuredLaunch
-from parcast.calibration.jobs import BenchmarkJob, Part, placement_of
+from parcast.calibration.cases import BenchmarkJob, Part, placement_of
 from parcast.calibration.lines import (
     curve_of_launch,
     estimate,
@@ -59,17 +59,17 @@ def tables_of(job: BenchmarkJob, *, target: float) -> Iterator[Table]:
     for bench in benches:
         if bench in OF_LAUNCH:
             continue
-        sizes = sorted({size for x in job.launches for size in x.sizes(bench, job.ranks)})
+        sizes = sorted({size for x in job.launches for size in x.sizes(bench, job.case.ranks)})
         samples = []
         for size in sizes:
-            cell = (bench, job.ranks, size)
+            cell = (bench, job.case.ranks, size)
             of = [x for x in job.launches if cell in x.times]
             times, disturbed = [x.times[cell] for x in of], [x.disturbed.get(cell, []) for x in of]
             samples.append(sample_of(size, times, disturbed, target=target))
         yield Table(
             bench=bench,
-            ranks=job.ranks,
-            placement=placement_of(job.ranks),
+            ranks=job.case.ranks,
+            placement=placement_of(job.case.ranks),
             method=_method(job, bench),
             samples=tuple(samples),
         )
@@ -88,9 +88,9 @@ class Value:
 
 def measured(value: Value, job: BenchmarkJob, *, target: float) -> Measured | None:
     """Value of a job over its launches; None if they do not determine it."""
-    if job.part != value.part:
+    if job.case.part != value.part:
         return None
-    of = [(value.of(launch, value.bench, job.ranks), launch) for launch in job.launches]
+    of = [(value.of(launch, value.bench, job.case.ranks), launch) for launch in job.launches]
     known = [(number, launch) for number, launch in of if number is not None]
     if not known:
         return None
@@ -116,8 +116,8 @@ def measured(value: Value, job: BenchmarkJob, *, target: float) -> Measured | No
         cv=result.cv,
         method=_method(job, value.key),
         settled=result.is_within(target),
-        ranks=job.ranks,
-        placement=placement_of(job.ranks),
+        ranks=job.case.ranks,
+        placement=placement_of(job.case.ranks),
     )
 
 
@@ -283,8 +283,8 @@ BY_PYTHON: Final = "persistent requests from Python, a ping-pong less one start 
 
 def _method(job: BenchmarkJob, name: str) -> str:
     """Say what one time of a table is the time of, or how a value is found."""
-    if job.part == "network":
-        how = COMPILED if job.program is not None else BY_PYTHON
+    if job.case.part == "network":
+        how = COMPILED if job.case.program is not None else BY_PYTHON
     else:
         ways = (launch.facts.get("read") for launch in job.launches)
         how = next((way for way in ways if way), "by the means of the system")

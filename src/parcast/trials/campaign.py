@@ -28,6 +28,7 @@ class Rhythm:
     patience: tuple[float, float] = (0.0, 0.0)  # so long, and times what is expected [s], [1]
     discarded: int = 0  # first runs of each case in a launch, which do not count
     in_rounds: bool = False  # whether a launch runs every case once before one is run again
+    is_cut: bool = False  # whether a launch that runs when time is over is ended
     enough: Mapping[Purpose, int] = field(  # undisturbed trials of a case, for each purpose [1]
         default_factory=lambda: {"calibration": 1, "comparison": 1}
     )
@@ -161,6 +162,7 @@ class Campaign(Generic[C, O]):
             turn=self.turn,
             discarded=self.rhythm.discarded,
             patience=patience + share * (expected or 0.0),
+            left=self.clock.left if self.rhythm.is_cut else inf,
             quantum=self.judge.quanta.get(layout),
         )
 

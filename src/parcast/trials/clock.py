@@ -4,6 +4,7 @@ import os
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from math import inf
 
 Progress = Callable[[int, int | None], object]
 
@@ -25,11 +26,16 @@ class Clock:
         return time.monotonic() - self.begun
 
     @property
+    def left(self) -> float:
+        """Time until the limit; without end where there is none [s]."""
+        return inf if self.limit is None else max(self.limit - self.seconds, 0.0)
+
+    @property
     def ended_by(self) -> str:
         """Why no launch may be begun any more; "" while one may."""
         if self.interrupted:
             return "interrupted"
-        return "time limit" if self.limit is not None and self.seconds >= self.limit else ""
+        return "" if self.left else "time limit"
 
     def advance(self, expected: float) -> None:
         """Say how far we are."""

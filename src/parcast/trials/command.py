@@ -6,10 +6,11 @@ import shutil
 import subprocess
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from signal import SIGKILL
+from typing import Self
 
 from parcast.errors import ParameterError, RunFailed
 from parcast.instrument.accounts import SHORTEST, core_seconds
@@ -56,22 +57,35 @@ class CommandLauncher:
             ) from fault
 
 
-def timed(command: Sequence[str], time_limit: float) -> tuple[float, float | None]:
-    """Wall time of a command, and the cores that other programs used meanwhile [s], [1]."""
-    named, program = shown(" ".join(command)), shutil.which(command[0])
+def timed(
+    command: Sequence[str],
+    time_limit: float,
+    *,
+    environment: Mapping[str, str] | None = None,
+    called: str = "",
+) -> tuple[float, float | None]:
+    """Wall time of a command, and the cores that other programs used meanwhile [s], [1].
+
+    It has an environment of its own where one is given. Messages speak of what is `called`, by
+    default the command.
+    """
+    named, program = called or shown(" ".join(command)), shutil.which(command[0])
     if program is None:
         raise RunFailed(f"{named} cannot be started: there is no such program. Check the command.")
-    before, own, begun = core_seconds(), _of_children(), time.perf_counter()
-    with as_interrupts():
-        process = subprocess.Popen(
+    before = CoreAccount.now()
+    with (
+        as_interrupts(),
+        subprocess.Popen(
             tied([program, *command[1:]]),
+            env=environment,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
             text=True,
             errors="replace",
             start_new_session=True,  # Ctrl-C is ours to hand on
-        )
+        ) as process,
+    ):
         try:
             _, said = process.communicate(timeout=max(time_limit, 0.0))
         except subprocess.TimeoutExpired:
@@ -82,21 +96,37 @@ def timed(command: Sequence[str], time_limit: float) -> tuple[float, float | Non
             if process.poll() is None:
                 with suppress(ProcessLookupError):
                     os.killpg(process.pid, SIGKILL)
-                process.wait()
-    seconds = time.perf_counter() - begun
+    seconds, others = before.until_now()
     if process.returncode:
         last = said.strip().rpartition("\n")[2]
         raise RunFailed(
             f"{named} ended with status {process.returncode}{f': {shown(last)}' if last else ''}. "
             "Run it alone to see why."
         )
-    after = core_seconds()
-    if before is None or after is None or seconds < SHORTEST:
-        return seconds, None
-    return seconds, max(after - before - (_of_children() - own), 0.0) / seconds
+    return seconds, others
 
 
-def _of_children() -> float:
-    """Time that processes computed which this one has waited for. [s]."""
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return used.ru_utime + used.ru_stime
+@dataclass(frozen=True, slots=True)
+class CoreAccount:
+    """How much all programs, and the processes that this one has waited for, have computed."""
+
+    every: float | None  # None where nobody tells [s]
+    own: float  # [s]
+    at: float  # [s]
+
+    @classmethod
+    def now(cls) -> Self:
+        """Read the accounts."""
+        used = resource.getrusage(resource.RUSAGE_CHILDREN)
+        return cls(core_seconds(), used.ru_utime + used.ru_stime, time.perf_counter())
+
+    def until_now(self) -> tuple[float, float | None]:
+        """Time since then, and the cores that other programs have used [s], [1].
+
+        None where nobody tells, or the time was too short.
+        """
+        later = type(self).now()
+        seconds = later.at - self.at
+        if self.every is None or later.every is None or seconds < SHORTEST:
+            return seconds, None
+        return seconds, max(later.every - self.every - (later.own - self.own), 0.0) / seconds

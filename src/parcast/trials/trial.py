@@ -6,6 +6,7 @@ cases of one layout in an order of its own.
 
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
+from math import inf
 from typing import Any, Final, Generic, Literal, NamedTuple, Protocol, TypeAlias, TypeVar
 
 LIMIT: Final = (120.0, 20.0)  # of a launch: so long, and times what is expected [s], [1]
@@ -75,6 +76,7 @@ class Launch(Generic[C]):
     discarded: int = 0  # first runs of each case that are not reported
     patience: float = 0.0  # that it may wait for quiet processors, and repeat runs [s]
     quantum: float | None = None  # of work on quiet processors, of earlier launches [s]
+    left: float = inf  # until it is ended because time is over [s]
 
     @property
     def layout(self) -> Hashable:
@@ -89,7 +91,8 @@ class Launch(Generic[C]):
     @property
     def time_limit(self) -> float:
         """Time after which it is ended [s]."""
-        return DAY if self.expected is None else LIMIT[0] + LIMIT[1] * self.expected
+        own = DAY if self.expected is None else LIMIT[0] + LIMIT[1] * self.expected
+        return min(own, self.left)
 
     def trial(self, case: C, seconds: float, observed: O, **facts: Any) -> Trial[C, O]:
         """Make the trial of a case of this launch; `facts` are other fields of it."""
