@@ -13,10 +13,10 @@ import argparse
 from pathlib import Path
 from statistics import median
 
-from parcast.arrays.measuring.fitting import fitted
-from parcast.arrays.measuring.measure import SLOW, Measuring
-from parcast.arrays.measuring.references import largest_size, references
-from parcast.arrays.measuring.regimes import costs_of
+from parcast.arrays.calibration.fitting import fitted
+from parcast.arrays.calibration.measure import SLOW, Measuring
+from parcast.arrays.calibration.references import largest_size, references
+from parcast.arrays.calibration.regimes import costs_of
 from parcast.arrays.trials.launcher import shares
 from parcast.arrays.trials.request import FAST, Layout, read_requests
 

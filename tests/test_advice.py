@@ -43,7 +43,7 @@ EXCEPTIONS = {
     "calibration/slurm_script.py": "a batch script, whose lines the tests of calibration run",
     "pipeline/slurm_script.py": "a batch script, whose lines the tests of pipelines run",
     "calibration/benchmarks/ior.py": "options of IOR",
-    "arrays/measuring/result.py": "says which command wrote a file",
+    "arrays/calibration/result.py": "says which command wrote a file",
     "calibration/machine_file.py": "says which command wrote a file",
     "descriptions/machine.py": "describes a key of a file: which command writes it",
     "descriptions/program.py": "describes a key of a file: which command writes it",

@@ -49,7 +49,7 @@ DOCUMENTS = {  # heading, and the answers below it
     ],
     "The document of `parcast calibrate`": ["parcast.calibration.result:Calibration"],
     "The document of `parcast calibrate array-io`": [
-        "parcast.arrays.measuring.result:MeasuredCosts"
+        "parcast.arrays.calibration.result:MeasuredCosts"
     ],
     "The document of a pipeline": ["parcast.pipeline.result:PipelineResult"],
     "The documents of sorting and searching": [

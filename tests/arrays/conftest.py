@@ -46,12 +46,12 @@ def left(gone):
 @pytest.fixture
 def few_references(monkeypatch):
     """Measure with some small reference requests, and end fits early: costs are not asked for."""
-    from parcast.arrays.measuring.references import SMALLEST, references
+    from parcast.arrays.calibration.references import SMALLEST, references
 
     def some(*arguments):
         found = references(*arguments)
         return {kind: found[kind] for kind in KINDS}
 
-    monkeypatch.setattr("parcast.arrays.measuring.measure.references", some)
-    monkeypatch.setattr("parcast.arrays.measuring.references.LARGEST", SMALLEST)
-    monkeypatch.setattr("parcast.arrays.measuring.fitting.STEPS", 2)
+    monkeypatch.setattr("parcast.arrays.calibration.measure.references", some)
+    monkeypatch.setattr("parcast.arrays.calibration.references.LARGEST", SMALLEST)
+    monkeypatch.setattr("parcast.arrays.calibration.fitting.STEPS", 2)

@@ -48,7 +48,7 @@ from parcast.show.terminal import text_of
 from parcast.simulation.simulate import simulate
 from parcast.timings.measurements import Measurements
 from parcast.timings.read_profiles import read_profiles
-from tests.arrays.measuring.made import measured_costs
+from tests.arrays.calibration.made import measured_costs
 from tests.arrays.trials.made import KnownCosts
 from tests.arrays.trials.made import Machine as KnownMachine
 from tests.calibration.calibrated import WHOLE

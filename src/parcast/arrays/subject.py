@@ -18,15 +18,15 @@ from typing import Any, Final
 
 import numpy as np
 
-from parcast.arrays.law.contention import Placement
-from parcast.arrays.measuring.by_law import ByLaw, components_of, placement_of
-from parcast.arrays.measuring.references import largest_size, references
-from parcast.arrays.measuring.sources import (
+from parcast.arrays.calibration.by_law import ByLaw, components_of, placement_of
+from parcast.arrays.calibration.references import largest_size, references
+from parcast.arrays.calibration.sources import (
     CostSource,
     MeasuredRequest,
     OfLayouts,
     costs_document,
 )
+from parcast.arrays.law.contention import Placement
 from parcast.arrays.planning.pricing import subchunks_of
 from parcast.arrays.trials.launcher import (
     RHYTHM,
@@ -268,7 +268,7 @@ def validate_array_io(
         Time after which no launch is begun. [s]
     costs, launcher : optional
         What measures costs, and what makes runs, in place of those of parcast: a
-        `parcast.arrays.measuring.sources.CostSource` and a `parcast.trials.launcher.Launcher`.
+        `parcast.arrays.calibration.sources.CostSource` and a `parcast.trials.launcher.Launcher`.
     progress : callable, optional
         Called with how far it is.
 

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 PARTS: Final = ("processor", "network", "primitives", "storage")
 COMMANDS: Final = {  # of their own below `calibrate`, by place
-    "array-io": "parcast.arrays.measuring.command:command",
+    "array-io": "parcast.arrays.calibration.command:command",
 }
 # What must be told of a part so that it need not be measured. Primitives are replaced one by one.
 WHOLE: Final = {

@@ -7,13 +7,13 @@ from time import perf_counter
 import numpy as np
 import pytest
 
+from parcast.arrays.calibration.dry_run import Stage
 from parcast.arrays.geometry.boxes import Box
 from parcast.arrays.library.client import DescribedRequest, Own
 from parcast.arrays.library.distribution import Block
 from parcast.arrays.library.master import Master
 from parcast.arrays.library.session import connect
 from parcast.arrays.library.storing import catalogue
-from parcast.arrays.measuring.dry_run import Stage
 from parcast.arrays.store.chunk_file import ChunkWriter
 from parcast.arrays.trials.carried import Request
 from parcast.errors import RunFailed

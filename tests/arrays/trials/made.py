@@ -4,9 +4,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from parcast.arrays.calibration.by_law import placement_of
 from parcast.arrays.law.costs import ClientCosts, Costs, ServerCosts
 from parcast.arrays.law.message import Protocol
-from parcast.arrays.measuring.by_law import placement_of
 from parcast.arrays.subject import MeasuredRequest as Measured
 from parcast.arrays.subject import predicted
 from parcast.arrays.trials.observation import Components, ServerRun

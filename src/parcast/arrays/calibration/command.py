@@ -14,7 +14,7 @@ from parcast.cli.outputs import Outputs, with_inputs
 from parcast.units import shown
 
 if TYPE_CHECKING:
-    from parcast.arrays.measuring.result import MeasuredCosts
+    from parcast.arrays.calibration.result import MeasuredCosts
 
 HELP: Final = """Measure what collective array I/O costs on this machine.
 
@@ -78,7 +78,7 @@ def command(
 
 def _measured(folder: str, *, quick: bool, name: str | None, **options: Any) -> "MeasuredCosts":
     """Measure, with a line that says so."""
-    from parcast.arrays.measuring.measure import QUICK, ROUNDS, measure_costs
+    from parcast.arrays.calibration.measure import QUICK, ROUNDS, measure_costs
     from parcast.cli.screen import Progress
 
     with spelled_with(ARGUMENTS, click.UsageError), Progress("measuring"):

@@ -7,10 +7,10 @@ from typing import Any, Final, NamedTuple, Protocol
 
 import numpy as np
 
+from parcast.arrays.calibration.figure import Figure
+from parcast.arrays.calibration.measure import ROUNDS, Measuring
+from parcast.arrays.calibration.regimes import costs_of
 from parcast.arrays.law.costs import Costs
-from parcast.arrays.measuring.figure import Figure
-from parcast.arrays.measuring.measure import ROUNDS, Measuring
-from parcast.arrays.measuring.regimes import costs_of
 from parcast.arrays.trials.request import Layout, RequestCase
 
 DRY: Final = "dry run of this request"

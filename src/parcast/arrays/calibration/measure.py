@@ -14,13 +14,13 @@ from typing import Final
 
 import numpy as np
 
-from parcast.arrays.measuring.by_law import ByLaw, placement_of
-from parcast.arrays.measuring.computing import computing_figures
-from parcast.arrays.measuring.dry_run import DryRun, dry_run
-from parcast.arrays.measuring.figure import Figure
-from parcast.arrays.measuring.fitting import Reference, fitted
-from parcast.arrays.measuring.references import MEDIUM, largest_size, references, trials
-from parcast.arrays.measuring.result import MeasuredCosts
+from parcast.arrays.calibration.by_law import ByLaw, placement_of
+from parcast.arrays.calibration.computing import computing_figures
+from parcast.arrays.calibration.dry_run import DryRun, dry_run
+from parcast.arrays.calibration.figure import Figure
+from parcast.arrays.calibration.fitting import Reference, fitted
+from parcast.arrays.calibration.references import MEDIUM, largest_size, references, trials
+from parcast.arrays.calibration.result import MeasuredCosts
 from parcast.arrays.trials.carried import Request
 from parcast.arrays.trials.launcher import RHYTHM, RequestLauncher, shares
 from parcast.arrays.trials.observation import (

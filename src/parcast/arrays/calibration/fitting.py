@@ -15,10 +15,10 @@ import numpy as np
 from scipy import optimize  # type: ignore[import-untyped]  # SciPy ships no types
 
 from parcast.aliases import Array
-from parcast.arrays.measuring.by_law import ByLaw, components_of
-from parcast.arrays.measuring.dry_run import DryRun
-from parcast.arrays.measuring.figure import Figure
-from parcast.arrays.measuring.regimes import COSTS, costs_of, keys_of
+from parcast.arrays.calibration.by_law import ByLaw, components_of
+from parcast.arrays.calibration.dry_run import DryRun
+from parcast.arrays.calibration.figure import Figure
+from parcast.arrays.calibration.regimes import COSTS, costs_of, keys_of
 from parcast.arrays.trials.observation import Components
 
 OF_TIME: Final = 0.05  # [1]

@@ -7,12 +7,18 @@ from math import inf, prod
 
 import pytest
 
+from parcast.arrays.calibration.by_law import ByLaw, components_of, placement_of
+from parcast.arrays.calibration.measure import Measuring
+from parcast.arrays.calibration.references import (
+    LARGEST,
+    SMALLEST,
+    largest_size,
+    references,
+    trials,
+)
+from parcast.arrays.calibration.regimes import COSTS, costs_of, keys_of
+from parcast.arrays.calibration.sources import OfLayouts
 from parcast.arrays.law.parameters import read_parameters
-from parcast.arrays.measuring.by_law import ByLaw, components_of, placement_of
-from parcast.arrays.measuring.measure import Measuring
-from parcast.arrays.measuring.references import LARGEST, SMALLEST, largest_size, references, trials
-from parcast.arrays.measuring.regimes import COSTS, costs_of, keys_of
-from parcast.arrays.measuring.sources import OfLayouts
 from parcast.arrays.store.writing import WRITE_OUT
 from parcast.arrays.trials.carried import Request
 from parcast.arrays.trials.request import (
@@ -23,7 +29,7 @@ from parcast.arrays.trials.request import (
     RequestCase,
     read_requests,
 )
-from tests.arrays.measuring.made import CLIENTS, KNOWN, Machine, dry_of, measured_costs
+from tests.arrays.calibration.made import CLIENTS, KNOWN, Machine, dry_of, measured_costs
 
 LAYOUT = Layout(CLIENTS, 1, True)
 LAYOUTS = [Layout(2, 1, False), Layout(4, 2, True), Layout(3, 2, False), Layout(16, 8, False)]
@@ -37,7 +43,7 @@ def measured():
 @pytest.fixture
 def measuring(tmp_path, monkeypatch):
     """Prepare to measure the costs of a machine."""
-    monkeypatch.setattr("parcast.arrays.measuring.measure.dry_run", dry_of)
+    monkeypatch.setattr("parcast.arrays.calibration.measure.dry_run", dry_of)
     return lambda machine: Measuring(folder=tmp_path, launcher=machine, bed=None)
 
 
@@ -67,7 +73,7 @@ def test_costs_are_found_with_which_the_law_gives_the_times(figures):
 @pytest.fixture
 def few_steps(monkeypatch):
     """End fits early, where their costs do not matter."""
-    monkeypatch.setattr("parcast.arrays.measuring.fitting.STEPS", 2)
+    monkeypatch.setattr("parcast.arrays.calibration.fitting.STEPS", 2)
 
 
 @pytest.mark.usefixtures("few_steps", "uncovered")
@@ -117,7 +123,7 @@ def test_costs_of_slow_disks_are_measured_in_the_first_pass_only(
 ):
     dry = []
     run_dry = lambda known: dry.append(known) or dry_of(known)  # noqa: E731 - short
-    monkeypatch.setattr("parcast.arrays.measuring.measure.dry_run", run_dry)
+    monkeypatch.setattr("parcast.arrays.calibration.measure.dry_run", run_dry)
     machine = Machine(value=KNOWN | {"files.single_write_rate": rate})
     of = OfLayouts(measuring=measuring(machine))
     request = ArrayRequest(shape=[32, 16], client_mesh=[CLIENTS, 1], servers=1, dedicated=True)

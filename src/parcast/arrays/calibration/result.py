@@ -6,11 +6,11 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, ClassVar, Final
 
+from parcast.arrays.calibration.dry_run import DryRun, dry_run
+from parcast.arrays.calibration.figure import Figure
+from parcast.arrays.calibration.regimes import BOTH, EAGER, costs_of
 from parcast.arrays.law.costs import Costs
 from parcast.arrays.law.parameters import ArrayParameters
-from parcast.arrays.measuring.dry_run import DryRun, dry_run
-from parcast.arrays.measuring.figure import Figure
-from parcast.arrays.measuring.regimes import EAGER, costs_of
 from parcast.arrays.store.writing import WRITE_OUT
 from parcast.arrays.trials.carried import Request
 from parcast.show.outline import document_of
@@ -20,13 +20,6 @@ from parcast.words import counted
 
 DIGITS: Final = 6  # of numbers in the file
 TABLES: Final = ("clients", "servers", "files", "messages")
-SIDES: Final = ("clients", "servers")
-BOTH: Final = {  # numbers that the file has for clients and for servers
-    "messages.startup": tuple(
-        f"{x}.{call}_startup" for x in SIDES for call in ("send", "receive")
-    ),
-    "messages.bandwidth": tuple(f"{side}.bandwidth" for side in SIDES),
-}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -38,7 +31,7 @@ class MeasuredCosts(Result):
         "rows=figures name clients servers folder cores mpi testbed=_testbed date seconds load "
         "costs=_tables warnings inputs"
     )
-    _sheet: ClassVar[str] = "parcast.arrays.measuring.sheet:sheet_of"
+    _sheet: ClassVar[str] = "parcast.arrays.calibration.sheet:sheet_of"
 
     name: str  # name of the machine
     clients: int  # ranks that have arrays [1]

@@ -32,6 +32,7 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
+from parcast.arrays.calibration.null_file import NullFiles
 from parcast.arrays.geometry.boxes import block_of
 from parcast.arrays.library.client import Client, DescribedRequest, Spent
 from parcast.arrays.library.distribution import Held, HeldPart
@@ -40,7 +41,6 @@ from parcast.arrays.library.master import Master
 from parcast.arrays.library.schema import Schema
 from parcast.arrays.library.server import Server
 from parcast.arrays.library.storing import Catalogue
-from parcast.arrays.measuring.null_file import NullFiles
 from parcast.arrays.trials.carried import PATH, Request
 from parcast.instrument.memory import provide
 from parcast.mpi.loop import EventLoop

@@ -6,25 +6,53 @@ from dataclasses import dataclass
 from math import inf
 from typing import Any, Final
 
+from parcast.arrays.calibration.dry_run import DryRun
 from parcast.arrays.geometry.choices import MANY
 from parcast.arrays.law.costs import OF_SMALL_FILES, ClientCosts, Costs, ServerCosts
+from parcast.arrays.law.declared import declared_of
+from parcast.arrays.law.files import OTHERS
 from parcast.arrays.law.message import Protocol
-from parcast.arrays.measuring.dry_run import DryRun
 from parcast.arrays.store.writing import WRITE_OUT
 from parcast.arrays.trials.carried import Request
 
 EAGER: Final = 8192.0  # MPICH sends a message by rendezvous from there, within a node [B]
+SIDES: Final = ("clients", "servers")
+BOTH: Final = {  # numbers that clients and servers have in common
+    "messages.startup": tuple(f"{x}.{y}_startup" for x in SIDES for y in ("send", "receive")),
+    "messages.bandwidth": tuple(f"{side}.bandwidth" for side in SIDES),
+}
+DECLARED: Final = {
+    f"{table}.{name}": declared
+    for table, own in (
+        ("clients", declared_of(ClientCosts)),
+        ("servers", declared_of(ServerCosts)),
+        ("files", OTHERS.items()),
+        ("messages", declared_of(Protocol)),
+    )
+    for name, declared in own
+}
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+def dimension_of(key: str) -> Any:
+    """Dimension of a number, as the law declares it; `computing` is how much slower that is."""
+    if key.startswith("computing."):
+        return "count"
+    return DECLARED[BOTH.get(key, (key,))[0]].dimension
+
+
+@dataclass(frozen=True, slots=True)
 class Cost:
     """A cost that reference requests determine."""
 
     key: str
     typical: float  # from which the fit starts [SI]; of disks, over the rate of a first trial [1]
-    dimension: Any  # "time", "rate" or "count"
     what: str  # the requests that determine it
     spread: float = 1.0  # standard deviation over machines, in logarithms [1] [D]
+
+    @property
+    def dimension(self) -> Any:
+        """Dimension that it is declared with."""
+        return dimension_of(self.key)
 
     @property
     def is_of_disk(self) -> bool:
@@ -33,63 +61,34 @@ class Cost:
 
 
 COSTS: Final = (
-    Cost(key="messages.startup", typical=3e-5, dimension="time", what="subchunks of 16 KiB"),
-    Cost(key="messages.rest", typical=1e-4, dimension="time", what="subchunks of 16 KiB"),
-    Cost(
-        key="messages.longest_rest",
-        typical=1e-3,
-        dimension="time",
-        what="one small array",
-        spread=0.7,
-    ),
-    Cost(
-        key="messages.bandwidth", typical=5e9, dimension="rate", what="a large array", spread=2.0
-    ),
-    Cost(
-        key="computing.time",
-        typical=1.5,
-        dimension="count",
-        what="subchunks of 16 KiB",
-        spread=0.5,
-    ),
-    Cost(
-        key="computing.bytes", typical=1.5, dimension="count", what="arrays in columns", spread=0.5
-    ),
-    Cost(key="servers.begin", typical=1e-3, dimension="time", what="one small array"),
-    Cost(key="servers.synchronise", typical=2e-3, dimension="time", what="one small array"),
-    Cost(key="files.many_synchronise", typical=1e-2, dimension="time", what="many small arrays"),
-    Cost(key="servers.memory_rate", typical=4e9, dimension="rate", what="arrays of 1 to 7 MiB"),
-    Cost(key="servers.metadata", typical=1e-4, dimension="time", what="many small arrays"),
-    Cost(key="servers.end", typical=1e-3, dimension="time", what="one small array"),
-    Cost(key="servers.commit", typical=2e-4, dimension="time", what="32 small arrays"),
-    Cost(key="files.many_open_file", typical=2e-4, dimension="time", what="many small arrays"),
-    Cost(key="servers.open_file", typical=3e-4, dimension="time", what="32 small arrays"),
-    Cost(key="servers.cache_rate", typical=4e9, dimension="rate", what="a large array"),
-    Cost(key="servers.write_rate", typical=1.5, dimension="rate", what="a large array"),
-    Cost(
-        key="servers.interference",
-        typical=1.0,
-        dimension="count",
-        what="double-buffer",
-        spread=0.5,
-    ),
-    Cost(
-        key="files.single_write_rate", typical=1.0, dimension="rate", what="arrays of 4 and 7 MiB"
-    ),
-    Cost(key="files.few_write_rate", typical=1.0, dimension="rate", what="32 arrays"),
-    Cost(key="files.many_write_rate", typical=1.0, dimension="rate", what="many long arrays"),
-    Cost(key="files.sync_write_rate", typical=1.0, dimension="rate", what="writer sync"),
-    Cost(
-        key="files.sync_open_file",
-        typical=5e-4,
-        dimension="time",
-        what="writer sync, many arrays",
-    ),
-    Cost(key="servers.flush", typical=2e-4, dimension="time", what="writer sync, 16 KiB"),
-    Cost(key="files.read_begin", typical=1e-3, dimension="time", what="a read of a small array"),
-    Cost(key="servers.read_rate", typical=1.5, dimension="rate", what="a read of a large array"),
-    Cost(key="files.read_metadata", typical=1e-4, dimension="time", what="a read of many arrays"),
-    Cost(key="files.read_open_file", typical=1e-4, dimension="time", what="a read of many arrays"),
+    Cost("messages.startup", 3e-5, "subchunks of 16 KiB"),
+    Cost("messages.rest", 1e-4, "subchunks of 16 KiB"),
+    Cost("messages.longest_rest", 1e-3, "one small array", 0.7),
+    Cost("messages.bandwidth", 5e9, "a large array", 2.0),
+    Cost("computing.time", 1.5, "subchunks of 16 KiB", 0.5),
+    Cost("computing.bytes", 1.5, "arrays in columns", 0.5),
+    Cost("servers.begin", 1e-3, "one small array"),
+    Cost("servers.synchronise", 2e-3, "one small array"),
+    Cost("files.many_synchronise", 1e-2, "many small arrays"),
+    Cost("servers.memory_rate", 4e9, "arrays of 1 to 7 MiB"),
+    Cost("servers.metadata", 1e-4, "many small arrays"),
+    Cost("servers.end", 1e-3, "one small array"),
+    Cost("servers.commit", 2e-4, "32 small arrays"),
+    Cost("files.many_open_file", 2e-4, "many small arrays"),
+    Cost("servers.open_file", 3e-4, "32 small arrays"),
+    Cost("servers.cache_rate", 4e9, "a large array"),
+    Cost("servers.write_rate", 1.5, "a large array"),
+    Cost("servers.interference", 1.0, "double-buffer", 0.5),
+    Cost("files.single_write_rate", 1.0, "arrays of 4 and 7 MiB"),
+    Cost("files.few_write_rate", 1.0, "32 arrays"),
+    Cost("files.many_write_rate", 1.0, "many long arrays"),
+    Cost("files.sync_write_rate", 1.0, "writer sync"),
+    Cost("files.sync_open_file", 5e-4, "writer sync, many arrays"),
+    Cost("servers.flush", 2e-4, "writer sync, 16 KiB"),
+    Cost("files.read_begin", 1e-3, "a read of a small array"),
+    Cost("servers.read_rate", 1.5, "a read of a large array"),
+    Cost("files.read_metadata", 1e-4, "a read of many arrays"),
+    Cost("files.read_open_file", 1e-4, "a read of many arrays"),
 )
 
 

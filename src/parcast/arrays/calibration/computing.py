@@ -10,15 +10,16 @@ from dataclasses import replace
 from math import inf, isfinite
 from typing import Final
 
-from parcast.arrays.measuring.dry_run import Clock, DryRun, dry_run
-from parcast.arrays.measuring.figure import Draw, Figure, figure_of
+from parcast.arrays.calibration.dry_run import Clock, DryRun, dry_run
+from parcast.arrays.calibration.figure import Draw, Figure, figure_of
+from parcast.arrays.calibration.regimes import dimension_of
 from parcast.arrays.trials.carried import Request
-from parcast.units import Dimension
 
 TIMES: Final = 3  # that each is run
 LARGE: Final = (64, 64, 512)  # of which a subchunk has whole rows
 SMALL: Final = (64, 4, 32)  # 64 kB of doubles
 MANY: Final = 64  # small arrays, which go in one message
+WHOLE: Final = "of an array of 17 MB"
 
 
 def computing_figures(
@@ -64,26 +65,6 @@ def _dry_figures(clients: int, clock: Clock | None) -> Iterator[Figure]:
     def value(name: str, of: Callable[[DryRun], float]) -> Callable[[Draw], float]:
         return lambda draw: draw([of(each) for each in runs[name]])
 
-    times: Sequence[tuple[str, Callable[[DryRun], float]]] = (
-        ("clients.construct_schema", lambda x: x.construct_schema),
-        ("clients.decode", lambda x: x.decode),
-        ("servers.parse_schema", lambda x: x.parse_schema),
-        ("servers.find", lambda x: x.find),
-        ("servers.boundary", lambda x: x.boundary),
-    )
-    how = "dry run of an array of 17 MB"
-    for key, of in times:
-        yield figure_of(key, "time", how, value("long", of))
-    rates: Sequence[tuple[str, str, Callable[[DryRun], float], str]] = (
-        ("clients.copy_rate", "arrays", lambda x: x.copy_rate, "of 64 arrays of 66 kB"),
-        ("clients.place_rate", "read", lambda x: x.place_rate, "of a read"),
-        ("servers.place_rate", "long", lambda x: x.place_rate, "in long runs"),
-        ("servers.copy_rate", "read", lambda x: x.copy_rate, "of a read"),
-        ("servers.compression_rate", "long", lambda x: x.encode_rate, "of checksums"),
-    )
-    for key, name, of, what in rates:
-        if isfinite(found := value(name, of)(_first)) and found > 0:
-            yield figure_of(key, "rate", f"dry run {what}", value(name, of))
     runs_of = requests["short"].tables[0].overlaps.requests.runs_in_subchunk.sum()
 
     def run(draw: Draw) -> float:
@@ -91,15 +72,26 @@ def _dry_figures(clients: int, clock: Clock | None) -> Iterator[Figure]:
         other = value("short", lambda x: x.place_rate)(draw)
         return max(long.size * (1 / other - 1 / rate) / float(runs_of), 0.0)
 
-    yield figure_of("servers.run", "time", "dry run in short runs", run)
-    lengths: Sequence[tuple[str, Callable[[DryRun], float]]] = (
-        ("messages.schema_length", lambda x: x.schema_length),
-        ("messages.request_length", lambda x: x.request_length),
-        ("messages.quit_length", lambda x: x.quit_length),
+    numbers: Sequence[tuple[str, Callable[[Draw], float], str]] = (
+        ("clients.construct_schema", value("long", lambda x: x.construct_schema), WHOLE),
+        ("clients.decode", value("long", lambda x: x.decode), WHOLE),
+        ("servers.parse_schema", value("long", lambda x: x.parse_schema), WHOLE),
+        ("servers.find", value("long", lambda x: x.find), WHOLE),
+        ("servers.boundary", value("long", lambda x: x.boundary), WHOLE),
+        ("clients.copy_rate", value("arrays", lambda x: x.copy_rate), "of 64 arrays of 66 kB"),
+        ("clients.place_rate", value("read", lambda x: x.place_rate), "of a read"),
+        ("servers.place_rate", value("long", lambda x: x.place_rate), "in long runs"),
+        ("servers.copy_rate", value("read", lambda x: x.copy_rate), "of a read"),
+        ("servers.compression_rate", value("long", lambda x: x.encode_rate), "of checksums"),
+        ("servers.run", run, "in short runs"),
+        ("messages.schema_length", value("long", lambda x: x.schema_length), WHOLE),
+        ("messages.request_length", value("long", lambda x: x.request_length), WHOLE),
+        ("messages.quit_length", value("long", lambda x: x.quit_length), WHOLE),
     )
-    size: Dimension = "size"
-    for key, of in lengths:
-        yield figure_of(key, size, how, value("long", of))
+    for key, of, what in numbers:
+        dimension = dimension_of(key)
+        if dimension != "rate" or (isfinite(found := of(_first)) and found > 0):
+            yield figure_of(key, dimension, f"dry run {what}", of)
 
 
 def _first(values: Sequence[float]) -> float:
