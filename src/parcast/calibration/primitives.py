@@ -32,7 +32,7 @@ from parcast.laws.primitives.measured import (
     FEWEST_COUNTS,
     NO_BYTES,
     PrimitiveFit,
-    chosen_sizes,
+    chosen_times,
     least_startup,
     measured_primitive,
     of_line,
@@ -157,13 +157,9 @@ def _times(name: str, tables: Sequence[Table]) -> dict[int, dict[int, float]]:
     """Times by processors and size; of a barrier one, and of others none without bytes."""
     if name == BARRIER:
         return {table.ranks: {0: table.samples[0].time} for table in tables}
-    sizes = sorted({x.bytes for table in tables for x in table.samples if x.bytes > 0})
-    chosen = set(chosen_sizes(sizes))
-    chosen_times = {
-        table.ranks: {x.bytes: x.time for x in table.samples if x.bytes in chosen}
-        for table in tables
-    }
-    return {ranks: times for ranks, times in chosen_times.items() if times}
+    return chosen_times(
+        {table.ranks: {x.bytes: x.time for x in table.samples} for table in tables}
+    )
 
 
 def _wider(spreads: list[float | None], *, many: bool, cost: float) -> float:

@@ -5,8 +5,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from parcast.calibration.benchmarks.collective_figures import written_keys
 from parcast.calibration.benchmarks.machine_figures import SourcedFigure, written
+from parcast.calibration.benchmarks.network_figures import written_keys
 from parcast.calibration.primitives import BARRIER, PrimitiveFormula, primitive_formulas
 from parcast.calibration.result import Calibration, Line
 from parcast.descriptions.amount import WIDEST

@@ -9,29 +9,21 @@ left out.
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from parcast.calibration.benchmarks.failed_rows import FailedRows
-from parcast.calibration.benchmarks.machine_figures import MachineFigures, named_first
-from parcast.calibration.benchmarks.memories import (
-    DEVICE,
-    HOST,
-    SHARED,
-    in_words,
-    of_one_memory,
-)
+from parcast.calibration.benchmarks.machine_figures import MachineFigures
+from parcast.calibration.benchmarks.memories import DEVICE, HOST, SHARED, in_words
 from parcast.calibration.benchmarks.message_tables import (
     LARGEST_TEXT,
+    MICROSECOND,
+    BenchmarkFile,
     MessageTable,
-    ends_of_lines,
+    Named,
     is_row,
-    row_of,
 )
-from parcast.files.decoding import base_name, name_of
-from parcast.files.faults import Faults
 from parcast.files.numbers import finite
 from parcast.importers.content import CUT_OFF, text_lines
 from parcast.importers.registry import Format
@@ -62,7 +54,11 @@ KINDS: Final = {
 }
 TIMES: Final = ("t_max[usec]", "t[usec]")  # the column that is taken, the first that there is
 DEFECTS: Final = "defects"  # the column of what arrived wrong, of a suite that checks it
-MICROSECOND = 1e-6  # [s]
+ENDED_EARLY: Final = (
+    "The time limit of IMB ended these before their largest messages: {}. Run them with a longer "
+    "-time."
+)
+IGNORED: Final = "Other benchmarks are ignored: {}."
 
 
 @dataclass(kw_only=True)
@@ -75,7 +71,7 @@ class _BegunSection:
     groups: int = 1
     memory: str = HOST
     has_failed: bool = False  # a row at least
-    columns: list[str] | None = None
+    columns: Sequence[str] = ()
     is_timed_out: bool = False
     points: list[tuple[int, float]] = field(default_factory=list)
 
@@ -93,31 +89,23 @@ def read(paths: Sequence[Path], *, memory: str | None = None) -> MachineFigures:
     from parcast.calibration.benchmarks.network_figures import machine_of_network  # loads SciPy
 
     tables: list[MessageTable] = []
-    passed_over: dict[str, None] = {}
-    timed_out: dict[str, None] = {}
+    named: Named = {ENDED_EARLY: {}, IGNORED: {}}
     notes: list[str] = []
     for path in paths:
-        failed = FailedRows(base_name(path))
-        for section in _sections(path, Faults(name_of(path)), failed, notes):
+        file = BenchmarkFile(path)
+        for section in _sections(path, file, notes):
             if section.is_timed_out:
-                timed_out[f"{section.name} of {section.processes}"] = None
+                named[ENDED_EARLY][f"{section.name} of {section.processes}"] = None
             table = _finished(section, path)
             if table is None:
-                passed_over[section.name] = None
+                named[IGNORED][section.name] = None
             elif table.points:
                 tables.append(table)
-        notes += failed.notes()
-    tables = of_one_memory(tables, memory, format="imb", paths=paths)
-    notes += ends_of_lines(paths)
-    if timed_out:
-        notes.append(
-            "The time limit of IMB ended these before their largest messages: "
-            f"{named_first(timed_out)}. Run them with a longer -time."
-        )
-    if passed_over:
-        notes.append(f"Other benchmarks are ignored: {named_first(passed_over)}.")
+        notes += file.notes()
     hint = "Import PingPong, Multi-PingPong or a collective."
-    return machine_of_network("Intel MPI Benchmarks", paths, tables, notes, hint=hint)
+    return machine_of_network(
+        FORMAT.title, paths, tables, notes, named, format="imb", memory=memory, hint=hint
+    )
 
 
 FORMAT = Format(
@@ -125,10 +113,9 @@ FORMAT = Format(
 )
 
 
-def _sections(
-    path: Path, faults: Faults, failed: FailedRows, notes: list[str]
-) -> Iterator[_BegunSection]:
+def _sections(path: Path, file: BenchmarkFile, notes: list[str]) -> list[_BegunSection]:
     """Read the sections of a file, those to be ignored without their rows."""
+    faults = file.faults
     begun: list[_BegunSection] = []
     first, is_finished, memory = "", False, HOST
     for line, text in text_lines(path, faults, largest=LARGEST_TEXT):
@@ -138,26 +125,23 @@ def _sections(
         if match := SECTION.match(text):
             begun.append(_BegunSection(name=match[1], line=line, memory=memory))
         elif begun:
-            _add_line(begun[-1], text, line, faults, failed)
+            _add_line(begun[-1], text, line, file)
     if not begun:
         faults.refuse(
             "must have a section such as # Benchmarking PingPong, got none; it begins with "
             f"{shown(repr(first), limit=40)}. {CUT_OFF if 'Intel' in first else ''}".rstrip()
         )
     for section in begun:
-        is_bare = section.name in KINDS and not section.points
-        is_bare = is_bare and not section.is_timed_out and not section.has_failed
-        if is_bare and not len(faults):
+        is_explained = section.points or section.is_timed_out or section.has_failed
+        if section.name in KINDS and not is_explained and not len(faults):
             faults.add(f"must have rows in this section, got none. {CUT_OFF}", line=section.line)
         elif section.points and section.processes is None:
             faults.add("must have a line #processes in this section.", line=section.line)
     if len(faults):
         faults.raise_all()
     if not is_finished:
-        notes.append(
-            f"{shown(base_name(path))} ends before MPI_Finalize: it may have been cut off."
-        )
-    yield from begun
+        notes.append(f"{shown(file.name)} ends before MPI_Finalize: it may have been cut off.")
+    return begun
 
 
 def _memory(text: str, known: str) -> str:
@@ -171,9 +155,7 @@ def _memory(text: str, known: str) -> str:
     return known
 
 
-def _add_line(
-    section: _BegunSection, text: str, line: int, faults: Faults, failed: FailedRows
-) -> None:
+def _add_line(section: _BegunSection, text: str, line: int, file: BenchmarkFile) -> None:
     """Take a line of a section for what it is."""
     if match := PROCESSES.match(text):
         section.processes = int(match[1])
@@ -189,19 +171,19 @@ def _add_line(
             section.is_timed_out = True
         else:
             section.has_failed = True
-            failed.leave_out(match[1])
-    elif is_row(text, section.columns or []):
-        _row(section, text, line, faults, failed)
+            file.leave_out(match[1])
+    elif is_row(text, section.columns):
+        _row(section, text, line, file)
     else:
-        failed.look_at(text, line)
+        file.look_at(text, line)
 
 
-def _row(section: _BegunSection, text: str, line: int, faults: Faults, failed: FailedRows) -> None:
+def _row(section: _BegunSection, text: str, line: int, file: BenchmarkFile) -> None:
     """Read a row, or leave it out where data arrived wrong."""
-    columns, words = section.columns or [], text.split()
+    columns, words = section.columns, text.split()
     wanted = [columns.index(name) for name in TIMES if name in columns]
     if not wanted:
-        faults.add(
+        file.faults.add(
             "must follow a header such as #bytes #repetitions t[usec], got "
             f"{shown(' '.join(columns), limit=50) or 'none'}. {CUT_OFF}",
             line=line,
@@ -211,10 +193,10 @@ def _row(section: _BegunSection, text: str, line: int, faults: Faults, failed: F
         defects = finite(words[columns.index(DEFECTS)])
         if defects is None or defects > 0:
             section.has_failed = True
-            failed.leave_out(DEFECTS)
+            file.leave_out(DEFECTS)
             return
     size = columns.index("#bytes") if "#bytes" in columns else None
-    point = row_of(text, columns, wanted[0], faults, line=line, size=size)
+    point = file.row_of(text, columns, wanted[0], line=line, size=size)
     if point is not None:
         section.points.append((point[0], point[1] * MICROSECOND))
 

@@ -23,17 +23,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal, NoReturn
 
-from parcast.calibration.benchmarks.failed_rows import FailedRows
 from parcast.calibration.benchmarks.machine_figures import (
     MachineFigures,
     SourcedFigure,
+    figure_of,
     files_of,
-    median_of,
     written,
 )
 from parcast.calibration.benchmarks.memories import DEVICE, HOST, in_words, of_one_memory
-from parcast.calibration.benchmarks.message_tables import LARGEST_TEXT
-from parcast.files.decoding import base_name, name_of
+from parcast.calibration.benchmarks.message_tables import LARGEST_TEXT, BenchmarkFile
 from parcast.files.faults import Faults
 from parcast.files.numbers import finite, whole, whole_of_json
 from parcast.importers.content import CUT_OFF, text_lines
@@ -44,11 +42,11 @@ Form = Literal["text", "json", "csv", "mdtest"]
 LARGEST = 1e12  # MiB/s, or seconds: more than any storage moves, or any test takes
 MEBIBYTE = 2.0**20  # [B]
 KIBIBYTE = 2.0**10  # [B]
-COLUMNS: Final = {  # what each form calls them, without the unit
-    "rate": ("bw", "bwmib"),
-    "open": ("open", "opentime"),
-    "total": ("total", "totaltime"),
-    "transfer": ("xfer", "xferkib"),
+COLUMNS: Final = {  # what other forms call them, without the unit
+    "bwmib": "bw",
+    "opentime": "open",
+    "totaltime": "total",
+    "xferkib": "xfer",
 }
 BANNER = re.compile(r"^[ \t]*IOR-\S{1,60}: MPI Coordinated Test", re.MULTILINE)
 CSV = re.compile(r"\s*access,bw\(MiB/s\)", re.IGNORECASE)
@@ -83,6 +81,7 @@ class IorRun:
     open: float | None  # [s]
     total: float | None  # [s]
     transfer: float | None  # size of a transfer [B]
+    tasks: int | None = None  # where newer CSV has them
 
 
 def form_of(text: str) -> Form | None:
@@ -96,45 +95,44 @@ def form_of(text: str) -> Form | None:
     return "text" if BANNER.search(text) else None
 
 
-def runs_of(
-    text: str, form: Form, faults: Faults, failed: FailedRows, notes: list[str]
-) -> list[IorRun]:
+def runs_of(text: str, form: Form, file: BenchmarkFile, notes: list[str]) -> list[IorRun]:
     """Read the results of a file, at least one, in their order; add notes."""
+    faults = file.faults
     if form == "json":
-        _check_json(text, faults, notes)
+        _check_json(text, file, notes)
     results = _of_json(text) if form == "json" else _of_table(text, form, faults)
     runs: list[IorRun] = []
     trouble = Trouble()
     for line, row in results:
         if isinstance(row, str):
             if re.search(WRONG_WRITTEN, row, re.IGNORECASE):
-                _leave_out_last_write(runs, failed)
+                _leave_out_last_write(runs, file)
             elif not trouble.add(row) or "ERROR" in row:
-                failed.look_at(row, line)
+                file.look_at(row, line)
             continue
         run, reason, trouble = _run(row), trouble.reason(), Trouble()
-        if not any(title in row for title in COLUMNS["rate"]):
+        if "bw" not in row:
             faults.add(f"must be a column, got none. {CUT_OFF}", line=line, field="bw")
         elif run is None:
-            failed.leave_out(f"rate {shown(_word(row, 'rate'), limit=24)}")
+            file.leave_out(f"rate {shown(row['bw'], limit=24)}")
         elif reason:
-            failed.leave_out(reason)
+            file.leave_out(reason)
         else:
             runs.append(run)
     if len(faults):
         faults.raise_all()
     if not runs:
-        said = " ".join(failed.notes())
+        said = " ".join(file.notes())
         faults.refuse(f"must have results of write or read, got none. {said or CUT_OFF}")
     return runs
 
 
-def _leave_out_last_write(runs: list[IorRun], failed: FailedRows) -> None:
+def _leave_out_last_write(runs: list[IorRun], file: BenchmarkFile) -> None:
     """Leave out what was written last, as a check of it has failed."""
     written = [i for i, run in enumerate(runs) if run.access == "write"]
     if written:
         del runs[written[-1]]
-        failed.leave_out("wrong data written")
+        file.leave_out("wrong data written")
 
 
 class Trouble:
@@ -167,18 +165,18 @@ class Trouble:
         return self._warned or ("fewer bytes than expected" if is_short else "")
 
 
-def _check_json(text: str, faults: Faults, notes: list[str]) -> None:
+def _check_json(text: str, file: BenchmarkFile, notes: list[str]) -> None:
     """Refuse JSON that was cut off, unless an error ended the run: then it is what there is."""
-    name = shown(faults.path.rpartition("/")[2])
     try:
         json.loads(text, parse_int=whole_of_json)
     except (ValueError, RecursionError) as error:
         if '"Finished"' not in text and not ENDED.search(text):
             line = getattr(error, "lineno", None)
-            faults.refuse(f'must be complete, got no "Finished" at its end. {CUT_OFF}', line=line)
+            must = f'must be complete, got no "Finished" at its end. {CUT_OFF}'
+            file.faults.refuse(must, line=line)
         notes.append(
-            f"{name} is not valid JSON, as some releases of IOR write it. The results were read "
-            "one by one."
+            f"{shown(file.name)} is not valid JSON, as some releases of IOR write it. The results "
+            "were read one by one."
         )
 
 
@@ -198,7 +196,7 @@ def _of_json(text: str) -> Iterator[Result]:
         if access is None:
             yield line, match[0]
             continue
-        row = {key.casefold(): value.strip('"') for key, value in PAIR.findall(match[0])}
+        row = {_column(key): value.strip('"') for key, value in PAIR.findall(match[0])}
         yield line, row | {"access": access[1]}
 
 
@@ -211,7 +209,7 @@ def _of_table(text: str, form: Form, faults: Faults) -> Iterator[Result]:
         if not words:
             continue
         if words[0] == "access" and len(words) > 2:
-            columns = [re.sub(r"\(.*", "", word).casefold() for word in words]
+            columns = [_column(re.sub(r"\(.*", "", word)) for word in words]
         elif words[0] in {"write", "read"} and columns:
             if len(words) != len(columns):
                 faults.add(
@@ -227,21 +225,22 @@ def _of_table(text: str, form: Form, faults: Faults) -> Iterator[Result]:
 
 def _run(row: dict[str, str]) -> IorRun | None:
     """Read one result; None where it has no rate."""
-    rate = _number(_word(row, "rate"))
+    rate, open_, total, size = (_number(row.get(x, "-")) for x in ("bw", "open", "total", "xfer"))
     if not rate:
         return None
     return IorRun(
         access=row["access"],
         rate=rate * MEBIBYTE,
-        open=_number(_word(row, "open")),
-        total=_number(_word(row, "total")),
-        transfer=None if (size := _number(_word(row, "transfer"))) is None else size * KIBIBYTE,
+        open=open_,
+        total=total,
+        transfer=None if size is None else size * KIBIBYTE,
+        tasks=whole(row.get("numtasks", "")),
     )
 
 
-def _word(row: dict[str, str], name: str) -> str:
-    """Text of a column, whatever a form calls it; "-" where there is none."""
-    return next((row[title] for title in COLUMNS[name] if title in row), "-")
+def _column(name: str) -> str:
+    """Name a column as text does, whatever a form calls it."""
+    return COLUMNS.get(name.casefold(), name.casefold())
 
 
 def _number(word: str) -> float | None:
@@ -259,6 +258,17 @@ FORCED = re.compile(r'"fsync(?:perwrite)?"\s*:\s*1', re.IGNORECASE)
 REORDERED = re.compile(r'"reorderTasks(?:Random)?"\s*:\s*1')
 ON_DEVICE = re.compile(r"allocateBufferOnGPU=[1-9]|gpuDirect(?!=0)", re.IGNORECASE)
 TOO_MUCH = 0.1  # share of the time of a test that opening may take [D]
+OF_CSV: Final = (
+    "Rates may include a cache, as CSV does not contain the options of IOR: {}. Import the text "
+    "or JSON output to check this."
+)
+OF_WRITES: Final = (
+    "Writes may not have reached the disk: {}. Run IOR with -e, which forces them to the disk."
+)
+OF_READS: Final = (
+    "Reads may have come from the memory of the node that wrote the data: {}. Run IOR with -C on "
+    "two or more nodes, or with more bytes than their memory."
+)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -299,15 +309,15 @@ def read(paths: Sequence[Path], *, memory: str | None = None) -> MachineFigures:
     tasks = sorted({test.tasks for test in tests if test.tasks})
     of_tasks = in_words(tests[0].memory)
     of_tasks += f", {' and '.join(map(str, tasks))} tasks" if tasks else ""
-    rate, spread = median_of([run.rate for run in taken], "rate")
     figures = [
         SourcedFigure(
             key="storage.servers", text="1", source="not reported by IOR: assumed to be one"
         ),
-        SourcedFigure(
-            key="storage.bandwidth",
-            text=written(rate, "rate"),
-            source=f"IOR {access}{of_tasks}, all servers together, with open and close{spread}",
+        figure_of(
+            "storage.bandwidth",
+            [run.rate for run in taken],
+            "rate",
+            f"IOR {access}{of_tasks}, all servers together, with open and close",
         ),
     ]
     notes.append(
@@ -317,23 +327,16 @@ def read(paths: Sequence[Path], *, memory: str | None = None) -> MachineFigures:
     )
     opens = [run.open for run in taken if run.open]
     if opens:
-        latency, spread = median_of(opens, "time")
-        figures.append(
-            SourcedFigure(
-                key="storage.latency",
-                text=written(latency, "time"),
-                source=f"IOR {access}{of_tasks}, time to open the file{spread}",
-            )
-        )
+        source = f"IOR {access}{of_tasks}, time to open the file"
+        figures.append(figure_of("storage.latency", opens, "time", source))
     remarks = []
     if writes and reads:
-        rate, spread = median_of([run.rate for run in reads], "rate")
-        source = f"IOR read{of_tasks}, all servers together{spread}"
+        rates, source = [run.rate for run in reads], f"IOR read{of_tasks}, all servers together"
+        read = figure_of("storage.read_bandwidth", rates, "rate", source)
         if any(_is_cached(test) for test in tests):
-            remarks.append(f"read, possibly from a cache: {written(rate, 'rate')}; {source}")
+            remarks.append(f"read, possibly from a cache: {read.text}; {read.source}")
         else:
-            text = written(rate, "rate")
-            figures.append(SourcedFigure(key="storage.read_bandwidth", text=text, source=source))
+            figures.append(read)
     notes += _notes(tests, taken)
     return MachineFigures(
         source=files_of("IOR", paths),
@@ -350,24 +353,23 @@ FORMAT = Format(
 
 def _test(path: Path, notes: list[str]) -> _Test:
     """Read one file."""
-    faults = Faults(name_of(path))
+    file = BenchmarkFile(path)
     lines: list[str] = []
-    for number, line in text_lines(path, faults, largest=LARGEST_TEXT):
+    for number, line in text_lines(path, file.faults, largest=LARGEST_TEXT):
         lines += [""] * (number - 1 - len(lines)) + [line]  # lines keep their numbers
     text = "\n".join(lines)
     form = form_of(text)
     if form is None or form == "mdtest":
-        _refuse(form, text, faults)
-    failed = FailedRows(base_name(path))
-    runs = runs_of(text, form, faults, failed, notes)
-    notes += failed.notes()
+        _refuse(form, text, file.faults)
+    runs = runs_of(text, form, file, notes)
+    notes += file.notes()
     command = match[1] if (match := COMMAND.search(text)) else ""
     tasks, nodes = TASKS.search(text), NODES.search(text)
     return _Test(
-        name=shown(base_name(path)),
+        name=shown(file.name),
         form=form,
         runs=runs,
-        tasks=whole(tasks[1]) if tasks else _tasks_of_csv(lines),
+        tasks=whole(tasks[1]) if tasks else runs[0].tasks,
         nodes=whole(nodes[1]) if nodes else None,
         is_forced=bool(FORCED.search(text) or re.search(r"\s-[eY]\b|\bfsync=1\b", command)),
         is_elsewhere=bool(REORDERED.search(text) or re.search(r"\s-[CZ]\b", command)),
@@ -377,16 +379,6 @@ def _test(path: Path, notes: list[str]) -> _Test:
     )
 
 
-def _tasks_of_csv(lines: Sequence[str]) -> int | None:
-    """Give the tasks, which newer CSV has in a column."""
-    columns = lines[0].split(",")
-    if "numTasks" not in columns or len(lines) < 2:
-        return None
-    words = lines[1].split(",")
-    word = words[columns.index("numTasks")] if len(words) == len(columns) else ""
-    return whole(word)
-
-
 def _is_cached(test: _Test) -> bool:
     """Tell whether what was read may have come from the memory of the node that wrote it."""
     was_read = any(run.access == "read" for run in test.runs)
@@ -394,33 +386,23 @@ def _is_cached(test: _Test) -> bool:
     return was_read and (test.form == "csv" or not is_certain)
 
 
+def _is_kept(test: _Test) -> bool:
+    """Tell whether what was written may still have been in memory."""
+    wrote = any(run.access == "write" for run in test.runs)
+    return wrote and not (test.form == "csv" or test.is_direct or test.is_forced)
+
+
 def _notes(tests: Sequence[_Test], taken: Sequence[IorRun]) -> Iterator[str]:
     """Say what may have made the rates too good, and what else a reader must know."""
     access = taken[0].access
-    unknown = [test.name for test in tests if test.form == "csv"]
-    if unknown:
-        yield (
-            "Rates may include a cache, as CSV does not contain the options of IOR: "
-            f"{', '.join(unknown)}. Import the text or JSON output to check this."
-        )
-    options_known = [test for test in tests if test.form != "csv" and not test.is_direct]
-    kept = [
-        t.name
-        for t in options_known
-        if not t.is_forced and any(r.access == "write" for r in t.runs)
-    ]
-    if kept:
-        yield (
-            f"Writes may not have reached the disk: {', '.join(kept)}. Run IOR with -e, which "
-            "forces them to the disk."
-        )
-    near = [test.name for test in options_known if _is_cached(test)]
-    if near:
-        yield (
-            "Reads may have come from the memory of the node that wrote the data: "
-            f"{', '.join(near)}. Run IOR with -C on two or more nodes, or with more bytes than "
-            "their memory."
-        )
+    for is_told, text in (
+        (lambda test: test.form == "csv", OF_CSV),
+        (_is_kept, OF_WRITES),
+        (lambda test: test.form != "csv" and not test.is_direct and _is_cached(test), OF_READS),
+    ):
+        names = [test.name for test in tests if is_told(test)]
+        if names:
+            yield text.format(", ".join(names))
     shares = sorted(run.open / run.total for run in taken if run.open and run.total)
     if shares and shares[len(shares) // 2] > TOO_MUCH:
         share = percent(shares[len(shares) // 2])

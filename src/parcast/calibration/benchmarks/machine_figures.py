@@ -74,6 +74,12 @@ def median_of(values: ArrayLike, dimension: Dimension) -> tuple[float, str]:
     return float(np.median(given)), f", median of {len(given)} runs ({least} to {most})"
 
 
+def figure_of(key: str, values: ArrayLike, dimension: Dimension, source: str) -> SourcedFigure:
+    """Give the median of some SI values as a figure, with their range in its source."""
+    middle, spread = median_of(values, dimension)
+    return SourcedFigure(key=key, text=written(middle, dimension), source=f"{source}{spread}")
+
+
 def written(value: float, dimension: Dimension) -> str:
     """Text of a figure with its unit: "150.6 us"; never in days, as d is an axis."""
     if dimension == "time" and value >= 1000:

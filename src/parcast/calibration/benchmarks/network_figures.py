@@ -1,10 +1,12 @@
-"""Latency, bandwidth and saturation of a network, from the tables of message benchmarks.
+"""Latency, bandwidth, saturation and primitives of a machine, from tables of message benchmarks.
 
 - latency: half a round trip of the shortest message that was measured;
 - bandwidth: r_inf of ``t = t0 + m / r_inf``, fitted to the large messages of the ping-pong, those
   above a bend [1]_; without these, the highest rate of a stream of messages;
 - saturation: the highest rate of all pairs together, of several pairs at once or of an all-to-all,
-  whose P*(P - 1) messages of m bytes take t: ``P * (P - 1) * m / t`` [1]_.
+  whose P*(P - 1) messages of m bytes take t: ``P * (P - 1) * m / t`` [1]_;
+- primitives: how start-up and time of a byte of a collective depend on P is chosen by
+  `measured_primitive`. What makes no key of a machine becomes a remark.
 
 References
 ----------
@@ -14,24 +16,36 @@ References
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Final
 
-from parcast.calibration.benchmarks.collective_figures import collective_figures
 from parcast.calibration.benchmarks.machine_figures import (
     MachineFigures,
     SourcedFigure,
+    figure_of,
     files_of,
     median_of,
+    named_first,
     written,
 )
+from parcast.calibration.benchmarks.memories import of_one_memory
 from parcast.calibration.benchmarks.message_tables import (
+    COLLECTIVES,
     MessageTable,
+    Named,
     by_processes,
+    ends_of_lines,
     is_mostly_bytes,
     medians,
     tools_of,
 )
 from parcast.files.decoding import name_of
 from parcast.files.faults import Faults
+from parcast.laws.primitives.measured import (
+    FEWEST_COUNTS,
+    PrimitiveFit,
+    chosen_times,
+    measured_primitive,
+)
 from parcast.laws.primitives.message import (
     FEWEST_LONG,
     MessageCurve,
@@ -45,26 +59,26 @@ SHORT = 64  # bytes: up to this size the time should not depend on it [B] [D]
 Rate = tuple[float, str, int]  # [B/s], its source, and the processes
 SAME = 0.95  # of a rate: as much of it as two benchmarks agree on [D]
 DISTURBED = 1.5  # times the median of short messages [D]
+BAD_FIT = 0.25  # relative error from which it is told [D]
+SHAPES: Final = {"logarithmic": "log2(p)", "linear": "p"}  # as expressions have them
+TRACE = 1e-6  # of the other coefficient
+Keys = dict[str, str]  # "startup" and "bandwidth", as a machine file has them
 
 
 def network_figures(tables: Sequence[MessageTable], notes: list[str]) -> Iterator[SourcedFigure]:
     """Give latency, bandwidth and saturation of [network] as far as the tables tell; add notes."""
     messages = by_processes(tables, "message").get(2, {})
     if messages:
-        smallest = next(iter(messages))
-        latency, spread = median_of(messages[smallest], "time")
+        smallest, times = next(iter(messages.items()))
         tool = tools_of(tables, "message")
-        yield SourcedFigure(
-            key="network.latency",
-            text=written(latency, "time"),
-            source=f"{tool}, 2 processes, {smallest} B, half a round trip{spread}",
-        )
+        source = f"{tool}, 2 processes, {smallest} B, half a round trip"
+        yield figure_of("network.latency", times, "time", source)
         notes += _latency_notes(medians(messages), tool)
-    rate = _fitted_rate(tables, notes) or _highest_rate(tables, notes)
+    rate = _fitted_rate(tables, notes) or next(_highest(tables, "rate", notes), None)
     if rate is not None:
         yield SourcedFigure(key="network.bandwidth", text=written(rate[0], "rate"), source=rate[1])
-    of_pairs = _highest(tables, "pairs", "network.saturation", notes)
-    together = max([*of_pairs, *_rates_of_alltoall(tables, notes)], default=None)
+    of_pairs, of_all = (_highest(tables, kind, notes) for kind in ("pairs", "alltoall"))
+    together = max([*of_pairs, *of_all], default=None)
     if together is not None:
         yield SourcedFigure(
             key="network.saturation", text=written(together[0], "rate"), source=together[1]
@@ -120,18 +134,19 @@ def bend_words(curve: MessageCurve, bend: float) -> str:
     )
 
 
-def _fitted_rate(tables: Sequence[MessageTable], notes: list[str]) -> tuple[float, str] | None:
-    """Give r_inf of the ping-pong and its source, if its messages are long enough to tell."""
+def _fitted_rate(tables: Sequence[MessageTable], notes: list[str]) -> Rate | None:
+    """Give r_inf of the ping-pong, if its messages are long enough to tell."""
     times = medians(by_processes(tables, "message").get(2, {}))
     if not times:
         return None
     largest, tool = max(times), tools_of(tables, "message")
     fit = fit_long_messages(list(times), list(times.values())) if len(times) > 1 else None
     if fit is not None and fit.byte * largest >= MOSTLY_BYTES * times[largest]:
-        return 1.0 / fit.byte, (
+        source = (
             f"{tool}, 2 processes, r_inf of t = t0 + m/r_inf from {fit.first:.0f} to {largest} B, "
             f"mean error {percent(fit.error)}"
         )
+        return 1.0 / fit.byte, source, 2
     if fit is None and is_mostly_bytes(times, largest):
         notes.append(
             f"{tool}: network.bandwidth is not determined by its {len(times)} sizes, "
@@ -150,47 +165,120 @@ def _too_short(tool: str, size: int, key: str) -> str:
     )
 
 
-def _highest_rate(tables: Sequence[MessageTable], notes: list[str]) -> tuple[float, str] | None:
-    """Give the highest rate of a stream of messages from one process to another."""
-    rates = [*_highest(tables, "rate", "network.bandwidth", notes)]
-    return rates[0][:2] if rates else None
+def _highest(tables: Sequence[MessageTable], kind: str, notes: list[str]) -> Iterator[Rate]:
+    """Give the highest rate of a kind for each count of processes, where it is one of bytes.
 
-
-def _highest(
-    tables: Sequence[MessageTable], kind: str, key: str, notes: list[str]
-) -> Iterator[Rate]:
-    """Give the highest rate of a kind for each count of processes, where it is one of bytes."""
-    tool = tools_of(tables, kind)
-    for processes, values in by_processes(tables, kind).items():
-        rates = {size: rate for size, rate in medians(values).items() if size > 0}
-        if not rates:
+    Of an all-to-all only that of the most processes; two are a single pair.
+    """
+    tool, of = tools_of(tables, kind), by_processes(tables, kind)
+    is_of_all = kind == "alltoall"
+    if is_of_all:
+        of = {p: values for p, values in of.items() if p == max(of) > 2}
+    for processes, values in of.items():
+        known = {size: x for size, x in medians(values).items() if size > 0}
+        if not known:
             continue
+        sent = processes * (processes - 1) if is_of_all else 1
+        rates = {m: sent * m / x for m, x in known.items()} if is_of_all else known
+        times = known if is_of_all else {m: m / x for m, x in known.items()}
         rate, size = max((rate, size) for size, rate in rates.items())
-        if not is_mostly_bytes({m: m / r for m, r in rates.items()}, size):
+        if not is_mostly_bytes(times, size):
+            key = "network.bandwidth" if kind == "rate" else "network.saturation"
             notes.append(_too_short(tool, max(rates), key))
             continue
-        _, spread = median_of(values[size], "rate")
-        in_pairs = " in pairs" if kind == "pairs" else ""
-        source = f"{tool}, {processes} processes{in_pairs}, highest rate, at {size} B{spread}"
+        _, spread = median_of(values[size], "time" if is_of_all else "rate")
+        source = f"{tool}, {processes} processes"
+        if is_of_all:
+            source += f", P*(P - 1)*m/t at m = {size} B" + (f", t{spread}" if spread else "")
+        else:
+            in_pairs = " in pairs" if kind == "pairs" else ""
+            source += f"{in_pairs}, highest rate, at {size} B{spread}"
         yield rate, source, processes
 
 
-def _rates_of_alltoall(tables: Sequence[MessageTable], notes: list[str]) -> Iterator[Rate]:
-    """Give the highest rate of an all-to-all of the most processes; two are a single pair."""
-    tool = tools_of(tables, "alltoall")
-    of = {p: values for p, values in by_processes(tables, "alltoall").items() if p > 2}
-    processes = max(of, default=0)
-    values = {size: times for size, times in of.get(processes, {}).items() if size > 0}
-    if not values:
-        return
-    sent, times = processes * (processes - 1), medians(values)
-    rate, size = max((sent * m / t, m) for m, t in times.items())
-    if not is_mostly_bytes(times, size):
-        notes.append(_too_short(tool, max(times), "network.saturation"))
-        return
-    _, spread = median_of(values[size], "time")
-    source = f"{tool}, {processes} processes, P*(P - 1)*m/t at m = {size} B, t{spread}"
-    yield rate, source.removesuffix(", t"), processes
+def collective_figures(
+    tables: Sequence[MessageTable], notes: list[str]
+) -> tuple[list[SourcedFigure], list[str]]:
+    """Give keys of `primitives` and remarks on collectives without a rate; add notes on them."""
+    figures: list[SourcedFigure] = []
+    remarks: list[str] = []
+    single, too_short, bad = [], [], []
+    for name in (*COLLECTIVES, "barrier"):
+        by_p = {p: medians(x) for p, x in by_processes(tables, name).items() if p > 1}
+        times = by_p if name == "barrier" else chosen_times(by_p)
+        if not times:
+            continue
+        few = len(times) < FEWEST_COUNTS
+        fitted = {max(times): times[max(times)]} if few else times
+        fit = measured_primitive(fitted)
+        keys = written_keys(fit)
+        source = f"{tools_of(tables, name)}, {', '.join(map(str, fitted))} processes"
+        if "bandwidth" not in keys and name != "barrier":
+            too_short.append(name)
+            remarks.append(
+                f"{name}: startup {keys['startup']}; {source}, messages too short to determine a "
+                "bandwidth"
+            )
+            continue
+        if few:
+            single.append(f"{name} (p = {max(times)})")
+        if fit.error > BAD_FIT:
+            bad.append(f"{name} {percent(fit.error)}")
+        source += ", used for every p" if few else ""
+        if "bandwidth" in keys or not few:
+            source += f", fit error {percent(fit.error)}"
+        figures += [
+            SourcedFigure(key=f"primitives.{name}.{key}", text=text, source=source)
+            for key, text in keys.items()
+        ]
+    notes += _notes(single, too_short, bad)
+    if remarks:
+        notes.append("Results without a key in a machine file are in comments at its end.")
+    return figures, remarks
+
+
+def _notes(single: Sequence[str], too_short: Sequence[str], bad: Sequence[str]) -> Iterator[str]:
+    """Say which primitives are based on few data."""
+    if single:
+        yield (
+            f"Measured at fewer than {FEWEST_COUNTS} process counts, so the values of the "
+            f"largest are used for every p: {', '.join(single)}. Measure at p = 2, 4, 8 and more."
+        )
+    if too_short:
+        yield (
+            "Bandwidth not determined, as longer messages took no longer or only one size was "
+            f"measured: {', '.join(too_short)}. Measure longer messages."
+        )
+    if bad:
+        yield (
+            f"Startup and bandwidth fit the times poorly, with errors of: {', '.join(bad)}. "
+            "Measure again on an idle machine."
+        )
+
+
+def written_keys(fit: PrimitiveFit) -> Keys:
+    """Write a fit with units that a person reads, as far as its formulas are that simple.
+
+    There is no "bandwidth" where the time does not grow with the bytes.
+    """
+    keys = fit.described()
+    alpha, beta = _without_traces(fit.startup)
+    terms = [written(alpha, "time")] if alpha > 0 or not beta > 0 else []
+    if beta > 0:
+        terms.append(f"{written(beta, 'time')}*{SHAPES[fit.startup_form]}")
+    keys["startup"] = " + ".join(terms)
+    alpha, beta = _without_traces(fit.byte)
+    if alpha > 0 and not beta > 0:
+        keys["bandwidth"] = written(1.0 / alpha, "rate")
+    elif beta > 0 and not alpha > 0:
+        keys["bandwidth"] = f"{written(1.0 / beta, 'rate')} / {SHAPES[fit.byte_form]}"
+    return keys
+
+
+def _without_traces(coefficients: tuple[float, float]) -> tuple[float, float]:
+    """Give coefficients with 0 for one that rounding alone keeps above it."""
+    alpha, beta = coefficients
+    return (alpha if alpha > TRACE * beta else 0.0), (beta if beta > TRACE * alpha else 0.0)
 
 
 def machine_of_network(
@@ -198,14 +286,20 @@ def machine_of_network(
     paths: Sequence[Path],
     tables: Sequence[MessageTable],
     notes: list[str],
+    named: Named,
     *,
+    format: str,
+    memory: str | None,
     hint: str,
 ) -> MachineFigures:
     """Figures of network and primitives, from the tables that a suite wrote into `paths`.
 
-    Notes on them are added to `notes`. `hint` says what to import instead, where nothing tells of
-    a machine.
+    Notes on them are added to `notes`, after those that name something. `hint` says what to import
+    instead, where nothing tells of a machine.
     """
+    tables = of_one_memory(tables, memory, format=format, paths=paths)
+    notes += ends_of_lines(paths)
+    notes += [text.format(named_first(names)) for text, names in named.items() if names]
     figures = [*network_figures(tables, notes)]
     primitives, remarks = collective_figures(tables, notes)
     if not (figures or primitives or remarks):

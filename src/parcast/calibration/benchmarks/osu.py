@@ -7,30 +7,22 @@ from a line `mpirun -np 8 ...` above it, or from the name of the file, `osu_bcas
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
-from parcast.calibration.benchmarks.failed_rows import FailedRows
 from parcast.calibration.benchmarks.machine_figures import MachineFigures, named_first
-from parcast.calibration.benchmarks.memories import (
-    DEVICE,
-    HOST,
-    LETTERS,
-    between,
-    in_words,
-    of_one_memory,
-)
+from parcast.calibration.benchmarks.memories import DEVICE, HOST, LETTERS, between, in_words
 from parcast.calibration.benchmarks.message_tables import (
     LARGEST_TEXT,
+    MICROSECOND,
     RATES,
+    BenchmarkFile,
     MessageTable,
-    ends_of_lines,
+    Named,
     is_row,
-    row_of,
 )
-from parcast.files.decoding import base_name, name_of
 from parcast.files.faults import Faults
 from parcast.importers.content import CUT_OFF, text_lines
 from parcast.importers.registry import Format
@@ -74,8 +66,17 @@ COLUMNS: Final = {
     "collective": ("max latency(us)", "avg latency(us)", "latency(us)"),
 }
 REDUCTIONS: Final = ("reduce", "allreduce")
-MICROSECOND = 1e-6  # [s]
 MEGABYTE = 1e6  # [B]
+UNCOUNTED: Final = (
+    "Left out, as the number of processes is unknown: {}. Add it to the file name, as in "
+    "osu_bcast.n8.txt."
+)
+FROM_NAMES: Final = "The number of processes is taken from the file name: {}."
+ASSUMED: Final = (
+    "Both ranks are taken to have had their messages in device memory (D D), as nothing else is "
+    "written: {}."
+)
+IGNORED: Final = "Other tables are ignored: {}."
 
 
 @dataclass(kw_only=True)
@@ -103,6 +104,11 @@ class _Begun:
         """Kind and program; two empty texts if it is ignored."""
         title = self.title.casefold()
         return KINDS.get(title) or KINDS.get(title.removesuffix(" latency"), ("", ""))
+
+    @property
+    def is_wanted(self) -> bool:
+        """Whether its rows are read."""
+        return bool(self.kind) and self.wanted is not None
 
     @property
     def memory(self) -> str:
@@ -136,45 +142,31 @@ def read(paths: Sequence[Path], *, memory: str | None = None) -> MachineFigures:
     from parcast.calibration.benchmarks.network_figures import machine_of_network  # loads SciPy
 
     typed: list[tuple[MessageTable, str]] = []
-    passed_over: dict[str, None] = {}
-    uncounted: dict[str, None] = {}
-    from_names: dict[str, None] = {}
-    assumed: dict[str, None] = {}
+    named: Named = {UNCOUNTED: {}, FROM_NAMES: {}, ASSUMED: {}, IGNORED: {}}
     notes: list[str] = []
     for path in paths:
-        failed = FailedRows(base_name(path))
-        for begun in _tables(path, Faults(name_of(path)), failed):
-            table = _finished(begun, path, from_names)
-            if begun.kind == "" or begun.wanted is None:
-                passed_over[begun.title] = None
-            elif table is None:
-                uncounted[base_name(path)] = None
-            elif table.points:
-                typed.append((table, begun.datatype))
+        file = BenchmarkFile(path)
+        for begun in _tables(path, file):
+            if not begun.is_wanted:
+                named[IGNORED][begun.title] = None
+                continue
+            if begun.kind in ("message", "rate"):
+                begun.processes = 2
+            if begun.processes is None and (of_name := NAMED.search(Path(file.name).stem)):
+                begun.processes = int(of_name[1])
+                named[FROM_NAMES][file.name] = None
+            if not begun.processes:
+                named[UNCOUNTED][file.name] = None
+            elif begun.points:
+                typed.append((_finished(begun, begun.processes, path), begun.datatype))
                 if begun.is_memory_assumed:
-                    assumed[base_name(path)] = None
-        notes += [*failed.notes()]
+                    named[ASSUMED][file.name] = None
+        notes += file.notes()
     tables = _of_one_type(typed, notes)
-    tables = of_one_memory(tables, memory, format="osu", paths=paths)
-    notes += ends_of_lines(paths)
-    if uncounted:
-        notes.append(
-            f"Left out, as the number of processes is unknown: {named_first(uncounted)}. Add it "
-            "to the file name, as in osu_bcast.n8.txt."
-        )
-    if from_names:
-        notes.append(
-            f"The number of processes is taken from the file name: {named_first(from_names)}."
-        )
-    if assumed:
-        notes.append(
-            "Both ranks are taken to have had their messages in device memory (D D), as nothing "
-            f"else is written: {named_first(assumed)}."
-        )
-    if passed_over:
-        notes.append(f"Other tables are ignored: {named_first(passed_over)}.")
     hint = "Import osu_latency, osu_bw, osu_mbw_mr or a collective."
-    return machine_of_network("OSU Micro-Benchmarks", paths, tables, notes, hint=hint)
+    return machine_of_network(
+        FORMAT.title, paths, tables, notes, named, format="osu", memory=memory, hint=hint
+    )
 
 
 FORMAT = Format(
@@ -182,8 +174,9 @@ FORMAT = Format(
 )
 
 
-def _tables(path: Path, faults: Faults, failed: FailedRows) -> Iterator[_Begun]:
+def _tables(path: Path, file: BenchmarkFile) -> list[_Begun]:
     """Read the tables of a file, those to be ignored without their rows."""
+    faults = file.faults
     begun: list[_Begun] = []
     processes: int | None = None
     buffers: tuple[str, str] | None = None
@@ -196,29 +189,30 @@ def _tables(path: Path, faults: Faults, failed: FailedRows) -> Iterator[_Begun]:
             buffers = (started[1], started[2]) if started[1] else None
         if text.startswith("#"):
             if title := TITLE.match(text):
-                table = _Begun(
-                    title=title[2],
-                    line=line,
-                    processes=processes,
-                    accelerator=title[1] or "",
-                    buffers=buffers,
+                begun.append(
+                    _Begun(
+                        title=title[2],
+                        line=line,
+                        processes=processes,
+                        accelerator=title[1] or "",
+                        buffers=buffers,
+                    )
                 )
-                begun.append(table)
             elif begun and (named := DATATYPE.match(text)):
                 begun += _of_another_type(begun[-1], named[1], line)
             elif begun and begun[-1].wanted is None:
                 _head(begun[-1], text)
         elif begun and is_row(text, begun[-1].columns):
-            _row(begun[-1], text, line, faults, failed)
+            _row(begun[-1], text, line, file)
         elif begun:
-            _other_line(begun[-1], text, line, failed)
+            _other_line(begun[-1], text, line, file)
     if not begun:
         faults.refuse(
             "must have a title such as # OSU MPI Latency Test v7.4, got none; it begins with "
             f"{shown(repr(first), limit=40)}. Name the format if it is another.",
         )
     _check_whole(begun, faults)
-    yield from begun
+    return begun
 
 
 def _of_another_type(table: _Begun, datatype: str, line: int) -> list[_Begun]:
@@ -255,14 +249,13 @@ def _of_one_type(
 def _check_whole(begun: Sequence[_Begun], faults: Faults) -> None:
     """Refuse tables without a header or rows, and all that was noted so far."""
     for table in begun:
-        if table.kind and table.columns and table.wanted is not None:
-            if not table.points and not table.has_failed and not len(faults):
-                faults.add(
-                    f"must have rows below this title, got none. {CUT_OFF}", line=table.line
-                )
-        elif table.kind and not table.columns:
+        is_explained = table.points or table.has_failed or len(faults)
+        missing = "" if not table.is_wanted or is_explained else "rows"
+        if table.kind and not table.columns:
+            missing = "a header"
+        if missing:
             faults.add(
-                f"must have a header below this title, got none. {CUT_OFF}", line=table.line
+                f"must have {missing} below this title, got none. {CUT_OFF}", line=table.line
             )
     if len(faults):
         faults.raise_all()
@@ -285,7 +278,7 @@ def _head(table: _Begun, text: str) -> None:
     table.wanted = there[0] if there else None
 
 
-def _row(table: _Begun, text: str, line: int, faults: Faults, failed: FailedRows) -> None:
+def _row(table: _Begun, text: str, line: int, file: BenchmarkFile) -> None:
     """Read a row of a table that is wanted, or leave it out where its data were wrong."""
     if not table.kind or table.wanted is None:
         return
@@ -294,40 +287,32 @@ def _row(table: _Begun, text: str, line: int, faults: Faults, failed: FailedRows
         verdict = words[titles.index("validation")]
         if verdict.casefold() != "pass":
             table.has_failed = True
-            failed.leave_out(f"validation {shown(verdict, limit=24)}")
+            file.leave_out(f"validation {shown(verdict, limit=24)}")
             return
     size = 0 if titles[0].startswith("size") else None
-    point = row_of(text, table.columns, table.wanted, faults, line=line, size=size)
+    point = file.row_of(text, table.columns, table.wanted, line=line, size=size)
     if point is not None:
         factor = MEGABYTE if table.kind in RATES else MICROSECOND
         table.points.append((point[0], point[1] * factor))
 
 
-def _other_line(table: _Begun, text: str, line: int, failed: FailedRows) -> None:
+def _other_line(table: _Begun, text: str, line: int, file: BenchmarkFile) -> None:
     """Look at a line between the rows: the benchmark itself may say that a row has failed."""
     wrong = WRONG_DATA.match(text[:2000])
     if wrong is None:
-        failed.look_at(text, line)
-    elif table.kind and table.wanted is not None:
+        file.look_at(text, line)
+    elif table.is_wanted:
         kept = [point for point in table.points if point[0] != int(wrong[1])]
         for _ in range(len(table.points) - len(kept)):  # none where the row says so itself
-            failed.leave_out("data validation error")
+            file.leave_out("data validation error")
         table.has_failed = True
         table.points = kept
 
 
-def _finished(begun: _Begun, path: Path, from_names: dict[str, None]) -> MessageTable | None:
-    """Give a table that was read; None where its processes are not told."""
+def _finished(begun: _Begun, processes: int, path: Path) -> MessageTable:
+    """Give a table that was read."""
     kind, tool = begun.known
-    processes = 2 if kind in ("message", "rate") else begun.processes
-    if processes is None and (named := NAMED.search(Path(base_name(path)).stem)):
-        processes = int(named[1])
-        if kind:
-            from_names[base_name(path)] = None
-    if not kind or begun.wanted is None or not processes:
-        return None
-    column = begun.columns[begun.wanted]
-    of = re.match(r"(?i)p50|max", column)
+    of = re.match(r"(?i)p50|max", begun.columns[begun.wanted or 0])
     tool += f" ({of[0].casefold()})" if of else ""
     return MessageTable(
         kind=kind,

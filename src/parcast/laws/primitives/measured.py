@@ -152,6 +152,13 @@ def chosen_sizes(sizes: list[int]) -> list[int]:
     return [sizes[i] for i in chosen]
 
 
+def chosen_times(times: Times) -> dict[int, dict[int, float]]:
+    """Times at sizes above 0 that are chosen of those at any count; no count without one."""
+    chosen = set(chosen_sizes(sorted({m for of_size in times.values() for m in of_size if m > 0})))
+    kept = {p: {m: t for m, t in of.items() if m in chosen} for p, of in times.items()}
+    return {p: of for p, of in kept.items() if of}
+
+
 def fit_primitive(p: ArrayLike, volume: ArrayLike, time: ArrayLike) -> PrimitiveFit:
     """Choose the forms of a(P) and b(P) by their cross-validated error, and fit them.
 
