@@ -119,10 +119,11 @@ def disturbance(slowdown: float, waiting: float) -> str:
 def counted(count: int, noun: str) -> str:
     """Write a number of things.
 
-    >>> counted(1, "rank"), counted(20_000, "item")
-    ('1 rank', '20,000 items')
+    >>> counted(1, "rank"), counted(20_000, "item"), counted(3, "launch")
+    ('1 rank', '20,000 items', '3 launches')
     """
-    return f"{count:,} {noun}{'s' if count != 1 else ''}"
+    ending = "es" if noun.endswith("ch") else "s"
+    return f"{count:,} {noun}{ending if count != 1 else ''}"
 
 
 def did_you_mean(name: str, known: Iterable[str], *, cutoff: float = 0.6) -> str:

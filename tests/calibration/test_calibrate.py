@@ -24,6 +24,7 @@ from parcast.calibration.notes import notes_of
 from parcast.calibration.result import Measured, Sample, Table
 from parcast.calibration.values import VALUES, measured
 from parcast.errors import ParameterError, RunFailed
+from parcast.laws.primitives.message import fit_message
 from parcast.mpi.find import Mpi, find_mpi
 from parcast.show.warning import Rank, by_rank
 from parcast.testbed.testbed import Testbed
@@ -407,7 +408,7 @@ def test_above_a_bend_bandwidth_and_half_size_are_those_of_long_messages():
 
 def test_launches_of_too_few_sizes_have_no_line():
     launch = MeasuredLaunch(times={("pingpong", 2, 8): [1e-6]})
-    assert fit_of_launch(launch, "pingpong", 2) is None
+    assert fit_of_launch(fit_message, launch, "pingpong", 2) is None
     assert line_of(table([1e-6] * 2, [1, 2]), [launch]) is None
 
 

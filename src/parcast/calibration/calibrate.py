@@ -106,7 +106,8 @@ def calibrate(
     least = launches or (QUICK_LAUNCHES if quick else LAUNCHES)
     limit = time_limit or (QUICK_TIME_LIMIT if quick else TIME_LIMIT)
     where = _place(directory) if "storage" in chosen else Path()
-    date, began, load, clocks = _now(), monotonic(), load_average(), Clocks.read()
+    date = datetime.now().astimezone().isoformat(timespec="seconds")
+    began, load, clocks = monotonic(), load_average(), Clocks.read()
     mpi, notes = _mpi(chosen)
     with as_interrupts(), folder_for("parcast-calibrate-") as folder:
         program = None
@@ -121,7 +122,7 @@ def calibrate(
             most=least if quick else max(MOST_LAUNCHES, least),
             time_limit=limit - (monotonic() - began),
         )
-        course.make(_is_settled, progress or _silent)
+        course.make(_is_settled, progress or (lambda *_: None))
     jobs = course.jobs()
     _require_something(jobs, course, notes)
     notes += clock_notes(clocks, Clocks.read())
@@ -273,12 +274,3 @@ def _require_something(
         )
     why = [*reasons, *notes, "a network needs at least 2 ranks. Give 2 or more."][0]
     raise RunFailed(f"Nothing could be measured: {why}")
-
-
-def _now() -> str:
-    """Give the date with its time and zone."""
-    return datetime.now().astimezone().isoformat(timespec="seconds")
-
-
-def _silent(_share: float, _what: str) -> None:
-    """Tell nobody."""

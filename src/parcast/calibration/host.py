@@ -1,6 +1,5 @@
 """Facts of the machine that is measured, and whether its clocks agree."""
 
-import os
 import platform
 import time
 from collections.abc import Mapping
@@ -16,6 +15,7 @@ from parcast.instrument.memory import memory_limit
 from parcast.mpi.find import Mpi, available_cores
 from parcast.show.warning import Rank, RankedWarning
 from parcast.testbed.testbed import Testbed, short_name
+from parcast.trials.clock import system_load
 
 CPUINFO: Final = Path("/proc/cpuinfo")
 MEMINFO: Final = Path("/proc/meminfo")
@@ -93,10 +93,8 @@ def host_of(
 
 def load_average() -> float:
     """Load average over the last minute; NaN where the system has none. [1]."""
-    try:
-        return os.getloadavg()[0]
-    except (AttributeError, OSError):
-        return nan
+    load = system_load()
+    return nan if load is None else load
 
 
 def page_cache() -> Measured | None:

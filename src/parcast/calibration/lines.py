@@ -14,23 +14,22 @@ References
 .. [1] H. A. David and H. N. Nagaraja, Order Statistics, 3rd ed. Wiley, 2003, section 7.1.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from math import comb, exp, inf, isfinite, log, nan, sqrt
 from statistics import fmean, median, stdev
-from typing import Final
+from typing import Final, TypeVar
 
 import numpy as np
 
 from parcast.benchmarking.records import MeasuredLaunch
 from parcast.calibration.result import INTERVAL, Line, Sample, Segment, Table
 from parcast.laws.primitives.message import (
-    MessageCurve,
-    MessageFit,
-    fit_long_messages,
     fit_message,
     fit_messages,
 )
+
+Fit = TypeVar("Fit")
 
 FEWEST_ORDERED: Final = 5  # launches: the least and most of four hold the median to 87.5 % only
 DEVIATIONS: Final = 5.0  # median absolute deviations above the median, from which it is an outlier
@@ -130,28 +129,13 @@ def _by_student(logarithms: Sequence[float]) -> tuple[float, float]:
     return exp(fmean(logarithms) - half), exp(fmean(logarithms) + half)
 
 
-def fit_of_launch(launch: MeasuredLaunch, bench: str, ranks: int) -> MessageFit | None:
-    """Line of a benchmark over all sizes in one launch; None where there are too few."""
-    medians = _medians(launch, bench, ranks)
-    return fit_message(*medians) if len(medians[0]) > 1 else None
-
-
-def curve_of_launch(launch: MeasuredLaunch, bench: str, ranks: int) -> MessageCurve | None:
-    """Lines of a benchmark in one launch, cut where they bend; None where sizes are too few."""
-    medians = _medians(launch, bench, ranks)
-    return fit_messages(*medians) if len(medians[0]) > 1 else None
-
-
-def long_fit_of_launch(launch: MeasuredLaunch, bench: str, ranks: int) -> MessageFit | None:
-    """Line of the long sizes in one launch, which tells their rate; None where too few are."""
-    medians = _medians(launch, bench, ranks)
-    return fit_long_messages(*medians) if len(medians[0]) > 1 else None
-
-
-def _medians(launch: MeasuredLaunch, bench: str, ranks: int) -> tuple[list[int], list[float]]:
-    """Sizes [B] and median times [s] of a benchmark."""
+def fit_of_launch(
+    fit: Callable[[list[int], list[float]], Fit], launch: MeasuredLaunch, bench: str, ranks: int
+) -> Fit | None:
+    """Fit the median times [s] of a benchmark over its sizes [B]; None where these are too few."""
     sizes = launch.sizes(bench, ranks)
-    return sizes, [median(launch.times[bench, ranks, size]) for size in sizes]
+    times = [median(launch.times[bench, ranks, size]) for size in sizes]
+    return fit(sizes, times) if len(sizes) > 1 else None
 
 
 def line_of(table: Table, launches: Sequence[MeasuredLaunch]) -> Line | None:
@@ -166,7 +150,7 @@ def line_of(table: Table, launches: Sequence[MeasuredLaunch]) -> Line | None:
         start = replace(NOTHING, value=only.time, lower=only.lower, upper=only.upper)
         byte, segments = NOTHING, [Segment(first=only.bytes, startup=only.time, rate=inf)]
     else:
-        fits = [x for x in (fit_of_launch(launch, name, ranks) for launch in launches) if x]
+        fits = [x for x in (fit_of_launch(fit_message, y, name, ranks) for y in launches) if x]
         if not fits:
             return None
         start = estimate([fit.startup for fit in fits])

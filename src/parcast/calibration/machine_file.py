@@ -14,10 +14,8 @@ from parcast.calibration.primitives import half_width, primitive_formulas
 from parcast.calibration.primitives_file import (
     PLACEMENTS,
     UNKNOWN,
-    counted,
     few_counts,
     line_remarks,
-    listed,
     primitive_figures,
     primitives_without_rate,
     with_spread,
@@ -26,7 +24,7 @@ from parcast.calibration.result import Calibration, Measured
 from parcast.descriptions.description import Description
 from parcast.descriptions.machine import PRIMITIVES, Machine
 from parcast.show.outline import document_of
-from parcast.units import format_quantity
+from parcast.words import counted, joined
 
 
 def machine_keys() -> tuple[str, ...]:
@@ -75,7 +73,7 @@ def calibration_document(calibration: Calibration, figures: MachineFigures) -> d
     return {
         **calibration.to_document(),
         "primitives": [document_of(formula) for formula in primitive_formulas(calibration)],
-        "machine": [{"key": x.key, "text": x.text, "source": x.source} for x in figures.figures],
+        "machine": [*map(document_of, figures.figures)],
     }
 
 
@@ -108,7 +106,7 @@ def _values(calibration: Calibration) -> Iterator[SourcedFigure]:
         yield SourcedFigure(key="storage.servers", text="1", source=source)
     for each in calibration.measured:
         if each.key in known and 0 <= each.value < math.inf:
-            text = with_spread(_text(each), _spread(each))
+            text = with_spread(written(each.value, each.dimension), _spread(each))
             yield SourcedFigure(key=each.key, text=text, source=_origin(each, calibration.date))
 
 
@@ -125,24 +123,17 @@ def _spread(each: Measured) -> float | None:
     return half_width(each.value, each.lower, each.upper) if each.launches else None
 
 
-def _text(each: Measured) -> str:
-    """Value of a key as the file has it."""
-    if each.dimension in ("time", "rate"):
-        return written(each.value, each.dimension)
-    return format_quantity(each.value, each.dimension, 4)
-
-
 def _origin(each: Measured, date: str) -> str:
     """Say in one line how a value came about."""
     if not each.launches:
         return f"{each.method}, {date[:10]}"
     facts = [
         each.method,
-        f"{date[:10]}, {counted(each.launches, 'launch', 'launches')}",
-        counted(each.repetitions, "timing", "timings"),
+        f"{date[:10]}, {counted(each.launches, 'launch')}",
+        counted(each.repetitions, "timing"),
     ]
     if each.outliers:
-        outliers = counted(each.outliers, "outlier", "outliers")
+        outliers = counted(each.outliers, "outlier")
         facts.append(f"{outliers}, the slowest {each.worst:.3g}x the median")
     if each.disturbed:
         facts.append(f"{each.disturbed} left out (another program used a core)")
@@ -157,22 +148,23 @@ def _facts(calibration: Calibration, *, known: Mapping[str, Any]) -> Iterator[st
     """Give the values that no key holds."""
     for each in calibration.measured:
         if each.key not in known or not 0 <= each.value < math.inf:
-            yield f"{each.key} = {with_spread(_text(each), _spread(each))}; {each.method}"
+            text = with_spread(written(each.value, each.dimension), _spread(each))
+            yield f"{each.key} = {text}; {each.method}"
 
 
 def _source(calibration: Calibration) -> str:
     """Say in one line where and how all was measured."""
     host = calibration.host
     facts = [f"parcast calibrate on {host.name}, {calibration.date[:16].replace('T', ' ')}"]
-    facts.append(f"{host.model or host.system}, {counted(host.cores, 'core', 'cores')}")
+    facts.append(f"{host.model or host.system}, {counted(host.cores, 'core')}")
     if host.mpi:
         facts.append(host.mpi)
-    places: dict[str, list[int]] = {}
+    places: dict[str, list[str]] = {}
     for ranks, how in sorted(host.placement.items()):
         if ranks > 1:
-            places.setdefault(how, []).append(ranks)
+            places.setdefault(how, []).append(str(ranks))
     facts += [
-        f"{listed(counts)} ranks {PLACEMENTS.get(how, how)}" for how, counts in places.items()
+        f"{joined(counts)} ranks {PLACEMENTS.get(how, how)}" for how, counts in places.items()
     ]
     if math.isfinite(host.load_before):
         facts.append(f"load {host.load_before:.2g} before and {host.load_after:.2g} after")

@@ -11,6 +11,7 @@ from parcast.calibration.result import Host, Measured, Sample, Table
 from parcast.laws.primitives.message import fit_messages
 from parcast.show.warning import Rank, RankedWarning
 from parcast.units import percent, shown
+from parcast.words import listed
 
 RESTLESS: Final = 0.10  # between-launch coefficient of variation from which a value is named [1]
 BUSY: Final = 0.5  # of a core each, that other programs use
@@ -49,14 +50,14 @@ def notes_of(
     if restless:
         yield (
             f"Launches differ by more than {percent(RESTLESS)} (standard deviation over mean): "
-            f"{_listed(restless)}. Other programs are running, or the clock frequency changes. "
-            "Measure again on an idle machine."
+            f"{listed(restless, MOST_NAMED)}. Other programs are running, or the clock frequency "
+            "changes. Measure again on an idle machine."
         )
     wide = [_width(x) for x in measured if not x.settled]
     if wide:
         yield (
-            f"90 % intervals wider than +-{percent(target)}: {_listed(wide)}. Allow more time or "
-            "more launches."
+            f"90 % intervals wider than +-{percent(target)}: {listed(wide, MOST_NAMED)}. Allow "
+            "more time or more launches."
         )
     yield from _left_out(jobs)
     yield from _unsettled_tables(tables, target)
@@ -157,7 +158,7 @@ def _unsettled_tables(tables: Sequence[Table], target: float) -> Iterator[str]:
     if names:
         yield RankedWarning(
             f"Benchmarks with 90 % intervals wider than +-{percent(target)} at most sizes (ranks "
-            f"in brackets): {_listed(names)}.",
+            f"in brackets): {listed(names, MOST_NAMED)}.",
             rank=Rank.MINOR,
         )
 
@@ -216,9 +217,3 @@ def _width(value: Measured) -> str:
     if isnan(value.lower):
         return f"{value.key} (one launch)"
     return f"{value.key} +-{percent(value.spread)}"
-
-
-def _listed(names: Sequence[str]) -> str:
-    """List some of them, and how many more there are."""
-    more = len(names) - MOST_NAMED
-    return ", ".join(names[:MOST_NAMED]) + (f" and {more} more" if more > 0 else "")

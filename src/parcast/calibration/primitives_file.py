@@ -1,7 +1,7 @@
 """Primitives of a calibrated machine in the words of its file and of the table of the answer."""
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
@@ -13,6 +13,7 @@ from parcast.descriptions.amount import WIDEST
 from parcast.descriptions.machine import PRIMITIVES
 from parcast.laws.primitives.measured import FEWEST_COUNTS
 from parcast.units import TIME_UNITS, format_quantity, percent
+from parcast.words import counted, joined
 
 PLACEMENTS: Final = {
     "own": "with one core each",
@@ -31,17 +32,6 @@ def with_spread(text: str, spread: float | None) -> str:
     share = 100.0 * min(spread, WIDEST)
     step = 10.0 ** max(math.floor(math.log10(share)) - 1, -2)
     return f"{text} +- {max(math.ceil(share / step - ROUNDING), 1) * step:.6g}%"
-
-
-def listed(counts: Sequence[int]) -> str:
-    """Write counts one after another: "2, 4 and 8"."""
-    *others, last = map(str, counts)
-    return f"{', '.join(others)} and {last}" if others else last
-
-
-def counted(number: int, one: str, many: str) -> str:
-    """Write a number of things."""
-    return f"{number} {one if number == 1 else many}"
 
 
 SWITCHING: Final = ("pingpong", "stream", "bidirectional", "saturation", *PRIMITIVES)
@@ -171,7 +161,7 @@ def primitive_origin(formula: PrimitiveFormula, date: str) -> str:
     counts = ", ".join(map(str, formula.counts))
     facts = [
         f"p = {counts}, {PLACEMENTS.get(formula.placement, formula.placement)}",
-        f"{date[:10]}, {counted(formula.launches, 'launch', 'launches')}",
+        f"{date[:10]}, {counted(formula.launches, 'launch')}",
         f"fit error {percent(formula.fit.error)}",
     ]
     if formula.launches == 1:
@@ -180,8 +170,7 @@ def primitive_origin(formula: PrimitiveFormula, date: str) -> str:
         largest = "the largest " if len(formula.counts) > 1 else ""
         facts.append(f"{largest}used for every {'such ' if formula.shares_a_core else ''}p")
     if formula.outliers:
-        outliers = counted(formula.outliers, "outlier", "outliers")
-        facts.append(f"{outliers}")
+        facts.append(counted(formula.outliers, "outlier"))
     if not formula.is_settled:
         facts.append("not converged")
     return ", ".join(facts)
@@ -195,7 +184,8 @@ def few_counts(calibration: Calibration) -> Iterator[str]:
         return
     shared = next((formula for formula in few if formula.shares_a_core), None)
     values = "the values at the largest are" if len(own.counts) > 1 else "these values are"
-    text = f"Primitives were measured only at p = {listed(own.counts)}; {values} used for every p"
+    counts = joined([*map(str, own.counts)])
+    text = f"Primitives were measured only at p = {counts}; {values} used for every p"
     if shared is not None:
         cores = calibration.host.cores
         text += f" up to {cores}, for larger p those at p = {shared.counts[-1]} on one core"

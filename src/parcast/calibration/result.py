@@ -87,8 +87,10 @@ class Table:
     "cached_read" of the storage, where the ranks are those that write or read at once.
     """
 
-    bench: str
-    ranks: int
+    _outline: ClassVar[str] = "bench ranks method"  # in each row besides: `rows`
+
+    bench: str  # the benchmark
+    ranks: int  # processes that took part [1]
     placement: str  # "own", "one" or "free", as for `Measured`
     method: str  # what one time is the time of
     samples: tuple[Sample, ...]  # by ascending bytes
@@ -190,7 +192,7 @@ class Calibration(Result):
     _schema: ClassVar[str] = "parcast/calibration/1"
     _outline: ClassVar[str] = (
         "name date seconds interval target interrupted=was_interrupted lost_launches=lost host "
-        "rows=measured lines tables=table_rows methods warnings inputs"
+        "rows=measured lines tables=table_rows methods=tables warnings inputs"
     )
     _sheet: ClassVar[str] = "parcast.calibration.sheet:sheet_of"
 
@@ -201,7 +203,7 @@ class Calibration(Result):
     seconds: float  # time that it took [s]
     host: Host  # where it was measured
     measured: tuple[Measured, ...]
-    tables: tuple[Table, ...]
+    tables: tuple[Table, ...]  # what was timed in each table
     lines: tuple[Line, ...]  # a straight line of each benchmark and number of ranks
     warnings: tuple[str, ...]
     was_interrupted: bool  # whether it was ended by the user
@@ -234,11 +236,6 @@ class Calibration(Result):
         """Straight line of a benchmark among some ranks; None where there is none."""
         those = (x for x in self.lines if (x.bench, x.ranks) == (bench, ranks))
         return next(those, None)
-
-    @property
-    def methods(self) -> list[dict[str, Any]]:
-        """What was timed in each table."""
-        return [{"bench": x.bench, "ranks": x.ranks, "method": x.method} for x in self.tables]
 
     def rows(self) -> Iterator[dict[str, Any]]:
         """Give one row for each value, as the JSON document and the CSV file have it."""

@@ -26,14 +26,13 @@ from parcast.benchmarking.processor import VECTOR
 from parcast.benchmarking.records import MeasuredLaunch
 from parcast.calibration.cases import BenchmarkJob, Part, placement_of
 from parcast.calibration.lines import (
-    curve_of_launch,
     estimate,
     fit_of_launch,
-    long_fit_of_launch,
     outliers,
     sample_of,
 )
 from parcast.calibration.result import Measured, Table
+from parcast.laws.primitives.message import fit_long_messages, fit_message, fit_messages
 from parcast.units import Dimension
 
 SHORT: Final = 8  # bytes: up to this size a message is one of latency [B]
@@ -189,19 +188,19 @@ def _latency(launch: MeasuredLaunch, bench: str, ranks: int) -> float | None:
 
 def _line_rate(launch: MeasuredLaunch, bench: str, ranks: int) -> float | None:
     """Give r_inf of the long sizes. [B/s]."""
-    fit = long_fit_of_launch(launch, bench, ranks)
+    fit = fit_of_launch(fit_long_messages, launch, bench, ranks)
     return 1.0 / fit.byte if fit is not None and fit.byte > 0 else None
 
 
 def _line_startup(launch: MeasuredLaunch, bench: str, ranks: int) -> float | None:
     """Give t0 of the line over all sizes. [s]."""
-    fit = fit_of_launch(launch, bench, ranks)
+    fit = fit_of_launch(fit_message, launch, bench, ranks)
     return fit.startup if fit is not None else None
 
 
 def _half_size(launch: MeasuredLaunch, bench: str, ranks: int) -> float | None:
     """Give n_half of the startup of short sizes and the rate of long ones. [B]."""
-    fit = curve_of_launch(launch, bench, ranks)
+    fit = fit_of_launch(fit_messages, launch, bench, ranks)
     return fit.startup / fit.byte if fit is not None and fit.byte > 0 else None
 
 

@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -22,6 +23,8 @@ DIGITS = 4  # of a figure: more than a benchmark repeats
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SourcedFigure:
     """One key of a machine description, and where it comes from."""
+
+    _outline: ClassVar[str] = "key text source"
 
     key: str  # "network.latency"
     text: str  # as the file holds it: "1.25 us", or a whole number: "1"
