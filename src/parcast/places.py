@@ -17,11 +17,15 @@ class PluginWarning(UserWarning):
 
 
 class PluginFaultError(TypeError):
-    """A plugin of another package returned something else than it must."""
+    """A plugin of another package returned something else than it must.
 
-    def __init__(self, text: str, *, plugin: str = "") -> None:
-        super().__init__(text)
-        self.plugin = plugin  # "the plugin ...", for messages
+    >>> print(PluginFaultError("times must be above 0, got 0", of="demo.cache", name="cache"))
+    the plugin "cache" of demo.cache: times must be above 0, got 0. Tell its authors.
+    """
+
+    def __init__(self, fault: str, *, of: str, name: str) -> None:
+        self.plugin = _LOADED.get(of, f'the plugin "{name}" of {of}')
+        super().__init__(f"{self.plugin}: {fault}. Tell its authors.")
 
 
 def load(place: str) -> Any:
@@ -79,8 +83,6 @@ def plugin_at_fault(error: BaseException) -> str:
     >>> plugin_at_fault(ValueError("raised nowhere"))
     ''
     """
-    if isinstance(error, PluginFaultError):
-        return error.plugin
     plugin, trace = "", error.__traceback__
     while trace is not None:
         plugin = _LOADED.get(trace.tb_frame.f_globals.get("__name__", ""), plugin)

@@ -8,11 +8,11 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from parcast.cli.plugged import takes_options
 from parcast.deciding.alternatives import best_first
 from parcast.deciding.groups import PLAN
-from parcast.deciding.plans import OwnPlan, PlacesOfPlans, _takes_options, decided
-from parcast.errors import ParameterError
-from parcast.places import PluginWarning
+from parcast.deciding.plans import OwnPlan, decided, with_plugins
+from parcast.places import PluginFaultError, PluginWarning
 from tests.conftest import ROOT
 from tests.test_plugins import PLUGINS
 from tests.test_plugins import parcast as installed
@@ -62,7 +62,7 @@ def test_only_plans_of_other_packages_are_looked_for(monkeypatch, tmp_path):
         "[parcast.deciding]\nroot = math:sqrt\nio = math:sqrt\n"
     )
     monkeypatch.syspath_prepend(tmp_path)
-    places = PlacesOfPlans(PLAN)
+    places = with_plugins(PLAN)
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
         assert "pipeline" in places
@@ -70,7 +70,7 @@ def test_only_plans_of_other_packages_are_looked_for(monkeypatch, tmp_path):
         assert "root" not in places
         assert len(places) == len(PLAN)
     assert {each.category for each in told} == {PluginWarning}
-    assert "math:sqrt must be a plan, parcast.deciding.plans.OwnPlan" in str(told[0].message)
+    assert "math:sqrt must be a parcast.deciding.plans.OwnPlan" in str(told[0].message)
 
 
 @pytest.mark.parametrize(
@@ -86,28 +86,30 @@ def test_only_plans_of_other_packages_are_looked_for(monkeypatch, tmp_path):
         ({"fits": [True, False]}, "got operands could not be broadcast together"),
         ({"title": 3}, "got title that is no text"),
         ({"time": [1j, 2.0, 3.0]}, "got complex numbers"),
+        ({"close": "near"}, "got could not convert string to float: 'near'"),
         ({"reasons": lambda _: 5}, "got reasons that are no list of texts: 5"),
         ({"reasons": lambda _: "fast"}, "got reasons that are no list of texts: 'fast'"),
     ],
 )
 def test_a_plan_that_breaks_its_protocol_is_named_with_what_it_must_give(changes, got):
-    with pytest.raises(ParameterError) as refused:
+    with pytest.raises(PluginFaultError) as refused:
         given(**changes)
     text = str(refused.value)
-    assert text.startswith('the plan "cache" must give title and asked, which are texts, cost and')
+    assert text.startswith(
+        'the plugin "cache" of tests.deciding.test_plans: a plan must give title and asked, which'
+    )
     assert got in text
-    assert "It is of a plugin, tests.deciding.test_plans.given.<locals>.<lambda>" in text
+    assert text.endswith("Tell its authors.")
 
 
 def test_a_function_must_take_the_options_of_its_plan():
     for name, does in {"tiles": True, "nope": False}.items():
-        plan = OwnPlan(summary="", alternatives=lambda tiles: tiles, options={name: "help"})
-        assert _takes_options(plan) is does
+        assert takes_options(lambda tiles: tiles, {name: "help"}) is does
 
 
 def test_nothing_at_all_is_no_alternatives():
     plan = OwnPlan(summary="", alternatives=lambda: None)
-    with pytest.raises(ParameterError, match="got 'NoneType' object has no attribute 'time'"):
+    with pytest.raises(PluginFaultError, match="got 'NoneType' object has no attribute 'time'"):
         decided("cache", plan, {})
 
 
@@ -135,9 +137,11 @@ def test_the_best_are_first():
     assert best_first(time, cost, fits=False, close=0.1).tolist() == [2, 1, 3, 0, 4]
 
 
-def test_a_broken_plan_ends_as_wrong_use(monkeypatch, parcast):
+def test_a_broken_plan_ends_as_a_fault_of_its_plugin(monkeypatch, parcast):
     plan = OwnPlan(summary="Broken.", alternatives=lambda: SimpleNamespace(time=[1.0]))
-    monkeypatch.setattr("parcast.deciding.plans.of_plugins", lambda *_: {"cache": plan})
+    monkeypatch.setattr("parcast.cli.plugged.plugins", lambda *_, **__: {"cache": plan})
     said = parcast("plan", "cache")
-    assert said.status == 2
-    assert 'the plan "cache" must give title' in said.err
+    assert said.status == 70
+    assert said.err.startswith('parcast: this is a fault of the plugin "cache" of tests.')
+    assert "a plan must give title and asked" in said.err
+    assert "--help" not in said.err

@@ -173,5 +173,5 @@ def test_what_a_plugin_returns_is_checked(function, says, parcast, tmp_path, mon
     (tmp_path / "some.txt").write_text("some")
     said = parcast("import", "demo", tmp_path / "some.txt")
     assert said.status == 70
-    assert 'fault of the plugin "demo" in parcast.importers: ' in said.err
+    assert 'fault of the plugin "demo" of parcast-demo-two: ' in said.err
     assert says in said.err

@@ -26,7 +26,7 @@ from parcast.errors import (
     one_line,
     subject,
 )
-from parcast.places import PluginWarning, plugin_at_fault
+from parcast.places import PluginFaultError, PluginWarning, plugin_at_fault
 from parcast.signals import Terminated
 
 ANSWERED: Final = 0
@@ -38,6 +38,7 @@ NOT_CHECKED: Final = 5  # nothing wrong was found, but not all could be checked
 OUR_BUG: Final = 70  # as sysexits.h has it: not to be taken for an answer
 INTERRUPTED: Final = 130  # what a shell reports for SIGINT
 PIPE_CLOSED: Final = 141  # and for SIGPIPE
+DEBUG: Final = "Run it again with --debug and report what it prints."
 SIGNALLED: Final = 128  # and, with its number added, for any signal
 
 
@@ -238,9 +239,11 @@ def _meaning(failure: BaseException) -> tuple[list[str], int]:  # noqa: PLR0911 
             return [f"{place}cannot be written: {why}. Choose another place."], WRONG_USE
         case MemoryError():
             return ["out of memory. Ask for fewer counts or series."], NO_FORECAST
+        case PluginFaultError():
+            return [f"this is a fault of {failure}", DEBUG], OUR_BUG
     whose = plugin_at_fault(failure) or "parcast itself"
     text = f"this is a fault of {whose}: {type(failure).__name__}: {failure}"
-    return [text, "Run it again with --debug and report what it prints."], OUR_BUG
+    return [text, DEBUG], OUR_BUG
 
 
 def _interruption(failure: BaseException) -> BaseException | None:

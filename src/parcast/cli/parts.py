@@ -21,14 +21,14 @@ HEADING: Final = "Commands"  # of the list in the help
 class CommandParts(click.Group):
     """Commands by name, loaded when asked for, below a command of their own.
 
-    `parts` are places by name. `default` is the command that takes over where the first argument
-    is no part, `names` are words that it knows.
+    `parts` are places, or commands, by name. `default` is the command that takes over where the
+    first argument is no part, `names` are words that it knows.
     """
 
     def __init__(
         self,
         name: str,
-        parts: Mapping[str, str],
+        parts: Mapping[str, str | click.Command],
         *,
         default: Answering | None = None,
         names: Collection[str] = (),
@@ -54,9 +54,12 @@ class CommandParts(click.Group):
         cmd_name: str,
     ) -> click.Command | None:
         """Load a part, or return None if there is no such part."""
-        if cmd_name not in self.parts:
-            return None
-        command: click.Command = load(self.parts[cmd_name])
+        return self._part(cmd_name) if cmd_name in self.parts else None
+
+    def _part(self, name: str) -> click.Command:
+        """Load a part."""
+        part = self.parts[name]
+        command: click.Command = load(part) if isinstance(part, str) else part
         return command
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
@@ -66,7 +69,7 @@ class CommandParts(click.Group):
 
     def summaries(self) -> list[tuple[str, str]]:
         """Names of the parts, and what each does in a line."""
-        named = [(name, load(place)) for name, place in self.parts.items()]
+        named = [(name, self._part(name)) for name in self.parts]
         return [(name, command.get_short_help_str(limit=80)) for name, command in named]
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 - click's signature
@@ -85,9 +88,7 @@ class CommandParts(click.Group):
         """Make the context of the part that is named, or of the default."""
         own = click.Context(self, info_name=info_name, parent=parent, **extra)
         if args and args[0] in self.parts:
-            command = load(self.parts[args[0]])
-            context: click.Context = command.make_context(args[0], args[1:], parent=own, **extra)
-            return context
+            return self._part(args[0]).make_context(args[0], args[1:], parent=own, **extra)
         if args and not args[0].startswith("-") and not own.resilient_parsing:
             self._suggest(args[0], own)
         if not args and (self.default is None or own.resilient_parsing):
@@ -123,7 +124,7 @@ class CommandParts(click.Group):
 
 
 def with_parts(
-    default: Answering, parts: Mapping[str, str], *, names: Collection[str] = ()
+    default: Answering, parts: Mapping[str, str | click.Command], *, names: Collection[str] = ()
 ) -> CommandParts:
     """Give a command parts; it is the default, and `names` are words that it knows."""
     assert default.name is not None

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from parcast.aliases import Array
-from parcast.errors import ParameterError
+from parcast.places import PluginFaultError
 
 GIVES: Final = (
     "title and asked, which are texts, cost and time, arrays of one length that are above 0, and "
@@ -68,20 +68,14 @@ def reasons_of(given: Any, chosen: int, *, plan: str, author: str) -> tuple[str,
     """Reasons of a plan of another package for an alternative, none where it gives none."""
     reasons = given.reasons(chosen) if hasattr(given, "reasons") else ()
     if not isinstance(reasons, list | tuple) or not all(isinstance(x, str) for x in reasons):
-        raise _broken(
-            f"reasons that are no list of texts: {reasons!r:.60}", plan=plan, author=author
-        )
+        got = f"reasons that are no list of texts: {reasons!r:.60}"
+        raise _broken(got, plan=plan, author=author)
     return tuple(reasons)
 
 
-def _broken(got: str, *, plan: str, author: str) -> ParameterError:
-    """Say what a plan must give."""
-    return ParameterError(
-        f'the plan "{plan}"',
-        must=f"give {GIVES}",
-        got=got,
-        hint=f"It is of a plugin, {author}: tell its authors.",
-    )
+def _broken(got: str, *, plan: str, author: str) -> PluginFaultError:
+    """Say what a plan must give; its author is the module of its function."""
+    return PluginFaultError(f"a plan must give {GIVES}, got {got}", of=author, name=plan)
 
 
 def _as_ways(given: Any) -> Ways:
@@ -106,15 +100,19 @@ def _as_ways(given: Any) -> Ways:
         if not isinstance(getattr(given, name), str):
             raise TypeError(f"{name} that is no text")
     fits = np.asarray(getattr(given, "fits", True), dtype=bool)
+    within, close = (
+        None if x is None else float(x)
+        for x in (getattr(given, name, None) for name in ("within", "close"))
+    )
     return Ways(
         title=given.title,
         asked=given.asked,
         time=time,
         fits=np.broadcast_to(fits, time.shape),
-        within=getattr(given, "within", None),
-        close=getattr(given, "close", None),
         columns=columns,
         remedies=tuple(map(str, getattr(given, "remedies", ()))),
+        within=within,
+        close=close,
         **read,
     )
 

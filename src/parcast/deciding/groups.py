@@ -3,7 +3,7 @@
 from typing import Final
 
 from parcast.cli.parts import CommandParts
-from parcast.deciding.plans import PlacesOfPlans
+from parcast.deciding.plans import with_plugins
 
 EXPLAIN: Final = {
     "pipeline": "parcast.pipeline.explaining.command:command",
@@ -59,7 +59,7 @@ Examples:
 
 plan = CommandParts(
     "plan",
-    PlacesOfPlans(PLAN),
+    with_plugins(PLAN),
     help=PLAN_HELP,
     short_help="Choose how to run a parallel program.",
 )

@@ -3,9 +3,8 @@
 Another package names an `OwnPlan` in the group `parcast.deciding` of its entry points.
 """
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from inspect import signature
 from typing import TYPE_CHECKING, Any, Final
 
 import click
@@ -14,8 +13,8 @@ from parcast.cli.answering import cli_command
 from parcast.cli.failures import ANSWER_IS_NO, ANSWERED, spelled_with
 from parcast.cli.options import all_option, answer_options
 from parcast.cli.outputs import Outputs, with_inputs
+from parcast.cli.plugged import WithPlugins, options_of
 from parcast.cli.screen import tell
-from parcast.places import plugins
 
 if TYPE_CHECKING:
     from parcast.deciding.decision import OwnDecision
@@ -29,6 +28,7 @@ HELP_END: Final = """
 Exit status: 0  answered
              1  answered, and the answer is no: nothing meets the limits
              2  wrong use, or an output that cannot be written
+             70 a fault of the package that has this plan
 """
 
 
@@ -39,55 +39,6 @@ class OwnPlan:
     summary: str  # a line
     alternatives: Callable[..., Any]  # of the texts of the options: `alternatives.Alternatives`
     options: Mapping[str, str] = field(default_factory=dict)  # help by name, without "--"
-
-
-class PlacesOfPlans(Mapping[str, str]):
-    """Where their commands are; other packages are asked where a name is not of this package."""
-
-    def __init__(self, own: Mapping[str, str]) -> None:
-        self.own = own
-
-    def __getitem__(self, name: str) -> str:
-        """Place of the command of a plan, which `__getattr__` of this module makes."""
-        return self.own.get(name, f"{__name__}:{name}")
-
-    def __contains__(self, name: object) -> bool:
-        """Whether there is such a plan."""
-        return name in self.own or name in of_plugins(self.own)
-
-    def __iter__(self) -> Iterator[str]:
-        """Names of the plans, those of other packages last."""
-        return iter([*self.own, *of_plugins(self.own)])
-
-    def __len__(self) -> int:
-        """Number of plans."""
-        return sum(1 for _ in self)
-
-
-def of_plugins(taken: Collection[str] = ()) -> dict[str, OwnPlan]:
-    """Plans of other packages; what is broken is ignored with a warning."""
-    return plugins(
-        GROUP,
-        taken=taken,
-        is_one=lambda _, x: isinstance(x, OwnPlan) and _takes_options(x),
-        what=f"a plan, {__name__}.OwnPlan: a summary, options, a function that takes these",
-    )
-
-
-def _takes_options(plan: OwnPlan) -> bool:
-    """Whether the function of a plan can be called with its options."""
-    try:
-        signature(plan.alternatives).bind(**plan.options)
-    except TypeError:
-        return False
-    return True
-
-
-def __getattr__(name: str) -> click.Command:
-    """Give the command of a plan of another package."""
-    if name.startswith("_") or name not in (found := of_plugins()):
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return command_of(name, found[name])
 
 
 def command_of(name: str, plan: OwnPlan) -> click.Command:
@@ -112,12 +63,15 @@ def command_of(name: str, plan: OwnPlan) -> click.Command:
         result = with_inputs(result, options=given)
         return decide(outputs, result, is_found=result.chosen is not None, show_all=show_all)
 
-    own = [
-        click.Option([f"--{option}"], metavar="VALUE", help=text)
-        for option, text in plan.options.items()
-    ]
-    command.params[:0] = own
+    command.params[:0] = options_of(plan)
     return command
+
+
+def with_plugins(own: Mapping[str, str]) -> WithPlugins:
+    """Give the commands of plans, those of other packages as well."""
+    return WithPlugins(
+        own=own, group=GROUP, kind=OwnPlan, function="alternatives", command=command_of
+    )
 
 
 def decide(
@@ -137,7 +91,7 @@ def decided(name: str, plan: OwnPlan, given: Mapping[str, str]) -> "OwnDecision"
     from parcast.deciding.decision import OwnDecision
 
     function = plan.alternatives
-    author = f"{function.__module__}.{getattr(function, '__qualname__', name)}"
+    author = function.__module__
     alternatives = function(**given)
     ways = checked(alternatives, plan=name, author=author)
     found = OwnDecision(name=name, alternatives=ways)

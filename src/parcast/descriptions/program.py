@@ -32,7 +32,7 @@ from parcast.descriptions.description import (
 from parcast.descriptions.fit_record import FitRecord, OwnLawError
 from parcast.descriptions.machine import Machine
 from parcast.errors import ParameterError, Problem
-from parcast.places import load, plugins
+from parcast.places import PluginFaultError, load, plugins
 from parcast.units import shown
 from parcast.words import listed
 
@@ -120,12 +120,8 @@ class Phase(Description):
         if law.__module__.startswith("parcast."):
             return cycle
         if fault := fault_of(cycle, np.broadcast_shapes(*map(np.shape, at.values()))):
-            raise ParameterError(
-                f"the law {self.law}",
-                must="give times of at least 0 at every point of the grid",
-                got=fault,
-                hint=f"It is of a plugin, {law.__module__}.{law.__qualname__}: tell its authors.",
-            )
+            must = "its law must give times of at least 0 at every point of the grid"
+            raise PluginFaultError(f"{must}, got {fault}", of=law.__module__, name=self.law)
         return cycle
 
     def work(self, machine: Machine, at: Point) -> Array | None:  # noqa: ARG002 - for derived laws

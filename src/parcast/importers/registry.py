@@ -359,7 +359,8 @@ def _require_type(known: Format, function: str, given: object, is_one: bool, *, 
     if not is_one:
         raise PluginFaultError(
             f"{function} must return {must}, got {type(given).__name__}",
-            plugin=f'the plugin "{known.name}" in {GROUP}',
+            of=getattr(known, function).__module__,
+            name=known.name,
         )
 
 

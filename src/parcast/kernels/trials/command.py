@@ -24,6 +24,7 @@ from parcast.cli.outputs import Outputs
 from parcast.cli.parts import with_parts
 from parcast.kernels.registry import KERNELS, kernel_named
 from parcast.validation.answering import answered, repetitions_option, validating
+from parcast.validation.plugins import with_plugins
 
 if TYPE_CHECKING:
     from parcast.trials.clock import Progress
@@ -171,4 +172,5 @@ def _list_programs() -> None:
         click.echo(f"{name:13}{title}")
 
 
-command = with_parts(validate_programs, PARTS, names=[*KERNELS, "all"])
+NAMES: Final = (*KERNELS, "all")
+command = with_parts(validate_programs, with_plugins(PARTS, NAMES), names=NAMES)
