@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from parcast.kernels.trials.subject import validate
     from parcast.matching.match import match
     from parcast.matching.result import Match
+    from parcast.measurement.measure import measure
     from parcast.pipeline.explaining.explain import explain_pipeline
     from parcast.pipeline.explaining.result import PipelineSchedule
     from parcast.pipeline.explaining.timeline import Timeline, timeline_of
@@ -99,6 +100,7 @@ __all__ = [
     "knee",
     "largest_regions",
     "match",
+    "measure",
     "plan_io",
     "plan_pipeline",
     "plan_runs",
@@ -164,6 +166,7 @@ _HOME = {
     "knee": "parcast.forecasting.knee",
     "largest_regions": "parcast.forecasting.forecast",
     "match": "parcast.matching.match",
+    "measure": "parcast.measurement.measure",
     "plan_io": "parcast.arrays.planning.plan_io",
     "plan_pipeline": "parcast.pipeline.planning.plan",
     "plan_runs": "parcast.forecasting.next_runs.plan_runs",

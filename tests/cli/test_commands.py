@@ -54,7 +54,7 @@ def commands_with(option):
     [
         ("-n", "forecast match predict simulate project run validate characterise"),
         ("-np", "calibrate run validate"),
-        ("-p", "forecast match predict simulate project"),
+        ("-p", "forecast match measure predict simulate project"),
         ("--column", "forecast match fit project characterise import"),
         ("--select", "forecast match fit"),
     ],

@@ -31,6 +31,8 @@ from parcast.fitting.fit import fit
 from parcast.forecasting.forecast import forecast
 from parcast.kernels.trials.subject import validate
 from parcast.matching.match import match
+from parcast.measurement.measure import MeasuredCommand, measured
+from parcast.measurement.point import points_of
 from parcast.pipeline.explaining.explain import explain_pipeline
 from parcast.pipeline.explaining.timeline import timeline_of
 from parcast.pipeline.planning.plan import plan_pipeline
@@ -94,6 +96,15 @@ def validated():
         )
 
 
+def measured_program():
+    """Measure a program that does nothing."""
+    with TemporaryDirectory() as folder:
+        points = points_of({"p": [1, 2]}, {})
+        return measured(
+            MeasuredCommand(command=["true"]), points, output=f"{folder}/t.csv", runs=1
+        )
+
+
 RESULTS = {
     "Calibration": lambda: WHOLE,
     "Characterisation": lambda: characterise(read_profiles([STUDY]).runs),
@@ -105,6 +116,7 @@ RESULTS = {
     "Forecast": lambda: forecast(RUNS, [8, 16]),
     "Match": lambda: match(RUNS),
     "MeasuredCosts": measured_costs,
+    "MeasuredProgram": measured_program,
     "PipelinePlan": lambda: plan_pipeline(items=100, task="1 ms", ranks=4),
     "PipelineResult": lambda: run_pipeline(range(4), float),
     "PipelineSchedule": lambda: explain_pipeline(4),

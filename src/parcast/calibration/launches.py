@@ -22,7 +22,7 @@ from parcast.mpi.rank import PLACEMENT
 from parcast.testbed.testbed import testbed_here
 from parcast.trials.campaign import Campaign, Rhythm
 from parcast.trials.clock import Clock
-from parcast.trials.command import CoreAccount, timed
+from parcast.trials.command import CoreAccount, runner
 from parcast.trials.disturbance import Counted
 from parcast.trials.launcher import Launcher
 from parcast.trials.trial import Launch, Trial
@@ -89,16 +89,12 @@ class BenchmarkLauncher:
             return
         placement = placement_of(1)
         alone = ["alone"] if case.part == "storage" else []
-        timed(
-            [sys.executable, "-m", module, *arguments, *alone],
-            time_limit,
-            environment={
-                **ONE_THREAD,
-                **os.environ,
-                PLACEMENT: "one" if placement == "own" else placement,
-            },
-            called=module,
-        )
+        own = {**ONE_THREAD, **os.environ, PLACEMENT: "one" if placement == "own" else placement}
+        words = [sys.executable, "-m", module, *arguments, *alone]
+        with runner() as run:
+            ran = run(words, environment=own, time_limit=time_limit)
+        if ran.failure:
+            raise RunFailed(f"{module} {ran.failure}. Run it alone to see why.")
 
 
 @dataclass(kw_only=True, slots=True)

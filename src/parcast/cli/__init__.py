@@ -29,6 +29,7 @@ GROUPS: Final = {  # what the help calls a group of commands; each name and its 
         "plan": "parcast.deciding.groups:plan",
     },
     "Measure and run": {
+        "measure": "parcast.measurement.command:command",
         "calibrate": "parcast.calibration.command:command",
         "run": "parcast.kernels.command:command",
         "validate": "parcast.kernels.trials.command:command",

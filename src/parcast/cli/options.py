@@ -80,12 +80,11 @@ def plain(value: Any) -> Any:
     return getattr(value, "text", value)
 
 
-def processors(help: str, *, required: bool = False) -> Option[Any]:
-    """Option for processor counts, which may be repeated."""
+def processors(help: str, *, required: bool = False, name: str = "p") -> Option[Any]:
+    """Option for processor counts, which may be repeated; -p, or --at where that is taken."""
+    names = ("-p", "--processors", "p") if name == "p" else (f"--{name}",)
     return click.option(
-        "-p",
-        "--processors",
-        "p",
+        *names,
         multiple=True,
         metavar="LIST",
         required=required,

@@ -26,6 +26,10 @@ MOST_NAMES: Final = 1_000_000  # different callpaths and machines of a file
 MOST_TEXT: Final = 200_000_000  # characters of all these names together
 MOST_POINTS: Final = 1_000_000  # different places of runs that another tool wrote
 COMPUTED = ("speedup", "efficiency", "lower_s", "upper_s")
+BESIDE = (  # columns that `parcast measure` writes beside time_s, which are no parameters
+    *("user_s", "system_s", "memory_B", "memory_total_B", "read_B", "written_B", "others"),
+    *("status", "exit", "host", "note"),
+)
 REPETITIONS = ("rep", "reps", "repeat", "repetitions", "run", "trial")  # of their numbers
 TAKEN = {  # names in small letters that no axis may have: what they are, and what to do
     "time": ("a name for times", "Rename it."),

@@ -138,8 +138,8 @@ class Campaign(Generic[C, O]):
         return self.judge.are_enough(trials, rhythm.enough[purpose], launches=rhythm.launches)
 
     def of(self, purpose: Purpose) -> list[Trial[C, O]]:
-        """Trials for a purpose."""
-        return [trial for trial in self.trials if trial.purpose == purpose]
+        """Trials for a purpose, without those that failed."""
+        return [x for x in self.trials if x.purpose == purpose and not x.failure]
 
     def counted(self, purpose: Purpose = "comparison") -> dict[C, Counted[C, O]]:
         """Trials of each case that was run: those that count, and the others."""

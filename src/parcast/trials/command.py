@@ -1,23 +1,56 @@
 """Trials of any program that a command line runs, such as one of a user's own."""
 
+import errno
+import json
 import os
 import resource
-import shutil
 import subprocess
+import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
-from dataclasses import dataclass
-from signal import SIGKILL
-from typing import Self
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field, replace
+from math import inf
+from typing import Any, Self, TypeAlias
 
 from parcast.errors import ParameterError, RunFailed
 from parcast.instrument.accounts import SHORTEST, core_seconds
-from parcast.mpi.tied import tied
 from parcast.signals import as_interrupts
+from parcast.trials import watched
 from parcast.trials.trial import C, Launch, Trial
-from parcast.units import shown
+from parcast.units import format_quantity, shown
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Ran:
+    """A program that has ended, and what it and all that it started needed."""
+
+    seconds: float  # wall, from its start to its end
+    status: int | None  # below 0: minus the signal that ended it; None: it was ended in time
+    user: float  # processor time [s]
+    system: float  # of the kernel for it [s]
+    memory: int | None  # most of one process; None: it was too short to see [B]
+    memory_total: int | None  # most of all processes at a time [B]
+    read: int  # from disks [B]
+    written: int  # to disks [B]
+    left: int  # processes that it left behind, and that were ended
+    output: str  # the first and the last of what it wrote
+    others: float | None  # cores that other programs used meanwhile; None: unknown [1]
+
+    @property
+    def failure(self) -> str:
+        """Why it is no run; "" if it is one."""
+        if self.status is None:
+            return f"was ended after {format_quantity(self.seconds, 'time')}"
+        if self.status == 0:
+            return ""
+        last = self.output.strip().rpartition("\n")[2]
+        how = f"by signal {-self.status}" if self.status < 0 else f"with status {self.status}"
+        return f"ended {how}{f': {shown(last)}' if last else ''}"
+
+
+Run: TypeAlias = Callable[..., Ran]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -26,84 +59,152 @@ class CommandLauncher:
 
     ``{n}``, ``{p}`` and whatever else the columns of a case are called are replaced in it.
 
-    >>> CommandLauncher(command=["mpiexec", "-n", "{p}", "./solve", "{n}"])
-    CommandLauncher(command=['mpiexec', '-n', '{p}', './solve', '{n}'])
+    >>> CommandLauncher(command=["mpiexec", "-n", "{p}", "./solve", "{n}"]).command
+    ['mpiexec', '-n', '{p}', './solve', '{n}']
     """
 
     command: Sequence[str]
+    environment: Mapping[str, str] = field(default_factory=dict)  # more than that of this process
+    timeout: float | None = None  # of a run; None: that of the launch [s]
+    prepare: Sequence[str] = ()  # run before each run, and not timed
+    clock: Callable[[str], float] | None = None  # time that a program tells of itself [s]
+    are_reported: bool = False  # failed runs, as trials; else they are raised
+    is_any_status_good: bool = False  # whether runs that end with another status than 0 count
 
-    def __call__(self, launch: Launch[C], *, report: Callable[[Trial[C, None]], object]) -> None:
+    def __call__(self, launch: Launch[C], *, report: Callable[[Trial[C, Ran]], object]) -> None:
         """Make the runs of a launch, one after another."""
-        end = time.monotonic() + launch.time_limit
         made: Counter[C] = Counter()
-        for case in launch.cases:
-            seconds, others = timed(self.arguments(case), end - time.monotonic())
-            made[case] += 1
-            if made[case] > launch.discarded:
-                repetition = made[case] - launch.discarded
-                report(launch.trial(case, seconds, None, repetition=repetition, others=others))
+        limit = launch.time_limit if launch.expected is not None else None
+        with runner() as run:
+            for case in launch.cases:
+                if self.prepare:
+                    words = filled(self.prepare, case.columns)
+                    _require(words, run(words, environment=self._environment(case)))
+                words = filled(self.command, case.columns)
+                ran = run(
+                    words, environment=self._environment(case), time_limit=self.timeout or limit
+                )
+                made[case] += 1
+                if self.is_any_status_good and ran.status is not None:
+                    ran = replace(ran, status=0)
+                if not self.are_reported:
+                    _require(words, ran)
+                if made[case] > launch.discarded:
+                    report(self._trial(launch, case, ran, made[case] - launch.discarded))
 
-    def arguments(self, case: C) -> list[str]:
-        """Command of a case."""
-        columns = {name: str(value) for name, value in case.columns.items()}
-        try:
-            return [part.format_map(columns) for part in self.command]
-        except (KeyError, ValueError, IndexError) as fault:
-            raise ParameterError(
-                "command",
-                must="have no other braces than " + ", ".join(f"{{{x}}}" for x in columns),
-                got=shown(" ".join(self.command)),
-                hint="Write a brace of the program's own twice: {{.",
-            ) from fault
+    def _trial(self, launch: Launch[C], case: C, ran: Ran, repetition: int) -> Trial[C, Ran]:
+        """Make a trial of a run, by the time that the program tells if it does."""
+        seconds, failure = ran.seconds, ran.failure
+        if self.clock is not None and not failure:
+            try:
+                seconds = self.clock(ran.output)
+            except ParameterError as fault:
+                if not self.are_reported:
+                    raise
+                failure = str(fault)
+        facts = {"repetition": repetition, "others": ran.others, "failure": failure}
+        return launch.trial(case, seconds, ran, **facts)
 
-
-def timed(
-    command: Sequence[str],
-    time_limit: float,
-    *,
-    environment: Mapping[str, str] | None = None,
-    called: str = "",
-) -> tuple[float, float | None]:
-    """Wall time of a command, and the cores that other programs used meanwhile [s], [1].
-
-    It has an environment of its own where one is given. Messages speak of what is `called`, by
-    default the command.
-    """
-    named, program = called or shown(" ".join(command)), shutil.which(command[0])
-    if program is None:
-        raise RunFailed(f"{named} cannot be started: there is no such program. Check the command.")
-    before = CoreAccount.now()
-    with (
-        as_interrupts(),
-        subprocess.Popen(
-            tied([program, *command[1:]]),
-            env=environment,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE,
-            text=True,
-            errors="replace",
-            start_new_session=True,  # Ctrl-C is ours to hand on
-        ) as process,
-    ):
-        try:
-            _, said = process.communicate(timeout=max(time_limit, 0.0))
-        except subprocess.TimeoutExpired:
-            raise RunFailed(
-                f"{named} did not end in time and was killed. Give it less work."
-            ) from None
-        finally:
-            if process.poll() is None:
-                with suppress(ProcessLookupError):
-                    os.killpg(process.pid, SIGKILL)
-    seconds, others = before.until_now()
-    if process.returncode:
-        last = said.strip().rpartition("\n")[2]
-        raise RunFailed(
-            f"{named} ended with status {process.returncode}{f': {shown(last)}' if last else ''}. "
-            "Run it alone to see why."
+    def _environment(self, case: C) -> dict[str, str]:
+        named = zip(
+            self.environment, filled([*self.environment.values()], case.columns), strict=True
         )
-    return seconds, others
+        return dict(named)
+
+
+def filled(words: Sequence[str], columns: Mapping[str, Any]) -> list[str]:
+    """Replace the names of columns in braces by their values.
+
+    >>> filled(["-n", "{p}", "{{x}}"], {"p": 4})
+    ['-n', '4', '{x}']
+    """
+    texts = {name: str(value) for name, value in columns.items()}
+    try:
+        return [word.format_map(texts) for word in words]
+    except (KeyError, ValueError, IndexError, AttributeError) as fault:
+        raise ParameterError(
+            "command",
+            must="have no other braces than " + ", ".join(f"{{{x}}}" for x in texts),
+            got=shown(" ".join(words)),
+            hint="Write a brace of the program's own twice: {{.",
+        ) from fault
+
+
+def _require(words: Sequence[str], ran: Ran) -> None:
+    """Refuse a program that failed."""
+    if ran.failure:
+        raise RunFailed(f"{shown(' '.join(words))} {ran.failure}. Run it alone to see why.")
+
+
+@contextmanager
+def runner() -> Iterator[Run]:
+    """Give a function that runs programs, which are ended where the block is left."""
+    with as_interrupts():
+        process = subprocess.Popen(
+            [sys.executable, "-I", "-S", watched.__file__, str(os.getpid())],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        try:
+
+            def run(
+                words: Sequence[str],
+                *,
+                environment: Mapping[str, str] | None = None,
+                time_limit: float | None = None,
+            ) -> Ran:
+                return _run(process, words, {**os.environ, **(environment or {})}, time_limit)
+
+            yield run
+        finally:
+            with suppress(OSError):
+                process.terminate()
+            process.communicate()
+
+
+def _run(
+    process: "subprocess.Popen[str]",
+    words: Sequence[str],
+    environment: Mapping[str, str],
+    time_limit: float | None,
+) -> Ran:
+    """Have one program run."""
+    assert process.stdin is not None
+    assert process.stdout is not None
+    before = core_seconds()
+    limit = None if time_limit in (None, inf) else max(time_limit or 0.0, 0.0)
+    task = {"command": [*words], "environment": dict(environment), "time_limit": limit}
+    try:
+        process.stdin.write(json.dumps({**task, "folder": os.getcwd()}) + "\n")
+        process.stdin.flush()
+        answer = process.stdout.readline()
+        told = json.loads(answer)
+    except (OSError, ValueError) as fault:
+        raise RunFailed(
+            f"{shown(' '.join(words))} could not be watched to its end: the process that did so "
+            "was ended. Was there too little memory?"
+        ) from fault
+    after = core_seconds()
+    number = told.pop("errno")
+    if number is not None:
+        _refuse_start(words, number)
+    told["status"] = None if told.pop("is_late") else told["status"]
+    seconds, others = told["seconds"], None
+    if before is not None and after is not None and seconds >= SHORTEST:
+        own = told["user"] + told["system"]
+        others = max(after - before - own, 0.0) / seconds
+    return Ran(**told, others=others)
+
+
+def _refuse_start(words: Sequence[str], number: int) -> None:
+    """Say why a program could not be started."""
+    what = {
+        errno.ENOENT: "there is no such program. Check the command",
+        errno.EACCES: "it may not be executed. Check its permissions (chmod +x)",
+        errno.ENOEXEC: "it is neither a program of this machine nor a script with #!",
+    }.get(number, os.strerror(number))
+    raise RunFailed(f"{shown(words[0])} cannot be started: {what}.")
 
 
 @dataclass(frozen=True, slots=True)

@@ -62,6 +62,7 @@ class Trial(Generic[C, O]):
     quanta: tuple[float, ...] = ()  # of work, around and in it; none if not timed [s]
     waiting: float | None = None  # share of it that others had the core of a rank [1]
     others: float | None = None  # cores that other programs used; None: unknown, as waiting [1]
+    failure: str = ""  # why it is no run, which never counts; "" if it is one
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

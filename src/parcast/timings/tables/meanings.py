@@ -12,7 +12,7 @@ from itertools import pairwise
 from typing import Final
 
 from parcast.errors import Argument
-from parcast.timings.columns import REPETITIONS, is_name_of_time
+from parcast.timings.columns import BESIDE, REPETITIONS, is_name_of_time
 from parcast.timings.tables.cells import FAILED, read_cell, read_shown
 from parcast.timings.tables.header import ColumnMeaning, Header, called, ignored, listed
 from parcast.timings.tables.measured import find_measured
@@ -75,6 +75,12 @@ def have_ended(cells: Sequence[str]) -> list[bool]:
 
 def find_beside(header: Header) -> None:
     """Find deviations, repetitions and sizes; leave out what is computed from the times."""
+    if "time_s" in header.titles:
+        for i in [
+            i for i in header.open if header.titles[i] in BESIDE and header.titles[i] != "status"
+        ]:
+            header.columns[i] = None
+            header.open.pop(i)
     is_of_many = any(title_of(column.title).statistic for column in header.times)
     is_foreign = not any(column.title == "time_s" for column in header.times)
     sizes = [

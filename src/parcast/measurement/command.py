@@ -1,0 +1,244 @@
+"""`parcast measure`: from a program to the table of its times, and their forecast."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+
+from parcast.cli.answering import Whole, cli_command
+from parcast.cli.failures import ANSWERED, INTERRUPTED, NO_FORECAST, spelled_with
+from parcast.cli.options import (
+    CountList,
+    answer_options,
+    called,
+    plain,
+    processors,
+    repeated_option,
+    seed_option,
+    sizes,
+    text_option,
+    time_limit,
+)
+from parcast.cli.outputs import PICTURES, Outputs, format_of, with_inputs
+from parcast.cli.screen import Progress, is_a_terminal, show_sheet, tell
+
+if TYPE_CHECKING:
+    from parcast.forecasting.result import Forecast
+    from parcast.measurement.result import MeasuredProgram
+    from parcast.measurement.table import RunRow
+
+HELP: Final = """Measure a program at several processor counts, and forecast its times.
+
+COMMAND is run for every count p of -p and every value of --param, in rounds of random order;
+{p} and other names in braces are replaced in it. Each run is written to the table at once
+(-o TABLE.csv, by default times.csv). Prints times and memory, what spoiled the measurement, and
+the forecast.
+
+LIST is a list of processor counts: 1,2,4 or 1..8 or 1..8x2 (doubling).
+
+\b
+Exit status: 0    answered
+             2    wrong use, or an output that cannot be written
+             4    no answer: no run ended well, or too few for a forecast
+             130  interrupted; completed runs are in the table
+
+\b
+Examples:
+  parcast measure -p 1,2,4,8 -- mpiexec -n {p} ./app input.txt
+  parcast measure -p 1..8x2 --param n=1e5,1e6 -o app.csv -- mpiexec -n {p} ./app {n}
+  parcast measure -p 1..4 --env OMP_NUM_THREADS={p} --at 16 -o app.svg -- ./threads
+  parcast measure -p 1,2,4 --set n={p}*1000 --time-pattern lammps -- mpiexec -n {p} lmp -var n {n}
+"""
+SPELLINGS: Final = {
+    "command": "COMMAND",
+    "output": "-o",
+    "p": "-p",
+    "runs": "--runs",
+    "timeout": "--timeout",
+    "time_pattern": "--time-pattern",
+    "name": "--param",
+}
+
+
+def values(texts: Sequence[str], option: str) -> dict[str, list[float]]:
+    """Read NAME=VALUES, each once."""
+    return {
+        name: sizes(text, f"{option} {name}").values
+        for name, text in called(texts, option).items()
+    }
+
+
+@cli_command(
+    name="measure",
+    help=HELP,
+    short_help="Measure a program of your own, and forecast its times.",
+    context_settings={"ignore_unknown_options": False, "allow_interspersed_args": False},
+)
+@click.argument("command", nargs=-1, required=True, metavar="COMMAND...")
+@processors("Processor counts to measure.", required=True)
+@repeated_option("--param", "NAME=VALUES", "Values of another name in braces: n=1e5,1e6.", values)
+@repeated_option("--set", "NAME=FORMULA", "Value that follows from others: n={p}*1000.", called)
+@repeated_option("--env", "NAME=TEXT", "Environment variable: OMP_NUM_THREADS={p}.", called)
+@click.option(
+    "--runs",
+    type=Whole(1, 10_000),
+    default=5,
+    show_default=True,
+    metavar="COUNT",
+    help="Runs of each combination.",
+)
+@click.option(
+    "--warmup",
+    type=Whole(0, 1000),
+    default=0,
+    metavar="COUNT",
+    help="Runs before the first of each combination, which do not count.",
+)
+@click.option("--setup", default="", metavar="TEXT", help="Command before the first run of each.")
+@click.option("--prepare", default="", metavar="TEXT", help="Command before each run; not timed.")
+@click.option("--cleanup", default="", metavar="TEXT", help="Command after the last run of each.")
+@text_option("--timeout", "TIME", time_limit, "Time after which a run is ended; recorded as that.")
+@click.option("--ignore-failure", is_flag=True, help="Runs with another status than 0 count too.")
+@click.option("--shell", is_flag=True, help="Have /bin/sh run COMMAND, which is one text.")
+@click.option(
+    "--time-pattern",
+    default="",
+    metavar="REGEX",
+    help="The time that the program tells: an expression with one group, or lammps, gromacs or "
+    "time. By default the wall time of COMMAND.",
+)
+@text_option(
+    "--time-limit", "TIME", time_limit, "Time after which no run begins. By default none."
+)
+@click.option("--resume", is_flag=True, help="Go on with the table that is there.")
+@processors("Processor counts to forecast. By default two and four times the largest.", name="at")
+@seed_option("Seed of the order of the runs.", show_default=True)
+@answer_options(("csv", "json", *PICTURES), csv="the table")
+def command(
+    ctx: click.Context,  # noqa: ARG001 - the first argument of every command
+    /,
+    *,
+    command: tuple[str, ...],
+    p: CountList,
+    at: CountList | None,
+    shell: bool,
+    outputs: Outputs,
+    **options: Any,
+) -> int:
+    """Answer the question and return the exit status."""
+    words = ["/bin/sh", "-c", " ".join(command)] if shell else list(command)
+    others, place = _parted(outputs)
+    others.check()
+    with spelled_with(SPELLINGS, click.UsageError):
+        found = _measured(words, p, place, **options)
+    inputs = {"command": words, "options": {name: plain(x) for name, x in options.items()}}
+    found = with_inputs(found, **inputs)
+    forecast, why = _forecast(found, at)
+    others.give(
+        found,
+        write=lambda path: _draw(path, forecast),
+        show=lambda: _show(found, forecast),
+    )
+    if found.ended_by == "interrupted":
+        tell("interrupted.")
+        return INTERRUPTED
+    if forecast is None:
+        tell(why)
+        return NO_FORECAST
+    return ANSWERED
+
+
+def _forecast(found: "MeasuredProgram", at: CountList | None) -> "tuple[Forecast | None, str]":
+    """Forecast, or say why there is none."""
+    from parcast.errors import ParcastError
+    from parcast.forecasting.forecast import forecast
+
+    try:
+        return forecast(found.measurements(), at.values if at else None), ""
+    except ParcastError as refusal:
+        return None, str(refusal)
+
+
+def _parted(outputs: Outputs) -> tuple[Outputs, str]:
+    """Part the table, which is written meanwhile, from the other outputs."""
+    from dataclasses import replace
+
+    tables = [x for x in outputs.paths if x != "-" and format_of(x) == "csv"]
+    if len(tables) > 1:
+        raise click.UsageError(f"-o must name one table, got {' and '.join(tables)}.")
+    others = [x for x in outputs.paths if x not in tables]
+    return replace(outputs, paths=others), tables[0] if tables else "times.csv"
+
+
+def _measured(
+    words: list[str],
+    p: CountList,
+    place: str,
+    *,
+    param: dict[str, list[float]],
+    set: dict[str, str],
+    env: dict[str, str],
+    runs: int,
+    warmup: int,
+    seed: int,
+    time_limit: float | None,
+    resume: bool,
+    **around: Any,
+) -> "MeasuredProgram":
+    """Measure, and say how far it is."""
+    from parcast.measurement.measure import MeasuredCommand, measured
+    from parcast.measurement.point import points_of
+
+    asked = MeasuredCommand(command=words, environment=env, **around)
+    points = points_of({"p": p.values, **param}, set)
+    with Progress("measuring") as progress:
+        return measured(
+            asked,
+            points,
+            runs=runs,
+            warmup=warmup,
+            seed=seed,
+            time_limit=time_limit,
+            output=place,
+            resume=resume,
+            each=_Told(progress),
+        )
+
+
+class _Told:
+    """Says how far a measurement is: in a line on a terminal, in lines elsewhere."""
+
+    def __init__(self, progress: Progress) -> None:
+        import sys
+
+        self.progress = progress
+        self.is_terminal = is_a_terminal(sys.stderr)
+        self.seconds = 0.0
+
+    def __call__(self, row: "RunRow", done: int, total: int) -> None:
+        from parcast.units import format_quantity
+
+        self.seconds += row.seconds
+        self.progress(done, total)
+        if not self.is_terminal:
+            left = format_quantity(self.seconds / done * (total - done), "time", 2)
+            what = row.note or format_quantity(row.seconds, "time")
+            tell(f"run {done} of {total}: {row.point}: {what}; about {left} left")
+
+
+def _draw(path: str, forecast: "Forecast | None") -> None:
+    """Draw the forecast."""
+    if forecast is None:
+        tell(f"{path} was not written: there is no forecast.")
+    else:
+        forecast.save(path)
+
+
+def _show(found: "MeasuredProgram", forecast: "Forecast | None") -> None:
+    """Print the measurement, and its forecast."""
+    from parcast.cli.screen import show
+
+    show_sheet(found.to_sheet())
+    if forecast is not None:
+        show([""])
+        show_sheet(forecast.to_sheet())

@@ -1,0 +1,174 @@
+"""What spoils a measurement: found in its runs, and said in sentences."""
+
+import os
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from math import log
+from statistics import mean, median, pstdev
+from typing import Final
+
+from parcast.measurement.launchers import launcher_of, mismatch
+from parcast.measurement.point import MeasuredPoint
+from parcast.measurement.table import DISTURBED, OVERSUBSCRIBED, RunRow
+from parcast.show.warning import Rank, RankedWarning
+from parcast.units import format_quantity, percent
+from parcast.words import listed
+
+FIRST: Final = 1.25  # times as long, that a first run is slower than the others [1] [D]
+TREND: Final = 0.1  # change over the rounds that is said [1] [D]
+FEWEST: Final = 4  # rounds that show a trend [1]
+ALIKE: Final = 0.8  # of the lines of an output that are written p times [1] [D]
+NO_GAIN: Final = 0.95  # of the time on one rank, on two and more, where nothing is gained [1] [D]
+
+
+def findings_of(
+    command: Sequence[str],
+    rows: Sequence[RunRow],
+    cores: int,
+    outputs: Mapping[MeasuredPoint, str],
+) -> Iterator[str]:
+    """Say what a person should know of some runs; `outputs` are of one run of each point."""
+    yield from _failures(rows)
+    yield from _lone_ranks(command, outputs)
+    turns = sorted({x.point.columns["p"] for x in rows if x.status == OVERSUBSCRIBED})
+    if turns:
+        yield RankedWarning(
+            f"p = {listed(map(str, turns))}: more than the {cores} cores that this process may "
+            "use, so that ranks or threads take turns. These runs do not count.",
+            kind="cores",
+            rank=Rank.SERIOUS,
+        )
+    yield from _threads(command)
+    yield from _first_slower(rows)
+    yield from _trend(rows)
+    disturbed = sum(x.status == DISTURBED for x in rows)
+    if disturbed:
+        yield f"{disturbed} of {len(rows)} runs were disturbed by others and do not count."
+    yield from _no_gain(rows)
+
+
+def _failures(rows: Sequence[RunRow]) -> Iterator[str]:
+    """Name points that failed, and why."""
+    failed = [x for x in rows if not x.is_run]
+    for row in failed[:3]:
+        yield RankedWarning(f"{row.point}: {row.note}.", kind="failed", rank=Rank.SERIOUS)
+    if len(failed) > 3:
+        yield f"{len(failed) - 3} more runs failed: see the column note."
+
+
+def _lone_ranks(command: Sequence[str], outputs: Mapping[MeasuredPoint, str]) -> Iterator[str]:
+    """Say that ranks did not find each other: each did the whole work."""
+    launcher = launcher_of(command)
+    if not launcher:
+        return
+    if text := mismatch(command):
+        yield RankedWarning(text, kind="ranks", rank=Rank.UNUSABLE)
+        return
+    copies = [p for p, of_one, of_all in _pairs(outputs) if _are_copies(of_one, of_all, p)]
+    if copies:
+        yield RankedWarning(
+            f"p = {listed(map(str, copies))}: the program wrote each line p times, as p runs on "
+            "one rank do. "
+            f"Its ranks did not find each other: {launcher} is probably of another MPI than the "
+            "program. Use the launcher of the MPI that it was built with.",
+            kind="ranks",
+            rank=Rank.UNUSABLE,
+        )
+
+
+def _pairs(outputs: Mapping[MeasuredPoint, str]) -> Iterator[tuple[int, str, str]]:
+    """Outputs on one rank and on more, of equal values otherwise."""
+    alone = {x.values[1:]: text for x, text in outputs.items() if x.columns["p"] == 1}
+    for point, text in outputs.items():
+        p = point.columns["p"]
+        if p > 1 and point.values[1:] in alone:
+            yield p, alone[point.values[1:]], text
+
+
+def _are_copies(of_one: str, of_all: str, p: int) -> bool:
+    """Whether most lines of one rank stand p times in the output of all."""
+    one, every = (Counter(_lines(text)) for text in (of_one, of_all))
+    known = [line for line in one if every[line]]
+    if len(known) < max(2, ALIKE * len(one)):
+        return False
+    return sum(every[line] == p * one[line] for line in known) >= ALIKE * len(known)
+
+
+def _lines(text: str) -> list[str]:
+    """Lines without their numbers, which differ from run to run."""
+    return [
+        re.sub(r"[0-9.eE+-]+", "#", line.strip()) for line in text.splitlines() if line.strip()
+    ]
+
+
+def _threads(command: Sequence[str]) -> Iterator[str]:
+    """Say that each rank may start threads of its own."""
+    if launcher_of(command) and "OMP_NUM_THREADS" not in os.environ:
+        yield (
+            "OMP_NUM_THREADS is not set: a program with OpenMP starts as many threads in each "
+            "rank as there are cores. Set it to 1 if it is one (--env OMP_NUM_THREADS=1)."
+        )
+
+
+def _first_slower(rows: Sequence[RunRow]) -> Iterator[str]:
+    """Say that first runs took longer than the others."""
+    slower = []
+    for point, own in _by_point(rows).items():
+        first, *others = own
+        if len(others) > 1 and first.seconds > FIRST * max(x.seconds for x in others):
+            slower.append((first.seconds / median(x.seconds for x in others), point))
+    if slower:
+        factor, point = max(slower, key=lambda x: x[0])
+        yield (
+            f"The first run took up to {factor:.1f} times as long as the others ({point}): caches "
+            "were cold. Use --warmup 1 if later runs are what counts."
+        )
+
+
+def _trend(rows: Sequence[RunRow]) -> Iterator[str]:
+    """Say that runs became slower or faster over the rounds."""
+    rounds: dict[int, list[float]] = {}
+    for own in _by_point(rows).values():
+        middle = median(x.seconds for x in own)
+        for row in own:
+            rounds.setdefault(row.repetition, []).append(log(row.seconds / middle))
+    if len(rounds) < FEWEST:
+        return
+    means = [mean(rounds[i]) for i in sorted(rounds)]
+    scatter = pstdev([x for own in rounds.values() for x in own])
+    x = range(len(means))
+    slope = sum((i - mean(x)) * y for i, y in zip(x, means, strict=True))
+    slope *= (len(means) - 1) / sum((i - mean(x)) ** 2 for i in x)
+    if abs(slope) > max(TREND, 2.0 * scatter):
+        how = "longer" if slope > 0 else "shorter"
+        yield (
+            f"Runs took {percent(abs(slope))} {how} in the last round than in the first: the "
+            "machine changed meanwhile (frequency, temperature, other users)."
+        )
+
+
+def _by_point(rows: Sequence[RunRow]) -> dict[MeasuredPoint, list[RunRow]]:
+    """Runs of each point, in their order."""
+    found: dict[MeasuredPoint, list[RunRow]] = {}
+    for row in sorted(rows, key=lambda x: x.repetition):
+        if row.is_run:
+            found.setdefault(row.point, []).append(row)
+    return found
+
+
+def _no_gain(rows: Sequence[RunRow]) -> Iterator[str]:
+    """Say that more processors gained nothing, as where each rank does the whole work."""
+    times: dict[int, list[float]] = {}
+    for row in rows:
+        if row.is_run:
+            times.setdefault(row.point.columns["p"], []).append(row.seconds)
+    if len(times) < 2 or min(times) != 1:
+        return
+    best = min(median(own) for p, own in times.items() if p > 1)
+    alone = median(times[1])
+    if best >= NO_GAIN * alone:
+        yield (
+            f"No count is faster than p = 1 ({format_quantity(alone, 'time')}): check that the "
+            "command uses {p}, and that its ranks find each other."
+        )

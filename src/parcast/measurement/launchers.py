@@ -1,0 +1,95 @@
+"""What starts the ranks of a program: which MPI it is of, and whether it starts them here."""
+
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import Final
+
+LOCAL: Final = {"mpiexec", "mpirun", "mpiexec.hydra", "mpirun.mpich", "mpiexec.mpich"} | {
+    *("mpirun.openmpi", "mpiexec.openmpi", "orterun", "prterun"),
+}
+REMOTE: Final = {"srun", "ssh", "aprun", "jsrun", "flux", "qsub", "bsub", "sbatch", "ibrun"}
+HOSTS: Final = re.compile(r"-{1,2}(?:hosts?|hostfile|machinefile|f|H|ppn|map-by)(?:=|$)")
+PATIENCE: Final = 10.0  # with a program that tells its version [s]
+LIBRARIES: Final = (  # of the names of shared libraries, and the MPI that they are of
+    (re.compile(r"libmpi\.so\.12\b|libmpich\.so|libmpifort\.so\.12\b"), "MPICH"),
+    (re.compile(r"libmpi\.so\.(?:20|40)\b|libopen-pal\.so|libopen-rte\.so"), "Open MPI"),
+)
+
+
+def launcher_of(command: Sequence[str]) -> str:
+    """Name of what starts ranks; "" where nothing does."""
+    name = os.path.basename(command[0])
+    return name if name in LOCAL | REMOTE else ""
+
+
+def takes_turns(command: Sequence[str], p: int, cores: int) -> bool:
+    """Whether more ranks or threads than this machine has cores take turns on them."""
+    is_here = launcher_of(command) not in REMOTE and not any(map(HOSTS.match, command[1:]))
+    return is_here and p > cores
+
+
+def program_of(command: Sequence[str]) -> str:
+    """Program that a launcher starts: the first argument that is a file which can be executed."""
+    if not launcher_of(command):
+        return ""
+    for word in command[1:]:
+        found = shutil.which(word)
+        if found and not word.startswith("-"):
+            return found
+    return ""
+
+
+def mpi_of_launcher(name: str) -> str:
+    """MPI that a launcher is of; "" where it does not say."""
+    text = _said([name, "--version"])
+    if re.search(r"HYDRA|MPICH|Intel\(R\) MPI", text):
+        return "MPICH"
+    return "Open MPI" if re.search(r"Open ?MPI|OpenRTE|PRRTE", text) else ""
+
+
+def mpi_of_program(path: str) -> str:
+    """MPI that a program is linked with; "" where it is with none, or that is unknown."""
+    with suppress(OSError), open(path, "rb") as stream:
+        if stream.read(4) != b"\x7fELF":
+            return ""
+    text = _said(["ldd", path])
+    return next((name for pattern, name in LIBRARIES if pattern.search(text)), "")
+
+
+def _said(command: Sequence[str]) -> str:
+    """What a program prints; "" where it cannot be run."""
+    if shutil.which(command[0]) is None:
+        return ""
+    with suppress(OSError, subprocess.SubprocessError):
+        done = subprocess.run(
+            command,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=PATIENCE,
+            stdin=subprocess.DEVNULL,
+            check=False,
+        )
+        return done.stdout + done.stderr
+    return ""
+
+
+def mismatch(command: Sequence[str]) -> str:
+    """Say that a launcher is of another MPI than the program, and which is right; or ""."""
+    launcher, program = launcher_of(command), program_of(command)
+    if launcher not in LOCAL or not program:
+        return ""
+    ours, theirs = mpi_of_launcher(command[0]), mpi_of_program(program)
+    if not ours or not theirs or ours == theirs:
+        return ""
+    endings = ("mpich", "hydra") if theirs == "MPICH" else ("openmpi",)
+    others = [f"mpiexec.{x}" for x in endings] + [f"mpirun.{x}" for x in endings]
+    right = next((x for x in others if shutil.which(x)), f"the mpiexec of {theirs}")
+    return (
+        f"{command[0]} is of {ours}, but {os.path.basename(program)} is linked with {theirs}: its "
+        f"ranks do not find each other, and each does the whole work. Use {right}."
+    )

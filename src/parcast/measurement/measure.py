@@ -1,0 +1,343 @@
+"""`measure`: runs of a user's program at several points, in rounds of random order."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import warnings
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field, replace
+from typing import Any, Final
+
+import numpy as np
+
+from parcast.errors import ParameterError, RunFailed, as_number, as_whole, require
+from parcast.measurement.findings import findings_of
+from parcast.measurement.launchers import takes_turns
+from parcast.measurement.point import MeasuredPoint, points_of, require_values
+from parcast.measurement.reported import clock_of
+from parcast.measurement.result import MeasuredProgram
+from parcast.measurement.table import DISTURBED, OVERSUBSCRIBED, RunRow, RunTable, row_of
+from parcast.mpi.find import available_cores
+from parcast.timings.measurements import Measurements
+from parcast.timings.notes import ImportNote
+from parcast.trials.campaign import Campaign, Rhythm
+from parcast.trials.clock import Clock
+from parcast.trials.command import CommandLauncher, Ran, filled, runner
+from parcast.trials.disturbance import OTHERS
+from parcast.trials.launcher import Launcher
+from parcast.trials.trial import Launch, Trial
+
+RUNS: Final = 5  # of each point [1]
+ENOUGH: Final = 2  # undisturbed runs of a point, from which disturbed ones do not count [1]
+TABLE: Final = "times.csv"
+
+Report = Callable[[RunRow, int, int], object]  # a run, how many there are, and of how many
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class MeasuredCommand:
+    """What is run at each point, and around the runs."""
+
+    command: Sequence[str]
+    environment: Mapping[str, str] = field(default_factory=dict)
+    setup: str = ""  # before the first run of a point
+    prepare: str = ""  # before each run
+    cleanup: str = ""  # after the last run of a point
+    time_pattern: str = ""
+    timeout: float | None = None  # of a run [s]
+    ignore_failure: bool = False
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot be."""
+        if isinstance(self.command, str) or not self.command:
+            raise ParameterError(
+                "command",
+                must="be a program and its arguments",
+                got=repr(self.command)[:60] if self.command else "nothing",
+                hint='Write for example ["mpiexec", "-n", "{p}", "./app"].',
+            )
+        if self.timeout is not None:
+            hint = "Give it in seconds."
+            ok = as_number("timeout", self.timeout, hint=hint) > 0
+            require("timeout", self.timeout, ok, must="be above 0", hint=hint)
+
+    @property
+    def texts(self) -> list[str]:
+        """All that has names in braces."""
+        around = (self.setup, self.prepare, self.cleanup)
+        return [*self.command, *self.environment.values(), *around]
+
+    @property
+    def launcher(self) -> CommandLauncher:
+        """What makes its runs."""
+        return CommandLauncher(
+            command=self.command,
+            environment=self.environment,
+            timeout=self.timeout,
+            prepare=shlex.split(self.prepare),
+            clock=clock_of(self.time_pattern) if self.time_pattern else None,
+            are_reported=True,
+            is_any_status_good=self.ignore_failure,
+        )
+
+    def about(self) -> dict[str, Any]:
+        """What tells a measurement from others."""
+        return {
+            "command": list(self.command),
+            "environment": dict(self.environment),
+            "time_pattern": self.time_pattern,
+        }
+
+
+def measured(
+    command: MeasuredCommand,
+    points: Sequence[MeasuredPoint],
+    *,
+    runs: int = RUNS,
+    warmup: int = 0,
+    seed: int = 0,
+    time_limit: float | None = None,
+    output: str = TABLE,
+    resume: bool = False,
+    each: Report = lambda *_: None,
+) -> MeasuredProgram:
+    """Measure, keep each run in a table at once, and say what spoils the measurement."""
+    runs = as_whole("runs", runs, least=1, hint="Give 1 or more.")
+    warmup = as_whole("warmup", warmup, least=0, hint="Give 0 or more.")
+    require_values(command.texts, points[0].columns)
+    launcher = command.launcher
+    about = command.about() | {"parameters": [*points[0].columns]}
+    with closing(RunTable.begun(output, about, resume=resume)) as table:
+        campaign = _Measurement(command, launcher, table, runs=runs, points=points, each=each)
+        campaign.make(warmup=warmup, seed=seed, time_limit=time_limit)
+        table.rows = campaign.judged()
+        table.save()
+    return MeasuredProgram(
+        command=tuple(command.command),
+        points=tuple(points),
+        runs=runs,
+        table=tuple(table.rows),
+        path=output,
+        cores=len(available_cores()),
+        ended_by=campaign.ended_by,
+        findings=tuple(
+            findings_of(
+                command.command, table.rows, len(available_cores()), outputs=campaign.outputs
+            )
+        ),
+    )
+
+
+class _Measurement:
+    """A campaign whose runs go into a table."""
+
+    def __init__(
+        self,
+        command: MeasuredCommand,
+        launcher: Launcher[MeasuredPoint, Ran],
+        table: RunTable,
+        *,
+        runs: int,
+        points: Sequence[MeasuredPoint],
+        each: Report,
+    ) -> None:
+        self.command, self.launcher, self.table = command, launcher, table
+        self.runs, self.points, self.each = runs, points, each
+        self.made = Counter(row.point for row in table.rows)
+        self.failed = {row.point for row in table.rows if not row.is_run}
+        self.before = len(table.rows)
+        self.outputs: dict[MeasuredPoint, str] = {}  # of the last run of each point
+        self.ended_by = ""
+
+    def make(self, *, warmup: int, seed: int, time_limit: float | None) -> None:
+        """Make all runs that are missing: one of each point in every round, in random order."""
+        campaign = Campaign(
+            launcher=self._kept,
+            rhythm=Rhythm(start=0.0, cores=len(available_cores())),
+            clock=Clock(limit=time_limit),
+            random=np.random.default_rng(seed),
+            seconds=lambda _: None,
+            done=1.0,
+        )
+        waiting = [x for x in self.points if self.made[x] < self.runs and x not in self.failed]
+        begun: set[MeasuredPoint] = set()
+        try:
+            for _ in range(self.runs - min((self.made[x] for x in waiting), default=self.runs)):
+                left = [x for x in waiting if self.made[x] < self.runs and x not in self.failed]
+                for [point] in campaign.dealt(dict.fromkeys(left, 1)):
+                    if point not in begun:
+                        begun.add(point)
+                        self._first(point, warmup)
+                    campaign.make([(point,)])
+                    if self._is_done(point):
+                        self._around(self.command.cleanup, point)
+                    if campaign.clock.ended_by:
+                        break
+        except KeyboardInterrupt:
+            campaign.clock.interrupted = True
+        is_whole = all(self._is_done(x) for x in self.points)
+        self.ended_by = "" if is_whole else campaign.clock.ended_by
+
+    def judged(self) -> list[RunRow]:
+        """Rows, with runs that others disturbed marked where enough others are at hand."""
+        cores = len(available_cores())
+        rows = [
+            replace(x, status=OVERSUBSCRIBED)
+            if x.is_run and takes_turns(self.command.command, x.point.columns["p"], cores)
+            else x
+            for x in self.table.rows
+        ]
+        quiet = Counter(x.point for x in rows if x.is_run and not self._is_disturbed(x, cores))
+        return [
+            replace(x, status=DISTURBED)
+            if x.is_run and self._is_disturbed(x, cores) and quiet[x.point] >= ENOUGH
+            else x
+            for x in rows
+        ]
+
+    def _is_disturbed(self, row: RunRow, cores: int) -> bool:
+        """Whether other programs used too many cores."""
+        return (row.others or 0.0) > OTHERS * cores
+
+    def _is_done(self, point: MeasuredPoint) -> bool:
+        return self.made[point] >= self.runs or point in self.failed
+
+    def _first(self, point: MeasuredPoint, warmup: int) -> None:
+        """Do what comes before the first run of a point."""
+        self._around(self.command.setup, point)
+        if warmup:
+            launch = Launch(number=0, cases=(point,) * warmup, expected=None, discarded=warmup)
+            self.launcher(launch, report=lambda _: None)
+
+    def _around(self, text: str, point: MeasuredPoint) -> None:
+        """Run a command that is not timed."""
+        if not text:
+            return
+        words = filled(shlex.split(text), point.columns)
+        with runner() as run:
+            ran = run(words)
+        if ran.failure:
+            raise RunFailed(f"{text} {ran.failure}. Run it alone to see why.")
+
+    def _kept(
+        self,
+        launch: Launch[MeasuredPoint],
+        *,
+        report: Callable[[Trial[MeasuredPoint, Ran]], object],
+    ) -> None:
+        """Launcher that keeps each run in the table before it is reported."""
+
+        def keep(trial: Trial[MeasuredPoint, Ran]) -> None:
+            self.made[trial.case] += 1
+            row = row_of(trial, self.made[trial.case])
+            self.table.add(row)
+            self.outputs[trial.case] = trial.observed.output
+            if not row.is_run:
+                self.failed.add(trial.case)
+            self.each(row, len(self.table.rows), self.runs * len(self.points))
+            report(trial)
+
+        self.launcher(launch, report=keep)
+
+
+def measure(
+    command: Sequence[str],
+    p: Iterable[int],
+    *,
+    runs: int = RUNS,
+    warmup: int = 0,
+    formulas: Mapping[str, str] | None = None,
+    environment: Mapping[str, str] | None = None,
+    setup: str = "",
+    prepare: str = "",
+    cleanup: str = "",
+    time_pattern: str = "",
+    timeout: float | None = None,
+    ignore_failure: bool = False,
+    time_limit: float | None = None,
+    output: str | os.PathLike[str] = TABLE,
+    resume: bool = False,
+    seed: int = 0,
+    **parameters: Iterable[float],
+) -> Measurements:
+    """Run a program at several processor counts, and give its times.
+
+    Parameters
+    ----------
+    command : sequence of str
+        The program and its arguments; ``{p}`` and other names in braces are replaced.
+    p : iterable of int
+        Processor counts. [1]
+    runs : int, default 5
+        Runs of each combination of values, in rounds of random order. [1]
+    warmup : int, default 0
+        Runs before the first one of each combination, which do not count. [1]
+    formulas : mapping, optional
+        Values that follow from others: ``{"n": "{p}*1000"}``.
+    environment : mapping, optional
+        Environment variables, such as ``{"OMP_NUM_THREADS": "{p}"}``.
+    setup, prepare, cleanup : str, optional
+        Commands that are run before the first run of each combination, before each run, and after
+        its last run; they are not timed.
+    time_pattern : str, optional
+        Regular expression with one group, which is the time that the program tells of itself; or
+        "lammps", "gromacs" or "time". By default the wall time of the command.
+    timeout : float, optional
+        Time after which a run is ended; it is recorded as one that took longer. [s]
+    ignore_failure : bool
+        Whether runs that end with another status than 0 count.
+    time_limit : float, optional
+        Time after which no run begins. [s]
+    output : path, default "times.csv"
+        Table of the runs, each written when it has ended.
+    resume : bool
+        Whether to go on with a table that is there.
+    seed : int
+        Of the order of the runs.
+    **parameters : iterable of float
+        Values of other names in braces: ``n=[1e5, 1e6]``.
+
+    Returns
+    -------
+    Measurements
+        Times of all runs that count.
+
+    Raises
+    ------
+    ParameterError
+        If an argument lies outside its domain, or the table is of another command.
+    RunFailed
+        If no run ended well.
+
+    Examples
+    --------
+    >>> import parcast
+    >>> runs = parcast.measure(["mpiexec", "-n", "{p}", "./app"], [1, 2, 4])  # doctest: +SKIP
+    >>> parcast.forecast(runs, 64)  # doctest: +SKIP
+    """
+    told = MeasuredCommand(
+        command=command,
+        environment=environment or {},
+        setup=setup,
+        prepare=prepare,
+        cleanup=cleanup,
+        time_pattern=time_pattern,
+        timeout=timeout,
+        ignore_failure=ignore_failure,
+    )
+    found = measured(
+        told,
+        points_of({"p": p, **parameters}, formulas or {}),
+        runs=runs,
+        warmup=warmup,
+        seed=seed,
+        time_limit=time_limit,
+        output=os.fspath(output),
+        resume=resume,
+    )
+    for text in found.findings:
+        warnings.warn(ImportNote(text), stacklevel=2)
+    return found.measurements()

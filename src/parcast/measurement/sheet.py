@@ -1,0 +1,82 @@
+"""A measurement for a person: times, memory and what spoils them."""
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from parcast.measurement.result import MeasuredProgram, PointSummary
+from parcast.show.sheet import Column, Entry, Fact, Form, Sheet, Table, interval_column
+from parcast.units import TIME_UNITS, format_quantity, shown
+from parcast.words import common_unit, counted, rounded, rounded_interval
+
+LEGEND: Final = (
+    "time: median; 90 % interval: of the median (range of fewer than 5 runs); memory: most of "
+    "one process, and of all at a time"
+)
+
+
+def sheet_of(measured: MeasuredProgram) -> Sheet:
+    """Everything that is said."""
+    rows = measured.summaries
+    return Sheet(
+        title=shown(" ".join(measured.command), limit=200),
+        tables=(_table(rows),) if rows else (),
+        facts=tuple(_facts(measured)),
+        warnings=measured.findings,
+    )
+
+
+def _table(rows: Sequence[PointSummary]) -> Table:
+    """Give a line for each point."""
+    known = [x.time for x in rows if x.time is not None]
+    unit = common_unit(known or [1.0])
+    second = TIME_UNITS[unit]
+    names = [*rows[0].point.columns]
+    labels = [
+        Column(title=name, cells=[f"{x.point.columns[name]:,}" for x in rows]) for name in names
+    ]
+    ends = [_interval(x, second) for x in rows]
+    columns = [
+        *labels,
+        Column(title="time", unit=f"[{unit}]", cells=[each[0] for each in ends]),
+        interval_column("90 % interval", f"[{unit}]", [(low, high) for _, low, high in ends]),
+        Column(title="memory", unit="of one", cells=[_memory(x, "memory") for x in rows]),
+        Column(title="memory", unit="of all", cells=[_memory(x, "memory_total") for x in rows]),
+        Column(title="runs", cells=[f"{len(x.counting)}/{len(x.rows)}" for x in rows]),
+    ]
+    in_full = [
+        Entry(
+            lines=(str(x.point),),
+            facts=tuple(Fact(c.title, str(c.cells[i])) for c in columns[len(labels) :]),
+        )
+        for i, x in enumerate(rows)
+    ]
+    return Table(
+        forms=(Form(columns=columns), Form(columns=[*columns[: len(labels) + 2], columns[-1]])),
+        in_full=tuple(in_full),
+        is_spaced=False,
+        legend=LEGEND,
+    )
+
+
+def _interval(x: PointSummary, second: float) -> tuple[str, str, str]:
+    """Time and its interval as texts."""
+    if x.time is None:
+        return "-", "", ""
+    if x.interval is None:
+        return rounded(x.time / second, 3), "", ""
+    ends = (y / second for y in (x.time, *x.interval))
+    return rounded_interval(*ends, most=4)
+
+
+def _memory(x: PointSummary, name: str) -> str:
+    most = x.most(name)
+    return "-" if most is None else format_quantity(float(most), "size")
+
+
+def _facts(measured: MeasuredProgram) -> Iterator[Fact]:
+    """Say how many runs there were, and where they are."""
+    asked = measured.runs * len(measured.points)
+    if measured.ended_by:
+        made = f"{len(measured.table)} of {counted(asked, 'run')} were made"
+        yield Fact("stopped by", f"{measured.ended_by}: {made}. --resume goes on")
+    yield Fact("runs", f"{len(measured.table)}, in {measured.path}")

@@ -1,0 +1,429 @@
+"""`parcast.measure`: runs of a command, kept at once, and what spoils them."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+import parcast
+from parcast.errors import ParameterError, RunFailed
+from parcast.measurement.findings import findings_of
+from parcast.measurement.launchers import launcher_of, mismatch, program_of, takes_turns
+from parcast.measurement.measure import MeasuredCommand, measured
+from parcast.measurement.point import MeasuredPoint, points_of
+from parcast.measurement.reported import clock_of
+from parcast.measurement.table import DISTURBED, OK, TIMEOUT, RunRow, RunTable
+from parcast.timings.tables.files import read_measurements
+
+SCALES = "import sys, time; time.sleep(0.2 / int(sys.argv[1]))"
+
+
+def program(text, *words):
+    return [sys.executable, "-S", "-c", text, *words]
+
+
+def asked(command, lists=None, path="times.csv", formulas=None, **options):
+    around = {x: options.pop(x) for x in list(options) if x in MeasuredCommand.__slots__}
+    points = points_of(lists or {"p": [1, 2]}, formulas or {})
+    return measured(
+        MeasuredCommand(command=command, **around), points, output=str(path), **options
+    )
+
+
+@pytest.fixture
+def table(tmp_path):
+    return tmp_path / "times.csv"
+
+
+def test_each_combination_is_run_in_rounds_of_random_order(table):
+    orders = []
+    told = asked(
+        program("import sys; print(sys.argv)", "{p}", "{n}"),
+        {"p": [1, 2], "n": [10, 20]},
+        table,
+        runs=6,
+        each=lambda row, *_: orders.append(row.point),
+    )
+    assert len(told.table) == 24
+    rounds = [orders[i : i + 4] for i in range(0, 24, 4)]
+    assert all(set(each) == set(told.points) for each in rounds)
+    assert len({tuple(each) for each in rounds}) > 1
+
+
+def test_times_memory_and_processor_times_are_those_of_the_program(table):
+    text = "import time; x = bytearray(60_000_000); time.sleep(0.2)"
+    [summary, _] = asked(program(text), path=table, runs=2).summaries
+    [row, _] = summary.rows
+    assert 0.2 < row.seconds < 1.0
+    assert 60e6 < row.memory < 90e6
+    assert row.memory <= row.memory_total
+    assert row.user + row.system < row.seconds
+
+
+def test_its_table_is_a_table_of_measurements(table):
+    told = parcast.measure(program(SCALES, "{p}"), [1, 2], runs=3, output=table)
+    read = read_measurements(table)
+    assert read.time.tolist() == pytest.approx(told.time.tolist(), rel=1e-6)
+    assert [*read.axes] == ["p"]
+    assert float(parcast.forecast(read, 4).time) < 0.15
+
+
+def test_formulas_and_environment_take_values(table):
+    told = asked(
+        ["sh", "-c", 'test "$THREADS" = "{p}" && test {n} = $((1000 * {p}))'],
+        path=table,
+        formulas={"n": "{p}*1000"},
+        environment={"THREADS": "{p}"},
+        runs=1,
+    )
+    assert {x.status for x in told.table} == {OK}
+    assert [x.columns["n"] for x in told.points] == [1000, 2000]
+
+
+def test_what_is_done_around_runs_is_not_timed(tmp_path, table):
+    log = tmp_path / "log"
+    around = {
+        "setup": f"sh -c 'echo setup{{p}} >> {log}'",
+        "prepare": f"sh -c 'echo prepare >> {log}; sleep 0.2'",
+        "cleanup": f"sh -c 'echo cleanup >> {log}'",
+    }
+    told = asked(["sh", "-c", f"echo run >> {log}"], {"p": [3]}, table, runs=2, **around, warmup=1)
+    assert log.read_text().split() == [
+        *("setup3", "prepare", "run", "prepare", "run", "prepare", "run", "cleanup")
+    ]
+    assert all(x.seconds < 0.15 for x in told.table)
+
+
+def test_failed_runs_are_recorded_and_their_point_is_not_run_again(table):
+    told = asked(["sh", "-c", "echo no; exit $(({p} - 1))"], path=table, runs=3)
+    status = {x.point.columns["p"]: x for x in told.table}
+    assert status[1].status == OK
+    assert (status[2].status, status[2].exit) == ("failed", 1)
+    assert len(told.table) == 4
+    assert told.measurements().axes["p"].tolist() == [1, 1, 1]
+    assert told.findings[0] == "p = 2: ended with status 1: no."
+    with pytest.warns(UserWarning, match="1 failed run left out"):
+        assert len(read_measurements(table)) == 3
+
+
+def test_statuses_may_be_ignored(table):
+    assert {x.status for x in asked(["false"], path=table, runs=1, ignore_failure=True).table} == {
+        OK
+    }
+
+
+def test_a_run_that_takes_too_long_is_ended_with_all_that_it_started(table):
+    command = ["sh", "-c", "setsid sleep 77.7 & sleep 77.7"]
+    told = asked(command, {"p": [1]}, table, runs=2, timeout=0.3)
+    [row] = told.table
+    assert (row.status, row.exit) == (TIMEOUT, None)
+    assert row.seconds == pytest.approx(0.3, abs=0.01)
+    assert not running("sleep 77.7")
+
+
+def test_children_that_a_run_leaves_are_ended(table):
+    told = asked(["sh", "-c", "setsid sleep 78.8 & true"], {"p": [1]}, table, runs=1)
+    assert told.table[0].status == OK
+    assert not running("sleep 78.8")
+
+
+def running(words):
+    found = subprocess.run(["pgrep", "-f", words], capture_output=True, check=False)
+    return bool(found.stdout)
+
+
+@pytest.mark.parametrize(
+    ("command", "says"),
+    [
+        (["no-such-program"], "cannot be started: there is no such program"),
+        ([os.devnull], "may not be executed"),
+        (["echo", "{q}"], "must have values for {q}"),
+        (["echo", "{p"], "must have pairs of braces"),
+        ("echo {p}", "must be a program and its arguments"),
+        ([], "must be a program and its arguments, got nothing"),
+    ],
+)
+def test_commands_that_cannot_be_are_refused_and_leave_no_table(table, command, says):
+    with pytest.raises((RunFailed, ParameterError), match=re.escape(says)):
+        asked(command, path=table)
+    assert not [*table.parent.iterdir()]
+
+
+@pytest.mark.parametrize(
+    ("lists", "formulas", "says"),
+    [
+        ({"p": [0]}, {}, "p must be whole numbers from 1"),
+        ({"p": ["x"]}, {}, "p must be numbers"),
+        ({"p": []}, {}, "p must have values"),
+        ({"p": [1], "time": [1]}, {}, "time"),
+        ({"p": [1], "memory_B": [1]}, {}, "must be the name of a parameter"),
+        ({"p": [1], "n": [1]}, {"n": "p"}, "n must be a list or a formula"),
+        ({"p": [1]}, {"n": "p*q"}, "q"),
+        ({"p": range(1, 200), "n": range(1, 200)}, {}, "points must be at most 10,000"),
+    ],
+)
+def test_points_that_cannot_be_are_refused(lists, formulas, says):
+    with pytest.raises(ParameterError, match=re.escape(says)):
+        points_of(lists, formulas)
+
+
+# the table
+
+
+def test_it_goes_on_where_it_was_interrupted(table):
+    command = program(SCALES, "{p}")
+
+    def stop(_row, done, _total):
+        if done == 3:
+            raise KeyboardInterrupt
+
+    told = asked(command, path=table, runs=3, each=stop)
+    assert told.ended_by == "interrupted"
+    before = table.read_text()
+    assert len(before.splitlines()) == 2 + 3
+    table.write_text(before + "1,9,0.1,tor")  # a line that was not written to its end
+    made = []
+    told = asked(command, path=table, runs=3, resume=True, each=lambda row, *_: made.append(row))
+    assert (len(made), len(told.table), told.ended_by) == (3, 6, "")
+    assert {x.repetition for x in told.table if x.point.columns["p"] == 1} == {1, 2, 3}
+    assert asked(command, path=table, runs=3, resume=True).table == told.table
+
+
+def test_each_run_is_on_the_disk_when_it_has_ended(table):
+    seen = []
+    asked(
+        ["true"],
+        path=table,
+        runs=2,
+        each=lambda *_: seen.append(len(table.read_text().splitlines()) - 2),
+    )
+    assert seen == [1, 2, 3, 4]
+
+
+def test_a_table_that_is_there_or_is_of_another_command_is_refused(table):
+    asked(["true"], path=table, runs=1)
+    with pytest.raises(ParameterError, match="must be a new file"):
+        asked(["true"], path=table, runs=1)
+    with pytest.raises(ParameterError, match="must be of the same command"):
+        asked(["false"], path=table, runs=1, resume=True)
+    with pytest.raises(ParameterError, match="must be of the same parameters"):
+        asked(["true"], {"p": [1], "n": [2]}, table, runs=1, resume=True)
+    table.write_text("p,time_s\n1,2\n")
+    with pytest.raises(ParameterError, match="must be a table that parcast measure has begun"):
+        asked(["true"], path=table, runs=1, resume=True)
+
+
+def test_two_measurements_do_not_write_one_table(table):
+    about = MeasuredCommand(command=["true"]).about() | {"parameters": ["p"]}
+    first = RunTable.begun(str(table), about, resume=False)
+    with pytest.raises(ParameterError, match="which another one is writing"):
+        RunTable.begun(str(table), about, resume=True)
+    first.close()
+    assert not [*table.parent.iterdir()]
+
+
+@pytest.mark.fault(
+    "Signals",
+    "SIGKILL during `parcast measure`.",
+    promise="Finished runs are in the table; `--resume` repeats none; nothing is left running.",
+)
+def test_a_killed_measurement_loses_no_run_and_leaves_nothing_running(table):
+    command = [sys.executable, "-m", "parcast", "measure", "-p", "1", "--runs", "50"]
+    command += ["-o", str(table), "--", "sleep", "0.0791"]
+    process = subprocess.Popen(command, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+    while not table.exists() or len(table.read_text().splitlines()) < 5:
+        time.sleep(0.02)
+    process.kill()
+    process.wait()
+    until = time.monotonic() + 5.0
+    while running("sleep 0.0791") and time.monotonic() < until:
+        time.sleep(0.05)
+    assert not running("sleep 0.0791")
+    rows = len(table.read_text().splitlines()) - 2
+    told = asked(["sleep", "0.0791"], {"p": [1]}, table, runs=rows + 1, resume=True)
+    assert len(told.table) == rows + 1
+    for left in table.parent.glob(".*.lock"):
+        left.unlink()
+
+
+# times that programs tell
+
+
+@pytest.mark.parametrize(
+    ("pattern", "output", "seconds"),
+    [
+        (r"took (\S+) s", "took 1.5 s", 1.5),
+        (r"took (?P<time>.*) by (.*)", "took 1m40.2s by x", 100.2),
+        (r"took (.*)$", "a\ntook 788 ms\nb", 0.788),
+        ("lammps", "Loop time of 4.25 on 8 procs for 100 steps with 4000 atoms", 4.25),
+        ("gromacs", "       Time:       88.000       22.000      400.0", 22.0),
+        ("time", "real\t0m3.250s\nuser\t0m1s", 3.25),
+    ],
+)
+def test_a_program_tells_its_time(pattern, output, seconds):
+    assert clock_of(pattern)(output) == pytest.approx(seconds)
+
+
+@pytest.mark.parametrize("pattern", ["took", "(a)(b)", "(a+)+", "(", "x" * 501 + "(a)"])
+def test_patterns_that_cannot_be_are_refused(pattern):
+    with pytest.raises(ParameterError, match="time_pattern must be a regular expression"):
+        clock_of(pattern)
+
+
+def test_a_run_that_tells_no_time_or_two_has_failed(table):
+    text = "print('took 1 s\\n' * (2 - {p}))"
+    told = asked(program(text), {"p": [1, 2, 3]}, table, runs=1, time_pattern=r"took (\S+) s")
+    notes = {x.point.columns["p"]: x.note for x in told.table}
+    assert notes[1] == ""
+    assert "must match one time in the output of each run, got none" in notes[2]
+
+
+# what spoils a measurement
+
+
+def row(p, seconds, repetition=1, status=OK, others=0.0):
+    return RunRow(
+        point=MeasuredPoint((("p", p),)),
+        repetition=repetition,
+        seconds=seconds,
+        user=0.0,
+        system=0.0,
+        memory=None,
+        memory_total=None,
+        read=0,
+        written=0,
+        others=others,
+        status=status,
+    )
+
+
+def said(rows, command=("app",), outputs=None):
+    known = {MeasuredPoint((("p", p),)): text for p, text in (outputs or {}).items()}
+    return " ".join(findings_of(command, rows, 4, known))
+
+
+def test_ranks_that_did_not_find_each_other_are_told_by_their_output():
+    one = "Setup of 1 rank\nstep 1\ndone in 1.25 s\n"
+    rows = [row(1, 1.0), row(2, 0.5)]
+    text = said(rows, ("mpiexec", "-n", "{p}", "app"), {1: one, 2: one * 2})
+    assert "p = 2: the program wrote each line p times" in text
+    text = said(
+        rows, ("mpiexec", "-n", "{p}", "app"), {1: one, 2: one.replace("1 rank", "2 ranks")}
+    )
+    assert "wrote each line" not in text
+
+
+def test_a_launcher_of_another_mpi_is_named(monkeypatch, tmp_path):
+    app = tmp_path / "app"
+    app.write_bytes(b"\x7fELF")
+    app.chmod(0o755)
+    says = {
+        "mpiexec": "HYDRA build details",
+        "ldd": "libmpi.so.40 => /usr/lib/libmpi.so.40",
+    }
+    monkeypatch.setattr("parcast.measurement.launchers._said", lambda words: says[words[0]])
+    text = mismatch(["mpiexec", "-n", "4", str(app)])
+    assert text.startswith("mpiexec is of MPICH, but app is linked with Open MPI")
+    says["ldd"] = "libmpi.so.12 => /usr/lib/libmpi.so.12"
+    assert mismatch(["mpiexec", "-n", "4", str(app)]) == ""
+    assert program_of(["mpiexec", "-n", "4", str(app)]) == str(app)
+    assert launcher_of([str(app)]) == mismatch([str(app)]) == ""
+
+
+@pytest.mark.parametrize(
+    ("command", "p", "expected"),
+    [
+        (["mpiexec", "-n", "{p}", "app"], 8, True),
+        (["app"], 8, True),
+        (["app"], 4, False),
+        (["srun", "-n", "{p}", "app"], 8, False),
+        (["mpiexec", "--hostfile", "x", "app"], 8, False),
+    ],
+)
+def test_more_ranks_than_cores_take_turns(command, p, expected):
+    assert takes_turns(command, p, 4) is expected
+
+
+def test_slow_first_runs_trends_and_no_gain_are_told():
+    first = [row(1, 2.0, 1), *(row(1, 1.0, i) for i in range(2, 6))]
+    assert "The first run took up to 2.0 times as long" in said(first)
+    slower = [row(1, 1.0 + 0.1 * i, i) for i in range(1, 7)]
+    assert re.search(r"Runs took \d+% longer in the last round", said(slower))
+    assert "No count is faster than p = 1 (1 s)" in said([row(1, 1.0), row(2, 1.1)])
+    assert said([row(1, 1.0), row(2, 0.6)]) == ""
+    assert "1 of 2 runs were disturbed" in said([row(1, 1.0), row(2, 0.6, status=DISTURBED)])
+
+
+# what comes of it
+
+
+def test_the_sheet_and_the_documents_say_it(table):
+    told = asked(program(SCALES, "{p}"), path=table, runs=2)
+    text = str(told)
+    assert re.search(r"^1 +2\d\d", text, re.M)
+    assert f"4, in {table}" in text
+    document = told.to_document()
+    json.dumps(document, allow_nan=False)
+    [first, _] = document["results"]
+    assert first["command"].endswith("1")
+    assert len(first["times"]) == 2
+    assert first["parameters"] == {"p": "1"}
+    assert parcast.import_timings([_written(document, table)])
+
+
+def _written(document, table):
+    path = Path(f"{table}.json")
+    path.write_text(json.dumps({"results": document["results"]}))
+    return path
+
+
+def test_the_command_prints_times_and_forecast(parcast, table):
+    words = program(SCALES, "{p}")
+    picture, document = table.with_suffix(".svg"), table.with_suffix(".json")
+    said = parcast(
+        "measure", "-p", "1,2", "--runs", "2", "--at", "4", "-o", table, "-o", picture,
+        "-o", document, "--", *words,
+    )  # fmt: skip
+    assert said.status == 0
+    assert "run 4 of 4" in said.err
+    assert re.search(r"^4 +\d+ ", said.out, re.M)
+    assert picture.read_text().startswith("<?xml")
+    assert json.loads(document.read_text())["schema"] == "parcast/measurement/1"
+    again = parcast("measure", "-p", "1,2", "--runs", "2", "-o", table, "--", *words)
+    assert (again.status, again.out) == (2, "")
+    assert "Go on with it: --resume" in again.err
+
+
+@pytest.mark.parametrize(
+    ("args", "status", "says"),
+    [
+        (("--", "true"), 2, "-p must be given"),
+        (("-p", "1"), 2, "COMMAND must be given"),
+        (("-p", "1", "--", "echo", "{q}"), 2, "COMMAND must have values for {q}"),
+        (("-p", "1", "--runs", "1", "--", "false"), 4, "No run ended well"),
+        (("-p", "1", "--runs", "1", "--", "true"), 4, "No forecast."),
+        (("-p", "1", "--param", "n", "--", "true"), 2, "--param"),
+        (("-p", "1", "--time-pattern", "x", "--", "true"), 2, "--time-pattern must be a regular"),
+        (("-p", "1", "-o", "a.csv", "-o", "b.csv", "--", "true"), 2, "-o must name one table"),
+    ],
+)
+def test_refusals(parcast, tmp_path, monkeypatch, *, args, status, says):
+    monkeypatch.chdir(tmp_path)
+    said = parcast("measure", *args)
+    assert said.status == status
+    assert says in said.err
+
+
+def test_a_signal_keeps_what_was_measured(parcast, table):
+    command = ["sh", "-c", f"test -e {table}.go && kill -TERM {os.getpid()}; touch {table}.go"]
+    said = parcast("measure", "-p", "1,2", "--runs", "3", "-o", table, "--", *command)
+    assert said.status == 130
+    assert "stopped by  interrupted: " in said.out
+    assert len(table.read_text().splitlines()) > 2
+    assert signal.getsignal(signal.SIGTERM) in (signal.SIG_DFL, signal.default_int_handler)
