@@ -9,8 +9,10 @@ import pytest
 from parcast.calibration.benchmarks.machine_figures import MachineFigures, SourcedFigure
 from parcast.calibration.machine_file import machine_figures, machine_keys
 from parcast.calibration.notes import _pair
-from parcast.calibration.primitives_file import line_words, primitive_words, with_spread
+from parcast.calibration.primitives import primitive_formulas
+from parcast.calibration.primitives_file import line_words, with_spread
 from parcast.calibration.result import Segment
+from parcast.calibration.sheet import counts_words
 from parcast.descriptions.toml_files import read_machine
 from tests.calibration.calibrated import (
     HOST,
@@ -132,7 +134,7 @@ def test_no_key_of_one_launch_is_exact():
     figures = machine_figures(once).figures
     exact = [x.key for x in figures if "+- 100%" not in x.text]
     assert exact == ["processors", "oversubscribed_from", "storage.servers"]
-    assert {x.counts for x in primitive_words(once)} == {
+    assert {counts_words(x) for x in primitive_formulas(once)} == {
         "2, 4, 8 (one launch)",
         "16, 32 on one core (one launch)",
     }

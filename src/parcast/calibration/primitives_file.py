@@ -1,8 +1,7 @@
-"""Primitives of a calibrated machine in the words of its file and of the table of the answer."""
+"""Primitives of a calibrated machine in the words of its file."""
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Final
 
 from parcast.calibration.benchmarks.machine_figures import SourcedFigure, written
@@ -12,7 +11,7 @@ from parcast.calibration.result import Calibration, Line
 from parcast.descriptions.amount import WIDEST
 from parcast.descriptions.machine import PRIMITIVES
 from parcast.laws.primitives.measured import FEWEST_COUNTS
-from parcast.units import TIME_UNITS, format_quantity, percent
+from parcast.units import percent
 from parcast.words import counted, joined
 
 PLACEMENTS: Final = {
@@ -35,70 +34,6 @@ def with_spread(text: str, spread: float | None) -> str:
 
 
 SWITCHING: Final = ("pingpong", "stream", "bidirectional", "saturation", *PRIMITIVES)
-MEGABYTE = 1e6  # [B]
-ONE = " on one core"
-LEAST = 0.01  # error that is told
-TRACE = 1e-3  # of the larger coefficient: smaller ones are not shown
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class PrimitiveWords:
-    """A primitive as the table has it."""
-
-    name: str
-    startup: str  # "1.2 us + 0.4 us*log2(p)"
-    bandwidth: str  # "2.3 GB/s at p = 4", "" without bytes
-    error: str  # "4%"
-    counts: str  # "2, 4"
-    is_settled: bool
-
-
-def primitive_words(calibration: Calibration) -> Iterator[PrimitiveWords]:
-    """Give the primitives that were measured, as texts."""
-    for formula in primitive_formulas(calibration):
-        yield PrimitiveWords(
-            name=formula.name,
-            startup=_sum_words(formula.fit.startup, formula.fit.startup_form),
-            bandwidth=_rate_words(formula),
-            error=_share(formula.fit.error),
-            counts=_counts_words(formula),
-            is_settled=formula.is_settled,
-        )
-
-
-def _counts_words(formula: PrimitiveFormula) -> str:
-    """Say among how many ranks it was measured, and whether only once: "2, 4 (one launch)"."""
-    counts = ", ".join(map(str, formula.counts)) + (ONE if formula.shares_a_core else "")
-    return f"{counts} (one launch)" if formula.launches == 1 else counts
-
-
-def _share(error: float) -> str:
-    """Write an error in a few characters: "<1%", "4%"."""
-    return f"{100 * error:.0f}%" if error >= LEAST else "<1%"
-
-
-def _rate_words(formula: PrimitiveFormula) -> str:
-    """Bandwidth of a primitive at the largest P it was measured at, "" without bytes."""
-    p = formula.counts[-1]
-    byte = float(formula.fit.time(p, MEGABYTE) - formula.fit.time(p, 0.0)) / MEGABYTE
-    if byte <= 0:
-        return ""
-    rate = format_quantity(1.0 / byte, "rate")
-    grows = formula.fit.byte[1] > 0
-    return f"{rate} at p = {p}" if grows else rate
-
-
-def _sum_words(coefficients: tuple[float, float], form: str) -> str:
-    """Write alpha + beta f(p) with the unit of the larger."""
-    alpha, beta = coefficients
-    grows = {"logarithmic": "*log2(p)", "linear": "*p"}.get(form, "")
-    unit = format_quantity(max(alpha, beta), "time").rpartition(" ")[2]
-    texts = [
-        f"{value / TIME_UNITS[unit]:.3g} {unit}{factor}"
-        for value, factor in ((alpha, ""), (beta, grows))
-        if value > TRACE * max(alpha, beta)
-    ]
-    return " + ".join(texts) or "0"
 
 
 def primitive_figures(calibration: Calibration) -> Iterator[SourcedFigure]:
@@ -206,9 +141,9 @@ def line_remarks(calibration: Calibration, *, leave_out: set[str]) -> Iterator[s
 
 def line_words(line: Line) -> str:
     """Say what a line is: "reduce, p = 4: 8.1 us + m / 2.3 GB/s, error 4%"."""
-    ends = [f" below {_size(x.first)}" for x in line.segments[1:]] + [""]
+    ends = [f" below {x.first} B" for x in line.segments[1:]] + [""]
     pieces = [
-        f"{_sum(x.startup, x.rate)}{f' from {_size(x.first)}' if i else ''}{ends[i]}"
+        f"{_sum(x.startup, x.rate)}{f' from {x.first} B' if i else ''}{ends[i]}"
         for i, x in enumerate(line.segments)
     ]
     whole = _sum(line.startup, line.rate)
@@ -222,8 +157,3 @@ def _sum(startup: float, rate: float) -> str:
     """Write a line."""
     first = written(startup, "time")
     return f"{first} + m / {written(rate, 'rate')}" if math.isfinite(rate) else first
-
-
-def _size(size: int) -> str:
-    """Write a size as it was set."""
-    return f"{size} B"

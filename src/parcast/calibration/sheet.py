@@ -5,11 +5,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
-from parcast.calibration.primitives_file import PrimitiveWords, primitive_words
+from parcast.calibration.primitives import PrimitiveFormula, primitive_formulas
 from parcast.calibration.result import Calibration, Measured
 from parcast.show.sheet import Column, Entry, Fact, Form, Sheet, Table
-from parcast.units import format_quantity, percent, quantity
-from parcast.words import rounded_interval
+from parcast.units import TIME_UNITS, format_quantity, percent, quantity
+from parcast.words import rounded_interval, whole_percent
 
 GROUPS: Final = {  # titles of the tables of keys, in their order
     "compute": "processor",
@@ -40,6 +40,8 @@ NARROW: Final = 1e-4  # of a value: an interval that is not worth its digits
 TINY: Final = 1e-9  # of a value: an end of its interval that is as good as 0
 MOST: Final = 4  # significant digits
 MARK: Final = "*"  # of a value that is not settled
+MEGABYTE: Final = 1e6  # [B]
+TRACE: Final = 1e-3  # of the larger coefficient: smaller ones are not shown
 
 
 def sheet_of(calibration: Calibration, *, taken: Mapping[str, str] | None = None) -> Sheet:
@@ -47,7 +49,7 @@ def sheet_of(calibration: Calibration, *, taken: Mapping[str, str] | None = None
 
     `taken` are keys that files of other benchmarks give, and what they say.
     """
-    primitives = tuple(primitive_words(calibration))
+    primitives = primitive_formulas(calibration)
     tables = [_values(calibration)]
     tables += [_primitives(primitives)] if primitives else []
     if calibration.unsettled or not all(x.is_settled for x in primitives):
@@ -136,19 +138,54 @@ def _name_of(each: Measured) -> str:
     return each.key.partition(".")[2] + ("" if each.settled else f" {MARK}")
 
 
-def _primitives(primitives: Sequence[PrimitiveWords]) -> Table:
+def _primitives(primitives: Sequence[PrimitiveFormula]) -> Table:
     """Give the primitives, on a narrow page one after another."""
     names = [x.name + ("" if x.is_settled else f" {MARK}") for x in primitives]
+    startups = [_sum_words(x.fit.startup, x.fit.startup_form) for x in primitives]
+    rates = [_rate_words(x) for x in primitives]
+    counts = [counts_words(x) for x in primitives]
     columns = [
         Column(title="primitive", cells=names, align="left"),
-        Column(title="startup", cells=[x.startup for x in primitives], align="left"),
-        Column(title="bandwidth", cells=[x.bandwidth for x in primitives], align="left"),
-        Column(title="fit error", cells=[x.error for x in primitives]),
-        Column(title="p", cells=[x.counts for x in primitives], align="left"),
+        Column(title="startup", cells=startups, align="left"),
+        Column(title="bandwidth", cells=rates, align="left"),
+        Column(title="fit error", cells=[f"{whole_percent(x.fit.error)}%" for x in primitives]),
+        Column(title="p", cells=counts, align="left"),
     ]
     lines = (
-        f"{name} (p = {x.counts}): {x.startup}" + (f", {x.bandwidth}" if x.bandwidth else "")
-        for name, x in zip(names, primitives, strict=True)
+        f"{name} (p = {p}): {startup}" + (f", {rate}" if rate else "")
+        for name, p, startup, rate in zip(names, counts, startups, rates, strict=True)
     )
     in_full = Entry(title="primitives", lines=tuple(lines))
     return Table(forms=(Form(columns=columns),), in_full=(in_full,))
+
+
+def counts_words(formula: PrimitiveFormula) -> str:
+    """Say among how many ranks it was measured, and whether only once: "2, 4 (one launch)"."""
+    counts = ", ".join(map(str, formula.counts)) + (
+        " on one core" if formula.shares_a_core else ""
+    )
+    return f"{counts} (one launch)" if formula.launches == 1 else counts
+
+
+def _rate_words(formula: PrimitiveFormula) -> str:
+    """Bandwidth of a primitive at the largest P it was measured at, "" without bytes."""
+    p = formula.counts[-1]
+    byte = float(formula.fit.time(p, MEGABYTE) - formula.fit.time(p, 0.0)) / MEGABYTE
+    if byte <= 0:
+        return ""
+    rate = format_quantity(1.0 / byte, "rate")
+    grows = formula.fit.byte[1] > 0
+    return f"{rate} at p = {p}" if grows else rate
+
+
+def _sum_words(coefficients: tuple[float, float], form: str) -> str:
+    """Write alpha + beta f(p) with the unit of the larger."""
+    alpha, beta = coefficients
+    grows = {"logarithmic": "*log2(p)", "linear": "*p"}.get(form, "")
+    unit = format_quantity(max(alpha, beta), "time").rpartition(" ")[2]
+    texts = [
+        f"{value / TIME_UNITS[unit]:.3g} {unit}{factor}"
+        for value, factor in ((alpha, ""), (beta, grows))
+        if value > TRACE * max(alpha, beta)
+    ]
+    return " + ".join(texts) or "0"
