@@ -91,7 +91,9 @@ def test_full_tables_of_a_newer_release_and_what_lies_between_them():
     assert told.figures[2].source == (
         "osu_mbw_mr, 4 processes in pairs, highest rate, at 1048576 B"  # twice those of [ pairs ]
     )
-    assert told.figures[-1].source == "osu_barrier (max), 4 processes, used for every p"
+    assert (
+        told.figures[-1].source == "osu_barrier (max), 4 processes, the largest used for every p"
+    )
     assert told.remarks == ()
     assert "The number of processes is taken from the file name: osu_full.n4.txt." in told.notes
     assert (

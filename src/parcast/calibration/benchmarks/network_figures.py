@@ -205,15 +205,16 @@ def collective_figures(
     single, too_short, bad = [], [], []
     for name in (*COLLECTIVES, "barrier"):
         by_p = {p: medians(x) for p, x in by_processes(tables, name).items() if p > 1}
-        times = by_p if name == "barrier" else chosen_times(by_p)
+        is_barrier = name == "barrier"  # which has no bytes
+        times = by_p if is_barrier else chosen_times(by_p)
         if not times:
             continue
         few = len(times) < FEWEST_COUNTS
-        fitted = {max(times): times[max(times)]} if few else times
-        fit = measured_primitive(fitted)
+        fit = measured_primitive(times)
         keys = written_keys(fit)
-        source = f"{tools_of(tables, name)}, {', '.join(map(str, fitted))} processes"
-        if "bandwidth" not in keys and name != "barrier":
+        counts = [max(times)] if few and not is_barrier else times
+        source = f"{tools_of(tables, name)}, {', '.join(map(str, counts))} processes"
+        if "bandwidth" not in keys and not is_barrier:
             too_short.append(name)
             remarks.append(
                 f"{name}: startup {keys['startup']}; {source}, messages too short to determine a "
@@ -224,8 +225,9 @@ def collective_figures(
             single.append(f"{name} (p = {max(times)})")
         if fit.error > BAD_FIT:
             bad.append(f"{name} {percent(fit.error)}")
-        source += ", used for every p" if few else ""
-        if "bandwidth" in keys or not few:
+        if few:
+            source += f", {'the largest ' if is_barrier else ''}used for every p"
+        if not (few and is_barrier):
             source += f", fit error {percent(fit.error)}"
         figures += [
             SourcedFigure(key=f"primitives.{name}.{key}", text=text, source=source)
