@@ -72,7 +72,7 @@ def test_what_limits_it_is_told_at_the_largest_count_whatever_else_is_asked():
     turning = Measurements(p=P, time=[100, 55, 35, 30, 40.0])
     alone, among = forecast(turning, 64), forecast(turning, [64, 1, 8])
     assert among.limited_by == alone.limited_by
-    assert alone.limited_by[0].startswith("a cost that grows with p: at p = 64 ")
+    assert alone.limited_by[0].startswith("a cost that grows with p: doubling p to 64 ")
 
 
 @pytest.mark.parametrize(

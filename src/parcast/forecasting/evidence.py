@@ -105,7 +105,8 @@ class SeriesEvidence:
     def curves(self) -> SeriesCurves:
         """Forecast all series at once."""
         furthest = self.p.max()
-        beside = furthest / 1.25 if furthest >= 1.25 else furthest * 1.25
+        is_within = furthest >= 2 * self.curve.series.p[:, 0].min()
+        beside = furthest / 2 if is_within else furthest * 2
         return SeriesCurves(evidence=self, estimate=self.curve.estimate(np.append(self.p, beside)))
 
     def together(self, table: Array, notes: list[SeriesNotes]) -> tuple[Array, list[SeriesNotes]]:

@@ -40,7 +40,7 @@ def note(
 ):
     """The note of one series for a forecast made up: log time 0 at the largest count asked for."""
     series = Measurements(p=p, time=time).series()
-    targets = np.array([*asked, max(asked) / 1.25])
+    targets = np.array([*asked, max(asked) / 2])
     log_time = slope * np.log(targets / max(asked))
     if weights is None:
         weights = {"amdahl": 0.5, "linear": 0.3, "power": 0.2}
@@ -79,11 +79,11 @@ def test_counts_that_are_close_together_are_said_to_show_little(p, is_said):
 
 # What limits it.
 
-GROWS = "a cost that grows with p: at p = 16 doubling p adds {} to the time"
-SAVES = "parallel overhead: at p = 16 doubling p saves {} (ideal: 50%)"
-NOTHING = "parallel overhead: at p = 16 doubling p saves nothing (ideal: 50%)"
+GROWS = "a cost that grows with p: doubling p to 16 adds {} to the time"
+SAVES = "parallel overhead: doubling p to 16 saves {} (ideal: 50%)"
+NOTHING = "parallel overhead: doubling p to 16 saves nothing (ideal: 50%)"
 WEAK = "nothing measurable: time stays constant while the work grows"
-WORK = "the work itself, which still scales well: at p = 16 doubling p saves {} (ideal: 50%)"
+WORK = "the work itself, which still scales well: doubling p to 16 saves {} (ideal: 50%)"
 
 
 @pytest.mark.parametrize(
@@ -130,7 +130,16 @@ def test_weak_scaling_that_has_lost_efficiency_is_limited_by_what_grew():
 def test_what_limits_real_forecasts(time, asked, says):
     scaling = "weak" if says is WEAK else "auto"
     found = forecast({"p": P, "time": time}, asked, scaling=scaling).notes[0].limited_by
-    assert found.startswith(says.split("{")[0].replace("p = 16", f"p = {asked}"))
+    assert found.startswith(says.split("{")[0].replace("p to 16", f"p to {asked}"))
+
+
+def test_what_doubling_does_is_what_the_table_says():
+    """Guards: the slope before a measured count was said of what follows it."""
+    runs = {"p": [1, 2, 4, 8, 16, 32], "time": [100, 52, 28, 16, 10, 8]}
+    found = forecast(runs, [4, 8, 16, 32]).notes[0].limited_by
+    assert found.endswith("doubling p to 32 saves 20% (ideal: 50%)")
+    first = forecast(runs, 1).notes[0].limited_by
+    assert first.endswith("doubling p to 2 saves 48% (ideal: 50%)")
 
 
 # What it rests on.

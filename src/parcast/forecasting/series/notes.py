@@ -90,7 +90,7 @@ def notes_of(
     measure: Measure = TIME,
     helped: NDArray[np.bool_] | None = None,
 ) -> list[SeriesNotes]:
-    """Notes of every series; the last target of the `estimate` only gives the slope there.
+    """Notes of every series; the last target of the `estimate` only tells what doubling does.
 
     Warnings about too few own runs do not apply to those `helped` by donors.
     """
@@ -100,7 +100,7 @@ def notes_of(
     rise = np.asarray(curve.log_time[:, furthest] - curve.log_time[:, -1])
     slope = (rise / step).tolist()
     efficiency = estimate.columns.efficiency[:, furthest].tolist()
-    at = whole(float(targets[furthest]))
+    at, doubled = whole(float(targets[furthest])), whole(float(max(targets[[furthest, -1]])))
     laws = list(LAWS)
     belongs = np.array([[law == own for law in laws] for own, _ in MEMBERS], dtype=np.float64)
     weights = curve.weights @ belongs
@@ -115,7 +115,9 @@ def notes_of(
         first, last = float(series.p[i, 0]), float(series.p[i, count - 1])
         backtest = float(np.expm1(-curve.backtest[i])) if count > 2 else None
         own_noise = float(noise[i]) if repeated[i] else None
-        limit, limited_by = _limit(at, slope[i], efficiency[i], strong=reading.is_strong)
+        limit, limited_by = _limit(
+            at, slope[i], efficiency[i], doubled=doubled, strong=reading.is_strong
+        )
         is_helped = helped is not None and bool(helped[i])
         notes.append(
             SeriesNotes(
@@ -146,15 +148,17 @@ def notes_of(
     return notes
 
 
-def _limit(p: float, slope: float, efficiency: float, *, strong: bool) -> tuple[Limit, str]:
+def _limit(
+    p: float, slope: float, efficiency: float, *, doubled: float, strong: bool
+) -> tuple[Limit, str]:
     """What holds the program back, by the slope of log time and the efficiency at a count.
 
-    In one or two words, and in a sentence.
+    In one or two words, and in a sentence. The slope is that from half of `doubled` to it.
     """
     saved = 1.0 - 2.0**slope
     if slope > (0.1 if strong else 0.03):
         text = (
-            f"a cost that grows with p: at p = {p} doubling p adds {percent(-saved)} to the time"
+            f"a cost that grows with p: doubling p to {doubled} adds {percent(-saved)} to the time"
         )
         return "growing cost", text
     if not strong:
@@ -163,7 +167,7 @@ def _limit(p: float, slope: float, efficiency: float, *, strong: bool) -> tuple[
         text = f"a cost that grew with p: at p = {p} the efficiency is {percent(efficiency)}"
         return "growing cost", text
     much = "nothing" if slope > -0.015 else percent(saved)
-    saves = f"at p = {p} doubling p saves {much} (ideal: 50%)"
+    saves = f"doubling p to {doubled} saves {much} (ideal: 50%)"
     if slope > -0.8:
         return "overhead", f"parallel overhead: {saves}"
     return "scales well", f"the work itself, which still scales well: {saves}"
