@@ -1,6 +1,6 @@
 """How often does the check of traffic err? Its answers for simulated traffic of known kinds.
 
-Of each kind of `pipeline.traces.traffic.simulated` some hundred runs are simulated and checked.
+Some hundred runs of each kind are simulated and checked.
 Poisson arrivals with exponential lengths must pass but in about 5 % of them; the others must fail,
 by the condition that they violate. Also how many 90 % intervals of the squared coefficients of
 variation contain the true one:
@@ -16,7 +16,7 @@ import numpy as np
 
 from parcast.pipeline.traces.traffic.check import check_traffic
 from parcast.pipeline.traces.traffic.conditions import NAMES
-from parcast.pipeline.traces.traffic.simulated import KINDS, simulated_trace
+from tests.pipeline.traces.traffic.simulated import KINDS, simulated_trace
 
 CAPACITY = 50e6  # [B/s]
 TRUE_CV2 = {  # of gaps and of lengths

@@ -1,4 +1,4 @@
-"""`descriptions.write_program` and `parcast.timings.speedups`: fitted programs out, runs in."""
+"""`descriptions.toml_files` and `timings.tables.files`: fitted programs out, runs in."""
 
 import io
 

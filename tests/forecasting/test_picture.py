@@ -21,11 +21,12 @@ from parcast.forecasting.knee import knee
 from parcast.forecasting.next_runs.plan_runs import plan_runs
 from parcast.forecasting.own_runs.call_paths import made_consistent
 from parcast.forecasting.panel import spread
-from parcast.forecasting.picture import draw_efficiency, draw_times, figure_of, two_lines
+from parcast.forecasting.picture import figure_of, two_lines
 from parcast.forecasting.result import Forecast, one_series
-from parcast.show.canvas import MissingPackage, save_figure, svg_text
+from parcast.show.canvas import MissingPackage, save_figure
 from parcast.show.scales import fitting_ticks, round_ticks
 from parcast.timings.measurements import Measurements
+from tests.written import svg_text
 
 STRONG = Measurements(p=[1, 2, 4, 8, 16], time=[100.0, 51, 27, 15, 9])
 WEAK = Measurements(p=[1, 2, 4, 8], time=[1.0e-6, 1.02e-6, 1.03e-6, 1.04e-6])
@@ -36,6 +37,16 @@ def several(names, scale=lambda i: 1.0 + i, counts=(1, 2, 4, 8)):
     rows = [(x, p, scale(i) * (10 / p + 0.1)) for i, x in enumerate(names) for p in counts]
     callpath, p, time = zip(*rows, strict=True)
     return Measurements(callpath=callpath, p=p, time=time)
+
+
+def draw_times(told):
+    """Axes of a forecast of one series."""
+    return figure_of(told).axes[0]
+
+
+def draw_efficiency(told):
+    """The same for its efficiency."""
+    return figure_of(told, quantity="efficiency").axes[0]
 
 
 def drawn(ax):
@@ -160,17 +171,6 @@ def test_an_enormous_interval_does_not_flatten_the_times():
     low, high = ax.get_ylim()
     assert low < told.time[0] < 8 < high
     assert high / low < 1e8 * (8 / min(told.time[0], 3))
-
-
-@pytest.mark.parametrize("series", [-1, 2])
-def test_a_series_that_is_not_there_is_refused(series):
-    told = forecast(several(["a", "b"]), [16])
-    with pytest.raises(ParameterError) as caught:
-        draw_times(told, series=series)
-    assert str(caught.value) == (
-        f"series must be a number from 0 to 1, got {series}. "
-        "The notes of the forecast name its series in this order."
-    )
 
 
 # Units and ticks.
@@ -512,7 +512,7 @@ def test_a_format_that_is_not_known_is_refused(tmp_path, name):
 # What is loaded.
 
 
-@pytest.mark.parametrize("draw", [draw_times, draw_efficiency, figure_of, Forecast.plot])
+@pytest.mark.parametrize("draw", [figure_of, Forecast.plot])
 def test_without_matplotlib_it_is_said_what_to_install(monkeypatch, draw):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(MissingPackage) as caught:
@@ -525,18 +525,19 @@ def test_without_matplotlib_it_is_said_what_to_install(monkeypatch, draw):
     assert caught.value.name == "matplotlib"
 
 
-def test_figures_leave_pyplot_and_the_settings_alone():
+def test_figures_leave_pyplot_and_the_settings_alone(tmp_path):
     program = """
 import sys, parcast, parcast.forecasting.picture, parcast.show.canvas
 assert "matplotlib" not in sys.modules
 runs = parcast.Measurements(p=[1, 2, 4], time=[8.0, 5.0, 3.0])
 figure = parcast.forecasting.picture.figure_of(parcast.forecast(runs, [8]))
-parcast.show.canvas.svg_text(figure)
+parcast.show.canvas.save_figure(figure, sys.argv[1])
 import matplotlib
 assert "matplotlib.pyplot" not in sys.modules
 assert matplotlib.rcParams["svg.fonttype"] == "path"
 """
-    subprocess.run([sys.executable, "-W", "error", "-c", program], check=True)
+    command = [sys.executable, "-W", "error", "-c", program, tmp_path / "figure.svg"]
+    subprocess.run(command, check=True)
 
 
 # What is computed for a figure.

@@ -8,9 +8,9 @@ from matplotlib.text import Annotation
 from parcast.descriptions.toml_files import read_machine
 from parcast.matching.match import match
 from parcast.matching.picture import figure_of_match
-from parcast.show.canvas import svg_text
 from parcast.timings.measurements import Measurements
 from parcast.timings.tables.files import read_measurements
+from tests.written import svg_text
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "matching"
 

@@ -15,7 +15,7 @@ from parcast.prediction.predict import predict
 from parcast.prediction.result import Prediction
 from parcast.prediction.shown import shown_of, thinned
 from parcast.prediction.surface import levels_of, ridge
-from parcast.show.canvas import svg_text
+from tests.written import svg_text
 
 MACHINE = Machine(
     name="a cluster",

@@ -1,4 +1,4 @@
-"""`parcast.text.prediction_*`: a prediction on pages of every width, and in a notebook."""
+"""`prediction.sheet`: a prediction on pages of every width, and in a notebook."""
 
 import re
 

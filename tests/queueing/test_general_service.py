@@ -11,13 +11,13 @@ from hypothesis import strategies as st
 from parcast.errors import ParameterError
 from parcast.queueing import varied_queues
 from parcast.queueing.repairman import repairman_equilibrium
-from parcast.queueing.time_laws import deterministic_service, exponential_service, gamma_service
+from parcast.queueing.time_laws import exponential_service, gamma_service
 from tests.queueing.routes import one_general_queue
 
 decades = st.floats(-8, 8).map(lambda e: 10.0**e)
 everywhere = st.floats(-150, 150).map(lambda e: 10.0**e)
 laws = st.one_of(
-    st.just(deterministic_service()),
+    st.just(gamma_service(0.0)),
     st.just(exponential_service()),
     st.floats(0, 5).map(gamma_service),
 )
@@ -107,7 +107,7 @@ def test_ratios_of_terms_fall_where_services_vary_much(cv, s):
 
 @given(st.integers(1, 12), st.floats(0.1, 10))
 def test_equal_services_agree_with_the_chain_of_departures(n, load):
-    equal = one_general_queue(n, delay=2.0, service=2.0 / load, law=deterministic_service())
+    equal = one_general_queue(n, delay=2.0, service=2.0 / load, law=gamma_service(0.0))
     wanted = departures_chain(n, 2.0, 2.0 / load)
     assert throughput(n, 2.0, equal) == pytest.approx(wanted, rel=1e-9)
 

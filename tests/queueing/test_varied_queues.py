@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from parcast.errors import ParameterError
 from parcast.queueing.clusters import clusters
-from parcast.queueing.time_laws import deterministic_service, exponential_service, gamma_service
+from parcast.queueing.time_laws import exponential_service, gamma_service
 from parcast.queueing.two_queues import two_queues
 from parcast.queueing.varied_queues import two_varied_queues
 from tests.queueing.routes import STEP, nearby, one_general_queue
@@ -118,7 +118,7 @@ def test_slopes_agree_with_differences(jobs, n, services, cvs, geometric):
 
 
 def test_two_queues_that_never_rest():
-    laws = deterministic_service(), exponential_service()
+    laws = gamma_service(0.0), exponential_service()
     at = {"visits": 1, "delay": 1e-9, "delay_cv": 1.0, "laws": laws}
     found = two_varied_queues(5000, 5000, first=[1.0, 1.0, 0.5], second=[1.0, 0.5, 1.0], **at)
     assert found.time == pytest.approx(5000, rel=1e-3)

@@ -1,4 +1,4 @@
-"""`parcast.text.simulation_*`: a simulation on pages of every width, and in a notebook."""
+"""`simulation.sheet`: a simulation on pages of every width, and in a notebook."""
 
 from dataclasses import replace
 

@@ -175,11 +175,6 @@ class Phase(Description):
         return None
 
     @property
-    def is_costly(self) -> bool:
-        """Whether each point takes milliseconds to evaluate."""
-        return False
-
-    @property
     def dearness(self) -> int:
         """How many points of a simple law, of half a microsecond, take as long as one [1]."""
         return 1

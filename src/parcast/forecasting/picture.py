@@ -50,7 +50,6 @@ from parcast.show.scales import (
     scale_time,
     span,
 )
-from parcast.show.warning import verdicts
 from parcast.timings.series import label_of
 from parcast.units import shown
 from parcast.words import joined, whole
@@ -148,25 +147,6 @@ class Picture:
         return [trace for pane in self.panes for trace in pane.traces]
 
 
-def draw_times(forecast: Forecast, ax: "Axes | None" = None, series: int = 0) -> "Axes":
-    """Time [s] against processors [1], both logarithmic, for one series, in `ax` or in new axes.
-
-    >>> from parcast import Measurements, forecast
-    >>> runs = Measurements(p=[1, 2, 4, 8], time=[0.1, 0.052, 0.028, 0.016])
-    >>> draw_times(forecast(runs, p=[16, 32])).get_ylabel()
-    'time [ms]'
-    """
-    return _draw_series(forecast, ax, series, "time")
-
-
-def draw_efficiency(forecast: Forecast, ax: "Axes | None" = None, series: int = 0) -> "Axes":
-    """Efficiency over the smallest measured count against processors, for one series.
-
-    As `draw_times`, but what is drawn is in processors [1] and fractions [1].
-    """
-    return _draw_series(forecast, ax, series, "efficiency")
-
-
 def figure_of(
     forecast: Forecast,
     ax: "Axes | None" = None,
@@ -233,27 +213,6 @@ def figure_of(
         add_legend(figure, entries_of(figure.axes), notes=notes)
         _name_lines(axes, picture)
     return figure
-
-
-def _draw_series(forecast: Forecast, ax: "Axes | None", series: int, quantity: Quantity) -> "Axes":
-    """Draw one series, in a new figure if need be."""
-    (trace,) = traces_of(forecast, [series])
-    pane = Pane(title=trace.label, traces=[trace], names=[""], is_ordered=False)
-    picture = Picture(panes=[pane], quantity=quantity, unit=_unit(forecast))
-    heads = heads_of(verdicts(forecast.notes[series].warnings))
-    if ax is not None:
-        _draw_all([ax], picture)
-        add_heads(ax, heads)
-        return ax
-    with house_style():
-        figure = new_figure(height=4.6)
-        own = figure.add_subplot()
-        _draw_all([own], picture)
-        add_heads(own, heads)
-        notes = [_reading(forecast), *sources_of(forecast.inputs)]
-        add_legend(figure, entries_of([own]), notes=notes)
-        _name_lines([own], picture)
-    return own
 
 
 def _draw_into(ax: "Axes", picture: Picture) -> None:

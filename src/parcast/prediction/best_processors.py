@@ -18,6 +18,7 @@ from parcast.prediction.grid import MOST_COUNT, grid_of, require_times
 
 POWERS_OF_2: Final = 2.0 ** np.arange(54)
 MANY: Final = np.arange(1000.0, 10_000.0)  # leading digits of large counts
+DEAR: Final = 1000  # simple points that a point takes as long as, from which few are computed [D]
 FEW: Final = np.concatenate(
     [np.arange(10.0, 20.0), np.arange(20.0, 40.0, 2), np.arange(40.0, 100.0, 5)]
 )
@@ -130,12 +131,12 @@ class _Search:
 
     def __init__(self, program: Program, machine: Machine, at: Point) -> None:
         self.program, self.machine, self.at = program, machine, at
-        is_costly = any(phase.is_costly for phase in program.phase)
-        self.every = 256 if is_costly else 10_000
-        self.leading: Array = FEW if is_costly else MANY
-        self.wait = 4 if is_costly else 64  # counts without a shorter time after a minimum
-        self.parts = 16 if is_costly else 64  # that what lies around it is cut into
-        self.at_once = 64 if is_costly else 8192  # counts computed together
+        is_dear = program.dearness >= DEAR
+        self.every = 256 if is_dear else 10_000
+        self.leading: Array = FEW if is_dear else MANY
+        self.wait = 4 if is_dear else 64  # counts without a shorter time after a minimum
+        self.parts = 16 if is_dear else 64  # that what lies around it is cut into
+        self.at_once = 64 if is_dear else 8192  # counts computed together
 
     def series(self, high: float) -> Array:
         """Counts up to `high` that are considered first; none depends on `high`."""

@@ -87,11 +87,6 @@ def exponential_service() -> ServiceLaw:
     return gamma_service(1.0)
 
 
-def deterministic_service() -> ServiceLaw:
-    """Every service takes the same time, cv = 0."""
-    return gamma_service(0.0)
-
-
 def _gamma_odds(s: Array, cv: Array) -> Odds:
     """For cv = 0, -ln b(s) is s itself."""
     squared = np.maximum(cv * cv, 1e-300)

@@ -273,12 +273,6 @@ def any_letters() -> Iterator[None]:
         yield
 
 
-def svg_text(figure: "Figure") -> str:
-    """Return a figure as an SVG document: the same figure gives the same text."""
-    about = {"Title": _printed(figure.get_suptitle()), "Creator": "parcast", "Date": None}
-    return _rendered(figure, "svg", about).decode("utf-8")
-
-
 def _printed(text: str) -> str:
     """Escape in each line of a text what does not print, which has no place in XML."""
     return "\n".join(map(one_line, text.split("\n")))

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from parcast.forecasting.forecast import forecast
-from parcast.forecasting.picture import draw_times, figure_of
+from parcast.forecasting.picture import figure_of
 from parcast.forecasting.result import one_series
 from parcast.forecasting.series.curve import Columns
 from parcast.timings.measurements import Measurements
@@ -65,10 +65,9 @@ def test_what_an_answer_keeps_does_not_grow_with_the_lines_drawn():
 
 def test_a_picture_draws_only_what_the_answer_keeps():
     without = replace(forecast(STRONG, [32, 64]), curve=None)
-    for ax in (figure_of(without).axes[0], draw_times(without)):
-        (line,) = [x for x in ax.lines if x.get_label() == "forecast"]
-        assert line.get_xdata().tolist() == [32, 64]
-        assert line.get_ydata().tolist() == without.time.tolist()
+    (line,) = [x for x in figure_of(without).axes[0].lines if x.get_label() == "forecast"]
+    assert line.get_xdata().tolist() == [32, 64]
+    assert line.get_ydata().tolist() == without.time.tolist()
 
 
 @pytest.mark.parametrize("at", [{}, {"n": [100.0, 300.0]}])

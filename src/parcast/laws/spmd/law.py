@@ -56,6 +56,7 @@ from parcast.laws.spmd.tables import Communication, IoLaw, SpmdTables
 # Measured with 1,000,000 points, 100,000 of clusters and 1000 with other sums at each, see
 # `Phase.dearness`.
 DEARNESS: Final = {"synchronous": 20, "striped": 50, "clustered": 200}
+DEARNESS_OF_OWN_IO: Final = 1000  # half a millisecond, or some
 DEAREST: Final = 8000
 
 
@@ -281,15 +282,12 @@ class SpmdPhase(SpmdTables):
         return self.cycles(at) * self.bursts_per_io(at) * work
 
     @property
-    def is_costly(self) -> bool:
-        """Whether I/O has a law of its own, or each point has other sums to compare."""
-        return isinstance(self.io, IoLaw) or self._sums_differ
-
-    @property
     def dearness(self) -> int:
-        """More where processors end apart, and most where each point has other sums to compare."""
+        """More where processors end apart or I/O has its law, most where sums differ by point."""
         if self._sums_differ:
             return DEAREST
+        if isinstance(self.io, IoLaw):
+            return DEARNESS_OF_OWN_IO
         return DEARNESS[self.io.kind] if ends_apart(self) else DEARNESS["synchronous"]
 
     @property

@@ -13,7 +13,6 @@ from numpy.random import Generator
 from numpy.typing import ArrayLike, NDArray
 
 from parcast.aliases import Array
-from parcast.errors import require
 from parcast.pipeline.traces.header import TraceHeader
 from parcast.pipeline.traces.trace import EVENTS, Trace
 from parcast.pipeline.traces.traffic.channel import queue_delays
@@ -125,7 +124,6 @@ def simulated_trace(
     """
     times = np.cumsum(np.asarray(gaps, dtype=np.float64))
     sizes = np.rint(np.asarray(lengths, dtype=np.float64))
-    require("lengths", sizes, sizes >= 0, must="be at least 0", hint="Give them in bytes.")
     count = len(times)
     messages = np.zeros(count, EVENTS["message"])
     messages["source"] = 1 + np.arange(count) % (ranks - 1)

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 from parcast.pipeline.traces.traffic.channel import channel_of, messages_of, queue_delays
 from parcast.pipeline.traces.traffic.intervals import block_length, intervals_of
-from parcast.pipeline.traces.traffic.simulated import KINDS, simulated_trace
 from parcast.queueing.open import mg1
+from tests.pipeline.traces.traffic.simulated import KINDS, simulated_trace
 
 
 def messages(kind, n=1000, seed=0, *, load=1.0, noise=0.0, **options):

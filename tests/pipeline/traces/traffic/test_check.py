@@ -12,8 +12,8 @@ from parcast.errors import ParameterError
 from parcast.pipeline.traces.trace import EVENTS
 from parcast.pipeline.traces.traffic.check import check_traffic
 from parcast.pipeline.traces.traffic.result import FORMULAS
-from parcast.pipeline.traces.traffic.simulated import KINDS, simulated_trace
 from parcast.queueing.open import md1, mg1, mm1
+from tests.pipeline.traces.traffic.simulated import KINDS, simulated_trace
 
 
 def simulated(kind="poisson", n=1000, seed=1, *, load=1.0, **options):

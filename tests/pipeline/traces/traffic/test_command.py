@@ -8,8 +8,8 @@ import pytest
 
 from parcast.pipeline.traces.trace import read_trace, write_trace
 from parcast.pipeline.traces.traffic.check import check_traffic
-from parcast.pipeline.traces.traffic.simulated import KINDS, simulated_trace
 from tests.conftest import ROOT
+from tests.pipeline.traces.traffic.simulated import KINDS, simulated_trace
 from tests.written import written
 
 EXAMPLES = ROOT / "examples" / "pipeline"
