@@ -6,15 +6,17 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from parcast.cli.answering import Whole, cli_command
-from parcast.cli.failures import ANSWERED, INTERRUPTED, NO_FORECAST, spelled_with
+from parcast.cli.failures import ANSWER_IS_NO, ANSWERED, INTERRUPTED, NO_FORECAST, spelled_with
 from parcast.cli.options import (
     CountList,
+    above_0,
     answer_options,
     called,
     plain,
     processors,
     repeated_option,
     seed_option,
+    share,
     sizes,
     text_option,
     time_limit,
@@ -38,6 +40,7 @@ LIST is a list of processor counts: 1,2,4 or 1..8 or 1..8x2 (doubling).
 
 \b
 Exit status: 0    answered
+             1    the interval is wider than --until asks for
              2    wrong use, or an output that cannot be written
              4    no answer: no run ended well, or too few for a forecast
              130  interrupted; completed runs are in the table
@@ -46,6 +49,7 @@ Exit status: 0    answered
 Examples:
   parcast measure -p 1,2,4,8 -- mpiexec -n {p} ./app input.txt
   parcast measure -p 1..8x2 --param n=1e5,1e6 -o app.csv -- mpiexec -n {p} ./app {n}
+  parcast measure -p 1..64x2 --until 20% --at 512 --budget 2h -- mpiexec -n {p} ./app
   parcast measure -p 1..4 --env OMP_NUM_THREADS={p} --at 16 -o app.svg -- ./threads
   parcast measure -p 1,2,4 --set n={p}*1000 --time-pattern lammps -- mpiexec -n {p} lmp -var n {n}
 """
@@ -57,6 +61,9 @@ SPELLINGS: Final = {
     "timeout": "--timeout",
     "time_pattern": "--time-pattern",
     "name": "--param",
+    "until": "--until",
+    "at": "--at",
+    "budget": "--budget",
 }
 
 
@@ -66,6 +73,14 @@ def values(texts: Sequence[str], option: str) -> dict[str, list[float]]:
         name: sizes(text, f"{option} {name}").values
         for name, text in called(texts, option).items()
     }
+
+
+def budget(text: str, option: str) -> dict[str, float]:
+    """Read a wall time, or core-hours."""
+    number, _, unit = text.strip().partition(" ")
+    if unit in {"core-hours", "core-hour", "core-h"}:
+        return {"core_seconds": 3600.0 * above_0(number, option, "count", hint="Write 40.")}
+    return {"seconds": time_limit(text, option)}
 
 
 @cli_command(
@@ -110,6 +125,15 @@ def values(texts: Sequence[str], option: str) -> dict[str, list[float]]:
 @text_option(
     "--time-limit", "TIME", time_limit, "Time after which no run begins. By default none."
 )
+@text_option(
+    "--until",
+    "SHARE",
+    share,
+    "Make only the runs that are needed until the interval at --at ends so near to the time: 20%.",
+)
+@text_option(
+    "--budget", "TIME", budget, "What runs may cost for --until: 2h in all, or 40 core-hours."
+)
 @click.option("--resume", is_flag=True, help="Go on with the table that is there.")
 @processors("Processor counts to forecast. By default two and four times the largest.", name="at")
 @seed_option("Seed of the order of the runs.", show_default=True)
@@ -130,7 +154,7 @@ def command(
     others, place = _parted(outputs)
     others.check()
     with spelled_with(SPELLINGS, click.UsageError):
-        found = _measured(words, p, place, **options)
+        found = _measured(words, p, place, at=at, **options)
     inputs = {"command": words, "options": {name: plain(x) for name, x in options.items()}}
     found = with_inputs(found, **inputs)
     forecast, why = _forecast(found, at)
@@ -145,6 +169,9 @@ def command(
     if forecast is None:
         tell(why)
         return NO_FORECAST
+    if not found.is_narrow:
+        tell(f"no: {found.stopped}, and the interval is wider than asked for.")
+        return ANSWER_IS_NO
     return ANSWERED
 
 
@@ -183,12 +210,21 @@ def _measured(
     seed: int,
     time_limit: float | None,
     resume: bool,
+    at: CountList | None,
+    until: float | None,
+    budget: dict[str, float] | None,
     **around: Any,
 ) -> "MeasuredProgram":
     """Measure, and say how far it is."""
+    from parcast.measurement.adaptive import Goal
     from parcast.measurement.measure import MeasuredCommand, measured
     from parcast.measurement.point import points_of
 
+    goal = None
+    if until is not None:
+        goal = Goal(until=until, at=tuple(at.values if at else ()), **(budget or {}))
+    elif budget is not None:
+        raise click.UsageError("--budget goes with --until. Give --until 20%, or --time-limit.")
     asked = MeasuredCommand(command=words, environment=env, **around)
     points = points_of({"p": p.values, **param}, set)
     with Progress("measuring") as progress:
@@ -201,6 +237,7 @@ def _measured(
             time_limit=time_limit,
             output=place,
             resume=resume,
+            goal=goal,
             each=_Told(progress),
         )
 

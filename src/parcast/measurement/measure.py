@@ -9,17 +9,19 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
+from math import inf
 from typing import Any, Final
 
 import numpy as np
 
 from parcast.errors import ParameterError, RunFailed, as_number, as_whole, require
+from parcast.measurement.adaptive import FEWEST, Adaptive, Goal
 from parcast.measurement.findings import findings_of
 from parcast.measurement.launchers import takes_turns
 from parcast.measurement.point import MeasuredPoint, points_of, require_values
 from parcast.measurement.reported import clock_of
 from parcast.measurement.result import MeasuredProgram
-from parcast.measurement.table import DISTURBED, OVERSUBSCRIBED, RunRow, RunTable, row_of
+from parcast.measurement.table import DISTURBED, OK, OVERSUBSCRIBED, RunRow, RunTable, row_of
 from parcast.mpi.find import available_cores
 from parcast.timings.measurements import Measurements
 from parcast.timings.notes import ImportNote
@@ -102,6 +104,7 @@ def measured(
     time_limit: float | None = None,
     output: str = TABLE,
     resume: bool = False,
+    goal: Goal | None = None,
     each: Report = lambda *_: None,
 ) -> MeasuredProgram:
     """Measure, keep each run in a table at once, and say what spoils the measurement."""
@@ -112,7 +115,7 @@ def measured(
     about = command.about() | {"parameters": [*points[0].columns]}
     with closing(RunTable.begun(output, about, resume=resume)) as table:
         campaign = _Measurement(command, launcher, table, runs=runs, points=points, each=each)
-        campaign.make(warmup=warmup, seed=seed, time_limit=time_limit)
+        campaign.make(warmup=warmup, seed=seed, time_limit=time_limit, goal=goal)
         table.rows = campaign.judged()
         table.save()
     return MeasuredProgram(
@@ -123,6 +126,8 @@ def measured(
         path=output,
         cores=len(available_cores()),
         ended_by=campaign.ended_by,
+        stopped=campaign.stopped,
+        is_narrow=campaign.is_narrow,
         findings=tuple(
             findings_of(
                 command.command, table.rows, len(available_cores()), outputs=campaign.outputs
@@ -148,13 +153,14 @@ class _Measurement:
         self.runs, self.points, self.each = runs, points, each
         self.made = Counter(row.point for row in table.rows)
         self.failed = {row.point for row in table.rows if not row.is_run}
-        self.before = len(table.rows)
+        self.begun: set[MeasuredPoint] = set()
+        self.stopped, self.is_narrow = "", True  # where a goal was given
         self.outputs: dict[MeasuredPoint, str] = {}  # of the last run of each point
         self.ended_by = ""
 
-    def make(self, *, warmup: int, seed: int, time_limit: float | None) -> None:
-        """Make all runs that are missing: one of each point in every round, in random order."""
-        campaign = Campaign(
+    def make(self, *, warmup: int, seed: int, time_limit: float | None, goal: Goal | None) -> None:
+        """Make all runs that are missing, or those that a goal needs."""
+        self.campaign = Campaign(
             launcher=self._kept,
             rhythm=Rhythm(start=0.0, cores=len(available_cores())),
             clock=Clock(limit=time_limit),
@@ -162,24 +168,55 @@ class _Measurement:
             seconds=lambda _: None,
             done=1.0,
         )
-        waiting = [x for x in self.points if self.made[x] < self.runs and x not in self.failed]
-        begun: set[MeasuredPoint] = set()
+        self.warmup = warmup
         try:
-            for _ in range(self.runs - min((self.made[x] for x in waiting), default=self.runs)):
-                left = [x for x in waiting if self.made[x] < self.runs and x not in self.failed]
-                for [point] in campaign.dealt(dict.fromkeys(left, 1)):
-                    if point not in begun:
-                        begun.add(point)
-                        self._first(point, warmup)
-                    campaign.make([(point,)])
-                    if self._is_done(point):
-                        self._around(self.command.cleanup, point)
-                    if campaign.clock.ended_by:
-                        break
+            if goal is None:
+                self._make_all()
+            else:
+                self._make_for(goal)
         except KeyboardInterrupt:
-            campaign.clock.interrupted = True
-        is_whole = all(self._is_done(x) for x in self.points)
-        self.ended_by = "" if is_whole else campaign.clock.ended_by
+            self.campaign.clock.interrupted = True
+        is_whole = bool(self.stopped) or all(map(self._is_done, self.points))
+        self.ended_by = "" if is_whole else self.campaign.clock.ended_by
+
+    def _make_all(self) -> None:
+        """Make one run of each point in every round, in random order."""
+        waiting = [x for x in self.points if not self._is_done(x)]
+        for _ in range(self.runs - min((self.made[x] for x in waiting), default=self.runs)):
+            left = [x for x in waiting if not self._is_done(x)]
+            for [point] in self.campaign.dealt(dict.fromkeys(left, 1)):
+                self._make_one(point)
+                if self.campaign.clock.ended_by:
+                    return
+
+    def _make_for(self, goal: Goal) -> None:
+        """Make the runs that narrow the interval most for their cost."""
+        cores, words = len(available_cores()), self.command.command
+        points = [x for x in self.points if not takes_turns(words, x.columns["p"], cores)]
+        if len({x.columns["p"] for x in points}) < FEWEST:
+            raise ParameterError(
+                "p",
+                must=f"have {FEWEST} counts or more up to the {cores} cores of this machine",
+                got=", ".join(f"{x.columns['p']}" for x in self.points),
+                hint="A forecast needs them. Give more counts, or measure without until.",
+            )
+        choice = Adaptive(goal=goal, points=points, most=self.runs)
+        while not self.campaign.clock.ended_by:
+            timed = [(x.point, x.seconds) for x in self.judged() if x.status == OK]
+            point = choice.following(timed, self.made, self.failed)
+            if point is None:
+                break
+            self._make_one(point)
+        self.stopped, self.is_narrow = choice.ended_by, choice.is_narrow
+
+    def _make_one(self, point: MeasuredPoint) -> None:
+        """Run a point once, with what is around its first and its last run."""
+        if point not in self.begun:
+            self.begun.add(point)
+            self._first(point, self.warmup)
+        self.campaign.make([(point,)])
+        if self._is_done(point):
+            self._around(self.command.cleanup, point)
 
     def judged(self) -> list[RunRow]:
         """Rows, with runs that others disturbed marked where enough others are at hand."""
@@ -261,6 +298,9 @@ def measure(
     output: str | os.PathLike[str] = TABLE,
     resume: bool = False,
     seed: int = 0,
+    until: float | None = None,
+    at: Iterable[int] = (),
+    budget: float = inf,
     **parameters: Iterable[float],
 ) -> Measurements:
     """Run a program at several processor counts, and give its times.
@@ -297,6 +337,14 @@ def measure(
         Whether to go on with a table that is there.
     seed : int
         Of the order of the runs.
+    until : float, optional
+        Make only the runs that are needed until the 90 % interval of the forecast at all counts
+        of `at` ends so near to the time: 0.2 is 20 %. `p` and `parameters` are then what may be
+        run, and `runs` how often at most. [1]
+    at : iterable of int
+        Counts to forecast, for `until`. [1]
+    budget : float, optional
+        Wall time of all runs together, for `until`. [s]
     **parameters : iterable of float
         Values of other names in braces: ``n=[1e5, 1e6]``.
 
@@ -337,6 +385,7 @@ def measure(
         time_limit=time_limit,
         output=os.fspath(output),
         resume=resume,
+        goal=None if until is None else Goal(until=until, at=tuple(at), seconds=budget),
     )
     for text in found.findings:
         warnings.warn(ImportNote(text), stacklevel=2)

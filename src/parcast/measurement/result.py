@@ -59,6 +59,8 @@ class MeasuredProgram(Result):
     path: str  # of the table
     cores: int  # that this process may use [1]
     ended_by: str = ""  # "interrupted" or "time limit" where not all was measured
+    stopped: str = ""  # why no more runs were made, where they were chosen one by one
+    is_narrow: bool = True  # whether the interval is then as narrow as asked for
     findings: tuple[str, ...] = ()  # what spoils the measurement
     inputs: Mapping[str, Any] | None = field(default=None)
 
@@ -108,6 +110,8 @@ class MeasuredProgram(Result):
             "table": self.path,
             "cores": self.cores,
             "ended_by": self.ended_by or None,
+            "stopped": self.stopped or None,
+            "is_narrow": self.is_narrow,
             "warnings": list(self.findings),
             "inputs": dict(self.inputs or {}),
         }

@@ -79,4 +79,6 @@ def _facts(measured: MeasuredProgram) -> Iterator[Fact]:
     if measured.ended_by:
         made = f"{len(measured.table)} of {counted(asked, 'run')} were made"
         yield Fact("stopped by", f"{measured.ended_by}: {made}. --resume goes on")
+    if measured.stopped:
+        yield Fact("stopped", measured.stopped)
     yield Fact("runs", f"{len(measured.table)}, in {measured.path}")

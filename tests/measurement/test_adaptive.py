@@ -1,0 +1,109 @@
+"""Runs that are chosen one by one until an interval is as narrow as asked for."""
+
+import sys
+from collections import Counter
+
+import numpy as np
+import pytest
+
+from parcast.errors import ParameterError
+from parcast.forecasting.forecast import forecast
+from parcast.measurement.adaptive import Adaptive, Goal, measurements_of
+from parcast.measurement.measure import MeasuredCommand, measured
+from parcast.measurement.point import points_of
+
+POOL = [1, 2, 4, 8, 16, 32]
+LAWS = {
+    "amdahl": lambda p: 0.02 + 10 / p,
+    "messages": lambda p: 0.05 + 10 / p + 0.02 * np.log2(p),
+    "power": lambda p: 10 / p**0.85,
+}
+
+
+def adapted(law, *, noise=0.01, seed=0, runs=5, **goal):
+    """Let runs be chosen whose times are known."""
+    random = np.random.default_rng(seed)
+    choice = Adaptive(goal=Goal(**goal), points=points_of({"p": POOL}, {}), most=runs)
+    timed = []
+    while True:
+        made = Counter(point for point, _ in timed)
+        point = choice.following(timed, made, ())
+        if point is None:
+            return choice, timed
+        timed.append((point, float(law(point.columns["p"]) * np.exp(random.normal(0, noise)))))
+
+
+def cost(timed):
+    return sum(x.columns["p"] * seconds for x, seconds in timed)
+
+
+@pytest.mark.parametrize("name", LAWS)
+def test_the_interval_is_reached_for_a_part_of_the_full_product(name):
+    law = LAWS[name]
+    full = sum(5 * p * law(p) for p in POOL)
+    parts, inside = [], []
+    for seed in range(5):
+        choice, timed = adapted(law, seed=seed, until=0.5, at=(64,))
+        assert choice.is_narrow
+        assert "as narrow as asked" in choice.ended_by
+        parts.append(cost(timed) / full)
+        found = forecast(measurements_of(timed), 64)
+        inside.append(float(found.lower) <= law(64) <= float(found.upper))
+    assert max(parts) < 0.6
+    assert sum(inside) >= 4
+
+
+def test_it_never_makes_more_than_all_runs_and_says_that_they_do_not_help():
+    choice, timed = adapted(LAWS["amdahl"], noise=0.3, until=0.02, at=(512,))
+    assert not choice.is_narrow
+    assert choice.ended_by in {
+        "more runs no longer narrow the interval",
+        "all runs that were allowed are made",
+    }
+    assert max(Counter(x for x, _ in timed).values()) <= 5
+
+
+@pytest.mark.parametrize("limit", [{"seconds": 20.0}, {"core_seconds": 45.0}])
+def test_it_stays_within_the_budget(limit):
+    choice, timed = adapted(LAWS["amdahl"], until=0.05, at=(512,), **limit)
+    assert choice.ended_by == "the budget is spent"
+    spent = cost(timed) if "core_seconds" in limit else sum(x for _, x in timed)
+    assert spent <= max(limit.values()) * 1.05
+
+
+@pytest.mark.parametrize(
+    ("goal", "says"),
+    [
+        ({"until": 0.0, "at": (4,)}, "until must be above 0"),
+        ({"until": 0.2, "at": ()}, "at must name counts"),
+        ({"until": 0.2, "at": (4,), "seconds": 0.0}, "budget must be above 0"),
+    ],
+)
+def test_goals_that_cannot_be_are_refused(goal, says):
+    with pytest.raises(ParameterError, match=says):
+        Goal(**goal)
+
+
+def test_a_program_is_measured_until_its_forecast_is_narrow(tmp_path, monkeypatch):
+    monkeypatch.setattr("parcast.measurement.measure.available_cores", lambda: range(64))
+    text = "import sys, time; time.sleep(0.02 + 0.4 / int(sys.argv[1]))"
+    told = measured(
+        MeasuredCommand(command=[sys.executable, "-S", "-c", text, "{p}"]),
+        points_of({"p": [1, 2, 4, 8]}, {}),
+        output=str(tmp_path / "t.csv"),
+        goal=Goal(until=1.0, at=(16,)),
+    )
+    assert told.is_narrow
+    assert len(told.table) < 20
+    assert "stopped     the interval at p = 16 is as narrow as asked for" in str(told)
+
+
+def test_more_counts_than_cores_are_no_help(tmp_path, monkeypatch):
+    monkeypatch.setattr("parcast.measurement.measure.available_cores", lambda: range(2))
+    with pytest.raises(ParameterError, match="p must have 3 counts or more up to the 2 cores"):
+        measured(
+            MeasuredCommand(command=["true"]),
+            points_of({"p": [1, 2, 4, 8]}, {}),
+            output=str(tmp_path / "t.csv"),
+            goal=Goal(until=1.0, at=(16,)),
+        )
