@@ -1,6 +1,5 @@
 """Runs that are chosen one by one until an interval is as narrow as asked for."""
 
-import sys
 from collections import Counter
 
 import numpy as np
@@ -11,6 +10,7 @@ from parcast.forecasting.forecast import forecast
 from parcast.measurement.adaptive import Adaptive, Goal, measurements_of
 from parcast.measurement.measure import MeasuredCommand, measured
 from parcast.measurement.point import points_of
+from parcast.trials.command import Ran
 
 POOL = [1, 2, 4, 8, 16, 32]
 LAWS = {
@@ -84,18 +84,30 @@ def test_goals_that_cannot_be_are_refused(goal, says):
         Goal(**goal)
 
 
+def lawful(launch, *, report):
+    """Give runs that take exactly what a law says."""
+    for i, case in enumerate(launch.cases):
+        seconds = LAWS["amdahl"](case.columns["p"])
+        known = dict.fromkeys(("memory", "memory_total", "others"))
+        ran = Ran(
+            seconds=seconds, status=0, user=0.0, system=0.0, read=0, written=0, left=0, output="",
+            **known,
+        )  # fmt: skip
+        report(launch.trial(case, seconds, ran, repetition=i + 1))
+
+
 def test_a_program_is_measured_until_its_forecast_is_narrow(tmp_path, monkeypatch):
     monkeypatch.setattr("parcast.measurement.measure.available_cores", lambda: range(64))
-    text = "import sys, time; time.sleep(0.02 + 0.4 / int(sys.argv[1]))"
+    monkeypatch.setattr(MeasuredCommand, "launcher", property(lambda _: lawful))
     told = measured(
-        MeasuredCommand(command=[sys.executable, "-S", "-c", text, "{p}"]),
-        points_of({"p": [1, 2, 4, 8]}, {}),
+        MeasuredCommand(command=["app", "{p}"]),
+        points_of({"p": POOL}, {}),
         output=str(tmp_path / "t.csv"),
-        goal=Goal(until=1.0, at=(16,)),
+        goal=Goal(until=0.5, at=(64,)),
     )
     assert told.is_narrow
-    assert len(told.table) < 20
-    assert "stopped     the interval at p = 16 is as narrow as asked for" in str(told)
+    assert len(told.table) < 15
+    assert "stopped     the interval at p = 64 is as narrow as asked for" in str(told)
 
 
 def test_more_counts_than_cores_are_no_help(tmp_path, monkeypatch):

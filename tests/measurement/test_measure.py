@@ -183,6 +183,22 @@ def test_points_that_cannot_be_are_refused(lists, formulas, says):
         points_of(lists, formulas)
 
 
+def test_a_function_is_measured_as_a_program_is(table):
+    def run(p, n):
+        if n == 3:
+            raise ValueError("three")
+        time.sleep(0.1 / p)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ImportNote)
+        told = parcast.measure(run, [1, 2], n=[1, 3], runs=2, output=table)
+    assert sorted(told.axes["p"].tolist()) == [1, 1, 2, 2]
+    assert set(told.axes["n"].tolist()) == {1}
+    assert "raised ValueError: three" in table.read_text()
+    with pytest.raises(ParameterError, match="command must be a function of p"):
+        parcast.measure(lambda: None, [1], output=table.with_name("b.csv"))
+
+
 # the table
 
 

@@ -17,6 +17,7 @@ import numpy as np
 from parcast.errors import ParameterError, RunFailed, as_number, as_whole, require
 from parcast.measurement.adaptive import FEWEST, Adaptive, Goal
 from parcast.measurement.findings import findings_of
+from parcast.measurement.function import MeasuredFunction
 from parcast.measurement.launchers import takes_turns
 from parcast.measurement.point import MeasuredPoint, points_of, require_values
 from parcast.measurement.reported import clock_of
@@ -95,7 +96,7 @@ class MeasuredCommand:
 
 
 def measured(
-    command: MeasuredCommand,
+    command: MeasuredCommand | MeasuredFunction,
     points: Sequence[MeasuredPoint],
     *,
     runs: int = RUNS,
@@ -141,7 +142,7 @@ class _Measurement:
 
     def __init__(
         self,
-        command: MeasuredCommand,
+        command: MeasuredCommand | MeasuredFunction,
         launcher: Launcher[MeasuredPoint, Ran],
         table: RunTable,
         *,
@@ -281,7 +282,7 @@ class _Measurement:
 
 
 def measure(
-    command: Sequence[str],
+    command: Sequence[str] | Callable[..., object],
     p: Iterable[int],
     *,
     runs: int = RUNS,
@@ -307,8 +308,10 @@ def measure(
 
     Parameters
     ----------
-    command : sequence of str
-        The program and its arguments; ``{p}`` and other names in braces are replaced.
+    command : sequence of str, or callable
+        The program and its arguments; ``{p}`` and other names in braces are replaced. Or a
+        function, which is called here with the values by their names: ``run(p=2, n=1e5)``; what
+        concerns programs alone, such as `environment` and `timeout`, is then left out.
     p : iterable of int
         Processor counts. [1]
     runs : int, default 5
@@ -366,15 +369,19 @@ def measure(
     >>> runs = parcast.measure(["mpiexec", "-n", "{p}", "./app"], [1, 2, 4])  # doctest: +SKIP
     >>> parcast.forecast(runs, 64)  # doctest: +SKIP
     """
-    told = MeasuredCommand(
-        command=command,
-        environment=environment or {},
-        setup=setup,
-        prepare=prepare,
-        cleanup=cleanup,
-        time_pattern=time_pattern,
-        timeout=timeout,
-        ignore_failure=ignore_failure,
+    told = (
+        MeasuredFunction(command)
+        if callable(command)
+        else MeasuredCommand(
+            command=command,
+            environment=environment or {},
+            setup=setup,
+            prepare=prepare,
+            cleanup=cleanup,
+            time_pattern=time_pattern,
+            timeout=timeout,
+            ignore_failure=ignore_failure,
+        )
     )
     found = measured(
         told,
