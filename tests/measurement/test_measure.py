@@ -392,6 +392,8 @@ def test_slow_first_runs_trends_and_no_gain_are_told():
     assert "No count is faster than p = 1 (1 s)" in said([row(1, 1.0), row(2, 1.1)])
     assert said([row(1, 1.0), row(2, 0.6)]) == ""
     assert "1 of 2 runs were disturbed" in said([row(1, 1.0), row(2, 0.6, status=DISTURBED)])
+    busy = said([row(1, 1.0, others=2.0), row(2, 0.6, others=2.0)])
+    assert "2 of 2 runs were disturbed by others, which used more than 15% of the cores" in busy
 
 
 # what comes of it

@@ -217,6 +217,7 @@ def _measured(
 ) -> "MeasuredProgram":
     """Measure, and say how far it is."""
     from parcast.measurement.adaptive import Goal
+    from parcast.measurement.launchers import mismatch
     from parcast.measurement.measure import MeasuredCommand, measured
     from parcast.measurement.point import points_of
 
@@ -227,6 +228,8 @@ def _measured(
         raise click.UsageError("--budget goes with --until. Give --until 20%, or --time-limit.")
     asked = MeasuredCommand(command=words, environment=env, **around)
     points = points_of({"p": p.values, **param}, set)
+    if text := mismatch(words):
+        tell(text)
     with Progress("measuring") as progress:
         return measured(
             asked,

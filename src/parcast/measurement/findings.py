@@ -3,15 +3,16 @@
 import os
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from math import log
 from statistics import mean, median, pstdev
 from typing import Final
 
 from parcast.measurement.launchers import launcher_of, mismatch
 from parcast.measurement.point import MeasuredPoint
-from parcast.measurement.table import DISTURBED, OVERSUBSCRIBED, RunRow
+from parcast.measurement.table import DISTURBED, OK, OVERSUBSCRIBED, RunRow
 from parcast.show.warning import Rank, RankedWarning
+from parcast.trials.disturbance import OTHERS
 from parcast.units import format_quantity, percent
 from parcast.words import listed
 
@@ -27,8 +28,12 @@ def findings_of(
     rows: Sequence[RunRow],
     cores: int,
     outputs: Mapping[MeasuredPoint, str],
+    environment: Container[str] = (),
 ) -> Iterator[str]:
-    """Say what a person should know of some runs; `outputs` are of one run of each point."""
+    """Say what a person should know of some runs.
+
+    `outputs` are of one run of each point, `environment` has the variables that were set for them.
+    """
     yield from _failures(rows)
     yield from _lone_ranks(command, outputs)
     turns = sorted({x.point.columns["p"] for x in rows if x.status == OVERSUBSCRIBED})
@@ -39,13 +44,28 @@ def findings_of(
             kind="cores",
             rank=Rank.SERIOUS,
         )
-    yield from _threads(command)
+    if "OMP_NUM_THREADS" not in environment:
+        yield from _threads(command)
     yield from _first_slower(rows)
     yield from _trend(rows)
-    disturbed = sum(x.status == DISTURBED for x in rows)
-    if disturbed:
-        yield f"{disturbed} of {len(rows)} runs were disturbed by others and do not count."
+    yield from _disturbed(rows, cores)
     yield from _no_gain(rows)
+
+
+def _disturbed(rows: Sequence[RunRow], cores: int) -> Iterator[str]:
+    """Say how many runs others disturbed, and whether these count."""
+    left_out = sum(x.status == DISTURBED for x in rows)
+    if left_out:
+        yield f"{left_out} of {len(rows)} runs were disturbed by others and do not count."
+    used = sum(x.status == OK and (x.others or 0.0) > OTHERS * cores for x in rows)
+    if used:
+        yield RankedWarning(
+            f"{used} of {len(rows)} runs were disturbed by others, which used more than "
+            f"{percent(OTHERS)} of the cores, and count for lack of others. Repeat on an idle "
+            "machine.",
+            kind="disturbed",
+            rank=Rank.SERIOUS,
+        )
 
 
 def _failures(rows: Sequence[RunRow]) -> Iterator[str]:

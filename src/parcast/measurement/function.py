@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 from parcast.errors import ParameterError, one_line
 from parcast.measurement.point import MeasuredPoint
@@ -25,6 +25,7 @@ class MeasuredFunction:
     function: Callable[..., object]
 
     texts = ()  # with names in braces
+    environment: ClassVar[Mapping[str, str]] = {}
     setup = prepare = cleanup = ""  # what is around runs of a command
 
     @property

@@ -131,7 +131,11 @@ def measured(
         is_narrow=campaign.is_narrow,
         findings=tuple(
             findings_of(
-                command.command, table.rows, len(available_cores()), outputs=campaign.outputs
+                command.command,
+                table.rows,
+                len(available_cores()),
+                outputs=campaign.outputs,
+                environment=command.environment,
             )
         ),
     )

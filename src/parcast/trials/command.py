@@ -3,6 +3,7 @@
 import errno
 import json
 import os
+import re
 import resource
 import subprocess
 import sys
@@ -12,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from math import inf
-from typing import Any, Self, TypeAlias
+from typing import Any, Final, Self, TypeAlias
 
 from parcast.errors import ParameterError, RunFailed
 from parcast.instrument.accounts import SHORTEST, core_seconds
@@ -45,11 +46,14 @@ class Ran:
             return f"was ended after {format_quantity(self.seconds, 'time')}"
         if self.status == 0:
             return ""
-        last = self.output.strip().rpartition("\n")[2]
+        said = why_in(self.output)
         how = f"by signal {-self.status}" if self.status < 0 else f"with status {self.status}"
-        return f"ended {how}{f': {shown(last)}' if last else ''}"
+        return f"ended {how}{f': {shown(said, limit=200)}' if said else ''}"
 
 
+FAULT: Final = re.compile(
+    r"error|fail|abort|cannot|can't|denied|refus|no such|not found|killed|exception|as root", re.I
+)
 Run: TypeAlias = Callable[..., Ran]
 
 
@@ -110,6 +114,17 @@ class CommandLauncher:
             self.environment, filled([*self.environment.values()], case.columns), strict=True
         )
         return dict(named)
+
+
+def why_in(output: str) -> str:
+    r"""Line of an output that says why a program failed: the last one of a fault, or the last.
+
+    >>> why_in("step 1\nERROR: no such file\nbye\n------")
+    'ERROR: no such file'
+    """
+    lines = [line.strip() for line in output.splitlines() if re.search("[A-Za-z]", line)]
+    faults = [line for line in lines if FAULT.search(line)]
+    return (faults or lines or [""])[-1]
 
 
 def filled(words: Sequence[str], columns: Mapping[str, Any]) -> list[str]:
