@@ -7,7 +7,7 @@ import click
 
 from parcast.cli.answering import A_FILE, cli_command
 from parcast.cli.law_error_output import check_programs
-from parcast.cli.options import all_option
+from parcast.cli.options import all_option, flag, option
 from parcast.cli.outputs import Outputs
 from parcast.cli.screen import VERBOSE
 from parcast.validation.answering import answered, repetitions_option, validating
@@ -57,17 +57,17 @@ ARGUMENTS: Final = {  # what Python calls an argument, and what the command line
     short_help="Test whether the law of array I/O predicts requests here.",
 )
 @click.argument("requests", required=False, type=A_FILE, metavar="[REQUESTS.toml]")
-@click.option(
+@option(
     "--folder",
-    type=A_FILE,
+    A_FILE,
+    "Where files are written, and removed again.  [default: the current folder]",
     metavar="FOLDER",
-    help="Where files are written, and removed again.  [default: the current folder]",
 )
-@click.option("--quick", is_flag=True, help="Only some of the requests.")
+@flag("--quick", "Only some of the requests.")
 @repetitions_option(
     5, "Runs of each request, at least; up to four times as many where times scatter."
 )
-@all_option("request")
+@all_option
 @validating
 def command(
     ctx: click.Context,

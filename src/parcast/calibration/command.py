@@ -10,7 +10,7 @@ import click
 from parcast.advice import Choice, File, ours
 from parcast.cli.answering import A_FILE, cli_command
 from parcast.cli.failures import ANSWERED, INTERRUPTED, spelled_with
-from parcast.cli.options import duration, json_option, output_option, ranks_option, text_option
+from parcast.cli.options import TIME, Read, flag, json_option, name_option, option, output_option
 from parcast.cli.outputs import (
     Outputs,
     do_each,
@@ -166,38 +166,30 @@ Examples:
     name="calibrate", help=HELP, short_help="Measure this machine and write its description."
 )
 @click.argument("more", metavar="", nargs=-1, type=A_FILE)
-@ranks_option(
+@option(
+    "-np ranks",
+    Read("COUNT", ranks),
     "Number of MPI ranks. If there are more than cores, they share them.",
-    read=ranks,
-    metavar="COUNT",
     default="2",
-    show_default=True,
 )
-@output_option(
-    "Write PATH: .toml (machine file), .json (everything) or .csv (samples). Repeatable."
-)
-@click.option("--quick", is_flag=True, help="Measure for less than 20 s, with wider intervals.")
-@text_option("--only", "PARTS", parts, f"Parts to measure: {', '.join(PARTS)}.")
-@text_option("--time-limit", "TIME", duration, 'Time after which measuring stops: "5 min", 90s.')
-@click.option(
+@output_option("Write PATH: .toml (machine file), .json (everything) or .csv (samples).")
+@flag("--quick", "Measure for less than 20 s, with wider intervals.")
+@option("--only", Read("PARTS", parts), f"Parts to measure: {', '.join(PARTS)}.")
+@option("--time-limit", TIME, 'Time after which measuring stops: "5 min", 90s.')
+@option(
     "--directory",
+    A_FILE,
+    "Folder of the file system to measure. By default the current folder.",
     metavar="DIR",
-    type=A_FILE,
-    help="Folder of the file system to measure. By default the current folder.",
 )
-@click.option("--name", metavar="NAME", help="Name of the machine. By default its host name.")
+@name_option
 @json_option
-@click.option(
-    "--slurm",
-    is_flag=True,
-    help="Write a batch script that measures -np nodes with one rank each; run nothing.",
-)
-@click.option(
-    "--from",
-    "first",
+@flag("--slurm", "Write a batch script that measures -np nodes with one rank each; run nothing.")
+@option(
+    "--from first",
+    A_FILE,
+    "Output files of OSU, IMB or IOR to use instead of measuring.",
     metavar="FILE...",
-    type=A_FILE,
-    help="Output files of OSU, IMB or IOR to use instead of measuring.",
 )
 def calibrate_machine(
     ctx: click.Context,
@@ -319,8 +311,8 @@ def _write_script(
     arguments += ["--only", ",".join(options["only"])] if options["only"] else []
     if options["time_limit"] is not None:
         arguments += ["--time-limit", f"{options['time_limit']:g}s"]
-    for option in ("directory", "name"):
-        arguments += [f"--{option}", options[option]] if options[option] else []
+    for each in ("directory", "name"):
+        arguments += [f"--{each}", options[each]] if options[each] else []
     arguments += ["--from", *files] if files else []
     place = outputs[0] if outputs else "-"
     text = slurm_script(

@@ -7,7 +7,7 @@ import click
 
 from parcast.cli.answering import A_FILE, OneOf, cli_command
 from parcast.cli.failures import ANSWERED
-from parcast.cli.options import answer_options, as_written
+from parcast.cli.options import answer_options, as_written, option
 from parcast.cli.outputs import Outputs, with_inputs
 from parcast.cli.reading import read_description, read_file
 from parcast.cli.stdin import require_one_stdin
@@ -62,34 +62,22 @@ class CharacterisationAsked:
     short_help="Describe a program by profiles of its timed regions.",
 )
 @click.argument("profiles", metavar="PROFILE...", nargs=-1, required=True, type=A_FILE)
-@click.option(
-    "--machine",
-    metavar="MACHINE",
-    type=A_FILE,
-    help="TOML file of the machine of the runs.",
-)
-@click.option(
-    "--plain",
-    metavar="FILE",
-    type=A_FILE,
-    help="CSV table of times of the same runs without regions.",
-)
-@table_options("--plain")
-@click.option(
-    "-n",
-    "--size",
-    "size",
-    metavar="NAME",
+@option("--machine", A_FILE, "TOML file of the machine of the runs.", metavar="MACHINE")
+@option("--plain", A_FILE, "CSV table of times of the same runs without regions.", metavar="FILE")
+@table_options
+@option(
+    "-n --size size",
+    "NAME",
+    "Parameter of the runs that is the problem size.",
     default="n",
-    help="Parameter of the runs that is the problem size (default n).",
 )
-@click.option(
+@option(
     "--clock",
-    type=OneOf(["processor", "wall"]),
+    OneOf(["processor", "wall"]),
+    "Clock for loops: processor time or wall time.",
     default="processor",
-    help="Clock for loops: processor time (default) or wall time.",
 )
-@click.option("--name", metavar="TEXT", help="Name of the program in the description.")
+@option("--name", "TEXT", "Name of the program in the description.")
 @answer_options(FORMATS, toml="the program")
 def command(
     ctx: click.Context,

@@ -86,7 +86,13 @@ def cli_command(
 
 
 class Whole(click.IntRange):
-    """Whole numbers from `min` up to `max`."""
+    """Whole numbers from `min` up to `max`; `metavar` is what help calls them."""
+
+    def __init__(
+        self, min: int | None = None, max: int | None = None, metavar: str = "COUNT"
+    ) -> None:
+        super().__init__(min, max)
+        self.metavar = metavar
 
     def convert(self, value: Any, param: Any, ctx: click.Context | None) -> Any:
         """Read the number, or refuse it in our words."""

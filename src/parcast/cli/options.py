@@ -1,15 +1,17 @@
-"""Options whose text is more than a word, those that several commands have.
+"""Options: the kinds of their values, those that several commands have, and what makes them.
 
-Functions that read take the text of an option and its name, and return what the text means.
+An option that several commands have with one meaning is declared once, here or beside the frame of
+these commands. Functions that read take the text of an option and its name, and return what the
+text means.
 """
 
 import csv
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, fields
-from functools import wraps
-from typing import Any, TypeVar
+from functools import partial, wraps
+from typing import Any, Final, TypeVar
 
 import click
 
@@ -23,22 +25,6 @@ from parcast.units import Dimension, quantity
 PAIRS = re.compile(r",(?=\s*\w+\s*=)")  # between NEW=OLD and NEW=OLD; OLD may have commas
 Function = TypeVar("Function", bound=Callable[..., Any])
 Option = Callable[[Function], Function]  # decorator that adds one
-
-
-def json_option(function: Function) -> Function:
-    """Options --json and -v, of every command that answers; `page_of_stdout` looks for -v."""
-    json = click.option(
-        "--json", "as_json", is_flag=True, help="Print one JSON document, nothing else."
-    )
-    verbose = click.option(
-        "-v",
-        "--verbose",
-        is_flag=True,
-        expose_value=False,
-        callback=lambda context, _, given: context.meta.update({VERBOSE: given}),
-        help="Show all warnings and details.",
-    )
-    return json(verbose(function))
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,49 +64,6 @@ def plain(value: Any) -> Any:
     if isinstance(pairs, list | tuple):
         return [f"{x[0]}={x[1]}" if isinstance(x, tuple) else x for x in pairs]
     return getattr(value, "text", value)
-
-
-def processors(help: str, *, required: bool = False, name: str = "p") -> Option[Any]:
-    """Option for processor counts, which may be repeated; -p, or --at where that is taken."""
-    names = ("-p", "--processors", "p") if name == "p" else (f"--{name}",)
-    return click.option(
-        *names,
-        multiple=True,
-        metavar="LIST",
-        required=required,
-        callback=understood(counts),
-        help=help,
-    )
-
-
-def size_option(
-    help: str, *, metavar: str = "SIZES", read: Callable[[str, str], Any] | None = None
-) -> Option[Any]:
-    """Option for problem sizes."""
-    return click.option(
-        "-n", "--size", "n", metavar=metavar, callback=understood(read or sizes), help=help
-    )
-
-
-def ranks_option(
-    help: str, *, read: Callable[..., Any], metavar: str = "LIST", **settings: Any
-) -> Option[Any]:
-    """Option for counts of MPI ranks."""
-    return click.option(
-        "-np", "ranks", metavar=metavar, callback=understood(read), help=help, **settings
-    )
-
-
-def understood(read: Callable[[Any, str], Any]) -> Callable[..., Any]:
-    """Callback of click that has `read` understand a text, given the name of the option."""
-
-    def callback(_: click.Context, option: click.Parameter, text: Any) -> Any:
-        try:
-            return None if text is None else read(text, option.opts[0])
-        except ValueError as refusal:
-            raise click.UsageError(str(refusal)) from None
-
-    return callback
 
 
 def counts(text: str | tuple[str, ...], option: str) -> CountList | None:
@@ -257,28 +200,174 @@ def _plain_fraction(text: str) -> str | float:
         return text
 
 
-def text_option(
-    name: str, metavar: str, read: Callable[..., Any], help: str, **settings: Any
+def above_0(text: str, option: str, dimension: Dimension, *, example: str) -> float:
+    """Read an amount above 0 with its unit, in SI."""
+    amount = quantity(text, dimension, name=option)
+    if amount <= 0:
+        raise click.UsageError(
+            f"{option} must be above 0, got {text!r:.60}. Write for example {example}."
+        )
+    return amount
+
+
+class Read(click.ParamType):  # type: ignore[type-arg]  # in click 8.1 it has no parameter
+    """Kind of values that a function understands; `metavar` is what help calls them."""
+
+    def __init__(self, metavar: str, read: Callable[[Any, str], Any]) -> None:
+        self.name = self.metavar = metavar
+        self.read = read
+
+    def convert(self, value: Any, param: Any, ctx: click.Context | None) -> Any:
+        """Understand a text, given the name of the option."""
+        try:
+            return self.read(value, param.opts[0])
+        except ValueError as refusal:
+            raise click.UsageError(str(refusal), ctx) from None
+
+
+def amount(metavar: str, dimension: Dimension, example: str) -> Read:
+    """Kind of amounts above 0, in SI."""
+    return Read(metavar, partial(above_0, dimension=dimension, example=example))
+
+
+TIME: Final = amount("TIME", "time", "60s")
+COLUMNS: Final = Read("COLUMNS", columns)
+COUNTS: Final = Read("LIST", counts)
+DISKS: Final = Read("LIST", disks)
+EFFICIENCY: Final = Read("SHARE", efficiency)
+SIZES: Final = Read("SIZES", sizes)
+
+
+def option(
+    names: str,
+    kind: str | click.ParamType,  # type: ignore[type-arg]  # likewise
+    help: str,
+    *,
+    metavar: str = "",
+    **settings: Any,
 ) -> Option[Any]:
-    """Option whose text `read` understands."""
-    return click.option(name, metavar=metavar, callback=understood(read), help=help, **settings)
+    """Option with a value: `names` as click has them, with blanks between them.
+
+    In place of a kind stands what help calls a text that is taken as it is.
+    """
+    if isinstance(kind, str):
+        return option(names, click.STRING, help, metavar=kind, **settings)
+    return click.option(
+        *names.split(),
+        type=kind,
+        metavar=metavar or getattr(kind, "metavar", None) or ("PATH" if kind is A_FILE else None),
+        show_default=settings.get("default") not in (None, ""),
+        help=help,
+        **settings,
+    )
+
+
+def flag(names: str, help: str, **settings: Any) -> Option[Any]:
+    """Option that is given or not."""
+    return click.option(*names.split(), is_flag=True, help=help, **settings)
 
 
 def repeated_option(
-    name: str, metavar: str, help: str, read: Callable[..., Any] | None = None, *names: str
+    names: str, metavar: str, help: str, read: Callable[..., Any] | None = None, **settings: Any
 ) -> Option[Any]:
-    """Option that may be given several times; a file's name is one that shells complete."""
+    """Option that may be given several times: `read` understands all its texts together."""
+
+    def callback(_: click.Context, given: click.Parameter, texts: Any) -> Any:
+        try:
+            return read(texts, given.opts[0]) if read else texts
+        except ValueError as refusal:
+            raise click.UsageError(str(refusal)) from None
+
     help = f"{help} Repeatable."
-    kind = A_FILE if metavar in {"PATH", "FILE"} else None
-    return click.option(
-        name,
-        *names,
-        metavar=metavar,
-        callback=read and understood(read),
-        help=help,
-        multiple=True,
-        type=kind,
-    )
+    kind = A_FILE if metavar in {"PATH", "FILE"} else click.STRING
+    return option(names, kind, help, metavar=metavar, multiple=True, callback=callback, **settings)
+
+
+def together(*options: Option[Any]) -> Option[Any]:
+    """Several arguments and options, in this order, as one."""
+
+    def decorate(function: Any) -> Any:
+        for each in reversed(options):
+            function = each(function)
+        return function
+
+    return decorate
+
+
+def gathered(
+    into: str, make: Callable[..., Any], names: Iterable[str], *options: Option[Any]
+) -> Option[Any]:
+    """Options that the command gets as one: what `make` makes of their values, by `names`."""
+    own = tuple(names)
+
+    def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
+        @wraps(function)
+        def gathering(*args: Any, **given: Any) -> Any:
+            made = make(**{name: given.pop(name) for name in own})
+            return function(*args, **{into: made}, **given)
+
+        with_options: Callable[..., Any] = together(*options)(gathering)
+        return with_options
+
+    return decorate
+
+
+def output_option(help: str) -> Option[Any]:
+    """Option -o."""
+    return repeated_option("-o --output outputs", "PATH", help)
+
+
+def processors(
+    help: str, names: str = "-p --processors p", *, required: bool = False
+) -> Option[Any]:
+    """Option for processor counts."""
+    return repeated_option(names, "LIST", help, counts, required=required)
+
+
+json_option: Final = together(  # and -v, of every command that answers
+    flag("--json as_json", "Print one JSON document, nothing else."),
+    flag(
+        "-v --verbose",
+        "Show all warnings and details.",
+        expose_value=False,
+        callback=lambda context, _, given: context.meta.update({VERBOSE: given}),
+    ),
+)
+all_option: Final = flag("--all show_all", "Show all rows, however many.")
+name_option: Final = option("--name", "NAME", "Name of the machine. By default its host name.")
+donors_option: Final = repeated_option(
+    "--donors",
+    "PATH",
+    "Table of runs of the same program on other machines.",
+)
+law_error_option: Final = click.option(
+    "--no-law-error",
+    "law_error",
+    is_flag=True,
+    flag_value=False,
+    default=True,
+    help="Leave the error of the law of PROGRAM out of intervals: only +- counts.",
+)
+scaling_option: Final = option(
+    "--scaling",
+    OneOf(["auto", "strong", "weak"]),
+    "Scaling of the runs: strong (fixed problem size), weak (size grows with p), or auto: weak if "
+    "a column n grows with p.",
+    default="auto",
+)
+seed_option: Final = option(
+    "--seed", Whole(0, metavar="NUMBER"), "Seed of the random numbers.", default=0
+)
+select_option: Final = repeated_option(
+    "--select",
+    "COLUMN=VALUES",
+    "Use only rows with these values: machine=T3E,SP.",
+    selection,
+)
+start_limit_option: Final = option(
+    "--time-limit", TIME, "Time after which no run begins. By default none."
+)
+within_option: Final = option("--within", TIME, 'Longest time allowed: "2 h", 90s.')
 
 
 def answer_options(formats: Sequence[str] = FIGURES, **contents: str) -> Option[Any]:
@@ -290,90 +379,18 @@ def answer_options(formats: Sequence[str] = FIGURES, **contents: str) -> Option[
         f".{ending} ({contents[ending]})" if ending in contents else f".{ending}"
         for ending in formats
     )
-    help = f'Write PATH too: {", ".join(others)} or {last}. "-" prints CSV. Repeatable.'
+    help = f'Write PATH too: {", ".join(others)} or {last}. "-" prints CSV.'
 
-    def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
-        @wraps(function)
-        def answering(*args: Any, outputs: Sequence[str], as_json: bool, **options: Any) -> Any:
-            given = Outputs(outputs, as_json=as_json, formats=formats)
-            return function(*args, outputs=given, **options)
+    def made(outputs: Sequence[str], *, as_json: bool) -> Outputs:
+        return Outputs(outputs, as_json=as_json, formats=formats)
 
-        with_options: Callable[..., Any] = json_option(output_option(help)(answering))
-        return with_options
-
-    return decorate
-
-
-def output_option(help: str) -> Option[Any]:
-    """Option -o."""
-    return click.option(
-        "-o", "--output", "outputs", multiple=True, metavar="PATH", help=help, type=A_FILE
-    )
-
-
-def select_option(help: str = "Use only rows with these values: machine=T3E,SP.") -> Option[Any]:
-    """Option for rows of a table to use."""
-    return repeated_option("--select", "COLUMN=VALUES", help, selection)
-
-
-def seed_option(help: str, **more: Any) -> Option[Any]:
-    """Option for what makes random numbers repeat."""
-    return click.option("--seed", type=Whole(0), metavar="NUMBER", default=0, help=help, **more)
-
-
-def scaling_option() -> Option[Any]:
-    """Option to say how the work of runs changed with p."""
-    return click.option(
-        "--scaling",
-        type=OneOf(["auto", "strong", "weak"]),
-        default="auto",
-        help="Scaling of the runs: strong (fixed problem size) or weak (size grows with p). By "
-        "default weak if a column n grows with p, strong otherwise.",
-    )
+    return gathered("outputs", made, ("outputs", "as_json"), json_option, output_option(help))
 
 
 def beyond_option(what: str) -> Option[Any]:
     """Option to choose where there is no forecast."""
-    return click.option(
+    return flag(
         "--beyond",
-        is_flag=True,
-        help=f"Allow {what} where there is no forecast: an interval of more than thirtyfold, or "
-        "a test that was more than 100% off.",
+        f"Allow {what} where there is no forecast: an interval of more than thirtyfold, or a test "
+        "that was more than 100% off.",
     )
-
-
-def law_error_option() -> Option[Any]:
-    """Option to leave how wrong laws have been out of intervals."""
-    return click.option(
-        "--no-law-error",
-        "law_error",
-        is_flag=True,
-        flag_value=False,
-        default=True,
-        help="Leave the error of the law of PROGRAM out of intervals: only +- counts.",
-    )
-
-
-def all_option(rows: str) -> Option[Any]:
-    """Option to show everything, however long it is."""
-    return click.option(
-        "--all", "show_all", is_flag=True, help=f"Show every {rows}, however many."
-    )
-
-
-def duration(text: str, option: str) -> float:
-    """Read the most time that something may take. [s]."""
-    return above_0(text, option, "time", hint="Give the most that is allowed.")
-
-
-def time_limit(text: str, option: str) -> float:
-    """Read the time to spend. [s]."""
-    return above_0(text, option, "time", hint="Write for example 60s.")
-
-
-def above_0(text: str, option: str, dimension: Dimension, *, hint: str) -> float:
-    """Read an amount above 0 with its unit, in SI."""
-    amount = quantity(text, dimension, name=option)
-    if amount <= 0:
-        raise click.UsageError(f"{option} must be above 0, got {text!r:.60}. {hint}")
-    return amount

@@ -45,7 +45,7 @@ def command_of(name: str, plan: OwnPlan) -> click.Command:
     """Make the command of a plan."""
 
     @cli_command(name=name, help=plan.summary + HELP_END, short_help=plan.summary)
-    @all_option("alternative")
+    @all_option
     @answer_options()
     def command(
         ctx: click.Context,  # noqa: ARG001 - of every command

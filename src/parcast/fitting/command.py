@@ -13,12 +13,14 @@ from parcast.cli.answering import A_FILE, Whole, cli_command
 from parcast.cli.failures import ANSWER_IS_NO, ANSWERED
 from parcast.cli.kinds import MACHINE, PROGRAM, ArgumentPlace, in_places
 from parcast.cli.options import (
+    Read,
     answer_options,
     as_written,
     columns,
+    flag,
+    option,
     seed_option,
     select_option,
-    text_option,
 )
 from parcast.cli.outputs import Outputs, do_each, format_of, with_inputs
 from parcast.cli.reading import read_description, read_file
@@ -84,29 +86,16 @@ class FitAsked:
     name="fit", help=HELP, short_help="Fit the constants of a program's description to timings."
 )
 @click.argument("files", nargs=-1, required=True, metavar="PROGRAM TIMINGS [MACHINE]", type=A_FILE)
-@click.option("--machine", metavar="MACHINE", type=A_FILE, help="MACHINE, as an option.")
-@text_option("--free", "NAMES", columns, "Constants to fit; all others keep their values.")
-@text_option("--fix", "NAMES", columns, "Constants that keep their values.")
-@select_option()
-@table_options()
-@click.option(
-    "--starts",
-    metavar="COUNT",
-    type=Whole(1, 10_000),
-    default=10,
-    help="Number of starting points (default 10).",
-)
-@seed_option("Seed of the starting points.")
-@click.option(
-    "--interval/--no-interval", default=True, help="Compute 90 % intervals (default), or none."
-)
+@option("--machine", A_FILE, "MACHINE, as an option.", metavar="MACHINE")
+@option("--free", Read("NAMES", columns), "Constants to fit; all others keep their values.")
+@option("--fix", Read("NAMES", columns), "Constants that keep their values.")
+@select_option
+@table_options
+@option("--starts", Whole(1, 10_000), "Number of starting points.", default=10)
+@seed_option
+@flag("--interval/--no-interval", "Give 90 % intervals, as by default, or none.", default=True)
 @answer_options(FORMATS, toml="PROGRAM, fitted")
-@click.option(
-    "--machine-output",
-    metavar="PATH",
-    type=A_FILE,
-    help="Write MACHINE with its fitted constants to PATH.",
-)
+@option("--machine-output", A_FILE, "Write MACHINE with its fitted constants to PATH.")
 def command(
     ctx: click.Context,
     /,

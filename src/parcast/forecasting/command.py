@@ -9,22 +9,24 @@ import click
 from parcast.cli.answering import A_FILE, OneOf, Whole, cli_command
 from parcast.cli.failures import ANSWERED, OPTIONS, spelled_with
 from parcast.cli.options import (
+    COLUMNS,
+    COUNTS,
+    SIZES,
     CountList,
+    Read,
     SizeList,
     all_option,
     answer_options,
     beyond_option,
-    columns,
-    counts,
+    donors_option,
     efficiency,
+    flag,
+    option,
     plain,
     processors,
     repeated_option,
     scaling_option,
     select_option,
-    size_option,
-    text_option,
-    understood,
 )
 from parcast.cli.outputs import Outputs, with_inputs
 from parcast.cli.screen import show, show_sheet, tell
@@ -166,39 +168,34 @@ def _numbers(axis: str, text: str) -> list[float]:
 @cli_command(name="forecast", help=HELP, short_help="Forecast run times from measured timings.")
 @click.argument("files", metavar="FILE...", nargs=-1, required=True, type=A_FILE)
 @processors("Processor counts to forecast; node counts if p counts nodes in FILE.")
-@size_option("Problem sizes to forecast, based on all runs: the same as --at n=SIZES.")
-@text_option(
-    "--hold-out", "LIST", counts, "Measured counts to leave out, and to compare the forecast with."
+@option(
+    "-n --size n", SIZES, "Problem sizes to forecast, based on all runs: the same as --at n=SIZES."
 )
-@text_option("--by", "COLUMNS", columns, "Columns that separate series: callpath,machine.")
-@select_option()
-@table_options()
-@repeated_option("--donors", "PATH", "Table of runs of the same program on other machines.")
+@option("--hold-out", COUNTS, "Measured counts to leave out, and to compare the forecast with.")
+@option("--by", COLUMNS, "Columns that separate series: callpath,machine.")
+@select_option
+@table_options
+@donors_option
 @repeated_option(
     "--machine",
     "PATH",
     "Description of a machine of the runs: similar donors get a higher weight.",
 )
-@click.option(
-    "--target",
-    metavar="MACHINE",
-    help="Forecast this machine of FILE, with its other machines as donors.",
-)
-@scaling_option()
-@click.option(
+@option("--target", "MACHINE", "Forecast this machine of FILE, with its other machines as donors.")
+@scaling_option
+@option(
     "--knee",
-    callback=understood(efficiency),
-    metavar="[EFFICIENCY]",
+    Read("[EFFICIENCY]", efficiency),
+    "Find the largest count at which efficiency is at least this (default 50%) and time "
+    "still falls.",
     is_flag=False,
     flag_value="50%",
-    help="Find the largest count at which efficiency is at least this (default 50%) and time "
-    "still falls.",
 )
-@click.option(
+@option(
     "--top",
-    type=Whole(min=1),
+    Whole(1),
+    "Show only the N call paths with the most exclusive time at the largest count.",
     metavar="N",
-    help="Show only the N call paths with the most exclusive time at the largest count.",
 )
 @repeated_option(
     "--at",
@@ -206,31 +203,31 @@ def _numbers(axis: str, text: str) -> list[float]:
     "Values of other parameters to forecast, based on all runs: n=1000,2000,theta=0.5.",
     axis_values,
 )
-@click.option(
+@option(
     "--plan-runs",
-    type=Whole(min=1, max=100),
+    Whole(1, 100),
+    "Suggest N further runs that narrow the interval most for their cost.",
     metavar="N",
-    help="Suggest N further runs that narrow the interval most for their cost.",
 )
-@click.option(
+@option(
     "--upto",
-    type=Whole(min=1),
+    Whole(1),
+    "Largest processor count of a suggested run. By default below the largest count of -p.",
     metavar="P",
-    help="Largest processor count of a suggested run. By default below the largest count of -p.",
 )
 @beyond_option("a knee, or a suggested run,")
 @answer_options()
-@click.option(
+@option(
     "--quantity",
-    type=OneOf(["time", "rate", "speedup", "efficiency"]),
-    help="What a picture shows. By default the time, or the rate where rates were measured.",
+    OneOf(["time", "rate", "speedup", "efficiency"]),
+    "What a picture shows. By default the time, or the rate where rates were measured.",
 )
-@click.option(
+@flag(
     "--overlay/--panels",
+    "Draw the series in one panel, or one each? By default up to 4 share one.",
     default=None,
-    help="Draw the series in one panel, or one each? By default up to 4 share one.",
 )
-@all_option("series")
+@all_option
 def command(
     ctx: click.Context,
     /,

@@ -10,14 +10,14 @@ from parcast.advice import ours
 from parcast.cli.answering import A_FILE, Whole, cli_command
 from parcast.cli.failures import ANSWER_IS_NO, ANSWERED, in_options, spelled_with
 from parcast.cli.options import (
+    COUNTS,
+    TIME,
     CountList,
+    Read,
     answer_options,
-    counts,
-    ranks_option,
+    flag,
+    option,
     seed_option,
-    size_option,
-    text_option,
-    time_limit,
 )
 from parcast.cli.outputs import TABLES, Outputs, do_each, print_pieces, write_answer
 from parcast.cli.parts import with_parts
@@ -106,57 +106,36 @@ def patience(text: str, option: str) -> float:
 
 @cli_command(name="run", help=HELP, short_help="Run a reference program with MPI, and time it.")
 @click.argument("name", required=False)
-@size_option("Problem sizes. By default one of about a second.", read=sizes)
-@ranks_option("Numbers of MPI ranks.", read=counts, default="1", show_default=True)
-@click.option(
-    "--repetitions",
-    type=Whole(1, 100_000),
-    default=1,
-    show_default=True,
-    metavar="COUNT",
-    help="Runs of each size at each number of ranks.",
+@option("-n --size n", Read("SIZES", sizes), "Problem sizes. By default one of about a second.")
+@option("-np ranks", COUNTS, "Numbers of MPI ranks.", default="1")
+@option(
+    "--repetitions", Whole(1, 100_000), "Runs of each size at each number of ranks.", default=1
 )
-@seed_option("Seed of the input.", show_default=True)
-@click.option(
+@seed_option
+@flag(
     "--check/--no-check",
+    "Compare results with those of one processor, or not. By default for small n.",
     default=None,
-    help="Compare results with those of one processor, or not. By default for small n.",
 )
-@click.option("--directory", metavar="PATH", type=A_FILE, help="Folder for temporary files.")
-@text_option(
+@option("--directory", A_FILE, "Folder for temporary files.")
+@option(
     "--time-limit",
-    "TIME",
-    time_limit,
+    TIME,
     "Time after which the ranks are stopped, for each number of ranks.",
     default="1h",
-    show_default=True,
 )
-@text_option(
+@option(
     "--patience",
-    "TIME",
-    patience,
+    Read("TIME", patience),
     "Time to wait for idle processors and to repeat disturbed runs, for each number of ranks.",
     default="0s",
-    show_default=True,
 )
-@click.option("--steps", type=Whole(1), metavar="COUNT", help="Time steps of stencil, in all.")
-@text_option("--mesh", "MESH", mesh_of_ranks, "Ranks of stencil in each dimension: 2x2.")
-@click.option(
-    "--checkpoint", type=A_FILE, metavar="PATH", help="Zarr store for checkpoints of stencil."
-)
-@click.option(
-    "--checkpoint-every",
-    type=Whole(1),
-    metavar="COUNT",
-    help="Time steps between two checkpoints.  [default: 10]",
-)
-@click.option(
-    "--servers",
-    type=Whole(1),
-    metavar="COUNT",
-    help="Ranks that access the files of checkpoints.  [default: 1]",
-)
-@click.option("--restart", type=A_FILE, metavar="PATH", help="Checkpoint to go on from.")
+@option("--steps", Whole(1), "Time steps of stencil, in all.")
+@option("--mesh", Read("MESH", mesh_of_ranks), "Ranks of stencil in each dimension: 2x2.")
+@option("--checkpoint", A_FILE, "Zarr store for checkpoints of stencil.")
+@option("--checkpoint-every", Whole(1), "Time steps between two checkpoints.  [default: 10]")
+@option("--servers", Whole(1), "Ranks that access the files of checkpoints.  [default: 1]")
+@option("--restart", A_FILE, "Checkpoint to go on from.")
 @answer_options(TABLES)
 def run_program(
     ctx: click.Context,

@@ -21,25 +21,26 @@ from parcast.cli.failures import (
 )
 from parcast.cli.kinds import MACHINE, ArgumentPlace, in_places, kind_of
 from parcast.cli.options import (
+    SIZES,
     CountList,
+    Read,
     SizeList,
     answer_options,
     as_written,
     beyond_option,
     disks,
-    duration,
+    donors_option,
     in_percent,
     law_error_option,
     once_each,
+    option,
     pairs,
     processors,
     repeated_option,
     scaling_option,
     seed_option,
     select_option,
-    size_option,
-    text_option,
-    understood,
+    within_option,
 )
 from parcast.cli.outputs import Outputs, with_inputs
 from parcast.cli.reading import read_description
@@ -206,46 +207,34 @@ class Question:
     "files", nargs=-1, required=True, metavar="{TIMINGS|PROGRAM} [MACHINE]...", type=A_FILE
 )
 @processors("Processor counts to choose from.")
-@click.option(
-    "-d",
-    "--disks",
-    "d",
-    metavar="COUNT",
-    callback=understood(disks),
-    help="Number of disks or I/O servers.",
-)
-@size_option("Problem size.", metavar="SIZE")
-@click.option(
+@option("-d --disks d", Read("COUNT", disks), "Number of disks or I/O servers.")
+@option("-n --size n", SIZES, "Problem size.", metavar="SIZE")
+@option(
     "--goal",
-    type=OneOf(["time", "cost", "efficiency"]),
+    OneOf(["time", "cost", "efficiency"]),
+    "Rank by least time, least cost or highest efficiency.",
     default="time",
-    help="Rank by least time (default), least cost or highest efficiency.",
 )
-@text_option("--within", "TIME", duration, 'Longest time allowed: "2 h", 90s.')
-@text_option("--budget", "COST", budget, 'Highest cost allowed: 500 or "500 EUR".')
-@text_option(
+@within_option
+@option("--budget", Read("COST", budget), 'Highest cost allowed: 500 or "500 EUR".')
+@option(
     "--certainty",
-    "SHARE",
-    certainty,
+    Read("SHARE", certainty),
     "Probability with which the limits must be met. By default 90%.",
 )
 @repeated_option(
     "--price", "NAME=PRICE", "Price of a processor-hour on a machine: T3E=0.5,SP=0.2.", prices
 )
-@select_option()
-@table_options()
-@repeated_option(
-    "--donors",
-    "PATH",
-    "Table of runs of the program on other machines, which improve the forecast.",
-)
+@select_option
+@table_options
+@donors_option
 @repeated_option(
     "--target", "MACHINE", "Rank this machine of TIMINGS, with the other machines as donors."
 )
-@scaling_option()
+@scaling_option
 @beyond_option("a choice")
-@seed_option("Seed of the samples for the probabilities.")
-@law_error_option()
+@seed_option
+@law_error_option
 @answer_options()
 def command(
     ctx: click.Context,

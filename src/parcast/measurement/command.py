@@ -8,18 +8,21 @@ import click
 from parcast.cli.answering import Whole, cli_command
 from parcast.cli.failures import ANSWER_IS_NO, ANSWERED, INTERRUPTED, NO_FORECAST, spelled_with
 from parcast.cli.options import (
+    TIME,
     CountList,
+    Read,
     above_0,
     answer_options,
     called,
+    flag,
+    option,
     plain,
     processors,
     repeated_option,
     seed_option,
     share,
     sizes,
-    text_option,
-    time_limit,
+    start_limit_option,
 )
 from parcast.cli.outputs import PICTURES, Outputs, format_of, with_inputs
 from parcast.cli.screen import Progress, is_a_terminal, show_sheet, tell
@@ -79,8 +82,8 @@ def budget(text: str, option: str) -> dict[str, float]:
     """Read a wall time, or core-hours."""
     number, _, unit = text.strip().partition(" ")
     if unit in {"core-hours", "core-hour", "core-h"}:
-        return {"core_seconds": 3600.0 * above_0(number, option, "count", hint="Write 40.")}
-    return {"seconds": time_limit(text, option)}
+        return {"core_seconds": 3600.0 * above_0(number, option, "count", example="40")}
+    return {"seconds": above_0(text, option, "time", example="60s")}
 
 
 @cli_command(
@@ -94,49 +97,40 @@ def budget(text: str, option: str) -> dict[str, float]:
 @repeated_option("--param", "NAME=VALUES", "Values of another name in braces: n=1e5,1e6.", values)
 @repeated_option("--set", "NAME=FORMULA", "Value that follows from others: n={p}*1000.", called)
 @repeated_option("--env", "NAME=TEXT", "Environment variable: OMP_NUM_THREADS={p}.", called)
-@click.option(
-    "--runs",
-    type=Whole(1, 10_000),
-    default=5,
-    show_default=True,
-    metavar="COUNT",
-    help="Runs of each combination.",
-)
-@click.option(
+@option("--runs", Whole(1, 10_000), "Runs of each combination.", default=5)
+@option(
     "--warmup",
-    type=Whole(0, 1000),
+    Whole(0, 1000),
+    "Runs before the first of each combination, which do not count.",
     default=0,
-    metavar="COUNT",
-    help="Runs before the first of each combination, which do not count.",
 )
-@click.option("--setup", default="", metavar="TEXT", help="Command before the first run of each.")
-@click.option("--prepare", default="", metavar="TEXT", help="Command before each run; not timed.")
-@click.option("--cleanup", default="", metavar="TEXT", help="Command after the last run of each.")
-@text_option("--timeout", "TIME", time_limit, "Time after which a run is ended; recorded as that.")
-@click.option("--ignore-failure", is_flag=True, help="Runs with another status than 0 count too.")
-@click.option("--shell", is_flag=True, help="Have /bin/sh run COMMAND, which is one text.")
-@click.option(
+@option("--setup", "TEXT", "Command before the first run of each.", default="")
+@option("--prepare", "TEXT", "Command before each run; not timed.", default="")
+@option("--cleanup", "TEXT", "Command after the last run of each.", default="")
+@option("--timeout", TIME, "Time after which a run is ended; recorded as that.")
+@flag("--ignore-failure", "Runs with another status than 0 count too.")
+@flag("--shell", "Have /bin/sh run COMMAND, which is one text.")
+@option(
     "--time-pattern",
-    default="",
-    metavar="REGEX",
-    help="The time that the program tells: an expression with one group, or lammps, gromacs or "
+    "REGEX",
+    "The time that the program tells: an expression with one group, or lammps, gromacs or "
     "time. By default the wall time of COMMAND.",
+    default="",
 )
-@text_option(
-    "--time-limit", "TIME", time_limit, "Time after which no run begins. By default none."
-)
-@text_option(
+@start_limit_option
+@option(
     "--until",
-    "SHARE",
-    share,
+    Read("SHARE", share),
     "Make only the runs that are needed until the interval at --at ends so near to the time: 20%.",
 )
-@text_option(
-    "--budget", "TIME", budget, "What runs may cost for --until: 2h in all, or 40 core-hours."
+@option(
+    "--budget",
+    Read("TIME", budget),
+    "What runs may cost for --until: 2h in all, or 40 core-hours.",
 )
-@click.option("--resume", is_flag=True, help="Go on with the table that is there.")
-@processors("Processor counts to forecast. By default two and four times the largest.", name="at")
-@seed_option("Seed of the order of the runs.", show_default=True)
+@flag("--resume", "Go on with the table that is there.")
+@processors("Processor counts to forecast. By default two and four times the largest.", "--at")
+@seed_option
 @answer_options(("csv", "json", *PICTURES), csv="the table")
 def command(
     ctx: click.Context,  # noqa: ARG001 - the first argument of every command

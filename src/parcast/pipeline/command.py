@@ -7,7 +7,7 @@ import click
 
 from parcast.cli.answering import A_FILE, Whole, cli_command
 from parcast.cli.failures import ANSWERED, WRONG_USE, spelled_with
-from parcast.cli.options import json_option, output_option
+from parcast.cli.options import flag, json_option, option, output_option
 from parcast.cli.outputs import Outputs, format_of, print_pieces
 from parcast.cli.screen import show_sheet, tell
 from parcast.errors import FAILURES, ParameterError
@@ -48,23 +48,20 @@ Examples:
 @cli_command(name="pipeline", help=HELP, short_help="Run a task on many items, merge the results.")
 @click.argument("job", type=A_FILE)
 @click.argument("arguments", nargs=-1, metavar="[ARGUMENT]...")
-@click.option(
-    "--merge",
-    metavar="NAME",
-    help="sum, counts, sorted or top:10. By default the merge of JOB, or else sum.",
+@option(
+    "--merge", "NAME", "sum, counts, sorted or top:10. By default the merge of JOB, or else sum."
 )
-@click.option("--shards", type=Whole(1), metavar="COUNT", help="Parts of the result, by key.")
-@click.option(
+@option("--shards", Whole(1), "Parts of the result, by key.")
+@option(
     "--every",
-    type=Whole(1),
-    metavar="COUNT",
-    help="Reduce each so many items by themselves; -o gets each result during the run.",
+    Whole(1),
+    "Reduce each so many items by themselves; -o gets each result during the run.",
 )
-@click.option("--check", is_flag=True, help="Check that the merge is associative.")
+@flag("--check", "Check that the merge is associative.")
 @run_options
 @output_option(
     'Write the value to PATH: .json, .csv, .npy or .pickle. "-" prints CSV, or JSON if it is no '
-    "table. Repeatable. With --every write each result to PATH during the run: .jsonl or .pickle."
+    "table. With --every write each result to PATH during the run: .jsonl or .pickle."
 )
 @json_option
 def command(

@@ -3,7 +3,6 @@
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import wraps
 from typing import TYPE_CHECKING, Any, Final
 
 import click
@@ -19,7 +18,7 @@ from parcast.cli.failures import (
     in_options,
     lines_in_options,
 )
-from parcast.cli.options import above_0, time_limit, understood
+from parcast.cli.options import TIME, Option, amount, flag, gathered, option
 from parcast.cli.running import WRITTEN
 from parcast.cli.screen import Progress
 from parcast.errors import Argument, ParameterError, ParcastError, one_line
@@ -64,11 +63,7 @@ ARGUMENTS: Final[
     "largest": lambda _: "",  # no option gives it
 }
 MOST_RANKS: Final = 4096
-
-
-def memory_size(text: str, option: str) -> float:
-    """Read an amount of memory. [B]."""
-    return above_0(text, option, "size", hint="Write for example 200MB.")
+MEMORY: Final = amount("SIZE", "size", "200MB")
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,105 +147,56 @@ def status_of(result: "PipelineResult") -> int:
     return INTERRUPTED if result.was_stopped else ANSWERED
 
 
-def run_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Options of a pipeline, given to the command as `running`."""
-    return some_run_options(*NAMES)(function)
+def _running(*, slurm: str | None, **own: Any) -> Running:
+    """Take how a pipeline is to be run, and refuse options that require others."""
+    for name in ("resume", "checkpoint_every"):
+        if own.get(name) and not own["checkpoint"]:
+            need = Argument("checkpoint", Choice("PATH"))
+            raise click.UsageError(f"--{name.replace('_', '-')} requires {need}.")
+    if own.get("directory") and "memory" in own and own["memory"] is None:
+        need = Argument("memory", Choice("SIZE"))
+        raise click.UsageError(f"{Argument('directory')} requires {need}.")
+    own["on_error"] = "skip" if own.pop("skip_errors", False) else "raise"
+    return Running({name: value for name, value in own.items() if value is not None}, slurm)
 
 
-def some_run_options(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Some of the options of a pipeline, given to the command as `running`."""
-
-    def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
-        @wraps(function)
-        def answering(*args: Any, **given: Any) -> Any:
-            own = {name: given.pop(name) for name in names}
-            for name in ("resume", "checkpoint_every"):
-                if own.get(name) and not own["checkpoint"]:
-                    option = name.replace("_", "-")
-                    need = Argument("checkpoint", Choice("PATH"))
-                    raise click.UsageError(f"--{option} requires {need}.")
-            if own.get("directory") and "memory" in own and own["memory"] is None:
-                need = Argument("memory", Choice("SIZE"))
-                raise click.UsageError(f"{Argument('directory')} requires {need}.")
-            script = own.pop("slurm")
-            own["on_error"] = "skip" if own.pop("skip_errors", False) else "raise"
-            own = {name: value for name, value in own.items() if value is not None}
-            return function(*args, running=Running(own, script), **given)
-
-        decorated: Callable[..., Any] = answering
-        for option in reversed(
-            [option for name, option in zip(NAMES, OPTIONS, strict=True) if name in names]
-        ):
-            decorated = option(decorated)
-        return decorated
-
-    return decorate
-
-
-def _count(spelling: str, name: str, help: str, *, least: int = 1) -> Callable[..., Any]:
-    """Option for a whole number."""
-    return click.option(spelling, name, type=Whole(least), metavar="COUNT", help=help)
-
-
-def _text(spelling: str, name: str, metavar: str, read: Any, help: str) -> Callable[..., Any]:
-    """Option whose text `read` understands."""
-    return click.option(spelling, name, metavar=metavar, callback=understood(read), help=help)
-
-
-def _path(spelling: str, name: str, help: str) -> Callable[..., Any]:
-    """Option for a file or a folder."""
-    return click.option(spelling, name, metavar="PATH", type=A_FILE, help=help)
-
-
-def _flag(spelling: str, name: str, help: str) -> Callable[..., Any]:
-    """Option that is given or not."""
-    return click.option(spelling, name, is_flag=True, help=help)
-
-
-OPTIONS: Final = (
-    click.option(
-        "-np",
-        "ranks",
-        type=Whole(1, MOST_RANKS),
-        metavar="COUNT",
-        help="MPI ranks to start. Under mpiexec and srun those that there are.  [default: 1]",
+OPTIONS: Final = {  # by what `run_pipeline` calls them
+    "ranks": option(
+        "-np ranks",
+        Whole(1, MOST_RANKS),
+        "MPI ranks to start. Under mpiexec and srun those that there are.  [default: 1]",
     ),
-    _count("--batch", "batch", "Items per message. By default chosen by their time."),
-    _count("--fan-in", "fan_in", "Results merged at a node.  [default: 2]", least=2),
-    _count("--pipelines", "pipelines", "Groups of ranks.  [default: 1]"),
-    click.option(
+    "batch": option("--batch", Whole(1), "Items per message. By default chosen by their time."),
+    "fan_in": option("--fan-in", Whole(2), "Results merged at a node.  [default: 2]"),
+    "pipelines": option("--pipelines", Whole(1), "Groups of ranks.  [default: 1]"),
+    "schedule": option(
         "--schedule",
-        "schedule",
-        type=OneOf(["adaptive", "source"]),
-        metavar="NAME",
-        help="Who merges when: adaptive, or source, the published one.  [default: adaptive]",
+        OneOf(["adaptive", "source"]),
+        "Who merges when: adaptive, or source, the published one.  [default: adaptive]",
     ),
-    _flag("--skip-errors", "skip_errors", "Skip items that fail, and list them."),
-    _count("--retries", "retries", "Further attempts at an item that fails.", least=0),
-    _text("--item-timeout", "timeout", "TIME", time_limit, "Limit for one item."),
-    _text(
-        "--memory",
-        "memory",
-        "SIZE",
-        memory_size,
-        "Results that a rank keeps in memory; others go to files.",
+    "skip_errors": flag("--skip-errors", "Skip items that fail, and list them."),
+    "retries": option("--retries", Whole(0), "Further attempts at an item that fails."),
+    "timeout": option("--item-timeout timeout", TIME, "Limit for one item."),
+    "memory": option(
+        "--memory", MEMORY, "Results that a rank keeps in memory; others go to files."
     ),
-    _path("--directory", "directory", "Folder for those files."),
-    _path("--checkpoint", "checkpoint", "Folder for checkpoints."),
-    _text(
-        "--checkpoint-every",
-        "checkpoint_every",
-        "TIME",
-        time_limit,
-        "Time between checkpoints.  [default: 60s]",
+    "directory": option("--directory", A_FILE, "Folder for those files."),
+    "checkpoint": option("--checkpoint", A_FILE, "Folder for checkpoints."),
+    "checkpoint_every": option(
+        "--checkpoint-every", TIME, "Time between checkpoints.  [default: 60s]"
     ),
-    _flag("--resume", "resume", "Go on from the checkpoint, if there is one."),
-    _path("--trace", "trace", "Write the events of the run: run.jsonl or run.jsonl.gz."),
-    _text("--time-limit", "time_limit", "TIME", time_limit, "Limit for the run. By default none."),
-    _path("--slurm", "slurm", "Write a batch script that runs this command; do not run it."),
-)
-NAMES: Final = (
-    *("ranks", "batch", "fan_in", "pipelines", "schedule", "skip_errors", "retries", "timeout"),
-    *("memory", "directory", "checkpoint", "checkpoint_every", "resume", "trace", "time_limit"),
-    "slurm",
-)
+    "resume": flag("--resume", "Go on from the checkpoint, if there is one."),
+    "trace": option("--trace", A_FILE, "Write the events of the run: run.jsonl or run.jsonl.gz."),
+    "time_limit": option("--time-limit", TIME, "Limit for the run. By default none."),
+    "slurm": option(
+        "--slurm", A_FILE, "Write a batch script that runs this command; do not run it."
+    ),
+}
+
+
+def some_run_options(*names: str) -> Option[Any]:
+    """Some of the options of a pipeline, given to the command as `running`."""
+    return gathered("running", _running, names, *(OPTIONS[name] for name in names))
+
+
+run_options: Final = some_run_options(*OPTIONS)

@@ -3,10 +3,10 @@
 The files and the configurations that are asked for are read here for `parcast simulate` as well.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
@@ -14,17 +14,19 @@ from parcast.cli.answering import A_FILE, OneOf, cli_command
 from parcast.cli.failures import ANSWERED, AXES, OPTIONS, NoAnswer, spelled_with
 from parcast.cli.kinds import MACHINE, PROGRAM, in_places
 from parcast.cli.options import (
+    DISKS,
+    SIZES,
     CountList,
     SizeList,
     all_option,
     answer_options,
     as_written,
-    disks,
+    flag,
     law_error_option,
+    option,
     processors,
     repeated_option,
-    size_option,
-    understood,
+    together,
     variations,
 )
 from parcast.cli.outputs import Outputs, with_inputs
@@ -66,7 +68,6 @@ Examples:
 """
 VARIED_BY: Final = {"p": "-p", "d": "-d", "n": "-n", "storage.servers": "-d"}  # not with --vary
 MOST_NAMED: Final = 12  # parameters in one message
-Command = TypeVar("Command", bound=Callable[..., Any])
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -97,27 +98,15 @@ class ReadDescriptions:
     inputs: dict[str, Any]  # `program`, `machine` and `options`
 
 
-def configurations(command: Command) -> Command:
-    """Give a command the arguments and options of `Configurations`."""
-    decorators: list[Callable[[Command], Command]] = [
-        click.argument("files", nargs=-1, required=True, metavar="PROGRAM MACHINE", type=A_FILE),
-        processors("Processor counts.", required=True),
-        click.option(
-            "-d",
-            "--disks",
-            "d",
-            metavar="LIST",
-            callback=understood(disks),
-            help="Counts of disks or I/O servers. By default those of MACHINE.",
-        ),
-        size_option("Problem sizes, if formulas of PROGRAM use n."),
-        repeated_option(
-            "--vary", "NAME=RANGE", "Other values of a parameter of either file.", variations
-        ),
-    ]
-    for decorate in reversed(decorators):
-        command = decorate(command)
-    return command
+configurations: Final = together(  # arguments and options of `Configurations`
+    click.argument("files", nargs=-1, required=True, metavar="PROGRAM MACHINE", type=A_FILE),
+    processors("Processor counts.", required=True),
+    option("-d --disks d", DISKS, "Counts of disks or I/O servers. By default those of MACHINE."),
+    option("-n --size n", SIZES, "Problem sizes, if formulas of PROGRAM use n."),
+    repeated_option(
+        "--vary", "NAME=RANGE", "Other values of a parameter of either file.", variations
+    ),
+)
 
 
 @cli_command(
@@ -126,19 +115,15 @@ def configurations(command: Command) -> Command:
     short_help="Predict run times from descriptions of program and machine.",
 )
 @configurations
-@click.option(
-    "--interval/--no-interval",
-    default=True,
-    help="Print 90 % intervals (default), or none.",
-)
-@law_error_option()
+@flag("--interval/--no-interval", "Give 90 % intervals, as by default, or none.", default=True)
+@law_error_option
 @answer_options()
-@click.option(
+@option(
     "--picture",
-    type=OneOf(["surface", "contours", "map", "lines"]),
-    help="Kind of figure that -o draws. By default the one that suits the axes.",
+    OneOf(["surface", "contours", "map", "lines"]),
+    "Kind of figure that -o draws. By default the one that suits the axes.",
 )
-@all_option("row")
+@all_option
 @spelled_with(OPTIONS | AXES)
 def command(
     ctx: click.Context,

@@ -10,12 +10,13 @@ from parcast.cli.answering import A_FILE, cli_command
 from parcast.cli.failures import ANSWERED, AXES, OPTIONS, NoAnswer, in_options
 from parcast.cli.kinds import MACHINE, PROGRAM, ArgumentPlace, in_places, kind_of
 from parcast.cli.options import (
+    SIZES,
     CountList,
     SizeList,
     answer_options,
+    option,
     processors,
     repeated_option,
-    size_option,
 )
 from parcast.cli.outputs import TABLES, Outputs
 from parcast.cli.stdin import require_one_stdin
@@ -98,10 +99,10 @@ class ProjectionAsked:
             [work], machines, runs = in_places(ctx, files, (PROGRAM, machine, RUN))
         else:
             [work, *runs], machines = in_places(ctx, files, (replace(COUNTS, most=2), machine))
-        for option, value, there in (("--target", target, machines), ("--known", known, runs)):
+        for name, value, there in (("--target", target, machines), ("--known", known, runs)):
             if value is not None and there:
                 raise click.UsageError(
-                    f"{option} must be left out with {there[0]}. Give one of the two.", ctx
+                    f"{name} must be left out with {there[0]}. Give one of the two.", ctx
                 )
         return cls(
             work=work,
@@ -126,32 +127,22 @@ class ProjectionAsked:
     "files", nargs=-1, required=True, metavar="{COUNTS|PROGRAM} [MACHINE] [RUN]", type=A_FILE
 )
 @processors("Processor counts. By default, of PROGRAM, 1, 2, 4, ... up to those of MACHINE.")
-@size_option("Problem size, if formulas of PROGRAM use n; by default that of RUN.")
-@click.option("--program", "name", metavar="NAME", help="Program, if COUNTS has several.")
-@click.option(
-    "--base", metavar="FILE", type=A_FILE, help="Machine on which PROGRAM takes its times."
+@option(
+    "-n --size n", SIZES, "Problem size, if formulas of PROGRAM use n; by default that of RUN."
 )
-@click.option("--target", metavar="FILE", type=A_FILE, help="MACHINE, as an option.")
-@click.option(
-    "--known",
-    metavar="FILE",
-    type=A_FILE,
-    help="RUN, as an option. Runs at the lowest count are used.",
-)
-@click.option(
-    "--donors",
-    metavar="FILE",
-    type=A_FILE,
-    help="Table of runs on other machines, with a column machine.",
+@option("--program name", "NAME", "Program, if COUNTS has several.")
+@option("--base", A_FILE, "Machine on which PROGRAM takes its times.", metavar="FILE")
+@option("--target", A_FILE, "MACHINE, as an option.", metavar="FILE")
+@option("--known", A_FILE, "RUN, as an option. Runs at the lowest count are used.", metavar="FILE")
+@option(
+    "--donors", A_FILE, "Table of runs on other machines, with a column machine.", metavar="FILE"
 )
 @repeated_option(
-    "--donor-machine",
+    "--donor-machine described",
     "FILE",
     "Description of a machine of --donors, with the same name.",
-    None,
-    "described",
 )
-@table_options("RUN and --donors")
+@table_options
 @answer_options(TABLES)
 def command(
     ctx: click.Context,

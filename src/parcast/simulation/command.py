@@ -9,15 +9,15 @@ import click
 from parcast.cli.answering import Whole, cli_command
 from parcast.cli.failures import ANSWERED, AXES, OPTIONS, NoAnswer, spelled_with
 from parcast.cli.options import (
-    above_0,
+    TIME,
     all_option,
+    amount,
     answer_options,
     once_each,
+    option,
     pairs,
     repeated_option,
     seed_option,
-    text_option,
-    time_limit,
 )
 from parcast.cli.outputs import TABLES, Outputs, with_inputs
 from parcast.files.bounds import LARGEST_LIST
@@ -101,24 +101,17 @@ def _times(stream: TextIO | BinaryIO, faults: Faults) -> Iterator[float]:
                 )
 
 
-def precision(text: str, option: str) -> float:
-    """Read the half width of an interval over its mean."""
-    return above_0(text, option, "fraction", hint="Write for example 1%.")
-
-
 @cli_command(
     name="simulate",
     help=HELP,
     short_help="Simulate a described program, as a check of its prediction.",
 )
 @configurations
-@text_option(
+@option(
     "--precision",
-    "SHARE",
-    precision,
+    amount("SHARE", "fraction", "1%"),
     "Half width of the interval, relative to the mean time, at which simulation stops.",
     default="1%",
-    show_default=True,
 )
 @repeated_option(
     "--times",
@@ -127,23 +120,17 @@ def precision(text: str, option: str) -> float:
     "coefficient of variation, or a FILE of measured times, one on each line.",
     distributions,
 )
-@text_option(
-    "--time-limit",
-    "TIME",
-    time_limit,
-    "Computing time after which simulation stops. By default none.",
-)
-@seed_option("Seed of the random numbers.", show_default=True)
-@click.option(
+@option("--time-limit", TIME, "Computing time after which simulation stops. By default none.")
+@seed_option
+@option(
     "--jobs",
-    type=Whole(1, 1024),
+    Whole(1, 1024),
+    "Number of processes. The results do not depend on it.",
     default=1,
-    show_default=True,
-    help="Number of processes. The results do not depend on it.",
     metavar="N",
 )
 @answer_options(TABLES)
-@all_option("row")
+@all_option
 def command(
     ctx: click.Context,
     /,

@@ -2,14 +2,14 @@
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
 from parcast.cli.answering import A_FILE, Whole
 from parcast.cli.failures import ANSWER_IS_NO, ANSWERED, INTERRUPTED, NO_FORECAST, spelled_with
 from parcast.cli.law_error_output import CONTENT, FORMATS, writer
-from parcast.cli.options import answer_options, seed_option, text_option, time_limit
+from parcast.cli.options import answer_options, option, seed_option, start_limit_option, together
 from parcast.cli.outputs import Outputs, with_inputs
 from parcast.cli.screen import Progress, tell
 
@@ -18,41 +18,22 @@ if TYPE_CHECKING:
     from parcast.validation.result import Validation
 
 
-def validating(command: Callable[..., int]) -> Callable[..., int]:
-    """Add the options that every validation has."""
-    for option in reversed(
-        (
-            text_option(
-                "--time-limit",
-                "TIME",
-                time_limit,
-                "Time after which no launch is begun. By default none.",
-            ),
-            click.option(
-                "--save",
-                type=A_FILE,
-                metavar="PATH.json",
-                help="File for the predictions, each written before its runs. By default beside "
-                "the first -o.",
-            ),
-            seed_option("Seed of inputs and orders.", show_default=True),
-            answer_options(FORMATS, csv="measurements", toml=CONTENT),
-        )
-    ):
-        command = option(command)
-    return command
+validating: Final = together(  # options that every validation has
+    start_limit_option,
+    option(
+        "--save",
+        A_FILE,
+        "File for the predictions, each written before its runs. By default beside the first -o.",
+        metavar="PATH.json",
+    ),
+    seed_option,
+    answer_options(FORMATS, csv="measurements", toml=CONTENT),
+)
 
 
 def repetitions_option(default: int, text: str) -> Callable[..., Any]:
     """Give the option for runs of each case."""
-    return click.option(
-        "--repetitions",
-        type=Whole(1, 1000),
-        default=default,
-        show_default=True,
-        metavar="COUNT",
-        help=text,
-    )
+    return option("--repetitions", Whole(1, 1000), text, default=default)
 
 
 def answered(

@@ -6,10 +6,10 @@ import click
 
 from parcast.cli.answering import A_FILE, cli_command
 from parcast.cli.failures import ANSWERED
-from parcast.cli.options import columns, json_option, text_option
+from parcast.cli.options import Read, columns, json_option, option
 from parcast.cli.outputs import print_pieces
 from parcast.cli.screen import show_sheet
-from parcast.pipeline.options import Running, memory_size, some_run_options
+from parcast.pipeline.options import MEMORY, Running, some_run_options
 
 if TYPE_CHECKING:
     from parcast.applications.sorting.result import SortedFile
@@ -42,18 +42,9 @@ Examples:
 
 @cli_command(name="sort-file", help=HELP, short_help="Sort an array that is larger than memory.")
 @click.argument("source", metavar="INPUT", type=A_FILE)
-@click.option(
-    "-o", "--output", metavar="OUTPUT", required=True, type=A_FILE, help="The sorted array: .npy."
-)
-@text_option("--by", "FIELDS", columns, "Fields of records to compare: time or time,detector.")
-@text_option(
-    "--memory",
-    "SIZE",
-    memory_size,
-    "Limit of the resident memory of a rank.",
-    default=LIMIT,
-    show_default=True,
-)
+@option("-o --output", A_FILE, "The sorted array: .npy.", required=True, metavar="OUTPUT")
+@option("--by", Read("FIELDS", columns), "Fields of records to compare: time or time,detector.")
+@option("--memory", MEMORY, "Limit of the resident memory of a rank.", default=LIMIT)
 @some_run_options("ranks", "directory", "trace", "time_limit", "slurm")
 @json_option
 def command(

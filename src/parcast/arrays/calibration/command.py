@@ -9,7 +9,7 @@ import click
 from parcast.arrays.geometry.choices import MOST_RANKS
 from parcast.cli.answering import A_FILE, Whole, cli_command
 from parcast.cli.failures import ANSWERED, spelled_with
-from parcast.cli.options import answer_options
+from parcast.cli.options import answer_options, flag, name_option, option
 from parcast.cli.outputs import Outputs, with_inputs
 from parcast.units import shown
 
@@ -38,25 +38,10 @@ ARGUMENTS: Final = {"clients": "-np", "servers": "--servers", "folder": "FOLDER"
 
 @cli_command(name="array-io", help=HELP, short_help="Measure what array I/O costs here.")
 @click.argument("folder", required=False, type=A_FILE)
-@click.option(
-    "-np",
-    "clients",
-    type=Whole(1, MOST_RANKS),
-    default=4,
-    show_default=True,
-    metavar="COUNT",
-    help="Number of clients.",
-)
-@click.option(
-    "--servers",
-    type=Whole(1, MOST_RANKS),
-    default=1,
-    show_default=True,
-    metavar="COUNT",
-    help="Number of servers, ranks of their own.",
-)
-@click.option("--quick", is_flag=True, help="Fewer repetitions, wider intervals.")
-@click.option("--name", metavar="NAME", help="Name of the machine. By default its host name.")
+@option("-np clients", Whole(1, MOST_RANKS), "Number of clients.", default=4)
+@option("--servers", Whole(1, MOST_RANKS), "Number of servers, ranks of their own.", default=1)
+@flag("--quick", "Fewer repetitions, wider intervals.")
+@name_option
 @answer_options(formats=("toml", "json", "csv"))
 def command(
     ctx: click.Context,  # noqa: ARG001 - the first argument of every command

@@ -9,7 +9,7 @@ from parcast.arrays.geometry.choices import OBJECTIVES, OPERATIONS, POLICIES, WR
 from parcast.arrays.planning.settings import NAMES as TOOLS
 from parcast.cli.answering import A_FILE, OneOf, Whole, cli_command
 from parcast.cli.failures import ANSWERED, spelled_with
-from parcast.cli.options import CountList, all_option, answer_options, share, text_option
+from parcast.cli.options import CountList, Read, all_option, answer_options, flag, option, share
 from parcast.cli.outputs import Outputs, do_each, with_inputs, write_all, write_answer
 from parcast.cli.ranges import parse_counts
 from parcast.cli.reading import read_description
@@ -57,90 +57,70 @@ def server_counts(text: str, option: str) -> CountList:
 
 
 @cli_command(name="io", help=HELP, short_help="I/O servers and distribution of arrays.")
-@click.option("--shape", metavar="SHAPE", help="Extents of an array: 512x512x512.")
-@click.option("--clients", metavar="MESH", help="Mesh of the clients that hold it: 3x4x2.")
-@click.option(
+@option("--shape", "SHAPE", "Extents of an array: 512x512x512.")
+@option("--clients", "MESH", "Mesh of the clients that hold it: 3x4x2.")
+@option(
     "--darshan",
-    type=A_FILE,
+    A_FILE,
+    "Darshan log of the job, or its text: show what it does now, and plan its bytes.",
     metavar="LOG",
-    help="Darshan log of the job, or its text: show what it does now, and plan its bytes.",
 )
-@click.option(
+@option(
     "--compare",
-    type=A_FILE,
+    A_FILE,
+    "Evaluate a setting beside the best: cb_nodes=4, or a file with one.",
     metavar="SETTING",
-    help="Evaluate a setting beside the best: cb_nodes=4, or a file with one.",
 )
-@click.option(
-    "--dtype", default="float64", metavar="TYPE", help="Of the elements.  [default: float64]"
-)
-@click.option(
-    "--arrays", type=Whole(1), default=1, metavar="COUNT", help="Such arrays.  [default: 1]"
-)
-@text_option(
+@option("--dtype", "TYPE", "Of the elements.", default="float64")
+@option("--arrays", Whole(1), "Such arrays.", default=1)
+@option(
     "--servers",
-    "LIST",
-    server_counts,
-    "Numbers of I/O servers: 1..8 or 2,4,8.  [default: 1..8]",
+    Read("LIST", server_counts),
+    "Numbers of I/O servers: 1..8 or 2,4,8.",
     default="1..8",
 )
-@click.option("--costs", type=A_FILE, metavar="PATH", help="Costs of the machine, in TOML.")
-@click.option(
+@option("--costs", A_FILE, "Costs of the machine, in TOML.")
+@option(
     "--objective",
-    type=OneOf(OBJECTIVES),
+    OneOf(OBJECTIVES),
+    "Least time, highest utilisation of the file systems, or fewest servers.",
     default="time",
-    metavar="NAME",
-    help="time (default), utilisation of the file systems, or fewest servers.",
 )
-@text_option(
+@option(
     "--within",
-    "SHARE",
-    share,
+    Read("SHARE", share),
     "Of fewest: how much longer than the least time: 5%.  [default: 10%]",
 )
-@click.option(
-    "--storage", metavar="SHAPE", help="Storage chunks (Zarr shards) instead of schemas."
-)
-@click.option("--inner", metavar="SHAPE", help="Inner chunks of a storage chunk.")
-@click.option(
+@option("--storage", "SHAPE", "Storage chunks (Zarr shards) instead of schemas.")
+@option("--inner", "SHAPE", "Inner chunks of a storage chunk.")
+@option(
     "--subchunk",
+    "SIZE",
+    "Largest piece that a server writes at a time.",
     default="1 MiB",
-    metavar="SIZE",
-    help="Largest piece that a server writes at a time.  [default: 1 MiB]",
 )
-@click.option(
+@option(
     "--policy",
-    type=OneOf(POLICIES),
+    OneOf(POLICIES),
+    "Blocks where a mesh does not divide.",
     default="balanced",
-    metavar="NAME",
-    help="Blocks where a mesh does not divide: balanced (default) or hpf.",
 )
-@click.option(
-    "--operation",
-    type=OneOf(OPERATIONS),
-    default="write",
-    metavar="NAME",
-    help="write (default) or read.",
-)
-@click.option(
+@option("--operation", OneOf(OPERATIONS), "What is done with the arrays.", default="write")
+@option(
     "--writer",
-    type=OneOf(WRITERS),
+    OneOf(WRITERS),
+    "How a server writes.",
     default="write-behind",
-    metavar="NAME",
-    help="write-behind (default), sync or double-buffer.",
 )
-@click.option("--batch", is_flag=True, help="Many small arrays share a message.")
-@click.option("--contention", is_flag=True, help="Count what clients do for several servers.")
-@click.option(
-    "--overlap-rendezvous", is_flag=True, help="Count the transfer of a large message once."
-)
-@click.option(
+@flag("--batch", "Many small arrays share a message.")
+@flag("--contention", "Count what clients do for several servers.")
+@flag("--overlap-rendezvous", "Count the transfer of a large message once.")
+@option(
     "--settings",
-    type=OneOf(list(TOOLS)),
-    metavar="NAME",
-    help="Print only the lines to paste for romio, pio, adios2, pnetcdf, ufs or xios.",
+    OneOf(list(TOOLS)),
+    "Print only the lines to paste for this library.",
 )
-@all_option("plan")
+@all_option
 @answer_options()
 def command(
     ctx: click.Context,

@@ -7,7 +7,7 @@ import click
 
 from parcast.cli.answering import A_FILE, cli_command
 from parcast.cli.failures import ANSWER_IS_NO, ANSWERED, BAD_FILE, NOT_CHECKED
-from parcast.cli.options import all_option, answer_options
+from parcast.cli.options import all_option, answer_options, flag
 from parcast.cli.outputs import TABLES, Outputs
 from parcast.cli.screen import Progress, tell
 from parcast.errors import FileProblems
@@ -38,13 +38,12 @@ Examples:
 
 @cli_command(name="verify", help=HELP, short_help="Check stores: damage, and interrupted writes.")
 @click.argument("stores", metavar="STORE...", nargs=-1, required=True, type=A_FILE)
-@click.option(
+@flag(
     "--sweep",
-    is_flag=True,
-    help="First finish or remove what interrupted writes have left, and shared memory of MPI that "
-    "killed ranks have left.",
+    "First finish or remove what interrupted writes have left, and shared memory of MPI "
+    "that killed ranks have left.",
 )
-@all_option("fault")
+@all_option
 @answer_options(TABLES)
 def command(
     ctx: click.Context,  # noqa: ARG001 - the first argument of every command

@@ -15,7 +15,9 @@ from parcast.cli.answering import A_FILE, cli_command, usage
 from parcast.cli.failures import ANSWERED
 from parcast.cli.options import (
     called,
+    flag,
     once_each,
+    option,
     output_option,
     pairs,
     repeated_option,
@@ -73,12 +75,12 @@ def settings(texts: Sequence[str], option: str) -> list[tuple[str, str]]:
     name="import", help=HELP, short_help="Convert files of other tools to tables of timings."
 )
 @click.argument("files", metavar="[FORMAT] FILES...", nargs=-1, type=A_FILE)
-@click.option("--list", "is_list", is_flag=True, help="List the formats and what they require.")
-@click.option("--metric", metavar="NAME", help="Metric to use as the time, if there are several.")
-@click.option(
+@flag("--list is_list", "List the formats and what they require.")
+@option("--metric", "NAME", "Metric to use as the time, if there are several.")
+@option(
     "--memory",
-    metavar="NAME",
-    help="Memory of the messages of a machine file, if there are several: host, device.",
+    "NAME",
+    "Memory of the messages of a machine file, if there are several: host, device.",
 )
 @repeated_option(
     "--rename",
@@ -87,30 +89,24 @@ def settings(texts: Sequence[str], option: str) -> list[tuple[str, str]]:
     settings,
 )
 @repeated_option(
-    "--column",
+    "--column columns",
     "NEW=OLD",
     "Use column OLD of FILES as NEW: p=nodes, time_s=seconds.",
     called,
-    "columns",
 )
 @repeated_option(
-    "--set",
+    "--set constants",
     "AXIS=VALUE",
     "Add a parameter that FILES do not contain: p=64, machine=T3E.",
     settings,
-    "constants",
 )
-@click.option(
-    "--time-pattern",
-    metavar="REGEX",
-    help="Read logs of your own: the group of REGEX is the time.",
-)
-@click.option(
+@option("--time-pattern", "REGEX", "Read logs of your own: the group of REGEX is the time.")
+@option(
     "--count-pattern",
-    metavar="REGEX",
-    help="The group of REGEX is p, in logs of your own or in the names of FILES.",
+    "REGEX",
+    "The group of REGEX is p, in logs of your own or in the names of FILES.",
 )
-@output_option('Write PATH: .csv, or .toml for a machine file. "-" prints it. Repeatable.')
+@output_option('Write PATH: .csv, or .toml for a machine file. "-" prints it.')
 def command(
     ctx: click.Context,
     /,

@@ -6,6 +6,7 @@ import click
 
 from parcast.cli.answering import Answering, Whole
 from parcast.cli.failures import in_options
+from parcast.cli.options import flag, option
 from parcast.cli.screen import tell
 
 HELP = """Run COMMAND on virtual hosts with slow links, processors and disks.
@@ -39,36 +40,22 @@ OPTIONS: Final = {  # what Python calls an argument, and what the command line c
     context_settings={"allow_interspersed_args": False},
 )
 @click.argument("words", metavar="-- COMMAND...", nargs=-1, type=click.UNPROCESSED)
-@click.option(
-    "--hosts",
-    type=Whole(),
-    default=4,
-    show_default=True,
-    help="Number of hosts, 1 to 16.",
-    metavar="N",
-)
-@click.option(
+@option("--hosts", Whole(), "Number of hosts, 1 to 16.", default=4, metavar="N")
+@option(
     "--link",
+    "RATE",
+    "Bandwidth of each host in each direction, with --bus of all together; or none.",
     default="100Mbit",
-    show_default=True,
-    metavar="RATE",
-    help="Bandwidth of each host in each direction, with --bus of all together; or none.",
 )
-@click.option(
-    "--bus", is_flag=True, help="Connect the hosts by one shared medium instead of a switch."
-)
-@click.option(
-    "--latency", default="0 s", metavar="TIME", help="Additional latency of each packet: 50us."
-)
-@click.option(
+@flag("--bus", "Connect the hosts by one shared medium instead of a switch.")
+@option("--latency", "TIME", "Additional latency of each packet: 50us.", default="0 s")
+@option(
     "--cpu",
+    "SHARE",
+    "Share of a core for each host: 5%, or none; auto is 10%, less for many hosts.",
     default="auto",
-    metavar="SHARE",
-    help="Share of a core for each host: 5%, or none. By default 10%, less for many hosts.",
 )
-@click.option(
-    "--disk", default="none", metavar="RATE", help="Disk bandwidth of each host: 10MB/s."
-)
+@option("--disk", "RATE", "Disk bandwidth of each host: 10MB/s.", default="none")
 def command(
     *,
     words: tuple[str, ...],

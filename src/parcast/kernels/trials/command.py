@@ -10,15 +10,14 @@ from parcast.cli.answering import cli_command
 from parcast.cli.failures import ANSWERED
 from parcast.cli.law_error_output import check_programs
 from parcast.cli.options import (
+    COUNTS,
+    SIZES,
+    TIME,
     CountList,
     SizeList,
-    counts,
+    flag,
+    option,
     plain,
-    ranks_option,
-    size_option,
-    sizes,
-    text_option,
-    time_limit,
 )
 from parcast.cli.outputs import Outputs
 from parcast.cli.parts import with_parts
@@ -75,25 +74,17 @@ PARTS: Final = {  # commands of their own below `validate`, by place
     short_help="Test whether the law of a program predicts its runs here.",
 )
 @click.argument("names", nargs=-1, metavar="[NAME]...")
-@ranks_option("Numbers of MPI ranks.  [default: 1,2]", read=counts)
-@size_option("Problem sizes to predict. By default found by trial runs.")
-@text_option(
+@option("-np ranks", COUNTS, "Numbers of MPI ranks.  [default: 1,2]")
+@option("-n --size n", SIZES, "Problem sizes to predict. By default found by trial runs.")
+@option(
     "--calibrate-with",
-    "SIZES",
-    sizes,
+    SIZES,
     "Problem sizes to calibrate with. By default at most a quarter of those to predict, unless "
     "these would be too short to be timed.",
 )
 @repetitions_option(4, "Runs of each predicted size at each number of ranks.")
-@text_option(
-    "--longest",
-    "TIME",
-    time_limit,
-    "Time that a predicted run may take on one processor.",
-    default="5s",
-    show_default=True,
-)
-@click.option("--quick", is_flag=True, help="Smaller sizes, fewer launches, wider intervals.")
+@option("--longest", TIME, "Time that a predicted run may take on one processor.", default="5s")
+@flag("--quick", "Smaller sizes, fewer launches, wider intervals.")
 @validating
 def validate_programs(
     ctx: click.Context,

@@ -6,7 +6,7 @@ import click
 
 from parcast.cli.answering import A_FILE, OneOf, Whole, cli_command
 from parcast.cli.failures import ANSWERED, spelled_with
-from parcast.cli.options import answer_options
+from parcast.cli.options import answer_options, option
 from parcast.cli.outputs import Outputs, with_inputs
 
 if TYPE_CHECKING:
@@ -47,34 +47,24 @@ OPTIONS: Final = {  # what Python calls an argument, and what the command line d
     name="pipeline", help=HELP, short_help="Schedule of a parallel pipeline, or a traced run."
 )
 @click.argument("traces", nargs=-1, metavar="[TRACE]", type=A_FILE)
-@click.option(
-    "-np", "ranks", type=Whole(1, 1_000_000), metavar="COUNT", help="Ranks of one pipeline."
-)
-@click.option(
-    "--pipelines",
-    type=Whole(1, 1_000_000),
-    metavar="COUNT",
-    help="Number of independent pipelines.  [default: 1]",
-)
-@click.option(
+@option("-np ranks", Whole(1, 1_000_000), "Ranks of one pipeline.")
+@option("--pipelines", Whole(1, 1_000_000), "Number of independent pipelines.  [default: 1]")
+@option(
     "--schedule",
-    type=OneOf(["source", "adaptive"]),
-    metavar="NAME",
-    help="source (published) or adaptive. By default source for powers of two.",
+    OneOf(["source", "adaptive"]),
+    "source (published) or adaptive. By default source for powers of two.",
 )
-@click.option(
+@option(
     "--cycles",
-    type=Whole(1, 100_000),
-    metavar="COUNT",
-    help="Cycles of the published schedule to show, of unlimited items. By default 2.",
+    Whole(1, 100_000),
+    "Cycles of the published schedule to show, of unlimited items. By default 2.",
 )
-@click.option(
+@option(
     "--items",
-    type=Whole(1, 1_000_000),
-    metavar="COUNT",
-    help="Items of one pipeline, to the end. By default unlimited; of adaptive 4 per rank.",
+    Whole(1, 1_000_000),
+    "Items of one pipeline, to the end. By default unlimited; of adaptive 4 per rank.",
 )
-@click.option("--trace", type=A_FILE, metavar="PATH", help="The same as TRACE.")
+@option("--trace", A_FILE, "The same as TRACE.")
 @answer_options()
 def command(
     ctx: click.Context,

@@ -8,14 +8,14 @@ from parcast.cli.answering import A_FILE, OneOf, Whole, cli_command
 from parcast.cli.failures import spelled_with
 from parcast.cli.kinds import MACHINE, PROGRAM, ArgumentPlace, in_places
 from parcast.cli.options import (
+    EFFICIENCY,
+    SIZES,
+    Read,
     all_option,
     answer_options,
-    duration,
-    efficiency,
+    option,
     seed_option,
-    size_option,
-    sizes,
-    text_option,
+    within_option,
 )
 from parcast.cli.outputs import Outputs, with_inputs
 from parcast.cli.reading import read_description
@@ -95,53 +95,45 @@ def cost_options(function: Any) -> Any:
 
 @cli_command(name="pipeline", help=HELP, short_help="Ranks, pipelines and batch of a pipeline.")
 @click.argument("files", nargs=-1, metavar="[PROGRAM] [MACHINE]", type=A_FILE)
-@click.option("--trace", type=A_FILE, metavar="PATH", help="Costs from this traced run.")
-@click.option(
+@option("--trace", A_FILE, "Costs from this traced run.")
+@option(
     "--clock",
-    type=OneOf(["wall", "processor"]),
-    metavar="NAME",
-    help="Times of the trace: wall or processor. By default by its ranks and cores.",
+    OneOf(["wall", "processor"]),
+    "Times of the trace. By default by its ranks and cores.",
 )
-@click.option("--items", type=Whole(1), metavar="COUNT", help="Items to reduce.")
+@option("--items", Whole(1), "Items to reduce.")
 @cost_options
-@text_option(
+@option(
     "--growth",
-    "EXPONENT",
-    exponent,
+    Read("EXPONENT", exponent),
     "Growth of messages and merges with the items in a result: 0 sums, 1 concatenation.",
 )
-@size_option("Problem size, where formulas of PROGRAM use n.", metavar="SIZE", read=sizes)
-@click.option(
+@option("-n --size n", SIZES, "Problem size, where formulas of PROGRAM use n.", metavar="SIZE")
+@option(
     "--cores",
-    type=Whole(1),
-    metavar="COUNT",
-    help="Cores that all ranks share; by default one each, and with --trace those of its run.",
+    Whole(1),
+    "Cores that all ranks share; by default one each, and with --trace those of its run.",
 )
-@click.option(
+@option(
     "--channel",
-    type=OneOf(["own", "shared"]),
-    metavar="NAME",
-    help="Of messages: shared by all pipelines (default), or own of each, as on a node.",
+    OneOf(["own", "shared"]),
+    "Of messages: shared by all pipelines (the default), or own of each, as on a node.",
 )
-@click.option(
+@option(
     "--schedule",
-    type=OneOf(["adaptive", "source"]),
-    metavar="NAME",
-    help="adaptive (default) or source, the published one.",
+    OneOf(["adaptive", "source"]),
+    "Who merges when: adaptive, or source, the published one.  [default: adaptive]",
 )
-@click.option(
+@option(
     "--ranks",
-    type=Whole(1, 100_000),
-    metavar="COUNT",
-    help="Most ranks.  [default: 1024, and with --trace the cores of its run]",
+    Whole(1, 100_000),
+    "Most ranks.  [default: 1024, and with --trace the cores of its run]",
 )
-@click.option(
-    "--per-node", type=Whole(1), metavar="COUNT", help="Ranks of a node: plan whole nodes."
-)
-@text_option("--within", "TIME", duration, 'Longest time allowed: "2 h", 90s.')
-@text_option("--efficiency", "SHARE", efficiency, "Least efficiency allowed: 50%.")
-@seed_option("Seed of the samples for the interval.")
-@all_option("rank count")
+@option("--per-node", Whole(1), "Ranks of a node: plan whole nodes.")
+@within_option
+@option("--efficiency", EFFICIENCY, "Least efficiency allowed: 50%.")
+@seed_option
+@all_option
 @answer_options()
 def command(
     ctx: click.Context,

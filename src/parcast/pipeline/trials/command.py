@@ -7,7 +7,7 @@ import click
 
 from parcast.cli.answering import A_FILE, OneOf, Whole, cli_command
 from parcast.cli.law_error_output import check_programs
-from parcast.cli.options import SizeList, above_0, plain, size_option, sizes, text_option
+from parcast.cli.options import SIZES, Read, SizeList, above_0, flag, option, plain
 from parcast.cli.outputs import Outputs
 from parcast.units import quantity
 from parcast.validation.answering import answered, repetitions_option, validating
@@ -77,9 +77,12 @@ def duration(text: str, option: str) -> float:
     return quantity(text, "time", name=option)
 
 
+LOAD: Final = Read("TIME", duration)
+
+
 def message_size(text: str, option: str) -> int:
     """Read the length of a message [B]."""
-    return round(above_0(text, option, "size", hint="Write for example 24kB."))
+    return round(above_0(text, option, "size", example="24kB"))
 
 
 @cli_command(
@@ -89,48 +92,33 @@ def message_size(text: str, option: str) -> int:
 )
 @click.argument("job", required=False, type=A_FILE)
 @click.argument("arguments", nargs=-1, metavar="[ARGUMENT]...")
-@text_option("--layouts", "LIST", layouts, "PxG.  [default: 2x1,4x1,4x2,8x2, as many as fit]")
-@size_option("Items to predict. By default 4, 8 and 16 for each rank of the largest layout.")
-@text_option(
+@option("--layouts", Read("LIST", layouts), "PxG.  [default: 2x1,4x1,4x2,8x2, as many as fit]")
+@option(
+    "-n --size n",
+    SIZES,
+    "Items to predict. By default 4, 8 and 16 for each rank of the largest layout.",
+)
+@option(
     "--calibrate-with",
-    "SIZES",
-    sizes,
+    SIZES,
     "Items of the small runs. By default a quarter and half of the fewest to predict.",
 )
-@click.option(
+@option(
     "--schedule",
-    type=OneOf(["adaptive", "source", "both"]),
-    metavar="NAME",
+    OneOf(["adaptive", "source", "both"]),
+    "adaptive (default of a run), source (published) or both.",
     default="both",
-    show_default=True,
-    help="adaptive (default of a run), source (published) or both.",
 )
-@text_option(
-    "--task", "TIME", duration, "Processor time of a task.  [default: 20ms; 50ms on a testbed]"
+@option("--task", LOAD, "Processor time of a task.  [default: 20ms; 50ms on a testbed]")
+@option("--merge", LOAD, "Processor time of a merge.", default="1ms")
+@option(
+    "--message", Read("SIZE", message_size), "Length of the result of an item.", default="24kB"
 )
-@text_option(
-    "--merge", "TIME", duration, "Processor time of a merge.", default="1ms", show_default=True
-)
-@text_option(
-    "--message",
-    "SIZE",
-    message_size,
-    "Length of the result of an item.",
-    default="24kB",
-    show_default=True,
-)
-@click.option("--growing", is_flag=True, help="Results grow with their items, as a lexicon does.")
-@click.option(
-    "--batch",
-    type=Whole(1),
-    default=1,
-    show_default=True,
-    metavar="COUNT",
-    help="Items taken at a time, in the default schedule.",
-)
+@flag("--growing", "Results grow with their items, as a lexicon does.")
+@option("--batch", Whole(1), "Items taken at a time, in the default schedule.", default=1)
 @repetitions_option(3, "Runs of each size and layout.")
-@click.option("--cores", type=Whole(1), metavar="COUNT", help="Cores that ranks share.")
-@click.option("--quick", is_flag=True, help="Half as many items, one run of each.")
+@option("--cores", Whole(1), "Cores that ranks share.")
+@flag("--quick", "Half as many items, one run of each.")
 @validating
 def command(
     ctx: click.Context,  # noqa: ARG001 - the first argument of every command

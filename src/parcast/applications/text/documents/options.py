@@ -1,52 +1,33 @@
 """Options of the commands that read documents: which part of which files, and how."""
 
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
-
-import click
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Final
 
 from parcast.cli.answering import OneOf
-from parcast.cli.options import repeated_option
+from parcast.cli.options import gathered, option, repeated_option
 
 if TYPE_CHECKING:
     from parcast.applications.text.documents.document import DocumentReading
 
 
-def document_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Give a command the options that `reading_of` reads."""
-    for option in (
-        click.option(
-            "--encoding", metavar="NAME", help="Encoding of the files. By default found out."
-        ),
-        click.option(
-            "--format",
-            "kind",
-            type=OneOf(["text", "html", "xml", "sgml", "jsonl"]),
-            metavar="NAME",
-            help="Format of the files. By default found out.",
-        ),
-        click.option(
-            "--identifier", metavar="NAME", help="Attribute, element or key that names one."
-        ),
-        click.option(
-            "--document", metavar="NAME", help="Element that separates documents in a file."
-        ),
-        repeated_option(
-            "--field", "NAME", "Element or key to read. By default all text.", None, "fields"
-        ),
-    ):
-        command = option(command)
-    return command
-
-
-def reading_of(given: Mapping[str, Any]) -> "DocumentReading":
-    """Make of the values of these options how files are read."""
+def _reading(*, fields: Sequence[str], **given: Any) -> "DocumentReading":
+    """Take how files are read."""
     from parcast.applications.text.documents.document import DocumentReading
 
-    return DocumentReading(
-        fields=tuple(given["fields"]) or None,
-        document=given["document"],
-        identifier=given["identifier"],
-        format=given["kind"],
-        encoding=given["encoding"],
-    )
+    return DocumentReading(fields=tuple(fields) or None, **given)
+
+
+document_options: Final = gathered(  # of a command that takes them as `reading`
+    "reading",
+    _reading,
+    ("fields", "document", "identifier", "format", "encoding"),
+    repeated_option("--field fields", "NAME", "Element or key to read. By default all text."),
+    option("--document", "NAME", "Element that separates documents in a file."),
+    option("--identifier", "NAME", "Attribute, element or key that names one."),
+    option(
+        "--format",
+        OneOf(["text", "html", "xml", "sgml", "jsonl"]),
+        "Format of the files. By default found out.",
+    ),
+    option("--encoding", "NAME", "Encoding of the files. By default found out."),
+)

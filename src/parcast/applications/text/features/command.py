@@ -1,16 +1,19 @@
 """`parcast run features`: noun phrases of documents, on ranks that are started for it."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from parcast.applications.text.documents.options import document_options, reading_of
+from parcast.applications.text.documents.options import document_options
 from parcast.cli.answering import A_FILE, OneOf, Whole, cli_command
 from parcast.cli.failures import ANSWERED
-from parcast.cli.options import json_option, output_option
+from parcast.cli.options import flag, json_option, option, output_option
 from parcast.cli.outputs import Outputs, print_pieces
 from parcast.cli.screen import show_sheet
 from parcast.pipeline.options import Running, run_options, status_of
+
+if TYPE_CHECKING:
+    from parcast.applications.text.documents.document import DocumentReading
 
 FORMATS = ("parquet", "json", "jsonl", "csv")
 HELP = """Find the noun phrases of documents and where each of them occurs.
@@ -40,54 +43,32 @@ Examples:
 @cli_command(name="features", help=HELP, short_help="Find noun phrases of documents.")
 @click.argument("docs", nargs=-1, required=True, type=A_FILE, metavar="DOCS...")
 @run_options
-@click.option(
+@option(
     "--shards",
-    type=Whole(1, 10_000),
-    metavar="COUNT",
+    Whole(1, 10_000),
+    "Parts of the lexicon, each reduced and written by a rank of its own.",
     default=1,
-    show_default=True,
-    help="Parts of the lexicon, each reduced and written by a rank of its own.",
 )
 @document_options
-@click.option(
-    "--tagger",
-    metavar="NAME",
-    default="textblob",
-    show_default=True,
-    help="textblob, denckring or module:function.",
-)
-@click.option(
-    "--grammar",
-    metavar="TEXT",
-    default="(J|M|N)*N",
-    show_default=True,
-    help="Which words form a phrase.",
-)
-@click.option("--keep-case", is_flag=True, help="Tell phrases apart by capital letters.")
-@click.option("--frequencies", is_flag=True, help="Count phrases without their places.")
-@click.option(
+@option("--tagger", "NAME", "textblob, denckring or module:function.", default="textblob")
+@option("--grammar", "TEXT", "Which words form a phrase.", default="(J|M|N)*N")
+@flag("--keep-case", "Tell phrases apart by capital letters.")
+@flag("--frequencies", "Count phrases without their places.")
+@option(
     "--rows",
-    type=OneOf(["phrase", "occurrence"]),
-    metavar="KIND",
+    OneOf(["phrase", "occurrence"]),
+    "What a row of the output is.",
     default="phrase",
-    show_default=True,
-    help="What a row of the output is: phrase or occurrence.",
 )
-@click.option(
-    "--least",
-    type=Whole(1),
-    metavar="COUNT",
-    default=1,
-    show_default=True,
-    help="Leave out phrases that occur less often.",
-)
+@option("--least", Whole(1), "Leave out phrases that occur less often.", default=1)
 @json_option
-@output_option("Write PATH: .parquet, .json, .jsonl or .csv. Repeatable.")
+@output_option("Write PATH: .parquet, .json, .jsonl or .csv.")
 def command(
     ctx: click.Context,
     /,
     *,
     docs: tuple[str, ...],
+    reading: "DocumentReading",
     running: Running,
     outputs: tuple[str, ...],
     as_json: bool,
@@ -110,7 +91,7 @@ def command(
             grammar=how["grammar"],
             fold=not how["keep_case"],
             occurrences=not how["frequencies"],
-            reading=reading_of(how),
+            reading=reading,
         )
         return extract_features(
             docs,

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from parcast.advice import Choice
-from parcast.applications.text.documents.options import document_options, reading_of
+from parcast.applications.text.documents.options import document_options
 from parcast.cli.answering import A_FILE, Whole, cli_command
 from parcast.cli.failures import ANSWER_IS_NO, ANSWERED
-from parcast.cli.options import answer_options, repeated_option
+from parcast.cli.options import answer_options, option, repeated_option
 from parcast.cli.outputs import TABLES, Outputs
 from parcast.errors import FileProblems, Problem
 from parcast.files.decoding import to_utf8
@@ -43,41 +43,24 @@ Examples:
 
 @cli_command(name="search", help=HELP, short_help="Rank documents by how well they match a query.")
 @click.argument("docs", nargs=-1, required=True, type=A_FILE, metavar="DOCS...")
-@repeated_option("-q", "TEXT", "Words to look for; a query of its own.", None, "asked")
-@click.option("--queries", metavar="PATH", type=A_FILE, help="File with a query on every line.")
-@click.option(
-    "-n",
-    "count",
-    type=Whole(1),
-    metavar="COUNT",
-    default=10,
-    show_default=True,
-    help="Hits of a query.",
-)
-@click.option(
+@repeated_option("-q asked", "TEXT", "Words to look for; a query of its own.")
+@option("--queries", A_FILE, "File with a query on every line.")
+@option("-n count", Whole(1), "Hits of a query.", default=10)
+@option(
     "--k1",
-    type=float,
-    metavar="NUMBER",
+    click.FLOAT,
+    "How soon further occurrences of a word count less.",
     default=1.2,
-    show_default=True,
-    help="How soon further occurrences of a word count less.",
-)
-@click.option(
-    "--b",
-    type=float,
     metavar="NUMBER",
+)
+@option(
+    "--b",
+    click.FLOAT,
+    "How much long documents are discounted, 0 to 1.",
     default=0.75,
-    show_default=True,
-    help="How much long documents are discounted, 0 to 1.",
+    metavar="NUMBER",
 )
-@click.option(
-    "--snippet",
-    type=Whole(20),
-    metavar="COUNT",
-    default=160,
-    show_default=True,
-    help="Characters of the piece of text of a hit.",
-)
+@option("--snippet", Whole(20), "Characters of the piece of text of a hit.", default=160)
 @document_options
 @run_options
 @answer_options(TABLES)
@@ -106,8 +89,7 @@ def command(
 
         if outputs.paths:  # what is read may lie in a folder
             outputs.check(document_paths(docs))
-        chosen = {name: how[name] for name in ("count", "k1", "b", "snippet")}
-        return search_documents(docs, wanted, reading=reading_of(how), **chosen, **arguments)
+        return search_documents(docs, wanted, **how, **arguments)
 
     result: SearchResult = running.ended(search, "searching")
     if not result.is_root:

@@ -7,7 +7,7 @@ import click
 
 from parcast.cli.answering import A_FILE, cli_command
 from parcast.cli.failures import ANSWER_IS_NO, ANSWERED, NO_FORECAST, spelled_with
-from parcast.cli.options import above_0, answer_options, seed_option, text_option
+from parcast.cli.options import Read, amount, answer_options, option, seed_option
 from parcast.cli.outputs import FIGURES, Outputs, format_of, with_inputs
 from parcast.errors import ParameterError
 from parcast.units import quantity
@@ -41,11 +41,6 @@ Examples:
 STATUS: Final = {"none": ANSWER_IS_NO, "undecided": NO_FORECAST}
 
 
-def rate(text: str, option: str) -> float:
-    """Read a capacity above 0. [B/s]."""
-    return above_0(text, option, "rate", hint='Write for example "1.28 Gbit/s".')
-
-
 def time(text: str, option: str) -> float:
     """Read a latency of at least 0. [s]."""
     value = quantity(text, "time", name=option)
@@ -62,24 +57,21 @@ def time(text: str, option: str) -> float:
     short_help="Check which delay formula the messages of a run support.",
 )
 @click.argument("trace", type=A_FILE)
-@text_option(
+@option(
     "--capacity",
-    "RATE",
-    rate,
+    amount("RATE", "rate", '"1.28 Gbit/s"'),
     "Capacity of the channel. By default estimated from the fastest messages.",
 )
-@text_option(
+@option(
     "--latency",
-    "TIME",
-    time,
+    Read("TIME", time),
     "Time of a message without length. By default that of the fastest messages.",
 )
-@seed_option("Seed of the random numbers for p-values and intervals.", show_default=True)
-@click.option(
+@seed_option
+@option(
     "--messages",
-    metavar="PATH",
-    type=A_FILE,
-    help="Write gap, length, service time and delay of each message to a CSV file.",
+    A_FILE,
+    "Write gap, length, service time and delay of each message to a CSV file.",
 )
 @answer_options(FIGURES)
 def command(
