@@ -318,6 +318,7 @@ _READERS = [
             "talp": tool_documents.talp(),
             "lammps": tool_documents.lammps(),
             "gromacs": tool_documents.gromacs(),
+            "gnu-time": tool_documents.gnu_times(),
             "caliper": tool_documents.caliper,
             "hatchet": tool_documents.hatchet,
             "darshan": tool_documents.darshan,

@@ -269,6 +269,7 @@ def lammps(draw):
     for p in draw(processors):
         text += ["LAMMPS (2 Aug 2023)", f"Loop time of {draw(seconds)} on {p} procs for 100 steps"]
         text[-1] += " with 4000 atoms"
+        text.insert(-1, f"Per MPI rank memory allocation (min/avg/max) = 1 | {p} | 9.5 Mbytes")
         text.append(f"99.1% CPU use with {p} MPI tasks x 1 OpenMP threads")
     return lines(text)
 
@@ -281,6 +282,17 @@ def gromacs(draw):
         text += [f"Using {p} MPI processes", "Using 2 OpenMP threads per MPI process"]
         text += [f"       Time:  {draw(seconds):.3f}  {draw(seconds):.3f}  1600.0"]
         text += [f"Performance:  {draw(seconds):.3f}  0.1"]
+    return lines(text)
+
+
+@st.composite
+def gnu_times(draw):
+    """What `/usr/bin/time -v` prints of several commands."""
+    text = []
+    for p in draw(processors):
+        text += [f'Command being timed: "mpirun -n {p} ./app"']
+        text += [f"Elapsed (wall clock) time (h:mm:ss or m:ss): 1:{draw(seconds):.2f}"]
+        text += [f"Maximum resident set size (kbytes): {1000 // p}", "Exit status: 0"]
     return lines(text)
 
 
@@ -443,6 +455,7 @@ anything = (
     | talp()
     | lammps()
     | gromacs()
+    | gnu_times()
     | caliper
     | hatchet
     | darshan

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -51,6 +52,11 @@ def test_runs_of_a_log_of_lammps_are_callpaths():
         p=[1, 1, 2, 2, 4, 4],
         time=[0.00888581, 0.0184634, 0.010241, 0.0210549, 0.935998, 1.876],
         callpath=[first, second] * 3,
+        memory_B=np.repeat([3.119, 3.115, 3.095], 2) * 2**20,
+        memory_total_B=np.repeat([3.119, 2 * 3.115, 4 * 3.095], 2) * 2**20,
+    )
+    assert told.notes == (
+        "memory is what LAMMPS counts: its arrays, without the program and MPI.",
     )
     assert recognised(DATA / "lammps.np1.log").name == "lammps"
 

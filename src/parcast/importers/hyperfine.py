@@ -2,17 +2,19 @@
 
 Times are in seconds. Parameters that are text (`--parameter-list compiler gcc,clang`), and
 several commands at the same parameters, tell callpaths apart. Without parameters, the numbers in
-which commands differ are: `mpirun -n 4`, `OMP_NUM_THREADS=4` and `-j 4` tell p.
+which commands differ are: `mpirun -n 4`, `OMP_NUM_THREADS=4` and `-j 4` tell p. Memory is that of
+the largest process.
 """
 
 import re
 from collections.abc import Sequence
+from itertools import compress
 from math import prod
 from pathlib import Path
 from typing import Any
 
 from parcast.files.faults import Faults
-from parcast.files.numbers import number
+from parcast.files.numbers import is_number, number
 from parcast.importers.content import json_document
 from parcast.importers.counts import numbers_in_command
 from parcast.importers.registry import Format
@@ -40,14 +42,14 @@ def read(runs: Runs, metric: str | None) -> Imported:
     notes = _take_from_commands([result for _, _, result in results], runs)
     callpaths = _callpaths([result for _, _, result in results])
     for (faults, i, result), callpath in zip(results, callpaths, strict=True):
-        times, failures = _times(result, i, faults)
+        times, memory, failures = _times(result, i, faults)
         failed += failures
         numbers, texts = _parameters(result)
         machine = str(texts.get("machine", ""))
         field = f"results[{i}].times"
         runs.add(
             numbers, times, faults, metric="time_s", callpath=callpath, machine=machine,
-            field=field,
+            field=field, memory=memory,
         )  # fmt: skip
     notes += left_out(failed, "exit status not 0")
     if metric not in {None, "times"}:
@@ -73,19 +75,27 @@ def _results(path: Path, faults: Faults) -> list[dict[str, Any]]:
     return results
 
 
-def _times(result: dict[str, Any], i: int, faults: Faults) -> tuple[list[Any], int]:
-    """Give the times of the runs that ended well, and the number of the others."""
+def _times(
+    result: dict[str, Any], i: int, faults: Faults
+) -> tuple[list[Any], dict[str, list[Any]], int]:
+    """Give the times and memory of the runs that ended well, and the number of the others."""
     times = result.get("times")
     if not isinstance(times, list) or not times:
         faults.refuse(
             "must be the times of the runs, got none. Export them with a newer hyperfine.",
             field=f"results[{i}].times",
         )
+    memory = result.get("memory_usage_byte")
+    known: list[Any] = []
+    if isinstance(memory, list) and len(memory) == len(times):
+        known = [x if is_number(x) and x > 0 else None for x in memory]
     codes = result.get("exit_codes")
     if not isinstance(codes, list) or len(codes) != len(times):
-        return times, 0
-    good = [time for time, code in zip(times, codes, strict=True) if code == 0]  # null: a signal
-    return good, len(times) - len(good)
+        codes = [0] * len(times)
+    ended = [code == 0 for code in codes]  # null: a signal
+    good = list(compress(times, ended))
+    beside = {"memory_B": list(compress(known, ended))} if any(known) else {}
+    return good, beside, len(times) - len(good)
 
 
 def _take_from_commands(results: Sequence[dict[str, Any]], runs: Runs) -> list[str]:

@@ -15,6 +15,7 @@ from parcast.files.faults import Faults
 from parcast.importers.content import beginning
 from parcast.importers.registry import Format
 from parcast.importers.runs import Imported, Runs
+from parcast.timings.columns import MAY_BE_UNKNOWN
 from parcast.timings.measurements import Measurements, measurements_of
 from parcast.timings.tables.files import tells_processors
 from parcast.timings.tables.options import TableOptions
@@ -40,7 +41,7 @@ def read(runs: Runs, metric: str | None) -> Imported:
     return Imported(measurements=measurements_of(joined, tables[0].measure), notes=tuple(notes))
 
 
-BESIDE: Final = ("repetition", "deviation")
+BESIDE: Final = ("repetition", *MAY_BE_UNKNOWN)
 FORMAT = Format(title="Tables in several files", recognises=lambda *_: False, timings=read)
 
 
@@ -58,10 +59,10 @@ def _tables(
 def _joined(tables: list[Measurements], runs: Runs) -> dict[str, Any]:
     """Put the columns of tables below each other, without the numbers of repetitions."""
     parts = [{x: y for x, y in t.columns.items() if x not in BESIDE} for t in tables]
-    if any(table.deviation is not None for table in tables):
-        for part, table in zip(parts, tables, strict=True):
-            unknown = np.full(len(table), np.nan)
-            part["deviation"] = unknown if table.deviation is None else table.deviation
+    for column in MAY_BE_UNKNOWN:
+        if any(column in table.columns for table in tables):
+            for part, table in zip(parts, tables, strict=True):
+                part[column] = table.columns.get(column, np.full(len(table), np.nan))
     names = [*parts[0]]
     for part, table, name in zip(parts, tables, runs.names, strict=True):
         if replace(table.measure, title="") != replace(tables[0].measure, title=""):

@@ -2,12 +2,13 @@
 
 Each `LammpsRun time of 4.2 on 8 procs for 100 steps with 4000 atoms` is a run; procs are MPI tasks
 times OpenMP threads. Runs that follow each other in one log are callpaths; where the number of
-atoms is not the same in all logs, it is n.
+atoms is not the same in all logs, it is n. Memory is what LAMMPS accounts for in each rank.
 """
 
 import re
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Final
 
 from parcast.files.faults import Faults
 from parcast.files.numbers import number
@@ -31,6 +32,11 @@ LOOP = re.compile(
 )
 ERROR = re.compile(r"ERROR(?: on proc [0-9]+)?: (.*)")
 THREADS = re.compile(r"with ([0-9]+) MPI tasks x ([0-9]{1,9}) OpenMP threads")
+MEMORY_OF_RANKS = re.compile(
+    r"Per MPI rank memory allocation \(min/avg/max\) = "
+    r"[0-9.eE+]{1,40} \| ([0-9.eE+]{1,40}) \| ([0-9.eE+]{1,40}) Mbytes"
+)
+MIB: Final = 1024.0**2  # LAMMPS counts in
 START = re.compile(
     rb"^(?:LAMMPS \([0-9]{1,2} [A-Z][a-z]{2} [0-9]{4}|Loop time of [0-9.e+-]+ on)", re.M
 )
@@ -46,6 +52,7 @@ class LammpsRun:
     atoms: int
     number: int  # in its start of LAMMPS, from 1
     line: int
+    memory: tuple[float, float] | None  # of the largest rank, and of the mean one [B]
 
 
 @dataclass(slots=True)
@@ -98,7 +105,10 @@ def read(runs: Runs, metric: str | None) -> Imported:
                 metric="time_s",
                 callpath=f"run {loop.number}: {loop.steps} steps" if has_names else "",
                 line=loop.line,
+                memory=_memory(loop, log.threads),
             )
+    if any(loop.memory for loop in loops):
+        notes.append("memory is what LAMMPS counts: its arrays, without the program and MPI.")
     return runs.imported(notes=notes)
 
 
@@ -109,6 +119,7 @@ def _log(path: Path, faults: Faults) -> Log:
     """Read one file, which may have several starts of LAMMPS one after another."""
     log = Log()
     begun, loops, error = 0, 0, ""  # starts since the last loop; loops of this start
+    memory: tuple[float, float] | None = None  # said before the loop
     for line, text in text_lines(path, faults):
         if HEADER.match(text):
             if begun and error:
@@ -133,8 +144,13 @@ def _log(path: Path, faults: Faults) -> Log:
                     atoms=int(match[4]),
                     number=loops,
                     line=line,
+                    memory=memory,
                 )
             )
+            memory = None
+        elif match := MEMORY_OF_RANKS.match(text):
+            average, most = (number(x) or 0.0 for x in match.groups())
+            memory = (most * MIB, average * MIB)
         elif match := ERROR.match(text):
             error = error or first_error(match[1])
         elif match := THREADS.search(text):
@@ -145,6 +161,14 @@ def _log(path: Path, faults: Faults) -> Log:
     for loop in log.loops:
         refuse_lone_rank(loop.p, faults)
     return log
+
+
+def _memory(loop: LammpsRun, threads: int) -> dict[str, list[float | None]]:
+    """Give the memory of the largest rank, and of all of them."""
+    if loop.memory is None:
+        return {}
+    most, average = loop.memory
+    return {"memory_B": [most], "memory_total_B": [average * max(loop.p // threads, 1)]}
 
 
 def _refuse_copies_in_turn(log: Log, faults: Faults) -> None:

@@ -51,6 +51,7 @@ FORMATS: Final = {  # each name and the place of its Format
     "parquet": "parcast.importers.arrow_tables:FORMAT",
     "lammps": "parcast.importers.lammps:FORMAT",
     "gromacs": "parcast.importers.gromacs:FORMAT",
+    "gnu-time": "parcast.importers.gnu_time:FORMAT",
     "log": "parcast.importers.own_log:FORMAT",
     "table": "parcast.importers.joined_tables:FORMAT",
     "osu": "parcast.calibration.benchmarks.osu:FORMAT",

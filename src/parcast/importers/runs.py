@@ -95,6 +95,8 @@ class Runs:
         self._metrics: dict[str, int] = {}
         self._chunks = {x: array("q") for x in ("point", "label", "metric", "count")}
         self._times = array("d")
+        # of memory: its column, the number of the first time that it belongs to, and the values
+        self._memory: list[tuple[str, int, Sequence[float | None]]] = []
         self._bad: dict[str, list[Faults]] = {}  # for each metric, of each file
         self._zeros: dict[str, int] = {}
 
@@ -122,11 +124,13 @@ class Runs:
         line: int | None = None,
         field: str = "",
         point_line: int | None = None,
+        memory: Mapping[str, Sequence[float | None]] | None = None,
     ) -> None:
         """Take in the times of one point in the unit of `metric`: repetitions of one run.
 
         `callpath` and `machine` say of which part of the program and where; `line` and `field` are
-        the place in the file, `point_line` that of the point, where it is another.
+        the place in the file, `point_line` that of the point, where it is another. `memory` has a
+        value for each time in some columns of memory.
         """
         if self._names is None:
             self._names = tuple(point)
@@ -153,6 +157,9 @@ class Runs:
             chunk = {"point": place, "label": label, "metric": number, "count": len(good)}
             for name, value in chunk.items():
                 self._chunks[name].append(value)
+            for column, given in (memory or {}).items():
+                known = [m for m, t in zip(given, times, strict=True) if is_number(t) and t > 0]
+                self._memory.append((column, len(self._times), known))
             self._times.extend(good)
 
     def imported(self, *, metric: str | None = None, notes: Iterable[str] = ()) -> Imported:
@@ -306,16 +313,18 @@ class Runs:
         chunks = {x: np.array(self._chunks.pop(x), dtype=np.int64) for x in list(self._chunks)}
         times = np.array(self._times, dtype=np.float64)
         self._times = array("d")
+        memory = self._memory_of(len(times))
         is_wanted = chunks["metric"] == metric
         if not is_wanted.all():
-            times = times[np.repeat(is_wanted, chunks["count"])]
+            rows = np.repeat(is_wanted, chunks["count"])
+            times, memory = times[rows], {name: x[rows] for name, x in memory.items()}
             chunks = {name: column[is_wanted] for name, column in chunks.items()}
         if not len(times):
             faults.refuse("must contain times above 0, got none. Were the runs timed?")
         if scale != 1:
             times *= scale
         point, label, counts = chunks["point"], chunks["label"], chunks["count"]
-        columns: dict[str, NDArray[Any]] = {"time": times}
+        columns: dict[str, NDArray[Any]] = {"time": times, **memory}
         repetition = _numbered(point * len(labels) + label, counts)
         if repetition.max() > 1:
             columns["repetition"] = repetition
@@ -327,6 +336,14 @@ class Runs:
             columns[name] = np.repeat(of_label[label], counts)
         for column in columns.values():
             column.setflags(write=False)  # ours alone: need not be copied again
+        return columns
+
+    def _memory_of(self, count: int) -> dict[str, NDArray[Any]]:
+        """Give the columns of memory, NaN where it is not known."""
+        names = dict.fromkeys(name for name, *_ in self._memory)
+        columns = {name: np.full(count, np.nan) for name in names}
+        for name, start, values in self._memory:
+            columns[name][start : start + len(values)] = [x or np.nan for x in values]
         return columns
 
 

@@ -4,6 +4,9 @@ A job is one run; its steps are parts of it and tell only how many tasks it had,
 program failed while the script went on. Its wall time is what elapsed from its start to its end,
 in whole seconds, whatever it did besides computing. Components of a heterogeneous job are one run.
 
+`MaxRSS` and `AveRSS` are memory of the tasks of a step. They are read of the steps that `srun`
+started: where `mpirun` starts the ranks, a task of Slurm is all ranks of a node.
+
 The table is a header, then jobs and their steps, with bars between. The JSON is read in the
 schemas from Slurm 21.08 on: newer ones wrap numbers ({"set": true, "number": 5}) and list the
 states of a job.
@@ -24,9 +27,10 @@ from parcast.files.numbers import is_number, whole
 from parcast.importers.content import CUT_OFF, MOST_JOBS, first_line, json_document, text_lines
 from parcast.importers.registry import Format
 from parcast.importers.runs import Imported, Runs
+from parcast.timings.columns import MEMORY
 from parcast.units import shown
 
-COLUMNS: Final = "JobID,JobName,AllocCPUS,NTasks,Elapsed,State"  # all that is read
+COLUMNS: Final = "JobID,JobName,AllocCPUS,NTasks,Elapsed,State,MaxRSS,AveRSS"  # all that is read
 ASK: Final = Command(("sacct", "-P", "-o", COLUMNS))
 PARTS: Final = frozenset({"batch", "extern", "interactive"})  # steps that Slurm adds to a job
 HELPERS: Final = frozenset(  # steps in which mpirun and mpiexec start ranks on other nodes
@@ -53,6 +57,8 @@ class SlurmJob:
     line: int | None = None  # its place in the file
     field: str = ""
     failed: str = ""  # state of its largest step, where it was not COMPLETED but the job was
+    memory: float | None = None  # most of one task of its largest steps [B]
+    memory_total: float | None = None  # of all tasks of one of them [B]
 
     @property
     def is_run(self) -> bool:
@@ -66,14 +72,27 @@ class Steps:
 
     tasks: int = 0
     failed: str = ""  # "" where one of the largest did not fail
+    memory: float | None = None  # most of one task [B]
+    memory_total: float | None = None  # of all tasks [B]
 
-    def add(self, tasks: int, state: str) -> None:
-        """Take in a step that the job itself started."""
+    def add(
+        self, tasks: int, state: str, memory: float | None = None, average: float | None = None
+    ) -> None:
+        """Take in a step that the job itself started, with the memory of its tasks."""
         failed = state if state in FAILED else ""
+        total = average and average * tasks
         if tasks > self.tasks:
             self.tasks, self.failed = tasks, failed
+            self.memory, self.memory_total = memory, total
         elif tasks == self.tasks:
             self.failed = self.failed and failed
+            self.memory = most(self.memory, memory)
+            self.memory_total = most(self.memory_total, total)
+
+
+def most(*known: float | None) -> float | None:
+    """Give the largest of what is known."""
+    return max((x for x in known if x), default=None)
 
 
 def joined(parts: Sequence[SlurmJob]) -> SlurmJob:
@@ -82,11 +101,14 @@ def joined(parts: Sequence[SlurmJob]) -> SlurmJob:
         return parts[0]
     elapsed = [x.elapsed for x in parts]
     tasks, processors = [x.tasks for x in parts], [x.processors for x in parts]
+    totals = [x.memory_total for x in parts]
     return replace(
         next((x for x in parts if not x.is_run), parts[0]),
         elapsed=None if None in elapsed else max(x for x in elapsed if x is not None),
         tasks=sum(x or 0 for x in tasks) if all(tasks) else None,
         processors=sum(x or 0 for x in processors) if all(processors) else None,
+        memory=most(*(x.memory for x in parts)) if all(x.memory for x in parts) else None,
+        memory_total=sum(x or 0 for x in totals) if all(totals) else None,
     )
 
 
@@ -126,6 +148,11 @@ def read(runs: Runs, metric: str | None) -> Imported:
             machine=job.cluster if has_clusters else "",
             line=job.line,
             field=job.field,
+            memory={
+                name: [value]
+                for name, value in zip(MEMORY, (job.memory, job.memory_total), strict=True)
+                if value
+            },
         )
     failed = sum(bool(job.failed) for job, _ in jobs)
     return runs.imported(metric=metric, notes=_notes(timed, len(jobs) - len(done), failed))
@@ -197,7 +224,7 @@ def _notes(timed: Sequence[SlurmJob], others: int, failed: int) -> list[str]:
 KEPT = {  # keys
     *("jobs", "name", "cluster", "state", "current", "time", "elapsed", "steps", "step", "id"),
     *("step_id", "tasks", "count", "tres", "allocated", "type", "required", "CPUs"),
-    *("set", "number", "het", "job_id"),
+    *("set", "number", "het", "job_id", "requested", "max", "average"),
 }
 
 
@@ -241,6 +268,8 @@ def _job(job: dict[str, Any], i: int, faults: Faults) -> SlurmJob:
         elapsed=elapsed,
         tasks=steps.tasks or None,
         failed=steps.failed if state == "COMPLETED" else "",
+        memory=steps.memory,
+        memory_total=steps.memory_total,
         processors=_allocated(job) or _count(_inside(job, "required", "CPUs")),
         field=f"jobs[{i}]",
     )
@@ -262,15 +291,24 @@ def _steps(job: dict[str, Any]) -> Steps:
         number = number.get("step_id") if isinstance(number, dict) else number
         if str(number).rpartition(".")[2] not in PARTS and name not in PARTS | HELPERS:
             state = _state(step.get("state") if isinstance(step, dict) else None)
-            steps.add(_count(_inside(step, "tasks", "count")) or 0, state)
+            tasks = _count(_inside(step, "tasks", "count")) or 0
+            memory, average = (
+                _of_type(_inside(step, "tres", "requested", which), "mem")
+                for which in ("max", "average")
+            )
+            steps.add(tasks, state, memory, average)
     return steps
 
 
 def _allocated(job: dict[str, Any]) -> int | None:
     """Give the processors allocated to a job."""
-    listed = _inside(job, "tres", "allocated")
+    return _of_type(_inside(job, "tres", "allocated"), "cpu")
+
+
+def _of_type(listed: Any, kind: str) -> int | None:
+    """Give the number of a kind of resource in a list of them."""
     for one in listed if isinstance(listed, list) else []:
-        if isinstance(one, dict) and one.get("type") == "cpu":
+        if isinstance(one, dict) and one.get("type") == kind:
             return _count(one.get("count"))
     return None
 
@@ -295,7 +333,11 @@ def _count(value: Any) -> int | None:
 
 
 DURATION = re.compile(r"(?:([0-9]+)-)?(?:([0-9]+):)?([0-9]+):([0-9]+(?:\.[0-9]+)?)")
-WANTED = ("jobid", "jobname", "cluster", "state", "elapsed", "ntasks", "alloccpus")
+SIZE = re.compile(r"([0-9]+(?:\.[0-9]*)?)([KMGTPE]?)")
+WANTED = (
+    *("jobid", "jobname", "cluster", "state", "elapsed", "ntasks", "alloccpus"),
+    *("maxrss", "averss"),
+)
 ANOTHER_MARK = (
     f"Print it with another delimiter ({Command(('sacct', '-P', '--delimiter=^'))}), or leave "
     "JobName out."
@@ -329,13 +371,22 @@ def jobs_of_table(path: str | os.PathLike[str], faults: Faults) -> list[SlurmJob
             jobs[key] = _job_of_row(row, line, faults)
         count = None if step in PARTS else _count_in_cell(row.get("ntasks"), line, faults)
         if count and row.get("jobname") not in HELPERS:
-            steps.setdefault(key, Steps()).add(count, _word(row["state"]) if dot else "")
+            memory, average = (_bytes(row.get(x)) for x in ("maxrss", "averss"))
+            state = _word(row["state"]) if dot else ""
+            steps.setdefault(key, Steps()).add(count, state, memory, average)
         require_at_most(MOST_JOBS, max(len(jobs), len(steps)), "jobs", faults, line=line)
     runs: dict[tuple[str, str], list[SlurmJob]] = {}
     for key, job in jobs.items():
         own = steps.get(key, Steps())
         failed = own.failed if job.state == "COMPLETED" else ""
-        runs.setdefault(key[:2], []).append(replace(job, tasks=own.tasks or None, failed=failed))
+        told = replace(
+            job,
+            tasks=own.tasks or None,
+            failed=failed,
+            memory=own.memory,
+            memory_total=own.memory_total,
+        )
+        runs.setdefault(key[:2], []).append(told)
     return [joined(parts) for parts in runs.values()]
 
 
@@ -389,6 +440,16 @@ def _count_in_cell(text: str | None, line: int, faults: Faults) -> int | None:
             line=line,
         )
     return count
+
+
+def _bytes(text: str | None) -> float | None:
+    """Read an amount of memory such as 1.5G, in units of 1024; None where there is none. [B].
+
+    >>> _bytes("18832K"), _bytes("1.5M"), _bytes("")
+    (19283968.0, 1572864.0, None)
+    """
+    match = SIZE.fullmatch(text or "")
+    return None if match is None else float(match[1]) * 1024.0 ** " KMGTPE".index(match[2] or " ")
 
 
 def _seconds(text: str, line: int, faults: Faults) -> float:

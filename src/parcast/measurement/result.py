@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from math import nan
 from statistics import mean, median, stdev
 from typing import Any, ClassVar
 
@@ -88,6 +89,12 @@ class MeasuredProgram(Result):
             raise RunFailed(f"No run ended well, so that there is no time.{why}")
         names = [*rows[0].point.columns]
         columns = {name: [x.point.columns[name] for x in rows] for name in names}
+        for name, memory in (
+            ("memory_B", [x.memory for x in rows]),
+            ("memory_total_B", [x.memory_total for x in rows]),
+        ):
+            if any(memory):
+                columns[name] = [x or nan for x in memory]
         return Measurements(
             **columns,
             time=[x.seconds for x in rows],

@@ -16,9 +16,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from parcast.errors import ParameterError, require
-from parcast.units import TIME_UNITS, shown, time_unit_factor
+from parcast.units import SIZE_UNITS, TIME_UNITS, shown, time_unit_factor
 
 LABELS = ("callpath", "machine")  # the columns that hold text
+MEMORY: Final = ("memory_B", "memory_total_B")  # of the largest process, and of all at a time
+MAY_BE_UNKNOWN: Final = ("deviation", *MEMORY)  # columns that hold NaN where nothing is known
 MOST_ROWS: Final = 20_000_000  # of measurements from files, in 1 GB of memory
 MOST_CELLS: Final = 50_000_000  # their columns together
 MOST_COLUMNS: Final = 1_000  # of a file
@@ -27,7 +29,7 @@ MOST_TEXT: Final = 200_000_000  # characters of all these names together
 MOST_POINTS: Final = 1_000_000  # different places of runs that another tool wrote
 COMPUTED = ("speedup", "efficiency", "lower_s", "upper_s")
 BESIDE = (  # columns that `parcast measure` writes beside time_s, which are no parameters
-    *("user_s", "system_s", "memory_B", "memory_total_B", "read_B", "written_B", "others"),
+    *("user_s", "system_s", *MEMORY, "read_B", "written_B", "others"),
     *("status", "exit", "host", "note"),
 )
 REPETITIONS = ("rep", "reps", "repeat", "repetitions", "run", "trial")  # of their numbers
@@ -77,10 +79,19 @@ DOMAINS = {
         "be a standard deviation of at least 0",
         "Leave it out where it is unknown.",
     ),
+    **dict.fromkeys(
+        MEMORY,
+        Domain(
+            lambda x: ~(x <= 0) & ~np.isinf(x),
+            "be memory above 0",
+            "Leave it empty where it is unknown.",
+        ),
+    ),
 }
 LIMITS = {  # within its domain, what can be computed with
     "p": Domain(lambda x: x <= 1e9, "be at most 1e9", "No machine has more."),
     "deviation": Domain(lambda x: ~(x > 1e30), "be at most 1e30 s", "Check its unit."),
+    **dict.fromkeys(MEMORY, Domain(lambda x: ~(x > 1e18), "be at most 1 EB", "Check its unit.")),
     "time": Domain(  # the squares of others overflow
         lambda x: (x >= 1e-30) & (x <= 1e30), "lie between 1e-30 and 1e30 s", "Check its unit."
     ),
@@ -102,6 +113,16 @@ def time_unit(name: str) -> float | None:
     if name.startswith("time_"):
         return TIME_UNITS.get(name.removeprefix("time_"))
     return TIME_UNITS.get(_unit_in_brackets(name) or "")
+
+
+def memory_unit(name: str) -> tuple[str, str] | None:
+    """Column of memory that a name stands for, and its unit; None where it is none.
+
+    >>> memory_unit("memory_B"), memory_unit("memory_total_GiB"), memory_unit("memory")
+    (('memory_B', 'B'), ('memory_total_B', 'GiB'), None)
+    """
+    base, _, unit = name.rpartition("_")
+    return (f"{base}_B", unit) if f"{base}_B" in MEMORY and unit in SIZE_UNITS else None
 
 
 def is_name_of_time(name: str) -> bool:

@@ -21,7 +21,15 @@ from parcast.errors import ParameterError, as_list
 from parcast.files.faults import AnyPath
 from parcast.show.result import data_frame
 from parcast.show.sheet import Column, Fact, Form, Sheet, Table
-from parcast.timings.columns import LABELS, axis_name_fault, time_unit, to_names, to_numbers
+from parcast.timings.columns import (
+    LABELS,
+    MAY_BE_UNKNOWN,
+    MEMORY,
+    axis_name_fault,
+    time_unit,
+    to_names,
+    to_numbers,
+)
 from parcast.timings.measure import TIME, Measure
 from parcast.timings.series import Series, follows_p, group_into_series
 from parcast.units import TIME_UNITS, shown
@@ -52,7 +60,9 @@ class Measurements:
         Standard deviation of the time, of a mean: at least 0, or NaN where it is unknown. [s]
     **other_axes : array_like, shape (rows,) or ()
         Any other number that was varied: finite. Names must not be those of times (`time`,
-        `time_...`) or of what a forecast computes (`speedup`, `efficiency`).
+        `time_...`) or of what a forecast computes (`speedup`, `efficiency`). `memory_B` and
+        `memory_total_B` are no axes but the most memory of the largest process and of all at a
+        time: above 0, or NaN where it is unknown. [B]
 
     Raises
     ------
@@ -72,6 +82,7 @@ class Measurements:
     _labels: dict[str, NDArray[np.object_]]
     _repetition: NDArray[np.int64] | None
     _deviation: NDArray[np.float64] | None
+    _memory: dict[str, NDArray[np.float64]]
     _time: NDArray[np.float64]
     _measure: Measure
 
@@ -109,6 +120,7 @@ class Measurements:
         set_field = object.__setattr__
         set_field(self, "_repetition", number)
         set_field(self, "_deviation", columns.pop("deviation", None))
+        set_field(self, "_memory", {x: columns.pop(x) for x in MEMORY if x in columns})
         set_field(self, "_measure", measure)
         set_field(self, "_time", columns.pop("time"))
         set_field(self, "_labels", {x: columns.pop(x) for x in LABELS if x in columns})
@@ -159,6 +171,11 @@ class Measurements:
         return self._deviation
 
     @property
+    def memory(self) -> Mapping[str, NDArray[np.float64]]:
+        """The columns of memory there are, of `memory_B` and `memory_total_B`; read-only. [B]."""
+        return MappingProxyType(self._memory)
+
+    @property
     def time(self) -> NDArray[np.float64]:
         """The wall time of each run. [s]."""
         return self._time
@@ -178,7 +195,7 @@ class Measurements:
         """All columns by name, as `Measurements(**columns)` takes them."""
         beside = {"repetition": self._repetition, "deviation": self._deviation}
         known = {name: column for name, column in beside.items() if column is not None}
-        return self._axes | self._labels | known | {"time": self._time}
+        return self._axes | self._labels | known | self._memory | {"time": self._time}
 
     def __len__(self) -> int:
         """Return the number of rows."""
@@ -293,7 +310,7 @@ class Measurements:
             self._measure == other._measure
             and ours.keys() == theirs.keys()
             and all(
-                np.array_equal(ours[name], theirs[name], equal_nan=name == "deviation")
+                np.array_equal(ours[name], theirs[name], equal_nan=name in MAY_BE_UNKNOWN)
                 for name in ours
             )
         )
@@ -307,7 +324,7 @@ class Measurements:
     def __repr__(self) -> str:
         """Say in one line what was measured."""
         columns = self.columns
-        for name in ("repetition", "deviation"):
+        for name in ("repetition", "deviation", *MEMORY):
             columns.pop(name, None)
         ranges = ", ".join(f"{name} {_range(column)}" for name, column in columns.items())
         return f"Measurements({len(self)} row{'s' if len(self) > 1 else ''}: {ranges} s)"
@@ -386,7 +403,7 @@ def _checked(given: Mapping[str, Any]) -> dict[str, NDArray[Any]]:
                 must="be given",
                 hint="Measurements need p and time, or one table that has them.",
             )
-    beside = ("repetition", "deviation")
+    beside = ("repetition", "deviation", *MEMORY)
     others = [x for x in given if x not in ("p", "time", *beside, *LABELS)]
     for name in others:
         if fault := axis_name_fault(name):

@@ -30,6 +30,7 @@ from parcast.errors import Argument, ParameterError, Text
 from parcast.forecasting.donors.curve import Elsewhere, LeftOut
 from parcast.forecasting.own_runs.scaling import size_of_runs
 from parcast.importers.registry import as_measurements
+from parcast.timings.columns import MAY_BE_UNKNOWN
 from parcast.timings.measurements import Measurements, MeasurementsLike, measurements_of
 from parcast.timings.series import Series, label_of, number_groups
 from parcast.words import did_you_mean, listed
@@ -79,8 +80,11 @@ def joined(
         return tables[0], ()
     for name, runs in zip(names, tables, strict=True):
         require_same_measure(tables[0], runs, name)
-    if any(table.deviation is not None for table in tables):
-        tables = [x.with_columns(deviation=np.nan) if x.deviation is None else x for x in tables]
+    for column in MAY_BE_UNKNOWN:
+        if any(column in table.columns for table in tables):
+            tables = [
+                x if column in x.columns else x.with_columns(**{column: np.nan}) for x in tables
+            ]
     columns = [
         {name: column for name, column in table.columns.items() if name != "repetition"}
         for table in tables

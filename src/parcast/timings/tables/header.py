@@ -16,6 +16,7 @@ from parcast.timings.columns import (
     AXIS,
     DOMAINS,
     LABELS,
+    MEMORY,
     SPEEDUP,
     Domain,
 )
@@ -23,7 +24,7 @@ from parcast.timings.measure import TIME, Measure
 from parcast.timings.tables.cells import read_shown
 from parcast.timings.tables.options import TableOptions
 from parcast.timings.tables.titles import Title
-from parcast.units import TIME_UNITS, shown
+from parcast.units import SIZE_UNITS, TIME_UNITS, shown
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +41,7 @@ class ColumnMeaning:
     @property
     def scale(self) -> float:
         """What turns its numbers into SI."""
-        return TIME_UNITS.get(self.unit, 1.0)
+        return (SIZE_UNITS if self.name in MEMORY else TIME_UNITS).get(self.unit, 1.0)
 
     @property
     def domain(self) -> Domain:

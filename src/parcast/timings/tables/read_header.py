@@ -10,7 +10,14 @@ from dataclasses import replace
 
 from parcast.errors import ParameterError, Text
 from parcast.files.faults import Faults
-from parcast.timings.columns import LABELS, MOST_COLUMNS, axis_name_fault, time_unit
+from parcast.timings.columns import (
+    LABELS,
+    MEMORY,
+    MOST_COLUMNS,
+    axis_name_fault,
+    memory_unit,
+    time_unit,
+)
 from parcast.timings.measure import Measure
 from parcast.timings.tables.header import (
     ColumnMeaning,
@@ -158,11 +165,8 @@ def _take_named(header: Header, units: Sequence[str]) -> None:
         elif is_pair and name in {"metric", "value"}:
             kind = "metric" if name == "metric" else "time"
             header.columns[i] = ColumnMeaning(kind, name, quantity=quantity)
-        elif is_deviation(name):
-            of_name = time_unit_of(name.removeprefix("deviation_"))
-            header.columns[i] = ColumnMeaning(
-                "deviation", title, unit or title_of(title).unit or of_name
-            )
+        elif beside := _unknown_in_part(header, name, title, unit, is_new=title in new_names):
+            header.columns[i] = beside
         elif name in ROLES or (name == "rank" and title in new_names):
             header.columns[i] = ColumnMeaning(name, title)
         elif title in new_names and (name == "time" or time_unit(name)):
@@ -207,6 +211,19 @@ def _quantity_of_pair(header: Header, called: Sequence[str | None]) -> str:
         return "time"
     header.measure = Measure(quantity="speedup", title="speedup")
     return "speedup"
+
+
+def _unknown_in_part(
+    header: Header, name: str, title: str, unit: str, *, is_new: bool
+) -> ColumnMeaning | None:
+    """Make a column of deviations, or of memory: of a table of `parcast measure`, or named so."""
+    if is_deviation(name):
+        of_name = time_unit_of(name.removeprefix("deviation_"))
+        return ColumnMeaning("deviation", title, unit or title_of(title).unit or of_name)
+    titles = header.titles
+    is_ours = name in MEMORY and "time_s" in titles and "rank" not in titles
+    memory = memory_unit(name) if is_new or is_ours else None
+    return ColumnMeaning(memory[0], title, memory[1]) if memory else None
 
 
 def is_deviation(name: str) -> bool:

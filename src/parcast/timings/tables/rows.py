@@ -21,6 +21,7 @@ from parcast.files.bounds import require_at_most
 from parcast.files.faults import Faults
 from parcast.timings.columns import (
     LIMITS,
+    MEMORY,
     MOST_CELLS,
     MOST_NAMES,
     MOST_ROWS,
@@ -42,6 +43,7 @@ from parcast.timings.tables.values import (
     measured,
     numbers,
     runs_of_ranks,
+    sizes,
 )
 from parcast.units import shown
 from parcast.words import listed
@@ -135,6 +137,10 @@ class ColumnsRead:
                 )
                 bad[:, i] = times[i].bad
                 self._has_units[i] = times[i].has_units
+            elif column.name in MEMORY:
+                values[column.name], bad[:, i] = sizes(
+                    cells[i], column, decimal=self._layout.decimal
+                )
             else:
                 read, bad[:, i] = numbers(cells[i], column, decimal=self._layout.decimal)
                 is_factor = column.name in values  # of a product such as ranks*threads
@@ -248,6 +254,9 @@ class ColumnsRead:
         columns = {}
         for name in list(self._parts):
             columns[name] = np.concatenate(self._parts.pop(name))
+        for name in MEMORY:
+            if name in columns and np.isnan(columns[name]).all():
+                del columns[name]
         if self._deviations:
             columns["deviation"] = np.full(self._rows, np.nan)
             for start, part in self._deviations:

@@ -15,12 +15,20 @@ from numpy.typing import NDArray
 from parcast.errors import Text
 from parcast.files.faults import Faults
 from parcast.files.numbers import is_no_float, number
-from parcast.timings.columns import AXIS, DOMAINS, LIMITS, label_meant
+from parcast.timings.columns import (
+    AXIS,
+    DOMAINS,
+    LIMITS,
+    MAY_BE_UNKNOWN,
+    MEMORY,
+    label_meant,
+)
 from parcast.timings.tables.cells import Cell, processors_in, read_cell
 from parcast.timings.tables.header import ColumnMeaning, called, ignored
 from parcast.units import NUMBER, TIME_UNITS, shown
 
 Numbers = NDArray[np.float64]
+UNKNOWN: Final = {"", "nan", "-"}  # cells of memory that is not known
 CLOCK: Final = "clock"  # unit of cells such as 1m40s, which have their own
 
 
@@ -48,7 +56,7 @@ def runs_of_ranks(
     by_time = np.lexsort((columns["time"], run))  # NaN last
     slowest = by_time[np.cumsum(count) - 1]
     runs = {name: column[slowest] for name, column in columns.items() if name != "rank"}
-    for name in runs.keys() - {"time", "deviation"}:
+    for name in runs.keys() - {"time", *MAY_BE_UNKNOWN}:
         if np.any(runs[name][run] != columns[name]):
             faults.refuse("must be the same for all ranks of a run, got others.", field=name)
     ran = ~np.isnan(runs["time"])
@@ -138,9 +146,25 @@ def numbers(
     return values, ~_is_fine(values, column, 1.0)
 
 
+def sizes(
+    cells: Sequence[str], column: ColumnMeaning, *, decimal: str
+) -> tuple[Numbers, NDArray[np.bool_]]:
+    """Read a column of memory, NaN where a cell is empty; say which are none."""
+    is_known = np.array([cell.strip().lower() not in UNKNOWN for cell in cells], dtype=bool)
+    values = np.full(len(cells), np.nan)
+    values[is_known] = [
+        _number(cell.strip(), column, decimal)
+        for cell, known in zip(cells, is_known, strict=True)
+        if known
+    ]
+    values *= column.scale
+    return values, (is_known & np.isnan(values)) | ~_is_fine(values, column, 1.0)
+
+
 def in_domain(values: Numbers, column: ColumnMeaning) -> tuple[Numbers, NDArray[np.bool_]]:
     """Bring numbers to SI in place; say which are not in the domain of their column."""
-    factor = column.scale if column.name == "time" and column.quantity == "time" else 1.0
+    is_scaled = (column.name == "time" and column.quantity == "time") or column.name in MEMORY
+    factor = column.scale if is_scaled else 1.0
     bad = ~_is_fine(values, column, factor)
     with np.errstate(over="ignore"):
         values *= factor
@@ -185,7 +209,8 @@ def cell_fault(
     if column.is_text:
         return "be a name", got, "Fill it in, or remove the column."
     domain, value = column.domain, _number(cell, column, decimal)
-    if column.name in LIMITS and (domain.ok(np.asarray(value)) or is_no_float(cell, value)):
+    is_number = not np.isnan(value) and domain.ok(np.asarray(value))
+    if column.name in LIMITS and (is_number or is_no_float(cell, value)):
         domain = LIMITS[column.name]
     hint = axis_hint(column.title) if domain is AXIS else domain.hint
     unit = read_cell(cell, decimal, column.clock).unit
