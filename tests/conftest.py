@@ -15,12 +15,7 @@ from hypothesis import settings
 from parcast.cli import cli
 from parcast.cli.failures import run as run_command
 from parcast.mpi.find import find_mpi
-from parcast.mpi.leftovers import (
-    TOKEN,
-    kill_processes_of,
-    processes_of,
-    remove_shared_memory,
-)
+from parcast.mpi.leftovers import TOKEN, kill_processes_of, processes_of, remove_shared_memory
 from tests.measurement import PROGRAMS, Measurement
 
 # The same examples in each run, so that more of them take longer and find nothing new. `make

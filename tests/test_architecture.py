@@ -38,7 +38,7 @@ DIRECTIONS = [  # a module imports from its own folder, and from folders above i
 CIRCLES = [  # folders that import one another still; this list only gets shorter
 ]
 ONE_IDEA: dict[str, str] = {  # names of two classes, and why they are one idea
-    "State": "what a rank of a kernel holds, in the module of each kernel",
+    "State": "what a rank of a kernel holds, in the module of each kernel"
 }
 STILL_TWICE = {  # names of two classes that have to become two; this list only gets shorter
     "Alone",

@@ -129,8 +129,7 @@ def test_only_requests_that_are_not_known_have_further_passes(validated):
 
 
 @pytest.mark.parametrize(
-    ("after", "found"),
-    [(1, (0, 1, "time limit")), (2, (3, 1, "time limit")), (4, (5, 2, ""))],
+    ("after", "found"), [(1, (0, 1, "time limit")), (2, (3, 1, "time limit")), (4, (5, 2, ""))]
 )
 def test_the_time_limit_holds_between_predictions_and_runs(validated, monkeypatch, after, found):
     done, begun = [], time.monotonic()

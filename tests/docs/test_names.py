@@ -12,11 +12,7 @@ import pytest
 from tests.conftest import ROOT
 
 PAGES = sorted(
-    [
-        *ROOT.glob("*.md"),
-        ROOT / "benchmarks" / "README.md",
-        *(ROOT / "docs").rglob("*.md"),
-    ]
+    [*ROOT.glob("*.md"), ROOT / "benchmarks" / "README.md", *(ROOT / "docs").rglob("*.md")]
 )
 BENCHMARKS = sorted((ROOT / "benchmarks").glob("*.py"))
 DEMOS = sorted((ROOT / "examples").rglob("*.py"))

@@ -44,9 +44,7 @@ def fed(path, text):
 
 
 @pytest.mark.fault(
-    "Files that are read",
-    "A device without end.",
-    promise="Refused before anything is read.",
+    "Files that are read", "A device without end.", promise="Refused before anything is read."
 )
 @pytest.mark.parametrize(
     ("device", "says"),
@@ -78,9 +76,7 @@ def test_a_terminal_is_read():
 
 
 @pytest.mark.fault(
-    "Files that are read",
-    "Standard input is a device without end.",
-    promise="Status 3.",
+    "Files that are read", "Standard input is a device without end.", promise="Status 3."
 )
 def test_standard_input_that_is_an_endless_device_is_refused(process):
     with open("/dev/zero", "rb") as zeros:

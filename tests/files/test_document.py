@@ -14,13 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from parcast.errors import ParameterError, RunFailed
-from parcast.files.document import (
-    check_place,
-    csv_pieces,
-    json_pieces,
-    replacing,
-    write_document,
-)
+from parcast.files.document import check_place, csv_pieces, json_pieces, replacing, write_document
 from parcast.mpi.folders import folder_for
 from parcast.timings.columns import is_label
 

@@ -16,12 +16,7 @@ from parcast.timings.read_profiles import read_profiles
     ],
     ids=["import_timings", "import_machine", "read_profiles"],
 )
-@pytest.mark.parametrize(
-    ("paths", "says"),
-    [
-        (3, "paths must be a sequence, got 3."),
-    ],
-)
+@pytest.mark.parametrize(("paths", "says"), [(3, "paths must be a sequence, got 3.")])
 def test_what_is_no_path_is_refused_by_all_that_read_files(read, hint, paths, says):
     with pytest.raises(ParameterError) as refused:
         read(paths)

@@ -13,9 +13,7 @@ from parcast.timings.measurements import Measurements, measurements_of
 TRUE = {"compute": "5 Mflop/s", "network": "60 kB/s", "disk": "3.5 MB/s"}
 N = (10_000, 40_000, 160_000)
 RATES = Machine(
-    compute={"rate": "1 Gflop/s"},
-    network={"bandwidth": "1 GB/s"},
-    storage={"bandwidth": "1 GB/s"},
+    compute={"rate": "1 Gflop/s"}, network={"bandwidth": "1 GB/s"}, storage={"bandwidth": "1 GB/s"}
 )
 
 

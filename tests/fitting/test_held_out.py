@@ -60,10 +60,7 @@ def test_a_prediction_allows_for_it_in_place_of_what_is_known_of_the_law():
 
 @pytest.mark.parametrize(
     ("counts", "why"),
-    [
-        ([1.0, 2], "each of two runs is needed"),
-        ([1.0, 2, 2, 4][:3], "repetitions are one run"),
-    ],
+    [([1.0, 2], "each of two runs is needed"), ([1.0, 2, 2, 4][:3], "repetitions are one run")],
 )
 def test_too_few_counts_leave_the_error_of_the_law_in_general(counts, why):
     found = fitted([100.0 / p + 1 for p in counts], counts)

@@ -171,9 +171,7 @@ KNOWN = {
         _of(f"[compute]\nrate = '1 Mflop/s'\n[storage]\nservers = {'9' * 400}\n"),
     ),
     "a machine with processors of 400 digits": Known(
-        "machine",
-        "the same",
-        _of(f"processors = {'9' * 400}\n[compute]\nrate = '1 Mflop/s'\n"),
+        "machine", "the same", _of(f"processors = {'9' * 400}\n[compute]\nrate = '1 Mflop/s'\n")
     ),
     "a machine of 20,000 unknown keys": Known(
         "machine", "the time grew with the square of their number", _of(f"{KEYS}\n")
@@ -236,9 +234,7 @@ KNOWN = {
         "zarr-array", "a number beyond all floats was no refusal", _shape("1e999")
     ),
     "a .npy file with a header of 4 GB": Known(
-        "npy",
-        "memory was allocated for it",
-        lambda: b"\x93NUMPY\x02\x00\xff\xff\xff\xff{",
+        "npy", "memory was allocated for it", lambda: b"\x93NUMPY\x02\x00\xff\xff\xff\xff{"
     ),
     "a .npy file whose header has no end": Known(
         "npy",

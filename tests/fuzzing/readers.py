@@ -238,11 +238,7 @@ _READERS = [
     ),
     Reader(name="profile", documents=documents.profiles(), read=_characterised, is_slow=True),
     Reader(name="counts-csv", documents=documents.counts(), read=read_counts),
-    Reader(
-        name="times",
-        documents=documents.distributions(),
-        read=lambda path: law_of(str(path)),
-    ),
+    Reader(name="times", documents=documents.distributions(), read=lambda path: law_of(str(path))),
     Reader(
         name="machine",
         documents=documents.machines(),
@@ -297,12 +293,7 @@ _READERS = [
     ),
     Reader(name="zarr-tree", documents=stores.cases, read=stores.attack, is_slow=True),
     *(
-        Reader(
-            name=name,
-            documents=st.builds(valid),
-            read=stores.with_file(*places),
-            is_slow=True,
-        )
+        Reader(name=name, documents=st.builds(valid), read=stores.with_file(*places), is_slow=True)
         for name, (places, valid) in stores.FILES.items()
     ),
     Reader(name="npy", documents=_npy(), read=_npy_read, file="array.npy"),

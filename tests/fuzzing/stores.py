@@ -367,8 +367,5 @@ FILES = {  # places that a document takes, with what is valid there
         (f"{BESIDE}draft-1/u/zarr.json", f"{BESIDE}append-1/u/zarr.json"),
         lambda: template()[f"{STORE}/u/zarr.json"],
     ),
-    "zarr-draft-chunk": (
-        (f"{BESIDE}append-1/u/c.0.0",),
-        lambda: template()[f"{STORE}/u/c.0.0"],
-    ),
+    "zarr-draft-chunk": ((f"{BESIDE}append-1/u/c.0.0",), lambda: template()[f"{STORE}/u/c.0.0"]),
 }

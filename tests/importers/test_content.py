@@ -41,10 +41,7 @@ def test_lines_are_numbered_as_an_editor_does_and_a_byte_order_mark_is_dropped(f
         (b"", "file  must contain measurements, got an empty file."),
         (b"\n \n", "file  must contain measurements, got an empty file."),
         (b"PK\x03\x04", "file  must be unpacked, got a zip archive. Unpack it: unzip file"),
-        (
-            b"\x1f\x8b",
-            "file  must be unpacked, got a gzip archive. Unpack it: gzip -dc <",
-        ),
+        (b"\x1f\x8b", "file  must be unpacked, got a gzip archive. Unpack it: gzip -dc <"),
         ("a".encode("utf-16"), "file  must be UTF-8, got UTF-16. Convert it: iconv -f UTF-16"),
     ],
 )

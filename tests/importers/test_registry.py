@@ -153,8 +153,7 @@ def test_which_of_several_metrics_is_meant_must_be_plain():
 
 
 @pytest.mark.parametrize(
-    "part",
-    [b" ", b"#\n", b"{", b"[", b'"', b"a|", b'{"value"', b'{"params"', b'{"benchmarks":['],
+    "part", [b" ", b"#\n", b"{", b"[", b'"', b"a|", b'{"value"', b'{"params"', b'{"benchmarks":[']
 )
 def test_beginnings_repeated_to_the_end_are_of_no_format(tmp_path, part):
     (tmp_path / "file").write_bytes(part * registry.HEAD)  # a pattern that goes back would hang
@@ -181,11 +180,7 @@ def test_measurements_are_taken_from_a_table_or_from_a_file_in_any_format(tmp_pa
     )
     with pytest.raises(FileProblems) as caught:
         as_measurements(tmp_path / "scale.csv")
-    for argument in (
-        "columns={'p': 'nodes'}",
-        "columns={'machine': 'build'}",
-        "ignore=['build']",
-    ):
+    for argument in ("columns={'p': 'nodes'}", "columns={'machine': 'build'}", "ignore=['build']"):
         assert f" parcast.read_measurements(path, {argument})" in str(caught.value)
     with pytest.raises(ParameterError, match="table must have columns by name, got NoneType"):
         as_measurements(None)

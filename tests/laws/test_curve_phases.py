@@ -26,11 +26,7 @@ PHASES = {
     "linear": GROWING,
     "quadratic": GROWING,
 }
-COEFFICIENTS = {
-    "amdahl": [2, 80],
-    "gustafson": [3],
-    "power": [np.log(82), -0.7],
-}
+COEFFICIENTS = {"amdahl": [2, 80], "gustafson": [3], "power": [np.log(82), -0.7]}
 P = np.array([1.0, 2.0, 7.0, 64.0, 1000.0])
 
 

@@ -7,15 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from parcast.laws.curves import (
-    AMDAHL,
-    CURVES,
-    LINEAR,
-    LOGARITHMIC,
-    POWER,
-    QUADRATIC,
-    USL,
-)
+from parcast.laws.curves import AMDAHL, CURVES, LINEAR, LOGARITHMIC, POWER, QUADRATIC, USL
 
 LAWS = [law for law in CURVES if law is not POWER]
 each_law = pytest.mark.parametrize("law", LAWS, ids=lambda law: law.name)

@@ -53,10 +53,7 @@ def test_a_program_is_matched_with_machines(parcast):
 
 
 @pytest.mark.parametrize(
-    ("args", "status", "says"),
-    [
-        ((FILES[0], "-o", FILES[0]), 2, "-o must be"),
-    ],
+    ("args", "status", "says"), [((FILES[0], "-o", FILES[0]), 2, "-o must be")]
 )
 def test_a_question_about_runs_that_makes_no_sense_is_refused(parcast, args, status, says):
     said = parcast("match", TIMES, *args)
@@ -72,7 +69,7 @@ def test_a_question_about_runs_that_makes_no_sense_is_refused(parcast, args, sta
             (CLUSTERS[0], CLUSTERS[1], "-p", "1"),
             2,
             "nvme.toml and " + f"{CLUSTERS[1]} are both machines.",
-        ),
+        )
     ],
 )
 def test_a_question_about_a_program_that_makes_no_sense_is_refused(parcast, args, status, says):

@@ -60,10 +60,7 @@ def test_a_target_is_forecast_as_the_command_forecast_does(parcast):
 
 
 def test_the_file_of_a_donor_is_left_out_and_told(parcast):
-    said = parcast(
-        *("match", "here.csv", *FILES),
-        *("-p", "8", "--donors", "elsewhere.csv"),
-    )
+    said = parcast(*("match", "here.csv", *FILES), *("-p", "8", "--donors", "elsewhere.csv"))
     assert "SP is not ranked. Its runs are donors, which are not ranked." in said.out
 
 

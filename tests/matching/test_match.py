@@ -44,8 +44,7 @@ def machine(name, rate, **keys):
 
 def program(work="8 Tflop", serial="0.1 Tflop"):
     return Program(
-        name="a program",
-        phase=[{"law": "spmd", "compute": {"parallel": work, "serial": serial}}],
+        name="a program", phase=[{"law": "spmd", "compute": {"parallel": work, "serial": serial}}]
     )
 
 
@@ -115,9 +114,7 @@ def widths(told, name):
 
 def test_the_probability_of_being_best_is_that_of_two_log_normal_times():
     runs = Measurements(
-        p=[1, 2, 4, 8] * 2,
-        time=[100, 52, 28, 16, 110, 57, 30, 17],
-        machine=["A"] * 4 + ["B"] * 4,
+        p=[1, 2, 4, 8] * 2, time=[100, 52, 28, 16, 110, 57, 30, 17], machine=["A"] * 4 + ["B"] * 4
     )
     told = match(runs, p=[32])
     (a, sa), (b, sb) = widths(told, "A"), widths(told, "B")
@@ -261,10 +258,7 @@ def test_a_machine_without_runs_is_projected_by_its_rate(runs):
         ({"p": ["many"]}, "p must be numbers"),
         ({"p": range(1, 5000)}, "p must be 1 to 2,000 counts, got 4,999"),
         ({"machines": [3]}, "must be a Machine, got int. Give the path"),
-        (
-            {"prices": {"T3E": -1}},
-            "prices must be numbers above 0 and up to .*, got -1 for T3E",
-        ),
+        ({"prices": {"T3E": -1}}, "prices must be numbers above 0 and up to .*, got -1 for T3E"),
         ({"machines": [Machine(name="A"), Machine(name="A")]}, "different names, got 'A' twice"),
         (
             {
@@ -315,9 +309,7 @@ def test_limits_are_met_with_a_probability_of_nine_in_ten_unless_another_is_aske
 
 def test_a_machine_that_does_not_get_faster_is_not_the_most_efficient():
     runs = Measurements(
-        p=[1, 2, 4, 8] * 2,
-        time=[100, 55, 32, 20, 100, 92, 88, 86],
-        machine=["A"] * 4 + ["B"] * 4,
+        p=[1, 2, 4, 8] * 2, time=[100, 55, 32, 20, 100, 92, 88, 86], machine=["A"] * 4 + ["B"] * 4
     )
     found = {x.machine: x for x in match(runs, goal="efficiency", within="95 s").candidates}
     assert (found["A"].best_p, found["B"].best_p) == (2, 4)

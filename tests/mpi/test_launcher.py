@@ -200,16 +200,8 @@ def test_the_kernel_is_asked_to_tell_of_the_end_of_the_parent(monkeypatch):
     ("status", "said", "expected"),
     [
         (-9, "", "status -9: mpiexec was ended by a signal: Killed, as happens when memory"),
-        (
-            9,
-            "EXIT STRING: Killed (signal 9)",
-            "status 9: a rank was ended by a signal: Killed,",
-        ),
-        (
-            7,
-            "Bus error (signal 7)",
-            "a rank was ended by a signal: Bus error, as happens when /",
-        ),
+        (9, "EXIT STRING: Killed (signal 9)", "status 9: a rank was ended by a signal: Killed,"),
+        (7, "Bus error (signal 7)", "a rank was ended by a signal: Bus error, as happens when /"),
         (139, "-----\nexited on signal 11 (Segm)\n-----", "signal: Segmentation fault. All"),
         (
             3,

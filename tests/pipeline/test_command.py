@@ -443,7 +443,7 @@ def test_words_of_a_command_are_those_that_were_written():
         "-np2",
     ]
     assert command_of("parcast run pipeline", written) == [
-        *("parcast", "run", "pipeline", "a b.py", "-o", "y.csv"),
+        *("parcast", "run", "pipeline", "a b.py", "-o", "y.csv")
     ]
 
 

@@ -13,11 +13,7 @@ from hypothesis import strategies as st
 
 import parcast
 from parcast.errors import ParameterError, RunFailed
-from parcast.pipeline.merges import (
-    known_merge,
-    shard_of,
-    split_counts,
-)
+from parcast.pipeline.merges import known_merge, shard_of, split_counts
 
 lists = st.lists(st.lists(st.integers(0, 9), max_size=6), min_size=1, max_size=6)
 

@@ -314,10 +314,7 @@ def test_reductions_are_added_to_a_file_of_lines_or_pickles(tmp_path):
             "server must be given with every. It gets the reductions, of which none is",
         ),
         ({"trace": "t.txt"}, "trace must end in .jsonl or .jsonl.gz, got t.txt."),
-        (
-            {"server_rank": 0, "server": print},
-            "server_rank must be None on one rank",
-        ),
+        ({"server_rank": 0, "server": print}, "server_rank must be None on one rank"),
         ({"comm": "world"}, "comm must be an Intracomm, got str."),
         ({"resume": True}, "resume must be given with checkpoint. Name the folder with the check"),
         ({"time_limit": 0}, "time_limit must be above 0, got 0"),

@@ -118,11 +118,7 @@ def test_the_bands_are_those_of_the_largest_value_and_say_so(lines, told):
 
 def test_a_long_name_is_broken_and_never_read_as_a_formula():
     name = "phase $_2$ of the program.communication.bandwidth"
-    told = made(
-        {"p": P, name: [1e6, 1e9]},
-        {name: "rate"},
-        compute=lambda p, _r: 8 / p,
-    )
+    told = made({"p": P, name: [1e6, 1e9]}, {name: "rate"}, compute=lambda p, _r: 8 / p)
     both = {"contention_free": told.time / 2, "single_bus": told.time * 50}
     figure = figure_of_prediction(replace(told, **both), picture="lines")
     svg_text(figure)

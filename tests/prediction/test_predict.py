@@ -241,9 +241,7 @@ TWO_CORES = {
     "name": "vm",
     "processors": 2,
     "network": {"latency": "1 us", "bandwidth": "1 GB/s"},
-    "primitives": {
-        "allreduce": {"startup": "1 us if p <= 2 else 500 us", "bandwidth": "1 GB/s"},
-    },
+    "primitives": {"allreduce": {"startup": "1 us if p <= 2 else 500 us", "bandwidth": "1 GB/s"}},
 }
 
 

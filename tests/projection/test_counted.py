@@ -146,19 +146,13 @@ def test_beyond_the_counts_is_said():
             "known must take longer than what it sends, got 0.1 s at p = 4 on here, where sending "
             "takes 0.2 s. Give a run at p = 1.",
         ),
-        (
-            {"donors": {"p": [1, 4], "time": [8.0, 3.0]}},
-            "donors must have a column machine.",
-        ),
+        ({"donors": {"p": [1, 4], "time": [8.0, 3.0]}}, "donors must have a column machine."),
         (
             {"donors": {"p": [1, 4], "time": [8.0, 3.0], "machine": ["old", "old"]}},
             "donor_machines must include 'old', got none. Add a description with that name.",
         ),
         (
-            {
-                "donors": {"p": [1], "time": [8.0], "machine": ["fast"]},
-                "donor_machines": [FAST],
-            },
+            {"donors": {"p": [1], "time": [8.0], "machine": ["fast"]}, "donor_machines": [FAST]},
             "donors must have runs at two processor counts or more, got one on fast.",
         ),
     ],

@@ -15,9 +15,7 @@ from parcast.timings.tables.files import read_measurements
 EXAMPLES = Path(__file__).parents[2] / "examples"
 BASE = Machine(name="old", compute={"rate": "1 Gflop/s"})
 TARGET = Machine(
-    name="new",
-    compute={"rate": "2 Gflop/s"},
-    network={"latency": "1 ms", "bandwidth": "1 GB/s"},
+    name="new", compute={"rate": "2 Gflop/s"}, network={"latency": "1 ms", "bandwidth": "1 GB/s"}
 )
 P = [1, 2, 4, 8, 16]
 RUNS = Measurements(p=P, time=[5 + 95 / p for p in P])

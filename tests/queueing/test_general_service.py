@@ -17,9 +17,7 @@ from tests.queueing.routes import one_general_queue
 decades = st.floats(-8, 8).map(lambda e: 10.0**e)
 everywhere = st.floats(-150, 150).map(lambda e: 10.0**e)
 laws = st.one_of(
-    st.just(gamma_service(0.0)),
-    st.just(exponential_service()),
-    st.floats(0, 5).map(gamma_service),
+    st.just(gamma_service(0.0)), st.just(exponential_service()), st.floats(0, 5).map(gamma_service)
 )
 
 

@@ -110,8 +110,7 @@ def test_slopes_are_those_of_the_excess(geometric, value, row, name):
     cycle = cycle_of(value)
     above, below = (
         makespan_excess(
-            replace(of, **{name: getattr(of, name) + step}),
-            cycle_of(value + step * cycle[row, 0]),
+            replace(of, **{name: getattr(of, name) + step}), cycle_of(value + step * cycle[row, 0])
         )[0, 0]
         for step in (STEP, -STEP)
     )

@@ -280,10 +280,7 @@ TIME = "Give it in seconds."
 @pytest.mark.parametrize(
     ("bad", "says"),
     [
-        (
-            {"customers": -1},
-            "customers must be at least 0, got -1. Count those that circulate.",
-        ),
+        ({"customers": -1}, "customers must be at least 0, got -1. Count those that circulate."),
         (
             {"customers": [2, inf]},
             "customers must be at least 0, got inf. Count those that circulate.",

@@ -205,10 +205,7 @@ main()"""
 def test_workers_are_ended_when_something_fails():
     with pytest.raises(ValueError, match="invalid literal"), workers(2) as executor:
         executor.submit(int, "x").result()
-    with (
-        pytest.raises(click.ClickException, match="a process of jobs ended early"),
-        workers(2),
-    ):
+    with pytest.raises(click.ClickException, match="a process of jobs ended early"), workers(2):
         raise BrokenProcessPool
 
 

@@ -49,9 +49,7 @@ def test_a_link_is_given_in_bits_or_bytes(parcast, attended, link):
 
 @pytest.mark.parametrize(
     ("options", "says"),
-    [
-        (["--cpu", "200%", "true"], "cores, got 200%. Give a share of one core, or"),
-    ],
+    [(["--cpu", "200%", "true"], "cores, got 200%. Give a share of one core, or")],
 )
 def test_wrong_use_is_told(parcast, options, says):
     said = parcast("testbed", *options)

@@ -125,10 +125,7 @@ def test_without_pandas_it_says_how_to_get_it(monkeypatch):
             "table must have columns by name, got ndarray. "
             "Give a dict of columns, a data frame or a structured array.",
         ),
-        (
-            {0: [1], "p": [1]},
-            "table must name each column once, in text, got 0. Rename it.",
-        ),
+        ({0: [1], "p": [1]}, "table must name each column once, in text, got 0. Rename it."),
         (
             pd.DataFrame([[1, 2, 3]], columns=["p", "p", "time"]),
             "table must name each column once, in text, got 'p'. Rename it.",
@@ -227,10 +224,7 @@ def test_p_counts_processors(bad, got):
             {"speedup": 3},
             "'speedup' must be the name of an axis, got what parcast computes. Leave it out.",
         ),
-        (
-            {"time_s": 3},
-            "'time_s' must be the name of an axis, got a name for times. Rename it.",
-        ),
+        ({"time_s": 3}, "'time_s' must be the name of an axis, got a name for times. Rename it."),
         (
             {"rep": 3},
             "'rep' must be the name of an axis, got a name of the repetition column. Rename it "

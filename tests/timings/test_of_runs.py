@@ -20,8 +20,7 @@ from tests.characterisation.test_characterise import plate
 HERE = Machine(name="here", network={"latency": "1 ms", "bandwidth": "1 MB/s"})
 OLD = Machine(name="old", compute={"rate": "1 Gflop/s"})
 COUNTED = Program(
-    name="solve",
-    phase=[{"law": "counted", "count": tables_of_counts([{"p": 1, "compute": 8.0}])}],
+    name="solve", phase=[{"law": "counted", "count": tables_of_counts([{"p": 1, "compute": 8.0}])}]
 )
 SWEEP = {"name": "sweep", "kind": "loop", "iterations": 1000, "iteration": "2 Mflop"}
 LOOPS = Program(name="heat", phase=[{"law": "regions", "region": [SWEEP]}])

@@ -243,11 +243,7 @@ def test_the_law_of_a_request_has_the_costs_of_its_files(measured, keys, rate, o
     [
         {"shape": shape, "number": number, **others}
         for shape, number in (((8, 8), 1), ((8, 8), 32), ((8, 8), 200), ((2048, 1024), 1))
-        for others in (
-            {"writer": "sync"},
-            {"writer": "write-behind"},
-            {"operation": "read"},
-        )
+        for others in ({"writer": "sync"}, {"writer": "write-behind"}, {"operation": "read"})
     ],
     ids=str,
 )

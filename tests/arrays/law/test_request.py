@@ -479,10 +479,7 @@ def test_a_rank_that_is_server_and_client_does_both():
             lambda: Placement(clients=(0,), servers=(0,), cores=0),
             "cores must be above 0, got 0. Leave it out if unlimited.",
         ),
-        (
-            lambda: Protocol(packet=0),
-            "packet must be above 0, got 0. Give it in bytes.",
-        ),
+        (lambda: Protocol(packet=0), "packet must be above 0, got 0. Give it in bytes."),
     ],
 )
 def test_what_the_law_cannot_price_is_refused(call, says):

@@ -92,8 +92,7 @@ def test_a_server_that_is_a_client_too_leaves_the_old_store_or_the_new(tmp_path,
     promise="All ranks end within 20 s; no process and no shared memory is left.",
 )
 @pytest.mark.parametrize(
-    ("action", "victim", "at"),
-    [("overwrite", "server", 14), ("append", "client-master", 6)],
+    ("action", "victim", "at"), [("overwrite", "server", 14), ("append", "client-master", 6)]
 )
 def test_mpiexec_ends_all_ranks_within_seconds_and_nothing_of_them_is_left(
     tmp_path, action, victim, at

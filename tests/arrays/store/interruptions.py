@@ -104,10 +104,7 @@ def specs(dtype):
 def write(path, array, **options):
     """Write a store with two arrays and a coordinate."""
     with Draft.create(
-        path,
-        specs(array.dtype),
-        coordinates={"t": np.arange(float(len(array)))},
-        **options,
+        path, specs(array.dtype), coordinates={"t": np.arange(float(len(array)))}, **options
     ) as draft:
         with Writer(draft.part) as writer:
             writer.write("u", array)

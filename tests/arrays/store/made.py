@@ -66,14 +66,7 @@ def slices(box):
 
 
 def write_store(
-    path,
-    arrays,
-    *,
-    overwrite=False,
-    versions=0,
-    coordinates=None,
-    attributes=None,
-    **settings,
+    path, arrays, *, overwrite=False, versions=0, coordinates=None, attributes=None, **settings
 ):
     """Write whole arrays to a store."""
     listed = [

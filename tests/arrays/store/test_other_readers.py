@@ -11,14 +11,7 @@ from parcast.arrays.store.reading import open_store
 from parcast.arrays.store.verify import verify
 from parcast.arrays.store.writing import Writer
 from parcast.errors import FileProblems
-from tests.arrays.store.made import (
-    TYPES,
-    any_bits,
-    append_rows,
-    same_bits,
-    specs,
-    write_store,
-)
+from tests.arrays.store.made import TYPES, any_bits, append_rows, same_bits, specs, write_store
 
 pytest.importorskip("google_crc32c", reason="the extra arrays is not installed")
 zarr = pytest.importorskip("zarr", reason="zarr-python is not installed")

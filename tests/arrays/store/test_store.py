@@ -365,10 +365,7 @@ def test_an_append_needs_to_know_the_dimension_and_its_coordinate(tmp_path):
         (lambda path: path.write_text("x"), "must be a folder with a Zarr 3 store, got a file."),
         (lambda path: path.mkdir(), "must be a Zarr 3 store, got a folder without zarr.json."),
         (lambda path: (path.mkdir(), (path / ".zgroup").touch()), "got Zarr 2. Convert a copy"),
-        (
-            lambda path: (path.mkdir(), (path / "zarr.json").write_text("{")),
-            "must be JSON",
-        ),
+        (lambda path: (path.mkdir(), (path / "zarr.json").write_text("{")), "must be JSON"),
     ],
 )
 def test_what_is_no_store_is_refused_by_what_it_is(tmp_path, make, says):

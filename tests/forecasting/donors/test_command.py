@@ -101,11 +101,7 @@ def test_columns_have_other_names_in_the_files_that_have_them(parcast, here, tmp
     [
         (["--target", "SP"], 2, "--target must be a machine of here.csv, which has no column"),
         (["--donors", "nowhere.csv"], 3, "nowhere.csv"),
-        (
-            ["--donors", "elsewhere.csv", "-o", "elsewhere.csv"],
-            2,
-            "elsewhere.csv",
-        ),
+        (["--donors", "elsewhere.csv", "-o", "elsewhere.csv"], 2, "elsewhere.csv"),
         (["--donors", "elsewhere.csv", "--machine", "nowhere.toml"], 3, "nowhere.toml"),
     ],
 )

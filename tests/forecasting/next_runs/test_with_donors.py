@@ -77,9 +77,7 @@ def test_counts_costs_and_the_largest_count_are_kept_to():
 
 def test_series_without_donors_are_planned_from_their_own_runs():
     here = Measurements(
-        p=[1, 2, 4, 4, 4],
-        time=[100.0, 52, 28, 20, 9],
-        callpath=["f", "f", "f", "g", "h"],
+        p=[1, 2, 4, 4, 4], time=[100.0, 52, 28, 20, 9], callpath=["f", "f", "f", "g", "h"]
     )
     donors = runs({"A": amdahl(1, 100), "B": amdahl(2, 180)}, callpath=["g"] * 10)
     found = plan_runs(here, p=32, donors=donors, runs=1)
@@ -90,9 +88,7 @@ def test_series_without_donors_are_planned_from_their_own_runs():
 def test_many_series_are_planned_for_as_if_each_were_alone(monkeypatch):
     paths = ["f", "g", "h"]
     here = Measurements(
-        p=[1, 2, 4, 1, 1, 2],
-        time=[100.0, 52, 28, 30, 8, 5],
-        callpath=[*"fff", "g", *"hh"],
+        p=[1, 2, 4, 1, 1, 2], time=[100.0, 52, 28, 30, 8, 5], callpath=[*"fff", "g", *"hh"]
     )
     donors = [
         runs({name: amdahl(x * i, 100, 0.1 * x) for name, x in {"A": 1, "B": 2}.items()})

@@ -121,10 +121,7 @@ def test_no_series_is_trusted_to_repeat_perfectly():
     assert noise([0.0, np.nan], [False, False]) == doubt.UNKNOWN_NOISE > doubt.QUIETEST
 
 
-@given(
-    width=st.lists(logs, min_size=3, max_size=3),
-    sd=st.floats(0, 3),
-)
+@given(width=st.lists(logs, min_size=3, max_size=3), sd=st.floats(0, 3))
 def test_noise_is_added_in_quadrature(width, sd):
     found = doubt.with_noise(np.array([width]), np.array([sd]))
     expected = [np.sqrt(x**2 + (1.645 * sd) ** 2) for x in width]

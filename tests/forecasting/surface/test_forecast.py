@@ -109,10 +109,7 @@ def test_order_of_rows_and_axes_and_unit_of_time_do_not_matter(seed, unit):
 @pytest.mark.parametrize(
     ("asked", "says"),
     [
-        (
-            {"thet": 1},
-            "thet must be a parameter of forecast or an axis of the meas",
-        ),
+        ({"thet": 1}, "thet must be a parameter of forecast or an axis of the meas"),
         ({"n": -5}, "n must be above 0, as all measured are, got -5."),
         ({"n": 0}, "n must be above 0, as all measured are, got 0."),
         ({"n": np.nan}, "n must be finite, got nan."),

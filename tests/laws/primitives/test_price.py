@@ -68,13 +68,7 @@ def test_bytes_without_a_rate_are_refused():
 @pytest.mark.parametrize(
     ("p", "m", "time", "kind", "says"),
     [
-        (
-            [2, 4],
-            [1, 2],
-            [1, 1],
-            FitFailed,
-            "three processor counts and two sizes or more, got 2",
-        ),
+        ([2, 4], [1, 2], [1, 1], FitFailed, "three processor counts and two sizes or more, got 2"),
         ([2, 4, 8], [1, 1, 1], [1, 1, 1], FitFailed, "got 3 and 1"),
         ([1, 2, 4], [1, 2, 3], [1, 1, 1], ParameterError, "p must be at least 2, got 1"),
         ([2, 4, 8], [1, 2], [1, 1, 1], ParameterError, "the same length, got 3, 2 and 3"),

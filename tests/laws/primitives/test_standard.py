@@ -37,11 +37,7 @@ def test_every_primitive_of_a_machine_has_a_cost_and_words():
     assert set(COUNTS) == set(WORDS) == set(PRIMITIVES)
 
 
-@given(
-    name=st.sampled_from(PRIMITIVES),
-    p=st.integers(1, 10**6),
-    m=st.floats(0, 1e9),
-)
+@given(name=st.sampled_from(PRIMITIVES), p=st.integers(1, 10**6), m=st.floats(0, 1e9))
 def test_more_processors_or_bytes_are_never_faster_and_one_says_nothing(name, p, m):
     one, here, more = standard_time(name, [1, p, p + 1], m, startup=A, byte=B)
     assert one == 0

@@ -31,11 +31,7 @@ def phase(kind="synchronous", *, compute=None, communication=None, io=None, **ke
         "bursts_per_io": 5,
         "bursts": "geometric",
         "compute": {"parallel": "7.6 s", "serial": "0.4 s", "variability": "exponential"},
-        "communication": {
-            "startup": "0.01 s",
-            "transfer": "0.5 s * p^(-1/2)",
-            "contention": 0.3,
-        },
+        "communication": {"startup": "0.01 s", "transfer": "0.5 s * p^(-1/2)", "contention": 0.3},
         "io": {"kind": kind, "startup": "0.05 s", "transfer": "8 s"},
     }
     for table_name, changes in (

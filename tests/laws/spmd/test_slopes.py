@@ -7,10 +7,7 @@ from parcast.descriptions.machine import LEVEL, Machine
 from parcast.laws.spmd.law import SpmdPhase
 
 STEP = 1e-4
-POINTS = {
-    "p": np.repeat([1.0, 2.0, 4.0, 16.0], 3),
-    "d": np.tile([1.0, 2.0, 4.0], 4),
-}
+POINTS = {"p": np.repeat([1.0, 2.0, 4.0, 16.0], 3), "d": np.tile([1.0, 2.0, 4.0], 4)}
 MACHINE = {
     "compute": {"rate": "120 Mflop/s"},
     "network": {"latency": "150 us", "bandwidth": "27 MB/s", "saturation": "120 MB/s"},

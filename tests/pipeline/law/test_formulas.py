@@ -258,10 +258,7 @@ def test_the_largest_share_is_that_of_the_pipeline_that_is_dealt_first(n, p, g):
             lambda: pipeline_time(9, 2, task=[1.0, np.nan]),
             "task must be a time of at least 0, got nan. Give it in seconds.",
         ),
-        (
-            lambda: arrival_rate(2, 0.0),
-            "interval must be above 0, got 0. Give it in seconds.",
-        ),
+        (lambda: arrival_rate(2, 0.0), "interval must be above 0, got 0. Give it in seconds."),
         (
             lambda: message_delay([10.0, 2000.0], service=1e-3),
             "channel utilisation must be below 1, got 2. The messages arrive faster than the "

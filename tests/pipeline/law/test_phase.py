@@ -305,10 +305,7 @@ def test_a_value_out_of_its_domain_is_named_with_a_remedy(keys, says):
             'must give cv2 if delay = "mg1". Add the variance of the lengths over their mean '
             "squared; 0 is md1, 1 mm1.",
         ),
-        (
-            {"cv2": 2},
-            'must give cv2 only if delay = "mg1". Add delay = "mg1", or leave cv2 out.',
-        ),
+        ({"cv2": 2}, 'must give cv2 only if delay = "mg1". Add delay = "mg1", or leave cv2 out.'),
         (
             {"task_cv": 0.5, "form": "serial"},
             'must give task_cv only if form = "adaptive". Leave task_cv out. A simulation '

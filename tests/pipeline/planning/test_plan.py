@@ -11,13 +11,7 @@ from parcast.descriptions.machine import Machine
 from parcast.pipeline.law.adaptive import adaptive_time, batches, channel_time
 from parcast.pipeline.law.phase import PipelinePhase
 from parcast.pipeline.planning.costs import ReductionCosts, tree_of
-from parcast.pipeline.planning.grid import (
-    FAN_INS,
-    Shapes,
-    counts_up_to,
-    figures_of,
-    shapes_of,
-)
+from parcast.pipeline.planning.grid import FAN_INS, Shapes, counts_up_to, figures_of, shapes_of
 from parcast.pipeline.planning.plan import plan_pipeline
 
 NETWORK = {"bandwidth": "1 GB/s", "latency": "20 us"}

@@ -185,10 +185,7 @@ def test_an_empty_file_is_refused(path):
             "parcast/profile/1",
             f'must be "parcast/pipeline-trace/1", got "parcast/profile/1". {NAME_ONE}',
         ),
-        (
-            None,
-            'must be "parcast/pipeline-trace/1", got none. ' + NAME_ONE,
-        ),
+        (None, 'must be "parcast/pipeline-trace/1", got none. ' + NAME_ONE),
     ],
 )
 def test_another_schema_is_refused(path, schema, says):

@@ -112,10 +112,7 @@ def test_a_long_table_is_read_in_many_blocks_with_few_objects():
             b"\x7fELF\x02\x01\x01\0\0\0\0\n\0",
             "line 1  must be text, got a NUL byte. Is this a CSV file?",
         ),
-        (
-            b"p,time_s\n1,8\n2,\0\n",
-            "line 3  must be text, got a NUL byte. Is this a CSV file?",
-        ),
+        (b"p,time_s\n1,8\n2,\0\n", "line 3  must be text, got a NUL byte. Is this a CSV file?"),
         (
             b"PK\x03\x04\x14\0",
             "file  must be text, got a spreadsheet or zip archive. Save the sheet as CSV UTF-8.",

@@ -178,10 +178,7 @@ def test_one_reading_is_taken(text, p, time):
         ('"p" "time_s"\n"1" 1 10\n"2" 2 5\n', "got 3. If rows begin with their names, name that"),
         ("p\ttime_s\na\t1\t10\nb\t2\t5\n", "got 3. If rows begin with their names, name that"),
         ("p time_s\na b 1 10\nc d 2 5\n", "got 4. Put text with blanks in quotes."),
-        (
-            "p time_s why not\n1 10\n",
-            "got 2. Fill in the others, or join the words of a title by",
-        ),
+        ("p time_s why not\n1 10\n", "got 2. Fill in the others, or join the words of a title by"),
         ("p,time_s,a\n1,10\n", "got 2. Fill in the others."),
     ],
 )
