@@ -25,13 +25,11 @@ def command_of(*words):
 
 @cache
 def options_of(command):
-    """Every spelling of the options of a command."""
     every = {x for p in command.params if isinstance(p, click.Option) for x in spellings(p)}
     return every | {"--help", "-h"}
 
 
 def spellings(option):
-    """Every way to write an option."""
     return [*option.opts, *option.secondary_opts]
 
 
@@ -46,7 +44,6 @@ def faults_of(words):
 
 
 def commands_in_module(module):
-    """Commands that a module defines."""
     return [
         command
         for command in every_command()

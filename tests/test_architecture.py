@@ -74,7 +74,6 @@ MOST_CODE = 60  # lines of a function, without its docstring, comments and blank
 
 
 def name_of(path: Path) -> str:
-    """Give the dotted name of a module from its path."""
     parts = path.relative_to(ROOT.parent).with_suffix("").parts
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 

@@ -98,7 +98,6 @@ def evaluated(module, node):
 
 
 def caught(module, code, monkeypatch):
-    """Patterns that a run of some code makes, by the lines of its module that make them."""
     met = []
 
     def spied(function, pattern, *args, flags=0, **others):
@@ -145,7 +144,6 @@ def methods_in(module):
 
 
 def asked(pattern, how):
-    """What asks a pattern, of a text."""
     if how == "finditer":
 
         def every(text):
@@ -160,7 +158,6 @@ def asked(pattern, how):
 
 
 def one_of(items):
-    """A character of a class."""
     code, value = items[0]
     if code is codes.NEGATE:
         return next(x for x in 'a <"9=\n\xe9' if not any(holds(y, x) for y in items[1:]))

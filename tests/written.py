@@ -14,7 +14,6 @@ def written(document):
 
 
 def svg_text(figure):
-    """Give a figure as its SVG file has it."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "figure.svg"
         save_figure(figure, path)

@@ -10,7 +10,6 @@ ROOT = Path(__file__).parents[2]
 
 
 def accuracy(*files):
-    """Run it in a process of its own."""
     program = [sys.executable, ROOT / "benchmarks" / "accuracy.py", *files]
     return subprocess.run(program, capture_output=True, text=True, check=False)
 

@@ -14,7 +14,6 @@ STARTUP, BYTE = 1e-4, 1e-8
 
 
 def write(path, rows):
-    """Write a table."""
     with path.open("w", newline="", encoding="utf-8") as stream:
         writer = csv.DictWriter(stream, list(rows[0]))
         writer.writeheader()

@@ -12,7 +12,6 @@ WORK = {"heat": 10.0, "waves": 20.0, "grid": 40.0}
 
 
 def other_programs(folder):
-    """Run it in a process of its own."""
     program = [sys.executable, ROOT / "benchmarks" / "other_programs.py", folder]
     return subprocess.run(program, capture_output=True, text=True, check=False)
 

@@ -37,7 +37,6 @@ def total(name, kind, *, wall, entries=20, processor=None, **keys):
 
 
 def run(p, regions_of, *, n=None, program="plate", span=None, entry=1e-7, **keys):
-    """Make a run from the regions of each rank."""
     ranks = []
     for rank in range(p):
         regions = tuple(regions_of(rank))

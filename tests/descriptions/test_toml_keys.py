@@ -31,7 +31,6 @@ values = st.recursive(
 
 
 def places_in(value, place=()):
-    """Places of all tables and keys of what was parsed."""
     if isinstance(value, dict):
         for key, inner in value.items():
             yield (*place, key)

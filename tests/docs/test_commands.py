@@ -39,7 +39,6 @@ def test_a_page_prints_what_the_commands_print(parcast, ran, page, tmp_path, mon
     with_files(files, tmp_path, monkeypatch)
 
     def run(block):
-        """Run the commands of a block and give the block with what they print."""
         written, status = "", 0
         for line in re.findall(r"^\$ (.*)$", block[1], re.MULTILINE):
             written += f"$ {line}\n"

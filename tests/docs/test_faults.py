@@ -53,7 +53,6 @@ sys.exit(pytest.main(["--collect-only", "-q", "-p", "no:cacheprovider", *sys.arg
 
 
 def marked_files():
-    """Files with tests that show what is promised."""
     marked = (
         x for x in (ROOT / "tests").rglob("test_*.py") if "@pytest.mark.fault(" in x.read_text()
     )

@@ -109,7 +109,6 @@ def contents(figure):
 
 
 def coloured(colour):
-    """Write a colour."""
     from matplotlib.colors import to_hex
 
     return to_hex(colour, keep_alpha=True)

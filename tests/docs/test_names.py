@@ -102,7 +102,6 @@ def is_there(name):
 
 
 def anchors(page):
-    """Headings of a page as links name them."""
     text = BLOCK.sub("", page.read_text(encoding="utf-8"))
     return {
         re.sub(r"[^\w -]", "", title.casefold()).replace(" ", "-")

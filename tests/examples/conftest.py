@@ -8,13 +8,11 @@ import pytest
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """Give a folder for the pictures."""
     return tmp_path_factory.mktemp("pictures")
 
 
 @pytest.fixture(scope="module")
 def printed(request, folder):
-    """Run the demo, and give what it prints."""
     command = [sys.executable, "-W", "error", request.module.EXAMPLE / "demo.py", folder]
     done = subprocess.run(command, capture_output=True, text=True, check=True, encoding="utf-8")
     assert not done.stderr

@@ -20,7 +20,6 @@ seconds = st.floats(1e-9, 1e9)
 
 
 def falls(p, time):
-    """Of a single series."""
     p, time = np.array([p], dtype=float), np.array([time], dtype=float)
     return bool(falls_with_p(p, time, np.array([p.shape[1]]))[0])
 

@@ -109,7 +109,6 @@ class Answer:
 
 @cache
 def cases() -> dict[str, Case]:
-    """Read all cases, by name."""
     read = {}
     for path in sorted((HERE / "cases").glob("*.toml")):
         group = tomllib.loads(path.read_text(encoding="utf-8"))
@@ -212,7 +211,6 @@ class _Terminal(io.TextIOWrapper):
 
 
 def _command(case: Case, line: str) -> Iterator[str]:
-    """Run one command line; give what it printed, and its status."""
     program, *words = shlex.split(line)
     assert program in ("parcast", "python"), f"{case.name} must run parcast, got {program}"
     stdin = Path(case.stdin).read_bytes() if case.stdin else b""
@@ -282,12 +280,10 @@ def _keys(value: object, place: str = "") -> Iterator[str]:
 
 
 def document(result: object) -> None:
-    """Print the JSON document of a result."""
     sys.stdout.write(json.dumps(result.to_document(), indent=1) + "\n")  # type: ignore[attr-defined]
 
 
 def rows(result: object) -> None:
-    """Print the rows of a result, one a line."""
     for row in result.rows():  # type: ignore[attr-defined]
         sys.stdout.write(json.dumps(row) + "\n")
 
@@ -372,7 +368,6 @@ def _picture(name: str, file: str) -> Path:
 
 
 def keep(case: Case) -> None:
-    """Record the answer to a case."""
     told = answer(case)
     _forget(case.name)
     place = _place(case.name)

@@ -43,7 +43,6 @@ class Outcome:
 
     @property
     def is_bad(self) -> bool:
-        """Whether it is a defect."""
         return self.kind in BAD
 
 

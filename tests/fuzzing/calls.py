@@ -40,7 +40,6 @@ def written(make: Make) -> Callable[[Random], bytes]:
 
 
 def reading(call: Call) -> Callable[[Path], None]:
-    """Call with the arguments of a document."""
     return lambda path: call(json.loads(path.read_bytes()))
 
 
@@ -55,7 +54,6 @@ def whole(random: Random, most: int) -> int:
 
 
 def sometimes(random: Random, make: Callable[[], Any], share: float = 0.5) -> Any:
-    """Give what is made, or None."""
     return make() if random.random() < share else None
 
 
@@ -315,7 +313,6 @@ def fit_of(random: Random) -> Arguments:
 
 
 def call_fit(arguments: Arguments) -> None:
-    """Fit the constants."""
     program, machine = described(arguments)
     truth = Program(**arguments.pop("truth"))
     random = np.random.default_rng(len(arguments["p"]))

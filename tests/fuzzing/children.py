@@ -26,7 +26,6 @@ class Children:
         self._start()
 
     def attempt(self, reader: str, content: bytes) -> Outcome:
-        """Give a document to a reader in the child."""
         if self._served >= MOST_CASES:
             self.close()
             self._start()
@@ -49,7 +48,6 @@ class Children:
         return outcome
 
     def close(self) -> None:
-        """End the child."""
         self._connection.close()
         self._process.kill()
         self._process.join()

@@ -22,7 +22,6 @@ def several(values, least=1, most=4):
 
 
 def lines(rows):
-    """Text of some lines as bytes."""
     return "".join(f"{row}\n" for row in rows).encode()
 
 
@@ -150,7 +149,6 @@ def profiles(draw):
 
 @st.composite
 def traces(draw):
-    """The trace of a pipeline's run."""
     ranks = draw(st.integers(1, 4))
     header = {
         "schema": "parcast/pipeline-trace/1",
@@ -180,7 +178,6 @@ def traces(draw):
 
 
 def keys(table, chosen):
-    """A table of TOML."""
     return [f"[{table}]", *(f"{key} = {value}" for key, value in chosen.items())] if chosen else []
 
 
@@ -209,7 +206,6 @@ MACHINE = {
 
 @st.composite
 def machines(draw):
-    """A machine as TOML."""
     processors = draw(st.sampled_from(PROCESSORS))
     text = ['name = "cluster"', 'source = "made up"', f"processors = {processors}"]
     for table, amounts in MACHINE.items():

@@ -95,8 +95,6 @@ class Colour(enum.Enum):
 
 
 def raising(fault):
-    """Make a method that fails."""
-
     def method(*_, **__):
         raise fault
 
@@ -104,7 +102,6 @@ def raising(fault):
 
 
 def answering(answer):
-    """Make a method that gives anything."""
     return lambda *_, **__: answer
 
 
@@ -135,7 +132,6 @@ def hostile(chance):
 
 
 def same(item):
-    """Give an item as its result."""
     return item
 
 
@@ -147,7 +143,6 @@ def cyclic():
 
 
 def nested(depth):
-    """Make a deep list."""
     made = []
     for _ in range(depth):
         made = [made]
@@ -196,7 +191,6 @@ ORDINARY = (
 
 
 def anything(chance):
-    """Draw a value of any type."""
     return hostile(chance) if chance.random() < 0.5 else chance.choice(ORDINARY)()
 
 
@@ -220,7 +214,6 @@ class Rude(list):
 
 
 def ending(items, fault):
-    """Give items, and fail after them."""
     yield from items
     raise fault
 

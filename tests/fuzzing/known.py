@@ -90,7 +90,6 @@ def _cubex_bomb() -> bytes:
 
 
 def _metadata(attributes: object) -> Callable[[], bytes]:
-    """Metadata of the root of a store, with some attributes."""
     group = {"zarr_format": 3, "node_type": "group", "attributes": attributes}
     return _of(json.dumps(group))
 

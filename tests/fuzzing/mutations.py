@@ -53,7 +53,6 @@ def _chunk(content: bytes, random: Random) -> tuple[int, int]:
 
 
 def bytes_changed(content, random):
-    """Some bytes are others."""
     changed = bytearray(content)
     for _ in range(random.choice((1, 1, 2, 8)) if content else 0):
         changed[random.randrange(len(changed))] ^= 1 << random.randrange(8)
@@ -61,13 +60,11 @@ def bytes_changed(content, random):
 
 
 def bytes_inserted(content, random):
-    """Bytes are added somewhere."""
     at = _place(content, random)
     return content[:at] + random.randbytes(random.choice((1, 2, 8))) + content[at:]
 
 
 def chunk_left_out(content, random):
-    """A part is missing."""
     start, stop = _chunk(content, random)
     return content[:start] + content[stop:]
 
@@ -106,7 +103,6 @@ def number_replaced(content, random):
 
 
 def all_numbers_replaced(content, random):
-    """Every occurrence of a number is another."""
     found = NUMBER.findall(content)
     if not found:
         return content
@@ -121,14 +117,12 @@ def word_replaced(content, random):
 
 
 def line_left_out(content, random):
-    """A line is missing."""
     lines = content.split(b"\n")
     del lines[random.randrange(len(lines))]
     return b"\n".join(lines)
 
 
 def line_repeated(content, random):
-    """A line is there several times."""
     lines = content.split(b"\n")
     at = random.randrange(len(lines))
     most = 1 + LARGEST // (1 + len(lines[at]))
@@ -158,7 +152,6 @@ def lines_numbered(content, random):
 
 
 def ends_of_lines_changed(content, random):
-    """Lines end otherwise."""
     return content.replace(b"\n", random.choice((b"\r\n", b"\r", b"\n\n", b"\x0b", b"\x85", b" ")))
 
 

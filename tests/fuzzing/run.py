@@ -39,7 +39,6 @@ class Account:
     largest: int = 0  # [B]
 
     def take(self, outcome: Outcome) -> None:
-        """Add one."""
         self.kinds[outcome.kind] += 1
         self.busy += outcome.seconds
         self.slowest = max(self.slowest, outcome.seconds)
@@ -111,7 +110,6 @@ def main(
 
 
 def found_by(name: str, outcome: Outcome, label: str, content: bytes) -> Finding:
-    """Tell a case that failed."""
     kind, detail = outcome.kind, outcome.detail
     return Finding(reader=name, kind=kind, detail=detail, seed=label, content=content)
 

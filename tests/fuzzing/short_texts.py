@@ -35,7 +35,6 @@ sizes = st.lists(_sizes, min_size=1, max_size=4).map(",".join).map(str.encode)
 
 @st.composite
 def quantities(draw):
-    """A number with its unit."""
     dimension = draw(st.sampled_from(tuple(UNITS)))
     return f"{draw(numbers)} {draw(st.sampled_from(UNITS[dimension]))}".encode()
 

@@ -136,7 +136,6 @@ def _make_deep(path, levels):
 
 
 def prepared(top, steps):
-    """Make the folder of a case."""
     for name, content in template().items():
         path = top / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -160,7 +159,6 @@ def _outside(top):
 
 
 def _read(path):
-    """Read the beginning of every array."""
     with open_store(path) as store:
         store.attributes  # noqa: B018 - it is computed
         for name in store:
@@ -180,7 +178,6 @@ def _verified(path):
 
 
 def _version(path):
-    """Write the store as a version of it."""
     write_store(path, ARRAYS, overwrite=True, versions=2, **FORM)
     _verified(path)
 
@@ -208,7 +205,6 @@ def _overwritten(path):
 
 
 def _asked(path, *options):
-    """Ask the command line."""
     said = BytesIO()
     with (
         TextIOWrapper(said, encoding="utf-8") as stream,
@@ -331,7 +327,6 @@ def _changed(draw):
 
 @st.composite
 def _journals(draw):
-    """A journal of any names and nodes."""
     node = {"was": draw(_values), "becomes": draw(_values)}
     nodes = draw(_values | st.just({draw(st.sampled_from(("u", "../outside", "", "v/c"))): node}))
     return ["write", f"{BESIDE}journal", {"schema": JOURNAL_SCHEMA, "nodes": nodes}]
@@ -339,7 +334,6 @@ def _journals(draw):
 
 @st.composite
 def _locks(draw):
-    """A lock of any values."""
     note = json.loads(lock())
     note[draw(st.sampled_from(tuple(note)))] = draw(_values)
     return ["write", f"{BESIDE}lock", note]

@@ -94,7 +94,6 @@ def extrap_lines(draw):
 
 @st.composite
 def sacct_tables(draw):
-    """What `sacct -P` prints."""
     rows = [["JobID", "JobName", "AllocCPUS", "NTasks", "Elapsed", "State"]]
     for job, p in enumerate(draw(processors), start=11):
         elapsed = draw(st.sampled_from(("00:01:40", "1-00:00:01", "00:00:52", "23:59:00")))
@@ -152,7 +151,6 @@ def hyperfine(draw):
 
 @st.composite
 def google_benchmarks(draw):
-    """What Google Benchmark writes as JSON."""
     runs = [
         {
             "name": f"BM_Solve/p:{p}/n:100/real_time",
@@ -173,7 +171,6 @@ def google_benchmarks(draw):
 
 @st.composite
 def pyperf(draw):
-    """What pyperf writes."""
     suite = [
         {
             "metadata": {"name": f"solve[{p}]", "nprocs": p},
@@ -190,7 +187,6 @@ def pyperf(draw):
 
 @st.composite
 def pytest_benchmarks(draw):
-    """What pytest-benchmark writes."""
     rows = [
         {
             "group": None,
@@ -208,7 +204,6 @@ def pytest_benchmarks(draw):
 
 @st.composite
 def reframe_logs(draw):
-    """A performance log of ReFrame."""
     rows = [["name", "num_tasks", "num_cpus_per_task", "result", "elapsed_value", "elapsed_unit"]]
     for p in draw(processors):
         result = draw(st.sampled_from(("pass", "pass", "fail")))
@@ -218,7 +213,6 @@ def reframe_logs(draw):
 
 @st.composite
 def reframe_reports(draw):
-    """A report of ReFrame, newer or older."""
     cases = []
     for p in draw(processors):
         case = {"name": f"Solver %np={p}", "num_tasks": p, "result": "pass", "system": "daint"}
@@ -233,7 +227,6 @@ def reframe_reports(draw):
 
 @st.composite
 def reframe_databases(draw):
-    """A database of ReFrame's results."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "results.db"
         made = sqlite3.connect(path)
@@ -251,7 +244,6 @@ def reframe_databases(draw):
 
 @st.composite
 def talp(draw):
-    """What TALP writes for one run."""
     p = draw(st.integers(1, 64))
     common = {"numCpus": p, "numMpiRanks": p}
     regions = {
@@ -308,7 +300,6 @@ def own_logs(draw):
 
 @st.composite
 def parquet_tables(draw):
-    """A table in Parquet or Feather."""
     import pyarrow
     from pyarrow import feather, parquet
 
@@ -359,7 +350,6 @@ def caliper_records(draw):
 
 @st.composite
 def hatchet_graphs(draw):
-    """A graph frame of Hatchet as JSON."""
     p = draw(st.integers(1, 3))
     kind = {"type": "function"}
     graph = {

@@ -13,7 +13,6 @@ pa = pytest.importorskip("pyarrow", reason="the extra parquet is not installed")
 
 @pytest.fixture
 def table(tmp_path):
-    """Write a table in one of the formats."""
     from pyarrow import feather, parquet
 
     def write(name="t.parquet", **columns):

@@ -284,7 +284,6 @@ def test_a_graph_of_hatchet_has_the_exclusive_times_of_the_slowest_rank():
 
 
 def graph_of(name, rows, indices):
-    """A graph of one region."""
     node = {"data": {"name": name, "type": "function"}, "children": []}
     return {
         "graph": [{"0": node}],

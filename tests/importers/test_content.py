@@ -10,8 +10,6 @@ from parcast.importers.content import first_line, json_document, text_lines
 
 @pytest.fixture
 def file(tmp_path):
-    """Write a file with some bytes."""
-
     def write(some):
         path = tmp_path / "file"
         path.write_bytes(some)

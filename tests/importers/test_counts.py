@@ -74,8 +74,6 @@ def test_options_in_a_command_are_counts(command, found):
 
 @pytest.fixture
 def exports(tmp_path):
-    """Write files with the times of one count each."""
-
     def write(pattern, **times):
         paths = []
         for name, time in times.items():

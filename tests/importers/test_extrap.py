@@ -30,8 +30,6 @@ TEXT = "PARAMETER p\nPOINTS 1 2\nDATA 8\nDATA 4\n"
 
 @pytest.fixture
 def file(tmp_path):
-    """Write a file with some content."""
-
     def write(content, name="profile"):
         path = tmp_path / name
         path.write_bytes(content if isinstance(content, bytes) else content.encode())

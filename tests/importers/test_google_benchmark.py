@@ -17,8 +17,6 @@ SAMPLE = Path(__file__).parent / "data" / "google_benchmark.json"
 
 @pytest.fixture
 def written(tmp_path):
-    """Write a file of some benchmarks."""
-
     def write(*benchmarks, text=None):
         path = tmp_path / "bench.json"
         path.write_text(json.dumps({"benchmarks": benchmarks}) if text is None else text)

@@ -17,8 +17,6 @@ SAMPLE = Path(__file__).parent / "data" / "hyperfine.json"
 
 @pytest.fixture
 def export(tmp_path):
-    """Write an export of some results."""
-
     def write(*results, text=None):
         path = tmp_path / "export.json"
         path.write_text(json.dumps({"results": results}) if text is None else text)

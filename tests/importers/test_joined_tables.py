@@ -9,8 +9,6 @@ from parcast.timings.measurements import Measurements
 
 @pytest.fixture
 def table(tmp_path):
-    """Write a table."""
-
     def write(name, *rows):
         path = tmp_path / name
         path.parent.mkdir(exist_ok=True)

@@ -25,8 +25,6 @@ def refusal(paths, **options):
 
 @pytest.fixture
 def log(tmp_path):
-    """Write a log."""
-
     def write(*lines, name="run.log"):
         path = tmp_path / name
         path.write_text("\n".join(lines) + "\n")

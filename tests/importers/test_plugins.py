@@ -36,7 +36,6 @@ FORMAT = Format(title="Fails", recognises=lambda head, path: 1 / 0, timings=prin
 
 @pytest.fixture
 def sheet(tmp_path):
-    """Write a file in the format of the plugin."""
     (tmp_path / "sheet.txt").write_text(SHEET)
     return tmp_path / "sheet.txt"
 

@@ -14,8 +14,6 @@ DATA = Path(__file__).parent / "data"
 
 @pytest.fixture
 def written(tmp_path):
-    """Write a document."""
-
     def write(document):
         path = tmp_path / "bench.json"
         path.write_text(document if isinstance(document, str) else json.dumps(document))

@@ -47,7 +47,6 @@ def reader(tmp_path, monkeypatch):
 
 
 def asked(reader, what, seconds=30.0):
-    """Ask for something and give the answers."""
     return list(reader.answers({"what": what}, seconds=seconds, memory=64 << 20))
 
 

@@ -22,8 +22,6 @@ HEADER = "JobID|JobName|AllocCPUS|NTasks|Elapsed|State\n"
 
 @pytest.fixture
 def file(tmp_path):
-    """Write a file with some content."""
-
     def write(content, name="sacct"):
         path = tmp_path / name
         path.write_text(content)
@@ -88,7 +86,6 @@ def test_steps_in_which_mpirun_starts_ranks_elsewhere_are_not_the_program(file):
 
 
 def account(steps, **keys):
-    """An account of one job, as JSON."""
     job = {"name": "a", "state": ["COMPLETED"], "time": {"elapsed": 5}, "required": {"CPUs": 8}}
     return json.dumps({"jobs": [{**job, "steps": steps, **keys}]})
 

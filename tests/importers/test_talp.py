@@ -13,8 +13,6 @@ SECOND = 10**9
 
 @pytest.fixture
 def talp(tmp_path):
-    """Write what TALP writes for one run."""
-
     def write(ranks, cpus=None, name=None, key="Application", **regions):
         common = {"numCpus": cpus or ranks, "numMpiRanks": ranks, "numNodes": 1}
         records = {x: common | {"elapsedTime": time * SECOND} for x, time in regions.items()}

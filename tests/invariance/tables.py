@@ -90,7 +90,6 @@ def rows_of(columns, rows):
 
 
 def on(columns, machines):
-    """Keep the rows of some machines."""
     return rows_of(columns, np.flatnonzero(np.isin(columns["machine"], list(machines))))
 
 
@@ -110,7 +109,6 @@ def renamed(columns, names):
 
 
 def new_name(text, names):
-    """Text with other names in it."""
     return re.sub(r"\w+", lambda x: names.get(x[0], x[0]), text)
 
 
@@ -185,5 +183,4 @@ def differences(one, other, significant=SIGNIFICANT):
 
 
 def measurements(columns):
-    """Check the columns of a table."""
     return Measurements(**columns)

@@ -130,12 +130,10 @@ def test_a_repetition_of_the_median_leaves_the_middle_where_it_is(kind):
 
 
 def series_of(numbers):
-    """Names of the series in the numbers of an answer."""
     return [x for x in numbers if not x.endswith(("donors", "weights")) and "total" not in x]
 
 
 def table(*names, rows):
-    """Columns of a table from its rows."""
     return dict(zip(names, map(np.array, zip(*rows, strict=True)), strict=True))
 
 

@@ -93,7 +93,6 @@ def test_neither_unit_nor_order_nor_names_change_a_ranking_of_runs(  # noqa: PLR
 
 
 def machine(name, rate, price, **network):
-    """A machine of a rate, at a price."""
     return Machine(
         name=name, compute={"rate": rate}, price={"processor_hour": price}, network=network
     )

@@ -34,7 +34,6 @@ LARGER = {"": "k", "k": "M", "M": "G", "G": "T"}
 
 
 def read(path):
-    """Keys of a description."""
     return tomlkit.parse((ROOT / "examples" / path).read_text()).unwrap()
 
 

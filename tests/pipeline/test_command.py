@@ -60,7 +60,6 @@ def job(folder, text):
 
 
 def load(path):
-    """Read a value that was written."""
     if path.suffix == ".json":
         return json.loads(path.read_text(), parse_constant=int)  # int refuses NaN
     return pickle.loads(path.read_bytes()) if path.suffix == ".pickle" else np.load(path).tolist()

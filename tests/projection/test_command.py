@@ -43,8 +43,6 @@ def files(tmp_path, monkeypatch):
 
 @pytest.fixture
 def project(files, capsys):  # noqa: ARG001 - files are there before it starts
-    """Run the command and give its status and what it printed."""
-
     def start(*args):
         status = run(command, [*map(str, args)])
         said = capsys.readouterr()

@@ -71,7 +71,6 @@ TRACED = EXAMPLES / "pipeline" / "run.jsonl"
 
 
 def sorted_file():
-    """Sort a small array."""
     with TemporaryDirectory() as folder:
         np.save(f"{folder}/in.npy", np.arange(5.0)[::-1])
         return sort_file(f"{folder}/in.npy", f"{folder}/out.npy")
@@ -97,7 +96,6 @@ def validated():
 
 
 def measured_program():
-    """Measure a program that does nothing."""
     with TemporaryDirectory() as folder:
         points = points_of({"p": [1, 2]}, {})
         return measured(

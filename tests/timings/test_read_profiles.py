@@ -47,8 +47,6 @@ def total(name="sweep", kind="compute", **keys):
 
 @pytest.fixture
 def read(tmp_path):
-    """Read texts as profiles."""
-
     def ask(*texts):
         paths = []
         for i, text in enumerate(texts):

@@ -23,7 +23,6 @@ KNOWN = {
 
 
 def dry_of(request):
-    """Give what a dry run takes there."""
     return DryRun(
         request=request,
         construct_schema=2e-4 + 1e-6 * request.number,
@@ -90,7 +89,6 @@ class Ticks:
 
 
 def measured_costs():
-    """Give costs as a measurement of that machine has them."""
     figures = [
         Figure(
             key=cost.key,

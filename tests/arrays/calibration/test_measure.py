@@ -99,7 +99,6 @@ class Changing(Machine):
 
 
 def rounds_of(launch):
-    """Rounds of a launch that count."""
     return len(launch.cases) // len(launch.distinct) - 1
 
 

@@ -35,7 +35,6 @@ def meshes(draw, most=9):
 
 @st.composite
 def boxes_in(draw, shape):
-    """Draw a box with elements."""
     start = [draw(st.integers(0, n - 1)) for n in shape]
     return start, [draw(st.integers(a + 1, n)) for a, n in zip(start, shape, strict=True)]
 

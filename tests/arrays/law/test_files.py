@@ -39,7 +39,6 @@ def arrays(number, *, rows=8, servers=1, most=2**20):
 
 
 def chosen(group, **keys):
-    """Costs of servers for some files."""
     return COSTS.for_files(files_of([group], arrays=group.number, **keys)).servers
 
 

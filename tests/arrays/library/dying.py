@@ -125,7 +125,6 @@ class Request(NamedTuple):
     clients: tuple = CLIENTS["dedicated"]
 
     def submit(self, io):
-        """Do it, on a client."""
         write(io, self.path, MORE if self.action == "append" else NEW, self.action)
 
 
@@ -272,7 +271,6 @@ def check(path, action, at):
 
 
 def counted(channel, steps):
-    """Make the messages of a channel steps."""
     send, poll = channel.send, channel.poll
 
     def step(name):

@@ -44,7 +44,6 @@ def old(folder):
 
 
 def written(io, action, path, rows):
-    """Write what is new, or append it."""
     shape, mesh = (rows, COLUMNS), (1, len(io.clients))
     own = block_of(shape, mesh, io.client)[1]
     arrays = {"array": Block(np.ones(own), shape, mesh)}

@@ -18,7 +18,6 @@ ROWS = 4  # of each client
 
 
 def connections(ranks, me):
-    """Servers that cannot be."""
     last = me == ranks - 1
     return {
         "no servers": lambda: connect(servers=0),

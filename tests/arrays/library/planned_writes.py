@@ -27,7 +27,6 @@ SCHEMAS = []  # that were made by plans, on client 0
 
 
 def part(array, mesh, client):
-    """Block of a client."""
     whole = Box((0,) * array.ndim, array.shape)
     return array[block_of(array.shape, mesh, client).within(whole)]
 

@@ -35,7 +35,6 @@ def io():
 
 
 def block(values):
-    """All of an array."""
     return arrays.Block(values, shape=values.shape, mesh=(1,) * values.ndim)
 
 

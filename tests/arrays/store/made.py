@@ -53,14 +53,12 @@ def specs(draw, *, most_rank=6, types=TYPES):
 
 @st.composite
 def boxes_in(draw, shape):
-    """A box of an array."""
     start = tuple(draw(st.integers(0, n)) for n in shape)
     count = tuple(draw(st.integers(0, n - s)) for n, s in zip(shape, start, strict=True))
     return start, count
 
 
 def slices(box):
-    """Select a box from an array."""
     start, count = box
     return tuple(slice(s, s + c) for s, c in zip(start, count, strict=True))
 
@@ -68,7 +66,6 @@ def slices(box):
 def write_store(
     path, arrays, *, overwrite=False, versions=0, coordinates=None, attributes=None, **settings
 ):
-    """Write whole arrays to a store."""
     listed = [
         ArraySpec(name=name, shape=array.shape, dtype=array.dtype, **settings)
         for name, array in arrays.items()

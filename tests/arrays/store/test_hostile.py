@@ -133,7 +133,6 @@ def test_nothing_is_appended_outside_of_the_store(tmp_path, monkeypatch, where):
 
 
 def journal(store, name, node):
-    """Write a journal beside a store."""
     content = {"schema": "parcast/array-append/1", "nodes": {name: node}}
     StorePlace.of(store).journal.write_text(json.dumps(content))
 
@@ -321,7 +320,6 @@ def test_what_is_no_path_is_refused_in_words(call, path):
 
 
 def many_links():
-    """Give a link to a link, thousands of times."""
     for i in range(2000):
         os.symlink(f"{i + 1}.zarr", f"{i}.zarr")
     return "0.zarr"

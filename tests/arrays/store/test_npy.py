@@ -17,7 +17,6 @@ often = settings(deadline=None, suppress_health_check=[HealthCheck.function_scop
 
 
 def write_npy(path, array, *, slabs=2, **settings):
-    """Write an array by slabs of rows."""
     with NpyDraft.create(path, array.shape, array.dtype, **settings) as draft:
         with NpyWriter(draft.part) as writer:
             for row in range(0, len(array), slabs):

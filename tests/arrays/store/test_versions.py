@@ -23,7 +23,6 @@ FORM = {"chunk": (2, 2), "dimensions": ("t", "x")}
 
 
 def write(path, value, versions=2, **options):
-    """Write two arrays of one value as a version."""
     u = np.full((4, 2), float(value))
     write_store(path, {"u": u, "v": u}, overwrite=True, versions=versions, **FORM, **options)
 

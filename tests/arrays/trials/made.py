@@ -45,7 +45,6 @@ class KnownCosts:
         self.rounds = []  # of each pass
 
     def costs(self, cases, layout, *, folder, rounds):
-        """Give the costs of requests of one layout."""
         assert folder.is_dir()
         assert all(each.layout == layout for each in cases)
         self.rounds.append(rounds)
@@ -84,7 +83,6 @@ class Machine:
     made: dict = field(default_factory=dict)  # how often each request was run
 
     def __call__(self, launch, *, report):
-        """Make the runs of a launch."""
         if self.fails_after is not None and len(self.launches) >= self.fails_after:
             raise KeyboardInterrupt
         self.launches.append(launch)
@@ -98,13 +96,11 @@ class Machine:
 
 
 def rounds_of(launch):
-    """Cases of a launch, round by round."""
     width = len(launch.distinct)
     return [launch.cases[i : i + width] for i in range(0, len(launch.cases), width)]
 
 
 def case_of(request):
-    """Give a request as the first of a list."""
     return RequestCase(1, request)
 
 

@@ -20,7 +20,6 @@ LISTED = {  # neither its writer nor --quick matters to what is counted
 
 
 def by_law(asked):
-    """Count with the law."""
     return predicted(asked, Measured(COSTS, {})).facts["counted"]
 
 

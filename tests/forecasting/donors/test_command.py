@@ -39,7 +39,6 @@ def folder(monkeypatch, tmp_path, here, elsewhere):
 
 
 def said_in(answer):
-    """The document of an answer."""
     assert (answer.status, answer.err) == (0, "")
     return json.loads(answer.out)
 

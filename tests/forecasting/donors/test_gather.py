@@ -42,7 +42,6 @@ def only(told):
 
 
 def named(note):
-    """The machines that were used."""
     return sorted(donor.machine for donor in note.donors)
 
 

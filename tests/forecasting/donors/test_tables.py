@@ -84,7 +84,6 @@ def test_tables_that_cannot_be_joined_are_refused(donors, says):
 
 
 def part(table, *rows):
-    """Some rows of a table."""
     return Measurements(**{name: column[list(rows)] for name, column in table.columns.items()})
 
 

@@ -46,13 +46,11 @@ def flipped(path, chance):
 
 
 def cut(path, chance):
-    """Cut a file anywhere."""
     content = path.read_bytes()
     path.write_bytes(content[: chance.randrange(len(content))])
 
 
 def removed(path, _):
-    """Remove a file."""
     path.unlink()
 
 
@@ -82,7 +80,6 @@ def given(folder):
 
 
 def least_ranks(case):
-    """Number of ranks that a case needs."""
     return 2 if case == "spilled" else 1
 
 

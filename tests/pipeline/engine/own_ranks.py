@@ -141,7 +141,6 @@ def from_a_thread_and_an_event_loop():
 
 
 def failure(*args, **keys):
-    """Give what a run fails with."""
     with pytest.raises(RunFailed) as caught:
         parcast.run_pipeline(*args, **keys)
     return str(caught.value)

@@ -125,7 +125,6 @@ def plain(value):
 
 
 def run(case, ranks):
-    """Run a case; give the digest, and what was skipped."""
     keys = dict(case)
     items = keys.pop("items")
     if keys.get("pipelines"):
@@ -139,7 +138,6 @@ def run(case, ranks):
 
 
 def all_of(ranks=1):
-    """Run all cases."""
     return {name: run(case, ranks) for name, case in (CASES | EVERY).items()}
 
 

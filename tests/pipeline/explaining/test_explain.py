@@ -54,7 +54,6 @@ def joined(result):
 
 
 def fetch_wanted(coordinator, items):
-    """Let the coordinator have the items that it wants; tell whether it wanted any."""
     has_heard = False
     while coordinator.end is None and (wants := coordinator.wants) > coordinator._fetched:
         coordinator.fetched(min(wants, items), ended=wants > items)

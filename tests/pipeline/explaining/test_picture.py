@@ -29,7 +29,6 @@ def boxes_of(ax):
 
 
 def texts_of(ax):
-    """Give the texts in the axes."""
     return [x.get_text() for x in ax.texts if x.get_text()]
 
 

@@ -71,7 +71,6 @@ def test_many_steps_are_cut_and_said():
 
 @pytest.fixture
 def run(tmp_path):
-    """Give a traced run."""
     return timeline_of(read_trace(traced(tmp_path / "run.jsonl")))
 
 

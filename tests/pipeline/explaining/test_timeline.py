@@ -18,12 +18,10 @@ def timeline(path, events, ranks=2, seconds=10.0, **facts):
 
 
 def task(rank, start, end, first=0, core=1.0):
-    """Write a task of one item."""
     return work("task", rank, (start, end), core, (first, first + 1))
 
 
 def merge(rank, start, end):
-    """Write a merge of two items."""
     return work("merge", rank, (start, end), 1.0, (0, 2)) | {"inputs": 2}
 
 

@@ -71,21 +71,18 @@ def joinable(results, rank, now, items):
 
 
 def work(event, rank, span, core, items):
-    """Write a task or a merge."""
     start, end = span
     when = {"event": event, "rank": rank, "start": start, "end": end}
     return when | {"processor": core * (end - start), "first": items[0], "stop": items[1]}
 
 
 def message(source, target, span, items):
-    """Write a message."""
     first, stop = items
     ends = {"event": "message", "source": source, "target": target, "sent": span[0]}
     return ends | {"received": span[1], "bytes": 64 * (stop - first), "first": first, "stop": stop}
 
 
 def traced(path, ranks=4, items=40, *, facts=None, **options):
-    """Write the trace of a run; give its path."""
     events = followed(ranks, items, **options)
     seconds = max(x.get("end", 0.0) for x in events) + 0.001
     write_trace(path, header(ranks, seconds, **(facts or {})), events)

@@ -54,7 +54,6 @@ class Engine:
     made: dict = field(default_factory=dict)  # how often each point was run
 
     def __call__(self, launch, *, report):
-        """Make the runs of a launch."""
         if self.fails_after is not None and len(self.launches) >= self.fails_after:
             raise KeyboardInterrupt
         self.launches.append(launch)

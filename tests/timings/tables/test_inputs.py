@@ -23,7 +23,6 @@ DATA = Path(__file__).parent / "data"
 
 
 def noted(source, **options):
-    """What is read, and the notes on it."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         runs = read_measurements(source, **options)
