@@ -121,19 +121,28 @@ def parcast(capsys, monkeypatch):
 
 
 @pytest.fixture
-def times(tmp_path):
-    """Write a small table of timings."""
-    path = tmp_path / "times.csv"
-    path.write_text(TIMES)
-    return path
+def file(tmp_path):
+    """Write a file."""
+
+    def write(content, name="file"):
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+        return path
+
+    return write
 
 
 @pytest.fixture
-def machines(tmp_path):
+def times(file):
+    """Write a small table of timings."""
+    return file(TIMES, "times.csv")
+
+
+@pytest.fixture
+def machines(file):
     """Write a table of timings on two machines."""
-    path = tmp_path / "machines.csv"
-    path.write_text(TWO_MACHINES)
-    return path
+    return file(TWO_MACHINES, "machines.csv")
 
 
 COMMAND = [sys.executable, "-c", "from parcast.cli import main; main()"]

@@ -20,11 +20,12 @@ from types import ModuleType, SimpleNamespace
 import numpy as np
 import pytest
 
-from parcast.errors import FileProblems
 from parcast.importers.content import MissingLibrary
 from parcast.importers.registry import import_timings
+from tests.importers import refused
 
 read = partial(import_timings, format="cubex")
+refusal = partial(refused.refusal, read=read)
 
 SOLVER = {  # call path: exclusive seconds of each thread
     "main": [1.0, 1.25, 1.0, 1.0],
@@ -189,12 +190,6 @@ def rows(imported):
     """Times by call path, of runs that have each once."""
     measured = imported.measurements
     return dict(zip(measured.labels["callpath"].tolist(), measured.time.tolist(), strict=True))
-
-
-def refusal(path, **options):
-    with pytest.raises(FileProblems) as caught:
-        read([path], **options)
-    return str(caught.value).splitlines()[1].strip()
 
 
 # what is read

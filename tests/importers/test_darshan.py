@@ -25,8 +25,10 @@ from parcast.importers.darshan import recognises
 from parcast.importers.darshan_io import read_job_io
 from parcast.importers.reader_process import ReaderProcess
 from parcast.importers.registry import import_timings
+from tests.importers import refused
 
 read = partial(import_timings, format="darshan")
+refusal = partial(refused.refusal, read=read)
 
 DATA = Path(__file__).parent / "data"
 TEXT, OLD = DATA / "darshan_parser.txt", DATA / "darshan_old_perf.txt"
@@ -44,13 +46,6 @@ def rows(*paths, **options):
 
 def notes(*paths, **options):
     return "\n".join(read(list(paths), **options).notes)
-
-
-def refusal(path, **options):
-    with pytest.raises(FileProblems) as caught:
-        read([path], **options)
-    assert caught.value.path == str(path)
-    return str(caught.value).splitlines()[1].strip()
 
 
 class FakeReport:

@@ -13,8 +13,10 @@ from parcast.errors import FileProblems
 from parcast.importers.extrap import recognises
 from parcast.importers.registry import import_timings, recognised
 from parcast.timings.measurements import Measurements
+from tests.importers import refused
 
 read = partial(import_timings, format="extrap")
+refusal = partial(refused.refusal, read=read)
 
 DATA = Path(__file__).parent / "data"
 FORMS = ["extrap.txt", "extrap_newer.json", "extrap_older.json", "extrap.jsonl"]
@@ -26,24 +28,6 @@ STUDY = Measurements(
     time=[8.5, 8.25, 4.5, 4.75, 9.5, 6, 6, 3, 3, 6.5],
 )
 TEXT = "PARAMETER p\nPOINTS 1 2\nDATA 8\nDATA 4\n"
-
-
-@pytest.fixture
-def file(tmp_path):
-    def write(content, name="profile"):
-        path = tmp_path / name
-        path.write_bytes(content if isinstance(content, bytes) else content.encode())
-        return path
-
-    return write
-
-
-def refusal(path, **options):
-    """What is said about a file, without its name and the number of faults."""
-    with pytest.raises(FileProblems) as caught:
-        read([path], **options)
-    assert str(caught.value).startswith(f"{path}: ")
-    return "\n".join(line.strip() for line in str(caught.value).splitlines()[1:])
 
 
 # what is read

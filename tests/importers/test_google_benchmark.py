@@ -9,8 +9,10 @@ import pytest
 from parcast.errors import FileProblems
 from parcast.importers.registry import import_timings
 from parcast.timings.measurements import Measurements
+from tests.importers import refused
 
 read = partial(import_timings, format="google-benchmark")
+refusal = partial(refused.refusal, read=read)
 
 SAMPLE = Path(__file__).parent / "data" / "google_benchmark.json"
 
@@ -27,13 +29,6 @@ def written(tmp_path):
 
 def run(name, time, **more):
     return {"name": name, "real_time": time, "cpu_time": time / 2, "time_unit": "s"} | more
-
-
-def refusal(path, **options):
-    """What is said about a file, without its name and the number of faults."""
-    with pytest.raises(FileProblems) as caught:
-        read([path], **options)
-    return "\n".join(line.strip() for line in str(caught.value).splitlines()[1:])
 
 
 def test_named_arguments_are_axes_and_aggregates_and_errors_are_left_out():

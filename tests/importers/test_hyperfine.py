@@ -6,11 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from parcast.errors import FileProblems, ParameterError
+from parcast.errors import ParameterError
 from parcast.importers.registry import import_timings
 from parcast.timings.measurements import Measurements
+from tests.importers import refused
 
 read = partial(import_timings, format="hyperfine")
+refusal = partial(refused.refusal, read=read)
 
 SAMPLE = Path(__file__).parent / "data" / "hyperfine.json"
 
@@ -27,13 +29,6 @@ def export(tmp_path):
 
 def result(command, times, **parameters):
     return {"command": command, "times": times, "parameters": parameters}
-
-
-def refusal(path, **options):
-    """What is said about a file, without its name and the number of faults."""
-    with pytest.raises(FileProblems) as caught:
-        read([path], **options)
-    return "\n".join(line.strip() for line in str(caught.value).splitlines()[1:])
 
 
 def test_parameters_are_axes_and_runs_that_failed_are_left_out():

@@ -7,20 +7,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from parcast.errors import FileProblems, ParameterError
+from parcast.errors import ParameterError
 from parcast.importers.own_log import duration
 from parcast.importers.registry import import_timings, recognised
 from parcast.timings.measurements import Measurements
+from tests.importers.refused import refusal
 
 DATA = Path(__file__).parent / "data"
 NO_COPIES = "they did not find each other. Start it with the mpirun of the MPI"
-
-
-def refusal(paths, **options):
-    """What is said about files, without the name of the one that is refused."""
-    with pytest.raises(FileProblems) as caught:
-        import_timings(paths, **options)
-    return "\n".join(line.strip() for line in str(caught.value).splitlines()[1:])
 
 
 @pytest.fixture
@@ -206,7 +200,9 @@ def test_what_patterns_find_must_be_numbers_and_every_log_must_tell_its_count(lo
     says = refusal([told, untold], time_pattern=TIME, count_pattern=COUNT)
     assert "must have a count that count_pattern finds, as other files do" in says
     assert NO_COPIES in refusal(
-        log("ranks: 1", "elapsed: 2", name="np4.log"), time_pattern=TIME, count_pattern=COUNT
+        log("ranks: 1", "elapsed: 2", name="np4.log"),
+        time_pattern=TIME,
+        count_pattern=COUNT,
     )
     with pytest.raises(ParameterError, match="time_pattern must be for logs of your own"):
         import_timings(DATA / "extrap.txt", "extrap", time_pattern=TIME)

@@ -12,29 +12,14 @@ from parcast.errors import FileProblems
 from parcast.importers.registry import import_timings
 from parcast.importers.slurm import ASK, recognises
 from parcast.timings.measurements import Measurements
+from tests.importers import refused
 
 read = partial(import_timings, format="slurm")
+refusal = partial(refused.refusal, read=read)
 
 DATA = Path(__file__).parent / "data"
 SAMPLES = ["sacct.txt", "sacct_2205.json", "sacct_2405.json"]
 HEADER = "JobID|JobName|AllocCPUS|NTasks|Elapsed|State\n"
-
-
-@pytest.fixture
-def file(tmp_path):
-    def write(content, name="sacct"):
-        path = tmp_path / name
-        path.write_text(content)
-        return path
-
-    return write
-
-
-def refusal(path):
-    """What is said about a file, without its name and the number of faults."""
-    with pytest.raises(FileProblems) as caught:
-        read([path])
-    return "\n".join(line.strip() for line in str(caught.value).splitlines()[1:])
 
 
 # what is read

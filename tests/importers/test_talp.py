@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-from parcast.errors import FileProblems
 from parcast.importers.registry import import_timings, recognised
 from parcast.timings.measurements import Measurements
+from tests.importers.refused import refusal
 
 SECOND = 10**9
 
@@ -22,12 +22,6 @@ def talp(tmp_path):
         return path
 
     return write
-
-
-def refusal(path, **options):
-    with pytest.raises(FileProblems) as caught:
-        import_timings(path, **options)
-    return str(caught.value)
 
 
 @pytest.mark.parametrize("key", ["Application", "popMetrics"])

@@ -1,6 +1,7 @@
 """`calibration.benchmarks.imb`: what sections of IMB tell of a network, and what is refused."""
 
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +11,9 @@ from parcast.calibration.benchmarks.imb import read
 from parcast.descriptions.toml_files import read_machine, read_program
 from parcast.errors import FileProblems
 from parcast.prediction.predict import predict
+from tests.importers import refused
+
+refusal = partial(refused.refusal, read=read)
 
 ROOT = Path(__file__).parents[3]
 DATA = Path(__file__).parents[2] / "importers" / "data"
@@ -22,28 +26,8 @@ SECTION = (
 END = "# All processes entering MPI_Finalize\n"
 
 
-@pytest.fixture
-def file(tmp_path):
-    """Write a file with some content."""
-
-    def write(content, name="imb.txt"):
-        path = tmp_path / name
-        path.write_bytes(content if isinstance(content, bytes) else content.encode())
-        return path
-
-    return write
-
-
 def texts(told):
     return {figure.key: figure.text for figure in told.figures}
-
-
-def refusal(path):
-    """What is said about a file, without its name and the number of faults."""
-    with pytest.raises(FileProblems) as caught:
-        read([path])
-    assert str(caught.value).startswith(f"{path}: ")
-    return "\n".join(line.strip() for line in str(caught.value).splitlines()[1:])
 
 
 def test_the_example_tells_the_machine_it_was_made_for(tmp_path):
@@ -89,7 +73,7 @@ def test_pairs_at_once_send_one_message_each(file):
     assert told.figures[0].source == (
         "IMB Multi-PingPong, 4 processes in pairs, highest rate, at 1048576 B"
     )
-    assert "imb.txt ends before MPI_Finalize: it may have been cut off." in told.notes
+    assert "file ends before MPI_Finalize: it may have been cut off." in told.notes
 
 
 def test_processes_that_wait_do_not_count_and_0_bytes_are_no_collective():

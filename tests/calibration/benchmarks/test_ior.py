@@ -1,6 +1,7 @@
 """`calibration.benchmarks.ior`: what its three forms tell of a storage, and what is refused."""
 
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +11,9 @@ from parcast.calibration.benchmarks.ior import read
 from parcast.descriptions.toml_files import read_machine, read_program
 from parcast.errors import FileProblems
 from parcast.prediction.predict import predict
+from tests.importers import refused
+
+refusal = partial(refused.refusal, read=read)
 
 ROOT = Path(__file__).parents[3]
 DATA = Path(__file__).parents[2] / "importers" / "data"
@@ -21,28 +25,8 @@ PROGRAM = '[[phase]]\nlaw = "spmd"\ncompute = { parallel = "9 s" }\nio = { volum
 MDTEST = "-- started at 03/02/2026 10:05:00 --\n\nmdtest-4.0.0 was launched with 2 total task(s)\n"
 
 
-@pytest.fixture
-def file(tmp_path):
-    """Write a file with some content."""
-
-    def write(content, name="ior.out"):
-        path = tmp_path / name
-        path.write_bytes(content if isinstance(content, bytes) else content.encode())
-        return path
-
-    return write
-
-
 def texts(told):
     return {figure.key: figure.text for figure in told.figures}
-
-
-def refusal(path):
-    """What is said about a file, without its name and the number of faults."""
-    with pytest.raises(FileProblems) as caught:
-        read([path])
-    assert str(caught.value).startswith(f"{path}: ")
-    return "\n".join(line.strip() for line in str(caught.value).splitlines()[1:])
 
 
 # what is read
@@ -109,10 +93,10 @@ def test_csv_tells_rates_and_tasks_and_not_what_a_cache_did():
 @pytest.mark.parametrize(
     ("change", "says"),
     [
-        (("-C -e", "-C"), "Writes may not have reached the disk: ior.out."),
+        (("-C -e", "-C"), "Writes may not have reached the disk: file."),
         (
             ("-C -e", "-e"),
-            "Reads may have come from the memory of the node that wrote the data: ior.out.",
+            "Reads may have come from the memory of the node that wrote the data: file.",
         ),
         (("8.18 ", "0.05 "), ""),
         (("8012.11", "1012.11"), "The rates of write vary from 1.061 GB/s to 8.5 GB/s."),
@@ -145,12 +129,12 @@ def test_several_files_in_several_forms_are_runs():
         (BANNER, "file  must have results of write or read, got none. The file may have been cut"),
         (BANNER + HEADER, "file  must have results of write or read, got none."),
         (BANNER + HEADER + "write 100 1\n", "line 4  must have 5 columns, got 3. The file may ha"),
-        (BANNER + HEADER + "write nan 1 1 0\n", "got none. ior.out: 1 row is left out, as"),
-        (BANNER + HEADER + "write -1 1 1 0\n", "got none. ior.out: 1 row is left out, as"),
-        (BANNER + HEADER + "write 0.0 1 1 0\n", "got none. ior.out: 1 row is left out, as"),
-        (BANNER + HEADER + "write inf 1 1 0\n", "got none. ior.out: 1 row is left out, as"),
-        (BANNER + HEADER + "write 1e300 1 1 0\n", "got none. ior.out: 1 row is left out, as"),
-        (BANNER + HEADER + "write - 1 1 0\n", "got none. ior.out: 1 row is left out, as"),
+        (BANNER + HEADER + "write nan 1 1 0\n", "got none. file: 1 row is left out, as"),
+        (BANNER + HEADER + "write -1 1 1 0\n", "got none. file: 1 row is left out, as"),
+        (BANNER + HEADER + "write 0.0 1 1 0\n", "got none. file: 1 row is left out, as"),
+        (BANNER + HEADER + "write inf 1 1 0\n", "got none. file: 1 row is left out, as"),
+        (BANNER + HEADER + "write 1e300 1 1 0\n", "got none. file: 1 row is left out, as"),
+        (BANNER + HEADER + "write - 1 1 0\n", "got none. file: 1 row is left out, as"),
         ("access,bw(MiB/s),iter\nread,x,0\n", "the benchmark marked it as failed: rate x (1)."),
         (
             BANNER + HEADER.replace("bw", "rate") + "read 7 1 1 0\n",

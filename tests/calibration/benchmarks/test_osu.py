@@ -2,6 +2,7 @@
 
 import shlex
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +12,9 @@ from parcast.calibration.benchmarks.osu import read, recognises
 from parcast.descriptions.toml_files import read_machine
 from parcast.errors import FileProblems, ParameterError
 from parcast.laws.primitives.measured import primitive_time
+from tests.importers import refused
+
+refusal = partial(refused.refusal, read=read)
 
 ROOT = Path(__file__).parents[3]
 DATA = Path(__file__).parents[2] / "importers" / "data"
@@ -28,18 +32,6 @@ STRAIGHT = {size: 5 + size / 1000 for size in [0, *(4**k for k in range(12))]}  
 
 
 @pytest.fixture
-def file(tmp_path):
-    """Write a file with some content."""
-
-    def write(content, name="osu.txt"):
-        path = tmp_path / name
-        path.write_bytes(content if isinstance(content, bytes) else content.encode())
-        return path
-
-    return write
-
-
-@pytest.fixture
 def machine(tmp_path):
     """Read what was imported back as a machine."""
 
@@ -54,14 +46,6 @@ def machine(tmp_path):
 
 def texts(told):
     return {figure.key: figure.text for figure in told.figures}
-
-
-def refusal(path):
-    """What is said about a file, without its name and the number of faults."""
-    with pytest.raises(FileProblems) as caught:
-        read([path])
-    assert str(caught.value).startswith(f"{path}: ")
-    return "\n".join(line.strip() for line in str(caught.value).splitlines()[1:])
 
 
 # what is read
@@ -178,8 +162,8 @@ def test_a_collective_of_unknown_processes_is_left_out_and_told(file):
     )
     told = read([file(latency_table(STRAIGHT) + bcast)])
     assert set(texts(told)) == {"network.latency", "network.bandwidth"}
-    assert "as the number of processes is unknown: osu.txt." in told.notes[0]
-    assert "as the number of processes is unknown: osu.txt." in refusal(file(bcast))
+    assert "as the number of processes is unknown: file." in told.notes[0]
+    assert "as the number of processes is unknown: file." in refusal(file(bcast))
 
 
 @pytest.mark.parametrize(
@@ -285,7 +269,7 @@ def test_lines_of_other_programs_are_no_rows_and_errors_in_them_are_told(file, l
     rows = latency_table(STRAIGHT).splitlines()
     told = read([file("\n".join([*rows[:4], line, *rows[4:], ""]))])
     assert texts(told) == {"network.latency": "5 us", "network.bandwidth": "1 GB/s"}
-    assert [f"osu.txt: line 5 reports an error: '{line[:20]}" in x for x in told.notes] == (
+    assert [f"file: line 5 reports an error: '{line[:20]}" in x for x in told.notes] == (
         [True] * is_told
     )
 
@@ -409,8 +393,7 @@ def test_a_file_that_is_none_is_refused_with_its_place_and_a_remedy(file, conten
 def test_a_file_that_ends_within_a_line_is_told(file):
     told = read([file(latency_table(STRAIGHT)[:-3])])
     assert told.notes[0] == (
-        "osu.txt ends in the middle of a line, so its last value may be incomplete. Write it "
-        "again."
+        "file ends in the middle of a line, so its last value may be incomplete. Write it again."
     )
 
 
