@@ -130,11 +130,10 @@ def test_a_compiled_pingpong_that_cannot_write_aborts(mpi, tmp_path):
         run_ranks("parcast.benchmarking.compiled", arguments, ranks=2, time_limit=PATIENCE)
 
 
-def test_why_nothing_was_compiled_is_told(tmp_path):
+def test_why_nothing_was_compiled_is_told(tmp_path, file):
     mpiexec = str(tmp_path / "mpiexec")
     assert compile_pingpong(mpiexec, tmp_path) == "there is no mpicc in the folder of mpiexec"
-    compiler = tmp_path / "mpicc"
-    compiler.write_text("#!/bin/sh\necho 'cc: not here' >&2\nexit 3\n")
+    compiler = file("#!/bin/sh\necho 'cc: not here' >&2\nexit 3\n", "mpicc")
     compiler.chmod(0o755)
     assert compile_pingpong(mpiexec, tmp_path) == "mpicc failed: cc: not here"
     compiler.write_text("#!/bin/sh\nexit 3\n")

@@ -20,9 +20,8 @@ def test_a_file_is_scored():
     assert [line.split()[0] for line in said.stdout.splitlines()][:2] == ["method", "parcast"]
 
 
-def test_two_doublings_of_rates_are_scored_beside_rules_of_thumb(tmp_path):
-    path = tmp_path / "training.csv"  # efficiency 1, 0.5, 0.5 and 0.5
-    path.write_text("p,time_s\n1,64\n2,64\n4,32\n8,16\n")
+def test_two_doublings_of_rates_are_scored_beside_rules_of_thumb(file):
+    path = file("p,time_s\n1,64\n2,64\n4,32\n8,16\n", "training.csv")
     said = accuracy(path, "--rates")
     assert (said.returncode, said.stderr) == (0, "")
     error = {line[:28].strip(): line[28:].split()[0] for line in said.stdout.splitlines()}

@@ -102,9 +102,8 @@ def test_formulas_and_times_are_those_the_runs_were_made_from():
     assert told.warnings == ()
 
 
-def test_the_program_predicts_a_size_and_a_count_that_were_not_run(tmp_path):
-    path = tmp_path / "program.toml"
-    path.write_text(characterise(RUNS).toml)
+def test_the_program_predicts_a_size_and_a_count_that_were_not_run(file):
+    path = file(characterise(RUNS).toml, "program.toml")
     read = read_program(path)
     told = predict(read, NETWORK, p=[1, 8], n=[1002])
     assert told.breakdown.compute.ravel() == pytest.approx(

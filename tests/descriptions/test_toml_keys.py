@@ -109,9 +109,8 @@ list = [
     }
 
 
-def test_prose_is_told_to_be_no_toml(tmp_path):
-    path = tmp_path / "readme.toml"
-    path.write_text(f"{'word ' * 100}. See below.\n" * 3)
+def test_prose_is_told_to_be_no_toml(file):
+    path = file(f"{'word ' * 100}. See below.\n" * 3, "readme.toml")
     with pytest.raises(FileProblems, match="must be valid TOML"):
         read_machine(path)
 
@@ -130,14 +129,13 @@ TOO_MUCH = {
 
 
 @pytest.mark.parametrize("case", TOO_MUCH)
-def test_what_is_beyond_the_bounds_is_refused_before_it_is_parsed(case, tmp_path, monkeypatch):
+def test_what_is_beyond_the_bounds_is_refused_before_it_is_parsed(case, file, monkeypatch):
     def parse(_):
         raise AssertionError("it was parsed")
 
     text, most, what = TOO_MUCH[case]
     monkeypatch.setattr(toml_files.tomllib, "loads", parse)
-    path = tmp_path / "x.toml"
-    path.write_text(text[:1_000_000])
+    path = file(text[:1_000_000], "x.toml")
     with pytest.raises(FileProblems) as refused:
         read_machine(path)
     [problem] = refused.value.problems
@@ -161,7 +159,7 @@ def test_a_deep_key_costs_no_more_than_the_bound(monkeypatch):
     assert len(taken) == MOST_LEVELS + 1
 
 
-def test_of_20_000_unknown_keys_only_the_first_are_put_into_words(tmp_path, monkeypatch):
+def test_of_20_000_unknown_keys_only_the_first_are_put_into_words(file, monkeypatch):
     compared = []
     nearest = description.difflib.get_close_matches
 
@@ -170,8 +168,7 @@ def test_of_20_000_unknown_keys_only_the_first_are_put_into_words(tmp_path, monk
         return nearest(*args, **options)
 
     monkeypatch.setattr(description.difflib, "get_close_matches", counted)
-    path = tmp_path / "machine.toml"
-    path.write_text("".join(f"key{i} = 1\n" for i in range(19_999)))
+    path = file("".join(f"key{i} = 1\n" for i in range(19_999)), "machine.toml")
     with pytest.raises(FileProblems) as refused:
         read_machine(path)
     lines = str(refused.value).splitlines()

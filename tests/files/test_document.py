@@ -58,9 +58,8 @@ def test_csv_is_read_back_equal(rows):
     assert read == [{"name": row["name"], "p": str(row["p"])} for row in rows]
 
 
-def test_a_document_takes_the_place_of_a_file_and_keeps_who_may_read_it(tmp_path):
-    path = tmp_path / "result.json"
-    path.write_text("old")
+def test_a_document_takes_the_place_of_a_file_and_keeps_who_may_read_it(tmp_path, file):
+    path = file("old", "result.json")
     path.chmod(0o640)
     write_document(path, ["new ", "\u00b5"])
     assert path.read_bytes() == "new \u00b5".encode()
@@ -73,9 +72,8 @@ def test_a_document_takes_the_place_of_a_file_and_keeps_who_may_read_it(tmp_path
     "The file is read-only.",
     promise="Refused before anything is computed, with status 2; the file stays as it is.",
 )
-def test_a_file_of_someone_else_is_refused(tmp_path, monkeypatch):
-    path = tmp_path / "result.csv"
-    path.write_text("old")
+def test_a_file_of_someone_else_is_refused(file, monkeypatch):
+    path = file("old", "result.csv")
     monkeypatch.setattr(os, "access", lambda *_: False)
     with pytest.raises(ParameterError, match="got a read-only one"):
         check_place(path)
@@ -116,9 +114,8 @@ def test_a_link_stays_a_link(tmp_path):
     "The disk is full.",
     promise="The file is named; what was there before stays; no draft is left.",
 )
-def test_failing_half_way_leaves_the_old_file_and_no_draft(tmp_path):
-    path = tmp_path / "result.json"
-    path.write_text("old")
+def test_failing_half_way_leaves_the_old_file_and_no_draft(tmp_path, file):
+    path = file("old", "result.json")
 
     def breaks_off():
         yield "half"
@@ -222,9 +219,8 @@ def test_a_full_disk_is_told_with_the_file(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_file_that_may_only_be_read_is_refused_and_kept(tmp_path):
-    path = tmp_path / "my result.csv"
-    path.write_text("old")
+def test_a_file_that_may_only_be_read_is_refused_and_kept(tmp_path, file):
+    path = file("old", "my result.csv")
     path.chmod(0o444)
     with pytest.raises(ParameterError) as caught:
         check_place(path)

@@ -158,13 +158,13 @@ def test_files_get_the_fitted_amounts_where_they_stand(described, tmp_path, parc
     assert '"40 us' in (tmp_path / "fitted_machine.toml").read_text()
 
 
-def test_regions_of_two_phases_named_like_tables_of_other_laws_keep_apart(tmp_path):
-    path = tmp_path / "program.toml"
-    path.write_text(
+def test_regions_of_two_phases_named_like_tables_of_other_laws_keep_apart(file):
+    path = file(
         '[[phase]]\nname = "io"\nlaw = "regions"\n'
         'region = [{ name = "compute", kind = "loop", iterations = 1e4, iteration = "1 ms" }]\n'
         '[[phase]]\nlaw = "regions"\n'
-        '[[phase.region]]\nname = "io"\nkind = "replicated"\niteration = "2 s"\n'
+        '[[phase.region]]\nname = "io"\nkind = "replicated"\niteration = "2 s"\n',
+        "program.toml",
     )
     program = read_program(path)
     p = np.array(P, dtype=float)

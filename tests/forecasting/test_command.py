@@ -252,9 +252,8 @@ def test_a_file_alone_is_forecast_for_the_next_two_doublings(parcast, times):
     assert parcast("forecast", times, "--hold-out", "8").err == ""
 
 
-def test_the_default_is_that_of_the_machine_that_is_forecast(parcast, tmp_path):
-    path = tmp_path / "runs.csv"
-    path.write_text("machine,p,time_s\nA,1,9\nA,2,5\nB,1,9\nB,2,5\nB,4,3\nB,8,2\n")
+def test_the_default_is_that_of_the_machine_that_is_forecast(parcast, file):
+    path = file("machine,p,time_s\nA,1,9\nA,2,5\nB,1,9\nB,2,5\nB,4,3\nB,8,2\n", "runs.csv")
     said = parcast("forecast", path, "--target", "A", "--json")
     assert [row["p"] for row in document(said)["rows"]] == [4, 8]
 
@@ -331,9 +330,8 @@ def test_two_counts_of_which_one_is_held_out_end_with_status_4(parcast):
     assert said.status == 4
 
 
-def test_lists_of_counts_may_be_repeated(parcast, tmp_path):
-    times = tmp_path / "runs.csv"
-    times.write_text("p,time_s\n1,9\n2,5\n4,3\n")
+def test_lists_of_counts_may_be_repeated(parcast, file):
+    times = file("p,time_s\n1,9\n2,5\n4,3\n", "runs.csv")
     one, both = (
         json.loads(parcast("forecast", times, *counts, "--json").out)["rows"]
         for counts in (["-p", "128,256"], ["-p", "128", "-p", "256"])
@@ -342,9 +340,8 @@ def test_lists_of_counts_may_be_repeated(parcast, tmp_path):
     assert [row["p"] for row in both] == [128, 256]
 
 
-def test_a_forecast_loads_no_module_that_it_has_no_use_for(tmp_path):
-    table = tmp_path / "runs.csv"
-    table.write_text("p,time_s\n1,100\n2,52\n4,27\n")
+def test_a_forecast_loads_no_module_that_it_has_no_use_for(file):
+    table = file("p,time_s\n1,100\n2,52\n4,27\n", "runs.csv")
     code = (
         "import sys; from parcast.cli import main\n"
         "try: main()\n"

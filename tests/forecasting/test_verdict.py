@@ -96,7 +96,7 @@ def test_a_single_run_has_it_from_its_donors():
 # No forecast.
 
 
-def test_there_is_no_forecast_where_the_interval_spans_more_than_thirtyfold(parcast, tmp_path):
+def test_there_is_no_forecast_where_the_interval_spans_more_than_thirtyfold(parcast, file):
     told = forecast(FALLING, [64, 10**5])
     (text,) = told.verdict
     assert text.startswith("No forecast at p = 100000: the 90 % interval spans a factor of ")
@@ -112,8 +112,7 @@ def test_there_is_no_forecast_where_the_interval_spans_more_than_thirtyfold(parc
     assert "x3120, no forecast" in str(told)
     assert not any("spans a factor" in x for x in told.warnings[1:])
     assert figure_of(told).get_suptitle().splitlines()[1] in text
-    path = tmp_path / "t.csv"
-    path.write_text("p,time_s\n1,1000\n2,520\n4,280\n8,160\n16,101\n32,72\n")
+    path = file("p,time_s\n1,1000\n2,520\n4,280\n8,160\n16,101\n32,72\n", "t.csv")
     plain = parcast("forecast", path, "-p", "64,100000", "-o", "-").out
     assert plain.splitlines()[0].startswith("p,time_s,lower_s,upper_s")  # tables are as they were
 

@@ -191,9 +191,8 @@ def test_a_cali_file_cut_off_anywhere_is_refused(tmp_path):
 
 
 @pytest.mark.usefixtures("fake")
-def test_a_node_below_itself_from_which_the_library_would_never_return_is_refused(tmp_path):
-    path = tmp_path / "profile.cali"
-    path.write_bytes(RANKS.read_bytes().replace(b"parent=33", b"parent=39"))
+def test_a_node_below_itself_from_which_the_library_would_never_return_is_refused(file):
+    path = file(RANKS.read_bytes().replace(b"parent=33", b"parent=39"), "profile.cali")
     said = refusal("caliper", path)
     assert said.startswith("line 11  must be a node below another, got 39 below itself.")
 
@@ -209,9 +208,8 @@ def test_without_the_library_the_extra_and_the_route_that_needs_none_are_told(mo
 
 @pytest.mark.parametrize("bad", ["-1.0", "nan", "fast"])
 @pytest.mark.usefixtures("fake")
-def test_a_time_of_a_cali_file_that_is_none_is_refused_with_its_line(bad, tmp_path):
-    path = tmp_path / "profile.cali"
-    path.write_text(RANKS.read_text().replace("6000000000", bad))
+def test_a_time_of_a_cali_file_that_is_none_is_refused_with_its_line(bad, file):
+    path = file(RANKS.read_text().replace("6000000000", bad), "profile.cali")
     assert refusal("caliper", path) == (
         f"line 13  sum#time.duration.ns  must be a time of at least 0, got {bad!r}. "
         "Profile the run again."
@@ -241,15 +239,13 @@ def split(**parts):
     ],
     ids=range(12),
 )
-def test_a_fault_in_a_table_is_named_with_its_key(text, says, tmp_path):
-    path = tmp_path / "profile.json"
-    path.write_text(text)
+def test_a_fault_in_a_table_is_named_with_its_key(text, says, file):
+    path = file(text, "profile.json")
     assert says in refusal("caliper", path)
 
 
-def test_a_table_in_other_bytes_or_too_large_is_refused(monkeypatch, tmp_path):
-    path = tmp_path / "profile.json"
-    path.write_bytes(P2.read_bytes().replace(b"solve", b"r\xe9solve"))
+def test_a_table_in_other_bytes_or_too_large_is_refused(monkeypatch, file):
+    path = file(P2.read_bytes().replace(b"solve", b"r\xe9solve"), "profile.json")
     assert "must be UTF-8, got the byte 0xe9." in refusal("caliper", path)
     monkeypatch.setattr("parcast.importers.content.LARGEST_DOCUMENT", 100)
     assert "must have at most 100 B, got more." in refusal("caliper", path)
@@ -331,15 +327,14 @@ def test_a_thicket_has_its_runs_and_their_metadata():
     assert found.measurements.select(p=4).axes["problem_size"].tolist() == [60, 60]
 
 
-def test_the_slowest_rank_is_taken_of_a_report_that_does_not_tell_its_kind(tmp_path):
+def test_the_slowest_rank_is_taken_of_a_report_that_does_not_tell_its_kind(file):
     document = json.loads(THICKET.read_text())
     names = ["Min time/rank", "Max time/rank", "Avg time/rank"]
     for row in document["dataframe"]:
         time = row.pop("time")
         row |= dict(zip(names, [time - 0.5, time + 0.5, time], strict=True))
     document["exclusive_metrics"] = names
-    path = tmp_path / "thicket.json"
-    path.write_text(json.dumps(document))
+    path = file(json.dumps(document), "thicket.json")
     found = import_timings([path], "hatchet")
     assert rows(found)[4, "main->solve"] == 3.5
     assert found.notes[0] == (
@@ -359,9 +354,8 @@ def test_the_slowest_rank_is_taken_of_a_report_that_does_not_tell_its_kind(tmp_p
         (GRAPH.read_bytes()[:200], "must be complete JSON"),
     ],
 )
-def test_what_is_no_json_of_hatchet_is_refused_with_the_way_to_one(content, says, tmp_path):
-    path = tmp_path / "profile"
-    path.write_bytes(content)
+def test_what_is_no_json_of_hatchet_is_refused_with_the_way_to_one(content, says, file):
+    path = file(content, "profile")
     assert says in refusal("hatchet", path)
 
 
@@ -398,9 +392,8 @@ ROW = {"node": 0, "rank": 0, "time": 1.0}
     ],
     ids=range(12),
 )
-def test_a_fault_in_a_graph_is_named_with_its_key(document, says, tmp_path):
-    path = tmp_path / "profile.json"
-    path.write_text(json.dumps(document))
+def test_a_fault_in_a_graph_is_named_with_its_key(document, says, file):
+    path = file(json.dumps(document), "profile.json")
     assert says in refusal("hatchet", path)
 
 
@@ -433,10 +426,9 @@ def chain(depth):
 
 
 @pytest.mark.parametrize("depth", [1001, 20_000])
-def test_a_call_tree_that_is_too_deep_is_refused(depth, tmp_path):
+def test_a_call_tree_that_is_too_deep_is_refused(depth, file):
     """Each of 20,000 regions with all its callers took 1.6 GB of a file of 1 MB."""
-    path = tmp_path / "profile.json"
-    path.write_text(chain(depth))
+    path = file(chain(depth), "profile.json")
     assert "must have at most 1,000 regions one within the other" in refusal("caliper", path)
     graph = {
         str(i): {"data": {"name": "f"}, "children": [i + 1] if i < depth - 1 else []}
@@ -464,9 +456,8 @@ def test_more_records_than_fit_into_memory_are_refused(limit, most, says, monkey
 
 
 @pytest.mark.parametrize("name", ["profile.cali", "profile.json"])
-def test_an_empty_profile_is_refused(name, tmp_path):
-    path = tmp_path / name
-    path.write_bytes(b"")
+def test_an_empty_profile_is_refused(name, file):
+    path = file(b"", name)
     assert refusal("caliper", path) == (
         "file  must be a Caliper profile, got an empty file. Profile the run again."
     )

@@ -73,12 +73,14 @@ def test_options_in_a_command_are_counts(command, found):
 
 
 @pytest.fixture
-def exports(tmp_path):
+def exports(file):
     def write(pattern, **times):
         paths = []
         for name, time in times.items():
-            path = tmp_path / pattern.format(name.strip("_"))
-            path.write_text(json.dumps({"results": [{"command": "a", "times": [time, time]}]}))
+            path = file(
+                json.dumps({"results": [{"command": "a", "times": [time, time]}]}),
+                pattern.format(name.strip("_")),
+            )
             paths.append(path)
         return paths
 
@@ -105,14 +107,13 @@ def test_a_pattern_finds_the_count_in_any_name_and_the_advice_names_it(exports):
     assert told.measurements.p.tolist() == [1, 1, 2, 2]
 
 
-def test_a_pattern_that_finds_nothing_or_what_the_files_tell_is_refused(exports, tmp_path):
+def test_a_pattern_that_finds_nothing_or_what_the_files_tell_is_refused(exports, file):
     paths = exports("run_{}.json", _1=8.0)
     with pytest.raises(FileProblems, match="count_pattern finds in the names of files, got none"):
         import_timings(paths, count_pattern="nodes([0-9]+)")
     with pytest.raises(FileProblems, match=r"must be a processor count where .*, got 'run_1'"):
         import_timings(paths, count_pattern="(run_1)")
-    own = tmp_path / "own.jsonl"
-    own.write_text('{"params": {"p": 4}, "value": 5}\n')
+    own = file('{"params": {"p": 4}, "value": 5}\n', "own.jsonl")
     with pytest.raises(FileProblems, match="got files that do"):
         import_timings(own, count_pattern="([0-9]+)")
 

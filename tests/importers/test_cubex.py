@@ -236,9 +236,8 @@ def test_threads_are_p_where_there_is_one_process(fake, tmp_path):
         (b"p,time_s\n" * 100, "must be a .cubex file, a tar archive, got 'p,time_s"),
     ],
 )
-def test_a_foreign_file_is_refused_before_the_library_is_asked_for(content, says, tmp_path):
-    path = tmp_path / "profile.cubex"
-    path.write_bytes(content)
+def test_a_foreign_file_is_refused_before_the_library_is_asked_for(content, says, file):
+    path = file(content, "profile.cubex")
     assert says in refusal(path)
 
 

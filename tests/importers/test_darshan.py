@@ -113,10 +113,8 @@ def fake(monkeypatch):
 
 
 @pytest.fixture
-def log(tmp_path):
-    path = tmp_path / "solver.darshan"
-    path.write_bytes(HEAD + bytes(1000))
-    return path
+def log(file):
+    return file(HEAD + bytes(1000), "solver.darshan")
 
 
 # what is read
@@ -135,9 +133,8 @@ def test_io_time_is_that_of_the_slowest_rank_as_darshan_adds_it_up():
     )
 
 
-def test_a_job_in_the_tables_of_two_modules_has_one_run_time(tmp_path):
-    stdio = tmp_path / "stdio.csv"
-    stdio.write_text(STATS.read_text().replace(",2.5,", ",0.5,"))
+def test_a_job_in_the_tables_of_two_modules_has_one_run_time(file):
+    stdio = file(STATS.read_text().replace(",2.5,", ",0.5,"), "stdio.csv")
     measured = read([STATS, stdio]).measurements
     assert measured.select(callpath="run").p.tolist() == [4, 8]
     assert sorted(measured.select(callpath="I/O", p=4).time) == [0.5, 2.5]
@@ -162,15 +159,13 @@ def test_run_times_in_whole_seconds_are_told_with_their_share():
     assert "1 of 2 run times is in whole seconds" in notes(STATS)
 
 
-def test_io_that_is_longer_than_the_run_is_told(tmp_path):
-    path = tmp_path / "log.txt"
-    path.write_text(TEXT.read_text().replace("\t1.250000\t", "\t125.000000\t"))
+def test_io_that_is_longer_than_the_run_is_told(file):
+    path = file(TEXT.read_text().replace("\t1.250000\t", "\t125.000000\t"), "log.txt")
     assert "I/O POSIX is longer than the run in log.txt: 125.5 s of 12.25 s." in notes(path)
 
 
-def test_shared_files_that_do_not_tell_their_slowest_rank_are_told(tmp_path):
-    path = tmp_path / "log.txt"
-    path.write_text(TEXT.read_text().replace("\t1.250000\t", "\t0.000000\t"))
+def test_shared_files_that_do_not_tell_their_slowest_rank_are_told(file):
+    path = file(TEXT.read_text().replace("\t1.250000\t", "\t0.000000\t"), "log.txt")
     assert rows(path)[4, "I/O POSIX"] == pytest.approx(0.5)
     assert "are left out of I/O POSIX (log.txt)." in notes(path)
 
@@ -231,17 +226,17 @@ def test_what_pydarshan_raises_is_a_refusal_of_the_file(fake, log):
     )
 
 
-def test_logs_of_several_programs_are_told(tmp_path):
-    path = tmp_path / "log.txt"
-    path.write_text(TEXT.read_text().replace("./solver", "/opt/bin/other"))
+def test_logs_of_several_programs_are_told(file):
+    path = file(TEXT.read_text().replace("./solver", "/opt/bin/other"), "log.txt")
     assert "The logs are of several programs: other, solver. Import them separately." in notes(
         TEXT, path
     )
 
 
-def test_a_time_below_0_in_a_perf_section_is_refused(tmp_path):
-    path = tmp_path / "log.txt"
-    path.write_text(OLD.read_text().replace("time_by_slowest: 1.5", "time_by_slowest: -1.5", 1))
+def test_a_time_below_0_in_a_perf_section_is_refused(file):
+    path = file(
+        OLD.read_text().replace("time_by_slowest: 1.5", "time_by_slowest: -1.5", 1), "log.txt"
+    )
     assert "line 38  time_by_slowest must be at least 0, got -1.5." in refusal(path)
 
 
@@ -331,9 +326,8 @@ def test_a_log_that_no_process_can_read_is_refused(monkeypatch, log):
         (b"\x1f\x8b\x08\x00", "got a compressed file. Unpack it"),
     ],
 )
-def test_a_foreign_file_is_refused(content, says, tmp_path):
-    path = tmp_path / "log.txt"
-    path.write_bytes(content)
+def test_a_foreign_file_is_refused(content, says, file):
+    path = file(content, "log.txt")
     assert says in refusal(path)
 
 
@@ -372,15 +366,13 @@ def test_a_fault_in_a_text_is_named_with_its_line(old, new, says, tmp_path):
     assert says in refusal(path)
 
 
-def test_the_text_of_two_logs_in_one_file_is_refused(tmp_path):
-    path = tmp_path / "log.txt"
-    path.write_text(TEXT.read_text() * 2)
+def test_the_text_of_two_logs_in_one_file_is_refused(file):
+    path = file(TEXT.read_text() * 2, "log.txt")
     assert "must be the text of one log, got a second" in refusal(path)
 
 
-def test_a_text_without_the_records_its_header_lists_tells_of_incomplete_data(tmp_path):
-    path = tmp_path / "log.txt"
-    path.write_text(TEXT.read_text().split("\n#<module>")[0] + "\n")
+def test_a_text_without_the_records_its_header_lists_tells_of_incomplete_data(file):
+    path = file(TEXT.read_text().split("\n#<module>")[0] + "\n", "log.txt")
     assert "darshan-parser --show-incomplete FILE.darshan > FILE.txt" in refusal(path)
 
 
@@ -413,9 +405,8 @@ def changed(**parts):
     ],
     ids=range(8),
 )
-def test_a_fault_in_a_report_is_named_with_its_key(text, says, tmp_path):
-    path = tmp_path / "log.json"
-    path.write_text(text)
+def test_a_fault_in_a_report_is_named_with_its_key(text, says, file):
+    path = file(text, "log.json")
     assert says.replace("\"'8'\"", "'8'").replace("'[]'", "[]") in refusal(path)
 
 
@@ -431,9 +422,8 @@ def test_a_fault_in_a_report_is_named_with_its_key(text, says, tmp_path):
         ("solver_8", '"solver_8', "line 3  must be a row of job_stats"),
     ],
 )
-def test_a_fault_in_a_table_is_named_with_its_line(old, new, says, tmp_path):
-    path = tmp_path / "jobs.csv"
-    path.write_text(STATS.read_text().replace(old, new))
+def test_a_fault_in_a_table_is_named_with_its_line(old, new, says, file):
+    path = file(STATS.read_text().replace(old, new), "jobs.csv")
     assert says in refusal(path)
 
 
@@ -457,9 +447,8 @@ def test_pydarshan_tells_the_same_io_times_as_its_own_sums():
 
 
 @pytest.mark.parametrize("name", ["log.darshan", "log.txt", "log.json", "jobs.csv"])
-def test_an_empty_file_is_refused(name, tmp_path):
-    path = tmp_path / name
-    path.write_bytes(b"")
+def test_an_empty_file_is_refused(name, file):
+    path = file(b"", name)
     assert refusal(path) == (
         "file  must be a Darshan log, got an empty file. Copy or write it again."
     )

@@ -235,10 +235,10 @@ def test_what_was_cut_off_or_changed_is_read_or_refused(tmp_path_factory, name, 
 
 
 @pytest.mark.parametrize("name", ["time [msec]", "time_millis", "time [furlong]", "time [MB/s]"])
-def test_a_unit_that_is_not_known_is_refused(tmp_path, name):
-    path = tmp_path / "profile.txt"
-    path.write_text(
-        f"PARAMETER p\nPOINTS 1 2 4\nREGION main\nMETRIC {name}\nDATA 8\nDATA 5\nDATA 3\n"
+def test_a_unit_that_is_not_known_is_refused(file, name):
+    path = file(
+        f"PARAMETER p\nPOINTS 1 2 4\nREGION main\nMETRIC {name}\nDATA 8\nDATA 5\nDATA 3\n",
+        "profile.txt",
     )
     with pytest.raises(FileProblems, match="must have times in one of"):
         read([path])
@@ -256,10 +256,11 @@ def test_a_unit_that_is_not_known_is_refused(tmp_path, name):
         ("runs.MOST_METRICS", 0, "must have at most 0 metrics, got more."),
     ],
 )
-def test_more_than_fits_into_memory_is_refused(limit, most, says, monkeypatch, tmp_path):
+def test_more_than_fits_into_memory_is_refused(limit, most, says, monkeypatch, file):
     monkeypatch.setattr(f"parcast.importers.{limit}", most)
-    path = tmp_path / "profile.txt"
-    path.write_text("PARAMETER p\nPOINTS 1 2\nREGION main\nMETRIC time\nDATA 8 8\nDATA 4 4\n")
+    path = file(
+        "PARAMETER p\nPOINTS 1 2\nREGION main\nMETRIC time\nDATA 8 8\nDATA 4 4\n", "profile.txt"
+    )
     with pytest.raises(FileProblems) as caught:
         import_timings(path, "extrap")
     assert says in str(caught.value)

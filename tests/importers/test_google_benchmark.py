@@ -18,11 +18,9 @@ SAMPLE = Path(__file__).parent / "data" / "google_benchmark.json"
 
 
 @pytest.fixture
-def written(tmp_path):
+def written(file):
     def write(*benchmarks, text=None):
-        path = tmp_path / "bench.json"
-        path.write_text(json.dumps({"benchmarks": benchmarks}) if text is None else text)
-        return path
+        return file(json.dumps({"benchmarks": benchmarks}) if text is None else text, "bench.json")
 
     return write
 

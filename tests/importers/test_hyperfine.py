@@ -18,11 +18,9 @@ SAMPLE = Path(__file__).parent / "data" / "hyperfine.json"
 
 
 @pytest.fixture
-def export(tmp_path):
+def export(file):
     def write(*results, text=None):
-        path = tmp_path / "export.json"
-        path.write_text(json.dumps({"results": results}) if text is None else text)
-        return path
+        return file(json.dumps({"results": results}) if text is None else text, "export.json")
 
     return write
 

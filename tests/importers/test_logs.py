@@ -18,11 +18,9 @@ NO_COPIES = "they did not find each other. Start it with the mpirun of the MPI"
 
 
 @pytest.fixture
-def log(tmp_path):
+def log(file):
     def write(*lines, name="run.log"):
-        path = tmp_path / name
-        path.write_text("\n".join(lines) + "\n")
-        return path
+        return file("\n".join(lines) + "\n", name)
 
     return write
 

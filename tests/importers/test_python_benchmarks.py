@@ -13,11 +13,9 @@ DATA = Path(__file__).parent / "data"
 
 
 @pytest.fixture
-def written(tmp_path):
+def written(file):
     def write(document):
-        path = tmp_path / "bench.json"
-        path.write_text(document if isinstance(document, str) else json.dumps(document))
-        return path
+        return file(document if isinstance(document, str) else json.dumps(document), "bench.json")
 
     return write
 

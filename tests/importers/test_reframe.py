@@ -68,7 +68,7 @@ def test_sessions_of_a_database_are_repetitions_and_it_is_not_changed(database):
     assert [x.name for x in path.parent.iterdir()] == ["results.db"]
 
 
-def test_older_reports_have_lists_of_variables(tmp_path):
+def test_older_reports_have_lists_of_variables(file):
     cases = [
         {
             "name": f"Solver %np={p}", "num_tasks": p, "result": "success", "system": "daint",
@@ -76,8 +76,7 @@ def test_older_reports_have_lists_of_variables(tmp_path):
         }
         for p in (1, 2)
     ]  # fmt: skip
-    path = tmp_path / "report.json"
-    path.write_text(json.dumps({"session_info": {}, "runs": [{"testcases": cases}]}))
+    path = file(json.dumps({"session_info": {}, "runs": [{"testcases": cases}]}), "report.json")
     assert import_timings(path).measurements == Measurements(p=[1, 2], time=[0.1, 0.05])
 
 
@@ -122,9 +121,8 @@ def test_several_times_have_to_be_chosen_from(tmp_path):
     assert import_timings(path, metric="io").measurements == Measurements(p=4, time=0.5)
 
 
-def test_a_file_that_cannot_be_used_is_refused(tmp_path, database):
-    path = tmp_path / "x.json"
-    path.write_text('{"session_info": {}, "runs": 4}')
+def test_a_file_that_cannot_be_used_is_refused(tmp_path, file, database):
+    path = file('{"session_info": {}, "runs": 4}', "x.json")
     assert "runs  must be a list of runs" in refusal(path)
     path.write_text('{"session_info": {}, "runs": [{"testcases": [4]}]}')
     assert "runs[0].testcases  must be a list of objects" in refusal(path)

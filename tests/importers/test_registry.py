@@ -191,9 +191,8 @@ def test_measurements_are_taken_from_a_table_or_from_a_file_in_any_format(tmp_pa
     [('{"a": 1, "b": [{"c": 2}]}', " (keys a, b, c)"), ("[1, 2]", ""), ('[{"x": 1}]', " (keys x)"),
      ("{}", "")],
 )  # fmt: skip
-def test_json_that_no_importer_knows_is_called_so(tmp_path, text, keys):
-    path = tmp_path / "other.json"
-    path.write_text(text)
+def test_json_that_no_importer_knows_is_called_so(file, text, keys):
+    path = file(text, "other.json")
     says = f"got JSON that no importer knows{keys}. JSON is read of extrap, slurm, hyperfine, "
     for read in (import_timings, as_measurements):
         with pytest.raises(FileProblems) as caught:

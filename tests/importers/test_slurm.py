@@ -168,12 +168,12 @@ def test_what_was_cut_off_or_changed_is_read_or_refused(tmp_path_factory, name, 
             continue  # as it should be, and nothing else may be raised
 
 
-def test_a_table_without_bars_is_refused_with_how_to_print_it(tmp_path):
-    path = tmp_path / "sacct.txt"
-    path.write_text(
+def test_a_table_without_bars_is_refused_with_how_to_print_it(file):
+    path = file(
         "JobID           JobName  AllocCPUS   TotalCPU      State \n"
         "------------ ---------- ---------- ---------- ---------- \n"
-        "20                sleep          2  00:00.004     FAILED \n"
+        "20                sleep          2  00:00.004     FAILED \n",
+        "sacct.txt",
     )
     assert recognises(path.read_bytes(), path)
     with pytest.raises(FileProblems, match="got columns that are aligned with blanks") as caught:

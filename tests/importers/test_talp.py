@@ -47,16 +47,14 @@ def test_cpus_are_p_where_they_are_not_the_same_for_each_rank(talp):
     assert hybrid.notes == ("p is the number of MPI ranks, which ran on 8, 16 CPUs.",)
 
 
-def test_processes_are_read_where_there_is_no_summary(tmp_path):
+def test_processes_are_read_where_there_is_no_summary(file):
     rows = [{"rank": i, "elapsedTime": (10 + i) * SECOND} for i in range(4)]
-    path = tmp_path / "talp.json"
-    path.write_text(json.dumps({"dlbVersion": "3.5", "Process": {"Global": rows}}))
+    path = file(json.dumps({"dlbVersion": "3.5", "Process": {"Global": rows}}), "talp.json")
     assert import_timings(path, "talp").measurements == Measurements(p=4, time=13)
 
 
-def test_a_file_that_cannot_be_used_is_refused(talp, tmp_path):
-    path = tmp_path / "x.json"
-    path.write_text('{"dlbVersion": "3.5", "Application": {}}')
+def test_a_file_that_cannot_be_used_is_refused(talp, file):
+    path = file('{"dlbVersion": "3.5", "Application": {}}', "x.json")
     assert "must have regions with an elapsedTime, got none." in refusal(path, format="talp")
     path.write_text("[]")
     assert "must be an object, as TALP writes it." in refusal(path, format="talp")

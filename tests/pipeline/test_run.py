@@ -327,11 +327,10 @@ def test_bad_arguments_are_refused_with_what_to_do(keys, says):
     assert str(caught.value).startswith(says)
 
 
-def test_a_server_file_that_lost_reductions_is_not_gone_on_with(tmp_path):
+def test_a_server_file_that_lost_reductions_is_not_gone_on_with(tmp_path, file):
     from parcast.pipeline.serving import file_server
 
-    path = tmp_path / "out.jsonl"
-    path.write_text('{"a": 1}\n{"a": 2}\n{"cut')
+    path = file('{"a": 1}\n{"a": 2}\n{"cut', "out.jsonl")
     file_server(path).resume(2)
     assert path.read_text() == '{"a": 1}\n{"a": 2}\n'
     with pytest.raises(RunFailed, match="has 2 reductions in place of the 3 that the interrupted"):

@@ -27,15 +27,13 @@ def rows(text):
 
 
 @pytest.fixture
-def changed(tmp_path):
+def changed(file):
     """Write a description with a part of it replaced."""
 
     def change(path, old, new):
         text = path.read_text(encoding="utf-8")
         assert re.search(old, text)
-        written = tmp_path / path.name
-        written.write_text(re.sub(old, new, text), encoding="utf-8")
-        return written
+        return file(re.sub(old, new, text), path.name)
 
     return change
 

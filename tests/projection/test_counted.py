@@ -202,9 +202,8 @@ def test_more_processors_than_the_machine_has_are_told():
     )
 
 
-def test_one_of_several_programs_is_named(tmp_path):
-    path = tmp_path / "counts.csv"
-    path.write_text("program,p,compute_s\nCG,1,8\nMG,1,9\n")
+def test_one_of_several_programs_is_named(file):
+    path = file("program,p,compute_s\nCG,1,8\nMG,1,9\n", "counts.csv")
     assert project(path, HERE, 1, name="MG").program == "MG"
     with pytest.raises(ParameterError) as refusal:
         project(path, HERE, 1)

@@ -73,9 +73,8 @@ def test_processes_share_the_work_and_give_the_same_times(parcast, process):
     assert json.loads(alone.out)["rows"] == json.loads(shared.out)["rows"]
 
 
-def test_distributions_of_times_are_given_by_word_number_and_file(parcast, tmp_path):
-    measured = tmp_path / "bursts.txt"
-    measured.write_text("# of one processor, in seconds\n1.38\n\n1.41\n2.21\n")
+def test_distributions_of_times_are_given_by_word_number_and_file(parcast, file):
+    measured = file("# of one processor, in seconds\n1.38\n\n1.41\n2.21\n", "bursts.txt")
     said = parcast(
         *QUESTION, "--times", f"compute={measured}", "--times", "io=none", "--times",
         "communication=0.5", "--json", "--seed", "3",

@@ -295,9 +295,8 @@ else:
 
 @real
 @pytest.mark.parametrize("bus", [False, True])
-def test_a_transfer_is_no_faster_than_the_link(tmp_path, bus):
-    program = tmp_path / "send.py"
-    program.write_text(SEND)
+def test_a_transfer_is_no_faster_than_the_link(tmp_path, file, bus):
+    program = file(SEND, "send.py")
     run = f"$HYDRA_LAUNCHER_EXEC 10.9.0.{{}} {sys.executable} {program}"
     script = (
         f"{run.format(2)} receive > {tmp_path}/out & "

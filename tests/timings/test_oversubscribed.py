@@ -23,10 +23,8 @@ def table(rows=ROWS, cores=2):
 
 
 @pytest.fixture
-def runs(tmp_path):
-    path = tmp_path / "runs of mine.csv"
-    path.write_text(table())
-    return path
+def runs(file):
+    return file(table(), "runs of mine.csv")
 
 
 SAID = (
@@ -82,17 +80,15 @@ PROGRAM = parcast.Program(phase=[{"law": "spmd", "compute": {"parallel": "9 s"}}
     "command",
     ["forecast {} -p 4", "forecast {} --knee", "fit {program} {}", "match {} --within 2h"],
 )
-def test_each_command_says_it_in_one_line(runs, parcast, tmp_path, command):
-    program = tmp_path / "program.toml"
-    program.write_text('[[phase]]\nlaw = "spmd"\ncompute = { parallel = "9 s" }\n')
+def test_each_command_says_it_in_one_line(runs, parcast, file, command):
+    program = file('[[phase]]\nlaw = "spmd"\ncompute = { parallel = "9 s" }\n', "program.toml")
     said = parcast(*shlex.split(command.format(f"'{runs}'", program=program)))
     assert said.err.count("were left out: more ranks than cores (p = 4, 8)") == 1
     assert said.status in (0, 1)
 
 
-def test_a_table_of_such_runs_alone_is_refused_with_what_takes_them(tmp_path, parcast):
-    path = tmp_path / "all.csv"
-    path.write_text(table(ROWS[2:]))
+def test_a_table_of_such_runs_alone_is_refused_with_what_takes_them(tmp_path, file, parcast):
+    path = file(table(ROWS[2:]), "all.csv")
     said = parcast("forecast", path)
     assert said.status == 3
     assert "All runs had more ranks than cores. To use them all the same: sed s/" in said.err

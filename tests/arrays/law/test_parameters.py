@@ -20,9 +20,8 @@ def test_costs_are_read_with_their_units():
     assert costs.servers.partition == 16384
 
 
-def test_what_is_wrong_in_a_file_is_named_with_its_line(tmp_path):
-    path = tmp_path / "costs.toml"
-    path.write_text('[servers]\nwrite_rate = "3 MB"\nfnd = "1 ms"\n')
+def test_what_is_wrong_in_a_file_is_named_with_its_line(file):
+    path = file('[servers]\nwrite_rate = "3 MB"\nfnd = "1 ms"\n', "costs.toml")
     with pytest.raises(FileProblems) as caught:
         read_costs(path)
     text = str(caught.value)
@@ -30,14 +29,16 @@ def test_what_is_wrong_in_a_file_is_named_with_its_line(tmp_path):
     assert "line 3  servers.fnd         is not a known key. Did you mean find?" in text
 
 
-def test_servers_may_have_numbers_of_their_own(tmp_path):
-    path = tmp_path / "costs.toml"
-    path.write_text("""
+def test_servers_may_have_numbers_of_their_own(file):
+    path = file(
+        """
 [clients]
 copy_rate = ["1 GB/s", "2 GB/s"]
 [servers]
 write_rate = ["8 MB/s", "2 MB/s", "8 MB/s / d"]
-""")
+""",
+        "costs.toml",
+    )
     own = read_parameters(path)
     costs = own.costs({"d": 2})
     assert costs.servers.write_rate.tolist() == [8e6, 2e6, 4e6]

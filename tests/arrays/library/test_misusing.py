@@ -321,7 +321,7 @@ def test_two_requests_of_a_program_to_one_place_are_told(ran, tmp_path):
     ]
 
 
-def test_two_programs_that_write_one_place_are_told_of_each_other(started, ran, tmp_path):
+def test_two_programs_that_write_one_place_are_told_of_each_other(started, ran, file):
     holding = (
         "import sys\n"
         "from parcast.arrays.store.place import Lock, StorePlace\n"
@@ -330,8 +330,7 @@ def test_two_programs_that_write_one_place_are_told_of_each_other(started, ran, 
         "import time\n"
         "time.sleep(600)\n"
     )
-    other = tmp_path / "other.py"
-    other.write_text(holding)
+    other = file(holding, "other.py")
     process = started(other)
     assert process.stdout.readline() == "held\n"
     status, _, err = ran(HELD, ranks=2)

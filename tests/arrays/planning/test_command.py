@@ -165,9 +165,8 @@ def test_what_is_missing_is_named(plan):
     assert "--clients must be given" in plan("--shape", "8x8").err
 
 
-def test_a_wrong_file_of_costs_names_the_line(plan, tmp_path):
-    path = tmp_path / "costs.toml"
-    path.write_text('[servers]\nwrite_rate = "2 GB"\nfinds = "1 ms"\n', encoding="utf-8")
+def test_a_wrong_file_of_costs_names_the_line(plan, file):
+    path = file('[servers]\nwrite_rate = "2 GB"\nfinds = "1 ms"\n', "costs.toml")
     said = plan("--shape", "8x8", "--clients", "2x2", "--costs", path)
     assert said.status == 3
     assert "line 2  servers.write_rate" in said.err

@@ -257,9 +257,8 @@ def test_the_picture_of_storage_chunks_and_of_one_plan():
         figure_of(result, ax=above)
 
 
-def test_a_file_with_a_rate_is_used(tmp_path):
-    path = tmp_path / "fast.toml"
-    path.write_text('name = "box"\n[servers]\nwrite_rate = "2 GB/s"\n', encoding="utf-8")
+def test_a_file_with_a_rate_is_used(file):
+    path = file('name = "box"\n[servers]\nwrite_rate = "2 GB/s"\n', "fast.toml")
     result = parcast.plan_io("128x128x128", "2x2x2", costs=path, servers=[1])
     assert result.best.time == pytest.approx(128**3 * 8 / 2e9)  # in 16 subchunks
     assert result.machine == "box"
@@ -381,9 +380,8 @@ def test_a_setting_is_evaluated_as_the_servers_that_it_names(
     assert result.plans == without_setting.plans
 
 
-def test_a_setting_may_be_in_a_file(tmp_path):
-    path = tmp_path / "hints"
-    path.write_text("# mine\nromio_cb_write enable\ncb_nodes 4\n", encoding="utf-8")
+def test_a_setting_may_be_in_a_file(file):
+    path = file("# mine\nromio_cb_write enable\ncb_nodes 4\n", "hints")
     result = parcast.plan_io(**SMALL, costs=FILE, compare=path)
     assert result.compared.setting == "cb_nodes 4"
     assert result.to_document()["compared"]["time_s"] == result.compared.plan.time
@@ -439,9 +437,8 @@ def test_a_mesh_is_refused_where_servers_have_storage_chunks():
         parcast.plan_io("64x64", "2x2", storage="16x64", compare="servers=2 mesh=2x1")
 
 
-def test_a_file_that_is_no_text_is_refused(tmp_path):
-    path = tmp_path / "a.nc"
-    path.write_bytes(b"CDF\0cb_nodes 4")
+def test_a_file_that_is_no_text_is_refused(file):
+    path = file(b"CDF\0cb_nodes 4", "a.nc")
     with pytest.raises(FileProblems, match="must be a text of up to 1 MiB with settings"):
         parcast.plan_io(**SMALL, compare=path)
 

@@ -170,9 +170,8 @@ def test_a_journal_that_makes_no_sense_is_none(store, content):
     assert verify(store).status == "whole"
 
 
-def test_a_journal_that_is_a_link_is_removed_and_not_what_it_leads_to(store, tmp_path):
-    victim = tmp_path / "victim"
-    victim.write_bytes(journal_of({"u": (KEPT, KEPT)}))
+def test_a_journal_that_is_a_link_is_removed_and_not_what_it_leads_to(store, file):
+    victim = file(journal_of({"u": (KEPT, KEPT)}), "victim")
     before = victim.read_bytes()
     StorePlace.of(store).journal.symlink_to(victim)
     sweep(store)

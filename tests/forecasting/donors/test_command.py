@@ -16,17 +16,13 @@ def csv(machines, *, more=""):
 
 
 @pytest.fixture
-def elsewhere(tmp_path):
-    path = tmp_path / "elsewhere.csv"
-    path.write_text("machine,p,time_s\n" + csv({"SP": 3, "T3E": 1}))
-    return path
+def elsewhere(file):
+    return file("machine,p,time_s\n" + csv({"SP": 3, "T3E": 1}), "elsewhere.csv")
 
 
 @pytest.fixture
-def here(tmp_path):
-    path = tmp_path / "here.csv"
-    path.write_text("p,time_s\n2,105\n")
-    return path
+def here(file):
+    return file("p,time_s\n2,105\n", "here.csv")
 
 
 @pytest.fixture
@@ -43,9 +39,8 @@ def said_in(answer):
     return json.loads(answer.out)
 
 
-def test_a_target_leaves_the_other_machines_as_donors(parcast, elsewhere, tmp_path):
-    more = tmp_path / "more.csv"
-    more.write_text("machine,p,time_s\n" + csv({"X": 4}))
+def test_a_target_leaves_the_other_machines_as_donors(parcast, elsewhere, file):
+    more = file("machine,p,time_s\n" + csv({"X": 4}), "more.csv")
     asked = ("forecast", elsewhere, "--target", "SP", "-p", "64", "--json")
     donors = said_in(parcast(*asked))["series"][0]["donors"]
     assert [x["machine"] for x in donors] == ["T3E"]
@@ -53,27 +48,26 @@ def test_a_target_leaves_the_other_machines_as_donors(parcast, elsewhere, tmp_pa
     assert {x["machine"] for x in donors} == {"T3E", "X"}
 
 
-def test_a_target_that_stands_alone_has_a_plain_forecast(parcast, tmp_path):
-    alone = tmp_path / "alone.csv"
-    alone.write_text("machine,p,time_s\n" + csv({"SP": 3}))
+def test_a_target_that_stands_alone_has_a_plain_forecast(parcast, file):
+    alone = file("machine,p,time_s\n" + csv({"SP": 3}), "alone.csv")
     asked = ("forecast", alone, "-p", "64", "--json")
     plain, told = said_in(parcast(*asked)), said_in(parcast(*asked, "--target", "SP"))
     assert told["rows"] == plain["rows"]
     assert told["inputs"]["donors"] == []
 
 
-def test_columns_to_pass_over_need_not_be_in_every_file(parcast, here, elsewhere, tmp_path):
-    more = tmp_path / "more.csv"
-    more.write_text("\n# measured\nmachine,p,time_s,date\n" + csv({"X": 4}, more=",Monday"))
+def test_columns_to_pass_over_need_not_be_in_every_file(parcast, here, elsewhere, file):
+    more = file(
+        "\n# measured\nmachine,p,time_s,date\n" + csv({"X": 4}, more=",Monday"), "more.csv"
+    )
     files = ("--donors", elsewhere, "--donors", more)
     here.write_text("p,time_s,date\n2,105,today\n")
     asked = ("forecast", here, *files, "-p", "16", "--ignore", "date", "--json")
     assert len(said_in(parcast(*asked))["series"][0]["donors"]) == 3
 
 
-def test_a_column_that_only_donors_have_is_passed_over(parcast, here, tmp_path):
-    more = tmp_path / "more.csv"
-    more.write_text("machine,p,time_s,date\n" + csv({"X": 4, "Y": 3}, more=",Monday"))
+def test_a_column_that_only_donors_have_is_passed_over(parcast, here, file):
+    more = file("machine,p,time_s,date\n" + csv({"X": 4, "Y": 3}, more=",Monday"), "more.csv")
     asked = ("forecast", here, "--donors", more, "-p", "16", "--json", "--ignore")
     assert len(said_in(parcast(*asked, "date"))["series"][0]["donors"]) == 2
     refused = parcast(*asked, "dat")
@@ -82,9 +76,8 @@ def test_a_column_that_only_donors_have_is_passed_over(parcast, here, tmp_path):
     assert refused.err.endswith("here.csv, got 'dat'. There are p, time_s.\n")
 
 
-def test_columns_have_other_names_in_the_files_that_have_them(parcast, here, tmp_path):
-    more = tmp_path / "more.csv"
-    more.write_text("machine,p,time_s\n" + csv({"X": 4, "Y": 3}))
+def test_columns_have_other_names_in_the_files_that_have_them(parcast, here, file):
+    more = file("machine,p,time_s\n" + csv({"X": 4, "Y": 3}), "more.csv")
     asked = ("forecast", here, "--donors", more, "-p", "16", "--json")
     same = said_in(parcast(*asked))
     here.write_text(here.read_text().replace("p,time_s", "ranks,seconds"))
@@ -120,20 +113,18 @@ def test_a_column_is_passed_over_in_the_files_that_have_it(parcast, tmp_path):
     assert (said.status, said.err) == (0, "")
 
 
-def test_a_file_given_twice_counts_once(parcast, here, elsewhere, tmp_path):
+def test_a_file_given_twice_counts_once(parcast, here, elsewhere, file):
     once = parcast("forecast", here, "-p", "16", "--donors", elsewhere)
-    copy = tmp_path / "copy.csv"
-    copy.write_bytes(elsewhere.read_bytes())
+    copy = file(elsewhere.read_bytes(), "copy.csv")
     for other in (elsewhere, copy):
         twice = parcast("forecast", here, "-p", "16", "--donors", elsewhere, "--donors", other)
         assert (twice.status, twice.out) == (0, once.out)
         assert twice.err == f"parcast: {other} is the same as {elsewhere}. It is used once.\n"
 
 
-def test_runs_that_stand_in_two_files_count_once(parcast, here, elsewhere, tmp_path):
+def test_runs_that_stand_in_two_files_count_once(parcast, here, elsewhere, file):
     once = parcast("forecast", here, "-p", "16", "--donors", elsewhere)
-    part = tmp_path / "part.csv"
-    part.write_text("p,time_s,machine\n1,300,SP\n2,157.5,SP\n")
+    part = file("p,time_s,machine\n1,300,SP\n2,157.5,SP\n", "part.csv")
     twice = parcast("forecast", here, "-p", "16", "--donors", part, "--donors", elsewhere)
     assert (twice.status, twice.out) == (0, once.out)
     assert (
@@ -142,11 +133,10 @@ def test_runs_that_stand_in_two_files_count_once(parcast, here, elsewhere, tmp_p
     )
 
 
-def test_donors_that_stand_in_the_file_itself_count_once(parcast, elsewhere, tmp_path):
+def test_donors_that_stand_in_the_file_itself_count_once(parcast, elsewhere, file):
     asked = ("forecast", elsewhere, "--target", "SP", "-p", "64")
     once = parcast(*asked)
-    other = tmp_path / "other.csv"
-    other.write_text("machine,p,time_s\n" + csv({"T3E": 1}))
+    other = file("machine,p,time_s\n" + csv({"T3E": 1}), "other.csv")
     twice = parcast(*asked, "--donors", other)
     assert twice.out == once.out
     assert f"{other}: all its runs are in {elsewhere} as well. They are used once." in twice.err

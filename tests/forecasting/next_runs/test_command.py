@@ -12,10 +12,8 @@ ROWS = [(p, n, 1 + 0.5 * n / p + 0.1 * p**0.5) for p in (1, 2, 4, 8) for n in (1
 
 
 @pytest.fixture
-def sizes(tmp_path):
-    path = tmp_path / "sizes.csv"
-    path.write_text("p,n,time_s\n" + "".join(f"{p},{n},{t}\n" for p, n, t in ROWS))
-    return path
+def sizes(file):
+    return file("p,n,time_s\n" + "".join(f"{p},{n},{t}\n" for p, n, t in ROWS), "sizes.csv")
 
 
 def test_series_are_planned_for_each(parcast, machines):
@@ -27,7 +25,7 @@ def test_series_are_planned_for_each(parcast, machines):
 STUDY = "examples/finite_difference/times.csv"
 
 
-def test_runs_are_planned_with_other_machines_as_donors(parcast, tmp_path, monkeypatch):
+def test_runs_are_planned_with_other_machines_as_donors(parcast, file, monkeypatch):
     from parcast.forecasting.next_runs.plan_runs import plan_runs
     from parcast.timings.tables.files import read_measurements
 
@@ -51,8 +49,7 @@ def test_runs_are_planned_with_other_machines_as_donors(parcast, tmp_path, monke
     shown = parcast(*asked).out
     assert "run 1       SP: reduces the extrapolation to p = 64 from 64x to 8x" in shown
 
-    here = tmp_path / "here.csv"
-    here.write_text("p,time_s\n4,30\n")
+    here = file("p,time_s\n4,30\n", "here.csv")
     said = parcast("forecast", here, "--donors", STUDY, "-p", "32", "--plan-runs", "1", "--json")
     (run,) = json.loads(said.out)["plan_runs"]
     assert run["target_width_after"] < run["target_width_before"]

@@ -89,9 +89,8 @@ def test_wrong_use_is_refused(parcast, words, says):
     assert said.err.endswith("See: parcast explain pipeline --help\n")
 
 
-def test_a_file_that_is_no_trace_is_refused(parcast, tmp_path):
-    path = tmp_path / "run.jsonl"
-    path.write_text("p,time_s\n1,2\n")
+def test_a_file_that_is_no_trace_is_refused(parcast, tmp_path, file):
+    path = file("p,time_s\n1,2\n", "run.jsonl")
     said = parcast("explain", "pipeline", "--trace", path)
     assert (said.status, said.out) == (3, "")
     assert "must be a JSON object" in said.err

@@ -88,8 +88,7 @@ def test_n_is_asked_for(files):
         plan_pipeline(files()[0], ranks=4)
 
 
-def test_a_machine_without_a_network_is_refused(files, tmp_path):
-    machine = tmp_path / "other.toml"
-    machine.write_text('name = "box"\n[compute]\nrate = "1 Gflop/s"\n', encoding="utf-8")
+def test_a_machine_without_a_network_is_refused(files, file):
+    machine = file('name = "box"\n[compute]\nrate = "1 Gflop/s"\n', "other.toml")
     with pytest.raises(parcast.ParameterError, match=r"must have network.bandwidth or"):
         plan_pipeline(files()[0], machine, n=100)

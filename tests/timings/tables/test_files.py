@@ -73,9 +73,8 @@ def test_a_stream_of_text_and_standard_input_are_read(monkeypatch):
     assert read_measurements("-") == PLAIN
 
 
-def test_progress_is_told_in_bytes(tmp_path):
-    path = tmp_path / "timings.csv"
-    path.write_bytes(b"p,time_s\n1,8\n2,4.5\n")
+def test_progress_is_told_in_bytes(file):
+    path = file(b"p,time_s\n1,8\n2,4.5\n", "timings.csv")
     told = []
     read_measurements(path, chunk=10, progress=lambda *told_now: told.append(told_now))
     assert told == [(10, 19), (19, 19), (19, 19)]
