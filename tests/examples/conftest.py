@@ -1,7 +1,9 @@
-"""Demos are run once a module, as a newcomer runs them: `EXAMPLE` of the module is the folder."""
+"""Demos are run once a module: `EXAMPLE` of the module is the folder."""
 
-import subprocess
+import io
+import runpy
 import sys
+from contextlib import redirect_stdout
 
 import pytest
 
@@ -13,7 +15,7 @@ def folder(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def printed(request, folder):
-    command = [sys.executable, "-W", "error", request.module.EXAMPLE / "demo.py", folder]
-    done = subprocess.run(command, capture_output=True, text=True, check=True, encoding="utf-8")
-    assert not done.stderr
-    return done.stdout
+    with pytest.MonkeyPatch.context() as patch, redirect_stdout(io.StringIO()) as out:
+        patch.setattr(sys, "argv", ["demo.py", str(folder)])
+        runpy.run_path(str(request.module.EXAMPLE / "demo.py"), run_name="__main__")
+    return out.getvalue()

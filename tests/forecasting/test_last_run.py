@@ -18,25 +18,22 @@ def series_at_random(draw, counts):
     return 100 * (serial + 1 / p + share * grown) * draw.lognormal(0, 0.03, counts)
 
 
-def forecasts_by_last_time(counts, *, series, factors, reach=2.0, draw=None, times=None):
-    """Log times beyond, (series, factors), with the last time multiplied by each factor."""
-    draw = np.random.default_rng(counts) if draw is None else draw
-    if times is None:
-        times = [series_at_random(draw, counts) for _ in range(series)]
-    p = 2.0 ** np.arange(counts)
+def forecasts_by_last_time(times, factors, reach):
+    """Log times beyond, (series, factors, reach), with the last time multiplied by each factor."""
+    p = 2.0 ** np.arange(len(times[0]))
     time = np.repeat(np.array(times), len(factors), axis=0)
     time[:, -1] *= np.tile(factors, len(times))
     valid = np.ones(time.shape, dtype=bool)
-    at = np.full((len(time), 1), reach * p[-1])
+    at = np.tile(np.multiply(reach, p[-1]), (len(time), 1))
     said = extrapolate(np.tile(p, (len(time), 1)), time, valid, at).log_time
-    return said[:, 0].reshape(len(times), len(factors))
+    return said.reshape(len(times), len(factors), len(reach))
 
 
 @pytest.mark.parametrize("counts", [3, 4, 5, 6, 7])
-@pytest.mark.parametrize("reach", [1.1, 2, 4, 16])
-def test_a_longer_last_time_never_shortens_what_is_forecast_beyond_it(counts, reach):
-    factors = np.exp(np.linspace(-0.7, 1.0, 18))
-    said = forecasts_by_last_time(counts, series=500, factors=factors, reach=reach)
+def test_a_longer_last_time_never_shortens_what_is_forecast_beyond_it(counts):
+    draw = np.random.default_rng(counts)
+    times = [series_at_random(draw, counts) for _ in range(500)]
+    said = forecasts_by_last_time(times, np.exp(np.linspace(-0.7, 1.0, 18)), [1.1, 2, 4, 16])
     assert (np.maximum.accumulate(said, axis=1) - said).max() < 0.02
 
 
@@ -46,8 +43,7 @@ def test_that_holds_where_a_law_is_recognised_too(noise):
     p = 2.0 ** np.arange(6)
     laws = [95 / p + 5, 100 / p + 2 * np.log2(p) + 1, 100 * p**-0.8, 100 / p + 0.3 * p]
     times = [law * draw.lognormal(0, noise, 6) for law in laws for _ in range(10)]
-    factors = np.exp(np.linspace(-0.7, 1.0, 103))
-    said = forecasts_by_last_time(6, series=0, factors=factors, reach=4.0, times=times)
+    said = forecasts_by_last_time(times, np.exp(np.linspace(-0.7, 1.0, 103)), [4.0])
     assert (np.maximum.accumulate(said, axis=1) - said).max() < 0.02
 
 
