@@ -40,6 +40,7 @@ EXCEPTIONS = {
     "applications/text/features/tokens.py": "a pattern for words",
     "pipeline/sheet.py": "an answer that is shortened, as in cli/screen.py",
     "testbed/testbed.py": "the arguments of unshare, which it starts",
+    "cli/batch_script.py": "directives of batch scripts, which tests of measurement submit",
     "calibration/slurm_script.py": "a batch script, whose lines the tests of calibration run",
     "pipeline/slurm_script.py": "a batch script, whose lines the tests of pipelines run",
     "calibration/benchmarks/ior.py": "options of IOR",

@@ -4,8 +4,7 @@ import shlex
 from collections.abc import Sequence
 from typing import Final
 
-from parcast.cli.batch_script import wrapped
-from parcast.words import clock
+from parcast.cli.batch_script import Allocation, wrapped
 
 LEAST: Final = 600.0  # that a job is given [s]
 MARGIN: Final = 1.5  # times the time limit of the calibration: queues of a file system, starts
@@ -15,17 +14,7 @@ SCRIPT: Final = """\
 #!/bin/sh
 # Measures a cluster with parcast: one rank per node, so that messages cross the network.
 # Check the lines marked EDIT, then submit the script: sbatch {script}
-#SBATCH --job-name=parcast-calibrate
-#SBATCH --nodes={nodes}
-#SBATCH --ntasks-per-node=1
-#SBATCH --exclusive
-#SBATCH --time={time}
-#SBATCH --output=parcast-calibrate.%j.txt
-
-# EDIT: partition and account. Remove one of the two leading # of each line that you need.
-##SBATCH --partition=NAME
-##SBATCH --account=NAME
-
+{directives}
 # EDIT: make parcast, mpi4py and the MPI of the cluster available on every node.
 # module load python openmpi
 # . "$HOME/venv/bin/activate"
@@ -60,10 +49,17 @@ def slurm_script(
     name.
     """
     allowed = max(MARGIN * time_limit, LEAST) if time_limit is not None else USUAL
+    asked = Allocation(
+        name="parcast-calibrate",
+        nodes=ranks,
+        ranks_per_node=1,
+        is_exclusive=True,
+        seconds=allowed,
+        output="parcast-calibrate.{}.txt",
+    )
     return SCRIPT.format(
         script=shlex.quote(script),
-        nodes=ranks,
-        time=clock(allowed),
+        directives=asked.directives(),
         hint=STORAGE if writes_files else "",
         command=wrapped(["parcast", "calibrate", *arguments]),
     )

@@ -5,8 +5,7 @@ import shlex
 from collections.abc import Sequence
 from typing import Final
 
-from parcast.cli.batch_script import wrapped
-from parcast.words import clock
+from parcast.cli.batch_script import Allocation, wrapped
 
 USUAL: Final = 3600.0  # that a job is given where no time limit is asked for [s]
 MARGIN: Final = 60.0  # for the start of the ranks [s]
@@ -16,16 +15,7 @@ SCRIPT: Final = """\
 #!/bin/sh
 # Runs a pipeline of parcast on {ranks} MPI ranks.
 # Check the lines marked EDIT, then submit the script: sbatch {script}
-#SBATCH --job-name=parcast-{name}
-#SBATCH --ntasks={ranks}
-#SBATCH --cpus-per-task=1
-#SBATCH --time={time}
-#SBATCH --output=parcast-{name}.%j.txt
-
-# EDIT: partition and account. Remove one of the two leading # of each line that you need.
-##SBATCH --partition=NAME
-##SBATCH --account=NAME
-
+{directives}
 # EDIT: make parcast, mpi4py and the MPI of the cluster available on every node.
 # module load python openmpi
 # . "$HOME/venv/bin/activate"
@@ -50,11 +40,18 @@ def slurm_script(
 
     The job is given the time limit [s] and a minute more; `script` is its file's name.
     """
+    called = f"parcast-{shlex.quote(name)}"
+    asked = Allocation(
+        name=called,
+        ranks=ranks,
+        cpus_per_rank=1,
+        seconds=USUAL if time_limit is None else time_limit + MARGIN,
+        output=f"{called}.{{}}.txt",
+    )
     return SCRIPT.format(
         script=shlex.quote(script),
-        name=shlex.quote(name),
         ranks=ranks,
-        time=clock(USUAL if time_limit is None else time_limit + MARGIN),
+        directives=asked.directives(),
         command=wrapped(command),
     )
 
