@@ -396,6 +396,19 @@ def test_slow_first_runs_trends_and_no_gain_are_told():
     assert "2 of 2 runs were disturbed by others, which used more than 15% of the cores" in busy
 
 
+def test_a_forecast_below_what_a_run_took_longer_than_is_told():
+    rows = [row(p, 80.0 / p, i) for p in (2, 4, 8) for i in (1, 2)]
+    assert said(rows) == ""
+    cut = row(1, 3600.0, status=TIMEOUT)
+    text = said([*rows, cut])
+    assert (
+        "p = 1: a run took longer than 60 min, but the forecast of the other runs is 80 s" in text
+    )
+    assert re.search(r", and its interval ends at \S+ \w+: it is too low there\.$", text)
+    assert "too low" not in said([*rows, row(1, 10.0, status=TIMEOUT)])
+    assert "too low" not in said([*rows, cut, row(1, 80.0)])
+
+
 # what comes of it
 
 

@@ -31,6 +31,8 @@ from parcast.fitting.fit import fit
 from parcast.forecasting.forecast import forecast
 from parcast.kernels.trials.subject import validate
 from parcast.matching.match import match
+from parcast.measurement.batch import BatchRequest, write_jobs
+from parcast.measurement.collect import JobStandings, standing_of
 from parcast.measurement.measure import MeasuredCommand, measured
 from parcast.measurement.point import points_of
 from parcast.pipeline.explaining.explain import explain_pipeline
@@ -103,6 +105,19 @@ def measured_program():
         )
 
 
+def job_standings():
+    """Write jobs that nobody submits."""
+    with TemporaryDirectory() as folder:
+        jobs = write_jobs(
+            MeasuredCommand(command=["./app"]),
+            points_of({"p": [1, 2, 4]}, {}),
+            BatchRequest(ranks_per_node=2),
+            runs=2,
+            output=f"{folder}/t.csv",
+        )
+        return JobStandings(table="t.csv", jobs=tuple(standing_of(jobs)))
+
+
 RESULTS = {
     "Calibration": lambda: WHOLE,
     "Characterisation": lambda: characterise(read_profiles([STUDY]).runs),
@@ -112,6 +127,7 @@ RESULTS = {
     "FeaturesResult": lambda: extract_features(DOCUMENTS),
     "Fit": lambda: fit(PROGRAM, Measurements(p=[1, 2, 4], time=[9.0, 5.0, 3.0]), MACHINE),
     "Forecast": lambda: forecast(RUNS, [8, 16]),
+    "JobStandings": job_standings,
     "Match": lambda: match(RUNS),
     "MeasuredCosts": measured_costs,
     "MeasuredProgram": measured_program,

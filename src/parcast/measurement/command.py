@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from parcast.cli.answering import Whole, cli_command
-from parcast.cli.failures import ANSWER_IS_NO, ANSWERED, INTERRUPTED, NO_FORECAST, spelled_with
+from parcast.cli.failures import spelled_with
 from parcast.cli.options import (
     TIME,
     CountList,
@@ -25,12 +25,13 @@ from parcast.cli.options import (
     start_limit_option,
 )
 from parcast.cli.outputs import PICTURES, Outputs, format_of, with_inputs
-from parcast.cli.screen import Progress, is_a_terminal, show_sheet, tell
+from parcast.cli.parts import with_parts
+from parcast.cli.screen import Progress, tell
+from parcast.measurement.answering import Telling, answer
+from parcast.measurement.batch_command import BatchOptions, batch_options, write
 
 if TYPE_CHECKING:
-    from parcast.forecasting.result import Forecast
     from parcast.measurement.result import MeasuredProgram
-    from parcast.measurement.table import RunRow
 
 HELP: Final = """Measure a program at several processor counts, and forecast its times.
 
@@ -54,6 +55,7 @@ Examples:
   parcast measure -p 1..8x2 --param n=1e5,1e6 -o app.csv -- mpiexec -n {p} ./app {n}
   parcast measure -p 1..64x2 --until 20% --at 512 --budget 2h -- mpiexec -n {p} ./app
   parcast measure -p 1..4 --env OMP_NUM_THREADS={p} --at 16 -o app.svg -- ./threads
+  parcast measure -p 4..64x2 --slurm --ranks-per-node 16 --submit -- srun ./app input.txt
   parcast measure -p 1,2,4 --set n={p}*1000 --time-pattern lammps -- mpiexec -n {p} lmp -var n {n}
 """
 SPELLINGS: Final = {
@@ -67,6 +69,12 @@ SPELLINGS: Final = {
     "until": "--until",
     "at": "--at",
     "budget": "--budget",
+    "resume": "--resume",
+    "submit": "--submit",
+    "TABLE": "-o",
+}
+PARTS: Final = {
+    name: f"parcast.measurement.batch_command:{name}" for name in ("status", "collect", "job")
 }
 
 
@@ -131,8 +139,9 @@ def budget(text: str, option: str) -> dict[str, float]:
 @flag("--resume", "Go on with the table that is there.")
 @processors("Processor counts to forecast. By default two and four times the largest.", "--at")
 @seed_option
+@batch_options
 @answer_options(("csv", "json", *PICTURES), csv="the table")
-def command(
+def measure_program(
     ctx: click.Context,  # noqa: ARG001 - the first argument of every command
     /,
     *,
@@ -140,6 +149,7 @@ def command(
     p: CountList,
     at: CountList | None,
     shell: bool,
+    jobs: BatchOptions | None,
     outputs: Outputs,
     **options: Any,
 ) -> int:
@@ -147,37 +157,14 @@ def command(
     words = ["/bin/sh", "-c", " ".join(command)] if shell else list(command)
     others, place = _parted(outputs)
     others.check()
+    if jobs is not None:
+        with spelled_with(SPELLINGS, click.UsageError):
+            return write(words, p, place, jobs, others, at=at, **options)
     with spelled_with(SPELLINGS, click.UsageError):
         found = _measured(words, p, place, at=at, **options)
     inputs = {"command": words, "options": {name: plain(x) for name, x in options.items()}}
     found = with_inputs(found, **inputs)
-    forecast, why = _forecast(found, at)
-    others.give(
-        found,
-        write=lambda path: _draw(path, forecast),
-        show=lambda: _show(found, forecast),
-    )
-    if found.ended_by == "interrupted":
-        tell("interrupted.")
-        return INTERRUPTED
-    if forecast is None:
-        tell(why)
-        return NO_FORECAST
-    if not found.is_narrow:
-        tell(f"no: {found.stopped}, and the interval is wider than asked for.")
-        return ANSWER_IS_NO
-    return ANSWERED
-
-
-def _forecast(found: "MeasuredProgram", at: CountList | None) -> "tuple[Forecast | None, str]":
-    """Forecast, or say why there is none."""
-    from parcast.errors import ParcastError
-    from parcast.forecasting.forecast import forecast
-
-    try:
-        return forecast(found.measurements(), at.values if at else None), ""
-    except ParcastError as refusal:
-        return None, str(refusal)
+    return answer(found, at, others)
 
 
 def _parted(outputs: Outputs) -> tuple[Outputs, str]:
@@ -235,44 +222,8 @@ def _measured(
             output=place,
             resume=resume,
             goal=goal,
-            each=_Told(progress),
+            each=Telling(progress),
         )
 
 
-class _Told:
-    """Says how far a measurement is: in a line on a terminal, in lines elsewhere."""
-
-    def __init__(self, progress: Progress) -> None:
-        import sys
-
-        self.progress = progress
-        self.is_terminal = is_a_terminal(sys.stderr)
-        self.seconds = 0.0
-
-    def __call__(self, row: "RunRow", done: int, total: int) -> None:
-        from parcast.units import format_quantity
-
-        self.seconds += row.seconds
-        self.progress(done, total)
-        if not self.is_terminal:
-            left = format_quantity(self.seconds / done * (total - done), "time", 2)
-            what = row.note or format_quantity(row.seconds, "time")
-            tell(f"run {done} of {total}: {row.point}: {what}; about {left} left")
-
-
-def _draw(path: str, forecast: "Forecast | None") -> None:
-    """Draw the forecast."""
-    if forecast is None:
-        tell(f"{path} was not written: there is no forecast.")
-    else:
-        forecast.save(path)
-
-
-def _show(found: "MeasuredProgram", forecast: "Forecast | None") -> None:
-    """Print the measurement, and its forecast."""
-    from parcast.cli.screen import show
-
-    show_sheet(found.to_sheet())
-    if forecast is not None:
-        show([""])
-        show_sheet(forecast.to_sheet())
+command = with_parts(measure_program, PARTS)

@@ -4,7 +4,7 @@ import os
 import re
 import shutil
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Final
 
@@ -24,6 +24,21 @@ def launcher_of(command: Sequence[str]) -> str:
     """Name of what starts ranks; "" where nothing does."""
     name = os.path.basename(command[0])
     return name if name in LOCAL | REMOTE else ""
+
+
+def has_launcher(command: Sequence[str]) -> bool:
+    """Whether something in it starts ranks, also in a text for a shell."""
+    return any(launcher_of([word]) for text in command for word in text.split())
+
+
+def are_ranks_seen(command: Sequence[str], environment: Mapping[str, str]) -> bool:
+    """Whether ranks are processes that this one has started: not those of srun.
+
+    In a job of Slurm, mpiexec has srun start them.
+    """
+    if "SLURM_JOB_ID" in environment:
+        return not has_launcher(command)
+    return launcher_of(command) not in REMOTE
 
 
 def takes_turns(command: Sequence[str], p: int, cores: int) -> bool:

@@ -18,7 +18,7 @@ from parcast.errors import ParameterError, RunFailed, as_number, as_whole, requi
 from parcast.measurement.adaptive import FEWEST, Adaptive, Goal
 from parcast.measurement.findings import findings_of
 from parcast.measurement.function import MeasuredFunction
-from parcast.measurement.launchers import takes_turns
+from parcast.measurement.launchers import are_ranks_seen, takes_turns
 from parcast.measurement.point import MeasuredPoint, points_of, require_values
 from parcast.measurement.reported import clock_of
 from parcast.measurement.result import MeasuredProgram
@@ -107,15 +107,23 @@ def measured(
     resume: bool = False,
     goal: Goal | None = None,
     each: Report = lambda *_: None,
+    launcher: Launcher[MeasuredPoint, Ran] | None = None,
+    cores: int | None = None,
 ) -> MeasuredProgram:
-    """Measure, keep each run in a table at once, and say what spoils the measurement."""
+    """Measure, keep each run in a table at once, and say what spoils the measurement.
+
+    The runs are made by a `launcher` of the command, on so many `cores`; by default here.
+    """
+    cores = cores or len(available_cores())
     runs = as_whole("runs", runs, least=1, hint="Give 1 or more.")
     warmup = as_whole("warmup", warmup, least=0, hint="Give 0 or more.")
     require_values(command.texts, points[0].columns)
-    launcher = command.launcher
+    launcher = launcher or command.launcher
     about = command.about() | {"parameters": [*points[0].columns]}
     with closing(RunTable.begun(output, about, resume=resume)) as table:
-        campaign = _Measurement(command, launcher, table, runs=runs, points=points, each=each)
+        campaign = _Measurement(
+            command, launcher, table, runs=runs, points=points, cores=cores, each=each
+        )
         campaign.make(warmup=warmup, seed=seed, time_limit=time_limit, goal=goal)
         table.rows = campaign.judged()
         table.save()
@@ -125,7 +133,7 @@ def measured(
         runs=runs,
         table=tuple(table.rows),
         path=output,
-        cores=len(available_cores()),
+        cores=cores,
         ended_by=campaign.ended_by,
         stopped=campaign.stopped,
         is_narrow=campaign.is_narrow,
@@ -133,7 +141,7 @@ def measured(
             findings_of(
                 command.command,
                 table.rows,
-                len(available_cores()),
+                cores,
                 outputs=campaign.outputs,
                 environment=command.environment,
             )
@@ -152,8 +160,10 @@ class _Measurement:
         *,
         runs: int,
         points: Sequence[MeasuredPoint],
+        cores: int,
         each: Report,
     ) -> None:
+        self.cores = cores  # that its runs may use [1]
         self.command, self.launcher, self.table = command, launcher, table
         self.runs, self.points, self.each = runs, points, each
         self.made = Counter(row.point for row in table.rows)
@@ -167,7 +177,7 @@ class _Measurement:
         """Make all runs that are missing, or those that a goal needs."""
         self.campaign = Campaign(
             launcher=self._kept,
-            rhythm=Rhythm(start=0.0, cores=len(available_cores())),
+            rhythm=Rhythm(start=0.0, cores=self.cores),
             clock=Clock(limit=time_limit),
             random=np.random.default_rng(seed),
             seconds=lambda _: None,
@@ -196,7 +206,7 @@ class _Measurement:
 
     def _make_for(self, goal: Goal) -> None:
         """Make the runs that narrow the interval most for their cost."""
-        cores, words = len(available_cores()), self.command.command
+        cores, words = self.cores, self.command.command
         points = [x for x in self.points if not takes_turns(words, x.columns["p"], cores)]
         if len({x.columns["p"] for x in points}) < FEWEST:
             raise ParameterError(
@@ -225,24 +235,23 @@ class _Measurement:
 
     def judged(self) -> list[RunRow]:
         """Rows, with runs that others disturbed marked where enough others are at hand."""
-        cores = len(available_cores())
         rows = [
             replace(x, status=OVERSUBSCRIBED)
-            if x.is_run and takes_turns(self.command.command, x.point.columns["p"], cores)
+            if x.is_run and takes_turns(self.command.command, x.point.columns["p"], self.cores)
             else x
             for x in self.table.rows
         ]
-        quiet = Counter(x.point for x in rows if x.is_run and not self._is_disturbed(x, cores))
+        quiet = Counter(x.point for x in rows if x.is_run and not self._is_disturbed(x))
         return [
             replace(x, status=DISTURBED)
-            if x.is_run and self._is_disturbed(x, cores) and quiet[x.point] >= ENOUGH
+            if x.is_run and self._is_disturbed(x) and quiet[x.point] >= ENOUGH
             else x
             for x in rows
         ]
 
-    def _is_disturbed(self, row: RunRow, cores: int) -> bool:
+    def _is_disturbed(self, row: RunRow) -> bool:
         """Whether other programs used too many cores."""
-        return (row.others or 0.0) > OTHERS * cores
+        return (row.others or 0.0) > OTHERS * self.cores
 
     def _is_done(self, point: MeasuredPoint) -> bool:
         return self.made[point] >= self.runs or point in self.failed
@@ -274,7 +283,8 @@ class _Measurement:
 
         def keep(trial: Trial[MeasuredPoint, Ran]) -> None:
             self.made[trial.case] += 1
-            row = row_of(trial, self.made[trial.case])
+            is_seen = are_ranks_seen(self.command.command, os.environ)
+            row = row_of(trial, self.made[trial.case], are_ranks_seen=is_seen)
             self.table.add(row)
             self.outputs[trial.case] = trial.observed.output
             if not row.is_run:

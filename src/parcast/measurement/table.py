@@ -10,7 +10,7 @@ import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final, Self
 
@@ -72,9 +72,13 @@ class RunRow:
         }
 
 
-def row_of(trial: Trial[MeasuredPoint, Ran], repetition: int) -> RunRow:
-    """Make the row of a trial."""
+def row_of(
+    trial: Trial[MeasuredPoint, Ran], repetition: int, *, are_ranks_seen: bool = True
+) -> RunRow:
+    """Make the row of a trial, without memory where it is that of a launcher alone."""
     ran = trial.observed
+    if not are_ranks_seen:
+        ran = replace(ran, memory=None, memory_total=None, others=None)
     status = OK if not trial.failure else TIMEOUT if ran.status is None else FAILED
     return RunRow(
         point=trial.case,
@@ -118,7 +122,7 @@ class RunTable:
                         ", or choose another name.",
                     ),
                 )
-            table = cls(path, about, _read(path, about))
+            table = cls(path, about, read_rows(path, about))
             table._hold()
             table.save()
             return table
@@ -177,7 +181,7 @@ def _pieces(rows: Sequence[RunRow]) -> Iterator[str]:
     return csv_pieces([x.row for x in rows], exact=True)
 
 
-def _read(path: str, about: Mapping[str, Any]) -> list[RunRow]:
+def read_rows(path: str, about: Mapping[str, Any]) -> list[RunRow]:
     """Read the runs of a file, but not a last one that is torn."""
     text = Path(path).read_text(encoding="utf-8", errors="replace")
     first, _, rest = text.partition("\n")

@@ -1,0 +1,84 @@
+"""What `parcast measure` and its parts say: how far they are, the measurement, its forecast."""
+
+from typing import TYPE_CHECKING
+
+from parcast.cli.failures import ANSWER_IS_NO, ANSWERED, INTERRUPTED, NO_FORECAST
+from parcast.cli.options import CountList
+from parcast.cli.outputs import Outputs
+from parcast.cli.screen import Progress, is_a_terminal, show_sheet, tell
+
+if TYPE_CHECKING:
+    from parcast.forecasting.result import Forecast
+    from parcast.measurement.result import MeasuredProgram
+    from parcast.measurement.table import RunRow
+
+
+def answer(found: "MeasuredProgram", at: CountList | None, outputs: Outputs) -> int:
+    """Give a measurement and its forecast, and return the exit status."""
+    forecast, why = _forecast(found, at)
+    outputs.give(
+        found,
+        write=lambda path: _draw(path, forecast),
+        show=lambda: _show(found, forecast),
+    )
+    if found.ended_by == "interrupted":
+        tell("interrupted.")
+        return INTERRUPTED
+    if forecast is None:
+        tell(why)
+        return NO_FORECAST
+    if not found.is_narrow:
+        tell(f"no: {found.stopped}, and the interval is wider than asked for.")
+        return ANSWER_IS_NO
+    return ANSWERED
+
+
+def _forecast(found: "MeasuredProgram", at: CountList | None) -> "tuple[Forecast | None, str]":
+    """Forecast, or say why there is none."""
+    from parcast.errors import ParcastError
+    from parcast.forecasting.forecast import forecast
+
+    try:
+        return forecast(found.measurements(), at.values if at else None), ""
+    except ParcastError as refusal:
+        return None, str(refusal)
+
+
+class Telling:
+    """Says how far a measurement is: in a line on a terminal, in lines elsewhere."""
+
+    def __init__(self, progress: Progress) -> None:
+        import sys
+
+        self.progress = progress
+        self.is_terminal = is_a_terminal(sys.stderr)
+        self.seconds = 0.0
+
+    def __call__(self, row: "RunRow", done: int, total: int) -> None:
+        """Tell that a run has ended."""
+        from parcast.units import format_quantity
+
+        self.seconds += row.seconds
+        self.progress(done, total)
+        if not self.is_terminal:
+            left = format_quantity(self.seconds / done * (total - done), "time", 2)
+            what = row.note or format_quantity(row.seconds, "time")
+            tell(f"run {done} of {total}: {row.point}: {what}; about {left} left")
+
+
+def _draw(path: str, forecast: "Forecast | None") -> None:
+    """Draw the forecast."""
+    if forecast is None:
+        tell(f"{path} was not written: there is no forecast.")
+    else:
+        forecast.save(path)
+
+
+def _show(found: "MeasuredProgram", forecast: "Forecast | None") -> None:
+    """Print the measurement, and its forecast."""
+    from parcast.cli.screen import show
+
+    show_sheet(found.to_sheet())
+    if forecast is not None:
+        show([""])
+        show_sheet(forecast.to_sheet())

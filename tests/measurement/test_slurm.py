@@ -1,0 +1,135 @@
+"""Runs that jobs of a real Slurm make, of one node that is started for these tests."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from parcast.measurement.collect import collect, standing_of
+from parcast.measurement.jobs import jobs_of
+from parcast.measurement.table import OK
+from tests.conftest import ROOT, until
+from tests.slurm import Slurm, what_is_missing
+
+TASKS = (  # each task tells the step that it is in, and takes its share of the time
+    'echo "task $SLURM_PROCID of $SLURM_NTASKS on $SLURM_NNODES with $SLURM_CPUS_PER_TASK"; '
+    "test $SLURM_NTASKS = $0 && sleep 0.$((4 / $SLURM_NTASKS))"
+)
+GROWS = "import time; x = bytearray(b'x') * 400_000_000; time.sleep(30)"
+
+
+@pytest.fixture(scope="module")
+def slurm():
+    """Start a Slurm where one can be started."""
+    if why := what_is_missing():
+        pytest.skip(why)
+    with Slurm() as found:
+        yield found
+
+
+@pytest.fixture
+def measure(parcast, slurm, tmp_path, monkeypatch):
+    """Run `parcast measure` beside it, in a new folder."""
+    monkeypatch.chdir(tmp_path)
+    for name, value in slurm.environment.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setenv("PYTHONPATH", f"{ROOT / 'src'}:{ROOT}")
+    yield lambda *args: parcast("measure", *args)
+    subprocess.run(["scancel", "--user", "root"], check=False)
+
+
+def ended(table="times.csv"):
+    """Wait for the jobs of a table, and say what became of them."""
+    until(lambda: not any(x.is_unfinished for x in standing_of(jobs_of(table))))
+    return [(x.word, x.why) for x in standing_of(jobs_of(table))]
+
+
+def printed(number=1):
+    """What a job printed."""
+    [path] = Path("times.jobs").glob(f"{number}.*.txt")
+    return path.read_text()
+
+
+def test_a_job_makes_runs_that_are_collected_while_and_after(measure):
+    said = measure(
+        *("-p", "1,2", "--runs", "2", "--slurm", "--submit", "--ranks-per-node", "2"),
+        *("--", "srun", "sh", "-c", TASKS, "{p}"),
+    )
+    assert said.status == 0, said.err
+    [job] = jobs_of("times.csv")
+    assert job.id.isdigit()
+    until(lambda: standing_of([job])[0].made > 0)
+    [standing] = standing_of([job])
+    assert (standing.word, standing.id) == ("running", job.id)
+    assert 0 < len(collect("times.csv").table) < 4
+    assert ended() == [("done", "")], printed()
+    told = measure("collect", "--at", "4")
+    assert re.search(r"^4 +\d", told.out, re.M), told.out
+    rows = collect("times.csv").table
+    assert [x.status for x in rows] == [OK] * 4
+    assert {x.memory for x in rows} == {None}  # that of srun is not that of its ranks
+    times = {x.point.columns["p"]: x.seconds for x in rows}
+    assert times[1] > 0.4
+    assert times[2] > 0.2
+    said = measure("-p", "1,2", "--runs", "3", "--slurm", "--resume", "--", "srun", "sh", "-c",
+                   TASKS, "{p}")  # fmt: skip
+    assert "time limit of job 2: the forecast of its runs at 95 %" in said.err
+
+
+@pytest.mark.skipif(not (Path(sys.executable).parent / "mpiexec").exists(), reason="no mpiexec")
+def test_mpiexec_starts_ranks_in_a_job(measure):
+    mpiexec = Path(sys.executable).parent / "mpiexec"
+    program = "from mpi4py import MPI; assert MPI.COMM_WORLD.size == {p}"
+    assert (os.cpu_count() or 1) >= 2
+    measure("-p", "1,2", "--runs", "1", "--slurm", "--submit", "--", mpiexec, "-n", "{p}",
+            sys.executable, "-c", program)  # fmt: skip
+    assert ended() == [("done", "")], printed()
+    assert [x.status for x in collect("times.csv").table] == [OK] * 2
+
+
+def test_a_step_that_needs_more_memory_than_the_job_has_says_so(measure):
+    measure("-p", "1", "--slurm", "--", "srun", sys.executable, "-S", "-c", GROWS)
+    script = Path("times.jobs/1.sh")
+    script.write_text(
+        script.read_text().replace("##SBATCH --partition=NAME", "#SBATCH --mem=100M")
+    )
+    subprocess.run(["sbatch", script], check=True, capture_output=True)
+    until(lambda: jobs_of("times.csv") and Path("times.jobs/1.now").exists())
+    assert ended() == [("done", "")], printed()
+    assert "p = 1: needed more than 105 MB on a node." in collect("times.csv").findings
+
+
+def test_a_job_without_time_left_ends_its_run(measure):
+    measure("-p", "1", "--slurm", "--time-limit", "1min", "--", "srun", "sleep", "100")
+    plan = Path("times.jobs/1.json")
+    plan.write_text(json.dumps(json.loads(plan.read_text()) | {"seconds": 22.0}))
+    subprocess.run(["sbatch", "times.jobs/1.sh"], check=True, capture_output=True)
+    until(lambda: Path("times.jobs/1.now").exists())
+    assert ended() == [("stopped", "its time was over")], printed()
+    assert collect("times.csv").table == ()  # it had too little time to tell something
+
+
+def test_a_job_that_is_cancelled_or_never_starts_is_told(measure):
+    measure("-p", "1", "--slurm", "--submit", "--", "srun", "sleep", "100")
+    [job] = jobs_of("times.csv")
+    until(lambda: (now := standing_of([job])[0]).progress and now.progress.point)
+    subprocess.run(["scancel", job.id], check=True)
+    assert [x[0] for x in ended()] == ["stopped"], printed()
+    until(lambda: standing_of([job])[0].why.startswith("CANCELLED during p = 1 on "))
+    assert collect("times.csv").table == ()
+
+    said = measure("-p", "1", "--slurm", "--submit", "--time-limit", "3h", "-o", "long.csv",
+                   "--", "true")  # fmt: skip
+    assert said.status == 0
+    until(lambda: "it will not start" in measure("status", "long.csv").out)
+
+
+def test_what_sbatch_refuses_is_said(measure):
+    said = measure("-p", "1", "--slurm", "--submit", "--partition", "no", "--", "true")
+    assert said.status == 4
+    assert "sbatch did not take times.jobs/1.sh" in said.err
+    assert "partition" in said.err
