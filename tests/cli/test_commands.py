@@ -131,15 +131,6 @@ def test_help_loads_nothing_heavy():
     assert not {"numpy", "rich", "matplotlib", "pandas"} & set(said.stderr.split())
 
 
-def test_a_forecast_loads_nothing_that_it_does_not_need(times):
-    ask = (
-        "import sys; from parcast.cli import cli; from parcast.cli.failures import run; "
-        f"run(cli, ['forecast', {str(times)!r}, '-p', '64']); print(*sys.modules, file=sys.stderr)"
-    )
-    said = subprocess.run([sys.executable, "-c", ask], capture_output=True, text=True, check=True)
-    assert not {"rich", "matplotlib", "pandas", "scipy"} & set(said.stderr.split())
-
-
 # what is said of failures of every kind
 
 

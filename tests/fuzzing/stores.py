@@ -115,7 +115,7 @@ def _put(top, step):
     elif kind == "size":
         os.truncate(path, int(what))
     elif kind == "deep":
-        _make_deep(path, int(what))
+        make_deep(path, int(what))
 
 
 def _remove(path):
@@ -123,7 +123,7 @@ def _remove(path):
     subprocess.run(["/bin/rm", "-rf", "--", path], check=False)
 
 
-def _make_deep(path, levels):
+def make_deep(path, levels=3000):
     """Make folders in folders, deeper than a path can name."""
     path.mkdir()
     place = os.open(path, os.O_RDONLY)

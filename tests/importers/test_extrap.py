@@ -6,11 +6,8 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from parcast.errors import FileProblems
-from parcast.importers.extrap import recognises
 from parcast.importers.registry import import_timings, recognised
 from parcast.timings.measurements import Measurements
 from tests.importers import refused
@@ -218,20 +215,6 @@ def changed(name, change):
 )
 def test_a_fault_in_json_is_named_by_its_keys(file, name, change, says):
     assert says in refusal(file(changed(name, change)))
-
-
-@pytest.mark.parametrize("name", FORMS)
-@given(cut=st.integers(0, 1500), byte=st.binary(max_size=2))
-def test_what_was_cut_off_or_changed_is_read_or_refused(tmp_path_factory, name, cut, byte):
-    content = (DATA / name).read_bytes()
-    for damaged in (content[:cut], content[:cut] + byte + content[cut + 1 :]):
-        path = tmp_path_factory.getbasetemp() / f"damaged-{name}"
-        path.write_bytes(damaged)
-        recognises(damaged, path)
-        try:
-            read([path])
-        except FileProblems:
-            continue  # as it should be, and nothing else may be raised
 
 
 @pytest.mark.parametrize("name", ["time [msec]", "time_millis", "time [furlong]", "time [MB/s]"])

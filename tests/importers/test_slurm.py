@@ -5,8 +5,6 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from parcast.errors import FileProblems
 from parcast.importers.registry import import_timings
@@ -152,20 +150,6 @@ def test_elapsed_times_are_read_as_slurm_writes_them(file, elapsed, seconds):
 )
 def test_an_account_that_cannot_be_used_is_refused_with_its_place(file, content, says):
     assert says in refusal(file(content))
-
-
-@pytest.mark.parametrize("name", SAMPLES)
-@given(cut=st.integers(0, 2500), byte=st.binary(max_size=2))
-def test_what_was_cut_off_or_changed_is_read_or_refused(tmp_path_factory, name, cut, byte):
-    content = (DATA / name).read_bytes()
-    for damaged in (content[:cut], content[:cut] + byte + content[cut + 1 :]):
-        path = tmp_path_factory.getbasetemp() / f"damaged-{name}"
-        path.write_bytes(damaged)
-        recognises(damaged, path)
-        try:
-            read([path])
-        except FileProblems:
-            continue  # as it should be, and nothing else may be raised
 
 
 def test_a_table_without_bars_is_refused_with_how_to_print_it(file):

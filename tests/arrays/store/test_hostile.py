@@ -18,6 +18,7 @@ from parcast.arrays.store.verify import verify
 from parcast.arrays.store.versions import sweep
 from parcast.errors import FileProblems, ParameterError, ParcastError, RunFailed
 from tests.arrays.store.made import append_rows, write_store
+from tests.fuzzing.stores import make_deep
 
 pytest.importorskip("google_crc32c", reason="the extra arrays is not installed")
 
@@ -61,18 +62,6 @@ def bound(path):
     """Make a socket with a name."""
     with socket.socket(socket.AF_UNIX) as made:
         made.bind(os.path.relpath(path))
-
-
-def deep(path, levels=3000):
-    """Make folders in folders, deeper than Python calls functions and than a path can name."""
-    path.mkdir()
-    place = os.open(path, os.O_RDONLY)
-    for _ in range(levels):
-        os.mkdir("f", dir_fd=place)
-        below = os.open("f", os.O_RDONLY, dir_fd=place)
-        os.close(place)
-        place = below
-    os.close(place)
 
 
 WRITES = {
@@ -272,7 +261,7 @@ def test_a_document_of_millions_of_values_is_refused(store):
 
 @pytest.mark.parametrize("where", ["u/f", "g", ".u.zarr.parcast-draft-1", ".u.zarr.parcast-old"])
 def test_thousands_of_folders_in_folders_are_looked_into_so_far_and_removed(store, where):
-    deep(store.with_name(where) if where.startswith(".") else store / where)
+    make_deep(store.with_name(where) if where.startswith(".") else store / where)
     assert in_time(verify, store).status in {"whole", "interrupted"}
     assert isinstance(in_time(sweep, store), list)
     in_time(WRITES["overwrite"], store)
@@ -410,40 +399,3 @@ def test_a_lock_that_was_written_in_part_is_one(store, length):
     lock.release()
     StorePlace.of(store).lock.write_bytes(note[:length])
     Lock.take(StorePlace.of(store)).release()
-
-
-REPRODUCERS = {
-    "a link as lock": lambda place: place.lock.symlink_to("/etc/hostname"),
-    "a pipe as lock": lambda place: os.mkfifo(place.lock),
-    "a pipe as chunk": lambda place: replaced(place.target / "u/c.0.0"),
-    "a pipe as metadata": lambda place: replaced(place.target / "zarr.json"),
-    "two links to the folder": lambda place: [
-        (place.target / name).symlink_to(place.target) for name in "ab"
-    ],
-    "a manifest with an absolute path": lambda place: (place.target / "zarr.json").write_text(
-        (place.target / "zarr.json").read_text().replace('"u"', '"/etc"')
-    ),
-    "begun is NaN": lambda place: place.lock.write_text('{"host": "h", "pid": 1, "begun": NaN}'),
-    "begun is 1e300": lambda place: place.lock.write_text(
-        '{"host": "h", "pid": 1, "begun": 1e300}'
-    ),
-    "no nodes": lambda place: place.journal.write_text(
-        '{"schema": "parcast/array-append/1", "nodes": []}'
-    ),
-    "100,000 brackets": lambda place: place.journal.write_bytes(b"[" * 100_000),
-    "deep folders": lambda place: deep(place.new_draft()),
-}
-
-
-def replaced(path):
-    """Put a pipe in the place of a file."""
-    path.unlink()
-    os.mkfifo(path)
-
-
-@pytest.mark.parametrize("make", REPRODUCERS.values(), ids=REPRODUCERS)
-def test_no_command_fails_at_a_hostile_store(store, parcast, make):
-    make(StorePlace.of(store))
-    for options in ((), ("--json",), ("--sweep",)):
-        said = parcast("arrays", "verify", *options, store)
-        assert said.status in {0, 1, 4, 5}, said.err

@@ -161,16 +161,6 @@ def test_more_than_a_doubling_beyond_the_own_runs_their_share_fades():
     assert shares == sorted(shares)
 
 
-def test_donors_do_not_move_a_forecast_out_of_the_interval_of_the_own_runs():
-    here = curves([law(0, 100, (1, 2, 4, 8))])
-    slow = curves([law(0, 100, (1, 2, 4, 8)) | {16: 40.0, 32: 120.0}] * 4)
-    own = curve_from(here.p, here.time, here.count, here.noise, np.array([32.0]))
-    told = donated_curve(here, slow, np.arange(4)[None], np.array([32.0]))
-    assert told.is_limited[0, 0]
-    assert told.curve.log_time[0, 0] == pytest.approx(own.ends[1][0, 0])
-    assert told.share[0, 0] * told.apart[0, 0] > told.moved[0, 0] > 0
-
-
 def test_forecasts_that_disagree_leave_more_doubt():
     both = {"own": np.array(0.3), "donors": np.array(0.3), "share": np.array(0.5)}
     agreeing, disagreeing = (
@@ -239,17 +229,6 @@ def test_between_own_counts_that_are_near_donors_that_scatter_say_little():
     assert abs(told.curve.log_time - plain.log_time).item() < plain.half_width.item()
 
 
-def test_one_count_is_carried_up_and_down():
-    here = curves([{4: 3 * (1 + 25)}])
-    elsewhere = curves([law(1, 100), law(2, 200), law(0.5, 50)])
-    told = donated_curve(here, elsewhere, np.array([[0, 1, 2]]), np.array([1.0, 4, 16]))
-    assert np.exp(told.curve.log_time[0]) == pytest.approx([303, 78, 3 * 7.25])
-    assert told.curve.reach[0].tolist() == [4, 1, 4]
-    assert told.curve.half_width[0, 1] < 0.05 < told.curve.half_width[0, 0]
-    assert told.share[0].tolist() == [1, 0, 1]
-    assert np.isfinite(told.curve.half_width).all()
-
-
 def test_series_are_answered_alike_alone_and_together():
     rows = [law(1, 100, (4,)), law(2, 90, (1, 2, 4)), law(3, 100, (2, 4))]
     elsewhere = curves([law(1, 80), law(2, 200), law(0.5, 50), law(4, 44, (1, 2))])
@@ -268,15 +247,6 @@ def test_series_are_answered_alike_alone_and_together():
     )
     assert together.curve.log_time[2] == pytest.approx(plain.log_time[0])
     assert together.curve.half_width[2] == pytest.approx(plain.half_width[0])
-
-
-def test_a_donor_of_another_shape_is_marked_and_left_out():
-    here = curves([law(1, 100, (1, 2, 4))])
-    rising = {p: 10.0 * p for p in (1, 2, 4, 8, 16)}
-    elsewhere = curves([law(2, 200), rising])
-    told = donated_curve(here, elsewhere, np.array([[0, 1, -1]]), np.array([16.0]))
-    assert told.contradicts.tolist() == [[False, True, False]]
-    assert told.weights[0, 0].tolist() == [1, 0, 0]
 
 
 @given(

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from parcast.forecasting.donors.curve import Timings, donated_curve
-from parcast.forecasting.next_runs import method as planned_with_donors
 from parcast.forecasting.next_runs.method import DonatedPlan, shortened
 from parcast.forecasting.own_runs.measured import NORMAL_90
 
@@ -93,52 +92,7 @@ def test_one_run_follows_on_the_other(own):
     assert np.all(after(following, MADE[2:], times[2:]) < following.half_width)
 
 
-def test_series_are_planned_for_as_if_each_were_alone():
-    first, third = begun(1), begun(3)
-    width = ((0, 0), (0, 2))
-    p, time = (np.pad(getattr(first[0].here, x), width, constant_values=np.nan) for x in NAMES)
-    both = DonatedPlan(
-        here=Timings(
-            p=np.concatenate([p, third[0].here.p]),
-            time=np.concatenate([time, third[0].here.time]),
-            count=np.array([1, 3]),
-            noise=np.full(2, 0.02),
-            weight=np.ones((2, p.shape[1])),
-        ),
-        elsewhere=DONORS,
-        of=np.repeat(OF, 2, axis=0),
-        likeness=np.repeat(ALIKE, 2, axis=0),
-        targets=TARGETS,
-        half_width=np.concatenate([first[0].half_width, third[0].half_width]),
-        share=np.concatenate([first[0].share, third[0].share]),
-    )
-    times = np.concatenate([first[1], third[1]])
-    series, counts = np.repeat([0, 1], 3), np.tile(MADE, 2)
-    half_width, share = both.after(series, counts, times)
-    alone = [after(plan, MADE, own) for plan, own in (first, third)]
-    np.testing.assert_allclose(half_width, np.concatenate(alone))
-
-    chosen = np.array([4])
-    options = {"half_width": half_width[chosen], "share": share[chosen]}
-    following = both.with_runs(series[chosen], counts[chosen], times[chosen], **options)
-    assert following.here.count.tolist() == [1, 4]
-    assert following.here.p[1].tolist() == [1, 2, 4, 16]
-    assert following.here.p[0, 0] == 1
-    assert np.isnan(following.here.p[0, 1:]).all()
-    np.testing.assert_allclose(following.half_width[0], both.half_width[0])
-    np.testing.assert_allclose(following.half_width[1], half_width[4])
-    rest = following.after(series[:3], counts[:3], times[:3])[0]
-    np.testing.assert_allclose(rest, alone[0])
-
-
 def test_no_promise_is_below_the_noise_of_the_runs():
     plan, _ = begun(3)
     at_target = after(plan, np.array([128.0]), np.array([4.0]))
     assert at_target[0, 0] >= NORMAL_90 * 0.02
-
-
-def test_many_runs_are_looked_at_in_parts(monkeypatch):
-    plan, times = begun(2)
-    whole = after(plan, MADE, times)
-    monkeypatch.setattr(planned_with_donors, "POINTS_AT_ONCE", 1)
-    np.testing.assert_allclose(after(plan, MADE, times), whole)

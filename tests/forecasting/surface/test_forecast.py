@@ -5,8 +5,6 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from parcast.errors import FitFailed, ParameterError
 from parcast.forecasting.forecast import forecast
@@ -83,24 +81,6 @@ def test_strong_and_weak_scaling_mean_what_they_do_elsewhere():
     assert strong.notes[0].scaling == "strong"
     weak = forecast(full(), p=32, n=400, theta=0.4, scaling="weak")
     assert weak.efficiency[0] > strong.efficiency[0]
-
-
-@settings(max_examples=10, deadline=None)
-@given(seed=st.integers(0, 10**6), unit=st.floats(1e-3, 1e3))
-def test_order_of_rows_and_axes_and_unit_of_time_do_not_matter(seed, unit):
-    random = np.random.default_rng(seed)
-    kept = np.sort(random.choice(30, 16, replace=False))
-    columns = {x: y[kept] for x, y in full().columns.items()}
-    columns["time"] = columns["time"] * random.lognormal(0, 0.1, 16)
-    asked = {"p": [4, 64], "n": [150, 800], "theta": 0.2}
-    plain = forecast(Measurements(**columns), **asked)
-    mixed = random.permutation(16)
-    other = {x: columns[x][mixed] for x in ("theta", "time", "n", "p")}
-    other["time"] = other["time"] * unit
-    told = forecast(Measurements(**other), **asked)
-    at = {(row["p"], row["n"]): row["time_s"] for row in told.rows()}
-    for row in plain.rows():
-        assert at[row["p"], row["n"]] == pytest.approx(unit * row["time_s"], rel=1e-6)
 
 
 # refusals
