@@ -123,19 +123,6 @@ def test_columns_of_the_timings_may_have_other_names(parcast, tmp_path, quantity
     assert said.out
 
 
-@pytest.mark.parametrize(
-    ("options", "status", "says"),
-    [
-        (["--starts", "0"], 2, "--starts"),
-    ],
-)  # fmt: skip
-def test_wrong_use_is_named_with_a_remedy(parcast, options, status, says):
-    said = parcast("fit", "program.toml", "times.csv", *options)
-    assert said.status == status
-    assert says in said.err
-    assert said.out == ""
-
-
 def test_a_fit_that_has_not_converged_ends_with_1(parcast, monkeypatch):
     from dataclasses import replace
 

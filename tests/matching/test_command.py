@@ -2,8 +2,6 @@
 
 import json
 
-import pytest
-
 from parcast.descriptions.toml_files import read_machine
 from parcast.matching.match import match
 from parcast.timings.tables.files import read_measurements
@@ -28,12 +26,6 @@ def test_the_answer_is_that_of_the_function(parcast):
     assert document["inputs"]["options"]["goal"] == "cost"
 
 
-def test_a_narrow_screen_gets_every_fact_on_lines_of_its_own(parcast, monkeypatch):
-    monkeypatch.setenv("COLUMNS", "50")
-    said = parcast("match", TIMES, *FILES, "--within", "12s")
-    assert "1 T3E, p = 32\n  time        1.18 s  (1.09 to 1.28)\n  cost " in said.out
-
-
 def test_a_program_is_matched_with_machines(parcast):
     price = "cluster with NVMe servers=0.05,cluster with one NFS server=0.03"
     asked = ("-p", "16..8192x2", "--price", price, "--budget", "500 EUR", "--within", "2h")
@@ -52,32 +44,6 @@ def test_a_program_is_matched_with_machines(parcast):
     assert "law error  " not in certain.out
 
 
-@pytest.mark.parametrize(
-    ("args", "status", "says"), [((FILES[0], "-o", FILES[0]), 2, "-o must be")]
-)
-def test_a_question_about_runs_that_makes_no_sense_is_refused(parcast, args, status, says):
-    said = parcast("match", TIMES, *args)
-    assert said.status == status
-    assert says in said.err
-    assert "Traceback" not in said.err
-
-
-@pytest.mark.parametrize(
-    ("args", "status", "says"),
-    [
-        (
-            (CLUSTERS[0], CLUSTERS[1], "-p", "1"),
-            2,
-            "nvme.toml and " + f"{CLUSTERS[1]} are both machines.",
-        )
-    ],
-)
-def test_a_question_about_a_program_that_makes_no_sense_is_refused(parcast, args, status, says):
-    said = parcast("match", *args)
-    assert said.status == status
-    assert says in said.err
-
-
 def test_two_tables_are_one_too_many(parcast, times, machines):
     said = parcast("match", times, machines)
     assert said.status == 2
@@ -85,10 +51,3 @@ def test_two_tables_are_one_too_many(parcast, times, machines):
         "parcast: match needs one program file or table of timings; "
         f"{times} and {machines} are both tables of timings.\n"
     )
-
-
-def test_a_budget_without_prices_names_the_option(parcast, times):
-    said = parcast("match", times, "--budget", "5")
-    assert said.status == 4
-    assert said.err.startswith("parcast: --price must be given for here, ")
-    assert said.err.endswith("or give --price here=0.05.\n")

@@ -120,19 +120,6 @@ def test_an_interval_without_the_error_of_the_law_is_narrower(parcast):
     assert narrow["law_error"] == []
 
 
-def test_a_large_surface_is_written_and_shortened_on_the_screen(parcast, tmp_path, changed):
-    certain = changed(PROGRAM, " \\+- 5%", "")
-    path = tmp_path / "surface.csv"
-    said = parcast("predict", certain, MACHINE, "-p", "1..256", "-d", "1..16", "-o", path)
-    assert said.status == 0
-    assert path.read_text().count("\n") == 1 + 256 * 16
-    assert len(said.out.splitlines()) < 40
-    assert said.err == (
-        "parcast: 9 of 256 values of p and 5 of 16 values of d are shown, only times. "
-        "Everything: --all, --json or -o all.csv.\n"
-    )
-
-
 def test_a_formula_in_d_takes_the_servers_of_the_machine(parcast, changed):
     by_disks = changed(PROGRAM, "cycles = 40", 'cycles = "10*d + 10"')
     told, expected = (
@@ -140,9 +127,6 @@ def test_a_formula_in_d_takes_the_servers_of_the_machine(parcast, changed):
         for program in (by_disks, PROGRAM)
     )
     assert told == expected
-
-
-# kept answers
 
 
 # what is refused: one message, the right status, no traceback
@@ -164,25 +148,6 @@ def refused(said, status):
             "--vary must name a parameter that the files give, got 'd'. Give it with -d.\n",
         ),
         (
-            ("-p", "4", "--vary", "network.bandwidth=1..2 MB"),
-            '--vary network.bandwidth must be a rate such as "12.5 GB/s", got "1..2 MB", which '
-            "is a size.\n",
-        ),
-        (
-            ("-p", "4", "--vary", "cycles"),
-            "--vary must be a parameter and its range, got 'cycles'. "
-            'Write for example "network.bandwidth=10..1000 MB/s".\n',
-        ),
-        (
-            ("-p", "4", "--vary", "cycles=1", "--vary", "cycles=2"),
-            "--vary must name a parameter once, got 'cycles' twice. "
-            "Put its values into one list, with commas between them.\n",
-        ),
-        (
-            ("-p", "4", "--picture", "map"),
-            "--picture requires a figure to draw. Add -o map.svg.\n",
-        ),
-        (
             ("-p", "4", "-o", "x.csv", "-o", "./x.csv"),
             "-o must be different files, got x.csv and ./x.csv. Leave one out.\n",
         ),
@@ -200,14 +165,6 @@ def test_standard_input_that_is_closed(monkeypatch, which):
     argument = ("PROGRAM", "MACHINE")[which - 1]
     with pytest.raises(Exception, match=f"{argument} must not be -: standard input is"):
         read_description("-", read_machine, argument=argument)
-
-
-def test_a_grid_that_is_too_large_is_refused_with_its_size(parcast):
-    said = parcast(*BOTH, "-p", "1..100000", "-d", "1..10000")
-    assert refused(said, 4) == (
-        "the grid must have at most 1,000,000 points of phases that take as long as these, "
-        "got 100000 x 10000 = 1,000,000,000. Use larger steps.\n"
-    )
 
 
 @pytest.mark.parametrize(

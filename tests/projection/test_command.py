@@ -69,29 +69,6 @@ def test_the_answer_is_that_of_the_function(project):
     assert json.loads(out) == written(told.to_document())
 
 
-@pytest.mark.parametrize(
-    ("width", "parts", "legend"),
-    [
-        ("100", ["compute", "waiting", "latency", "transfer", "shared", "coll."], "modelled time"),
-        ("80", ["compute", "waiting", "latency", "transfer", "shared", "coll."], "modelled time"),
-        ("60", ["compute", "waiting", "latency", "shared"], "time; left out: transfer, coll."),
-        ("40", ["compute", "shared"], "time; left out: waiting, latency, transfer, coll."),
-    ],
-)
-def test_a_narrow_screen_has_fewer_parts_and_explains_those(
-    project, monkeypatch, width, parts, legend
-):
-    monkeypatch.setenv("COLUMNS", width)
-    _, out, _ = project(*QUESTION)
-    lines = out.splitlines()
-    assert lines[2].split() == ["p", "time", "90", "%", "interval", *parts]
-    assert max(map(len, lines)) <= int(width)
-    explained = " ".join(out.partition("pace  ")[0].split())
-    assert explained.endswith(legend)
-    for name in ("waiting", "latency", "transfer", "shared", "coll."):
-        assert (f"{name}: " in explained) == (name in parts)
-
-
 def test_columns_of_runs_may_have_other_names(project, files):
     same = project(*WITH_DONORS, "--json")
     (files / "known.csv").write_text("ranks,seconds\n1,24\n")

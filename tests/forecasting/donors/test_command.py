@@ -25,15 +25,6 @@ def here(file):
     return file("p,time_s\n2,105\n", "here.csv")
 
 
-@pytest.fixture
-def folder(monkeypatch, tmp_path, here, elsewhere):
-    """A folder to stand in, with good tables and bad ones."""
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "sizes.csv").write_text("machine,p,n,time_s\nX,1,5,10\nX,2,5,6\n")
-    (tmp_path / "once.csv").write_text("machine,p,time_s\nY,2,10\n")
-    return here, elsewhere
-
-
 def said_in(answer):
     assert (answer.status, answer.err) == (0, "")
     return json.loads(answer.out)
@@ -86,23 +77,6 @@ def test_columns_have_other_names_in_the_files_that_have_them(parcast, here, fil
     options = [part for old, new in called for part in ("--column", f"{new}={old}")]
     said = said_in(parcast(*asked, *options))
     assert said["rows"] == same["rows"]
-
-
-@pytest.mark.parametrize(
-    ("options", "status", "says"),
-    [
-        (["--target", "SP"], 2, "--target must be a machine of here.csv, which has no column"),
-        (["--donors", "nowhere.csv"], 3, "nowhere.csv"),
-        (["--donors", "elsewhere.csv", "-o", "elsewhere.csv"], 2, "elsewhere.csv"),
-        (["--donors", "elsewhere.csv", "--machine", "nowhere.toml"], 3, "nowhere.toml"),
-    ],
-)
-@pytest.mark.usefixtures("folder")
-def test_what_cannot_be_asked_is_told(parcast, options, status, says):
-    said = parcast("forecast", "here.csv", "-p", "16", *options)
-    assert said.status == status
-    assert says in said.err
-    assert said.out == ""
 
 
 def test_a_column_is_passed_over_in_the_files_that_have_it(parcast, tmp_path):
