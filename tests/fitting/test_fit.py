@@ -80,7 +80,7 @@ GUESS = (1.5, 0.7, 1.5, 0.7, 1.5, 0.7, 1.5)  # beside the amounts
 
 
 def test_seven_constants_come_back_from_exact_times():
-    found = fit(qcrd_like(factors=GUESS), times_of(qcrd_like()))
+    found = fit(qcrd_like(factors=GUESS), times_of(qcrd_like()), interval=False)
     for x, guess in zip(found.parameters, GUESS, strict=True):
         assert x.factor == pytest.approx(1 / guess, rel=1e-6)
     assert found.rank == 7
@@ -91,7 +91,7 @@ def test_seven_constants_come_back_from_exact_times():
 def test_what_algebra_leaves_open_is_said_in_words():
     several = P > 1
     runs = times_of(qcrd_like("(1/p)"), P[several], D[several], noise=0.005)
-    found = fit(qcrd_like("(1/p)"), runs)
+    found = fit(qcrd_like("(1/p)"), runs, interval=False)
     assert found.rank == 5
     assert not found.is_settled
     assert any(
@@ -114,7 +114,7 @@ def test_speedups_hold_the_time_alone_as_described():
     alone = made.time[(P == 1) & (D == 1)][0]
     speedups = speedups_of(made.time / alone)
     twice = (2, 2.2, 2, 2, 1, 2, 1.99)
-    found = fit(qcrd_like(factors=twice), speedups)
+    found = fit(qcrd_like(factors=twice), speedups, interval=False)
     ratio = found["compute.parallel"].value / SEVEN["compute.parallel"]
     described = qcrd_like(factors=twice).times(Machine(), {"p": 1.0, "d": 1.0}).time
     assert ratio == pytest.approx(float(described) / alone, rel=1e-6)
@@ -140,6 +140,7 @@ def test_published_speedups_are_fitted_over_a_time_without_communication():
         near,
         speedups,
         free=["communication.startup", "communication.transfer", "communication.contention"],
+        interval=False,
     )
     for name in ("communication.startup", "communication.contention"):
         assert found[name].value == pytest.approx(SEVEN[name], rel=1e-5)
@@ -152,6 +153,7 @@ def test_speedups_determine_the_scale_where_something_else_is_known():
         qcrd_like(factors=(1, 2, 1, 2, 1, 1, 1)),
         speedups,
         free=["compute.serial", "communication.transfer"],
+        interval=False,
     )
     assert found["compute.serial"].value == pytest.approx(0.4, rel=1e-6)
     assert not any("scale of times" in text for text in found.warnings)
@@ -197,7 +199,7 @@ def test_three_runs_refine_a_description_with_seven_uncertain_constants():
 def test_a_law_that_misses_the_runs_is_said_so():
     exact = times_of(qcrd_like())
     runs = Measurements(p=P, d=D, time=exact.time * np.where(P > 8, 5.0, 1.0))
-    found = fit(qcrd_like(), runs, free=["compute.parallel"])
+    found = fit(qcrd_like(), runs, free=["compute.parallel"], interval=False)
     assert any("The law deviates from these runs by" in text for text in found.warnings)
 
 
@@ -258,7 +260,8 @@ def test_rates_and_amounts_that_only_occur_together_are_said_to():
     machine = Machine(compute={"rate": "120 Mflop/s"})
     p = np.array([1.0, 2.0, 4.0, 8.0])
     runs = times_of(program, p, np.ones(4), machine, noise=0.01)
-    found = fit(program, runs, machine, free=["compute.parallel", "compute.rate"])
+    free = ["compute.parallel", "compute.rate"]
+    found = fit(program, runs, machine, free=free, interval=False)
     assert found.undetermined == (
         "only the ratio compute.parallel / compute.rate is determined, not each of them.",
     )
@@ -269,7 +272,8 @@ def test_rates_and_amounts_that_only_occur_together_are_said_to():
     )
     machine = Machine(network={"latency": "1 ms"})
     runs = times_of(latency, p, np.ones(4), machine, noise=0.01)
-    found = fit(latency, runs, machine, free=["communication.messages", "network.latency"])
+    free = ["communication.messages", "network.latency"]
+    found = fit(latency, runs, machine, free=free, interval=False)
     assert found.undetermined == (
         "only the product communication.messages x network.latency is determined, not each of "
         "them.",
@@ -288,7 +292,7 @@ def test_one_number_of_disks_does_not_tell_the_parts_of_io():
         ]
     )
     runs = times_of(program, several, np.full(5, 2.0), noise=0.005)
-    found = fit(program, runs)
+    found = fit(program, runs, interval=False)
     assert found.undetermined == (
         "only the time of io.startup and io.transfer together is determined, not each of them, "
         "because all runs have d = 2.",
@@ -309,7 +313,7 @@ def test_constants_that_scatter_hides_are_said_to_be_hardly_told_apart():
     )
     p = np.array([1.0, 2.0, 4.0, 8.0, 16.0, 32.0])
     runs = times_of(program, p, np.ones(6), noise=0.03)
-    found = fit(program, Measurements(p=p, time=runs.time))
+    found = fit(program, Measurements(p=p, time=runs.time), interval=False)
     assert found.rank == 3
     assert found.undetermined == (
         "these runs hardly distinguish compute.serial and communication.startup.",
