@@ -26,6 +26,7 @@ from parcast.arrays.geometry.overlaps import Overlaps
 from parcast.arrays.law.costs import Costs
 from parcast.arrays.law.request import Options, RequestTime, request_times, tables_of
 from parcast.errors import Argument
+from parcast.show.warning import minor
 from parcast.units import format_quantity
 
 USED: Final = 0.9  # of the rate of a disk, from which it is what limits [1]
@@ -96,11 +97,13 @@ def _warnings(
         requests = table.requests
         is_alone = np.bincount(requests.subchunk)[requests.subchunk] == 1
         if np.any(is_alone & (protocol.always | (requests.size >= protocol.eager_limit))):
-            yield (
+            text = (
                 "The transfer of a subchunk that overlaps one client only is counted twice, at "
                 "the client and at the server. "
                 f"Count it once with {Argument('overlap_rendezvous', True)}."
             )
+            is_hidden = normal.utilisation.max() >= USED  # the disks are busy for longer
+            yield minor(text) if is_hidden else text
             return
 
 

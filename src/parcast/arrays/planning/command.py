@@ -27,6 +27,8 @@ SHAPE and MESH are whole numbers with x between them, the slowest dimension firs
 
 \b
 Exit status: 0  answered
+             1  answered, and the answer is no: the job of the log is faster
+                than every plan
              2  wrong use, or an output that cannot be written
              3  a file cannot be read, or something in it is wrong
 
@@ -39,6 +41,7 @@ Examples:
   parcast plan io --darshan solver.darshan --costs costs.toml
 """
 
+FASTER_NOW: Final = "the job of the log is faster than every plan by these costs"
 NAMES: Final = (
     *("shape", "clients", "dtype", "arrays", "servers", "costs", "objective", "within", "storage"),
     *("inner", "subchunk", "policy", "operation", "writer", "contention", "darshan", "compare"),
@@ -155,8 +158,9 @@ def command(
         planned = plan_io(servers=servers.values, costs=known, **options, **more)
     asked = {"servers": servers.text} | options | more
     result = with_inputs(planned, **inputs, options=asked)
-    if settings is None:
-        return decide(outputs, result, is_found=True, show_all=show_all)
+    is_found = result.chosen is not None
+    if settings is None or not is_found:
+        return decide(outputs, result, is_found=is_found, none=FASTER_NOW, show_all=show_all)
     written = partial(
         write_answer, rows=result.rows, document=result.to_document, write=result.save
     )

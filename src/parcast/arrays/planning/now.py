@@ -32,6 +32,13 @@ def accesses_of(job: JobIo, operation: Operation) -> Accesses:
     return own
 
 
+def measured_rate(job: JobIo, operation: Operation) -> float:
+    """Rate at which a job reads or writes now; 0 where only that of both is known [B/s]."""
+    module = job.main(operation)
+    is_alone = accesses_of(job, operation).size >= NEARLY_ALL * module.size
+    return module.rate if is_alone else 0.0
+
+
 def equal_blocks(size: int, itemsize: int, mesh: tuple[int, ...]) -> tuple[tuple[int, ...], int]:
     """Shape, and number, of equal arrays of so many bytes in nearly cubic blocks over a mesh.
 
@@ -174,7 +181,7 @@ def _headline(job: JobIo, module: Module, own: Accesses, operation: Operation) -
     text = f"{who} {verb} {counted(own.requests, 'request')} {of} {where}"
     if module.rate:
         rate, time = format_quantity(module.rate, "rate"), format_quantity(module.slowest, "time")
-        both = "" if own.size >= NEARLY_ALL * module.size else "; reads and writes together"
+        both = "" if measured_rate(job, operation) else "; reads and writes together"
         text += f"{both} at {rate}, {time} of I/O"
     return text
 

@@ -12,7 +12,7 @@ from typing import Any, Final, Literal
 import numpy as np
 from numpy.typing import DTypeLike
 
-from parcast.advice import Choice
+from parcast.advice import Choice, ours
 from parcast.arrays.geometry.choices import Objective, Operation, Policy, Writer
 from parcast.arrays.geometry.chunks import mesh_chunks
 from parcast.arrays.geometry.subchunks import MOST
@@ -20,11 +20,12 @@ from parcast.arrays.law.costs import Costs
 from parcast.arrays.law.parameters import ArrayParameters, illustrative_parameters, read_parameters
 from parcast.arrays.law.request import Options
 from parcast.arrays.planning.given import given_setting
-from parcast.arrays.planning.now import accesses_of, equal_blocks
+from parcast.arrays.planning.now import accesses_of, equal_blocks, measured_rate
 from parcast.arrays.planning.plan import WITHIN, StorageChunks, plan_request
 from parcast.arrays.planning.result import ComparedSetting, RequestPlan
 from parcast.errors import Argument, ParameterError, as_list, as_whole
 from parcast.importers.darshan_io import JobIo, read_job_io
+from parcast.show.warning import Rank, RankedWarning
 from parcast.units import format_quantity, quantity, shown
 from parcast.words import did_you_mean
 
@@ -34,8 +35,13 @@ TYPES: Final = (  # of elements, which arrays on disk can have
 )
 NEAR: Final = 0.9  # of the bytes of a log, which a plan for them has at least [1]
 NO_SHAPE: Final = (
-    "The bytes of the log are planned as equal blocks, as it contains no shapes of arrays. To "
-    "plan yours, give their shape and the mesh of the program: {} {}."
+    "The log has no shapes of arrays: equal blocks of its bytes are planned. Give the shape and "
+    "mesh of yours: {} {}."
+)
+SLOWER: Final = (
+    "No plan is recommended: by these costs the best one {0}s at {1}, and the job {0}s at {2} "
+    "now. The costs do not describe the machine of this log, or what its library does. Measure "
+    "them there: {3}. Then give them: {4}."
 )
 ILLUSTRATIVE: Final = (
     "No costs of a machine were given: the times are those of an illustrative one, {}, with a "
@@ -144,7 +150,7 @@ def plan_io(
     # In the folder of a case of CESM or E3SM:
     ./xmlchange PIO_NUMTASKS=6,PIO_STRIDE=4
     """
-    machine, known, notes = _costs_of(costs)
+    machine, known, illustrative = _costs_of(costs)
     itemsize = element_size(dtype)
     arrays = as_whole("arrays", arrays, least=1, hint="Count equal arrays from 1.")
     job = None if darshan is None else read_job_io(darshan)
@@ -179,8 +185,9 @@ def plan_io(
     within = WITHIN if within is None else within
     compared = None if compare is None else _compared(compare, chunks.clients, request)
     planned = request(servers=servers, objective=objective, within=within)
-    notes = (*notes, *_notes_of(job, planned, has_shape=shape is not None))
-    return replace(planned, machine=machine, notes=notes, now=job, compared=compared)
+    planned = replace(planned, machine=machine, now=job, compared=compared)
+    notes = (*illustrative, *_notes_of(job, planned, has_shape=shape is not None))
+    return replace(planned, notes=notes)
 
 
 def _compared(
@@ -227,6 +234,15 @@ def _notes_of(job: JobIo | None, planned: RequestPlan, *, has_shape: bool) -> It
     """Say where a log and the request that is planned differ."""
     if job is None:
         return
+    if planned.is_slower_than_now:
+        operation = planned.options.operation
+        rates = planned.best.throughput, measured_rate(job, operation)
+        measure = ours("calibrate", "array-io", Choice("FOLDER"), "-o", "costs.toml")
+        yours = Argument("costs", "costs.toml")
+        text = SLOWER.format(
+            operation, *(format_quantity(x, "rate") for x in rates), measure, yours
+        )
+        yield RankedWarning(text, kind="slower than now", rank=Rank.VERDICT)
     if not has_shape:
         mesh = Argument("clients", Choice("MESH"))
         yield NO_SHAPE.format(Argument("shape", Choice("SHAPE")), mesh)
@@ -294,7 +310,7 @@ def _storage_of(storage: Any, inner: Any) -> StorageChunks | None:
 
 
 def _costs_of(costs: Any) -> tuple[str, Costs, tuple[str, ...]]:
-    """Name of the machine, its costs, and what a reader must know of them."""
+    """Name of the machine, its costs, and a note where they are illustrative."""
     if isinstance(costs, Costs):
         return "", costs, ()
     if costs is None:

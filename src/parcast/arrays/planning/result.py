@@ -165,9 +165,18 @@ class RequestPlan(Decision):
         )
 
     @property
-    def chosen(self) -> int:
-        """Place of the best plan."""
-        return 0
+    def chosen(self) -> int | None:
+        """Place of the best plan; None if the job is faster now."""
+        return None if self.is_slower_than_now else 0
+
+    @property
+    def is_slower_than_now(self) -> bool:
+        """Whether the best plan is slower than what the job does, as Darshan has measured it."""
+        if self.now is None:
+            return False
+        from parcast.arrays.planning.now import measured_rate
+
+        return self.best.throughput < measured_rate(self.now, self.options.operation)
 
     @property
     def title(self) -> str:

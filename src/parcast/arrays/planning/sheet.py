@@ -20,6 +20,7 @@ from parcast.words import counted, listed
 
 DIGITS: Final = 4
 MOST_ROWS: Final = 5
+MOST_BESIDE: Final = 3  # beside what a job does now
 EVIDENCE: Final[dict[Limit, str]] = {  # by the rule of parcast.arrays.bottleneck.evaluate
     "file system": "a disk is used for at least 90% of the time",
     "communication": "no disk is used for 90% of the time; with infinitely fast disks, an "
@@ -36,7 +37,8 @@ def said_of(result: RequestPlan, *, show_all: bool = False) -> Said:
     With `show_all` all plans, what each server of the best one does, and every fact.
     """
     best = result.best
-    shown = result.plans if show_all else best_of_each(result)[:MOST_ROWS]
+    most = MOST_ROWS if result.now is None else MOST_BESIDE
+    shown = result.plans if show_all else best_of_each(result)[:most]
     tables = [_table(shown, is_whole=show_all)]
     if result.compared is not None:
         beside = _beside(best, result.compared, is_whole=show_all)
@@ -47,14 +49,21 @@ def said_of(result: RequestPlan, *, show_all: bool = False) -> Said:
     mesh = f" as {schema_text(best)}" if best.mesh else ""
     time = format_quantity(best.time, "time", DIGITS)
     answer = f"{counted(best.servers, 'server')}{mesh}, {time}"
-    main = "" if show_all else "the main facts are shown"
+    if result.is_slower_than_now:
+        answer, tables = "no plan", tables if show_all else []
+        shown = shown if show_all else []
+    left_out = some_of(len(shown), len(result.plans), "plans")
+    if result.compared is not None and left_out:
+        left_out = f"the best of {len(result.plans)} plans and yours are shown"
+    if not (left_out or show_all):
+        left_out = "the main facts are shown"
     return Said(
         title=result.title,
         answer=answer,
         tables=tuple(tables),
         facts=tuple(_facts(result, show_all=show_all)),
         warnings=result.warnings,
-        left_out=some_of(len(shown), len(result.plans), "plans") or main,
+        left_out=left_out,
     )
 
 
@@ -113,6 +122,10 @@ def _facts(result: RequestPlan, *, show_all: bool) -> Iterator[Fact]:
         now, *details = now_facts(result.now, result.options.operation)
         yield now
         yield Fact("planned", _planned(result))
+        if result.is_slower_than_now:
+            if show_all:
+                yield from details
+            return
         operation = result.options.operation
         yield Fact("change", changes(result.now, operation, result.best.servers, result.buffer))
     if show_all:
