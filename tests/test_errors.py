@@ -32,6 +32,7 @@ from parcast.expressions import Overflow
 from parcast.importers.content import MissingLibrary
 from parcast.pipeline.engine.failures import Unfit
 from parcast.show.canvas import MissingPackage
+from parcast.trials.clock import TimeIsOver
 from parcast.units import OtherDimension
 
 RUNS = parcast.Measurements(p=[1, 2, 4], time=[8.0, 4.2, 2.3])
@@ -148,6 +149,7 @@ ERRORS = [
     FitFailed("All times are at p = 8.", outcome="No forecast."),
     RunFailed("It did not end."),
     Unfit("The merge takes numbers."),
+    TimeIsOver("The time limit was reached."),
     Lost.of(RunFailed("The disk is full.")),
     RunFailed(("Run it with ", Argument("cpu", python="cpu=None"), ".")),
     FileProblems("a.csv", [Problem(message="must be text.", line=3, field="p")], unlisted=2),

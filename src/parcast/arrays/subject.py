@@ -302,7 +302,7 @@ def validate_array_io(
             "quick",
             must="be used with a list in which some requests have quick = true",
             got="none",
-            hint="Mark some, or leave quick out.",
+            hint=("Mark some, or leave out ", Argument("quick", True), "."),
         )
     asked = Asked(
         seed=seed,

@@ -6,7 +6,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from math import inf
 
+from parcast.errors import ParcastError
+
 Progress = Callable[[int, int | None], object]
+
+
+class TimeIsOver(ParcastError):  # noqa: N818 - says what happened, as a result
+    """The limit was reached before a calibration had what it needs."""
 
 
 @dataclass(kw_only=True, slots=True)

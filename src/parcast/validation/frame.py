@@ -13,7 +13,7 @@ from typing import Final, Generic
 import numpy as np
 
 from parcast.trials.campaign import Campaign
-from parcast.trials.clock import Clock
+from parcast.trials.clock import Clock, TimeIsOver
 from parcast.trials.launcher import Launcher
 from parcast.trials.precision import is_known, is_mean_known
 from parcast.trials.trial import C, O, Trial
@@ -101,6 +101,9 @@ class Examined(Generic[C, O]):
             return
         try:
             subject.calibrate(runs, wanted)
+        except TimeIsOver:
+            self.ended_by = "time limit"
+            return
         except KeyboardInterrupt:
             runs.clock.interrupted = True
         if runs.clock.interrupted:

@@ -1,6 +1,7 @@
 """From the times of reference requests to costs, and from costs to the file and the law."""
 
 import json
+import time
 import tomllib
 from dataclasses import dataclass, replace
 from math import inf, prod
@@ -29,6 +30,8 @@ from parcast.arrays.trials.request import (
     RequestCase,
     read_requests,
 )
+from parcast.errors import RunFailed
+from parcast.trials.clock import Clock, TimeIsOver
 from tests.arrays.calibration.made import CLIENTS, KNOWN, Machine, dry_of, measured_costs
 
 LAYOUT = Layout(CLIENTS, 1, True)
@@ -127,7 +130,9 @@ def test_costs_of_slow_disks_are_measured_in_the_first_pass_only(
     of = OfLayouts(measuring=measuring(machine))
     request = ArrayRequest(shape=[32, 16], client_mesh=[CLIENTS, 1], servers=1, dedicated=True)
     asked = [RequestCase(7, request)]
-    first, second = (of.costs(asked, LAYOUT, folder=tmp_path, rounds=x) for x in (3, 2))
+    first, second = (
+        of.costs(asked, LAYOUT, folder=tmp_path, rounds=x, clock=Clock()) for x in (3, 2)
+    )
     assert [*map(rounds_of, machine.launches)] == launches
     assert first.keys() == second.keys() == {*asked}
     assert len(dry) == 33 + 1  # once for each request
@@ -316,3 +321,26 @@ def test_a_folder_that_is_none_is_refused(parcast, tmp_path):
     assert "FOLDER must be a folder that can be written to" in said.err
     said = parcast("calibrate", "array-io", "-np", 0)
     assert said.status == 2
+
+
+def test_a_limit_of_time_holds_for_reference_requests_too(measuring):
+    """Guards: a validation ran on for minutes beyond its limit, in its calibration."""
+    left = []
+
+    def killed(launch, **_):
+        left.append(launch.time_limit)
+        raise RunFailed("array I/O did not end and was killed.")
+
+    own = measuring(killed)
+    own.clock = Clock(limit=0.2)
+    with pytest.raises(RunFailed, match="killed"):  # of itself, while there is time
+        own.figures(LAYOUT)
+    assert 0 < left[0] <= 0.2
+
+    def late(launch, **_):
+        time.sleep(launch.time_limit)
+        raise RunFailed("array I/O did not end and was killed.")
+
+    own.launcher = late
+    with pytest.raises(TimeIsOver):
+        own.figures(LAYOUT)

@@ -44,7 +44,8 @@ class KnownCosts:
         self.slower = slower
         self.rounds = []  # of each pass
 
-    def costs(self, cases, layout, *, folder, rounds):
+    def costs(self, cases, layout, *, folder, rounds, clock):
+        assert clock.begun
         assert folder.is_dir()
         assert all(each.layout == layout for each in cases)
         self.rounds.append(rounds)

@@ -30,11 +30,11 @@ from parcast.arrays.trials.observation import (
     observed_components,
 )
 from parcast.arrays.trials.request import ArrayRequest, Layout, RequestCase
-from parcast.errors import as_whole
+from parcast.errors import RunFailed, as_whole
 from parcast.mpi.find import available_cores, find_mpi
 from parcast.testbed.testbed import Testbed, in_words, short_name, testbed_here
 from parcast.trials.campaign import Campaign
-from parcast.trials.clock import system_load
+from parcast.trials.clock import Clock, TimeIsOver, system_load
 from parcast.trials.disturbance import by_case
 from parcast.trials.launcher import Launcher
 from parcast.trials.precision import PRECISION, precision_of
@@ -56,6 +56,7 @@ class Measuring:
     folder: Path
     launcher: Launcher[RequestCase, tuple[ServerRun, ...]] | None = None  # None: ranks here
     bed: Testbed | None = field(default_factory=testbed_here)
+    clock: Clock = field(default_factory=Clock)  # of what asks, whose limit holds for launches
     rates: dict[int, float] = field(init=False, default_factory=dict)  # by servers [B/s]
     dry: Callable[[Request], DryRun] = field(init=False, default_factory=lambda: cache(dry_run))
     random: np.random.Generator = field(
@@ -92,13 +93,22 @@ class Measuring:
         cases = cases_of(asked)
         campaign = Campaign(
             launcher=self.launcher or RequestLauncher(self.folder),
-            rhythm=replace(RHYTHM, start=EXPECTED, between=0.0),
+            rhythm=replace(RHYTHM, start=EXPECTED, between=0.0, is_cut=True),
+            clock=Clock(
+                limit=self.clock.limit, begun=self.clock.begun
+            ),  # its progress is not ours
             random=self.random,
         )
-        for own in parts:
-            campaign.make(campaign.dealt(dict.fromkeys(cases, own)), "calibration")
+        try:
+            for own in parts:
+                campaign.make(campaign.dealt(dict.fromkeys(cases, own)), "calibration")
+        except RunFailed:  # as it is when a launch is cut
+            if not campaign.clock.ended_by:
+                raise
         if campaign.clock.interrupted:
             raise KeyboardInterrupt
+        if campaign.clock.ended_by and by_case(campaign.trials).keys() < set(cases):
+            raise TimeIsOver("The time limit was reached before all costs were measured.")
         return sorted(campaign.trials, key=lambda trial: trial.case.number)
 
     def references(

@@ -12,6 +12,7 @@ from parcast.arrays.calibration.measure import ROUNDS, Measuring
 from parcast.arrays.calibration.regimes import costs_of
 from parcast.arrays.law.costs import Costs
 from parcast.arrays.trials.request import Layout, RequestCase
+from parcast.trials.clock import Clock
 
 DRY: Final = "dry run of this request"
 
@@ -27,11 +28,18 @@ class CostSource(Protocol):
     """What measures the costs of requests; `OfLayouts` does."""
 
     def costs(
-        self, cases: Sequence[RequestCase], layout: Layout, *, folder: Path, rounds: int
+        self,
+        cases: Sequence[RequestCase],
+        layout: Layout,
+        *,
+        folder: Path,
+        rounds: int,
+        clock: Clock,
     ) -> Mapping[RequestCase, MeasuredRequest]:
         """Measure on the ranks of a layout and in a folder; give the costs of its requests.
 
-        `rounds` are the runs of each request that is run to measure costs [1].
+        `rounds` are the runs of each request that is run to measure costs [1]. A TimeIsOver says
+        that the limit of the `clock` was reached before they were known.
         """
 
 
@@ -43,11 +51,17 @@ class OfLayouts:
     figures: dict[Layout, list[Figure]] = field(default_factory=dict)  # measured last
 
     def costs(
-        self, cases: Sequence[RequestCase], layout: Layout, *, folder: Path, rounds: int
+        self,
+        cases: Sequence[RequestCase],
+        layout: Layout,
+        *,
+        folder: Path,
+        rounds: int,
+        clock: Clock,
     ) -> dict[RequestCase, MeasuredRequest]:
         """Measure on the ranks of a layout, and give the costs of its requests."""
         if self.measuring is None:
-            self.measuring = Measuring(folder=folder)
+            self.measuring = Measuring(folder=folder, clock=clock)
         if layout not in self.figures or not self.measuring.is_slow(layout):
             own = min(rounds, ROUNDS)
             self.figures[layout] = self.measuring.figures(layout, rounds=own, further=0)
