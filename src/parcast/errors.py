@@ -270,6 +270,14 @@ class FileProblems(ParcastError, ValueError):  # noqa: N818 - it holds many
         head = f"{path}: {count} problem{'s' if count > 1 else ''}"
         super().__init__(head, below=_listing(self.problems, unlisted))
 
+    def facts(self) -> dict[str, Any]:
+        """Attributes that it is made from; each problem by those of its own."""
+        problems = [
+            {"message": x.message, "line": x.line, "field": x.field, "hint": spelled(x.hint)}
+            for x in self.problems
+        ]
+        return {"path": self.path, "problems": problems, "unlisted": self.unlisted}
+
 
 def _listing(problems: Sequence[Problem], unlisted: int) -> Iterator[Text]:
     """Lay the faults out in aligned columns, as an editor's user can follow them."""

@@ -265,6 +265,21 @@ def test_a_store_that_is_no_checkpoint_is_neither_read_nor_replaced(tmp_path):
         package.run_kernel("stencil", n=2, restart=tmp_path / "none.zarr")
 
 
+def test_a_damaged_checkpoint_is_a_damaged_file(parcast, half, capsys):
+    """Guards: it ended as a program that did not run, with 4."""
+    chunk = next(path for path in half.rglob("*c*0*") if path.is_file())
+    content = bytearray(chunk.read_bytes())
+    content[40:48] = b"damaged!"
+    chunk.write_bytes(content)
+    asked = ["stencil", "--seed", str(SEED), "--steps", "20", "--restart", str(half)]
+    said = parcast("run", *asked, "-np", "2")
+    assert said.status == 3
+    assert f"{chunk}: 1 problem" in said.err
+    assert "Check the store: parcast arrays verify" in said.err
+    assert program.main(asked, Alone()) == 3
+    assert "1 problem" in capsys.readouterr().err
+
+
 def test_the_command_refuses_in_its_own_words(parcast, half, tmp_path):
     asked = ("run", "stencil", "-n", "40", "--seed", "3")
     for more, status, says in (

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TextIO
 
-from parcast.errors import ParameterError, ParcastError, RunFailed
+from parcast.errors import FileProblems, ParameterError, ParcastError, RunFailed
 from parcast.kernels.course import NAMES, Course, mesh_of, read_checkpoint
 from parcast.kernels.kernel import KernelRun
 from parcast.kernels.ledger import Communicator
@@ -21,7 +21,7 @@ from parcast.kernels.sheet import document_of, measurement_rows, warnings_of
 from parcast.kernels.worker import KernelTask, runs_of, waiting_time, whole_size
 from parcast.mpi.launched import is_first, one_world
 
-WRONG_USE, FAILED = 2, 4  # as the command line has them
+WRONG_USE, BAD_FILE, FAILED = 2, 3, 4  # as the command line has them
 
 
 def parser() -> argparse.ArgumentParser:
@@ -80,7 +80,7 @@ def main(arguments: Sequence[str], comm: Communicator | None = None) -> int:
             task_or_status = int(stop.code or 0)
         except ParcastError as refusal:
             _note(str(refusal))
-            task_or_status = WRONG_USE
+            task_or_status = _status_of(refusal)
     task_or_status = world.bcast(task_or_status, 0)
     if not isinstance(task_or_status, tuple):
         return int(task_or_status or 0)
@@ -94,9 +94,10 @@ def main(arguments: Sequence[str], comm: Communicator | None = None) -> int:
             _note(str(refusal))
         return WRONG_USE
     except (ParcastError, OSError) as failure:
+        status = BAD_FILE if isinstance(failure, FileProblems) else FAILED
         _note(str(failure))
-        _abort(world)
-        return FAILED
+        _abort(world, status)
+        return status
     return int(any(run.is_correct is False for run in runs))
 
 
@@ -160,11 +161,16 @@ def _note(text: str) -> None:
     print(f"parcast: {text}", file=sys.stderr, flush=True)  # noqa: T201 - a program of its own
 
 
-def _abort(world: Communicator) -> None:
+def _status_of(refusal: ParcastError) -> int:
+    """Exit status of what is refused before anything runs."""
+    return BAD_FILE if isinstance(refusal, FileProblems) else WRONG_USE
+
+
+def _abort(world: Communicator, status: int) -> None:
     """End all ranks: the others may wait for this one for ever."""
     abort = getattr(world, "Abort", None)
     if abort is not None and world.Get_size() > 1:
-        abort(FAILED)
+        abort(status)
 
 
 if __name__ == "__main__":

@@ -15,7 +15,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Literal
 
-from parcast.errors import FitFailed, ParameterError, ParcastError, RunFailed
+from parcast.errors import (
+    FileProblems,
+    FitFailed,
+    ParameterError,
+    ParcastError,
+    Problem,
+    RunFailed,
+)
 from parcast.mpi.find import Mpi, available_cores, find_mpi
 from parcast.mpi.folders import failing_for, folder_for
 from parcast.mpi.leftovers import (
@@ -78,8 +85,8 @@ def run_ranks(
     Each rank has a core of its own ("own"), all share one, they are dealt out to the cores in turn
     ("spread") or not pinned ("free"); "auto" is what PARCAST_PLACEMENT says, else "own" where
     there are enough cores, else "one". A RunFailed says that there is no MPI, a rank failed, or
-    they were killed after `time_limit` [s]; a ParameterError or FitFailed of a rank is raised as
-    it is. Messages speak of what is `called`, by default the module.
+    they were killed after `time_limit` [s]; a ParameterError, FitFailed or FileProblems of a rank
+    is raised as it is. Messages speak of what is `called`, by default the module.
     """
     with started_ranks(
         module,
@@ -154,9 +161,13 @@ class Started:
         told = first_told(self.told)
         if told is None:
             return None
-        kind = _KINDS.get(told["kind"])
-        text, *below = told["message"].split("\n")
-        return kind(**told["facts"]) if kind else RunFailed(text, below=below)
+        facts, text = told["facts"], told["message"]
+        if told["kind"] == FileProblems.__name__:
+            return FileProblems(**facts | {"problems": [Problem(**x) for x in facts["problems"]]})
+        if kind := _KINDS.get(told["kind"]):
+            return kind(**facts)
+        text, *below = text.split("\n")
+        return RunFailed(text, below=below)
 
     def failure(self, out: str, err: str) -> ParcastError:
         """Say why they failed, by what they told, or else from what they printed."""
