@@ -287,11 +287,13 @@ def test_limits_of_time_and_efficiency():
     efficient = plan_pipeline(**REDUCTION, ranks=64, efficiency=0.9)
     assert efficient.best.efficiency >= 0.9
     assert all(x.efficiency >= 0.9 for x in efficient.plans if x.fits)
-    unsure = plan_pipeline(**REDUCTION | {"task": "5 ms +- 20%"}, ranks=64, within=2.0)
-    [warning] = [text for text in unsure.warnings if "above the limit" in text]
-    sure = next(x for x in unsure.plans if x.upper <= 2.0)
-    assert unsure.best.upper > 2.0
-    assert f"From {sure.ranks} ranks on" in warning
+    doubtful = REDUCTION | {"task": "5 ms +- 20%"}
+    unsure = plan_pipeline(**doubtful, ranks=64, within=2.0)
+    assert unsure.best.upper <= 2.0  # as `match` asks for
+    assert unsure.best.ranks > within.best.ranks
+    short = plan_pipeline(**doubtful, ranks=within.best.ranks, within=2.0)
+    assert short.best is None
+    assert short.verdict[0].startswith("no balanced plan keeps 2 s surely: with ")
     none = plan_pipeline(**REDUCTION, ranks=64, within=0.01)
     assert none.best is None
     assert none.verdict[0].startswith("the least time of a balanced plan is ")

@@ -124,7 +124,8 @@ def plan_pipeline(
     per_node : int, optional
         Ranks of a node. Plans of several nodes use whole ones, and the answer names them. [1]
     within : float, optional
-        Longest time allowed: the plan of the fewest ranks that meets it is recommended. [s]
+        Longest time allowed: the plan of the fewest ranks whose 90 % interval ends within it is
+        recommended. [s]
     efficiency : float, optional
         Least efficiency allowed. Where faster messages or fetches make one rank faster as well,
         fewer ranks may reach it. [1]
@@ -187,6 +188,8 @@ def _planned(known: KnownCosts, limits: PlanLimits, sampling: tuple[int, int]) -
     balanced, meets = figures.is_balanced, _meeting(costs, shapes, figures, limits)
     rows = _best_of_each(shapes, figures, balanced & meets, balanced)
     plans = _plans(costs, shapes[rows], own, (meets & balanced)[rows], sampling)
+    if limits.within is not None:  # surely, as `match` asks for
+        plans = tuple(replace(x, fits=x.fits and x.upper <= limits.within) for x in plans)
     several = np.flatnonzero(shapes.ranks > 1)
     nearest = None
     if len(several) and not balanced[several].any():
@@ -218,7 +221,7 @@ def _planned(known: KnownCosts, limits: PlanLimits, sampling: tuple[int, int]) -
         origins=known.origins,
         warnings=(
             *known.warnings,
-            *warnings_of(costs, shown, plans, limits),
+            *warnings_of(costs, shown),
             *beyond_the_run(shown, known.measured),
         ),
         inputs=known.inputs,
@@ -237,13 +240,11 @@ def _twice(costs: ReductionCosts, schedule: str, plan: RankPlan) -> RankPlan:
 def _meeting(
     costs: ReductionCosts, shapes: Shapes, figures: StageFigures, limits: PlanLimits
 ) -> NDArray[np.bool_]:
-    """Whether plans meet the limits."""
-    meets = np.ones(len(shapes), dtype=bool)
-    if limits.within is not None:
-        meets &= figures.time <= limits.within
-    if limits.efficiency is not None:
-        meets &= costs.on_one / figures.time / _cores(costs, shapes) >= limits.efficiency
-    return meets
+    """Whether plans meet the limits other than of their times."""
+    if limits.efficiency is None:
+        return np.ones(len(shapes), dtype=bool)
+    efficiency = costs.on_one / figures.time / _cores(costs, shapes)
+    return np.asarray(efficiency >= limits.efficiency)
 
 
 def _cores(costs: ReductionCosts, shapes: Shapes) -> Array:

@@ -82,7 +82,9 @@ def reasons_of(
     if fastest.ranks != best.ranks:
         least = format_quantity(fastest.time, "time")
         why = (
-            "meet the limit" if limits.within is not None else "come within 5 % of the least time"
+            "meet the limit, with their intervals"
+            if limits.within is not None
+            else "come within 5 % of the least time"
         )
         yield f"the fewest ranks that {why}; {fastest.ranks} ranks take the least, {least}"
 
@@ -185,14 +187,22 @@ def verdict_of(plans: Sequence[RankPlan], limits: PlanLimits) -> Iterator[str]:
     """Say which limit no balanced plan meets, and what comes nearest."""
     within = limits.within
     balanced = [plan for plan in plans if plan.is_balanced]
-    quick = [plan for plan in balanced if within is None or plan.time <= within]
+    quick = [plan for plan in balanced if within is None or plan.upper <= within]
     if not quick:
-        least = min(balanced, key=lambda plan: plan.time)
+        least = min(balanced, key=lambda plan: plan.upper)
         limit = format_quantity(within or 0.0, "time")
-        yield (
-            f"the least time of a balanced plan is {format_quantity(least.time, 'time')}, with "
-            f"{_shape(least)}; the limit is {limit}"
-        )
+        time, upper = (format_quantity(x, "time") for x in (least.time, least.upper))
+        if least.time > (within or 0.0):
+            yield (
+                f"the least time of a balanced plan is {time}, with {_shape(least)}; the limit is "
+                f"{limit}"
+            )
+        else:
+            yield (
+                f"no balanced plan keeps {limit} surely: with {_shape(least)} it takes {time}, "
+                f"and its 90 % interval reaches {upper}. Costs that are known better narrow it, "
+                "such as those of a longer trace"
+            )
         if limits.ranks == limits.measured:
             cores = counted(limits.ranks, "core")
             yield f"ranks keep to the {cores} of the traced run. {_more_cores()}"
@@ -205,20 +215,10 @@ def verdict_of(plans: Sequence[RankPlan], limits: PlanLimits) -> Iterator[str]:
     )
 
 
-def warnings_of(
-    costs: ReductionCosts, plan: RankPlan | None, plans: Sequence[RankPlan], limits: PlanLimits
-) -> Iterator[str]:
+def warnings_of(costs: ReductionCosts, plan: RankPlan | None) -> Iterator[str]:
     """Say what a reader of a plan must know."""
     if plan is None or plan.ranks == 1:
         return
-    within = limits.within
-    if within is not None and plan.fits and plan.upper > within:
-        sure = next((x for x in plans if x.fits and x.upper <= within), None)
-        more = "" if sure is None else f" From {sure.ranks} ranks on it is met throughout."
-        yield (
-            f"The 90 % interval reaches {format_quantity(plan.upper, 'time')}, above the limit."
-            f"{more}"
-        )
     is_free = costs.bandwidth is None and not costs.latency and costs.communication is None
     if is_free and not costs.overhead:
         yield (
