@@ -123,4 +123,5 @@ def ours(*words: str) -> Command:
 
 
 # The configurations that were asked for, of the same program on the same machine.
+PREDICT: Final = ours("predict", Choice("PROGRAM"), Choice("MACHINE"), Choice("-p LIST"))
 SIMULATE: Final = ours("simulate", Choice("PROGRAM"), Choice("MACHINE"), Choice("-p LIST"))

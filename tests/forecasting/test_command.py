@@ -188,7 +188,7 @@ def test_series_without_an_answer_are_listed(parcast):
     lonely += "".join(f"m{i},4,1.0\n" for i in range(8))
     said = parcast("forecast", "-", "-p", "16", stdin=lonely)
     assert said.status == 0
-    why = "No forecast. All its times are at p = 4"
+    why = "No forecast. All times are at p = 4"
     assert said.out.count(why) == 1
     assert f"warning:    m0 and 7 more series: {why}" in said.out
     said = parcast("forecast", "-", "-p", "16", "-v", stdin=lonely)
@@ -352,3 +352,21 @@ def test_a_forecast_loads_no_module_that_it_has_no_use_for(file):
     assert "numpy" in loaded
     unneeded = {"html", "matplotlib", "numpy.ma", "numpy.random", "pandas", "rich", "scipy"}
     assert not unneeded & loaded
+
+
+@pytest.mark.parametrize(
+    ("titles", "asked", "says"),
+    [
+        ("machine,p,time_s", ["--target", "C"], "--target must be a machine of t.csv, got 'C'"),
+        ("nodes,cores,time_s", [], "could all be. Choose one: --column p=nodes or --column p="),
+        ("nodes,cores,time_s", ["--column", "p=a"], "--column must name columns of t.csv"),
+        ("nodes,p,time_s", ["--knee", ""], "got ''. Write for example 50% or 0.5, or put --knee"),
+        ("nodes,p,time_s", ["--top", "3"], "--top must be asked of series by callpath, got"),
+    ],
+)
+def test_what_a_table_cannot_answer_is_refused_in_options(parcast, tmp_path, titles, asked, says):
+    path = tmp_path / "t.csv"
+    path.write_text(f"{titles}\n1,1,100\n1,2,52\n2,4,28\n2,8,16\n")
+    said = parcast("forecast", path, *asked, "-p", "16")
+    assert said.status == (2 if asked else 3)
+    assert says in said.err.replace(f"{tmp_path}/", "")

@@ -108,9 +108,9 @@ def test_counts_held_out_are_forecast_and_compared_with_what_was_measured():
 def test_a_series_of_which_all_counts_are_held_out_is_named():
     runs = Measurements(p=[1, 2, 4, 4], time=[8.0, 5, 3, 4], machine=["A", "A", "A", "B"])
     told = forecast(runs, hold_out=[4])
-    assert told.refused == {"B": "All its counts are held out. Hold out fewer."}
+    assert told.refused == {"B": "All counts are held out. Hold out fewer."}
     assert told.observed.tolist() == [[3]]
-    assert told.warnings[-1] == "B: no forecast. All its counts are held out. Hold out fewer."
+    assert told.warnings[-1] == "B: no forecast. All counts are held out. Hold out fewer."
 
 
 def test_holding_out_counts_does_not_change_what_tells_series_apart():
@@ -131,7 +131,7 @@ def test_a_series_with_a_single_count_is_left_out_and_named():
     assert told.time.shape == (1, 2)
     assert [note.key for note in told.notes] == [{"machine": "A"}]
     why = (
-        "All its times are at p = 4, and a forecast requires at least two processor counts. "
+        "All times are at p = 4, and a forecast requires at least two processor counts. "
         "Measure another, best two or four times as large, or give runs on other machines as "
         "donors."
     )

@@ -59,7 +59,7 @@ def test_warnings_name_their_series_and_those_left_out():
     expected = [note.label for note in told.notes for _ in note.warnings]
     assert sorted(starts) == sorted([*expected, "one count"])
     assert told.warnings[: len(told.verdict)] == told.verdict
-    assert told.warnings[-1].startswith("one count: no forecast. All its times are at p = 4,")
+    assert told.warnings[-1].startswith("one count: no forecast. All times are at p = 4,")
     assert f"T3E: {told.notes[0].warnings[0]}" in told.warnings
 
 

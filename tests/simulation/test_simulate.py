@@ -350,7 +350,7 @@ def test_other_laws_are_refused():
         simulate(other, MACHINE, p=[4])
     assert str(caught.value) == (
         'law must be "spmd" or "pipeline" for a phase to be simulated, got \'other\' in phase 2. '
-        "Simulate the other phases alone, or use predict."
+        "Simulate the other phases alone, or predict it: parcast predict PROGRAM MACHINE -p LIST"
     )
 
 

@@ -122,7 +122,9 @@ class ArraySubject:
         passes = (*self.passes.first, *self.passes.further)
         [rounds] = passes[runs.turn - 1]
         cases = wanted or self.requests
-        self.measured = self.costs.costs(cases, self.layout, folder=self.folder, rounds=rounds)
+        self.measured = self.costs.costs(
+            cases, self.layout, folder=self.folder, rounds=rounds, clock=runs.clock
+        )
 
     def cases(self) -> Sequence[RequestCase]:
         """All requests."""

@@ -89,6 +89,7 @@ OPTIONS: Final[dict[str, Spelling]] = {
     "named columns": lambda columns: str(list(columns)) if columns else "none",
     "picture": "--picture",
     "select": "--select",
+    "top": "--top",
     "vary": "--vary",
 }
 AXES: Final[dict[str, Spelling]] = {"p": "-p", "d": "-d", "n": "-n"}

@@ -49,7 +49,11 @@ def facts_of(label: str, texts: Iterable[str], *, is_marked: bool = False) -> It
 
 def some_of(shown: int, every: int, what: str) -> str:
     """Say that not all are shown; "" where they are, `what` in the plural."""
-    return "" if shown >= every else f"{shown or 'none'} of {every} {what} are shown"
+    return (
+        ""
+        if shown >= every
+        else f"{shown or 'none'} of {every} {what} {'is' if shown == 1 else 'are'} shown"
+    )
 
 
 def mark_column(places: Sequence[int], fits: Sequence[bool], chosen: int | None) -> list[Column]:

@@ -192,7 +192,7 @@ def _refused(
         refused[label_of(known.keys[i])] = _too_few(float(known.p[i, 0]), left_out, remedies)
     kept = {tuple(key.values()) for key in known.keys}
     return refused | {
-        label_of(key): "All its counts are held out. Hold out fewer."
+        label_of(key): "All counts are held out. Hold out fewer."
         for key in everything.keys
         if tuple(key.values()) not in kept
     }
@@ -200,7 +200,7 @@ def _refused(
 
 def _too_few(p: float, left_out: Sequence[str], remedies: Sequence[str]) -> str:
     """Say why a series of a single count has no forecast."""
-    at = f"All its times are at p = {whole(p)}"
+    at = f"All times are at p = {whole(p)}"
     if remedies[0]:
         return " ".join([f"{at}.", *(left_out or remedies)])
     needs = (

@@ -65,8 +65,8 @@ def largest_regions(told: Forecast, top: int = 10) -> Forecast:
     require_kind("told", told, Forecast, hint="Give what parcast.forecast(...) returned.")
     if PATH not in told.by:
         raise ParameterError(
-            "regions",
-            must="be series by callpath to be ranked",
+            "top",
+            must="be asked of series by callpath",
             got=", ".join(told.by) or "a single series",
             hint="Measure the time of each call path, in a column callpath.",
         )

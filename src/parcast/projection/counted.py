@@ -33,6 +33,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import ArrayLike
 
+from parcast.advice import PREDICT
 from parcast.aliases import Array
 from parcast.descriptions.amount import Amount
 from parcast.descriptions.machine import Machine
@@ -104,7 +105,7 @@ def phase_of(program: Program) -> CountedPhase:
             "program",
             must='have one phase of law "counted", or phases of law "regions"',
             got=laws,
-            hint="Use parcast.predict for other laws.",
+            hint=("Programs of other laws are predicted: ", PREDICT),
         )
     phase = program.phase[0]
     assert isinstance(phase, CountedPhase)

@@ -11,6 +11,7 @@ from typing import Any, Final, TypeAlias, TypedDict
 
 import numpy as np
 
+from parcast.advice import PREDICT
 from parcast.aliases import Array
 from parcast.descriptions.machine import Machine
 from parcast.descriptions.program import Phase, Program, laws
@@ -128,7 +129,7 @@ def simulators_of(phases: Sequence[Phase]) -> list[Simulator]:
                 "law",
                 must=f"be {known} for a phase to be simulated",
                 got=f"{shown(repr(phase.law))} in phase {i + 1}",
-                hint="Simulate the other phases alone, or use predict.",
+                hint=("Simulate the other phases alone, or predict it: ", PREDICT),
             )
         simulator: Simulator = load(phase.simulator)()
         found.append(simulator)

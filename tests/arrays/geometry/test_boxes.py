@@ -148,12 +148,12 @@ def test_schemas_are_read_as_letters_and_words(given_schema, mesh, text):
         (
             lambda: as_mesh((8, 1), 3),
             "mesh must have one number for each of the 3 dimensions, got 8x1. Give the positions "
-            "in each dimension, such as (2, 4, 1).",
+            "in each dimension, such as 2, 4 and 1.",
         ),
         (
             lambda: as_mesh((8, 0), 2),
             "mesh[1] must be a whole number of at least 1, got 0. Give the positions in each "
-            "dimension, such as (2, 4, 1).",
+            "dimension, such as 2, 4 and 1.",
         ),
         (
             lambda: as_shape((2,) * 7),
@@ -163,7 +163,7 @@ def test_schemas_are_read_as_letters_and_words(given_schema, mesh, text):
         (
             lambda: as_shape("512x512"),
             "shape must be a sequence, got '512x512'. Give the extents, the slowest first, such "
-            "as (512, 512, 512).",
+            "as 512, 512 and 512.",
         ),
         (
             lambda: block_edges(8, 2, "cyclic"),

@@ -251,7 +251,7 @@ def test_subchunks_of_one_server_and_those_that_are_needed():
         (
             lambda: schema_subchunks((8, 8), (2,), itemsize=8),
             "server mesh must have one number for each of the 2 dimensions, got 2. Give the "
-            "positions in each dimension, such as (2, 4, 1).",
+            "positions in each dimension, such as 2, 4 and 1.",
         ),
         (
             lambda: storage_subchunks((8, 8), (4, 8), inner=(3, 8), servers=2, itemsize=8),

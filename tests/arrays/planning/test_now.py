@@ -4,6 +4,7 @@ import copy
 import json
 import pickle
 from math import prod
+from pathlib import Path
 
 import pytest
 
@@ -14,7 +15,8 @@ from tests.conftest import ROOT
 from tests.forecasting.test_command import document
 from tests.importers.test_darshan_io import LOG, log_of, writes
 
-COSTS = ROOT / "examples" / "arrays" / "sp2_like.toml"
+COSTS = Path(__file__).parent / "data" / "disks.toml"
+SLOW = ROOT / "examples" / "arrays" / "sp2_like.toml"
 MIB = 1 << 20
 
 
@@ -33,7 +35,7 @@ def test_without_a_shape_the_bytes_of_the_log_are_planned_in_equal_blocks(planne
     same = parcast.plan_io((1 << 30,), (64,), costs=COSTS)
     assert list(planned.rows()) == list(same.rows())
     [note] = [text for text in planned.warnings if " log " in text]
-    assert note.startswith("The bytes of the log are planned as equal blocks, as it contains no")
+    assert note.startswith("The log has no shapes of arrays: equal blocks of its bytes are")
 
 
 def test_now_is_measured_and_the_plan_is_predicted(planned):
@@ -46,8 +48,8 @@ def test_now_is_measured_and_the_plan_is_predicted(planned):
         "(measured)"
     )
     assert said["planned"] == (
-        "8 servers write pieces of up to 1.05 MB at 17.8 MB/s, 481.6 s in all (predicted, costs: "
-        "like the IBM SP2 at NASA Ames)"
+        "8 servers write pieces of up to 1.05 MB at 12 GB/s, 716.3 ms in all (predicted, costs: "
+        "scratch, eight OSTs of 1.5 GB/s)"
     )
     assert said["change"] == (
         "8 ranks write instead of 64; pieces of up to 1.05 MB instead of 65.5 kB; on blocks of "
@@ -183,7 +185,7 @@ def test_reads_are_planned_if_asked_for(tmp_path):
     said = facts(result)
     assert "also" not in said
     assert said["now"].startswith("1 rank reads 8 requests of 1.05 MB on average from 1 file at")
-    assert said["planned"].startswith("8 servers read pieces")
+    assert said["planned"].startswith("7 servers read pieces")
     assert result.to_document()["now"]["sequential"] is None
     with pytest.raises(
         FileProblems, match=r"got none, and 8\.39 MB the other way\. Plan that: operation='read'"
@@ -213,3 +215,19 @@ def test_the_command_has_it_too(parcast, monkeypatch):
     assert said.status == 3
     assert "must be a Darshan log" in said.err
     assert "Traceback" not in said.err
+
+
+def test_what_the_job_does_is_not_replaced_by_what_is_slower(parcast, monkeypatch):
+    """Guards: a plan was advised whose own figures were 20 times those of the log."""
+    monkeypatch.setenv("COLUMNS", "80")
+    for costs in ((), ("--costs", SLOW)):
+        said = parcast("plan", "io", "--darshan", LOG, *costs)
+        assert said.status == 1
+        assert said.out.startswith("No plan is recommended: by these costs the best one writes at")
+        assert "parcast calibrate array-io FOLDER -o costs.toml" in said.out
+        assert not {"settings", "change", "why"} & {x.split(" ")[0] for x in said.out.splitlines()}
+        assert len((said.out + said.err).splitlines()) <= 24
+    said = parcast("plan", "io", "--darshan", LOG, "--settings", "romio")
+    assert (said.status, "cb_nodes" in said.out) == (1, False)
+    said = parcast("plan", "io", "--darshan", LOG, "--costs", COSTS)
+    assert (said.status, len((said.out + said.err).splitlines())) == (0, 24)

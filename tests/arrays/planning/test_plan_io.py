@@ -284,7 +284,7 @@ def test_a_file_with_a_rate_is_used(file):
         (
             {"clients": "2x2x2"},
             "mesh must have one number for each of the 2 dimensions, got 2x2x2. Give the "
-            "positions in each dimension, such as (2, 4, 1).",
+            "positions in each dimension, such as 2, 4 and 1.",
         ),
         (
             {"dtype": "floot32"},

@@ -59,7 +59,7 @@ def test_where_some_series_has_a_forecast_the_others_name_the_column():
     two = Measurements(p=[*P, 16], time=[*TIME, 11], jobid=[*JOBID, 4711])
     told = forecast(two, 64)
     assert len(told.notes) == 1
-    assert next(iter(told.refused.values())) == f"All its times are at p = 1. {BRIEFLY}"
+    assert next(iter(told.refused.values())) == f"All times are at p = 1. {BRIEFLY}"
 
 
 def test_what_the_remedy_says_helps():

@@ -71,12 +71,12 @@ def test_a_trace_is_explained_and_drawn(parcast, tmp_path):
         ),
         (
             ("-np", "6", "--schedule", "source"),
-            '-np must be a power of two with schedule="source", got 6. Use --schedule adaptive, '
+            "-np must be a power of two with --schedule source, got 6. Use --schedule adaptive, "
             "which takes any number.",
         ),
         (("-np", "2,4"), "-np must be a whole number from 1 to 1000000, got '2,4'."),
         (("-np", "0"), "-np must be a whole number from 1 to 1000000, got '0'."),
-        (("-np", "6", "--cycles", "2"), "--cycles must be left out with schedule="),
+        (("-np", "6", "--cycles", "2"), "--cycles must be left out with --schedule adaptive"),
         (("-np", "4", "--items", "0"), "--items must be a whole number from 1 to 1000000, got"),
         (("-np", "4", "--schedule", "sorce"), "--schedule must be source or adaptive, got 'sor"),
         (("-np", "1024", "--cycles", "9999"), "--items must give at most 1,000,000 tasks"),

@@ -113,7 +113,7 @@ def whole(shape: Sequence[int]) -> Boxes:
 
 def as_shape(shape: object, *, name: str = "shape") -> tuple[int, ...]:
     """Extents of an array of 1 to 6 dimensions."""
-    hint = "Give the extents, the slowest first, such as (512, 512, 512)."
+    hint = "Give the extents, the slowest first, such as 512, 512 and 512."
     given = as_list(name, shape, hint=hint)
     extents = tuple(as_whole(f"{name}[{i}]", n, least=0, hint=hint) for i, n in enumerate(given))
     _require_dimensions(name, len(extents))
@@ -123,13 +123,13 @@ def as_shape(shape: object, *, name: str = "shape") -> tuple[int, ...]:
 
 def as_mesh(mesh: object, dimensions: int, *, name: str = "mesh") -> tuple[int, ...]:
     """Positions of a mesh in every dimension of an array."""
-    hint = "Give the positions in each dimension, such as (2, 4, 1)."
+    hint = "Give the positions in each dimension, such as 2, 4 and 1."
     return _numbers(mesh, dimensions, name=name, hint=hint)
 
 
 def as_extents(extents: object, dimensions: int, *, name: str) -> tuple[int, ...]:
     """Extents of a part of an array, in every dimension."""
-    hint = "Give its extents in each dimension, such as (64, 64, 64)."
+    hint = "Give its extents in each dimension, such as 64, 64 and 64."
     return _numbers(extents, dimensions, name=name, hint=hint)
 
 

@@ -44,7 +44,7 @@ MOST_SERVERS: Final = 65_536
 MOST_PLANS: Final = 1000  # some 5 s
 MOST_MESHES: Final = 100_000  # of one number of servers, which are looked through in half a second
 FEWER: Final = "Give fewer numbers of servers, larger subchunks, fewer clients or fewer arrays."
-HINT: Final = "Give numbers of servers, such as range(1, 9)."
+HINT: Final = "Give numbers of servers, such as 1, 2 and 4."
 
 
 class StorageChunks(NamedTuple):
@@ -155,7 +155,7 @@ def _each_mesh(
                 "the plans",
                 must=f"be at most {MOST_PLANS:,}, one for each mesh of each number of servers",
                 got=f"more up to {count:,} servers",
-                hint="Give fewer numbers of servers, such as range(8, 65, 8).",
+                hint="Give fewer numbers of servers.",
             )
         yield from ((count, mesh) for mesh in every)
 

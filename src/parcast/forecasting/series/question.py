@@ -239,7 +239,6 @@ def check_keywords(
             raise ParameterError(
                 shown(name),
                 must=f"be a parameter of {verb.__name__} or an axis of the measurements",
-                got="neither",
                 hint=hint.lstrip(),
             )
 

@@ -108,7 +108,11 @@ def explain_pipeline(
     if cycles is not None:
         raise ParameterError(
             "cycles",
-            must='be left out with schedule="adaptive", which has none',
+            must=(
+                "be left out with ",
+                Argument("schedule", "adaptive", python='schedule="adaptive"'),
+                ", which has none",
+            ),
             got=str(cycles),
             hint=("Give a number of ", Argument("items"), "."),
         )

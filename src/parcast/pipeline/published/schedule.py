@@ -98,7 +98,10 @@ def check_size(size: int) -> int:
     if size < 1 or size & (size - 1):
         raise ParameterError(
             "ranks",
-            must='be a power of two with schedule="source"',
+            must=(
+                "be a power of two with ",
+                Argument("schedule", "source", python='schedule="source"'),
+            ),
             got=str(size),
             hint=("Use ", Argument("schedule", "adaptive"), ", which takes any number."),
         )
