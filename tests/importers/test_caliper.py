@@ -455,14 +455,6 @@ def test_more_records_than_fit_into_memory_are_refused(limit, most, says, monkey
     assert says in str(caught.value)
 
 
-@pytest.mark.parametrize("name", ["profile.cali", "profile.json"])
-def test_an_empty_profile_is_refused(name, file):
-    path = file(b"", name)
-    assert refusal("caliper", path) == (
-        "file  must be a Caliper profile, got an empty file. Profile the run again."
-    )
-
-
 def test_a_metric_that_is_not_there_is_refused_with_those_that_are():
     assert refusal("caliper", P2, metric="inclusive") == (
         "file  must have the metric 'inclusive', got time (exclusive). Choose one of them: "

@@ -446,14 +446,6 @@ def test_pydarshan_tells_the_same_io_times_as_its_own_sums():
     assert "in whole seconds" in said
 
 
-@pytest.mark.parametrize("name", ["log.darshan", "log.txt", "log.json", "jobs.csv"])
-def test_an_empty_file_is_refused(name, file):
-    path = file(b"", name)
-    assert refusal(path) == (
-        "file  must be a Darshan log, got an empty file. Copy or write it again."
-    )
-
-
 def test_a_time_that_is_not_there_is_refused_with_those_that_are():
     assert refusal(TEXT, metric="HDF5") == (
         "file  must have the time 'HDF5', got run, I/O POSIX, I/O MPI-IO, I/O STDIO. Choose one "

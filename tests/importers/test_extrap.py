@@ -102,7 +102,6 @@ def test_a_file_without_processors_is_refused_with_what_to_do(file):
 @pytest.mark.parametrize(
     ("content", "says"),
     [
-        ("", "file  must contain measurements, got an empty file."),
         (" \n\n", "file  must contain measurements, got an empty file."),
         ("PARAMETER p\n", "line 1  must have POINTS lines, got none."),
         ("PARAMETER p\nPOINTS 1 2\n", "line 2  must have DATA lines, got none."),

@@ -59,7 +59,6 @@ def test_of_aggregates_alone_one_is_taken_and_told(written, kinds, time):
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("", "file  must contain measurements, got an empty file."),
         ("{}", "benchmarks  must be a list of benchmarks, as --benchmark_format=json writes"),
         ('{"benchmarks": [{}]}', "benchmarks[0]  must be an object with a name."),
         ('{"benchmarks": [{"na', "line 1  must be complete JSON, got an early end."),

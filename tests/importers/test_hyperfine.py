@@ -79,7 +79,6 @@ def test_an_export_without_parameters_needs_to_be_told_p(export):
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("", "file  must contain measurements, got an empty file."),
         ("[]", "results  must be a list of objects, as hyperfine --export-json writes it."),
         ('{"results": []}', "file  must contain measurements, got none."),
         ('{"results": [{"command": "a"}]}', "results[0].times  must be the times of the runs"),

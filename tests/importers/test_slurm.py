@@ -121,7 +121,6 @@ def test_elapsed_times_are_read_as_slurm_writes_them(file, elapsed, seconds):
 @pytest.mark.parametrize(
     ("content", "says"),
     [
-        ("", "file  must contain measurements, got an empty file."),
         (HEADER, "file  must have jobs that are COMPLETED, got no job."),
         (HEADER + "1|a|2||00:00:09|FAILED\n", "COMPLETED, got only FAILED. Select other jobs."),
         ("JobID|JobName|State\n1|a|COMPLETED\n", "line 1  must have a column Elapsed, got"),

@@ -309,11 +309,17 @@ def import_timings(
                 got=f"{known.name}, which describes a machine",
                 hint=f"Import it: {_importing(known, files, 'machine.toml')}",
             )
-        members = [
-            path / known.member if known.member and path.is_dir() else path for path in files
-        ]
-        runs = Runs(members, rename=rename, constants=constants, patterns=patterns, table=table)
-        imported = known.timings(runs, metric)
+        given = {"rename": rename, "constants": constants, "patterns": patterns, "table": table}
+        return timings_by(known, files, metric=metric, **given)
+
+
+def timings_by(
+    known: Format, files: Sequence[Path], *, metric: str | None = None, **given: Any
+) -> Imported:
+    """Read files in a format of timings; what is `given` is as `Runs` takes it."""
+    assert known.timings is not None
+    members = [path / known.member if known.member and path.is_dir() else path for path in files]
+    imported = known.timings(Runs(members, **given), metric)
     is_one = isinstance(imported, Imported) and isinstance(imported.measurements, Measurements)
     _require_type(known, "timings", imported, is_one, must="an Imported with Measurements")
     return imported
@@ -343,7 +349,13 @@ def import_machine(
         )
     options = {} if memory is None else {"memory": memory}
     with _standing(paths) as files:
-        figures = known.machine(files, **options)
+        return machine_by(known, files, **options)
+
+
+def machine_by(known: Format, files: Sequence[Path], **options: str) -> BenchmarkFigures:
+    """Read files in a format that describes a machine."""
+    assert known.machine is not None
+    figures = known.machine(files, **options)
     must = "an object with notes and to_toml()"
     _require_type(known, "machine", figures, isinstance(figures, BenchmarkFigures), must=must)
     return figures

@@ -1,4 +1,5 @@
-"""Suites that a subject, a launcher or a law of another package passes, as parcast's own do.
+"""Suites that what another package adds passes, as parcast's own does.
 
-A check raises what tells its author what is wrong, and else gives what it has made.
+There is one for subjects, launchers, laws, importers and channels. A check raises what tells its
+author what is wrong, and else gives what it has made.
 """

@@ -162,7 +162,6 @@ def test_the_suite_and_its_options_tell_the_memory(file, banner, memory):
 @pytest.mark.parametrize(
     ("content", "says"),
     [
-        ("", "file  must contain measurements, got an empty file."),
         (
             "hello\n",
             "must have a section such as # Benchmarking PingPong, got none; it begins with 'he",

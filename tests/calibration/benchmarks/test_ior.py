@@ -119,7 +119,6 @@ def test_several_files_in_several_forms_are_runs():
 @pytest.mark.parametrize(
     ("content", "says"),
     [
-        ("", "file  must contain measurements, got an empty file."),
         (
             "hello\n",
             "must be output of IOR (text, JSON or CSV), got a file that begins with 'hello'.",

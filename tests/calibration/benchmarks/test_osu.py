@@ -366,7 +366,6 @@ def refusal_of(paths):
 @pytest.mark.parametrize(
     ("content", "says"),
     [
-        ("", "file  must contain measurements, got an empty file."),
         (LATENCY, "line 1  must have rows below this title, got none. The file may have been cut"),
         ("# OSU MPI Latency Test v5.3\n", "line 1  must have a header below this title, got none"),
         (LATENCY + "0  1.0\n1024\n", "line 4  must have 2 columns, got 1. The file may have been"),

@@ -30,6 +30,7 @@ from parcast.importers.registry import Format
 from parcast.units import shown
 
 BANNER = re.compile(rb"^#[ \t]*(?:Intel\s?\(R\) MPI Benchmark|Benchmarking )", re.MULTILINE)
+ANOTHER: Final = "Name the format if it is another."
 SECTION = re.compile(r"#\s*Benchmarking\s+(\S{1,60})")
 PROCESSES = re.compile(r"#\s*#processes\s*=\s*(\d{1,9})")
 GROUPS = re.compile(r"#\s*\(\s*(\d{1,9}) groups? of (\d{1,9}) processes each")
@@ -129,7 +130,7 @@ def _sections(path: Path, file: BenchmarkFile, notes: list[str]) -> list[_BegunS
     if not begun:
         faults.refuse(
             "must have a section such as # Benchmarking PingPong, got none; it begins with "
-            f"{shown(repr(first), limit=40)}. {CUT_OFF if 'Intel' in first else ''}".rstrip()
+            f"{shown(repr(first), limit=40)}. {CUT_OFF if 'Intel' in first else ANOTHER}"
         )
     for section in begun:
         is_explained = section.points or section.is_timed_out or section.has_failed
