@@ -131,13 +131,12 @@ def sort_file(
 
     Examples
     --------
-    >>> import numpy as np, parcast
-    >>> folder = getfixture("tmp_path")
-    >>> np.save(folder / "a.npy", [3.0, 1.0, np.nan, 2.0])
-    >>> parcast.sort_file(folder / "a.npy", folder / "b.npy").elements
-    4
-    >>> np.load(folder / "b.npy")
-    array([ 1.,  2.,  3., nan])
+    >>> import numpy as np, parcast, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     np.save(f"{folder}/a.npy", [3.0, 1.0, np.nan, 2.0])
+    ...     result = parcast.sort_file(f"{folder}/a.npy", f"{folder}/b.npy")
+    ...     print(result.elements, np.load(f"{folder}/b.npy"))
+    4 [ 1.  2.  3. nan]
     """
     from parcast.applications.sorting.npy_files import array_file
     from parcast.applications.sorting.order import Order

@@ -93,11 +93,12 @@ def search_documents(
 
     Examples
     --------
-    >>> import parcast
-    >>> folder = getfixture("tmp_path")
-    >>> _ = (folder / "a.txt").write_text("Latency is the time of an empty message.")
-    >>> _ = (folder / "b.txt").write_text("Bandwidth is bytes a second.")
-    >>> result = parcast.search_documents(folder, "message latency")
+    >>> import parcast, pathlib, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     a, b = pathlib.Path(folder, "a.txt"), pathlib.Path(folder, "b.txt")
+    ...     _ = a.write_text("Latency is the time of an empty message.")
+    ...     _ = b.write_text("Bandwidth is bytes a second.")
+    ...     result = parcast.search_documents(folder, "message latency")
     >>> hit = result.queries[0].hits[0]
     >>> hit.snippet.text, hit.snippet.matches
     ('Latency is the time of an empty message.', ((0, 7), (32, 39)))
