@@ -340,6 +340,7 @@ def test_lists_of_counts_may_be_repeated(parcast, file):
     assert [row["p"] for row in both] == [128, 256]
 
 
+@pytest.mark.usefixtures("uncovered")  # coverage loads some of them
 def test_a_forecast_loads_no_module_that_it_has_no_use_for(file):
     table = file("p,time_s\n1,100\n2,52\n4,27\n", "runs.csv")
     code = (
