@@ -39,6 +39,9 @@ DOCUMENTS = {  # heading, and the answers below it
         "parcast.forecasting.knee:Knee",
         "parcast.forecasting.next_runs.result:PlannedRun",
     ],
+    "The document of `parcast forecast --memory`": [
+        "parcast.forecasting.memory.result:MemoryForecast"
+    ],
     "The document of `parcast predict`": ["parcast.prediction.result:Prediction"],
     "The document of `parcast fit`": ["parcast.fitting.result:Fit"],
     "The document of `parcast simulate`": ["parcast.simulation.result:Simulation"],

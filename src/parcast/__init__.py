@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from parcast.fitting.result import Fit
     from parcast.forecasting.forecast import forecast, largest_regions
     from parcast.forecasting.knee import Knee, knee
+    from parcast.forecasting.memory.forecast_memory import forecast_memory
+    from parcast.forecasting.memory.result import MemoryForecast
     from parcast.forecasting.next_runs.plan_runs import plan_runs
     from parcast.forecasting.result import Forecast
     from parcast.importers.registry import import_timings
@@ -71,6 +73,7 @@ __all__ = [
     "Machine",
     "Match",
     "Measurements",
+    "MemoryForecast",
     "ParameterError",
     "ParcastError",
     "PipelinePlan",
@@ -96,6 +99,7 @@ __all__ = [
     "explain_pipeline",
     "fit",
     "forecast",
+    "forecast_memory",
     "import_timings",
     "knee",
     "largest_regions",
@@ -137,6 +141,7 @@ _HOME = {
     "Machine": "parcast.descriptions.machine",
     "Match": "parcast.matching.result",
     "Measurements": "parcast.timings.measurements",
+    "MemoryForecast": "parcast.forecasting.memory.result",
     "ParameterError": "parcast.errors",
     "ParcastError": "parcast.errors",
     "PipelinePlan": "parcast.pipeline.planning.result",
@@ -162,6 +167,7 @@ _HOME = {
     "explain_pipeline": "parcast.pipeline.explaining.explain",
     "fit": "parcast.fitting.fit",
     "forecast": "parcast.forecasting.forecast",
+    "forecast_memory": "parcast.forecasting.memory.forecast_memory",
     "import_timings": "parcast.importers.registry",
     "knee": "parcast.forecasting.knee",
     "largest_regions": "parcast.forecasting.forecast",

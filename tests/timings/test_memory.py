@@ -78,3 +78,10 @@ def test_files_of_which_one_has_memory_are_joined(tmp_path):
 
 def test_a_stream_is_read_as_a_file_is():
     assert "memory_B" in read_measurements(io.BytesIO(TABLE.encode())).memory
+
+
+def test_memory_is_not_advised_as_the_time_of_a_table_without_times(tmp_path):
+    with pytest.raises(FileProblems) as caught:
+        read_measurements(written("p,memory_B\n1,8\n2,4\n", tmp_path))
+    assert "time_s" in str(caught.value)
+    assert "memory_B'" not in str(caught.value).partition("Name it")[2]

@@ -16,6 +16,7 @@ from parcast.cli.options import (
     Read,
     SizeList,
     all_option,
+    amount,
     answer_options,
     beyond_option,
     donors_option,
@@ -32,6 +33,7 @@ from parcast.cli.outputs import Outputs, with_inputs
 from parcast.cli.screen import show, show_sheet, tell
 from parcast.cli.table_options import table_options
 from parcast.errors import ParameterError
+from parcast.forecasting.memory.command import answer_memory, check_memory
 
 if TYPE_CHECKING:
     from parcast.descriptions.machine import Machine
@@ -60,6 +62,7 @@ of ten). SIZES is a list of problem sizes: 1e6 or 1000,2000 or 1000..8000x2.
 
 \b
 Exit status: 0  answered
+             1  answered: no count of -p fits into the memory of the nodes (--node-memory)
              2  wrong use, or an output that cannot be written
              3  FILE cannot be read, or something in it is wrong
              4  no forecast is possible from these timings
@@ -68,6 +71,7 @@ Exit status: 0  answered
 Examples:
   parcast forecast timings.csv -p 512,1024 -o forecast.svg
   parcast forecast runs/*.json --donors elsewhere.csv -p 512
+  parcast forecast timings.csv --memory -p 1024 --node-memory 256GB --ranks-per-node 128
 """
 
 EXAMPLE = "Write for example n=1000,2000,theta=0.5."
@@ -95,6 +99,9 @@ class ForecastAsked:
     plan_runs: int | None  # runs to plan
     upto: int | None  # largest count of a planned run [1]
     beyond: bool  # whether a knee or a planned run may be where there is no forecast
+    memory: bool  # whether memory is forecast, and not times
+    node_memory: float | None  # what a node has [B]
+    ranks_per_node: int | None  # [1]
 
     @property
     def file(self) -> str:
@@ -111,6 +118,18 @@ class ForecastAsked:
     def axes_given_by(self) -> str:
         """The option that gives values of axes."""
         return "--at" if self.at else "-n"
+
+    @property
+    def node(self) -> tuple[float | None, int | None]:
+        """What a node has, and its ranks."""
+        return self.node_memory, self.ranks_per_node
+
+    @property
+    def of_times(self) -> dict[str, Any]:
+        """Options that only a forecast of times has."""
+        names = ("donors", "machine", "target", "knee", "top", "plan_runs", "upto", "beyond")
+        given = {f"--{name.replace('_', '-')}": getattr(self, name) for name in names}
+        return given | {"--scaling": self.scaling != "auto"}
 
     def options(self) -> dict[str, Any]:
         """Give what was asked as it stands in a document."""
@@ -130,6 +149,9 @@ class ForecastAsked:
             **({} if self.plan_runs is None else {"plan_runs": self.plan_runs}),
             **({} if self.upto is None else {"upto": self.upto}),
             **({"beyond": True} if self.beyond else {}),
+            **({"memory": True} if self.memory else {}),
+            **({} if self.node_memory is None else {"node_memory": self.node_memory}),
+            **({} if self.ranks_per_node is None else {"ranks_per_node": self.ranks_per_node}),
         }
 
 
@@ -216,6 +238,17 @@ def _numbers(axis: str, text: str) -> list[float]:
     metavar="P",
 )
 @beyond_option("a knee, or a suggested run,")
+@flag(
+    "--memory",
+    "Forecast memory of a rank and of all ranks, and not times: columns memory_B and "
+    "memory_total_B.",
+)
+@option(
+    "--node-memory",
+    amount("SIZE", "size", "256GB"),
+    "With --memory: what programs can use of a node, 256GB. Finds the fewest nodes that fit.",
+)
+@option("--ranks-per-node", Whole(1), "With --node-memory: ranks on each node.", metavar="COUNT")
 @answer_options()
 @option(
     "--quantity",
@@ -242,12 +275,18 @@ def command(
     question = ForecastAsked(**options)
     check_together(ctx, question)
     style = {} if quantity is None else {"quantity": quantity}
+    of_times = {"--quantity": quantity, "--overlay": overlay is not None}
+    check_memory(
+        ctx, is_asked=question.memory, others=question.of_times | of_times, node=question.node
+    )
     if (quantity or overlay is not None) and not outputs.pictures:
         raise click.UsageError(
             "--quantity, --overlay and --panels require a picture. Add -o forecast.svg.", ctx
         )
     sources = [*question.files, *question.donors, *question.machine]
     outputs.check(sources)
+    if question.memory:
+        return _memory(question, outputs)
     forecast, knees, planned = _forecast(question)
     document = forecast.to_document()
     if planned is not None:
@@ -269,6 +308,27 @@ def command(
         ),
     )
     return ANSWERED
+
+
+def _memory(question: ForecastAsked, outputs: Outputs) -> int:
+    """Answer about memory."""
+    from parcast.cli.reading import read_files
+
+    runs, inputs = read_files(question.files, question.select, question.table)
+    check_axes_of_file(runs, question)
+    p = question.p.values if question.p else []
+    hold_out = question.hold_out.values if question.hold_out else None
+    return answer_memory(
+        runs,
+        [*(count for count in hold_out or () if count not in p), *p],
+        outputs,
+        {**inputs, "options": question.options()},
+        hold_out=hold_out,
+        by=question.by,
+        node_memory=question.node_memory,
+        ranks_per_node=question.ranks_per_node,
+        **question.axes,
+    )
 
 
 def _draw(forecast: "Forecast", path: str, **options: Any) -> None:

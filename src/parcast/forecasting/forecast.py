@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike
 
 from parcast.errors import ParameterError, require_kind
 from parcast.forecasting.evidence import SeriesEvidence, series_evidence
+from parcast.forecasting.memory.forecast_memory import memory_beside
 from parcast.forecasting.own_runs.call_paths import PATH, callers_of, profile_of
 from parcast.forecasting.own_runs.scaling import Scaling
 from parcast.forecasting.result import Forecast
@@ -207,6 +208,7 @@ def forecast(
         law=evidence.law,
         sources=evidence.sources,
         measure=question.measurements.measure,
+        memory=None if evidence.by else memory_beside(question),
         parameters=parameters_of_runs(question.measurements, evidence.by),
     )
 

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from parcast.aliases import Array
 from parcast.errors import ParameterError
+from parcast.forecasting.memory.result import MemoryForecast
 from parcast.forecasting.own_runs.call_paths import PATH
 from parcast.forecasting.series.curve import Columns, Curve
 from parcast.forecasting.series.notes import SeriesNotes
@@ -37,8 +38,9 @@ class Forecast(Result):
 
     _schema: ClassVar[str] = "parcast/forecast/1"
     _outline: ClassVar[str] = (
-        "verdict rows interval measured?=measure.rated parameters? limited_by warnings law "
-        "sources inputs series=notes refused=_without_forecast totals?=_total_rows"
+        "verdict rows memory?=_memory_rows interval measured?=measure.rated parameters? "
+        "limited_by warnings law sources inputs series=notes refused=_without_forecast "
+        "totals?=_total_rows"
     )
     _row: ClassVar[str] = (
         "time_s lower_s upper_s rate rate_lower rate_upper rate_unit compute_s=_unknown "
@@ -73,6 +75,7 @@ class Forecast(Result):
     curve: Curve | None = None  # the same series at any other count; None of a surface
     inputs: Mapping[str, Any] = field(default_factory=dict)  # files and options
     measure: Measure = TIME  # what the times are: wall times, or those that a rate gives
+    memory: MemoryForecast | None = None  # of the only series, where its runs have memory
     # axes that do not tell series apart: the value of each; None where it goes with p
     parameters: Mapping[str, float | None] = field(default_factory=dict)
 
@@ -139,6 +142,11 @@ class Forecast(Result):
     def _without_forecast(self) -> list[dict[str, str]]:
         """Series without a forecast: `series` and `why`."""
         return [{"series": name, "why": why} for name, why in self.refused.items()]
+
+    @property
+    def _memory_rows(self) -> list[dict[str, Any]]:
+        """Memory at the same counts, where the runs of a single series have it."""
+        return [] if self.memory is None else list(self.memory.rows())
 
     @property
     def _unknown(self) -> None:

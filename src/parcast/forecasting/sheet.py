@@ -13,6 +13,7 @@ from typing import Any, Final
 import numpy as np
 
 from parcast.aliases import Array
+from parcast.forecasting.memory.sheet import line_of
 from parcast.forecasting.own_runs.call_paths import PATH
 from parcast.forecasting.result import Forecast
 from parcast.forecasting.series.notes import SeriesNotes
@@ -337,7 +338,8 @@ def sheet_of(forecast: Forecast, *, knees: Sequence[Any] = (), show_all: bool = 
     found = [by_series.get(tuple(x.key.values())) for x in shown.notes]
     knee_facts = [*_knee_facts([knee for knee in found if knee])]
     if is_one:
-        facts = (*_facts_on_measure(forecast), *parts[0].facts, *knee_facts)
+        memory = () if forecast.memory is None else (Fact("memory", line_of(forecast.memory)),)
+        facts = (*_facts_on_measure(forecast), *parts[0].facts, *memory, *knee_facts)
         parts[0] = replace(parts[0], facts=facts)
     known = {x: knee.p for x, knee in by_series.items()}
     return Sheet(

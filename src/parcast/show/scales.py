@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from parcast.aliases import Array
-from parcast.units import TIME_UNITS, format_quantity
+from parcast.units import SIZE_UNITS, TIME_UNITS, format_quantity
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -51,6 +51,13 @@ def scale_time(ax: "Axes", low: float, high: float, unit: str = "") -> None:
     unit = unit or format_quantity(middle, "time").rpartition(" ")[2]
     _scale_log(ax, low, high, TIME_UNITS[unit])
     ax.set_ylabel(f"time [{unit}]")
+
+
+def scale_memory(ax: "Axes", low: float, high: float) -> None:
+    """Make the vertical axis one of memory [B], in the unit that suits its middle."""
+    unit = format_quantity((low * high) ** 0.5, "size").rpartition(" ")[2]
+    _scale_log(ax, low, high, SIZE_UNITS[unit])
+    ax.set_ylabel(f"memory [{unit}]")
 
 
 def scale_speedup(ax: "Axes", low: float, high: float, over: str = "") -> None:

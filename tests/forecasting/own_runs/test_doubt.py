@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from parcast.forecasting.own_runs import measured as doubt
+from parcast.forecasting.own_runs.members import OF_TIME
 
 logs = st.floats(0, 10)
 more = st.floats(0, 10)
@@ -74,13 +75,13 @@ def test_more_hides_further_out_in_noisier_runs_and_where_time_has_fallen(
 
 def test_at_the_last_count_nothing_is_hidden_and_the_least_noise_hides_something_beyond():
     assert hidden(reach=0.0) == 0
-    least = hidden(noise=doubt.LEAST_HIDING)
-    assert hidden(noise=0.0) == least < hidden(noise=2 * doubt.LEAST_HIDING)
+    least = hidden(noise=OF_TIME.least_hiding)
+    assert hidden(noise=0.0) == least < hidden(noise=2 * OF_TIME.least_hiding)
 
 
 def test_an_overhead_that_grows_is_a_multiple_of_a_time_that_falls():
     far = np.log(32)
-    grown = 0.05 * doubt.HIDDEN * (32**doubt.GROWTH - 1) * 32
+    grown = 0.05 * doubt.HIDDEN * (32**OF_TIME.growth - 1) * 32
     assert np.expm1(hidden(reach=far, change=-far)) == pytest.approx(grown)
 
 

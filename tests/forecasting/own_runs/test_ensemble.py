@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from parcast.forecasting.own_runs import ensemble, members
 from parcast.forecasting.own_runs.ensemble import ALL, MEMBERS, READINGS, extrapolate
 from parcast.forecasting.own_runs.ensemble import weighted_median as medians
-from parcast.forecasting.own_runs.members import LAWS, cuts_of
+from parcast.forecasting.own_runs.members import LAWS, OF_TIME, cuts_of
 
 values = st.floats(-1e6, 1e6)
 weights = st.floats(0.01, 100)
@@ -129,7 +129,7 @@ def plain_near(p, time, target, *, is_steady):
         at = plain_member(p, time, law, since=since, is_steady=is_steady and reading == ALL)
         said.append(plain_joined(p, time, at, target))
         errors.append(plain_errors(p, time, law, since=since)[0])
-    return said, plain_trust(errors, ensemble.NEAR_ERROR)
+    return said, plain_trust(errors, OF_TIME.near_error)
 
 
 def plain_named(p, time):
@@ -291,7 +291,7 @@ def test_a_series_in_a_batch_is_answered_as_it_is_alone(tables, reach):
 @given(table=timings(), reach=st.floats(1, 1e6), last_two=st.booleans())
 def test_time_never_falls_faster_than_the_steepest_allowed(table, reach, last_two):
     p, time = table
-    (cut,) = cuts_of(p[None], time[None], np.ones((1, len(p))), all_counts=1, last_two=1)
+    (cut,) = cuts_of(p[None], time[None], np.ones((1, len(p))), OF_TIME, all_counts=1, last_two=1)
     said = cut.log_times(np.array([[p[-1] * reach]]), last_two=last_two)
     bound = np.log(time.min()) - 1 - members.STEEPEST * np.log(reach)
     assert (said >= bound - 1e-9).all()

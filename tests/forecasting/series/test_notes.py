@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from parcast.forecasting.forecast import forecast
-from parcast.forecasting.own_runs.ensemble import MEMBERS, NAMEABLE, READINGS, LawsOfAll
+from parcast.forecasting.own_runs.ensemble import MEMBERS, READINGS, LawsOfAll
 from parcast.forecasting.own_runs.measured import MeasuredCurve
+from parcast.forecasting.own_runs.members import OF_TIME
 from parcast.forecasting.own_runs.scaling import ScalingReading
 from parcast.forecasting.series.curve import CurveEstimate
 from parcast.forecasting.series.notes import DEPENDS, NOISY, WIDE, notes_of
@@ -17,8 +18,8 @@ from parcast.units import format_quantity
 
 P, TIME = [1, 2, 4, 8], [8.0, 5.0, 3.0, 2.5]
 NONE_RECOGNISED = LawsOfAll(
-    share=np.zeros((1, len(NAMEABLE))),
-    residual=np.ones((1, len(NAMEABLE))),
+    share=np.zeros((1, len(OF_TIME.nameable))),
+    residual=np.ones((1, len(OF_TIME.nameable))),
     coefficients=tuple(np.ones((1, x)) for x in (2, 3, 3, 3, 2)),
 )
 

@@ -27,22 +27,26 @@ import numpy as np
 from numpy.typing import NDArray
 
 from parcast.aliases import Array
-from parcast.forecasting.own_runs.members import LAWS, Cut, cuts_of, errors_of
-from parcast.laws.curves import AMDAHL, GUSTAFSON, LOGARITHMIC, POWER
+from parcast.forecasting.own_runs.members import (
+    LAWS,
+    OF_TIME,
+    Cut,
+    FittableCurve,
+    LawSet,
+    cuts_of,
+    errors_of,
+)
+from parcast.laws.curves import POWER
 
 READINGS = ALL, LAST_TWO = "all points", "last two"
 MEMBERS = tuple((name, reading) for reading in READINGS for name in LAWS)
 
-NEAR_ERROR = 0.35  # log error at which a member's weight is 1/e of a faultless one's [D]
 FAR_ERROR = 0.2  # the same of the sum over three counts [D]
 FAR_FROM, FAR_AT = np.log(2.0), np.log(6.0)  # reach between which the far forecast takes over [D]
 CHAIN = 3  # counts that are forecast from those before
-FAR = [list(LAWS).index(law.name) for law in (AMDAHL, LOGARITHMIC, POWER)]
 
-NAMEABLE = [i for i, name in enumerate(LAWS) if name != GUSTAFSON.name]  # Amdahl's without 1/p
 TINY = 1e-12
 EXACT = 0.003  # log residual below which all laws fit alike [D]
-TOO_FEW = 4  # counts to recognise a law from
 BELIEVED = 0.04  # log residual at which named laws have half of the say, at five counts [D]
 LIKELY, OF_NOISE = 0.01, 1.5  # log error at the last count that is no surprise [D]
 CLOSE: Final = 0.02  # log residual up to which a law is named [D]
@@ -50,15 +54,12 @@ ALIKE: Final = 1.25  # times the least residual up to which a law with fewer ter
 LEAST: Final = 1e-300  # time whose logarithm is a number [s]
 AS_FORECAST: Final = 0.05  # log distance between a forecast and the law it is said to follow [D]
 
-NAMES: Final = [list(LAWS)[i] for i in NAMEABLE]
-SIMPLEST_FIRST: Final = sorted(range(len(NAMES)), key=lambda i: LAWS[NAMES[i]].formula.count("+"))
-
 BLOCK = 1000  # series at once: larger arrays leave the cache, and their pages are mapped anew
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class LawsOfAll:
-    """What the laws of `NAMEABLE`, fitted to all counts of each series, say of these."""
+    """What the laws that can be recognised, fitted to all counts of each series, say of these."""
 
     share: Array  # (series, laws): of each in the forecast, summing to at most 1
     residual: Array  # (series, laws): root mean square of the log residuals
@@ -95,7 +96,13 @@ class _Together:
 
 
 def extrapolate(
-    p: Array, time: Array, valid: NDArray[np.bool_], targets: Array, weight: Array | None = None
+    p: Array,
+    time: Array,
+    valid: NDArray[np.bool_],
+    targets: Array,
+    weight: Array | None = None,
+    *,
+    laws: LawSet = OF_TIME,
 ) -> Extrapolation:
     """Forecast times at `targets`, (series, points) at least 1 [1], from the measured counts.
 
@@ -107,7 +114,7 @@ def extrapolate(
     targets = np.broadcast_to(targets, (len(p), targets.shape[1]))
     blocks = [slice(i, i + BLOCK) for i in range(0, max(len(p), 1), BLOCK)]
     stacked: Extrapolation = _stacked(
-        [_extrapolated(p[i], time[i], weight[i], targets[i]) for i in blocks]
+        [_extrapolated(p[i], time[i], weight[i], targets[i], laws) for i in blocks]
     )
     return stacked
 
@@ -123,9 +130,11 @@ def _stacked(blocks: Sequence[Any]) -> Any:
     return type(first)(**{name: _stacked([getattr(x, name) for x in blocks]) for name in names})
 
 
-def _extrapolated(p: Array, time: Array, weight: Array, targets: Array) -> Extrapolation:
+def _extrapolated(
+    p: Array, time: Array, weight: Array, targets: Array, laws: LawSet
+) -> Extrapolation:
     """Extrapolate a block of series."""
-    cuts = cuts_of(p, time, weight, all_counts=CHAIN + 2, last_two=3)
+    cuts = cuts_of(p, time, weight, laws, all_counts=CHAIN + 2, last_two=3)
     errors, errors_of_two = errors_of(cuts), errors_of(cuts[:3], last_two=True)
     log_time, disagreement, near, named = _forecast(
         cuts, errors[:CHAIN], errors_of_two[0], targets, p=p, time=time
@@ -143,7 +152,7 @@ def _extrapolated(p: Array, time: Array, weight: Array, targets: Array) -> Extra
         laws=LawsOfAll(
             share=named,
             residual=np.sqrt(all_known.mean_square(_residuals(all_known, p, time))),
-            coefficients=tuple(all_known.of_all[i] for i in NAMEABLE),
+            coefficients=tuple(all_known.of_all[i] for i in laws.nameable),
         ),
     )
 
@@ -181,10 +190,14 @@ def _forecast(
     known = cuts[0]
     of_all = known.joined(targets)
     members = np.concatenate([of_all, known.joined(targets, last_two=True)], axis=2)
-    near = _median(members, _trust(np.concatenate([errors[0], error_of_two], axis=1), NEAR_ERROR))
-    far = _mean(of_all[..., FAR], _trust(np.sum(np.abs(errors), axis=0)[:, FAR], FAR_ERROR))
+    near = _median(
+        members, _trust(np.concatenate([errors[0], error_of_two], axis=1), known.laws.near_error)
+    )
+    reliable, nameable = known.laws.far_places, known.laws.nameable
+    missed = np.sum(np.abs(errors), axis=0)[:, reliable]
+    far = _mean(of_all[..., reliable], _trust(missed, FAR_ERROR))
     weights, share = _recognised(cuts, errors, p, time)
-    named = _mean(of_all[..., NAMEABLE], weights)
+    named = _mean(of_all[..., nameable], weights)
     reach = np.abs(np.log(targets / known.last))
     distance = np.clip((reach - FAR_FROM) / (FAR_AT - FAR_FROM), 0.0, 1.0)
     parts = [(near, (1 - share) * (1 - distance)), (far, (1 - share) * distance), (named, share)]
@@ -198,31 +211,31 @@ def _recognised(
 ) -> tuple[Array, Array]:
     """Weigh the laws through all counts by how they fit and forecast the counts before the last.
 
-    Weights, (series, laws of `NAMEABLE`), summing to 1, and their share in the forecast,
+    Weights, (series, laws that can be recognised), summing to 1, and their share in the forecast,
     (series, 1). The residuals of a law have its parameters fewer degrees of freedom than counts.
     """
-    before = cuts[1]
-    parameters = np.array([before.of_all[i].shape[1] for i in NAMEABLE])
+    before, nameable = cuts[1], cuts[0].laws.nameable
+    parameters = np.array([before.of_all[i].shape[1] for i in nameable])
     free = np.maximum(before.counts - parameters, 0)
     squares = before.mean_square(_residuals(before, p, time)) * before.counts
     variance = squares / np.maximum(free, 0.5)
-    chained = np.mean(np.square(errors[1:]), axis=0)[:, NAMEABLE]
+    chained = np.mean(np.square(errors[1:]), axis=0)[:, nameable]
     likely = -0.5 * free * np.log(variance + EXACT**2) - np.log(chained + EXACT**2)
 
     best = np.where(free > 0, (variance + EXACT**2) ** -1.5, 1e-9)
     residual = np.sqrt((best * variance).sum(axis=1) / best.sum(axis=1))[:, None]
-    believed = BELIEVED * np.clip(cuts[0].counts - TOO_FEW, 0, 2)
+    believed = BELIEVED * np.clip(cuts[0].counts - cuts[0].laws.too_few, 0, 2)
     share = believed**2 / (believed**2 + residual**2 + TINY)
 
-    surprise = np.abs(errors[0][:, NAMEABLE]) / np.hypot(LIKELY, OF_NOISE * residual)
+    surprise = np.abs(errors[0][:, nameable]) / np.hypot(LIKELY, OF_NOISE * residual)
     likely = likely - surprise
     weights = np.exp(likely - likely.max(axis=1, keepdims=True))
     return weights / weights.sum(axis=1, keepdims=True), share
 
 
 def _residuals(cut: Cut, p: Array, time: Array) -> Array:
-    """Log residuals of the laws of `NAMEABLE` at every count, (series, counts, laws)."""
-    return cut.log_times(p)[..., NAMEABLE] - np.log(time)[..., None]
+    """Log residuals of the laws that can be recognised at every count, (series, counts, laws)."""
+    return cut.log_times(p)[..., cut.laws.nameable] - np.log(time)[..., None]
 
 
 def _trust(error: Array, scale: float) -> Array:
@@ -251,34 +264,37 @@ class Follows(NamedTuple):
     residual: float  # root mean square of the relative residuals [1]
 
 
-def laws_followed(laws: LawsOfAll, log_time: Array, p: float) -> list[Follows | None]:
+def laws_followed(
+    laws: LawsOfAll, log_time: Array, p: float, of: LawSet = OF_TIME
+) -> list[Follows | None]:
     """For each series the simplest law that fits it within 2 %, and forecasts as is forecast.
 
     `log_time`, (series,), is what is forecast for `p` processors. A law has been recognised where
     the laws have half of the say or more.
     """
+    named = [of.laws[i] for i in of.nameable]
+    simplest_first = sorted(range(len(named)), key=lambda i: named[i].formula.count("+"))
     residual = np.where(np.isfinite(laws.residual), laws.residual, np.inf)
     least = residual.min(axis=1, keepdims=True)
     at = np.full((len(residual), 1), p)
     said = [
-        np.log(np.maximum(LAWS[name].time(at, x), LEAST))[:, 0]
-        for name, x in zip(NAMES, laws.coefficients, strict=True)
+        np.log(np.maximum(law.time(at, x), LEAST))[:, 0]
+        for law, x in zip(named, laws.coefficients, strict=True)
     ]
     apart = np.abs(np.stack(said, axis=1) - log_time[:, None])
     fits = (residual <= CLOSE) & (residual <= np.maximum(ALIKE * least, CLOSE / 10))
     fits &= (apart <= AS_FORECAST) & (laws.share.sum(axis=1, keepdims=True) >= 0.5)
-    chosen = np.argmax(fits[:, SIMPLEST_FIRST], axis=1)
+    chosen = np.array(simplest_first)[np.argmax(fits[:, simplest_first], axis=1)]
     return [
-        _named(laws, i, SIMPLEST_FIRST[j]) if any_fits else None
+        _named(laws, i, named[j], j) if any_fits else None
         for i, (j, any_fits) in enumerate(zip(chosen.tolist(), fits.any(axis=1), strict=True))
     ]
 
 
-def _named(laws: LawsOfAll, series: int, j: int) -> Follows:
+def _named(laws: LawsOfAll, series: int, law: FittableCurve, j: int) -> Follows:
     """One law as it was fitted to one series."""
-    name = NAMES[j]
     values = laws.coefficients[j][series].tolist()
-    if name == POWER.name:
+    if law is POWER:
         values = [float(np.exp(values[0])), values[1]]
     letters = dict(zip("abc", values, strict=False))
-    return Follows(name, LAWS[name].formula, letters, float(laws.residual[series, j]))
+    return Follows(law.name, law.formula, letters, float(laws.residual[series, j]))

@@ -37,11 +37,11 @@ from numpy.typing import NDArray
 
 from parcast.aliases import Array
 from parcast.forecasting.own_runs.ensemble import LawsOfAll, extrapolate
+from parcast.forecasting.own_runs.members import OF_TIME, LawSet
 
 APART = 1.25  # largest over smallest count from which they show how a program scales [D]
 BEYOND, HALF_REACH, OF_ERRORS = 2.5, 0.3, 0.36
-HIDDEN, GROWTH = 1.2, 1.4  # of an overhead
-LEAST_HIDING = 0.02  # noise that hides an overhead, at least
+HIDDEN = 1.2  # of an overhead
 BETWEEN = 0.6
 UNTESTED = 0.25  # the backtest's stand-in where two counts leave nothing to hold back
 UNKNOWN_BEND = 0.5  # between two counts with none around them
@@ -81,13 +81,13 @@ def unknown_slope(one: Array, other: Array) -> Array:
     return np.asarray(np.clip(1 - np.abs(np.log(one / other)) / np.log(APART), 0.0, 1.0))
 
 
-def hidden(*, reach: Array, change: Array, noise: Array) -> Array:
+def hidden(*, reach: Array, change: Array, noise: Array, laws: LawSet = OF_TIME) -> Array:
     """How much longer log time may be by an overhead that the noise hides at the last count.
 
     `change` is that of log time from there.
     """
-    share = HIDDEN * np.maximum(noise, LEAST_HIDING)
-    return np.asarray(np.log1p(share * np.expm1(GROWTH * reach) * np.exp(-change)))
+    share = HIDDEN * np.maximum(noise, laws.least_hiding)
+    return np.asarray(np.log1p(share * np.expm1(laws.growth * reach) * np.exp(-change)))
 
 
 def between(*, distance: Array, bend: Array) -> Array:
@@ -143,6 +143,7 @@ def curve_from(
     targets: Array,
     *,
     weight: Array | None = None,
+    laws: LawSet = OF_TIME,
 ) -> MeasuredCurve:
     """Forecast times and intervals at `targets`, (points,) or (series, points), at least 1 [1].
 
@@ -160,14 +161,15 @@ def curve_from(
     above = points > last[:, None]
     weight = np.ones_like(p) if weight is None else weight
     measured = (p, time, weight)
-    up = _towards(measured, count, noise, np.maximum(points, last[:, None]), ascending=True)
+    far = np.maximum(points, last[:, None])
+    up = _towards(measured, count, noise, far, laws, ascending=True)
     log_time = np.where(above, up.log_time, log_time)
     half_width = np.where(above, up.half_width, half_width)
     skew = np.where(above, up.skew, skew)
     below = points < first[:, None]
     if below.any():
         nearer = np.minimum(points, first[:, None])
-        down = _towards(measured, count, noise, nearer, ascending=False)
+        down = _towards(measured, count, noise, nearer, laws, ascending=False)
         log_time = np.where(below, down.log_time, log_time)
         half_width = np.where(below, down.half_width, half_width)
         skew = np.where(below, down.skew, skew)
@@ -189,6 +191,7 @@ def _towards(
     count: NDArray[np.int64],
     noise: Array,
     targets: Array,
+    laws: LawSet,
     *,
     ascending: bool,
 ) -> MeasuredCurve:
@@ -201,17 +204,18 @@ def _towards(
     valid = place >= 0
     source = np.where(valid, place if ascending else count[:, None] - 1 - place, 0)
     p, time, weight = (np.take_along_axis(values, source, axis=1) for values in measured)
-    extrapolated = extrapolate(p, time, valid, targets, weight)
+    extrapolated = extrapolate(p, time, valid, targets, weight, laws=laws)
     reach = np.abs(np.log(targets / p[:, -1:]))
     half_width = beyond(
         reach=reach,
         disagreement=extrapolated.disagreement,
         backtest=extrapolated.backtest[:, None],
     )
+    half_width *= laws.widening
     furthest = np.take_along_axis(p, (width - count)[:, None], axis=1)
     half_width = np.hypot(half_width, unknown_slope(p[:, -1:], furthest) * reach)
     change = extrapolated.log_time - np.log(time[:, -1:])
-    more = hidden(reach=reach, change=change, noise=noise[:, None]) / 2
+    more = hidden(reach=reach, change=change, noise=noise[:, None], laws=laws) / 2
     half_width = with_noise(half_width, noise) + more
     return MeasuredCurve(
         log_time=extrapolated.log_time,

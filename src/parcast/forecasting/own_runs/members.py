@@ -12,7 +12,7 @@ less the longer that is, and a longer last time could shorten what is forecast b
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Protocol
+from typing import Final, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,9 +51,36 @@ class FittableCurve(Protocol):
         ...
 
 
-LAWS: dict[str, FittableCurve] = {
-    law.name: law for law in (GUSTAFSON, AMDAHL, LOGARITHMIC, LINEAR, QUADRATIC, POWER)
-}
+@dataclass(frozen=True, slots=True)
+class LawSet:
+    """Laws that forecast together, what they are of."""
+
+    laws: tuple[FittableCurve, ...]
+    far: tuple[str, ...]  # names of those that are asked far beyond the runs
+    fewest: str  # the constant, which is not recognised: another law has it
+    near_error: float = 0.35  # log error at which a weight is 1/e of a faultless one's [D]
+    too_few: int = 4  # counts to recognise a law from
+    widening: float = 1.0  # of the half-width beyond the runs, over that of times [D]
+    least_hiding: float = 0.02  # noise that hides an overhead, at least [D]
+    growth: float = 1.4  # power of the count by which a hidden overhead grows [D]
+
+    @property
+    def far_places(self) -> list[int]:
+        """Places of the laws that are asked far beyond the runs."""
+        return [i for i, law in enumerate(self.laws) if law.name in self.far]
+
+    @property
+    def nameable(self) -> list[int]:
+        """Places of the laws that can be recognised."""
+        return [i for i, law in enumerate(self.laws) if law.name != self.fewest]
+
+
+OF_TIME: Final = LawSet(
+    (GUSTAFSON, AMDAHL, LOGARITHMIC, LINEAR, QUADRATIC, POWER),
+    far=(AMDAHL.name, LOGARITHMIC.name, POWER.name),
+    fewest=GUSTAFSON.name,  # Amdahl's without 1/p
+)
+LAWS: dict[str, FittableCurve] = {law.name: law for law in OF_TIME.laws}
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +94,7 @@ class Cut:
     least: Array  # time of any of them, (series, 1) [s]
     of_all: tuple[Array, ...]  # coefficients of each law, fitted to all counts that are known
     of_last_two: tuple[Array, ...]  # fitted to the last two of them; empty where nobody asks
+    laws: LawSet
 
     @property
     def counts(self) -> Array:
@@ -82,7 +110,7 @@ class Cut:
         """Logarithm of the time that each law forecasts, (series, points, laws)."""
         lowest = self.least * np.exp(-1.0 - STEEPEST * np.abs(np.log(targets / self.last)))
         fitted = self.of_last_two if last_two else self.of_all
-        times = [law.time(targets, x) for law, x in zip(LAWS.values(), fitted, strict=True)]
+        times = [law.time(targets, x) for law, x in zip(self.laws.laws, fitted, strict=True)]
         return np.log(np.maximum(np.stack(times, axis=-1), lowest[..., None]))
 
     def joined(self, targets: Array, *, last_two: bool = False) -> Array:
@@ -94,7 +122,9 @@ class Cut:
         return said[:, :-1] + missed * np.clip(1 - reach / JOINED, 0.0, 1.0)[..., None]
 
 
-def cuts_of(p: Array, time: Array, weight: Array, *, all_counts: int, last_two: int) -> list[Cut]:
+def cuts_of(
+    p: Array, time: Array, weight: Array, laws: LawSet, *, all_counts: int, last_two: int
+) -> list[Cut]:
     """The first `all_counts` cuts, each law fitted at once; `last_two` of them also to two counts.
 
     `p` [1], `time` [s] and `weight`, (series, counts), are ordered towards what is forecast.
@@ -107,7 +137,7 @@ def cuts_of(p: Array, time: Array, weight: Array, *, all_counts: int, last_two: 
     steady = np.concatenate([_steady(p, time, weight), *weights[1:]])
     by_law = [
         np.split(law.fit(many_p, many_time, plain if law is POWER else steady), copies[0])
-        for law in LAWS.values()
+        for law in laws.laws
     ]
     return [
         Cut(
@@ -118,6 +148,7 @@ def cuts_of(p: Array, time: Array, weight: Array, *, all_counts: int, last_two: 
             least=np.where(own > 0, time, np.inf).min(axis=1, keepdims=True),
             of_all=tuple(law[i] for law in by_law),
             of_last_two=tuple(law[all_counts + i] for law in by_law if i < last_two),
+            laws=laws,
         )
         for i, (own, is_cut) in enumerate(known)
     ]

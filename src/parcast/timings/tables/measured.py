@@ -7,6 +7,7 @@ from typing import Final
 from parcast.advice import Choice
 from parcast.errors import Argument, ParameterError, Text
 from parcast.files.numbers import finite
+from parcast.timings.columns import MEMORY
 from parcast.timings.measure import Measure
 from parcast.timings.tables.cells import read_shown
 from parcast.timings.tables.header import ColumnMeaning, Header, called, ignored, listed
@@ -436,7 +437,7 @@ def _note_missing_time(header: Header) -> None:
     numbers = [
         i
         for i, title in header.open.items()
-        if not (title.is_p or title.is_derived or title.statistic or title.text == "n")
+        if not (title.is_p or title.is_derived or title.statistic or title.text in {"n", *MEMORY})
         and header.is_numbers(i)
     ]
     names = [header.titles[i] for i in numbers]
