@@ -83,6 +83,12 @@ class MemoryCurve:
         p, memory = (x[i, :count].tolist() for x in (self.series.p, self.series.time))
         return {x: y * (x if self.is_total else 1.0) for x, y in zip(p, memory, strict=True)}
 
+    @property
+    def falls(self) -> bool:
+        """Whether memory of some series is less at a larger count, as shared data are."""
+        each = [self.measured_of(i) for i in range(len(self.series))]
+        return any(min(x.values()) < x[min(x)] / ALONE for x in each)
+
     def is_of_one_process(self, rank: "MemoryCurve") -> bool:
         """Whether all have what the largest process has, at every count: that of threads."""
         pairs = [

@@ -209,7 +209,7 @@ def _matched(
         raise FitFailed(next(iter(refused.values())), outcome=OUTCOME)
     rank, total = (None if curve is None else _of_series(curve, keys) for curve in found)
     if rank is not None and total is not None and total.is_of_one_process(rank):
-        total = rank  # apart, they would be forecast apart
+        total = None if rank.falls else rank  # threads are one process; ranks were not seen
     return (rank, total), keys, refused
 
 

@@ -66,8 +66,7 @@ def notes_of(
             *_no_forecast(useless, width[i]),
             *_of_launcher(rank, i),
             *_unchanged(rank, total, i),
-            *_of_one_process(rank, total, i),
-            *(_unseen() if has_total and total is None else ()),
+            *_on_total(rank, total, has_total=has_total),
             *_tested(error, float(counts[-1])),
             *_reach(p, counts, width[i]),
         ]
@@ -149,33 +148,23 @@ def _unchanged(
     yield RankedWarning(text, kind="memory does not change", rank=Rank.SERIOUS)
 
 
-def _of_one_process(
-    rank: MemoryCurve | None, total: MemoryCurve | None, i: int
+def _on_total(
+    rank: MemoryCurve | None, total: MemoryCurve | None, *, has_total: bool
 ) -> Iterator[RankedWarning]:
-    """Say that all ranks together had no more than the largest, though its memory falls."""
-    if rank is None or total is None:
-        return
-    of_all, largest = total.measured_of(i), rank.measured_of(i)
-    several = [(p, x) for p, x in of_all.items() if p > 1 and p in largest]
-    falls = min(largest.values()) < (1 - SAME) * largest[min(largest)]
-    if falls and several and all(x <= (1 + SAME) * largest[p] for p, x in several):
+    """Say where memory of all is not known well enough, or is that of one process."""
+    if has_total and total is None:
         yield RankedWarning(
-            "Memory of all is that of the largest process at every p. Of threads that is right; "
-            "of ranks it was not seen: runs were too short to look at all of them. Take longer "
-            "runs.",
-            kind="total of one process",
-            rank=Rank.SERIOUS,
+            "Memory of all is not forecast: all processes were seen together at fewer than two "
+            "counts, as short runs end before they are looked at. A node is taken to need as much "
+            "for each rank as the largest does. Take longer runs.",
+            kind="total unseen",
         )
-
-
-def _unseen() -> Iterator[RankedWarning]:
-    """Say that memory of all is not known well enough."""
-    yield RankedWarning(
-        "Memory of all was seen at fewer than two counts and is not forecast: short runs end "
-        "before all processes are looked at. Take longer runs; a node is taken to need as much "
-        "for each rank as the largest does.",
-        kind="total unseen",
-    )
+    elif rank is not None and rank is total:
+        yield RankedWarning(
+            "Memory of all is that of one process at every p: it is taken to be one of several "
+            "threads. If ranks are processes, take longer runs, and do not rely on it.",
+            kind="total of one process",
+        )
 
 
 def _tested(error: float, last: float) -> Iterator[RankedWarning]:
