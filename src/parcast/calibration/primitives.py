@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from math import inf, isfinite, isnan
 from statistics import median
-from typing import ClassVar, Final, TypeVar
+from typing import Final, TypeVar
 
 from parcast.calibration.result import Calibration, Line, Table
 from parcast.descriptions.amount import NORMAL_90
@@ -49,11 +49,11 @@ ONE_LAUNCH: Final = 1.0  # half-width over its value of what one launch measured
 class PrimitiveFormula:
     """A primitive for every P and size; made by `primitive_formulas`."""
 
-    _outline: ClassVar[str] = (
-        "primitive=name p=counts placement startup_form=fit.startup_form startup_s=fit.startup "
-        "startup_spread byte_form=fit.byte_form byte_s_per_B=fit.byte byte_spread "
-        "error=fit.error settled=is_settled"
-    )
+    _outline = """
+        primitive=name p=counts placement startup_form=fit.startup_form startup_s=fit.startup
+        startup_spread byte_form=fit.byte_form byte_s_per_B=fit.byte byte_spread
+        error=fit.error settled=is_settled
+    """
 
     name: str  # one of `parcast.descriptions.machine.PRIMITIVES`
     counts: tuple[int, ...]  # of processors, at which it was measured

@@ -24,10 +24,10 @@ class Measured:
     "compute.half_intensity", "timer.cost", "network.half_size".
     """
 
-    _outline: ClassVar[str] = (
-        "key value lower upper spread dimension launches repetitions outliers disturbed "
-        "worst_over_median=worst between_launch_cv=cv ranks placement settled method"
-    )
+    _outline = """
+        key value lower upper spread dimension launches repetitions outliers disturbed
+        worst_over_median=worst between_launch_cv=cv ranks placement settled method
+    """
 
     key: str  # that of a machine file, or a fact of the same kind of name
     value: float  # median of the launches [SI]
@@ -59,10 +59,10 @@ class Measured:
 class Sample:
     """Time of one message, call or request of one size."""
 
-    _outline: ClassVar[str] = (
-        "bytes time_s p25_s lower_s upper_s between_launch_cv=cv launches repetitions outliers "
-        "disturbed worst_over_median=worst settled"
-    )
+    _outline = """
+        bytes time_s p25_s lower_s upper_s between_launch_cv=cv launches repetitions outliers
+        disturbed worst_over_median=worst settled
+    """
 
     bytes: int  # size of the message or request; of `polynomial` the order [B]
     time: float  # median of the medians of the launches [s]
@@ -87,7 +87,7 @@ class Table:
     "cached_read" of the storage, where the ranks are those that write or read at once.
     """
 
-    _outline: ClassVar[str] = "bench ranks method"  # in each row besides: `rows`
+    _outline = "bench ranks method"  # in each row besides: `rows`
 
     bench: str  # the benchmark
     ranks: int  # processes that took part [1]
@@ -115,7 +115,7 @@ class Table:
 class Segment:
     """Messages from one size on: ``t(m) = startup + m / rate``."""
 
-    _outline: ClassVar[str] = "first_B startup_s rate_B_per_s"
+    _outline = "first_B startup_s rate_B_per_s"
 
     first: int  # the least size it holds for [B]
     startup: float  # below 0 is possible above a bend [s]
@@ -126,10 +126,10 @@ class Segment:
 class Line:
     """Straight line ``t(m) = startup + m / rate`` of one benchmark among one number of ranks."""
 
-    _outline: ClassVar[str] = (
-        "bench ranks placement startup_s startup_lower_s startup_upper_s rate_B_per_s "
-        "rate_lower_B_per_s rate_upper_B_per_s half_size_B error segments method"
-    )
+    _outline = """
+        bench ranks placement startup_s startup_lower_s startup_upper_s rate_B_per_s
+        rate_lower_B_per_s rate_upper_B_per_s half_size_B error segments method
+    """
 
     bench: str  # the benchmark
     ranks: int  # processes that took part [1]
@@ -160,10 +160,10 @@ class Line:
 class Host:
     """Where it was measured, and what else the machine did meanwhile."""
 
-    _outline: ClassVar[str] = (
-        "name system model cores governor load_before load_after mpi python numpy "
-        "placement=placements directory hosts"
-    )
+    _outline = """
+        name system model cores governor load_before load_after mpi python numpy
+        placement=placements directory hosts
+    """
 
     name: str  # its name
     system: str  # operating system and kernel
@@ -189,12 +189,11 @@ class Host:
 class Calibration(Result):
     """Measured parameters of a machine, with their intervals."""
 
-    _schema: ClassVar[str] = "parcast/calibration/1"
-    _outline: ClassVar[str] = (
-        "name date seconds interval target interrupted=was_interrupted lost_launches=lost host "
-        "rows=measured lines tables=table_rows methods=tables warnings inputs"
-    )
-    _sheet: ClassVar[str] = "parcast.calibration.sheet:sheet_of"
+    _schema = "parcast/calibration/1"
+    _outline = """
+        name date seconds interval target interrupted=was_interrupted lost_launches=lost host
+        rows=measured lines tables=table_rows methods=tables warnings inputs
+    """
 
     interval: ClassVar[float] = INTERVAL  # share of outcomes that the intervals hold [1]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import Any
 
 from parcast.descriptions.program import Program
 from parcast.show.outline import document_of
@@ -15,10 +15,10 @@ from parcast.show.result import Result
 class CharacterisedRegion:
     """A region of the program, as the runs say it."""
 
-    _outline: ClassVar[str] = (
-        "region=name kind share calls iterations iteration volume iteration_s=unit_time spread "
-        "is_exact residual imbalance"
-    )
+    _outline = """
+        region=name kind share calls iterations iteration volume iteration_s=unit_time spread
+        is_exact residual imbalance
+    """
 
     name: str  # its name
     kind: str  # its kind in the program file: `loop`, `halo`, ...
@@ -38,12 +38,11 @@ class CharacterisedRegion:
 class Characterisation(Result):
     """A program as its runs describe it."""
 
-    _schema: ClassVar[str] = "parcast/characterisation/1"
-    _outline: ClassVar[str] = (
-        "program=program.name runs p n largest clock conditions perturbation uncovered warnings "
-        "toml inputs rows"
-    )
-    _sheet: ClassVar[str] = "parcast.characterisation.sheet:sheet_of"
+    _schema = "parcast/characterisation/1"
+    _outline = """
+        program=program.name runs p n largest clock conditions perturbation uncovered warnings
+        toml inputs rows
+    """
 
     program: Program
     toml: str  # the program as a file

@@ -21,10 +21,10 @@ class Decision(Result):
 
     __slots__ = ()
 
-    _sheet: ClassVar[str] = "parcast.deciding.sheet:sheet_of"
-    _picture: ClassVar[str] = "parcast.deciding.picture:figure_of"
+    _sheet = "parcast.deciding.sheet:sheet_of"
+    _picture = "parcast.deciding.picture:figure_of"
     _said: ClassVar[str]  # function of the result and show_all, which gives a `Said`
-    _below: ClassVar[str] = ""  # function of axes and the result; "" where there is no panel
+    _below = ""  # function of axes and the result; "" where there is no panel
 
     @property
     @abstractmethod
@@ -46,7 +46,7 @@ class Decision(Result):
 class OwnDecision(Decision):
     """The answer of a plan that gives alternatives and nothing else, such as a plugin's."""
 
-    _said: ClassVar[str] = "parcast.deciding.sheet:said_of"
+    _said = "parcast.deciding.sheet:said_of"
 
     name: str
     alternatives: Ways

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -21,9 +21,7 @@ from parcast.words import whole
 class FittedParameter:
     """One fitted amount, with its described value and its interval."""
 
-    _outline: ClassVar[str] = (
-        "name value=amount lower=least upper=most unit described factor determined of"
-    )
+    _outline = "name value=amount lower=least upper=most unit described factor determined of"
 
     name: str  # its place in the file
     dimension: Dimension
@@ -88,14 +86,13 @@ class FittedParameter:
 class Fit(Result):
     """Fitted constants of a program, how well they explain the runs, and which are determined."""
 
-    _schema: ClassVar[str] = "parcast/fit/1"
-    _outline: ClassVar[str] = (
-        "rows=parameters runs=run_rows quantity interval error rms_relative_error=rms "
-        "worst=_worst_run noise law_error degrees_of_freedom=freedom rank singular_values "
-        "undetermined advice warnings converged=has_converged starts reached law sources inputs "
-        "program=program.name machine=machine.name"
-    )
-    _sheet: ClassVar[str] = "parcast.fitting.sheet:sheet_of"
+    _schema = "parcast/fit/1"
+    _outline = """
+        rows=parameters runs=run_rows quantity interval error rms_relative_error=rms
+        worst=_worst_run noise law_error degrees_of_freedom=freedom rank singular_values
+        undetermined advice warnings converged=has_converged starts reached law sources inputs
+        program=program.name machine=machine.name
+    """
 
     parameters: tuple[FittedParameter, ...]
     program: Program  # as fitted

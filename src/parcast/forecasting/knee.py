@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,10 +41,10 @@ REACH_OF_KNEE = 16  # times the largest measured count: how far a knee is looked
 class Knee:
     """Largest processor count worth using, of one series, considered up to `upto`."""
 
-    _outline: ClassVar[str] = (
-        "*key# p lower upper lower_is_limit upper_is_limit because fastest efficiency "
-        "min_efficiency upto no_forecast_beyond=is_cut time_s *request scaling verdict"
-    )
+    _outline = """
+        *key# p lower upper lower_is_limit upper_is_limit because fastest efficiency
+        min_efficiency upto no_forecast_beyond=is_cut time_s *request scaling verdict
+    """
 
     key: Key  # the columns that distinguish the series
     p: int  # the largest count that is worth it; `upto` if the knee is not reached [1]

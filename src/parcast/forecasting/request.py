@@ -11,7 +11,7 @@ with z the quantile of the normal distribution: 0.78 of the way up for 90 %, in 
 
 from dataclasses import dataclass
 from statistics import NormalDist
-from typing import ClassVar, Final
+from typing import Final
 
 import numpy as np
 
@@ -46,10 +46,10 @@ def wall_time_limit(seconds: float) -> float:
 class Request:
     """What one run needs, at one count of processors."""
 
-    _outline: ClassVar[str] = (
-        "time_limit_s time_limit=clock time_limit_certainty=certainty core_hours "
-        "core_hours_lower=lower core_hours_upper=upper"
-    )
+    _outline = """
+        time_limit_s time_limit=clock time_limit_certainty=certainty core_hours
+        core_hours_lower=lower core_hours_upper=upper
+    """
 
     time_limit: float  # wall-time limit to request [s]
     certainty: float  # probability with which a run ends within it [1]

@@ -36,19 +36,17 @@ class Forecast(Result):
     series are one more axis, the first.
     """
 
-    _schema: ClassVar[str] = "parcast/forecast/1"
-    _outline: ClassVar[str] = (
-        "verdict rows memory?=_memory_rows interval measured?=measure.rated parameters? "
-        "limited_by warnings law sources inputs series=notes refused=_without_forecast "
-        "totals?=_total_rows"
-    )
+    _schema = "parcast/forecast/1"
+    _outline = """
+        verdict rows memory?=_memory_rows interval measured?=measure.rated parameters? limited_by
+        warnings law sources inputs series=notes refused=_without_forecast totals?=_total_rows
+    """
     _row: ClassVar[str] = (
         "time_s lower_s upper_s rate rate_lower rate_upper rate_unit compute_s=_unknown "
         "communication_s=_unknown io_s=_unknown synchronisation_s=_unknown speedup efficiency "
         "reach measured_s=observed"
     )
-    _sheet: ClassVar[str] = "parcast.forecasting.sheet:sheet_of"
-    _picture: ClassVar[str] = "parcast.forecasting.picture:figure_of"
+    _picture = "parcast.forecasting.picture:figure_of"
     _never_filled: ClassVar[tuple[str, ...]] = (  # times do not tell the parts
         "compute_s",
         "communication_s",

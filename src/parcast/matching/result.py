@@ -22,10 +22,10 @@ from parcast.timings.measure import TIME, Measure
 class Candidate:
     """One machine at every processor count considered; arrays of one dimension."""
 
-    _outline: ClassVar[str] = (
-        "machine p# time_s lower_s upper_s cost cost_lower cost_upper efficiency "
-        "probability_holds=holds measured"
-    )
+    _outline = """
+        machine p# time_s lower_s upper_s cost cost_lower cost_upper efficiency
+        probability_holds=holds measured
+    """
     _chosen: ClassVar[str] = "fits probability_best=best *request"  # of the chosen count as well
 
     machine: str  # its name
@@ -58,14 +58,13 @@ class Candidate:
 class Match(Result):
     """Machines ranked for a program and a goal."""
 
-    _schema: ClassVar[str] = "parcast/match/1"
-    _outline: ClassVar[str] = (
-        "ranking rows interval goal within_s budget certainty currency left_out=_without_answer "
-        "verdict warnings scaling=reading.name scaling_reason=reading.reason "
-        "measured?=measure.rated program law law_error=law_errors sources inputs"
-    )
-    _sheet: ClassVar[str] = "parcast.matching.sheet:sheet_of"
-    _picture: ClassVar[str] = "parcast.matching.picture:figure_of_match"
+    _schema = "parcast/match/1"
+    _outline = """
+        ranking rows interval goal within_s budget certainty currency left_out=_without_answer
+        verdict warnings scaling=reading.name scaling_reason=reading.reason
+        measured?=measure.rated program law law_error=law_errors sources inputs
+    """
+    _picture = "parcast.matching.picture:figure_of_match"
 
     candidates: tuple[Candidate, ...]  # the best first; those that do not fit last
     goal: str  # `time`, `cost` or `efficiency`

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from math import nan
 from statistics import mean, median, stdev
-from typing import Any, ClassVar
+from typing import Any
 
 from parcast.errors import RunFailed
 from parcast.measurement.point import MeasuredPoint
@@ -50,8 +50,7 @@ class PointSummary:
 class MeasuredProgram(Result):
     """A program that was measured at some points."""
 
-    _schema: ClassVar[str] = "parcast/measurement/1"
-    _sheet: ClassVar[str] = "parcast.measurement.sheet:sheet_of"
+    _schema = "parcast/measurement/1"
 
     command: tuple[str, ...]
     points: tuple[MeasuredPoint, ...]

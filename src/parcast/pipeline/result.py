@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import Any
 
 from parcast.pipeline.engine.job import Skipped
 from parcast.show.outline import document_of
@@ -14,7 +14,7 @@ from parcast.words import counted
 class RankShare:
     """What one rank did."""
 
-    _outline: ClassVar[str] = "rank items tasks_s merges_s processor_s messages sent_B"
+    _outline = "rank items tasks_s merges_s processor_s messages sent_B"
 
     rank: int  # its number
     items: int  # items whose task it ran [1]
@@ -34,12 +34,11 @@ def items_skipped(*runs: "PipelineResult") -> list[str]:
 class PipelineResult(Result):
     """A reduction that has run; under mpiexec all ranks have it, and rank 0 alone the value."""
 
-    _schema: ClassVar[str] = "parcast/pipeline/1"
-    _outline: ClassVar[str] = (
-        "rows=ranks program items resumed_items retried seconds reductions schedule pipelines "
-        "fan_in shards utilisation task_s=task_time stopped=was_stopped skipped warnings"
-    )
-    _sheet: ClassVar[str] = "parcast.pipeline.sheet:sheet_of"
+    _schema = "parcast/pipeline/1"
+    _outline = """
+        rows=ranks program items resumed_items retried seconds reductions schedule pipelines
+        fan_in shards utilisation task_s=task_time stopped=was_stopped skipped warnings
+    """
 
     value: Any = None  # None where reductions went to a server stage one by one
     items: int = 0  # items that are in the result, those skipped included [1]

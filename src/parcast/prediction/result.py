@@ -51,11 +51,11 @@ class Prediction(OnGrid):
     The arrays have one dimension for each axis, in their order.
     """
 
-    _schema: ClassVar[str] = "parcast/forecast/1"
-    _outline: ClassVar[str] = (
-        "rows interval law_error=law_errors limited_by=limits fastest warnings law sources inputs "
-        "program machine scaling"
-    )
+    _schema = "parcast/forecast/1"
+    _outline = """
+        rows interval law_error=law_errors limited_by=limits fastest warnings law sources inputs
+        program machine scaling
+    """
     _row: ClassVar[str] = (
         "time_s lower_s upper_s law_error compute_s=breakdown.compute "
         "communication_s=breakdown.communication io_s=breakdown.io "
@@ -63,8 +63,7 @@ class Prediction(OnGrid):
         "single_bus_s compute_elasticity=elasticity.compute "
         "communication_elasticity=elasticity.communication io_elasticity=elasticity.io limited_by"
     )
-    _sheet: ClassVar[str] = "parcast.prediction.sheet:sheet_of"
-    _picture: ClassVar[str] = "parcast.prediction.picture:figure_of_prediction"
+    _picture = "parcast.prediction.picture:figure_of_prediction"
 
     axes: Mapping[str, Array]  # "p", "d", "n", "network.bandwidth"; each of one dimension
     breakdown: Breakdown  # [s]

@@ -20,14 +20,13 @@ PARTS: Final = ("compute", "imbalance", "startups", "pairs", "shared", "collecti
 class CountedProjection(Result):
     """Times of a counted program on a machine; arrays have one element for each `p`."""
 
-    _schema: ClassVar[str] = "parcast/counted-projection/1"
-    _outline: ClassVar[str] = "rows interval pace pace_from donors program machine warnings"
+    _schema = "parcast/counted-projection/1"
+    _outline = "rows interval pace pace_from donors program machine warnings"
     _row: ClassVar[str] = (
         "machine p# time_s lower_s upper_s compute_s=parts.compute imbalance_s=parts.imbalance "
         "startups_s=parts.startups pairs_s=parts.pairs shared_s=parts.shared "
         "collectives_s=parts.collectives donors_factor=factor"
     )
-    _sheet: ClassVar[str] = "parcast.projection.sheet:sheet_of"
 
     interval: ClassVar[float] = 0.9  # probability of the intervals [1]
 
@@ -58,12 +57,10 @@ class CountedProjection(Result):
 class Projection(Result):
     """Times of a base machine projected onto another; arrays have one element for each `p`."""
 
-    _schema: ClassVar[str] = "parcast/projection/1"
-    _outline: ClassVar[str] = (
-        "rows interval ratio ratio_from program base target half_widths=widths warnings"
-    )
+    _schema = "parcast/projection/1"
+    _outline = "rows interval ratio ratio_from program base target half_widths=widths warnings"
     _row: ClassVar[str] = "machine=target p# time_s lower_s upper_s scaled_s communication_s io_s"
-    _sheet: ClassVar[str] = "parcast.projection.sheet:sheet_of_ratio"
+    _sheet = "parcast.projection.sheet:sheet_of_ratio"
 
     interval: ClassVar[float] = 0.9  # probability of the intervals [1]
 

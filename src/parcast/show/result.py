@@ -46,7 +46,7 @@ class Result(metaclass=_Listed):
 
     _schema: ClassVar[str]  # "parcast/match/1"
     _outline: ClassVar[str]  # "rows goal within_s warnings"
-    _sheet: ClassVar[str]  # "parcast.matching.sheet:sheet_of"
+    _sheet: ClassVar[str] = ""  # "parcast.deciding.sheet:sheet_of"; else that of its folder
     _picture: ClassVar[str] = ""  # "" where there is none
     _never_filled: ClassVar[tuple[str, ...]] = ()  # columns of rows that other results fill
 
@@ -65,7 +65,8 @@ class Result(metaclass=_Listed):
 
     def to_sheet(self, **options: Any) -> "Sheet":
         """Everything as tables, facts and warnings for a person."""
-        sheet: Sheet = load(self._sheet)(self, **options)
+        folder = type(self).__module__.rpartition(".")[0]
+        sheet: Sheet = load(self._sheet or f"{folder}.sheet:sheet_of")(self, **options)
         return sheet
 
     def to_pandas(self) -> Any:

@@ -25,16 +25,13 @@ class Simulation(OnGrid):
     Every array has one dimension for each axis, in their order.
     """
 
-    _schema: ClassVar[str] = "parcast/simulation/1"
-    _outline: ClassVar[str] = (
-        "rows interval precision seed simulated warnings law sources inputs program machine"
-    )
+    _schema = "parcast/simulation/1"
+    _outline = "rows interval precision seed simulated warnings law sources inputs program machine"
     _row: ClassVar[str] = (
         "time_s lower_s upper_s compute_s=breakdown.compute "
         "communication_s=breakdown.communication io_s=breakdown.io "
         "synchronisation_s=breakdown.synchronisation predicted_s difference cycles ended_by"
     )
-    _sheet: ClassVar[str] = "parcast.simulation.sheet:sheet_of"
 
     axes: Mapping[str, Array]  # "p", "d", "n", "network.bandwidth"; each of one dimension
     breakdown: Breakdown  # of the mean time [s]

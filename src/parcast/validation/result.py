@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import Any
 
 from parcast.descriptions.fit_record import OwnLawError, validated_law_error
 from parcast.show.result import Result
@@ -133,8 +133,7 @@ class Conditions:
 class Validation(Result):
     """Agreement of the laws of some subjects with measured times on this machine."""
 
-    _sheet: ClassVar[str] = "parcast.validation.sheet:sheet_of"
-    _picture: ClassVar[str] = "parcast.validation.picture:figure_of_validation"
+    _picture = "parcast.validation.picture:figure_of_validation"
 
     names: tuple[str, str]  # of what is validated, in JSON: the document, and one of its subjects
     parts: tuple[Validated, ...]

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import Any
 
 from parcast.pipeline.result import PipelineResult
 from parcast.show.result import Result
@@ -12,12 +12,11 @@ from parcast.show.result import Result
 class SortedFile(Result):
     """A sorted array in a file; on ranks other than 0 it has `run` alone."""
 
-    _schema: ClassVar[str] = "parcast/sort/1"
-    _outline: ClassVar[str] = (
-        "rows source output elements size_B dtype by chunks shards longest_shard=longest seconds "
-        "memory_B warnings inputs"
-    )
-    _sheet: ClassVar[str] = "parcast.applications.sorting.sheet:sheet_of"
+    _schema = "parcast/sort/1"
+    _outline = """
+        rows source output elements size_B dtype by chunks shards longest_shard=longest seconds
+        memory_B warnings inputs
+    """
 
     source: str = ""  # file that was sorted
     output: str = ""  # file with the sorted array

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Final, Literal
+from typing import Any, Final, Literal
 
 from parcast.arrays.law.request import Infinite, Options, RequestTime
 from parcast.show.result import Result
@@ -29,13 +29,12 @@ class Imbalance:
 class RequestSimulation(Result):
     """Times of a request with the disks and network as they are, and infinitely fast."""
 
-    _schema: ClassVar[str] = "parcast/array-io-simulation/1"
-    _outline: ClassVar[str] = (
-        "operation=options.operation writer=options.writer time_s closing_s=_closing limited_by "
-        "shares times=_in_modes contention=_contention imbalances warnings servers=rows inputs"
-    )
-    _sheet: ClassVar[str] = "parcast.arrays.bottleneck.sheet:sheet_of"
-    _picture: ClassVar[str] = "parcast.arrays.bottleneck.picture:figure_of"
+    _schema = "parcast/array-io-simulation/1"
+    _outline = """
+        operation=options.operation writer=options.writer time_s closing_s=_closing limited_by
+        shares times=_in_modes contention=_contention imbalances warnings servers=rows inputs
+    """
+    _picture = "parcast.arrays.bottleneck.picture:figure_of"
 
     times: Mapping[Infinite, RequestTime]
     options: Options

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from statistics import median
-from typing import ClassVar, Final
+from typing import Final
 
 import numpy as np
 
@@ -20,7 +20,7 @@ Draw = Callable[[Sequence[float]], float]  # one number of several
 class Figure:
     """A measured number, and its spread over the repetitions."""
 
-    _outline: ClassVar[str] = "key value lower upper dimension method"
+    _outline = "key value lower upper dimension method"
 
     key: str  # table and key, such as `servers.write_rate`; `computing.` is not in the file
     value: float  # with which the law comes closest to the times of reference requests [SI]

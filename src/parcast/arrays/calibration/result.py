@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from os import PathLike
 from pathlib import Path
-from typing import Any, ClassVar, Final
+from typing import Any, Final
 
 from parcast.arrays.calibration.dry_run import DryRun, dry_run
 from parcast.arrays.calibration.figure import Figure
@@ -26,12 +26,11 @@ TABLES: Final = ("clients", "servers", "files", "messages")
 class MeasuredCosts(Result):
     """Costs of array I/O between so many clients and servers, on one machine and file system."""
 
-    _schema: ClassVar[str] = "parcast/array-io-costs/1"
-    _outline: ClassVar[str] = (
-        "rows=figures name clients servers folder cores mpi testbed=_testbed date seconds load "
-        "costs=_tables warnings inputs"
-    )
-    _sheet: ClassVar[str] = "parcast.arrays.calibration.sheet:sheet_of"
+    _schema = "parcast/array-io-costs/1"
+    _outline = """
+        rows=figures name clients servers folder cores mpi testbed=_testbed date seconds load
+        costs=_tables warnings inputs
+    """
 
     name: str  # name of the machine
     clients: int  # ranks that have arrays [1]

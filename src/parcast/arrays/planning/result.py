@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from math import prod
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -45,10 +45,10 @@ class Planned(NamedTuple):
 class ServerPlan:
     """Servers, how arrays are distributed over them, and what a request takes by the law."""
 
-    _outline: ClassVar[str] = (
-        "servers mesh=_mesh schema time_s utilisation throughput_B_per_s *_overlapping *_messages "
-        "balance servers_out_of_balance=unbalanced aligned=is_aligned limited_by *_shares"
-    )
+    _outline = """
+        servers mesh=_mesh schema time_s utilisation throughput_B_per_s *_overlapping *_messages
+        balance servers_out_of_balance=unbalanced aligned=is_aligned limited_by *_shares
+    """
 
     servers: int  # how many there are [1]
     mesh: tuple[int, ...]  # of the servers; (): they have whole storage chunks
@@ -95,7 +95,7 @@ def _ends(name: str, ends: tuple[int, int]) -> dict[str, int]:
 class ComparedSetting:
     """A setting that a run has today, and what a request takes with it by the law."""
 
-    _outline: ClassVar[str] = "setting buffer_bytes *plan"
+    _outline = "setting buffer_bytes *plan"
 
     setting: str  # names and numbers, as they were given
     plan: ServerPlan  # what a request takes with it
@@ -106,15 +106,15 @@ class ComparedSetting:
 class RequestPlan(Decision):
     """Plans of a request, the best first by the objective."""
 
-    _schema: ClassVar[str] = "parcast/array-io-plan/1"
-    _outline: ClassVar[str] = (
-        "shape size_bytes arrays=number clients operation=options.operation "
-        "writer=options.writer objective within machine storage_chunk=storage buffer_bytes best "
-        "limited_by=simulation.limited_by servers=simulation.rows reasons settings=_settings "
-        "warnings plans now?=_now compared? inputs"
-    )
-    _said: ClassVar[str] = "parcast.arrays.planning.sheet:said_of"
-    _below: ClassVar[str] = "parcast.arrays.planning.picture:draw_parts"
+    _schema = "parcast/array-io-plan/1"
+    _outline = """
+        shape size_bytes arrays=number clients operation=options.operation
+        writer=options.writer objective within machine storage_chunk=storage buffer_bytes best
+        limited_by=simulation.limited_by servers=simulation.rows reasons settings=_settings
+        warnings plans now?=_now compared? inputs
+    """
+    _said = "parcast.arrays.planning.sheet:said_of"
+    _below = "parcast.arrays.planning.picture:draw_parts"
 
     shape: tuple[int, ...]  # extents of an array
     size: int  # bytes of all arrays [B]

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, ClassVar, Final, Literal, NamedTuple, TypeAlias
+from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
 from parcast.arrays.geometry.boxes import Box
 from parcast.arrays.store.grid import Index
@@ -74,12 +74,11 @@ def _dotted(index: Index | None) -> str | None:
 class Verification(Result):
     """What was checked of a store, what could not be, and every fault."""
 
-    _schema: ClassVar[str] = "parcast/array-verification/1"
-    _outline: ClassVar[str] = (
-        "rows path status arrays chunks subchunks size_B filled_chunks=filled unchecked "
-        "unchecked_chunks writer sound=is_sound interrupted=_interrupted"
-    )
-    _sheet: ClassVar[str] = "parcast.arrays.store.sheet:sheet_of"
+    _schema = "parcast/array-verification/1"
+    _outline = """
+        rows path status arrays chunks subchunks size_B filled_chunks=filled unchecked
+        unchecked_chunks writer sound=is_sound interrupted=_interrupted
+    """
 
     path: str  # of the store
     faults: tuple[StoreFault, ...] = ()
@@ -146,9 +145,9 @@ class Verification(Result):
 class Verifications(Result):
     """Several stores, each verified by itself."""
 
-    _schema: ClassVar[str] = "parcast/array-verifications/1"
-    _outline: ClassVar[str] = "sound=is_sound rows stores problems=_problems"
-    _sheet: ClassVar[str] = "parcast.arrays.store.sheet:sheet_of_all"
+    _schema = "parcast/array-verifications/1"
+    _outline = "sound=is_sound rows stores problems=_problems"
+    _sheet = "parcast.arrays.store.sheet:sheet_of_all"
 
     stores: tuple[Verification, ...]  # the document of each
     problems: tuple[tuple[str, str], ...] = ()  # paths that are no stores, and why

@@ -4,7 +4,6 @@ import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -24,7 +23,7 @@ DIGITS = 4  # of a figure: more than a benchmark repeats
 class SourcedFigure:
     """One key of a machine description, and where it comes from."""
 
-    _outline: ClassVar[str] = "key text source"
+    _outline = "key text source"
 
     key: str  # "network.latency"
     text: str  # as the file holds it: "1.25 us", or a whole number: "1"

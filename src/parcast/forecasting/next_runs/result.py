@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -24,10 +24,10 @@ TELLING = 0.05  # share of the half-width that a run must save to be worth makin
 class PlannedRun:
     """One run to make, and by how much it is expected to narrow the interval at the target."""
 
-    _outline: ClassVar[str] = (
-        "*key *at# time_s lower_s upper_s cost target# target_lower_s target_upper_s "
-        "target_width_before target_width_after because"
-    )
+    _outline = """
+        *key *at# time_s lower_s upper_s cost target# target_lower_s target_upper_s
+        target_width_before target_width_after because
+    """
 
     key: Key  # the columns that distinguish the series
     at: Mapping[str, float]  # values of all axes, `p` first

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,7 +29,7 @@ NOISY = 0.10  # relative spread of repetitions worth a warning
 class Donor:
     """Another machine that was used, its weight in the forecast, and its own forecast."""
 
-    _outline: ClassVar[str] = "machine weight p# time_s"
+    _outline = "machine weight p# time_s"
 
     machine: str  # its name
     weight: float  # its weight in the forecast at `p` [1]
@@ -42,10 +41,10 @@ class Donor:
 class SeriesNotes:
     """What the forecast of one series is based on, in words and in numbers."""
 
-    _outline: ClassVar[str] = (
-        "*key# measured_p# scaling scaling_reason limited_by limit rests_on laws=weights follows "
-        "backtest_error=backtest noise donors *exclusive no_forecast_p# useful_upto# warnings"
-    )
+    _outline = """
+        *key# measured_p# scaling scaling_reason limited_by limit rests_on laws=weights follows
+        backtest_error=backtest noise donors *exclusive no_forecast_p# useful_upto# warnings
+    """
 
     key: Key  # the columns that distinguish the series
     # smallest and largest measured count, without those held out [1]

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, ClassVar, Literal, Protocol
+from typing import Any, Literal, Protocol
 
 from parcast.pipeline.engine.tree import Merge
 
@@ -68,7 +68,7 @@ class Reduction:
 class Skipped:
     """An item whose task failed, and how."""
 
-    _outline: ClassVar[str] = "index item error"
+    _outline = "index item error"
 
     index: int  # its place, from 0 [1]
     item: str  # the item as Python writes it, shortened

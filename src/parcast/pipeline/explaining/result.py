@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from math import log2
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from parcast.pipeline.published.schedule import ItemRange
 from parcast.show.result import Result
@@ -49,12 +49,9 @@ class Delivered(NamedTuple):
 class PipelineSchedule(Result):
     """What the ranks of a pipeline do in each step, if all tasks and merges take equally long."""
 
-    _schema: ClassVar[str] = "parcast/pipeline-schedule/1"
-    _outline: ClassVar[str] = (
-        "schedule ranks pipelines items steps *_published speedup busy inputs rows"
-    )
-    _sheet: ClassVar[str] = "parcast.pipeline.explaining.sheet:sheet_of"
-    _picture: ClassVar[str] = "parcast.pipeline.explaining.picture:figure_of"
+    _schema = "parcast/pipeline-schedule/1"
+    _outline = "schedule ranks pipelines items steps *_published speedup busy inputs rows"
+    _picture = "parcast.pipeline.explaining.picture:figure_of"
 
     schedule: Schedule  # `source` or `adaptive`
     ranks: int  # ranks of one pipeline [1]

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from os import PathLike
-from typing import Any, ClassVar, Final
+from typing import Any, Final
 
 import numpy as np
 
@@ -31,10 +31,10 @@ AT_INPUT: Final = 0.5  # share of a run that rank 0 reads, from which ranks wait
 class RankUse:
     """What one rank spent the time of the run on."""
 
-    _outline: ClassVar[str] = (
-        "rank host tasks merges items computing_s merging_s communicating_s idle_s starting_s "
-        "ending_s processor_s"
-    )
+    _outline = """
+        rank host tasks merges items computing_s merging_s communicating_s idle_s starting_s
+        ending_s processor_s
+    """
 
     rank: int  # its number
     host: str  # where it ran
@@ -54,14 +54,14 @@ class RankUse:
 class Timeline(Result):
     """A traced run of a pipeline, by rank."""
 
-    _schema: ClassVar[str] = "parcast/pipeline-timeline/1"
-    _outline: ClassVar[str] = (
-        "program=trace.header.program schedule=trace.header.schedule "
-        "pipelines=trace.header.pipelines seconds shares=_shares core_share limited_by warnings "
-        "inputs rows=ranks"
-    )
-    _sheet: ClassVar[str] = "parcast.pipeline.explaining.timeline_sheet:sheet_of"
-    _picture: ClassVar[str] = "parcast.pipeline.explaining.timeline_picture:figure_of"
+    _schema = "parcast/pipeline-timeline/1"
+    _outline = """
+        program=trace.header.program schedule=trace.header.schedule
+        pipelines=trace.header.pipelines seconds shares=_shares core_share limited_by warnings
+        inputs rows=ranks
+    """
+    _sheet = "parcast.pipeline.explaining.timeline_sheet:sheet_of"
+    _picture = "parcast.pipeline.explaining.timeline_picture:figure_of"
 
     trace: Trace
     ranks: tuple[RankUse, ...]  # what each rank spent its time on

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -24,12 +24,12 @@ Schedule = Literal["adaptive", "source"]
 class RankPlan:
     """Arguments of a run, and what it takes by the law."""
 
-    _outline: ClassVar[str] = (
-        "ranks p pipelines fan_in batch time_s lower_s upper_s speedup efficiency "
-        "task_s=stages.task merge_s=stages.merge communication_s=stages.communication "
-        "fetch_s=stages.fetch longest_stage ratio_to_task utilisation memory_bytes "
-        "balanced=is_balanced fits"
-    )
+    _outline = """
+        ranks p pipelines fan_in batch time_s lower_s upper_s speedup efficiency
+        task_s=stages.task merge_s=stages.merge communication_s=stages.communication
+        fetch_s=stages.fetch longest_stage ratio_to_task utilisation memory_bytes
+        balanced=is_balanced fits
+    """
 
     ranks: int  # P*G [1]
     pipelines: int  # G [1]
@@ -81,7 +81,7 @@ class Curves:
 class PlanLimits:
     """What plans have to meet."""
 
-    _outline: ClassVar[str] = "ranks per_node within_s efficiency measured_cores=measured"
+    _outline = "ranks per_node within_s efficiency measured_cores=measured"
 
     ranks: int = 1024  # most
     per_node: int | None = None  # ranks of a node; None: nodes do not matter [1]
@@ -94,13 +94,13 @@ class PlanLimits:
 class PipelinePlan(Decision):
     """Plans of a pipeline: the best one for each number of ranks."""
 
-    _schema: ClassVar[str] = "parcast/pipeline-plan/1"
-    _outline: ClassVar[str] = (
-        "schedule costs limits arguments options nodes best least_time=_least_time reasons "
-        "to_use_more verdict origins warnings plans=rows inputs"
-    )
-    _said: ClassVar[str] = "parcast.pipeline.planning.sheet:said_of"
-    _below: ClassVar[str] = "parcast.pipeline.planning.picture:draw_stages"
+    _schema = "parcast/pipeline-plan/1"
+    _outline = """
+        schedule costs limits arguments options nodes best least_time=_least_time reasons
+        to_use_more verdict origins warnings plans=rows inputs
+    """
+    _said = "parcast.pipeline.planning.sheet:said_of"
+    _below = "parcast.pipeline.planning.picture:draw_stages"
 
     costs: ReductionCosts  # units are in its keys; `spreads` are half-widths of 90 % intervals
     schedule: Schedule

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -44,8 +44,6 @@ class FeaturesPart:
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class FeaturesResult(Result):
     """Noun phrases of documents: how many, the most frequent, and the lexicon unless in parts."""
-
-    _sheet: ClassVar[str] = "parcast.applications.text.features.sheet:sheet_of"
 
     settings: Features
     parts: tuple[FeaturesPart, ...]

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import Any
 
 from parcast.applications.text.search.bm25 import Bm25
 from parcast.applications.text.search.tasks import HIT, Hit
@@ -15,7 +15,7 @@ from parcast.show.result import Result
 class QueryHits:
     """The documents that match one query, best first."""
 
-    _outline: ClassVar[str] = "query hits=many documents_with"
+    _outline = "query hits=many documents_with"
 
     query: str  # the words that were looked for
     words: tuple[str, ...]  # different ones, as they are compared
@@ -37,11 +37,8 @@ class QueryHits:
 class SearchResult(Result):
     """Hits of queries; on ranks other than 0 it has `run` alone."""
 
-    _schema: ClassVar[str] = "parcast/search/1"
-    _outline: ClassVar[str] = (
-        "rows=_with_matches queries documents words k1=model.k1 b=model.b skipped=faults"
-    )
-    _sheet: ClassVar[str] = "parcast.applications.text.search.sheet:sheet_of"
+    _schema = "parcast/search/1"
+    _outline = "rows=_with_matches queries documents words k1=model.k1 b=model.b skipped=faults"
 
     queries: tuple[QueryHits, ...] = ()  # what was found of each query
     documents: int = 0  # documents that were searched [1]

@@ -37,7 +37,7 @@ References
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import ClassVar, Final
+from typing import Final
 
 import numpy as np
 from numpy.random import Generator
@@ -80,10 +80,10 @@ class Effect:
 class Condition:
     """A condition on messages, and what a test says of it."""
 
-    _outline: ClassVar[str] = (
-        "condition=name violated=is_violated detected=is_detected p p_adjusted=adjusted "
-        "effect=effect.value effect_measure=effect.measure matters_from=effect.matters_from"
-    )
+    _outline = """
+        condition=name violated=is_violated detected=is_detected p p_adjusted=adjusted
+        effect=effect.value effect_measure=effect.measure matters_from=effect.matters_from
+    """
 
     name: str  # its name, one of `conditions`
     p: float  # p-value of the test alone

@@ -28,9 +28,7 @@ QUEUE, MEASURED = "queue", "measured"
 class Quantity:
     """A quantity of every message, in SI units."""
 
-    _outline: ClassVar[str] = (
-        "quantity=name unit mean lower upper cv2 cv2_lower cv2_upper least median largest"
-    )
+    _outline = "quantity=name unit mean lower upper cv2 cv2_lower cv2_upper least median largest"
 
     name: str  # `gap`, `length`, `service` or `delay`
     mean: float  # its mean
@@ -53,7 +51,7 @@ class Quantity:
 class MeanDelay:
     """Mean delay of a message by a formula, by the trace-driven queue, or as measured."""
 
-    _outline: ClassVar[str] = "delay=name mean_s lower_s upper_s"
+    _outline = "delay=name mean_s lower_s upper_s"
 
     name: str  # a formula, `queue` (trace-driven) or `measured`
     mean: float  # its mean; None where utilisation is not below 1 or unknown [s]
@@ -65,16 +63,15 @@ class MeanDelay:
 class TrafficCheck(Result):
     """What the messages of a traced run say of the formulas for their delay."""
 
-    _schema: ClassVar[str] = "parcast/traffic/1"
-    _outline: ClassVar[str] = (
-        "rows=conditions formula reason messages=_count rate_per_s interval quantities "
-        "capacity_B_per_s=channel.capacity capacity_lower_B_per_s=channel.lower "
-        "capacity_upper_B_per_s=channel.upper capacity_from=channel.source "
-        "latency_s=channel.latency utilisation delays conditions=_names program ranks warnings "
-        "inputs"
-    )
-    _sheet: ClassVar[str] = "parcast.pipeline.traces.traffic.sheet:sheet_of"
-    _picture: ClassVar[str] = "parcast.pipeline.traces.traffic.picture:figure_of_traffic"
+    _schema = "parcast/traffic/1"
+    _outline = """
+        rows=conditions formula reason messages=_count rate_per_s interval quantities
+        capacity_B_per_s=channel.capacity capacity_lower_B_per_s=channel.lower
+        capacity_upper_B_per_s=channel.upper capacity_from=channel.source
+        latency_s=channel.latency utilisation delays conditions=_names program ranks warnings
+        inputs
+    """
+    _picture = "parcast.pipeline.traces.traffic.picture:figure_of_traffic"
 
     interval: ClassVar[float] = INTERVAL  # share of outcomes that intervals hold [1]
 
