@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from parcast.cli.answering import A_FILE, cli_command
+from parcast.cli.failures import own_options
 from parcast.cli.law_error_output import check_programs
 from parcast.cli.options import all_option, flag, option
 from parcast.cli.outputs import Outputs
@@ -43,12 +44,6 @@ Examples:
   parcast validate array-io -v -o array-io.json -o array-io.svg
   parcast testbed --hosts 16 --link 1Gbit --cpu none --disk 10MB/s -- parcast validate array-io
 """
-ARGUMENTS: Final = {  # what Python calls an argument, and what the command line calls it
-    "folder": "--folder",
-    "repetitions": "--repetitions",
-    "quick": "--quick",
-    "requests": "REQUESTS.toml",
-}
 
 
 @cli_command(
@@ -85,7 +80,7 @@ def command(
         outputs,
         partial(_validated, **options),
         save=save,
-        spellings=ARGUMENTS,
+        spellings=own_options(requests="REQUESTS.toml"),
         inputs={"options": {**options, "save": save}},
         show_all=show_all or bool(ctx.meta.get(VERBOSE)),
     )

@@ -9,7 +9,7 @@ import click
 
 from parcast.advice import Choice, File, ours
 from parcast.cli.answering import A_FILE, cli_command
-from parcast.cli.failures import ANSWERED, INTERRUPTED, spelled_with
+from parcast.cli.failures import ANSWERED, INTERRUPTED, own_options, spelled_with
 from parcast.cli.options import TIME, Read, flag, json_option, name_option, option, output_option
 from parcast.cli.outputs import (
     Outputs,
@@ -132,13 +132,6 @@ def require_means(only: Sequence[str], directory: str | None) -> None:
             ) from refusal
 
 
-OPTIONS: Final = {  # what Python calls an argument, and what the command line calls it
-    "ranks": "-np",
-    "time_limit": "--time-limit",
-    "only": "--only",
-    "directory": "--directory",
-}
-
 HELP = """Measure this machine and write its description.
 
 Prints the speed of processor, network, communication primitives and storage, each with its 90 %
@@ -231,7 +224,7 @@ def _measured(
     from parcast.calibration.calibrate import calibrate
     from parcast.cli.screen import Progress
 
-    with spelled_with(OPTIONS, click.UsageError), Progress("measuring") as progress:
+    with spelled_with(own_options(), click.UsageError), Progress("measuring") as progress:
         calibration = calibrate(
             ranks=options["ranks"],
             quick=options["quick"],

@@ -262,6 +262,13 @@ def _interruption(failure: BaseException) -> BaseException | None:
     return None
 
 
+def own_options(**others: Spelling) -> dict[str, Spelling]:
+    """The options of the command that runs, by what Python calls them; `others` are added."""
+    ctx = running()
+    names = [x.name for x in ctx.command.params if isinstance(x, click.Option)] if ctx else []
+    return {name: own_option(ctx, name) or "" for name in names if name} | others
+
+
 def in_options(error: ParcastError, options: Mapping[str, Spelling] = OPTIONS) -> str:
     """Say what went wrong, and call the arguments of a function by the options that give them.
 

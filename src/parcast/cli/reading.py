@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Final, TypeVar
 import click
 
 from parcast.advice import File, ours
-from parcast.cli.failures import in_options
+from parcast.cli.failures import Spelling, in_options
 from parcast.cli.screen import tell
 from parcast.cli.stdin import WholeStdin, beginning_of_stdin, prepare_stdin, stdin_as_file
 from parcast.errors import Argument
@@ -145,7 +145,7 @@ def _named(file: str) -> str:
     return STDIN if file == "-" else file
 
 
-def asked_in_options(ask: Callable[[], Described], arguments: Mapping[str, str]) -> Described:
+def asked_in_options(ask: Callable[[], Described], arguments: Mapping[str, Spelling]) -> Described:
     """Do what may be refused, and call arguments by the options that stand for them."""
     from parcast.errors import FileProblems, ParameterError
 

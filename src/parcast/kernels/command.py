@@ -8,7 +8,7 @@ import click
 
 from parcast.advice import ours
 from parcast.cli.answering import A_FILE, Whole, cli_command
-from parcast.cli.failures import ANSWER_IS_NO, ANSWERED, in_options, spelled_with
+from parcast.cli.failures import ANSWER_IS_NO, ANSWERED, in_options, own_options, spelled_with
 from parcast.cli.options import (
     COUNTS,
     TIME,
@@ -31,13 +31,6 @@ if TYPE_CHECKING:
     from parcast.kernels.kernel import KernelRun
 
 
-OPTIONS: Final = {
-    "ranks": "-np",
-    "name": "NAME",
-    "n": "-n",
-    "seed": "--seed",
-    **NAMES,
-}  # what Python calls an argument, and what the command line does
 PARTS: Final = {  # commands of their own below `run`, by place
     "pipeline": "parcast.pipeline.command:command",
     "features": "parcast.applications.text.features.command:command",
@@ -154,7 +147,7 @@ def run_program(
     try:
         kernel = kernel_named(name)
     except ParameterError as refusal:
-        raise click.UsageError(in_options(refusal, OPTIONS), ctx) from refusal
+        raise click.UsageError(in_options(refusal, own_options(name="NAME")), ctx) from refusal
     options = {key: x for key, x in options.items() if x is not None or key not in NAMES}
     if not n and "restart" in options and kernel.time_steps:
         n = [read_checkpoint(options["restart"]).n]
@@ -180,7 +173,7 @@ def _run(
     """Run the program, and add its runs."""
     from parcast.kernels.run import run_kernel
 
-    with spelled_with(OPTIONS), Progress(f"running {name:.20}") as progress:
+    with spelled_with(own_options(name="NAME")), Progress(f"running {name:.20}") as progress:
         run_kernel(name, n=n, ranks=ranks.values, progress=progress, each=ended.append, **options)
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from parcast.cli.answering import Whole, cli_command
-from parcast.cli.failures import spelled_with
+from parcast.cli.failures import Spelling, own_options, spelled_with
 from parcast.cli.options import (
     TIME,
     CountList,
@@ -58,19 +58,10 @@ Examples:
   parcast measure -p 4..64x2 --slurm --ranks-per-node 16 --submit -- srun ./app input.txt
   parcast measure -p 1,2,4 --set n={p}*1000 --time-pattern lammps -- mpiexec -n {p} lmp -var n {n}
 """
-SPELLINGS: Final = {
+OTHERS: Final[dict[str, Spelling]] = {  # what Python calls by another name than the options
     "command": "COMMAND",
     "output": "-o",
-    "p": "-p",
-    "runs": "--runs",
-    "timeout": "--timeout",
-    "time_pattern": "--time-pattern",
     "name": "--param",
-    "until": "--until",
-    "at": "--at",
-    "budget": "--budget",
-    "resume": "--resume",
-    "submit": "--submit",
     "TABLE": "-o",
 }
 PARTS: Final = {
@@ -158,9 +149,9 @@ def measure_program(
     others, place = _parted(outputs)
     others.check()
     if jobs is not None:
-        with spelled_with(SPELLINGS, click.UsageError):
+        with spelled_with(own_options(**OTHERS), click.UsageError):
             return write(words, p, place, jobs, others, at=at, **options)
-    with spelled_with(SPELLINGS, click.UsageError):
+    with spelled_with(own_options(**OTHERS), click.UsageError):
         found = _measured(words, p, place, at=at, **options)
     inputs = {"command": words, "options": {name: plain(x) for name, x in options.items()}}
     found = with_inputs(found, **inputs)

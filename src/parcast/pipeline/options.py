@@ -17,6 +17,7 @@ from parcast.cli.failures import (
     Spelling,
     in_options,
     lines_in_options,
+    own_options,
 )
 from parcast.cli.options import TIME, Option, amount, flag, gathered, option
 from parcast.cli.running import WRITTEN
@@ -28,38 +29,12 @@ from parcast.words import counted
 if TYPE_CHECKING:
     from parcast.pipeline.result import PipelineResult
 
-ARGUMENTS: Final[
-    dict[str, Spelling]
-] = {  # what Python calls an argument, and what the command line calls it
-    "ranks": "-np",
-    "fan_in": "--fan-in",
-    "batch": "--batch",
-    "pipelines": "--pipelines",
-    "schedule": "--schedule",
+OTHERS: Final[dict[str, Spelling]] = {  # what Python calls by another name than the options
     "on_error": lambda _: "--skip-errors",
-    "retries": "--retries",
-    "timeout": "--item-timeout",
-    "memory": "--memory",
-    "directory": "--directory",
-    "checkpoint": "--checkpoint",
-    "checkpoint_every": "--checkpoint-every",
     "resume": lambda _: "--resume",
-    "check": "--check",
-    "trace": "--trace",
-    "time_limit": "--time-limit",
-    "shards": "--shards",
-    "every": "--every",
-    "merge": "--merge",
     "server": "-o",
     "output": "-o",
-    "by": "--by",
     "queries": "-q",
-    "k1": "--k1",
-    "b": "--b",
-    "fields": "--field",
-    "identifier": "--identifier",
-    "encoding": "--encoding",
-    "document": "--document",
     "largest": lambda _: "",  # no option gives it
 }
 MOST_RANKS: Final = 4096
@@ -111,11 +86,11 @@ class Running:
                 return run(arguments)
         except ParameterError as refusal:
             if is_first():
-                raise click.UsageError(in_options(refusal, ARGUMENTS)) from refusal
+                raise click.UsageError(in_options(refusal, own_options(**OTHERS))) from refusal
             raise click.exceptions.Exit(WRONG_USE) from None
         except ParcastError as failure:
             if is_first():
-                failure.text, *below = lines_in_options(failure, ARGUMENTS)
+                failure.text, *below = lines_in_options(failure, own_options(**OTHERS))
                 failure.below = tuple(below)
                 raise
             raise click.exceptions.Exit(NO_FORECAST) from None

@@ -7,7 +7,14 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from parcast.cli.answering import A_FILE, Whole
-from parcast.cli.failures import ANSWER_IS_NO, ANSWERED, INTERRUPTED, NO_FORECAST, spelled_with
+from parcast.cli.failures import (
+    ANSWER_IS_NO,
+    ANSWERED,
+    INTERRUPTED,
+    NO_FORECAST,
+    Spelling,
+    spelled_with,
+)
 from parcast.cli.law_error_output import CONTENT, FORMATS, writer
 from parcast.cli.options import answer_options, option, seed_option, start_limit_option, together
 from parcast.cli.outputs import Outputs, with_inputs
@@ -41,7 +48,7 @@ def answered(
     validate: "Callable[[Told, str | None], Validation]",
     *,
     save: str | None,
-    spellings: Mapping[str, str],
+    spellings: Mapping[str, Spelling],
     inputs: Mapping[str, Any],
     described: "Callable[[Validation], Mapping[str, Any] | None]" = lambda _: None,
     show_all: bool | None = None,

@@ -8,7 +8,7 @@ import click
 
 from parcast.arrays.geometry.choices import MOST_RANKS
 from parcast.cli.answering import A_FILE, Whole, cli_command
-from parcast.cli.failures import ANSWERED, spelled_with
+from parcast.cli.failures import ANSWERED, own_options, spelled_with
 from parcast.cli.options import answer_options, flag, name_option, option
 from parcast.cli.outputs import Outputs, with_inputs
 from parcast.units import shown
@@ -33,7 +33,6 @@ Examples:
   parcast calibrate array-io /scratch -np 4 --servers 2 -o costs.toml
   parcast testbed --hosts 4 --disk 10MB/s -- parcast calibrate array-io . -np 3
 """
-ARGUMENTS: Final = {"clients": "-np", "servers": "--servers", "folder": "FOLDER"}
 
 
 @cli_command(name="array-io", help=HELP, short_help="Measure what array I/O costs here.")
@@ -66,7 +65,7 @@ def _measured(folder: str, *, quick: bool, name: str | None, **options: Any) -> 
     from parcast.arrays.calibration.measure import QUICK, ROUNDS, measure_costs
     from parcast.cli.screen import Progress
 
-    with spelled_with(ARGUMENTS, click.UsageError), Progress("measuring"):
+    with spelled_with(own_options(folder="FOLDER"), click.UsageError), Progress("measuring"):
         return measure_costs(folder, rounds=QUICK if quick else ROUNDS, name=name or "", **options)
 
 

@@ -8,7 +8,7 @@ import click
 from parcast.arrays.geometry.choices import OBJECTIVES, OPERATIONS, POLICIES, WRITERS
 from parcast.arrays.planning.settings import NAMES as TOOLS
 from parcast.cli.answering import A_FILE, OneOf, Whole, cli_command
-from parcast.cli.failures import ANSWERED, spelled_with
+from parcast.cli.failures import ANSWERED, Spelling, own_options, spelled_with
 from parcast.cli.options import CountList, Read, all_option, answer_options, flag, option, share
 from parcast.cli.outputs import Outputs, do_each, with_inputs, write_all, write_answer
 from parcast.cli.ranges import parse_counts
@@ -42,12 +42,7 @@ Examples:
 """
 
 FASTER_NOW: Final = "the job of the log is faster than every plan by these costs"
-NAMES: Final = (
-    *("shape", "clients", "dtype", "arrays", "servers", "costs", "objective", "within", "storage"),
-    *("inner", "subchunk", "policy", "operation", "writer", "contention", "darshan", "compare"),
-)
-OPTIONS: Final = {  # what Python calls an argument, and what the command line does
-    **{name: f"--{name}" for name in NAMES},
+OTHERS: Final[dict[str, Spelling]] = {  # what Python calls by another name than the options
     "mesh": "--clients",
     "storage chunk": "--storage",
     "inner chunk": "--inner",
@@ -154,7 +149,7 @@ def command(
         known, inputs["costs"] = read_description(costs, read_parameters, argument="--costs")
     given = {"darshan": darshan, "compare": compare}
     more: dict[str, Any] = {name: each for name, each in given.items() if each is not None}
-    with spelled_with(OPTIONS, click.UsageError):
+    with spelled_with(own_options(**OTHERS), click.UsageError):
         planned = plan_io(servers=servers.values, costs=known, **options, **more)
     asked = {"servers": servers.text} | options | more
     result = with_inputs(planned, **inputs, options=asked)

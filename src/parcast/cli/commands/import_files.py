@@ -7,12 +7,12 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from parcast.cli.answering import A_FILE, cli_command, usage
-from parcast.cli.failures import ANSWERED
+from parcast.cli.failures import ANSWERED, own_options
 from parcast.cli.options import (
     called,
     flag,
@@ -30,16 +30,6 @@ from parcast.cli.stdin import beginning_of_stdin, stdin_as_file
 if TYPE_CHECKING:
     from parcast.importers.registry import Format
 
-
-ARGUMENTS: Final = {
-    "rename": "--rename",
-    "columns": "--column",
-    "constants": "--set",
-    "metric": "--metric",
-    "time_pattern": "--time-pattern",
-    "count_pattern": "--count-pattern",
-    "memory": "--memory",
-}
 
 HELP = """Convert files of other tools to tables of timings.
 
@@ -138,7 +128,7 @@ def command(
             Outputs(outputs, formats=(ending,)).check(paths)
             return _imported(known, standing, asked)
 
-    pieces, notes = asked_in_options(read, ARGUMENTS)
+    pieces, notes = asked_in_options(read, own_options())
     for note in notes:
         tell(note)
 
@@ -200,11 +190,11 @@ def _imported(
     from parcast.timings.tables.files import measurements_pieces
 
     if known.makes == "machine":
-        for argument, option in ARGUMENTS.items():
-            if options[argument] and argument != "memory":
+        for argument, value in options.items():
+            if value and argument != "memory":
                 raise click.UsageError(
-                    f"{option} cannot be combined with {known.name}, which describes a machine. "
-                    "Leave it out."
+                    f"{own_options()[argument]} cannot be combined with {known.name}, which "
+                    "describes a machine. Leave it out."
                 )
         figures = import_machine(paths, known.name, memory=options["memory"])
         return lambda: iter([figures.to_toml()]), figures.notes

@@ -1,11 +1,11 @@
 """`parcast testbed`: virtual hosts with slow links, and a command that runs on them."""
 
-from typing import Final, Literal
+from typing import Literal
 
 import click
 
 from parcast.cli.answering import Answering, Whole
-from parcast.cli.failures import in_options
+from parcast.cli.failures import in_options, own_options
 from parcast.cli.options import flag, option
 from parcast.cli.screen import tell
 
@@ -26,10 +26,6 @@ Examples:
   parcast testbed --hosts 4 -- mpiexec -n 4 python -m mpi4py program.py
   parcast testbed --hosts 8 --link 10Mbit --bus -- parcast calibrate -np 8
 """
-
-OPTIONS: Final = {  # what Python calls an argument, and what the command line calls it
-    name: f"--{name}" for name in ("hosts", "link", "latency", "cpu", "disk")
-}
 
 
 @click.command(
@@ -86,9 +82,9 @@ def command(
         tell(in_words(testbed))
         return testbed.attend(words)
     except ParameterError as error:
-        raise click.UsageError(in_options(error, OPTIONS)) from error
+        raise click.UsageError(in_options(error, own_options())) from error
     except RunFailed as error:
-        raise RunFailed(in_options(error, OPTIONS)) from error
+        raise RunFailed(in_options(error, own_options())) from error
 
 
 def _rate(text: str, name: str) -> float | None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from parcast.cli.answering import cli_command
-from parcast.cli.failures import ANSWERED
+from parcast.cli.failures import ANSWERED, own_options
 from parcast.cli.law_error_output import check_programs
 from parcast.cli.options import (
     COUNTS,
@@ -54,14 +54,6 @@ Examples:
 """
 
 
-ARGUMENTS: Final = {  # what Python calls an argument, and what the command line calls it
-    "p": "-np",
-    "name": "NAME",
-    "sizes": "-n",
-    "calibrate_with": "--calibrate-with",
-    "longest": "--longest",
-    "quick": "--quick",
-}
 PARTS: Final = {  # commands of their own below `validate`, by place
     "array-io": "parcast.arrays.validate_command:command",
     "pipeline": "parcast.pipeline.trials.command:command",
@@ -110,7 +102,7 @@ def validate_programs(
         outputs,
         partial(_validated, names, **options),
         save=save,
-        spellings=ARGUMENTS,
+        spellings=own_options(p="-np", name="NAME", sizes="-n"),
         inputs={"programs": [*names], "options": _written(**options)},
         described=_described,
     )

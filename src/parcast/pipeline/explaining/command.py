@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from parcast.cli.answering import A_FILE, OneOf, Whole, cli_command
-from parcast.cli.failures import ANSWERED, spelled_with
+from parcast.cli.failures import ANSWERED, own_options, spelled_with
 from parcast.cli.options import answer_options, option
 from parcast.cli.outputs import Outputs, with_inputs
 
@@ -33,14 +33,6 @@ Examples:
   parcast explain pipeline -np 6 --items 20 -o schedule.svg
   parcast explain pipeline run.jsonl -o timeline.png
 """
-
-OPTIONS: Final = {  # what Python calls an argument, and what the command line does
-    "ranks": "-np",
-    "pipelines": "--pipelines",
-    "cycles": "--cycles",
-    "items": "--items",
-    "schedule": "--schedule",
-}
 
 
 @cli_command(
@@ -95,7 +87,7 @@ def _schedule(ranks: int, options: dict[str, Any]) -> "Result":
     from parcast.pipeline.explaining.explain import explain_pipeline
 
     given = {name: value for name, value in options.items() if value is not None}
-    with spelled_with(OPTIONS, click.UsageError):
+    with spelled_with(own_options(), click.UsageError):
         result = explain_pipeline(ranks, **given)
     return with_inputs(result, options={"ranks": ranks} | options)
 

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from parcast.cli.answering import A_FILE, OneOf, Whole, cli_command
-from parcast.cli.failures import spelled_with
+from parcast.cli.failures import own_options, spelled_with
 from parcast.cli.kinds import MACHINE, PROGRAM, ArgumentPlace, in_places
 from parcast.cli.options import (
     EFFICIENCY,
@@ -49,16 +49,6 @@ Examples:
   parcast plan pipeline program.toml machine.toml -n 4096 -o plan.svg
 """
 
-OPTIONS: Final = {  # what Python calls an argument, and what the command line does
-    **{x: f"--{x}" for x in ("items", "task", "merge", "message", "fetch", "overhead", "startup")},
-    **{x: f"--{x}" for x in ("bandwidth", "latency", "growth", "cores", "channel", "schedule")},
-    **{x: f"--{x}" for x in ("ranks", "within", "efficiency")},
-    "source": "PROGRAM",
-    "machine": "MACHINE",
-    "n": "-n",
-    "per_node": "--per-node",
-    "clock": "--clock",
-}
 FILES: Final = (
     ArgumentPlace(PROGRAM.argument, PROGRAM.wanted, PROGRAM.kinds, least=0),
     ArgumentPlace(MACHINE.argument, MACHINE.wanted, MACHINE.kinds, least=0),
@@ -188,6 +178,6 @@ def _planned(
         machine, inputs["machine"] = read_description(
             machines[0], read_machine, argument="MACHINE"
         )
-    with spelled_with(OPTIONS, click.UsageError):
+    with spelled_with(own_options(source="PROGRAM", machine="MACHINE"), click.UsageError):
         result = plan_pipeline(source, machine, n=n, **options)
     return with_inputs(result, **inputs, options={"n": n} | options)

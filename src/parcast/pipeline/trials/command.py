@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from parcast.cli.answering import A_FILE, OneOf, Whole, cli_command
+from parcast.cli.failures import own_options
 from parcast.cli.law_error_output import check_programs
 from parcast.cli.options import SIZES, Read, SizeList, above_0, flag, option, plain
 from parcast.cli.outputs import Outputs
@@ -44,19 +45,6 @@ Examples:
   parcast validate pipeline count_words.py texts --schedule adaptive
   parcast testbed --hosts 8 -- parcast validate pipeline --schedule adaptive
 """
-ARGUMENTS: Final = {  # what Python calls an argument, and what the command line calls it
-    "arguments": "ARGUMENT",
-    "layouts": "--layouts",
-    "sizes": "-n",
-    "calibrate_with": "--calibrate-with",
-    "schedules": "--schedule",
-    "task": "--task",
-    "merge": "--merge",
-    "message": "--message",
-    "repetitions": "--repetitions",
-    "cores": "--cores",
-    "batch": "--batch",
-}
 
 
 def layouts(text: str, option: str) -> tuple[tuple[int, int], ...]:
@@ -134,7 +122,7 @@ def command(
         outputs,
         partial(_validated, **options),
         save=save,
-        spellings=ARGUMENTS,
+        spellings=own_options(arguments="ARGUMENT", sizes="-n", schedules="--schedule"),
         inputs={"options": {name: plain(value) for name, value in options.items()}},
     )
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from parcast.cli.answering import A_FILE, cli_command
-from parcast.cli.failures import ANSWER_IS_NO, ANSWERED, NO_FORECAST, spelled_with
+from parcast.cli.failures import ANSWER_IS_NO, ANSWERED, NO_FORECAST, own_options, spelled_with
 from parcast.cli.options import Read, amount, answer_options, option, seed_option
 from parcast.cli.outputs import FIGURES, Outputs, format_of, with_inputs
 from parcast.errors import ParameterError
@@ -116,7 +116,6 @@ def _checked(path: str, options: dict[str, Any]) -> "TrafficCheck":
     """Read the trace and check it."""
     from parcast.pipeline.traces.traffic.check import check_traffic
 
-    names = {"capacity": "--capacity", "latency": "--latency", "seed": "--seed"}
-    with spelled_with(names):
+    with spelled_with(own_options()):
         check = check_traffic(path, **options)
     return with_inputs(check, trace={"file": path}, options=dict(options))
