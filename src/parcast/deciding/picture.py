@@ -6,15 +6,7 @@ import numpy as np
 
 from parcast.deciding.decision import Decision
 from parcast.places import load
-from parcast.show.canvas import (
-    add_legend,
-    entries_of,
-    house_style,
-    new_figure,
-    plain_axes,
-    require_one_panel,
-    sources_of,
-)
+from parcast.show import canvas
 from parcast.show.colours import COMPUTED, RECOMMENDED, REFERENCE
 from parcast.show.scales import scale_p, scale_time
 from parcast.units import format_quantity
@@ -35,18 +27,18 @@ def figure_of(result: Decision, ax: "Axes | None" = None) -> "Figure":
     below = load(result._below) if result._below else None
     ways = result.ways
     if ax is not None:
-        require_one_panel(1 if below is None else 2, "Leave ax out.")
+        canvas.require_one_panel(1 if below is None else 2, "Leave ax out.")
         draw_times(ax, ways, result.chosen)
         return ax.figure  # type: ignore[return-value]  # a sub-figure is as good
-    with house_style():
-        figure = new_figure(height=HEIGHT if below else HEIGHT / 2)
+    with canvas.house_style():
+        figure = canvas.new_figure(height=HEIGHT if below else HEIGHT / 2)
         panels = figure.subplots(2 if below else 1, 1, squeeze=False)[:, 0]
         draw_times(panels[0], ways, result.chosen)
         if below is not None:
             below(panels[1], result)
         figure.suptitle(ways.title, fontsize="large", parse_math=False)
-        notes = [*result.sources, *sources_of(getattr(result, "inputs", None))]
-        add_legend(figure, *(entries_of([panel]) for panel in panels), notes=notes)
+        notes = [*result.sources, *canvas.sources_of(getattr(result, "inputs", None))]
+        canvas.add_legend(figure, *(canvas.entries_of([panel]) for panel in panels), notes=notes)
     return figure
 
 
@@ -84,7 +76,7 @@ def draw_times(ax: "Axes", ways: "Ways", chosen: int | None) -> None:
     bottom = max(float(np.min(ways.lower)), float(np.min(every)) / FARTHEST)
     top = min(float(np.max(ways.upper)), float(np.max(every)) * FARTHEST)
     scale_costs(ax, ways, bottom, top)
-    plain_axes(ax)
+    canvas.plain_axes(ax)
 
 
 def scale_costs(ax: "Axes", ways: "Ways", low: float, high: float) -> None:

@@ -29,17 +29,7 @@ from parcast.forecasting.panel import (
     traces_of,
 )
 from parcast.forecasting.result import Forecast
-from parcast.show.canvas import (
-    add_heads,
-    add_legend,
-    add_legend_inside,
-    entries_of,
-    heads_of,
-    house_style,
-    new_figure,
-    require_one_panel,
-    sources_of,
-)
+from parcast.show import canvas
 from parcast.show.scales import (
     CHARACTER,
     inches,
@@ -189,16 +179,16 @@ def figure_of(
     if overlay is None:
         overlay = ax is not None or _shares_a_panel(forecast, marked=bool(knees or planned))
     picture, notes = _picture(forecast, quantity, knees, planned, overlay=overlay)
-    heads = heads_of(forecast.verdict)
+    heads = canvas.heads_of(forecast.verdict)
     if ax is not None:
-        require_one_panel(len(picture.panes), "Leave it out, or forecast fewer series.")
+        canvas.require_one_panel(len(picture.panes), "Leave it out, or forecast fewer series.")
         _draw_into(ax, picture)
-        add_heads(ax, heads)
+        canvas.add_heads(ax, heads)
         return ax.figure  # type: ignore[return-value]  # a sub-figure is as good
     columns = {1: 1, 2: 2, 4: 2}.get(len(picture.panes), 3)
     rows = ceil(len(picture.panes) / columns)
-    with house_style():
-        figure = new_figure(height=4.6 if rows == 1 else 1.0 + 2.3 * rows)
+    with canvas.house_style():
+        figure = canvas.new_figure(height=4.6 if rows == 1 else 1.0 + 2.3 * rows)
         axes = [figure.add_subplot(rows, columns, 1 + i) for i in range(len(picture.panes))]
         own_scales = _draw_all(axes, picture)
         for i, each in enumerate(axes):
@@ -209,8 +199,8 @@ def figure_of(
                 each.tick_params(labelleft=False)
         title = "\n".join([_title(forecast, picture), *heads])
         figure.suptitle(title, fontsize="large", parse_math=False)
-        notes += [_reading(forecast), *sources_of(forecast.inputs)]
-        add_legend(figure, entries_of(figure.axes), notes=notes)
+        notes += [_reading(forecast), *canvas.sources_of(forecast.inputs)]
+        canvas.add_legend(figure, canvas.entries_of(figure.axes), notes=notes)
         _name_lines(axes, picture)
     return figure
 
@@ -218,7 +208,7 @@ def figure_of(
 def _draw_into(ax: "Axes", picture: Picture) -> None:
     """Draw a picture of one panel in axes that were given, with a legend."""
     _draw_all([ax], picture)
-    add_legend_inside(ax, entries_of([ax]))
+    canvas.add_legend_inside(ax, canvas.entries_of([ax]))
     _name_lines([ax], picture)
 
 

@@ -17,23 +17,7 @@ from parcast.aliases import Array
 from parcast.matching.labels import RING, WIDEST_BAND, TradeCurve, curve_of, name_counts
 from parcast.matching.result import Candidate, Match
 from parcast.matching.sheet import title_of
-from parcast.show.canvas import (
-    add_heads,
-    add_legend,
-    add_legend_inside,
-    entries_of,
-    heads_of,
-    house_style,
-    new_figure,
-    plain_axes,
-    sources_of,
-)
-from parcast.show.colours import (
-    MACHINE_COLOURS,
-    MARKERS,
-    NOT_ALLOWED,
-    REFERENCE,
-)
+from parcast.show import canvas, colours
 from parcast.show.scales import MARGIN, round_ticks, scale_p, scale_rate, scale_time
 from parcast.show.warning import verdicts
 from parcast.timings.measure import seconds_in
@@ -55,26 +39,28 @@ def figure_of_match(match: Match, ax: "Axes | None" = None) -> "Figure":
     In `ax`, or in new axes. Of more than 8 machines the first 8 of the ranking are drawn.
     """
     priced = [x for x in match.candidates if x.cost is not None]
-    shown_ones = (priced or match.candidates)[: len(MACHINE_COLOURS)]
+    shown_ones = (priced or match.candidates)[: len(colours.MACHINE_COLOURS)]
     curves = [curve_of(x, has_cost=bool(priced)) for x in shown_ones]
-    heads = heads_of(verdicts(match.warnings))
+    heads = canvas.heads_of(verdicts(match.warnings))
     if ax is not None:
-        add_heads(ax, heads)
+        canvas.add_heads(ax, heads)
         limits = _draw_all(ax, match, shown_ones, curves, over_time=bool(priced))
-        add_legend_inside(ax, entries_of([ax]))
+        canvas.add_legend_inside(ax, canvas.entries_of([ax]))
         name_counts(ax, shown_ones, curves, limits, only_chosen=not priced)
         return ax.figure  # type: ignore[return-value]  # a sub-figure is as good
     left = len(match.candidates) - len(shown_ones)
     notes = [f"{left} more without a curve"] if left else []
     if match.reading is not None:
         notes.append(f"{match.reading.name.capitalize()} scaling ({match.reading.reason}).")
-    with house_style():
-        figure = new_figure(height=5.4)
+    with canvas.house_style():
+        figure = canvas.new_figure(height=5.4)
         own = figure.subplots()
         limits = _draw_all(own, match, shown_ones, curves, over_time=bool(priced))
         title = "\n".join([title_of(match), *heads])
         figure.suptitle(title, fontsize="large", parse_math=False)
-        add_legend(figure, entries_of([own]), notes=[*notes, *sources_of(match.inputs)])
+        canvas.add_legend(
+            figure, canvas.entries_of([own]), notes=[*notes, *canvas.sources_of(match.inputs)]
+        )
         name_counts(own, shown_ones, curves, limits, only_chosen=not priced)
     return figure
 
@@ -93,13 +79,13 @@ def _draw_all(
         _draw(ax, candidate, curve, i)
     limits = _draw_limits(ax, match, over_time=over_time)
     _explain_markers(ax, candidates, is_program=bool(match.program))
-    plain_axes(ax)
+    canvas.plain_axes(ax)
     return limits
 
 
 def _draw(ax: "Axes", candidate: Candidate, curve: TradeCurve, i: int) -> None:
     """Draw the band, the curve, its counts and the one that was chosen."""
-    colour, marker = MACHINE_COLOURS[i], MARKERS[i]
+    colour, marker = colours.MACHINE_COLOURS[i], colours.MARKERS[i]
     kept = curve.within()
     x, y = (
         np.concatenate([low, high[::-1]]) for low, high in zip(kept.low, kept.high, strict=True)
@@ -135,7 +121,7 @@ def _mark(ax: "Axes", x: Array, y: Array, known: NDArray[np.bool_], style: dict[
 def _explain_markers(ax: "Axes", candidates: Sequence[Candidate], *, is_program: bool) -> None:
     """Say in the legend what is filled and what is hollow."""
     known = np.concatenate([x.measured for x in candidates])
-    style = {"color": REFERENCE, "marker": "o", "ms": 5.5, "ls": "none"}
+    style = {"color": colours.REFERENCE, "marker": "o", "ms": 5.5, "ls": "none"}
     if known.any():
         ax.plot([], [], label="filled: measured", **style)  # type: ignore[arg-type]  # styles
     if not known.all():
@@ -205,8 +191,8 @@ def _span(values: Array, limit: float | None) -> tuple[float, float]:
 def _draw_limits(ax: "Axes", match: Match, *, over_time: bool) -> list["Line2D"]:
     """Shade what is not allowed, and give the lines that bound it."""
     (left, right), (bottom, top) = ax.get_xlim(), ax.get_ylim()
-    style = {"color": NOT_ALLOWED, "lw": 0, "zorder": 0.5}
-    line = {"color": REFERENCE, "lw": 1.3, "ls": (0, (1, 1.5)), "zorder": 1.5}
+    style = {"color": colours.NOT_ALLOWED, "lw": 0, "zorder": 0.5}
+    line = {"color": colours.REFERENCE, "lw": 1.3, "ls": (0, (1, 1.5)), "zorder": 1.5}
     drawn = []
     if match.within is not None:
         label = f"longest time, {format_quantity(match.within, 'time')}"

@@ -22,15 +22,7 @@ from parcast.prediction.notes import SPENT_ON
 from parcast.prediction.result import Prediction
 from parcast.prediction.shown import GridAxis, Shown, shown_of, thinned
 from parcast.prediction.surface import draw_contours, draw_map, draw_surface
-from parcast.show.canvas import (
-    add_legend,
-    entries_of,
-    house_style,
-    new_figure,
-    plain_axes,
-    require_one_panel,
-    save_figure,
-)
+from parcast.show import canvas
 from parcast.show.colours import (
     COLOURS,
     COMMUNICATION,
@@ -132,15 +124,17 @@ class _Lines:
 def draw_lines(shown: Shown, ax: "Axes | None" = None) -> "Figure":
     """Draw times, speedups and shares over the first axis; in `house_style`."""
     if ax is not None:
-        require_one_panel(3, 'Leave it out, or draw picture="contours" or "map" over two axes.')
-    figure = new_figure(height=6.4)
+        canvas.require_one_panel(
+            3, 'Leave it out, or draw picture="contours" or "map" over two axes.'
+        )
+    figure = canvas.new_figure(height=6.4)
     grid = figure.add_gridspec(2, 2, height_ratios=(1.25, 1))
     places = (grid[0, 0], grid[0, 1], grid[1, :])
     times, speedups, shares = (figure.add_subplot(place) for place in places)
     lines = _lines(shown)
     for each in (times, speedups, shares):
         lines.along.scale(each)
-        plain_axes(each)
+        canvas.plain_axes(each)
     drawn = _draw_times(times, lines)
     _draw_speedups(speedups, lines)
     unnamed = _draw_shares(shares, lines)
@@ -152,8 +146,10 @@ def draw_lines(shown: Shown, ax: "Axes | None" = None) -> "Figure":
         _add_colour_bar(speedups, lines.second)
     if lines.are_named:
         named |= dict(zip(lines.names, drawn, strict=True))
-    others = entries_of([times, speedups]) | unnamed
-    add_legend(figure, *([named, others] if lines.second else [named | others]), notes=shown.notes)
+    others = canvas.entries_of([times, speedups]) | unnamed
+    canvas.add_legend(
+        figure, *([named, others] if lines.second else [named | others]), notes=shown.notes
+    )
     return figure
 
 
@@ -299,7 +295,7 @@ def draw_prediction(
     prediction: Prediction, path: str | PathLike[str], *, picture: str | None = None
 ) -> None:
     """Draw a prediction into a file: the same prediction gives the same bytes."""
-    save_figure(figure_of_prediction(prediction, picture=picture), path)
+    canvas.save_figure(figure_of_prediction(prediction, picture=picture), path)
 
 
 def figure_of_prediction(
@@ -327,7 +323,7 @@ def figure_of_prediction(
         raise _too_few(chosen, needed, shown)
     if ax is not None:
         return DRAW[chosen](shown, ax)
-    with house_style():
+    with canvas.house_style():
         figure = DRAW[chosen](shown)
         figure.suptitle(shown.title, fontsize="large", parse_math=False)
     return figure

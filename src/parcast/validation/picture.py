@@ -10,15 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import numpy as np
 
-from parcast.show.canvas import (
-    add_legend,
-    add_legend_inside,
-    entries_of,
-    house_style,
-    new_figure,
-    plain_axes,
-    require_one_panel,
-)
+from parcast.show import canvas
 from parcast.show.colours import GREY, MACHINE_COLOURS, MARKERS
 from parcast.show.scales import scale_time, span
 from parcast.units import percent
@@ -45,21 +37,21 @@ def figure_of_validation(validation: Validation, ax: "Axes | None" = None) -> "F
     parts = validation.parts[:MOST_PANELS]
     if ax is not None:
         hint = "Leave it out, or draw a validation of one program."
-        require_one_panel(len(validation.parts), hint)
+        canvas.require_one_panel(len(validation.parts), hint)
         _draw(ax, parts[0])
-        add_legend_inside(ax, entries_of([ax]))
+        canvas.add_legend_inside(ax, canvas.entries_of([ax]))
         return ax.figure  # type: ignore[return-value]  # a sub-figure is as good
     columns = min(len(parts), 3 if len(parts) > 4 else 2)
     rows = ceil(len(parts) / columns)
-    with house_style():
-        figure = new_figure(height=4.6 if rows == 1 else 1.0 + 2.7 * rows)
+    with canvas.house_style():
+        figure = canvas.new_figure(height=4.6 if rows == 1 else 1.0 + 2.7 * rows)
         grid = list(figure.subplots(rows, columns, squeeze=False).flat)
         for each in grid[len(parts) :]:
             each.set_axis_off()
         for each, part in zip(grid, parts, strict=False):
             _draw(each, part)
         figure.suptitle("Predicted before the runs, and measured", fontsize="large")
-        add_legend(figure, entries_of(grid))
+        canvas.add_legend(figure, canvas.entries_of(grid))
     return figure
 
 
@@ -96,7 +88,7 @@ def _draw(ax: "Axes", part: Validated) -> None:
         ax.plot([], [], "o", color=GREY, alpha=PALE, label=DISTURBED)
     _scale(ax, low, high)
     ax.set_title(f"{part.name}: {part.agreement}", fontsize="medium", parse_math=False)
-    plain_axes(ax)
+    canvas.plain_axes(ax)
 
 
 def _draw_kind(ax: "Axes", rows: list[Compared], kind: str, i: int) -> None:

@@ -12,21 +12,7 @@ import numpy as np
 
 from parcast.arrays.bottleneck.result import MODES, RequestSimulation
 from parcast.arrays.bottleneck.sheet import title_of
-from parcast.show.canvas import (
-    house_style,
-    new_figure,
-    plain_axes,
-    require_one_panel,
-)
-from parcast.show.colours import (
-    COMMUNICATION,
-    COMPUTED,
-    COMPUTING,
-    INPUT_OUTPUT,
-    RECEIVING,
-    REFERENCE,
-    WAITING,
-)
+from parcast.show import canvas, colours
 from parcast.units import TIME_UNITS
 from parcast.words import common_unit
 
@@ -41,18 +27,18 @@ MOST_TICKS: Final = 16
 MEGABYTE: Final = 1e6
 HATCH: Final = "///"  # of waiting at the end, which has the colour of that at the start
 NAMES: Final = {
-    "none": ("normal", COMPUTED),
-    "disks": ("infinitely fast disks", COMMUNICATION),
-    "disks and network": ("infinitely fast network too", COMPUTING),
+    "none": ("normal", colours.COMPUTED),
+    "disks": ("infinitely fast disks", colours.COMMUNICATION),
+    "disks and network": ("infinitely fast network too", colours.COMPUTING),
 }
 
 
 def figure_of(result: RequestSimulation, ax: "Axes | None" = None) -> "Figure":
     """One figure of two panels; it cannot be drawn in `ax`."""
     if ax is not None:
-        require_one_panel(2, "Leave it out: the picture has two panels.")
-    with house_style():
-        figure = new_figure(height=HEIGHT)
+        canvas.require_one_panel(2, "Leave it out: the picture has two panels.")
+    with canvas.house_style():
+        figure = canvas.new_figure(height=HEIGHT)
         above, below = figure.subplots(2, 1)
         _times(above, result)
         _throughput(below, result)
@@ -68,11 +54,14 @@ def _times(ax: "Axes", result: RequestSimulation) -> None:
     unit = common_unit([result.time])
     delays = normal.delay
     parts = {
-        "startup": (normal.startup, WAITING),
-        "assembly": (normal.assembly - delays, COMMUNICATION),
-        "delay by clients": (delays, RECEIVING),
-        "file system": (normal.file_system, INPUT_OUTPUT),
-        "last client": (normal.intermediate - normal.assembly - normal.file_system, WAITING),
+        "startup": (normal.startup, colours.WAITING),
+        "assembly": (normal.assembly - delays, colours.COMMUNICATION),
+        "delay by clients": (delays, colours.RECEIVING),
+        "file system": (normal.file_system, colours.INPUT_OUTPUT),
+        "last client": (
+            normal.intermediate - normal.assembly - normal.file_system,
+            colours.WAITING,
+        ),
     }
     place, bottom = np.arange(len(normal.startup)), np.zeros(len(normal.startup))
     for label, (times, colour) in parts.items():
@@ -84,7 +73,7 @@ def _times(ax: "Axes", result: RequestSimulation) -> None:
         ax.bar(place, height, WIDTH, bottom=bottom, label=label, **style)
         bottom += height
     end = result.time / TIME_UNITS[unit]
-    ax.axhline(end, color=REFERENCE, lw=0.8, ls="--", label="end of the request")
+    ax.axhline(end, color=colours.REFERENCE, lw=0.8, ls="--", label="end of the request")
     ax.set_ylabel(f"time [{unit}]")
     ax.set_ylim(0, 1.05 * end)
     _legend_above(ax)
@@ -106,7 +95,11 @@ def _throughput(ax: "Axes", result: RequestSimulation) -> None:
     edges = np.stack([place - 0.5, place + 0.5])
     disks = np.stack([result.normal.disk_rate] * 2) / MEGABYTE
     ax.plot(
-        edges.T.ravel(), disks.T.ravel(), color=REFERENCE, lw=0.8, label="rate of the file system"
+        edges.T.ravel(),
+        disks.T.ravel(),
+        color=colours.REFERENCE,
+        lw=0.8,
+        label="rate of the file system",
     )
     ax.set_ylabel("throughput [MB/s]")
     ax.set_ylim(0, 1.05 * highest / MEGABYTE)
@@ -120,7 +113,7 @@ def _legend_above(ax: "Axes") -> None:
 
 def name_bars(ax: "Axes", names: Sequence[str], label: str) -> None:
     """Write a name below each of the bars, or not more than fit."""
-    plain_axes(ax)
+    canvas.plain_axes(ax)
     ax.grid(visible=False, axis="x")
     step = -(-len(names) // MOST_TICKS)
     ax.set_xlim(-0.6, len(names) - 0.4)

@@ -7,21 +7,7 @@ from parcast.pipeline.explaining.result import Activity, PipelineSchedule
 from parcast.pipeline.explaining.sheet import groups_of, items_text, stages_of, title_of
 from parcast.pipeline.explaining.tree import MergeTree, tree_of
 from parcast.pipeline.published.schedule import ItemRange
-from parcast.show.canvas import (
-    add_legend,
-    any_letters,
-    house_style,
-    new_figure,
-    plain_axes,
-    require_one_panel,
-)
-from parcast.show.colours import (
-    COMMUNICATION,
-    COMPUTING,
-    MERGING,
-    RECEIVING,
-    REFERENCE,
-)
+from parcast.show import canvas, colours
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
@@ -41,12 +27,16 @@ MOST_NAMED: Final = 36  # items of a tree whose nodes name their ranks
 MOST_ARROWS: Final = 32  # ranks, up to which messages are drawn
 MOST_BARS: Final = 64  # ranks, up to which each has bars of its own
 MOST_STEPS: Final = 200  # that are drawn
-COLOURS: Final = {"task": COMPUTING, "merge": MERGING, "receive": RECEIVING}
+COLOURS: Final = {
+    "task": colours.COMPUTING,
+    "merge": colours.MERGING,
+    "receive": colours.RECEIVING,
+}
 STAGES: Final = {  # colour of each stage, and what the legend calls it if nothing else does
-    "T": ("", COMPUTING),
-    "S": ("", COMMUNICATION),
-    "M": ("", MERGING),
-    "D": ("", COMMUNICATION),
+    "T": ("", colours.COMPUTING),
+    "S": ("", colours.COMMUNICATION),
+    "M": ("", colours.MERGING),
+    "D": ("", colours.COMMUNICATION),
 }
 WORDS: Final = {  # each with what is written in its bars
     "task": ("task", ", with its item"),
@@ -65,18 +55,18 @@ def figure_of(result: PipelineSchedule, ax: "Axes | None" = None) -> "Figure":
     has_tree, has_stages = len(tree.levels) > 1, result.is_source and result.ranks > 1
     panels = 1 + has_tree + has_stages
     if ax is not None:
-        require_one_panel(panels, "Leave ax out.")
+        canvas.require_one_panel(panels, "Leave ax out.")
         _draw_ranks(ax, result)
         figure: Figure = ax.figure  # type: ignore[assignment]  # no axes of a subfigure
         return figure
-    with house_style():
+    with canvas.house_style():
         lanes = min(max(LANE * result.ranks, 1.0), TALLEST)
         heights = [lanes]
         if has_stages:
             heights.append(ROW * len(_groups(result)))
         if has_tree:
             heights.append(LEVEL * (len(tree.levels) + 0.6))
-        figure = new_figure(sum(heights) + HEADROOM + 0.3 * (panels - 1))
+        figure = canvas.new_figure(sum(heights) + HEADROOM + 0.3 * (panels - 1))
         grid = figure.subplots(panels, 1, height_ratios=heights, squeeze=False)
         entries = _draw_ranks(grid[0, 0], result)
         if has_stages:
@@ -87,14 +77,14 @@ def figure_of(result: PipelineSchedule, ax: "Axes | None" = None) -> "Figure":
         notes = []
         if result.steps >= MOST_STEPS:
             notes.append(f"The first {MOST_STEPS} of {result.steps + 1} steps.")
-        add_legend(figure, entries, notes=notes)
+        canvas.add_legend(figure, entries, notes=notes)
         _settle(figure)
     return figure
 
 
 def _settle(figure: "Figure") -> None:
     """Lay out the axes in rounded places, as the last digits of a layout vary between calls."""
-    with any_letters():
+    with canvas.any_letters():
         figure.draw_without_rendering()
     figure.set_layout_engine("none")
     for ax in figure.axes:
@@ -130,9 +120,15 @@ def _draw_ranks(ax: "Axes", result: PipelineSchedule) -> "dict[str, Artist]":
     done = [x for x in result.deliveries if x.step < steps]
     if done:
         places = [x.step + 1 for x in done], [x.rank for x in done]
-        style = {"marker": ">", "color": COMMUNICATION, "ls": "none", "ms": 7, "clip_on": False}
+        style = {
+            "marker": ">",
+            "color": colours.COMMUNICATION,
+            "ls": "none",
+            "ms": 7,
+            "clip_on": False,
+        }
         (entries["delivery to the server"],) = ax.plot(*places, zorder=4, **style)
-    plain_axes(ax)
+    canvas.plain_axes(ax)
     ax.grid(visible=False)
     ax.set_xlim(0, steps)
     ax.set_ylim(result.ranks - 0.5, -0.5)
@@ -169,7 +165,12 @@ def _draw_messages(ax: "Axes", result: PipelineSchedule, steps: int) -> "dict[st
         return {}
     sent = [x for x in result.messages if x.step < steps]
     head = 7.0 if result.ranks <= MOST_TEXTS else 4.0
-    arrow: dict[str, Any] = {"arrowstyle": "->", "color": COMMUNICATION, "lw": 1.0, "shrinkA": 0}
+    arrow: dict[str, Any] = {
+        "arrowstyle": "->",
+        "color": colours.COMMUNICATION,
+        "lw": 1.0,
+        "shrinkA": 0,
+    }
     arrow |= {"shrinkB": 0, "mutation_scale": head}
     for x in sent:
         down = 1 if x.target > x.source else -1
@@ -178,7 +179,7 @@ def _draw_messages(ax: "Axes", result: PipelineSchedule, steps: int) -> "dict[st
         ax.annotate("", xy=end, xytext=start, arrowprops=arrow, zorder=3)
     if not sent:
         return {}
-    (line,) = ax.plot([], [], color=COMMUNICATION, lw=1.0, marker=">", ms=3.5)
+    (line,) = ax.plot([], [], color=colours.COMMUNICATION, lw=1.0, marker=">", ms=3.5)
     return {"message": line}
 
 
@@ -211,7 +212,7 @@ def _draw_stages(ax: "Axes", result: PipelineSchedule) -> "dict[str, Artist]":
             style: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": 8}
             ax.text(time + 0.5, group, letter, **style)
     last = len(stages) + groups - 1
-    plain_axes(ax)
+    canvas.plain_axes(ax)
     ax.grid(visible=False)
     ax.set_xlim(0, last)
     ax.set_ylim(groups - 0.5, -0.5)
@@ -234,7 +235,7 @@ def _draw_tree(ax: "Axes", tree: MergeTree) -> None:
         for node in nodes
     }
     lines = [[places[node.items], places[merge.items]] for node, merge in tree.branches()]
-    ax.add_collection(LineCollection(lines, colors=REFERENCE, linewidths=0.8, zorder=1))
+    ax.add_collection(LineCollection(lines, colors=colours.REFERENCE, linewidths=0.8, zorder=1))
     ranks = max((node.rank for level in tree.levels for node in level), default=0)
     is_named = len(leaves) <= MOST_NAMED
     size = 8.0 if len(leaves) <= 20 else 6.0
@@ -259,7 +260,7 @@ def _draw_tree(ax: "Axes", tree: MergeTree) -> None:
     ax.set_ylim(-0.5, len(tree.levels) - 0.4)
     names = ["task", *(f"merge {i}" for i in range(1, len(tree.levels)))]
     ax.set_yticks(range(len(names)), labels=names)
-    plain_axes(ax)
+    canvas.plain_axes(ax)
     ax.grid(visible=False)
     ax.spines[["left", "bottom"]].set_visible(False)
     ax.tick_params(length=0)

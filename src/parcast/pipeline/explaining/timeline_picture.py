@@ -8,20 +8,7 @@ from parcast.aliases import Array
 from parcast.pipeline.explaining.timeline import Timeline
 from parcast.pipeline.explaining.timeline_sheet import title_of
 from parcast.pipeline.traces.trace import Events
-from parcast.show.canvas import (
-    add_legend,
-    add_legend_inside,
-    house_style,
-    new_figure,
-    plain_axes,
-    sources_of,
-)
-from parcast.show.colours import (
-    COMMUNICATION,
-    COMPUTING,
-    INPUT_OUTPUT,
-    MERGING,
-)
+from parcast.show import canvas, colours
 from parcast.units import TIME_UNITS
 from parcast.words import readable_unit
 
@@ -37,22 +24,26 @@ BAR: Final = (-0.32, 0.36)  # a bar of its lane, from the top to the bottom [1]
 STRIP: Final = (-0.46, -0.36)  # fetches, which go on beside the work [1]
 POINTS: Final = 3000  # of the width of a picture: what is closer cannot be told apart
 MOST_MESSAGES: Final = 200  # that are drawn, those with the most bytes
-COLOURS: Final = {"task": COMPUTING, "merge": MERGING, "fetch": INPUT_OUTPUT}
+COLOURS: Final = {
+    "task": colours.COMPUTING,
+    "merge": colours.MERGING,
+    "fetch": colours.INPUT_OUTPUT,
+}
 
 
 def figure_of(result: Timeline, ax: "Axes | None" = None) -> "Figure":
     """Figure of a traced run: time to the right, rank 0 at the top."""
     if ax is not None:
         entries, _ = _draw(ax, result)
-        add_legend_inside(ax, entries, is_framed=True)
+        canvas.add_legend_inside(ax, entries, is_framed=True)
         figure: Figure = ax.figure  # type: ignore[assignment]  # no axes of a subfigure
         return figure
-    with house_style():
+    with canvas.house_style():
         lanes = min(max(LANE * len(result.ranks), 1.0), TALLEST)
-        figure = new_figure(lanes + HEADROOM)
+        figure = canvas.new_figure(lanes + HEADROOM)
         entries, notes = _draw(figure.subplots(), result)
         figure.suptitle(title_of(result), fontsize="large", parse_math=False)
-        add_legend(figure, entries, notes=[*notes, *sources_of(result.inputs)])
+        canvas.add_legend(figure, entries, notes=[*notes, *canvas.sources_of(result.inputs)])
     return figure
 
 
@@ -72,9 +63,15 @@ def _draw(ax: "Axes", result: Timeline) -> "tuple[dict[str, Artist], list[str]]"
     entries |= lines
     if len(trace.deliveries):
         where = trace.deliveries["end"] / scale, trace.deliveries["rank"]
-        style = {"marker": ">", "color": COMMUNICATION, "ls": "none", "ms": 6, "clip_on": False}
+        style = {
+            "marker": ">",
+            "color": colours.COMMUNICATION,
+            "ls": "none",
+            "ms": 6,
+            "clip_on": False,
+        }
         (entries["delivery to the server"],) = ax.plot(*where, zorder=4, **style)
-    plain_axes(ax)
+    canvas.plain_axes(ax)
     ax.grid(visible=False, axis="y")
     ax.set_xlim(0, max(result.seconds, 1e-9) / scale)
     ax.set_ylim(ranks - 0.5, -0.5)
@@ -116,6 +113,6 @@ def _draw_messages(
     end = np.stack([messages["received"] / scale, messages["target"]], axis=-1)
     pairs = [*np.stack([start, end], axis=1)]
     width = 0.9 if len(pairs) <= 100 else 0.6
-    lines = LineCollection(pairs, colors=COMMUNICATION, linewidths=width)
+    lines = LineCollection(pairs, colors=colours.COMMUNICATION, linewidths=width)
     lines.set_zorder(3)
     return {"message": ax.add_collection(lines)}, notes

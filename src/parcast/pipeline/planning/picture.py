@@ -7,24 +7,17 @@ import numpy as np
 from parcast.deciding.picture import scale_costs
 from parcast.pipeline.planning.grid import Stage
 from parcast.pipeline.planning.result import PipelinePlan
+from parcast.show import colours
 from parcast.show.canvas import plain_axes
-from parcast.show.colours import (
-    COMMUNICATION,
-    COMPUTING,
-    INPUT_OUTPUT,
-    MERGING,
-    NOT_ALLOWED,
-    RECOMMENDED,
-)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 COLOURS: Final[dict[Stage, tuple[str, str]]] = {  # colour and style of each stage
-    "task": (COMPUTING, "-"),
-    "merge": (MERGING, "--"),
-    "communication": (COMMUNICATION, "-."),
-    "fetch": (INPUT_OUTPUT, ":"),
+    "task": (colours.COMPUTING, "-"),
+    "merge": (colours.MERGING, "--"),
+    "communication": (colours.COMMUNICATION, "-."),
+    "fetch": (colours.INPUT_OUTPUT, ":"),
 }
 SMALLEST: Final = 1e-4  # of the task, of a stage that is drawn
 
@@ -60,13 +53,13 @@ def draw_stages(ax: "Axes", result: PipelinePlan) -> None:
             curves.ranks,
             task,
             np.maximum(highest, task),
-            color=NOT_ALLOWED,
+            color=colours.NOT_ALLOWED,
             lw=0,
             zorder=0.5,
             label="longer than the task",
         )
     if result.best is not None and plan.ranks > 1:
-        ax.axvline(plan.ranks, color=RECOMMENDED, lw=1.2, zorder=1)
+        ax.axvline(plan.ranks, color=colours.RECOMMENDED, lw=1.2, zorder=1)
     values = np.concatenate(drawn)
     scale_costs(ax, result.ways, float(values.min()), float(values.max()))
     title = "Stages in a step, with one pipeline"

@@ -14,20 +14,7 @@ from parcast.aliases import Array
 from parcast.pipeline.traces.traffic.result import MEASURED as IN_TRACE
 from parcast.pipeline.traces.traffic.result import QUEUE, TrafficCheck
 from parcast.pipeline.traces.traffic.sheet import FORMULA, title_of
-from parcast.show.canvas import (
-    add_legend,
-    entries_of,
-    house_style,
-    new_figure,
-    plain_axes,
-    require_one_panel,
-    sources_of,
-)
-from parcast.show.colours import (
-    COMPUTED,
-    MEASURED,
-    REFERENCE,
-)
+from parcast.show import canvas, colours
 from parcast.units import Dimension, format_quantity
 
 if TYPE_CHECKING:
@@ -50,9 +37,9 @@ NAMES: Final = {
 def figure_of_traffic(check: TrafficCheck, ax: "Axes | None" = None) -> "Figure":
     """One figure, 8 inches wide, of four panels; it cannot be drawn in `ax`."""
     if ax is not None:
-        require_one_panel(4, "Leave it out: the picture has four panels.")
-    with house_style():
-        figure = new_figure(height=HEIGHT)
+        canvas.require_one_panel(4, "Leave it out: the picture has four panels.")
+    with canvas.house_style():
+        figure = canvas.new_figure(height=HEIGHT)
         axes = figure.subplots(2, 2)
         gaps, lengths, successive, delays = axes.flat
         _histogram(gaps, check.messages.gaps, "gap", "time")
@@ -60,10 +47,12 @@ def figure_of_traffic(check: TrafficCheck, ax: "Axes | None" = None) -> "Figure"
         _successive(successive, check.messages.gaps)
         _delays(delays, check)
         for each in axes.flat:
-            plain_axes(each)
+            canvas.plain_axes(each)
         title = f"{title_of(check)}\n{FORMULA[check.formula]}"
         figure.suptitle(title, fontsize="large", parse_math=False)
-        add_legend(figure, entries_of(list(axes.flat)), notes=sources_of(check.inputs))
+        canvas.add_legend(
+            figure, canvas.entries_of(list(axes.flat)), notes=canvas.sources_of(check.inputs)
+        )
     return figure
 
 
@@ -82,13 +71,20 @@ def _histogram(ax: "Axes", values: Array, what: str, dimension: Dimension) -> No
     factor, unit = _unit(float(values.max()), dimension)
     edges = np.linspace(0, float(values.max()) * (1 + 1e-9), BINS + 1)
     counts, _ = np.histogram(values, edges)
-    style: dict[str, Any] = {"color": MEASURED, "alpha": 0.45, "lw": 0, "label": "messages"}
+    style: dict[str, Any] = {
+        "color": colours.MEASURED,
+        "alpha": 0.45,
+        "lw": 0,
+        "label": "messages",
+    }
     ax.bar(edges[:-1] / factor, counts, np.diff(edges) / factor, align="edge", **style)
     expected = len(values) * -np.diff(np.exp(-edges / mean))
     middles = (edges[1:] + edges[:-1]) / 2
     is_seen = expected > 0.3
     label = "exponential with the same mean"
-    ax.plot(middles[is_seen] / factor, expected[is_seen], "--", color=COMPUTED, label=label)
+    ax.plot(
+        middles[is_seen] / factor, expected[is_seen], "--", color=colours.COMPUTED, label=label
+    )
     ax.set(yscale="log", xlabel=f"{what} [{unit}]", ylabel="messages")
     ax.minorticks_off()
     ax.set_ylim(0.5, 2 * max(float(counts.max()), float(expected.max())))
@@ -104,7 +100,7 @@ def _successive(ax: "Axes", gaps: Array) -> None:
     ranks = 100 * (stats.rankdata(gaps) - 0.5) / len(gaps)
     pairs = np.stack([ranks[:-1], ranks[1:]])
     kept = np.unique(np.linspace(0, pairs.shape[1] - 1, MOST_POINTS).astype(int))
-    style: dict[str, Any] = {"color": MEASURED, "alpha": 0.4, "ms": 2.5, "mew": 0}
+    style: dict[str, Any] = {"color": colours.MEASURED, "alpha": 0.4, "ms": 2.5, "mew": 0}
     ax.plot(*pairs[:, kept], "o", **style)
     ax.set(xlim=(0, 100), ylim=(0, 100))
     ax.set(xlabel="gap, rank [%]", ylabel="next gap, rank [%]")
@@ -120,7 +116,7 @@ def _delays(ax: "Axes", check: TrafficCheck) -> None:
         return
     factor, unit = _unit(max((x.mean for x in known), key=abs), "time")
     for place, x in enumerate(known):
-        colour = MEASURED if x.name == IN_TRACE else COMPUTED
+        colour = colours.MEASURED if x.name == IN_TRACE else colours.COMPUTED
         if np.isfinite(x.lower):
             ends = np.array([x.lower, x.upper]) / factor
             label = "90 % interval" if x.name == IN_TRACE else None
@@ -136,4 +132,6 @@ def _delays(ax: "Axes", check: TrafficCheck) -> None:
 def _empty(ax: "Axes", why: str) -> None:
     """Say in a panel why nothing is drawn."""
     ax.set_axis_off()
-    ax.text(0.5, 0.5, why, ha="center", va="center", color=REFERENCE, transform=ax.transAxes)
+    ax.text(
+        0.5, 0.5, why, ha="center", va="center", color=colours.REFERENCE, transform=ax.transAxes
+    )
