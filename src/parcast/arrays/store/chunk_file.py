@@ -18,6 +18,7 @@ from parcast.arrays.store.codecs import CHECKSUM, Checked, DamageError, crc32c
 from parcast.arrays.store.grid import Index, position
 from parcast.arrays.store.layout import ArrayLayout
 from parcast.errors import ParameterError
+from parcast.files.closing import OpenFile
 
 ABSENT: Final = 2**64 - 1  # offset and length of a subchunk that is not there
 NOT_REPORTED: Final = nullcontext()
@@ -25,7 +26,7 @@ AT_ONCE: Final = 1 << 24  # most that is read in one access unless a subchunk is
 LARGEST_ASSUMED: Final = 1 << 24  # index made where it is lost, if the file is smaller [B]
 
 
-class ChunkReader:
+class ChunkReader(OpenFile):
     """An open file of a storage chunk."""
 
     def __init__(self, layout: ArrayLayout, file: int) -> None:
@@ -33,12 +34,6 @@ class ChunkReader:
         self._layout, self._file = layout, file
         self.size = os.fstat(file).st_size
         self._index: np.ndarray[Any, Any] | None = None
-
-    def close(self) -> None:
-        """Close the file."""
-        if self._file >= 0:
-            os.close(self._file)
-            self._file = -1
 
     def index(self) -> "np.ndarray[Any, Any]":
         """Offset and length of each subchunk, in row-major order."""

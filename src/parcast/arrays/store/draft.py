@@ -20,13 +20,11 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Final, Self
+from typing import Any, Final
 
 import numpy as np
 
 from parcast.arrays.store import durable
-from parcast.arrays.store.interrupted import Leftover
 from parcast.arrays.store.layout import (
     METADATA,
     ArrayLayout,
@@ -54,6 +52,7 @@ from parcast.arrays.store.nodes import (
 from parcast.arrays.store.place import (
     APPEND,
     Failing,
+    HeldPlace,
     Lock,
     StorePlace,
     check_surroundings,
@@ -71,7 +70,7 @@ LINK: Final = (
 )
 
 
-class Draft:
+class Draft(HeldPlace):
     """A store, or rows of one, in the making; the process that leads the others holds it."""
 
     def __init__(
@@ -168,24 +167,6 @@ class Draft:
                 draft._write_coordinates(values)
             return draft
 
-    def __enter__(self) -> Self:
-        """Write within a block: what is not committed when it ends is abandoned."""
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        """Abandon what was not committed."""
-        self.abandon()
-
-    @property
-    def cleared(self) -> tuple[Leftover, ...]:
-        """What an interrupted write had left there, which is finished or removed now."""
-        return tuple(self._lock.cleared)
-
     @contextmanager
     def _or_abandoned(self) -> Iterator[None]:
         """Leave nothing behind where the beginning fails."""
@@ -263,8 +244,7 @@ class Draft:
 
     def commit(self) -> None:
         """Put the draft in place; every writer must have flushed what it wrote."""
-        if not self._is_open:
-            raise ParameterError("draft", must="not be committed twice", hint="Make a new one.")
+        self._require_open()
         with Failing("The store", self._place.target, self._is_in_place):
             try:
                 self._check_complete()

@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from math import prod
 from pathlib import Path
-from typing import Any, Final, Literal, Self
+from typing import Any, Final, Literal
 
 import numpy as np
 
@@ -17,7 +17,6 @@ from parcast.arrays.geometry.boxes import Box
 from parcast.arrays.store import durable
 from parcast.arrays.store.data_types import stored_type
 from parcast.arrays.store.grid import Index
-from parcast.arrays.store.interrupted import Leftover
 from parcast.arrays.store.layout import ArraySpec, new_array
 from parcast.arrays.store.messages import (
     exists,
@@ -27,6 +26,7 @@ from parcast.arrays.store.messages import (
 )
 from parcast.arrays.store.place import (
     Failing,
+    HeldPlace,
     Lock,
     Stamp,
     StorePlace,
@@ -35,6 +35,7 @@ from parcast.arrays.store.place import (
     settle,
 )
 from parcast.errors import ParameterError
+from parcast.files.closing import OpenFile
 from parcast.files.npy_header import read_npy_header
 
 LONGEST_RUN: Final = 1 << 24  # most that is read in one access unless a row is longer [B]
@@ -56,7 +57,7 @@ class NpyPart:
         return prod(self.shape[1:]) * self.dtype.itemsize
 
 
-class NpyWriter:
+class NpyWriter(OpenFile):
     """Writes slabs of rows into a .npy draft, and flushes them."""
 
     def __init__(self, part: NpyPart) -> None:
@@ -64,20 +65,6 @@ class NpyWriter:
         self._part = part
         with Failing("The array", part.target):
             self._file = os.open(part.file, os.O_WRONLY | os.O_CLOEXEC)
-
-    def __enter__(self) -> Self:
-        """Write within a block."""
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        """Close the file."""
-        self.close()
-
-    def close(self) -> None:
-        """Close the file, flushed or not."""
-        if self._file >= 0:
-            os.close(self._file)
-            self._file = -1
 
     def write(self, row: int, block: Any) -> None:
         """Write some rows from one on; a block that lies in row-major order is not copied."""
@@ -108,7 +95,7 @@ class NpyWriter:
             os.fsync(self._file)
 
 
-class NpyDraft:
+class NpyDraft(HeldPlace):
     """A .npy file in the making; the process that leads the others holds it."""
 
     def __init__(self, place: StorePlace, lock: Lock, part: NpyPart, *, may_replace: bool) -> None:
@@ -164,23 +151,9 @@ class NpyDraft:
         )
         return cls(place, lock, part, may_replace=overwrite)
 
-    @property
-    def cleared(self) -> tuple[Leftover, ...]:
-        """What an interrupted write had left there, which is finished or removed now."""
-        return tuple(self._lock.cleared)
-
-    def __enter__(self) -> Self:
-        """Write within a block: what is not committed when it ends is abandoned."""
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        """Abandon what was not committed."""
-        self.abandon()
-
     def commit(self) -> None:
         """Put the file in place; every writer must have flushed what it wrote."""
-        if not self._is_open:
-            raise ParameterError("draft", must="not be committed twice", hint="Make a new one.")
+        self._require_open()
         with Failing("The array", self._place.target, self._is_in_place):
             try:
                 with NpyWriter(self.part) as writer:
@@ -226,7 +199,7 @@ def _check_target(place: StorePlace, overwrite: bool) -> None:
         raise exists(str(place.target))
 
 
-class NpyArray:
+class NpyArray(OpenFile):
     """The array of a .npy file: boxes of it can be read."""
 
     def __init__(self, path: str, file: int, header: tuple[Index, bool, Any], offset: int) -> None:
@@ -243,20 +216,6 @@ class NpyArray:
     def order(self) -> Literal["C", "F"]:
         """Order of its elements in the file."""
         return "F" if self._is_fortran else "C"
-
-    def __enter__(self) -> Self:
-        """Read within a block."""
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        """Close the file."""
-        self.close()
-
-    def close(self) -> None:
-        """Close the file."""
-        if self._file >= 0:
-            os.close(self._file)
-            self._file = -1
 
     def read(self, start: Any = None, count: Any = None) -> "np.ndarray[Any, Any]":
         """Read a box, by default all: whole contiguous runs of elements, in native byte order."""

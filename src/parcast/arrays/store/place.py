@@ -13,12 +13,13 @@ import os
 import socket
 import sys
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import ClassVar, Final, NamedTuple
+from typing import ClassVar, Final, NamedTuple, Self
 
 from parcast.arrays.store import durable
 from parcast.arrays.store.codecs import UnsupportedError
@@ -34,7 +35,7 @@ from parcast.arrays.store.messages import (
     within_store,
 )
 from parcast.arrays.store.removal import files_below, remove
-from parcast.errors import ParcastError
+from parcast.errors import ParameterError, ParcastError
 
 NO_FILE: Final = {errno.ELOOP, errno.EISDIR, errno.ENXIO, errno.EINVAL}  # a link, a pipe
 NOTE: Final = b'{"host": '  # how a lock begins
@@ -492,3 +493,32 @@ def pending_metadata(place: StorePlace) -> dict[Path, bytes]:
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return {}
     return pending
+
+
+class HeldPlace(ABC):
+    """What is made at a place that is held, until it is committed or abandoned."""
+
+    _lock: Lock
+    _is_open: bool
+
+    @property
+    def cleared(self) -> tuple[Leftover, ...]:
+        """What an interrupted write had left there, which is finished or removed now."""
+        return tuple(self._lock.cleared)
+
+    def __enter__(self) -> Self:
+        """Write within a block: what is not committed when it ends is abandoned."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Abandon what was not committed."""
+        self.abandon()
+
+    def _require_open(self) -> None:
+        """Refuse to commit what was committed or abandoned."""
+        if not self._is_open:
+            raise ParameterError("draft", must="not be committed twice", hint="Make a new one.")
+
+    @abstractmethod
+    def abandon(self) -> None:
+        """Remove the draft: the place stays what it was. After a commit nothing is to be done."""

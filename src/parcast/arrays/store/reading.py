@@ -16,7 +16,7 @@ from copy import deepcopy
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Final, Self
+from typing import Any, Final
 
 import numpy as np
 
@@ -31,6 +31,7 @@ from parcast.arrays.store.messages import not_readable, problem
 from parcast.arrays.store.nodes import MANIFEST, Nodes, read_nodes, readable
 from parcast.arrays.store.place import Failing, Lock, Stamp, StorePlace, settle
 from parcast.errors import FileProblems, ParameterError, RunFailed, as_whole
+from parcast.files.closing import Closing
 from parcast.words import did_you_mean
 
 OPEN: Final = 4  # files of an array that stay open between reads
@@ -277,7 +278,7 @@ class StoredArray:
         self._open.clear()
 
 
-class Store(Mapping[str, StoredArray]):
+class Store(Mapping[str, StoredArray], Closing):
     """The arrays of an open store by their names."""
 
     def __init__(self, root: "_Root", nodes: Nodes, stamp: Stamp) -> None:
@@ -337,14 +338,6 @@ class Store(Mapping[str, StoredArray]):
     def __contains__(self, name: object) -> bool:
         """Tell whether an array can be read by this name."""
         return name in self._nodes.arrays or name in self._stacked
-
-    def __enter__(self) -> Self:
-        """Read within a block."""
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        """Close the store."""
-        self.close()
 
     def close(self) -> None:
         """Close every file."""

@@ -6,7 +6,7 @@ from contextlib import closing, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any, Final, Self
+from typing import Any, Final
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from parcast.arrays.store.layout import ArrayLayout, label_of
 from parcast.arrays.store.messages import problem
 from parcast.arrays.store.place import Failing
 from parcast.errors import ParameterError, ParcastError, RunFailed
+from parcast.files.closing import Closing
 
 WRITE_OUT: Final = 8 << 20  # large enough for a long sequential access, small beside a chunk
 
@@ -50,7 +51,7 @@ class Part:
         return self.layouts[name]
 
 
-class Writer:
+class Writer(Closing):
     """Writes storage chunks of a draft, one at a time, and flushes them."""
 
     def __init__(self, part: Part, *, write_out: int = WRITE_OUT) -> None:
@@ -65,14 +66,6 @@ class Writer:
         self._reporting = Failing("The store", part.target)
         with self._reporting:
             self._unflushed = durable.Unflushed(self._folder)
-
-    def __enter__(self) -> Self:
-        """Write within a block."""
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        """Close what is open."""
-        self.close()
 
     def close(self) -> None:
         """Close what is open, flushed or not."""
