@@ -11,7 +11,7 @@ as it is: line breaks, and all else that a terminal obeys, are escaped where the
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
@@ -342,6 +342,14 @@ def as_whole(name: str, value: Any, *, least: int, hint: str) -> int:
     ok = number >= least and number.is_integer()
     require(name, value, ok, must=f"be a whole number of at least {least}", hint=hint)
     return int(value)
+
+
+def require_one_of(name: str, value: object, known: Collection[str]) -> None:
+    """Refuse in words what is not among some words."""
+    if value not in known:
+        must = "be " + " or ".join(f'"{word}"' for word in known)
+        got = f"{text_of(value):.60}"
+        raise ParameterError(name, must=must, got=got, hint="Choose one.")
 
 
 def require_kind(name: str, value: object, kind: type, *, hint: str) -> None:

@@ -202,8 +202,7 @@ def test_its_sheet_is_what_is_printed_and_shown(result):
     assert result._repr_html_() == html_of(sheet)
 
 
-def test_its_places_exist(result):
-    assert callable(load(result._sheet))
+def test_the_place_of_its_picture_exists(result):
     assert not result._picture or callable(load(result._picture))
 
 

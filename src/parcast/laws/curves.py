@@ -81,7 +81,7 @@ TIE = 1e-9  # of squared relative residuals: fits closer than this are equally g
 LARGEST = 200.0  # log of a time that no run has, and whose square a float still holds
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, slots=True)
 class SumOfTerms:
     """A law that is a sum of terms: its name, its formula, its source, and the terms."""
 
@@ -168,44 +168,35 @@ def quadratic(p: Array) -> Array:
     return p * p
 
 
-GUSTAFSON = SumOfTerms(
-    name="gustafson",
-    formula="a",
-    source="Gustafson 1988, doi:10.1145/42411.42415",
-    terms=(constant,),
-)
+GUSTAFSON = SumOfTerms("gustafson", "a", "Gustafson 1988, doi:10.1145/42411.42415", (constant,))
 AMDAHL = SumOfTerms(
-    name="amdahl",
-    formula="a + b/p",
-    source="Amdahl 1967, doi:10.1145/1465482.1465560",
-    terms=(constant, shared),
+    "amdahl", "a + b/p", "Amdahl 1967, doi:10.1145/1465482.1465560", (constant, shared)
 )
 LOGARITHMIC = SumOfTerms(
-    name="logarithmic",
-    formula="a + b/p + c*log2(p)",
-    source="Thakur et al. 2005, doi:10.1177/1094342005051521, with Amdahl's terms",
-    terms=(constant, shared, logarithmic),
+    "logarithmic",
+    "a + b/p + c*log2(p)",
+    "Thakur et al. 2005, doi:10.1177/1094342005051521, with Amdahl's terms",
+    (constant, shared, logarithmic),
 )
 LINEAR = SumOfTerms(
-    name="linear",
-    formula="a + b/p + c*p",
-    source="Flatt and Kennedy 1989, doi:10.1016/0167-8191(89)90003-3",
-    terms=(constant, shared, linear),
+    "linear",
+    "a + b/p + c*p",
+    "Flatt and Kennedy 1989, doi:10.1016/0167-8191(89)90003-3",
+    (constant, shared, linear),
 )
 USL = SumOfTerms(  # a = t1*contention, b = t1*(1 - contention), c = t1*coherency
-    name="usl",
-    formula="a + b/p + c*(p - 1)",
-    source="Gunther 2008, arXiv:0808.1431",
-    terms=(constant, shared, linear_beyond_one),
+    "usl",
+    "a + b/p + c*(p - 1)",
+    "Gunther 2008, arXiv:0808.1431",
+    (constant, shared, linear_beyond_one),
 )
 QUADRATIC = SumOfTerms(
-    name="quadratic",
-    formula="a + b/p + c*p^2",
-    source="fitted to the times of In et al., c. 2000",
-    terms=(constant, shared, quadratic),
+    "quadratic",
+    "a + b/p + c*p^2",
+    "fitted to the times of In et al., c. 2000",
+    (constant, shared, quadratic),
 )
 POWER = PowerLaw()
-CURVES = (GUSTAFSON, AMDAHL, LOGARITHMIC, LINEAR, USL, QUADRATIC, POWER)
 
 
 def serial_of_one(p: ArrayLike, *, serial: ArrayLike) -> Array:

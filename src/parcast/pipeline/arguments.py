@@ -15,6 +15,7 @@ from parcast.errors import (
     as_whole,
     cause_of,
     require,
+    require_one_of,
     text_of,
 )
 from parcast.mpi.payload import EMPTY
@@ -163,8 +164,5 @@ def amount(name: str, given: float | None, *, hint: str) -> float | None:
 
 def _one_of(given: Mapping[str, Any], name: str, known: tuple[str, ...]) -> Any:
     """Refuse a word that is not known."""
-    if given[name] not in known:
-        words = " or ".join(f'"{word}"' for word in known)
-        got = shown(text_of(given[name]))
-        raise ParameterError(name, must=f"be {words}", got=got, hint="Choose one of these.")
+    require_one_of(name, given[name], known)
     return given[name]

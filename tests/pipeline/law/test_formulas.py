@@ -19,7 +19,6 @@ from parcast.pipeline.law.formulas import (
     step_time,
     steps,
     tree_levels,
-    unpipelined_time,
 )
 from parcast.pipeline.published.schedule import share
 from tests.pipeline.published.case import ROWS, SERVICE, TASK, P
@@ -70,13 +69,6 @@ def test_speedups_of_the_source():
     assert f"{float(speedups(16).pipelined):.4f}" == "14.2222"
     assert f"{float(speedups(8).pipelined):.3f}" == "6.857"
     assert pipeline_depth(8) == 7
-
-
-def test_times_one_and_two_agree_with_speedup_four():
-    keys = {"task": 1.0, "merge": 1.0}
-    ratio = sequential_time(4096, **keys) / unpipelined_time(4096, 16, communication=1.0, **keys)
-    assert f"{float(ratio):.5f}" == "1.77756"
-    assert ratio == pytest.approx(float(speedups(16).unpipelined) * (2 * 4096 - 1) / (2 * 4096))
 
 
 def test_serial_communication_halves_the_speedup_of_equal_stages():
@@ -244,10 +236,6 @@ def test_the_largest_share_is_that_of_the_pipeline_that_is_dealt_first(n, p, g):
         (
             lambda: pipeline_time(16, 1, task=1.0),
             "p must be at least 2, got 1. Use sequential_time for one.",
-        ),
-        (
-            lambda: unpipelined_time(16, 1, task=1.0),
-            "p must be at least 2, got 1. One processor is (1).",
         ),
         (lambda: steps(0, 2), "items must be at least 1, got 0. Count items from 1."),
         (

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from parcast.arrays.geometry.choices import POLICIES, Policy
-from parcast.errors import ParameterError, as_list, as_whole
+from parcast.errors import ParameterError, as_list, as_whole, require_one_of
 from parcast.units import shown
 
 Ints: TypeAlias = NDArray[np.int64]
@@ -308,9 +308,7 @@ def leaves_none_empty(shape: Sequence[int], mesh: Sequence[int], policy: Policy)
 
 def _edge(extent: int, positions: int, policy: Policy, i: Number) -> Number:
     """Edges `i` of the blocks of an extent."""
-    if policy not in POLICIES:
-        must = 'be "balanced" or "hpf"'
-        raise ParameterError("policy", must=must, got=shown(repr(policy)), hint="Choose one.")
+    require_one_of("policy", policy, POLICIES)
     if policy == "hpf":
         edge = i * -(-extent // positions)
         return edge - (edge - extent) * (edge > extent)

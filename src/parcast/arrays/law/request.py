@@ -66,9 +66,8 @@ from parcast.arrays.law.file_system import (
 )
 from parcast.arrays.law.files import files_of
 from parcast.arrays.law.message import Protocol
-from parcast.errors import ParameterError, as_list, as_whole, require_kind
+from parcast.errors import ParameterError, as_list, as_whole, require_kind, require_one_of
 from parcast.numerics import distinct
-from parcast.units import shown
 
 Infinite = Literal["none", "disks", "disks and network"]
 ONE_BY_ONE: Final = 10_000  # clients whose messages are added up one after the other
@@ -100,10 +99,7 @@ class Options:
     def __post_init__(self) -> None:
         """Refuse what is not among the choices."""
         for name, choices in CHOICES.items():
-            value = getattr(self, name)
-            if value not in choices:
-                must = "be " + " or ".join(f'"{choice}"' for choice in choices)
-                raise ParameterError(name, must=must, got=shown(repr(value)), hint="Choose one.")
+            require_one_of(name, getattr(self, name), choices)
         as_whole("batch", self.batch, least=0, hint="Give the arrays of a message, or True.")
         as_whole("buffer", self.buffer, least=1, hint="Give it in bytes; 1 MiB is usual.")
         for name in ("on_disk", "arrays_a_file"):

@@ -36,8 +36,7 @@ from parcast.arrays.law.request import Options
 from parcast.arrays.planning.reasons import reasons_of
 from parcast.arrays.planning.result import Planned, RequestPlan, ServerPlan
 from parcast.deciding.alternatives import best_first
-from parcast.errors import ParameterError, as_list, as_number, as_whole, require
-from parcast.units import shown
+from parcast.errors import ParameterError, as_list, as_number, as_whole, require, require_one_of
 
 WITHIN: Final = 0.1  # of the least time: less is below the error of the law [1]
 MOST_SERVERS: Final = 65_536
@@ -73,11 +72,7 @@ def plan_request(
     `storage` servers have whole storage chunks: one plan for each number of them.
     """
     options = Options() if options is None else options
-    if objective not in OBJECTIVES:
-        must = "be " + " or ".join(f'"{each}"' for each in OBJECTIVES)
-        raise ParameterError(
-            "objective", must=must, got=shown(repr(objective)), hint="Choose one."
-        )
+    require_one_of("objective", objective, OBJECTIVES)
     within = as_number("within", within, hint="0.1 is 10 %.")
     require("within", within, within >= 0, must="be at least 0", hint="0.1 is 10 %.")
     listed = as_list("servers", servers, hint=HINT)

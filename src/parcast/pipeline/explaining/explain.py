@@ -9,7 +9,7 @@ from typing import Final
 
 import numpy as np
 
-from parcast.errors import Argument, ParameterError, as_whole
+from parcast.errors import Argument, ParameterError, as_whole, require_one_of
 from parcast.pipeline.engine.coordinator import TaskBlock
 from parcast.pipeline.explaining.result import (
     Activity,
@@ -33,7 +33,6 @@ from parcast.pipeline.published.schedule import (
 )
 from parcast.pipeline.simulation.adaptive import AdaptiveSimulation, SimulatedMerge
 from parcast.pipeline.simulation.scenario import Scenario
-from parcast.units import shown
 
 CYCLES: Final = 2  # that are given of unlimited items
 ITEMS_A_RANK: Final = 4  # that are given of `adaptive`
@@ -98,11 +97,9 @@ def explain_pipeline(
             got=str(cycles),
             hint="The cycles follow from the items.",
         )
-    if schedule not in (None, "source", "adaptive"):
-        must = 'be "source" or "adaptive"'
-        raise ParameterError("schedule", must=must, got=shown(repr(schedule)), hint="Choose one.")
     if schedule is None:
         schedule = "adaptive" if ranks & (ranks - 1) else "source"
+    require_one_of("schedule", schedule, ("source", "adaptive"))
     if schedule == "source":
         return _source(ranks, pipelines, cycles, items)
     if cycles is not None:

@@ -34,7 +34,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import optimize, stats  # type: ignore[import-untyped]  # SciPy ships no types
 
 from parcast.aliases import Array, TableLike
-from parcast.errors import FitFailed, ParameterError, require
+from parcast.errors import FitFailed, ParameterError, require, require_one_of
 from parcast.numerics import NonNegativeFit, fit_non_negative
 from parcast.pipeline.law.adaptive import batches
 from parcast.pipeline.law.formulas import steps, tree_levels
@@ -254,6 +254,7 @@ def run_terms(
     """
     g = np.asarray(pipelines, dtype=np.float64)
     each = np.asarray(p, dtype=np.float64) / g
+    require_one_of("schedule", schedule, ("source", "adaptive"))
     if schedule == "source":
         counts = steps(items, each, pipelines=g, fan_in=fan_in)
         levels = tree_levels(each, fan_in=fan_in)
@@ -262,13 +263,10 @@ def run_terms(
             taken = each * g * np.where(levels > 0, (f - 1) / f, 1.0)
             first = np.maximum(each * g / np.asarray(cores), 1.0)
             counts = counts * np.maximum(taken / np.asarray(cores), 1.0) + first - 1.0
-    elif schedule == "adaptive":
+    else:
         split = batches(items, p, batch=batch, cores=cores, fan_in=fan_in)
         counts = split.items / split.busy
         levels = np.where(split.working > 1, split.levels + 1, 0.0)  # and the way to rank 0
-    else:
-        must = 'be "source" or "adaptive"'
-        raise ParameterError("schedule", must=must, got=repr(schedule), hint="Choose one.")
     columns = np.broadcast_arrays(1.0, counts, *([levels] if drain else []))
     return np.stack(columns, axis=-1).astype(np.float64)
 

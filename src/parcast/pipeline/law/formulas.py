@@ -86,28 +86,6 @@ def sequential_time(
     return np.asarray(n * (task + fetch) + (n - 1) * merge)
 
 
-def unpipelined_time(
-    items: ArrayLike,
-    p: ArrayLike,
-    *,
-    task: ArrayLike,
-    merge: ArrayLike = 0.0,
-    communication: ArrayLike = 0.0,
-) -> Array:
-    """Time of a parallel reduction whose levels work one after another, equation (2) [S].
-
-    `p` is a power of two above 1, times are in seconds; arguments broadcast together.
-
-    >>> unpipelined_time(4096, 16, task=0.15, merge=0.15)
-    array(384.)
-    """
-    n, levels = _items(items), tree_levels(p)
-    number = np.asarray(p, dtype=np.float64)
-    require("p", number, number > 1, must="be at least 2", hint="One processor is (1).")
-    task, merge, sent = _times(task=task, merge=merge, communication=communication)
-    return np.asarray(n / (number / 2) * (task + (merge + sent) * levels))
-
-
 def tree_levels(p: ArrayLike, *, fan_in: ArrayLike = 2) -> Array:
     """Levels of the tree over `p` processors, which must be a power of `fan_in`: lg P. [1].
 

@@ -10,7 +10,7 @@ from parcast.descriptions.fit_record import FitRecord, warnings_of_fits
 from parcast.descriptions.machine import Machine
 from parcast.descriptions.program import Program
 from parcast.descriptions.toml_files import as_machine, as_program
-from parcast.errors import ParameterError, require
+from parcast.errors import ParameterError, require, require_one_of
 from parcast.pipeline.law.phase import PipelinePhase
 from parcast.pipeline.planning.costs import GROWTHS, ReductionCosts, checked_growth
 from parcast.pipeline.planning.from_trace import Clock, TracedCosts, measured_costs
@@ -103,13 +103,6 @@ def _extrapolated(items: int, largest: int) -> Iterator[str]:
             f"{items:,}: their growth is extrapolated {rounded(items / largest, 2)} times. "
             "Trace more items."
         )
-
-
-def require_one_of(name: str, value: Any, known: tuple[str, ...]) -> None:
-    """Refuse a word that is not known."""
-    if value not in known:
-        must = " or ".join(f'"{word}"' for word in known)
-        raise ParameterError(name, must=f"be {must}", got=repr(value), hint="Choose one.")
 
 
 def _of_program(program: Program, n: float | None) -> tuple[dict[str, Any], Schedule]:

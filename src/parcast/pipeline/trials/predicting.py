@@ -28,10 +28,6 @@ from parcast.pipeline.law.constants import CalibratedLaw, calibrate
 from parcast.pipeline.law.phase import PipelinePhase
 from parcast.pipeline.trials.observation import PipelineTrial, Point, Schedule
 
-WAYS: Final[dict[Schedule, tuple[str, ...]]] = {
-    "adaptive": ("stated", "law", "given", "calibrated"),
-    "source": ("mm1", "md1", "given", "overlapped", "calibrated"),
-}
 CALIBRATED: Final = "calibrated"
 Z: Final = 1.645  # of the middle 90 % of a normal law
 LAUNCHES: Final = 0.03  # standard deviation of what launches and sizes differ in, relative [1] [D]

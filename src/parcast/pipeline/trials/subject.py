@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from parcast.errors import FitFailed, ParameterError, as_list, as_whole, require
+from parcast.errors import FitFailed, ParameterError, as_list, as_whole, require, require_one_of
 from parcast.mpi.find import available_cores
 from parcast.pipeline.engine.tree import level_of
 from parcast.pipeline.law.constants import CalibratedLaw
@@ -506,9 +506,7 @@ def _schedules(given: Iterable[Schedule], layouts: Sequence[Layout]) -> tuple[Sc
     hint = 'Choose "adaptive" or "source".'
     chosen = tuple(dict.fromkeys(as_list("schedules", given, hint=hint)))
     for schedule in chosen:
-        if schedule not in SCHEDULES:
-            must = 'be "adaptive" or "source"'
-            raise ParameterError("schedules", must=must, got=repr(schedule), hint="Choose one.")
+        require_one_of("schedules", schedule, SCHEDULES)
         if not any(is_possible(schedule, x) for x in layouts):
             raise ParameterError(
                 "layouts",
