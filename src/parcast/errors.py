@@ -344,12 +344,22 @@ def as_whole(name: str, value: Any, *, least: int, hint: str) -> int:
     return int(value)
 
 
-def require_one_of(name: str, value: object, known: Collection[str]) -> None:
+def require_one_of(
+    name: str, value: object, known: Collection[str], hint: str = "Choose one."
+) -> None:
     """Refuse in words what is not among some words."""
     if value not in known:
-        must = "be " + " or ".join(f'"{word}"' for word in known)
-        got = f"{text_of(value):.60}"
-        raise ParameterError(name, must=must, got=got, hint="Choose one.")
+        *others, last = (f'"{word}"' for word in known)
+        must = f"be {', '.join(others)} or {last}"
+        raise ParameterError(name, must=must, got=f"{text_of(value):.60}", hint=hint)
+
+
+def require_at_most(
+    name: str, value: float, most: int, *, hint: str = "Give fewer.", of: str = ""
+) -> None:
+    """Refuse a count that is too large to be worked with; `of` follows it in the message."""
+    if value > most:
+        raise ParameterError(name, must=f"be at most {most:,}{of}", got=f"{value:,.0f}", hint=hint)
 
 
 def require_kind(name: str, value: object, kind: type, *, hint: str) -> None:

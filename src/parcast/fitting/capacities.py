@@ -22,7 +22,7 @@ from parcast.aliases import Array
 from parcast.descriptions.machine import Machine
 from parcast.descriptions.program import Phase, Program, laws
 from parcast.descriptions.toml_files import MachineLike, as_machine
-from parcast.errors import FitFailed, ParameterError, as_whole
+from parcast.errors import FitFailed, ParameterError, as_whole, require_one_of
 from parcast.fitting.capacity_bounds import by_source, disk_rate
 from parcast.fitting.capacity_sums import (
     DISK,
@@ -118,13 +118,7 @@ def capacities(
             got=f"{getattr(phase, 'law', type(phase))!s:.60}",
             hint=f"Use {', '.join(names)} or {last}.",
         )
-    if method not in ("source", "fit"):
-        raise ParameterError(
-            "method",
-            must='be "source" or "fit"',
-            got=f"{method!r:.60}",
-            hint='"fit" takes any runs.',
-        )
+    require_one_of("method", method, ("source", "fit"), '"fit" takes any runs.')
     if phase.capacities.together is not None:
         raise ParameterError(
             "capacities.together",

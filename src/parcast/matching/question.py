@@ -13,7 +13,7 @@ from parcast.aliases import Array
 from parcast.descriptions.machine import LARGEST_PRICE, Machine, Price
 from parcast.descriptions.program import Program
 from parcast.descriptions.toml_files import ProgramLike, read_program
-from parcast.errors import Argument, ParameterError, as_number, require
+from parcast.errors import Argument, ParameterError, as_number, require, require_one_of
 from parcast.forecasting.donors.gather import machines_in, table_of_donors
 from parcast.forecasting.own_runs.measured import UNKNOWN_NOISE
 from parcast.forecasting.own_runs.scaling import Scaling, ScalingReading, reading_of, size_of_runs
@@ -145,8 +145,7 @@ def ranked_ones(
 
 def check_goal(goal: str) -> None:
     """Refuse what is no goal."""
-    if goal not in ("time", "cost", "efficiency"):
-        raise ParameterError("goal", must='be "time", "cost" or "efficiency"', got=f"{goal!r:.60}")
+    require_one_of("goal", goal, ("time", "cost", "efficiency"), hint="")
 
 
 def reading_for(what: Program | Measurements, scaling: Scaling) -> ScalingReading:

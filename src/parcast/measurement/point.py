@@ -8,7 +8,7 @@ from math import isfinite
 from string import Formatter
 from typing import Any, Final
 
-from parcast.errors import ParameterError, as_list
+from parcast.errors import ParameterError, as_list, require_at_most
 from parcast.expressions import Expression
 from parcast.files.numbers import number
 from parcast.timings.columns import BESIDE, axis_name_fault
@@ -48,10 +48,7 @@ def points_of(
     names = ["p", *(name for name in lists if name != "p")]
     values = [_values(name, lists[name]) for name in names]
     made = [dict(zip(names, combination, strict=True)) for combination in product(*values)]
-    if len(made) > MOST_POINTS:
-        raise ParameterError(
-            "points", must=f"be at most {MOST_POINTS:,}", got=f"{len(made):,}", hint="Give fewer."
-        )
+    require_at_most("points", len(made), MOST_POINTS)
     for name, text in formulas.items():
         if name in lists:
             raise ParameterError(

@@ -427,8 +427,7 @@ def test_a_rank_that_is_server_and_client_does_both():
         ),
         (
             lambda: Options(writer="async"),
-            'writer must be "sync" or "write-behind" or "double-buffer", got \'async\'. '
-            "Choose one.",
+            'writer must be "sync", "write-behind" or "double-buffer", got \'async\'. Choose one.',
         ),
         (
             lambda: Options(buffer=0),

@@ -237,7 +237,7 @@ def test_the_document_has_every_plan_the_best_first():
     [
         (
             {"objective": "cost"},
-            'objective must be "time" or "utilisation" or "fewest", got \'cost\'. Choose one.',
+            'objective must be "time", "utilisation" or "fewest", got \'cost\'. Choose one.',
         ),
         (
             {"servers": [2, 0]},

@@ -24,7 +24,7 @@ from parcast.arrays.geometry.boxes import (
 )
 from parcast.arrays.geometry.choices import Policy
 from parcast.arrays.geometry.intersections import first_gap, intersecting
-from parcast.errors import ParameterError, as_list, as_whole
+from parcast.errors import ParameterError, as_list, as_whole, require_at_most
 from parcast.words import listed
 
 MOST_CLIENTS: Final = 10**9
@@ -142,21 +142,10 @@ def require_nodes(mesh: Sequence[int], nodes: int | None, name: str) -> int:
 
 def _require_few_clients(shape: Sequence[int], mesh: Sequence[int], policy: Policy) -> None:
     """Refuse more clients than a table of their blocks should have."""
-    if prod(mesh) > MOST_CLIENTS:
-        raise ParameterError(
-            "clients",
-            must=f"be at most {MOST_CLIENTS:,}",
-            got=f"{prod(mesh):,}",
-            hint="Give fewer.",
-        )
+    require_at_most("clients", prod(mesh), MOST_CLIENTS)
     filled = prod(filled_positions(n, m, policy) for n, m in zip(shape, mesh, strict=True))
-    if filled > MOST_CHUNKS:
-        raise ParameterError(
-            "clients that have a part of the array",
-            must=f"be at most {MOST_CHUNKS:,}",
-            got=f"{filled:,}",
-            hint="Give fewer clients: blocks of one node together, for example.",
-        )
+    hint = "Give fewer clients: blocks of one node together, for example."
+    require_at_most("clients that have a part of the array", filled, MOST_CHUNKS, hint=hint)
 
 
 def _of_rank(rank: str, given: object, dimensions: int) -> Ints:

@@ -11,7 +11,7 @@ from typing import Final
 
 from parcast.arrays.geometry.boxes import BLOCK, leaves_none_empty
 from parcast.arrays.geometry.choices import Policy
-from parcast.errors import ParameterError
+from parcast.errors import ParameterError, require_at_most
 
 KNOWN: Final = 1 << 16  # numbers of nodes of which the mesh or the divisors are kept
 MOST_NODES: Final = 10**12  # whose divisors are found in milliseconds
@@ -129,9 +129,7 @@ def _fits(positions: int, extent: int | None, policy: Policy) -> bool:
 @lru_cache(KNOWN)
 def _primes(count: int) -> tuple[tuple[int, int], ...]:
     """Prime factors of a number, and how often each is one."""
-    if count > MOST_NODES:
-        must = f"be at most {MOST_NODES:,}"
-        raise ParameterError("nodes", must=must, got=f"{count:,}", hint="Give fewer.")
+    require_at_most("nodes", count, MOST_NODES)
     found: dict[int, int] = {}
     prime = 2
     while prime <= isqrt(count):

@@ -35,7 +35,7 @@ from parcast.arrays.geometry.boxes import (
 )
 from parcast.arrays.geometry.choices import Policy
 from parcast.arrays.geometry.chunks import require_nodes
-from parcast.errors import ParameterError, as_whole
+from parcast.errors import ParameterError, as_whole, require_at_most
 
 MOST: Final = 1 << 20  # largest subchunk by default, 1 MiB [S]
 MANY: Final = 1_000_000  # subchunks of an array: with 8 overlaps each they take some 3 GB
@@ -257,13 +257,7 @@ def slab_extents(extents: Ints, itemsize: int, most: int) -> Ints:
 
 def _require_few(count: float) -> None:
     """Refuse more subchunks than fit into memory."""
-    if count > MANY:
-        raise ParameterError(
-            "subchunks",
-            must=f"be at most {MANY:,}",
-            got=f"{count:,.0f}",
-            hint="Make them larger.",
-        )
+    require_at_most("subchunks", count, MANY, hint="Make them larger.")
 
 
 def _itemsize(shape: Sequence[int], itemsize: int) -> int:

@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 from parcast.advice import Choice
 from parcast.cli.screen import tell
-from parcast.errors import Argument, ParameterError, Text
+from parcast.errors import Argument, ParameterError, Text, require_at_most
 from parcast.forecasting.donors.curve import Elsewhere, LeftOut
 from parcast.forecasting.own_runs.scaling import size_of_runs
 from parcast.importers.registry import as_measurements
@@ -440,13 +440,8 @@ def _check_number(most: int, series: int) -> None:
         (MOST_DONORS, most, "other machines for each series"),
         (MOST_PAIRS, most * series, "pairs of a series and another machine"),
     ):
-        if number > bound:
-            raise ParameterError(
-                "donors",
-                must=f"be at most {bound:,} {what}",
-                got=f"{number:,}",
-                hint="Keep those that are most like the machine in question.",
-            )
+        hint = "Keep those that are most like the machine in question."
+        require_at_most("donors", number, bound, hint=hint, of=f" {what}")
 
 
 def _matched(

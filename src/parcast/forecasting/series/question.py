@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from parcast.aliases import Array
-from parcast.errors import Argument, ParameterError, as_numbers, require
+from parcast.errors import Argument, ParameterError, as_numbers, require, require_one_of
 from parcast.forecasting.own_runs.scaling import Scaling
 from parcast.importers.registry import as_measurements
 from parcast.numerics import distinct
@@ -168,13 +168,8 @@ def question_of(
 
 def check_scaling(scaling: object) -> None:
     """Refuse what names no scaling."""
-    if scaling not in ("auto", "strong", "weak"):
-        raise ParameterError(
-            "scaling",
-            must='be "auto", "strong" or "weak"',
-            got=f"{scaling!r:.60}",
-            hint='By default ("auto") it is weak where n grows with p, else strong.',
-        )
+    hint = 'By default ("auto") it is weak where n grows with p, else strong.'
+    require_one_of("scaling", scaling, ("auto", "strong", "weak"), hint)
 
 
 def _machines(given: Sequence["MachineLike"]) -> Sequence["Machine"]:
