@@ -120,21 +120,14 @@ def _remedies(outcomes: Sequence[Outcomes], constraints: Constraints) -> Iterato
 
 
 def _enough(
-    outcomes: Outcomes,
-    i: int,
-    constraints: Constraints,
-    *,
-    within: float | None = None,
-    budget: float | None = None,
+    outcomes: Outcomes, i: int, constraints: Constraints, **least: float
 ) -> Constraints | None:
     """Replace limits, and widen them until they hold at a count together, as surely as asked."""
     for step in range(MOST_STEPS):
         wider = constraints
-        if within is not None:
-            unit = TIME_UNITS[readable_unit(within)]  # it will be printed in, so rounded up in
-            wider = replace(wider, within=_up(within * WIDER**step / unit) * unit)
-        if budget is not None:
-            wider = replace(wider, budget=_up(budget * WIDER**step))
+        for name, limit in least.items():  # `within` is printed in a unit, so rounded up in it
+            unit = TIME_UNITS[readable_unit(limit)] if name == "within" else 1.0
+            wider = replace(wider, **{name: _up(limit * WIDER**step / unit) * unit})
         if wider.fits(outcomes)[i]:
             return wider
     return None

@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
-from typing import Any, Final, TypeAlias, TypedDict
+from typing import Any, Final, NamedTuple, TypeAlias, TypedDict
 
 import numpy as np
 
@@ -83,6 +83,15 @@ class PointTask(ABC):
         """Simulate it."""
 
 
+class Points(NamedTuple):
+    """The points at which a phase is simulated, and how times vary there."""
+
+    machine: Machine
+    at: Mapping[str, Array]
+    shape: tuple[int, ...]
+    laws: Mapping[str, Law]
+
+
 class Simulator(ABC):
     """How the phases of a law are simulated."""
 
@@ -91,14 +100,7 @@ class Simulator(ABC):
         """How its times vary as described, by the names that `laws` of `simulate` have."""
 
     @abstractmethod
-    def tasks(
-        self,
-        phase: Any,
-        machine: Machine,
-        at: Mapping[str, Array],
-        shape: tuple[int, ...],
-        laws: Mapping[str, Law],
-    ) -> list[PointTask]:
+    def tasks(self, phase: Any, points: Points) -> list[PointTask]:
         """Give the tasks of a phase at every point."""
 
     @abstractmethod

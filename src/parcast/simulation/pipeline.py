@@ -6,9 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from parcast.aliases import Array
 from parcast.descriptions.amount import Amount
-from parcast.descriptions.machine import Machine
 from parcast.errors import ParameterError
 from parcast.pipeline.law.phase import CV2, PipelinePhase
 from parcast.pipeline.simulation import replications
@@ -19,6 +17,7 @@ from parcast.queueing.simulation.cycle import Law
 from parcast.simulation.phase import (
     NOTHING,
     PhaseEffort,
+    Points,
     PointTask,
     Simulated,
     Simulator,
@@ -83,15 +82,9 @@ class PipelineSimulator(Simulator):
         task, message = (_law(x) for x in (cv, float(np.sqrt(cv2))))
         return {"task": task, "merge": "none", "message": message, "fetch": "none"}
 
-    def tasks(
-        self,
-        phase: PipelinePhase,
-        machine: Machine,
-        at: Mapping[str, Array],
-        shape: tuple[int, ...],
-        laws: Mapping[str, Law],
-    ) -> list[PointTask]:
+    def tasks(self, phase: PipelinePhase, points: Points) -> list[PointTask]:
         """Tasks of a phase at every point."""
+        machine, at, shape, laws = points
         run, channel = phase.described(machine, at)
         amounts: dict[str, Any] = {
             "ranks": run.p * run.pipelines,

@@ -23,6 +23,7 @@ from parcast.queueing.arguments import whole
 from parcast.queueing.simulation.cycle import Law, sampler
 from parcast.simulation.phase import (
     PhaseEffort,
+    Points,
     PointTask,
     Simulated,
     Simulator,
@@ -129,10 +130,9 @@ def simulate(
         purpose=" to be simulated",
     )
     axes, shape, at = grid.axes, grid.shape, grid.at()
-    tasks = [
-        simulator.tasks(program.phase[i], machine, program.at_phase(i, at), shape, given[i])
-        for i, simulator in enumerate(simulators)
-    ]
+    points = [Points(machine, program.at_phase(i, at), shape, x) for i, x in enumerate(given)]
+    each = zip(simulators, program.phase, points, strict=True)
+    tasks = [simulator.tasks(phase, at_all) for simulator, phase, at_all in each]
     predicted, refused = _law_times(program, machine, at, shape)
     effort = PhaseEffort(
         precision=precision, replications=replications, most_seconds=most_seconds, seed=seed

@@ -8,7 +8,6 @@ from typing import Final, Literal, TypeAlias
 import numpy as np
 
 from parcast.aliases import Array
-from parcast.descriptions.machine import Machine
 from parcast.errors import ParameterError
 from parcast.laws.spmd.demands import Demands, with_servers
 from parcast.laws.spmd.law import SpmdPhase
@@ -28,6 +27,7 @@ from parcast.show.warning import Rank, RankedWarning
 from parcast.simulation.phase import (
     NOTHING,
     PhaseEffort,
+    Points,
     PointTask,
     Simulated,
     Simulator,
@@ -83,15 +83,9 @@ class SpmdSimulator(Simulator):
             "io": _law(phase.io.variability),
         }
 
-    def tasks(
-        self,
-        phase: SpmdPhase,
-        machine: Machine,
-        at: Mapping[str, Array],
-        shape: tuple[int, ...],
-        laws: Mapping[str, Law],
-    ) -> list[PointTask]:
+    def tasks(self, phase: SpmdPhase, points: Points) -> list[PointTask]:
         """Tasks of a phase at every point."""
+        machine, at, shape, laws = points
         demands = phase.demands(machine, at)
         io = np.broadcast_to(phase.io_service(demands), shape)
         cycles = np.broadcast_to(phase.cycles(with_servers(machine, at)), shape)

@@ -57,6 +57,7 @@ from parcast.arrays.store.place import (
     StorePlace,
     check_surroundings,
     journal_of,
+    let_go,
     publish,
     settle,
 )
@@ -350,10 +351,7 @@ def _begun(place: StorePlace, check: Callable[[], None] = lambda: None) -> Itera
             check()
             yield lock
         except BaseException:
-            with suppress(OSError):
-                settle(place)
-            with suppress(OSError):
-                lock.release()
+            let_go(place, lock)
             raise
 
 

@@ -71,33 +71,33 @@ def is_no_lock(target: str, lock: str) -> RunFailed:
     )
 
 
+def _refused(must: str, got: str, hint: str) -> ParameterError:
+    """Refuse a path."""
+    return ParameterError("path", must=must, got=got, hint=hint)
+
+
 def within_store(target: str, store: str) -> ParameterError:
     """Refuse a place inside a store."""
-    return ParameterError(
-        "path",
-        must="not lie inside a store",
-        got=f"{target}, which is in {store}",
-        hint="Choose a place beside it.",
+    return _refused(
+        "not lie inside a store", f"{target}, which is in {store}", "Choose a place beside it."
     )
 
 
 def exists(target: str) -> ParameterError:
     """Refuse to replace a store that nobody allowed to replace."""
-    return ParameterError(
-        "path",
-        must="be a place where nothing is",
-        got=f"{target}, which exists",
-        hint="Choose another name, or pass overwrite=True to replace it.",
+    return _refused(
+        "be a place where nothing is",
+        f"{target}, which exists",
+        "Choose another name, or pass overwrite=True to replace it.",
     )
 
 
 def no_store(target: str, kind: str) -> ParameterError:
     """Refuse to replace what is no store."""
-    return ParameterError(
-        "path",
-        must=f"be a new place or {kind} to be replaced",
-        got=f"{target}, which is something else",
-        hint="Choose another name; nothing was deleted.",
+    return _refused(
+        f"be a new place or {kind} to be replaced",
+        f"{target}, which is something else",
+        "Choose another name; nothing was deleted.",
     )
 
 
@@ -108,19 +108,17 @@ def no_path(path: object) -> ParameterError:
 
 def no_version(target: str) -> ParameterError:
     """Refuse to change a link that was not made for versions."""
-    return ParameterError(
-        "path",
-        must="be a new place, a store, or a link to a version of it",
-        got=f"{target}, a link to something else",
-        hint="Choose another name, or remove the link; nothing was changed.",
+    return _refused(
+        "be a new place, a store, or a link to a version of it",
+        f"{target}, a link to something else",
+        "Choose another name, or remove the link; nothing was changed.",
     )
 
 
 def no_folder(folder: str) -> ParameterError:
     """Refuse a place in a folder that there is not."""
-    return ParameterError(
-        "path",
-        must="be in a folder that exists",
-        got=folder,
-        hint=f"Make it: {Command(('mkdir', '-p', File(folder)))}, or check the path.",
+    return _refused(
+        "be in a folder that exists",
+        folder,
+        f"Make it: {Command(('mkdir', '-p', File(folder)))}, or check the path.",
     )

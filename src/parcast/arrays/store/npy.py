@@ -5,7 +5,6 @@ A .npy file has neither checksums nor chunks. Like a store it is a draft until i
 
 import io
 import os
-from contextlib import suppress
 from dataclasses import dataclass
 from math import prod
 from pathlib import Path
@@ -31,8 +30,8 @@ from parcast.arrays.store.place import (
     Stamp,
     StorePlace,
     check_surroundings,
+    let_go,
     publish,
-    settle,
 )
 from parcast.errors import ParameterError
 from parcast.files.closing import OpenFile
@@ -137,10 +136,7 @@ class NpyDraft(HeldPlace):
                 finally:
                     os.close(file)
             except BaseException:
-                with suppress(OSError):
-                    settle(place)
-                with suppress(OSError):
-                    lock.release()
+                let_go(place, lock)
                 raise
         part = NpyPart(
             file=draft,
@@ -175,10 +171,7 @@ class NpyDraft(HeldPlace):
         if not self._is_open:
             return
         self._is_open = False
-        with suppress(OSError):  # what cannot be removed now, the next writer removes
-            settle(self._place)
-        with suppress(OSError):
-            self._lock.release()
+        let_go(self._place, self._lock)
 
 
 def _header(shape: Index, dtype: "np.dtype[Any]") -> bytes:

@@ -495,6 +495,14 @@ def pending_metadata(place: StorePlace) -> dict[Path, bytes]:
     return pending
 
 
+def let_go(place: StorePlace, lock: Lock) -> None:
+    """Remove what was begun, and let others write; what stays, the next writer removes."""
+    with suppress(OSError):
+        settle(place)
+    with suppress(OSError):
+        lock.release()
+
+
 class HeldPlace(ABC):
     """What is made at a place that is held, until it is committed or abandoned."""
 
