@@ -112,6 +112,7 @@ def test_the_time_of_a_region_is_without_those_inside_it(place):
 def test_a_function_may_be_a_region_and_call_itself():
     @region("fall", iterations=2)
     def fall(n):
+        """Fall n times."""
         return 0 if n == 0 else 1 + fall(n - 1)
 
     assert fall(3) == 3
