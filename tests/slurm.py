@@ -17,7 +17,7 @@ PROGRAMS = ("munged", "slurmctld", "slurmd", "sbatch", "squeue", "scancel", "sru
 PACKAGES = "slurmctld slurmd slurm-client munge"
 DAEMONS = ("slurmd", "slurmctld", "munged")
 MEMORY = 2000  # of the node [MiB]
-PATIENCE = 30.0  # with its start [s]
+PATIENCE = 30.0  # with its start and its end [s]
 CONFIGURATION = """\
 ClusterName=test
 SlurmctldHost={host}(127.0.0.1)
@@ -74,14 +74,18 @@ class Slurm:
         return self
 
     def __exit__(self, *_):
+        """End its jobs, then its daemons, and what a job has left."""
+        with suppress(OSError, subprocess.TimeoutExpired):  # where it did not start
+            self._run("scancel", "--user", "root")
+            _wait(lambda: not self._run("squeue", "--noheader"))
         for name in DAEMONS:
             with suppress(OSError, ValueError):
                 os.kill(int((self.folder / f"{name}.pid").read_text()), signal.SIGTERM)
-        until = time.monotonic() + PATIENCE
-        while any((self.folder / f"{x}.pid").exists() for x in DAEMONS[:2]):
-            if time.monotonic() > until:
-                break
-            time.sleep(0.05)
+        _wait(lambda: not any((self.folder / f"{x}.pid").exists() for x in DAEMONS[:2]))
+        for process in Path("/proc").glob("[0-9]*"):
+            with suppress(OSError):
+                if self.folder in (place := (process / "cwd").resolve(), *place.parents):
+                    os.kill(int(process.name), signal.SIGKILL)
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def _start(self):
@@ -104,10 +108,8 @@ class Slurm:
         self._run("munged", "--force", *(f"--{x}={self.folder / y}" for x, y in places.items()))
         self._run("slurmctld")
         self._run("slurmd")
-        until = time.monotonic() + PATIENCE
-        while "idle" not in self._run("sinfo", "-h", "-o", "%t"):
-            assert time.monotonic() < until, (self.folder / "slurmctld.log").read_text()[-2000:]
-            time.sleep(0.1)
+        is_there = _wait(lambda: "idle" in self._run("sinfo", "-h", "-o", "%t"))
+        assert is_there, (self.folder / "slurmctld.log").read_text()[-2000:]
 
     def _run(self, *command):
         environment = {**os.environ, **self.environment}
@@ -115,6 +117,14 @@ class Slurm:
             command, capture_output=True, text=True, env=environment, timeout=60, check=False
         )
         return done.stdout
+
+
+def _wait(holds):
+    """Wait until something holds, and say whether it does."""
+    until = time.monotonic() + PATIENCE
+    while not (found := holds()) and time.monotonic() < until:
+        time.sleep(0.05)
+    return bool(found)
 
 
 def _free_ports(count):
