@@ -28,8 +28,8 @@ RUNS = {  # code that makes the patterns of a function, run in its module
     "parcast.forecasting.picture._parts": "[_parts('main->solve', ends) for ends in ENDS]",
     "parcast.importers.counts._before": "[_before.__wrapped__(words) for words in KINDS.values()]",
     "parcast.importers.counts._after": "[_after.__wrapped__(words) for words in KINDS.values()]",
-    "parcast.importers.own_log._following": "[_following(words) for words in UNITS.values()]",
-    "parcast.importers.own_log._bracketed": "[_bracketed(words) for words in UNITS.values()]",
+    "parcast.timings.tables.durations._following": "[_following(x) for x in UNITS.values()]",
+    "parcast.timings.tables.durations._bracketed": "[_bracketed(x) for x in UNITS.values()]",
     "parcast.importers.hyperfine._template": (
         "_template({'command': 'solve -n 8', 'parameters': {'n': '8'}})"
     ),
@@ -44,7 +44,7 @@ RUNS = {  # code that makes the patterns of a function, run in its module
     "parcast.units._loosely": "_loosely('Mbytes per sec')",
 }
 LEFT_OUT = {
-    "parcast.importers.counts.compiled": (
+    "parcast.timings.tables.durations.compiled": (
         "is the user's own pattern for a log, asked of LONGEST characters of a line at most"
     ),
     "parcast.applications.text.documents.markup.collapse": (

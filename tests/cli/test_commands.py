@@ -29,13 +29,12 @@ def test_parcast_alone_prints_its_help(parcast, options):
 
 
 @pytest.mark.parametrize("command", [(), ("forecast",)])
-def test_help_has_two_examples_and_every_status(parcast, command):
+def test_help_has_examples_and_every_status(parcast, command):
     said = parcast(*command, "--help")
     assert said.status == 0
-    assert said.out.partition("Examples:")[2].count("  parcast ") == 2
+    assert said.out.partition("Examples:")[2].count("  parcast ") >= 2
     described = said.out.partition("Exit status:")[2]
-    statuses = (0, 2, 3, 4) if command else range(5)  # a forecast has no answer that is no
-    assert all(f" {status}  " in described for status in statuses)
+    assert all(f" {status}  " in described for status in range(5))
     assert max(map(len, said.out.splitlines())) <= 80
 
 

@@ -31,7 +31,6 @@ from parcast.cli.options import counts, sizes, variations
 from parcast.cli.ranges import parse_range
 from parcast.errors import ParameterError
 from parcast.expressions import Expression
-from parcast.importers.counts import compiled
 from parcast.importers.darshan_io import read_job_io
 from parcast.importers.registry import FORMATS, import_machine, import_timings, recognised_format
 from parcast.pipeline.engine.checkpoint import CHECKSUM, SCHEMA, RunCheckpoint, checksum_of
@@ -39,6 +38,7 @@ from parcast.pipeline.engine.checkpoint import MANIFEST as CHECKPOINT
 from parcast.projection.read_counts import read_counts
 from parcast.simulation.command import distributions, law_of
 from parcast.timings.notes import ImportNote
+from parcast.timings.tables.durations import compiled
 from parcast.units import EXPECTED, quantity, time_unit_factor
 from tests.arrays.store.made import write_store
 from tests.fuzzing import documents, short_texts, stores, tool_documents

@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from parcast.errors import ParameterError
-from parcast.importers.own_log import duration
 from parcast.importers.registry import import_timings, recognised
 from parcast.timings.measurements import Measurements
+from parcast.timings.tables.durations import duration
 from tests.importers.refused import refusal
 
 DATA = Path(__file__).parent / "data"

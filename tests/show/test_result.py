@@ -29,6 +29,7 @@ from parcast.descriptions.program import Program
 from parcast.errors import ParameterError
 from parcast.fitting.fit import fit
 from parcast.forecasting.forecast import forecast
+from parcast.forecasting.memory.forecast_memory import forecast_memory
 from parcast.kernels.trials.subject import validate
 from parcast.matching.match import match
 from parcast.measurement.batch import BatchRequest, write_jobs
@@ -131,6 +132,9 @@ RESULTS = {
     "Match": lambda: match(RUNS),
     "MeasuredCosts": measured_costs,
     "MeasuredProgram": measured_program,
+    "MemoryForecast": lambda: forecast_memory(
+        {"p": [1, 2, 4], "time": [8, 5, 3], "memory_B": [9e9, 5e9, 3e9]}, [8, 16]
+    ),
     "PipelinePlan": lambda: plan_pipeline(items=100, task="1 ms", ranks=4),
     "PipelineResult": lambda: run_pipeline(range(4), float),
     "PipelineSchedule": lambda: explain_pipeline(4),

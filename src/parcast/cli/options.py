@@ -16,6 +16,7 @@ from typing import Any, Final, TypeVar
 import click
 
 from parcast.cli.answering import A_FILE, OneOf, Whole
+from parcast.cli.failures import own_options, spelled_with
 from parcast.cli.outputs import FIGURES, Outputs
 from parcast.cli.ranges import parse_counts, parse_sizes
 from parcast.cli.screen import VERBOSE
@@ -303,7 +304,8 @@ def gathered(
     def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
         @wraps(function)
         def gathering(*args: Any, **given: Any) -> Any:
-            made = make(**{name: given.pop(name) for name in own})
+            with spelled_with(own_options(), click.UsageError):
+                made = make(**{name: given.pop(name) for name in own})
             return function(*args, **{into: made}, **given)
 
         with_options: Callable[..., Any] = together(*options)(gathering)

@@ -62,7 +62,7 @@ of ten). SIZES is a list of problem sizes: 1e6 or 1000,2000 or 1000..8000x2.
 
 \b
 Exit status: 0  answered
-             1  answered: no count of -p fits into the memory of the nodes (--node-memory)
+             1  answered: no count of -p fits into --node-memory
              2  wrong use, or an output that cannot be written
              3  FILE cannot be read, or something in it is wrong
              4  no forecast is possible from these timings
@@ -71,7 +71,7 @@ Exit status: 0  answered
 Examples:
   parcast forecast timings.csv -p 512,1024 -o forecast.svg
   parcast forecast runs/*.json --donors elsewhere.csv -p 512
-  parcast forecast timings.csv --memory -p 1024 --node-memory 256GB --ranks-per-node 128
+  parcast forecast times.csv --memory --node-memory 256GB --ranks-per-node 128
 """
 
 EXAMPLE = "Write for example n=1000,2000,theta=0.5."

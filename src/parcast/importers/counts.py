@@ -16,8 +16,9 @@ from math import prod
 from pathlib import PurePath
 from typing import Final
 
-from parcast.errors import Argument, ParameterError
+from parcast.errors import Argument
 from parcast.files.faults import Faults
+from parcast.timings.tables.durations import group_of
 from parcast.units import shown
 from parcast.words import listed
 
@@ -38,7 +39,6 @@ KINDS: Final = {
 _EACH = re.compile(r"[_ -]?per[_ -]?(?:node|task|rank|proc)", re.I)
 BEYOND: Final = 10**8  # [D] a number of more digits is a date or an identity
 TIME_PATTERN, COUNT_PATTERN = Argument("time_pattern"), Argument("count_pattern")
-LONGEST_PATTERN = 1_000  # characters
 MOST_NAMED = 3  # files in a message
 
 
@@ -227,36 +227,3 @@ def count_of(match: re.Match[str], faults: Faults, line: int | None = None) -> i
             line=line,
         )
     return int(text)
-
-
-def group_of(match: re.Match[str]) -> str:
-    """Give what the group of a pattern found, or the first of several that found something."""
-    return next((text for text in match.groups() if text), "")
-
-
-def compiled(text: str | None, name: str) -> re.Pattern[str] | None:
-    """Take a pattern, or refuse what is no regular expression with a group."""
-    if text is None:
-        return None
-    example = r"time: ([\d.]+)" if name == "time_pattern" else r"ranks: (\d+)"
-    if not isinstance(text, str) or len(text) > LONGEST_PATTERN:
-        raise ParameterError(
-            name, must="be a regular expression", got=f"{text!r:.60}", hint=f"Such as {example!r}."
-        )
-    try:
-        pattern = re.compile(text)
-    except (re.error, RecursionError, OverflowError) as error:
-        raise ParameterError(
-            name,
-            must="be a regular expression",
-            got=f"{shown(repr(text))}, in which: {error}",
-            hint=f"Such as {example!r}.",
-        ) from None
-    if not pattern.groups:
-        raise ParameterError(
-            name,
-            must="have a group in parentheses",
-            got=shown(repr(text)),
-            hint=f"Such as {example!r}.",
-        )
-    return pattern

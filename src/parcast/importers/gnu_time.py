@@ -19,7 +19,7 @@ from parcast.importers.registry import Format
 from parcast.importers.runs import Imported, Runs, left_out
 from parcast.units import shown
 
-START: Final = re.compile(rb"^\s*Command being timed: ", re.M)
+BEGINNING: Final = re.compile(rb"^[ \t]*Command being timed: ", re.M)
 COMMAND: Final = re.compile(r'Command being timed: "(.*)"')
 ELAPSED: Final = re.compile(
     r"Elapsed \(wall clock\) time \([^)]*\): "
@@ -42,7 +42,7 @@ class TimedCommand:
 
 def recognises(head: bytes, _: Path) -> bool:
     """Tell by its first bytes whether a file has what `/usr/bin/time -v` prints."""
-    return bool(START.search(head))
+    return bool(BEGINNING.search(head))
 
 
 def read(runs: Runs, metric: str | None) -> Imported:

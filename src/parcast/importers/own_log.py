@@ -13,52 +13,21 @@ from pathlib import Path
 
 from parcast.errors import Argument
 from parcast.files.faults import Faults
-from parcast.files.numbers import number
 from parcast.importers.content import note_on_lone_ranks, refuse_lone_rank, text_lines
 from parcast.importers.counts import (
     COUNT_PATTERN,
     TIME_PATTERN,
     Patterns,
     count_of,
-    group_of,
     short_names,
 )
 from parcast.importers.registry import Format
 from parcast.importers.runs import Imported, Runs, left_out
-from parcast.timings.tables.titles import TIME_SPELLINGS
-from parcast.units import TIME_UNITS, shown
+from parcast.timings.tables.durations import LONGEST, found_in, group_of
+from parcast.units import shown
 from parcast.words import listed
 
 EXAMPLE = r"elapsed: ([\d.]+)"
-LONGEST = 10_000  # characters of a line that are searched
-UNITS = {  # how each is spelled
-    unit: "|".join(
-        "[u\u00b5\u03bc]s" if word == "us" else word
-        for word, spelled in TIME_SPELLINGS.items()
-        if spelled == unit
-    )
-    for unit in TIME_UNITS
-}
-
-
-def _following(words: str) -> re.Pattern[str]:
-    """Find a unit behind a number."""
-    return re.compile(rf"\s{{0,9}}[\[(]?(?:{words})\b(?!/)", re.IGNORECASE)
-
-
-def _bracketed(words: str) -> re.Pattern[str]:
-    """Find a unit in brackets before a number."""
-    return re.compile(rf"[\[(]\s*(?:{words})\s*[\])][^\[\]()]*$", re.IGNORECASE)
-
-
-FOLLOWING = {unit: _following(words) for unit, words in UNITS.items()}
-BRACKETED = {unit: _bracketed(words) for unit, words in UNITS.items()}
-CLOCK = re.compile(r"(?:([0-9]+):)?([0-9]{1,9}):([0-9]{1,2}(?:\.[0-9]+)?)")  # h:m:s, m:s
-LETTERED = re.compile(  # 1h2m3.5s
-    r"(?=[0-9])(?:([0-9]++)\s*+h)?+\s*+(?:([0-9]++)\s*+m(?:in)?)?+\s*+"
-    r"(?:([0-9]++(?:\.[0-9]*+)?)\s*+s?)?",
-    re.I,
-)
 MOST_NAMED = 3  # files in a message
 
 
@@ -148,38 +117,12 @@ def _paired(
 
 def _time(match: re.Match[str], text: str, faults: Faults, line: int) -> FoundTime:
     """Read a time that the pattern found, in the unit that stands at it."""
-    own = group_of(match)
-    end = next((match.end(i + 1) for i, x in enumerate(match.groups()) if x), match.end())
-    value = number(own)
-    if value is not None:
-        start = end - len(own)
-        unit = next((x for x, y in FOLLOWING.items() if y.match(text, end)), "") or next(
-            (x for x, y in BRACKETED.items() if y.search(text, 0, start)), "s"
-        )
-        return FoundTime(time=value * TIME_UNITS[unit], unit=unit, line=line)
-    seconds = duration(own)
-    if seconds is None:
+    found = found_in(match, text)
+    if found is None:
         faults.refuse(
-            f"must be a time where {TIME_PATTERN} finds one, got {shown(repr(own))}. Put only the "
-            r"number into its group: ([\d.]+)",
+            f"must be a time where {TIME_PATTERN} finds one, got {shown(repr(group_of(match)))}. "
+            r"Put only the number into its group: ([\d.]+)",
             line=line,
         )
-    return FoundTime(time=seconds, unit="s", line=line)
-
-
-def duration(text: str) -> float | None:
-    """Seconds of a time as people write it; None of anything else.
-
-    >>> duration("1:02:03"), duration("2m3.5s"), duration("80 ms"), duration("soon")
-    (3723.0, 123.5, 0.08, None)
-    """
-    text = text.strip()
-    match = CLOCK.fullmatch(text) or LETTERED.fullmatch(text)
-    if match and text:
-        hours, minutes, seconds = (float(x or 0) for x in match.groups())
-        return hours * 3600 + minutes * 60 + seconds
-    for unit, following in FOLLOWING.items():
-        value, rest = re.match(r"([-+0-9.eE]*)(.*)", text, re.S).groups()  # type: ignore[union-attr]  # matches any text
-        if following.fullmatch(rest) and (read := number(value)) is not None:
-            return read * TIME_UNITS[unit]
-    return None
+    time, unit = found
+    return FoundTime(time=time, unit=unit, line=line)

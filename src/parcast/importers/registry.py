@@ -24,11 +24,12 @@ from parcast.files.decoding import UTF8_MARK, name_of, opened
 from parcast.files.faults import AnyPath, Faults, as_paths
 from parcast.importers.axes import Constants
 from parcast.importers.content import HEAD, head_of, refuse_packed
-from parcast.importers.counts import Patterns, compiled
+from parcast.importers.counts import Patterns
 from parcast.importers.runs import Imported, Runs
 from parcast.places import PluginFaultError, PluginWarning, load, plugins
 from parcast.timings.measurements import Measurements, MeasurementsLike
 from parcast.timings.notes import warn_reader
+from parcast.timings.tables.durations import compiled
 from parcast.timings.tables.files import read_measurements
 from parcast.timings.tables.options import AS_IT_IS, TableOptions
 from parcast.units import shown

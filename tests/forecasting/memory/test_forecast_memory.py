@@ -170,7 +170,7 @@ def test_a_forecast_of_times_has_a_line_on_memory_and_rows_of_it():
 
 def test_the_line_says_where_memory_may_be_that_of_a_launcher():
     told = parcast.forecast(table([9e6] * 5), [32])
-    assert "(This may be no memory of ranks: --memory says why)" in str(told)
+    assert "no memory of ranks: parcast forecast TIMINGS --memory says why)" in str(told)
 
 
 def test_the_document_is_json_and_the_table_has_its_keys(tmp_path):

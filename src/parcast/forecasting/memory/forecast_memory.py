@@ -7,8 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
+from parcast.advice import ours
 from parcast.aliases import Array
-from parcast.errors import FitFailed, ParameterError, ParcastError, as_numbers, as_whole
+from parcast.errors import Argument, FitFailed, ParameterError, ParcastError, as_numbers, as_whole
 from parcast.forecasting.memory.curves import (
     RANK,
     TOTAL,
@@ -139,9 +140,9 @@ def require_memory(runs: Measurements) -> None:
     """Refuse runs of which no memory is known."""
     if not any((~np.isnan(x)).any() for x in runs.memory.values()):
         raise FitFailed(
-            "The table has no memory: no column memory_B or memory_total_B. parcast measure, "
-            "sacct with MaxRSS, hyperfine, /usr/bin/time -v and LAMMPS write it; another column "
-            "is named with --column memory_GB=NAME.",
+            f"The table has no memory: no column memory_B or memory_total_B. {ours('measure')}, "
+            "sacct with MaxRSS, hyperfine, GNU time and LAMMPS write it; another column is named "
+            f"with {Argument('rename', {'NAME': 'memory_GB'})}.",
             outcome=OUTCOME,
         )
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
+from parcast.advice import Choice, ours
 from parcast.show.sheet import Column, Entry, Fact, Form, Sheet, Table, interval_column
 from parcast.units import SIZE_UNITS, format_quantity
 from parcast.words import rounded_interval, signed_percent, whole, whole_percent
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
 OF_NODE: Final = "; node: the one that needs most; fails: how likely it runs out of memory"
 OF_REACH: Final = "; xN: extrapolated by a factor of N"
 MOST_IN_A_LINE: Final = 3  # counts
+WHY: Final = ours("forecast", Choice("TIMINGS"), "--memory")
 
 
 def sheet_of(told: "MemoryForecast") -> Sheet:
@@ -155,4 +157,4 @@ def line_of(told: "MemoryForecast") -> str:
         ]
         texts.append(f"p = {row['p']}: {', '.join(parts)}")
     doubt = told.verdict[0].partition(":")[0] if told.verdict else ""
-    return "; ".join(texts) + (f" ({doubt}: --memory says why)" if doubt else "")
+    return "; ".join(texts) + (f" ({doubt}: {WHY} says why)" if doubt else "")
