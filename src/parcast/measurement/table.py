@@ -24,6 +24,7 @@ from parcast.units import shown
 
 MARK: Final = "# parcast measure: "  # before the JSON that says what was measured
 OK, FAILED, TIMEOUT, DISTURBED = "ok", "failed", "timeout", "disturbed"
+RESERVE: Final = 2**14  # for a run that ends when the disk is full, in the file of the lock [B]
 OVERSUBSCRIBED: Final = "oversubscribed"  # more ranks than cores
 
 
@@ -110,48 +111,83 @@ class RunTable:
     @classmethod
     def begun(cls, path: str, about: Mapping[str, Any], *, resume: bool) -> Self:
         """Begin a file, or go on with one of the same command."""
-        if os.path.exists(path):
-            if not resume:
-                raise ParameterError(
-                    "output",
-                    must="be a new file",
-                    got=f"{shown(path)}, which is there already",
-                    hint=(
-                        "Go on with it: ",
-                        Argument("resume", True),
-                        ", or choose another name.",
-                    ),
-                )
-            table = cls(path, about, read_rows(path, about))
-            table._hold()
-            table.save()
-            return table
         check_place(path)
         table = cls(path, about)
-        table.save()
         table._hold()
+        try:
+            if os.path.exists(path):
+                table._go_on(resume=resume)
+            table.save()
+        except BaseException:
+            table._let_go()
+            raise
         return table
+
+    def _go_on(self, *, resume: bool) -> None:
+        """Take over the runs of a file that is there."""
+        if not resume:
+            raise ParameterError(
+                "output",
+                must="be a new file",
+                got=f"{shown(self.path)}, which is there already",
+                hint=("Go on with it: ", Argument("resume", True), ", or choose another name."),
+            )
+        self.rows = read_rows(self.path, self.about)
 
     def add(self, row: RunRow) -> None:
         """Keep a run: it is on the disk when this returns."""
         self.rows.append(row)
-        text = "".join(csv_pieces([row.row], exact=True)).partition("\n")[2]
-        if len(self.rows) == 1:
-            self.save()
-            return
-        with open(self.path, "a", encoding="utf-8", newline="") as stream:
-            stream.write(text)
-            stream.flush()
-            os.fsync(stream.fileno())
+        text = "".join(_pieces([row]))  # with the header, before the first one
+        text = text if len(self.rows) == 1 else text.partition("\n")[2]
+        try:
+            self._append(text)
+        except OSError as failure:
+            with suppress(OSError):
+                os.ftruncate(self._held or -1, 0)  # which makes room
+                self._append(text)
+            raise self._no_room(failure) from failure
+
+    def _append(self, text: str) -> None:
+        """Write all of it, or nothing."""
+        whole = os.path.getsize(self.path)
+        try:
+            with open(self.path, "a", encoding="utf-8", newline="") as stream:
+                stream.write(text)
+                stream.flush()
+                os.fsync(stream.fileno())
+        except OSError:
+            with suppress(OSError):
+                os.truncate(self.path, whole)
+            raise
 
     def save(self) -> None:
         """Write all of it anew, in place of what is there."""
-        write_document(self.path, [f"{MARK}{json.dumps(self.about)}\n", *_pieces(self.rows)])
+        try:
+            write_document(self.path, [f"{MARK}{json.dumps(self.about)}\n", *_pieces(self.rows)])
+        except OSError as failure:
+            raise self._no_room(failure) from failure
+
+    def _no_room(self, failure: OSError) -> ParameterError:
+        """Say that the table could not be written, and how many runs it has."""
+        with suppress(OSError, ParameterError):
+            self.rows = read_rows(self.path, self.about)
+        return ParameterError(
+            "output",
+            must="be a file that can be written to",
+            got=f"{shown(self.path)}: {(failure.strerror or str(failure)).lower()}",
+            hint=(
+                f"{len(self.rows)} runs are in it. Make room and go on: ",
+                Argument("resume", True),
+            ),
+        )
 
     def close(self) -> None:
         """Let others have it; without a run there is no file."""
         if not self.rows:
             Path(self.path).unlink(missing_ok=True)
+        self._let_go()
+
+    def _let_go(self) -> None:
         if self._held is not None:
             self._lock().unlink(missing_ok=True)
             let_go(self._held)
@@ -170,6 +206,8 @@ class RunTable:
                     got=f"{shown(self.path)}, which another one is writing",
                     hint="Wait for it, or choose another name.",
                 )
+            with suppress(OSError):
+                os.posix_fallocate(self._held, 0, RESERVE)
 
     def _lock(self) -> Path:
         """File beside it, as the table itself is replaced."""

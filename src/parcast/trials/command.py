@@ -160,6 +160,7 @@ def runner() -> Iterator[Run]:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
+            start_new_session=True,  # what kills the group of this process leaves it to clean up
         )
         try:
 

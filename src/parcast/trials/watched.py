@@ -171,26 +171,27 @@ def start(task: dict[str, Any]) -> tuple[int, int, int]:
 def end_all(grace: float = GRACE) -> int:
     """End all processes that are left, and say how many there were."""
     left = descendants()
+    if not left:
+        return 0
     for number in (signal.SIGTERM, signal.SIGKILL):
         until = time.perf_counter() + grace
-        for process in descendants():
-            with suppress(ProcessLookupError, PermissionError):
-                os.kill(process, number)
-        while time.perf_counter() < until and _reaped():
+        asked: set[int] = set()
+        while time.perf_counter() < until and (found := descendants()):
+            for process in {*found} - asked:  # also those that were started meanwhile
+                with suppress(ProcessLookupError, PermissionError):
+                    os.kill(process, number)
+            asked.update(found)
+            _reap()
             time.sleep(0.01)
-        if not descendants():
-            break
+    _reap()
     return len(left)
 
 
-def _reaped() -> bool:
-    """Take leave of children that have ended; whether there are others."""
-    try:
+def _reap() -> None:
+    """Take leave of children that have ended."""
+    with suppress(ChildProcessError):
         while os.waitpid(-1, os.WNOHANG)[0]:
             pass
-    except ChildProcessError:
-        return False
-    return True
 
 
 def run(task: dict[str, Any]) -> dict[str, Any]:
