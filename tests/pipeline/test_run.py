@@ -120,6 +120,19 @@ def test_a_signal_that_ends_the_program_is_no_failure_of_an_item(keys):
     assert ran == [0, 1]
 
 
+def test_a_signal_that_ends_the_program_says_that_a_checkpoint_is_kept(tmp_path):
+    def task(i):
+        if i == 8:
+            signal.raise_signal(signal.SIGTERM)
+        return i
+
+    with pytest.raises(Terminated) as ended, as_terminations():
+        parcast.run_pipeline(
+            range(9), task, batch=1, checkpoint=tmp_path / "kept", checkpoint_every=0.0
+        )
+    assert ended.value.__notes__ == ["Its checkpoint is kept: go on with resume=True."]
+
+
 def test_items_that_fail_are_listed_or_end_the_run():
     result = parcast.run_pipeline(["1", "x", "3"], int, on_error="skip")
     assert result.value == 4

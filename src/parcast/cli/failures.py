@@ -214,15 +214,15 @@ def meaning(failure: BaseException) -> tuple[list[str], int]:
 
 def _meaning(failure: BaseException) -> tuple[list[str], int]:  # noqa: PLR0911 - one a kind
     """Give the lines of a message without our name before them, and the exit status."""
+    notes = getattr(failure, "__notes__", [])
     match failure:
         case click.Abort() | KeyboardInterrupt():
-            return ["interrupted."], INTERRUPTED
+            return ["interrupted.", *notes], INTERRUPTED
         case Terminated():
-            return [f"ended by {failure}."], SIGNALLED + failure.number
+            return [f"ended by {failure}.", *notes], SIGNALLED + failure.number
         case BrokenPipeError():
             return [], PIPE_CLOSED
         case click.ClickException():
-            notes = getattr(failure, "__notes__", [])
             if not isinstance(failure, click.UsageError):
                 status = NO_FORECAST if isinstance(failure, NoAnswer) else WRONG_USE
                 return [failure.format_message(), *notes], status

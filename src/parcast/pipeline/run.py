@@ -15,6 +15,7 @@ from parcast.errors import (
     as_whole,
     require,
     require_kind,
+    spelled,
 )
 from parcast.files.document import check_place
 from parcast.mpi.launched import is_inside_run, ranks_for
@@ -26,6 +27,7 @@ from parcast.pipeline.engine.session import Outcome, agreed, run_here
 from parcast.pipeline.engine.tree import Merge
 from parcast.pipeline.outcome import result_of, traced
 from parcast.pipeline.result import PipelineResult
+from parcast.signals import Terminated
 
 if TYPE_CHECKING:
     from mpi4py import MPI
@@ -208,11 +210,14 @@ def run_pipeline(
     started = datetime.now().astimezone()
     try:
         outcome, is_root = _run(job, items, ranks, comm, progress=progress)
-    except RunFailed as failure:
+    except (RunFailed, KeyboardInterrupt, Terminated) as failure:
         if job.checkpoint is None or not has_manifest(job.checkpoint):
             raise
         hint = "Its checkpoint is kept: go on with ", Argument("resume", True), "."
-        raise RunFailed(failure.text, below=(*failure.below, hint)) from failure
+        if isinstance(failure, RunFailed):
+            raise RunFailed(failure.text, below=(*failure.below, hint)) from failure
+        failure.add_note(spelled(hint))
+        raise
     result = result_of(job, outcome, is_root=is_root)
     if trace is not None and is_root:
         from parcast.pipeline.traces.trace import write_trace
