@@ -54,6 +54,21 @@ def test_the_path_is_a_link_to_the_newest_and_those_before_stay(tmp_path):
     assert names_in(tmp_path) == ["o.zarr", "o.zarr.parcast-000005"]
 
 
+def test_a_lost_link_and_the_version_before_a_damaged_one_are_named(tmp_path):
+    path = tmp_path / "o.zarr"
+    for value in range(2):
+        write(path, value)
+    file = path / "u" / "c.0.0"
+    file.write_bytes(b"x" + file.read_bytes()[1:])
+    damaged = verify(path)
+    assert damaged.earlier == f"{path}.parcast-000001"
+    assert f"The version before is {path}.parcast-000001." in str(damaged)
+    path.unlink()
+    for ask in (verify, open_store):
+        with pytest.raises(FileProblems, match=rf"Make it: ln -s o.zarr.parcast-000002 {path}"):
+            ask(path)
+
+
 def test_a_store_without_versions_becomes_one_with(tmp_path, monkeypatch):
     for name, can_exchange in (("a.zarr", True), ("b.zarr", False)):
         path = tmp_path / name

@@ -24,6 +24,7 @@ from parcast.arrays.store.layout import (
 )
 from parcast.arrays.store.messages import not_readable, problem
 from parcast.arrays.store.place import StorePlace, is_name_within, pending_metadata
+from parcast.arrays.store.versions import not_there
 from parcast.errors import FileProblems, ParameterError
 
 MANIFEST: Final = "parcast"  # attribute of the root of a store that parcast wrote
@@ -226,7 +227,7 @@ def _content(path: Path, pending: Mapping[Path, bytes], root: Path) -> bytes:
 def _no_store(root: Path) -> str:
     """Say why a place is no store."""
     if not os.path.exists(root):
-        return "must exist. Check the path."
+        return not_there(root)
     if not os.path.isdir(root):
         return "must be a folder with a Zarr 3 store, got a file. Check the path."
     if any(os.path.exists(root / name) for name in OLDER):

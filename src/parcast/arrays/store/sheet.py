@@ -112,7 +112,8 @@ def _conclusion(result: Verification) -> list[Fact]:
     ]
     if result.status == "damaged":
         rest = [Fact("readable", REST)] if result.chunks or result.arrays > 1 else []
-        facts += [*rest, Fact("what to do", RESTORE)]
+        earlier = f" The version before is {shown(result.earlier)}." if result.earlier else ""
+        facts += [*rest, Fact("what to do", RESTORE + earlier)]
     elif result.left:
         is_aside = not result.is_there and any(x.kind == "interrupted commit" for x in result.left)
         advice = PUT_BACK if is_aside else SWEEP

@@ -77,7 +77,7 @@ class Verification(Result):
     _schema = "parcast/array-verification/1"
     _outline = """
         rows path status arrays chunks subchunks size_B filled_chunks=filled unchecked
-        unchecked_chunks writer sound=is_sound interrupted=_interrupted
+        unchecked_chunks writer sound=is_sound interrupted=_interrupted earlier
     """
 
     path: str  # of the store
@@ -94,6 +94,7 @@ class Verification(Result):
     is_there: bool = True  # something has its name
     is_complete: bool = True  # every reader finds all of it, or of what is not lost
     left: tuple[Leftover, ...] = ()  # what an interrupted write has left beside it
+    earlier: str = ""  # path of the version before
 
     @property
     def status(self) -> Status:

@@ -25,7 +25,7 @@ from parcast.arrays.store.place import (
 )
 from parcast.arrays.store.removal import files_below
 from parcast.arrays.store.verification import SUSPICION, Span, StoreFault, Verification
-from parcast.arrays.store.versions import places_of
+from parcast.arrays.store.versions import earlier_version, not_there, places_of
 from parcast.errors import FileProblems
 from parcast.words import counted
 
@@ -311,7 +311,7 @@ def verify(path: str | os.PathLike[str]) -> Verification:
     check = _Check(place, os.fsdecode(path))
     check.leftovers()
     if not place.is_there() and not check.faults and not check.writer:
-        raise problem(path, "must exist. Check the path.")
+        raise problem(path, not_there(path))
     arrays = _checked(check)
     return Verification(
         path=os.fsdecode(path),
@@ -328,6 +328,7 @@ def verify(path: str | os.PathLike[str]) -> Verification:
         is_there=place.is_there(),
         is_complete=place.is_there() and not pending_metadata(place),
         left=tuple(check.left),
+        earlier=earlier_version(path),
     )
 
 

@@ -14,6 +14,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
+from parcast.advice import Command, File
 from parcast.arrays.store import durable
 from parcast.arrays.store.messages import no_version
 from parcast.arrays.store.place import Failing, Lock, StorePlace, settle, writer_at
@@ -64,6 +65,24 @@ def versions_at(place: StorePlace) -> dict[int, Path]:
     folder = place.target.parent
     found = {_number_of(place, name): folder / name for name in os.listdir(folder)}
     return {number: found[number] for number in sorted(found) if number}
+
+
+def earlier_version(path: str | os.PathLike[str]) -> str:
+    """Path of the version before the one that a link leads to; "" where there is none."""
+    place = linked_place(path)
+    current = _number_of(place, _version_at(place))
+    before = [version for number, version in versions_at(place).items() if number < current]
+    return str(Path(os.fsdecode(path)).with_name(before[-1].name)) if before else ""
+
+
+def not_there(path: str | os.PathLike[str]) -> str:
+    """Say that there is no store, and how a lost link to its versions is made again."""
+    place = linked_place(path)
+    versions = list(versions_at(place).values()) if place.target.parent.is_dir() else []
+    if not versions or os.path.lexists(place.target):
+        return "must exist. Check the path."
+    link = Command(("ln", "-s", File(versions[-1].name), File(os.fsdecode(path))))
+    return f"must be a link to one of its versions, which are there. Make it: {link}"
 
 
 def publish_version(place: StorePlace, draft: Path, keep: int) -> None:
