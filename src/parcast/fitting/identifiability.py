@@ -126,7 +126,7 @@ def in_words(
     if len(listed) == 1:
         return (
             f"{listed[0]} is not determined{reason}: it contributes at most "
-            f"{_percent(direction.share)} to the time of any run."
+            f"{_percent(direction.share)} to the time of any of these runs."
         )
     if not direction.is_algebra:
         return f"these runs hardly distinguish {joined(listed)}."

@@ -46,7 +46,8 @@ from parcast.forecasting.surface.runs import (
 from parcast.show.warning import RankedWarning
 from parcast.timings.series import Series, label_of
 
-STEP = 1.25  # factor over which the slope of an axis is taken
+STEP = 2.0  # factor over which the slope of an axis is taken: the last doubling
+SMALLER = 1.25  # factor by which a problem is smaller that should not run longer
 LAW = (
     "over several axes: weighted mean of the laws along p "
     f"({', '.join(law.formula for law in LAWS.values())}) on a kriged surface, "
@@ -140,7 +141,7 @@ class SurfaceEvidence:
         points = np.concatenate([p, levels])
         beside = _stepped(runs, p.max(), self.combinations)
         problem = list(problem_axes(runs))
-        smaller = smaller_problems(points, self.combinations, problem, STEP)
+        smaller = smaller_problems(points, self.combinations, problem, SMALLER)
         answered = answered_at(runs, points, self.combinations, np.concatenate([beside, smaller]))
         time, factor = np.exp(answered.log_time), np.exp(answered.half_width)
         speedup, efficiency = speedup_and_efficiency(

@@ -248,7 +248,7 @@ def notes_of_values(
 
 
 def _limit(answered: Answered, p: float, slopes: Array) -> str:
-    """Say what doubling each axis does to the time at the largest count asked for."""
+    """Say what the last doubling of each axis does to the time, at the largest count asked for."""
     changes: list[str] = []
     for j, name in enumerate(answered.runs.names):
         if j in answered.runs.varied and np.all(answered.runs.axes[:, j] > 0):
@@ -258,7 +258,7 @@ def _limit(answered: Answered, p: float, slopes: Array) -> str:
             changes.append(f"{name} by {much}")
     if not changes:
         return "not known from these runs"
-    return f"at p = {whole(p)} doubling changes the time: {', '.join(changes)}"
+    return f"the last doubling to p = {whole(p)} changes the time: {', '.join(changes)}"
 
 
 def _rests_on(answered: Answered, missed: float, beyond: Array) -> str:
