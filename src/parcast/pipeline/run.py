@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
@@ -208,16 +209,8 @@ def run_pipeline(
         if trace is not None:
             check_place(trace)
     started = datetime.now().astimezone()
-    try:
+    with _checkpoint_told(job):
         outcome, is_root = _run(job, items, ranks, comm, progress=progress)
-    except (RunFailed, KeyboardInterrupt, Terminated) as failure:
-        if job.checkpoint is None or not has_manifest(job.checkpoint):
-            raise
-        hint = "Its checkpoint is kept: go on with ", Argument("resume", True), "."
-        if isinstance(failure, RunFailed):
-            raise RunFailed(failure.text, below=(*failure.below, hint)) from failure
-        failure.add_note(spelled(hint))
-        raise
     result = result_of(job, outcome, is_root=is_root)
     if trace is not None and is_root:
         from parcast.pipeline.traces.trace import write_trace
@@ -229,6 +222,21 @@ def run_pipeline(
             fault = f"The trace cannot be written to {trace}: {why}."
             result = replace(result, warnings=(*result.warnings, fault))
     return result
+
+
+@contextmanager
+def _checkpoint_told(job: Job) -> Iterator[None]:
+    """Add to what ends a run that its checkpoint is kept."""
+    try:
+        yield
+    except (RunFailed, KeyboardInterrupt, Terminated) as failure:
+        if job.checkpoint is None or not has_manifest(job.checkpoint):
+            raise
+        hint = "Its checkpoint is kept: go on with ", Argument("resume", True), "."
+        if isinstance(failure, RunFailed):
+            raise RunFailed(failure.text, below=(*failure.below, hint)) from failure
+        failure.add_note(spelled(hint))
+        raise
 
 
 def _run(
