@@ -23,6 +23,7 @@ from parcast.measurement.reported import clock_of
 from parcast.measurement.table import DISTURBED, OK, TIMEOUT, RunRow, RunTable
 from parcast.timings.notes import ImportNote
 from parcast.timings.tables.files import read_measurements
+from parcast.trials.command import runner
 
 SCALES = "import sys, time; time.sleep(0.2 / int(sys.argv[1]))"
 
@@ -142,6 +143,17 @@ def test_children_that_a_run_leaves_are_ended(table):
     told = asked(["sh", "-c", "setsid sleep 78.8 & true"], {"p": [1]}, table, runs=1)
     assert told.table[0].status == OK
     assert not running("sleep 78.8")
+
+
+def test_runs_share_the_process_that_watches_them_until_one_is_interrupted():
+    command = ["sh", "-c", "echo $PPID"]
+    with runner() as run:
+        first = run(command).output
+        with runner() as inner:
+            assert inner(command).output == first
+        with pytest.raises(KeyboardInterrupt), runner():
+            raise KeyboardInterrupt
+        assert run(command).output != first
 
 
 def running(words):

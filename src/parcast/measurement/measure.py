@@ -120,7 +120,7 @@ def measured(
     require_values(command.texts, points[0].columns)
     launcher = launcher or command.launcher
     about = command.about() | {"parameters": [*points[0].columns]}
-    with closing(RunTable.begun(output, about, resume=resume)) as table:
+    with runner(), closing(RunTable.begun(output, about, resume=resume)) as table:
         campaign = _Measurement(
             command, launcher, table, runs=runs, points=points, cores=cores, each=each
         )

@@ -8,9 +8,11 @@ import csv
 import io
 import json
 import os
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from math import inf
 from pathlib import Path
 from typing import Any, Final, Self
 
@@ -24,6 +26,7 @@ from parcast.units import shown
 
 MARK: Final = "# parcast measure: "  # before the JSON that says what was measured
 OK, FAILED, TIMEOUT, DISTURBED = "ok", "failed", "timeout", "disturbed"
+SYNCED: Final = 1.0  # time for which runs may not be on the disk: writing there takes ms [s]
 RESERVE: Final = 2**14  # for a run that ends when the disk is full, in the file of the lock [B]
 OVERSUBSCRIBED: Final = "oversubscribed"  # more ranks than cores
 
@@ -107,6 +110,7 @@ class RunTable:
         self.about = dict(about)
         self.rows = list(rows)
         self._held: int | None = None
+        self._synced = -inf  # when it was on the disk [s]
 
     @classmethod
     def begun(cls, path: str, about: Mapping[str, Any], *, resume: bool) -> Self:
@@ -135,7 +139,7 @@ class RunTable:
         self.rows = read_rows(self.path, self.about)
 
     def add(self, row: RunRow) -> None:
-        """Keep a run: it is on the disk when this returns."""
+        """Keep a run: the system has it when this returns, and the disk a second later at most."""
         self.rows.append(row)
         text = "".join(_pieces([row]))  # with the header, before the first one
         text = text if len(self.rows) == 1 else text.partition("\n")[2]
@@ -154,7 +158,9 @@ class RunTable:
             with open(self.path, "a", encoding="utf-8", newline="") as stream:
                 stream.write(text)
                 stream.flush()
-                os.fsync(stream.fileno())
+                if time.monotonic() - self._synced > SYNCED:
+                    os.fsync(stream.fileno())
+                    self._synced = time.monotonic()
         except OSError:
             with suppress(OSError):
                 os.truncate(self.path, whole)

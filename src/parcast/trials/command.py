@@ -11,6 +11,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from math import inf
 from typing import Any, Final, Self, TypeAlias
@@ -51,6 +52,7 @@ class Ran:
         return f"ended {how}{f': {shown(said, limit=200)}' if said else ''}"
 
 
+LONG: Final = 2**18  # output, for which what watches a program needs more memory than small ones
 FAULT: Final = re.compile(
     r"error|fail|abort|cannot|can't|denied|refus|no such|not found|killed|exception|as root", re.I
 )
@@ -151,32 +153,64 @@ def _require(words: Sequence[str], ran: Ran) -> None:
         raise RunFailed(f"{shown(' '.join(words))} {ran.failure}. Run it alone to see why.")
 
 
-@contextmanager
-def runner() -> Iterator[Run]:
-    """Give a function that runs programs, which are ended where the block is left."""
-    with as_interrupts():
-        process = subprocess.Popen(
-            [sys.executable, "-I", "-S", watched.__file__, str(os.getpid())],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-            start_new_session=True,  # what kills the group of this process leaves it to clean up
-        )
-        try:
+class _Runner:
+    """Runs programs, through a process that is started with the first."""
 
-            def run(
-                words: Sequence[str],
-                *,
-                environment: Mapping[str, str] | None = None,
-                time_limit: float | None = None,
-            ) -> Ran:
-                return _run(process, words, {**os.environ, **(environment or {})}, time_limit)
+    def __init__(self) -> None:
+        self.process: subprocess.Popen[str] | None = None
 
-            yield run
-        finally:
+    def __call__(
+        self,
+        words: Sequence[str],
+        *,
+        environment: Mapping[str, str] | None = None,
+        time_limit: float | None = None,
+    ) -> Ran:
+        """Run a program to its end."""
+        if self.process is None:
+            self.process = subprocess.Popen(
+                [sys.executable, "-I", "-S", watched.__file__, str(os.getpid())],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                text=True,
+                start_new_session=True,  # what kills the group of this one leaves it to clean up
+            )
+        ran = _run(self.process, words, {**os.environ, **(environment or {})}, time_limit)
+        if len(ran.output) > LONG:
+            self.end()
+        return ran
+
+    def end(self) -> None:
+        """End it, and what it runs."""
+        process, self.process = self.process, None
+        if process is not None:
             with suppress(OSError):
                 process.terminate()
             process.communicate()
+
+
+_OPEN: Final[ContextVar[_Runner | None]] = ContextVar("_OPEN", default=None)
+
+
+@contextmanager
+def runner() -> Iterator[Run]:
+    """Give a function that runs programs, which are ended where the block is left.
+
+    Blocks within the block share its process, which takes longer to start than many programs run.
+    """
+    outer = _OPEN.get()
+    run = outer or _Runner()
+    token = _OPEN.set(run)
+    with as_interrupts():
+        try:
+            yield run
+        except BaseException:
+            run.end()
+            raise
+        finally:
+            _OPEN.reset(token)
+            if outer is None:
+                run.end()
 
 
 def _run(

@@ -170,9 +170,9 @@ def start(task: dict[str, Any]) -> tuple[int, int, int]:
 
 def end_all(grace: float = GRACE) -> int:
     """End all processes that are left, and say how many there were."""
-    left = descendants()
-    if not left:
+    if not _has_children():  # nor are there others, whose parents have ended
         return 0
+    left = descendants()
     for number in (signal.SIGTERM, signal.SIGKILL):
         until = time.perf_counter() + grace
         asked: set[int] = set()
@@ -181,17 +181,20 @@ def end_all(grace: float = GRACE) -> int:
                 with suppress(ProcessLookupError, PermissionError):
                     os.kill(process, number)
             asked.update(found)
-            _reap()
+            _has_children()
             time.sleep(0.01)
-    _reap()
+    _has_children()
     return len(left)
 
 
-def _reap() -> None:
-    """Take leave of children that have ended."""
-    with suppress(ChildProcessError):
+def _has_children() -> bool:
+    """Take leave of children that have ended; whether there are others."""
+    try:
         while os.waitpid(-1, os.WNOHANG)[0]:
             pass
+    except ChildProcessError:
+        return False
+    return True
 
 
 def run(task: dict[str, Any]) -> dict[str, Any]:
