@@ -16,6 +16,7 @@ import pytest
 import parcast
 from parcast.errors import ParameterError, RunFailed
 from parcast.measurement.findings import findings_of
+from parcast.measurement.frequency import Frequencies, fastest
 from parcast.measurement.launchers import launcher_of, mismatch, program_of, takes_turns
 from parcast.measurement.measure import MeasuredCommand, measured
 from parcast.measurement.point import MeasuredPoint, points_of
@@ -324,10 +325,72 @@ def test_a_run_that_tells_no_time_or_two_has_failed(table):
     told = asked(program(text), {"p": [1, 2, 3]}, table, runs=1, time_pattern=r"took (\S+) s")
     notes = {x.point.columns["p"]: x.note for x in told.table}
     assert notes[1] == ""
-    assert "must match one time in the output of each run, got none" in notes[2]
+    says = "time_pattern must match one time in the output of each run, got none"
+    assert notes[2] == f"tells no time: {says}"
+
+
+REGIONS = """
+import parcast, time
+with parcast.region("work", "compute", iterations=1):
+    time.sleep(0.1 / {p})
+with parcast.region("rest", "replicated", iterations=1):
+    time.sleep(0.01)
+"""
+
+
+def test_the_time_of_regions_is_that_of_a_run_and_they_are_kept_as_call_paths(table):
+    profile = table.with_suffix(".jsonl")
+    told = asked(
+        [sys.executable, "-c", REGIONS],
+        path=table,
+        runs=2,
+        warmup=1,
+        time_pattern="profile",
+        environment={"PARCAST_PROFILE": str(profile)},
+    )
+    assert {x.status for x in told.table} == {OK}
+    assert all(x.seconds > 0.05 for x in told.table)
+    regions = read_measurements(table.with_suffix(".regions.csv"))
+    assert sorted({*regions.labels["callpath"]}) == ["rest", "work"]
+    assert len(regions) == 8
+    assert len(parcast.read_profiles(profile).runs) == 6
+    spans = {x.time for x in parcast.read_profiles(profile).runs}
+    assert {x.seconds for x in told.table} <= spans
+
+
+def test_a_profile_needs_a_file_and_regions(table):
+    with pytest.raises(ParameterError, match="come with one file in PARCAST_PROFILE, got none"):
+        asked(["true"], path=table, time_pattern="profile")
+    told = asked(
+        ["true"],
+        path=table,
+        runs=1,
+        time_pattern="profile",
+        environment={"PARCAST_PROFILE": str(table.with_suffix(".jsonl"))},
+    )
+    assert "find regions of each run (parcast.region) in" in told.table[0].note
+
+
+def test_a_count_that_the_program_refuses_is_named(table):
+    told = asked(["sh", "-c", "test {p} != 3 || exit 2"], {"p": [1, 2, 3]}, table, runs=1)
+    assert any(
+        "ends with an error at p = 3 and not at p = 1, 2: it may refuse this count." in x
+        for x in told.findings
+    )
 
 
 # what spoils a measurement
+
+
+def test_a_frequency_that_falls_is_said(monkeypatch):
+    monkeypatch.setattr("parcast.measurement.frequency.BETWEEN", 0.0)
+    values = [3e9, 3.1e9, 3e9, 2.8e9, 2.5e9, 2.4e9, 2.4e9]
+    for read, said in ((values, 1), (values[:4], 0), (values[:1] * 7, 0), ([None] * 7, 0)):
+        found = Frequencies(iter(read).__next__)
+        for _ in read:
+            found.look()
+        assert len([*found.findings()]) == said
+    assert fastest() is None or fastest() > 1e8
 
 
 def row(p, seconds, repetition=1, status=OK, others=0.0):

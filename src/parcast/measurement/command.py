@@ -112,8 +112,8 @@ def budget(text: str, option: str) -> dict[str, float]:
 @option(
     "--time-pattern",
     "REGEX",
-    "The time that the program tells: an expression with one group, or lammps, gromacs or "
-    "time. By default the wall time of COMMAND.",
+    "The time that the program tells: an expression with one group, or lammps, gromacs, time or "
+    "profile (its regions). By default the wall time of COMMAND.",
     default="",
 )
 @start_limit_option

@@ -77,6 +77,20 @@ def _failures(rows: Sequence[RunRow]) -> Iterator[str]:
         yield RankedWarning(f"{row.point}: {row.note}.", kind="failed", rank=Rank.SERIOUS)
     if len(failed) > 3:
         yield f"{len(failed) - 3} more runs failed: see the column note."
+    yield from _refused(rows)
+
+
+def _refused(rows: Sequence[RunRow]) -> Iterator[str]:
+    """Name counts at which alone a program ends with an error."""
+    good = {x.point.columns["p"] for x in rows if x.is_run}
+    bad = {x.point.columns["p"]: x.exit or 0 for x in rows if not x.is_run}
+    if good and bad and not good & {*bad} and min(bad.values()) > 0:
+        wrong, right = (listed(map(str, sorted(x))) for x in (bad, good))
+        yield RankedWarning(
+            f"The program ends with an error at p = {wrong} and not at p = {right}: it may refuse "
+            f"{'this count' if len(bad) == 1 else 'these counts'}.",
+            kind="failed",
+        )
 
 
 def _lone_ranks(command: Sequence[str], outputs: Mapping[MeasuredPoint, str]) -> Iterator[str]:

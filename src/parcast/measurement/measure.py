@@ -17,9 +17,11 @@ import numpy as np
 from parcast.errors import ParameterError, RunFailed, as_number, as_whole, require
 from parcast.measurement.adaptive import FEWEST, Adaptive, Goal
 from parcast.measurement.findings import findings_of
+from parcast.measurement.frequency import Frequencies
 from parcast.measurement.function import MeasuredFunction
 from parcast.measurement.launchers import are_ranks_seen, takes_turns
 from parcast.measurement.point import MeasuredPoint, points_of, require_values
+from parcast.measurement.profiles import PROFILE, ProfileClock, profile_clock
 from parcast.measurement.reported import clock_of
 from parcast.measurement.result import MeasuredProgram
 from parcast.measurement.table import DISTURBED, OK, OVERSUBSCRIBED, RunRow, RunTable, row_of
@@ -66,6 +68,8 @@ class MeasuredCommand:
             hint = "Give it in seconds."
             ok = as_number("timeout", self.timeout, hint=hint) > 0
             require("timeout", self.timeout, ok, must="be above 0", hint=hint)
+        if self.time_pattern == PROFILE:
+            profile_clock(self.environment)
 
     @property
     def texts(self) -> list[str]:
@@ -81,10 +85,16 @@ class MeasuredCommand:
             environment=self.environment,
             timeout=self.timeout,
             prepare=shlex.split(self.prepare),
-            clock=clock_of(self.time_pattern) if self.time_pattern else None,
+            clock=self._clock(),
             are_reported=True,
             is_any_status_good=self.ignore_failure,
         )
+
+    def _clock(self) -> Callable[[str], float] | None:
+        """What tells the time of a run; None: the wall clock."""
+        if self.time_pattern == PROFILE:
+            return profile_clock(self.environment)
+        return clock_of(self.time_pattern) if self.time_pattern else None
 
     def about(self) -> dict[str, Any]:
         """What tells a measurement from others."""
@@ -137,14 +147,15 @@ def measured(
         ended_by=campaign.ended_by,
         stopped=campaign.stopped,
         is_narrow=campaign.is_narrow,
-        findings=tuple(
-            findings_of(
+        findings=(
+            *findings_of(
                 command.command,
                 table.rows,
                 cores,
                 outputs=campaign.outputs,
                 environment=command.environment,
-            )
+            ),
+            *campaign.frequencies.findings(),
         ),
     )
 
@@ -172,6 +183,7 @@ class _Measurement:
         self.stopped, self.is_narrow = "", True  # where a goal was given
         self.outputs: dict[MeasuredPoint, str] = {}  # of the last run of each point
         self.ended_by = ""
+        self.frequencies = Frequencies()
 
     def make(self, *, warmup: int, seed: int, time_limit: float | None, goal: Goal | None) -> None:
         """Make all runs that are missing, or those that a goal needs."""
@@ -286,7 +298,11 @@ class _Measurement:
             is_seen = are_ranks_seen(self.command.command, os.environ)
             row = row_of(trial, self.made[trial.case], are_ranks_seen=is_seen)
             self.table.add(row)
+            self.frequencies.look()
             self.outputs[trial.case] = trial.observed.output
+            clock = getattr(self.launcher, "clock", None)
+            if isinstance(clock, ProfileClock) and row.is_run:
+                clock.keep(row)
             if not row.is_run:
                 self.failed.add(trial.case)
             self.each(row, len(self.table.rows), self.runs * len(self.points))
@@ -341,7 +357,8 @@ def measure(
         its last run; they are not timed.
     time_pattern : str, optional
         Regular expression with one group, which is the time that the program tells of itself; or
-        "lammps", "gromacs" or "time". By default the wall time of the command.
+        "lammps", "gromacs" or "time"; or "profile", the time of the regions that it writes to
+        PARCAST_PROFILE of `environment`. By default the wall time of the command.
     timeout : float, optional
         Time after which a run is ended; it is recorded as one that took longer. [s]
     ignore_failure : bool

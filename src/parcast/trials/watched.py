@@ -201,9 +201,11 @@ def run(task: dict[str, Any]) -> dict[str, Any]:
     """Run a program to its end, or to its time limit."""
     own = most_of(os.getpid())  # what a fork has before it becomes the program
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    output, watch = Output(), Watch()
+    output = Output()
     begun = time.perf_counter()
     process, said, broken = start(task)
+    failed = os.read(broken, 16)  # waits until it is the program, and not this one any more
+    watch = Watch()
     limit = task["time_limit"]
     end = begun + limit if limit is not None else float("inf")
     reads, status, ended, is_late = [said], None, begun, False
@@ -224,7 +226,6 @@ def run(task: dict[str, Any]) -> dict[str, Any]:
     left = end_all()
     while reads and select.select(reads, [], [], 0)[0] and _read(said, output):
         pass
-    failed = os.read(broken, 16)
     for stream in (said, broken):
         os.close(stream)
     if is_late:
