@@ -42,7 +42,7 @@ def keys_of(schema, definitions, place=""):
 
 
 def value_of(key, name):
-    """Say what a key may be, with an example."""
+    """Say what a key may be; amounts are explained in the pages of units and descriptions."""
     kinds = [kind for kind in key.get("anyOf", [key]) if kind.get("type") != "null"]
     return " or ".join(one_value(kind, name) for kind in kinds)
 
@@ -60,11 +60,7 @@ def one_value(kind, name):
         said = kind.get("description", "").partition(";")[0]
         is_plain = all(str(x).isdigit() for x in kind.get("examples", []))
         usual = "a plain number" if is_plain else "a number with a unit"
-        noun = said if said.startswith("a") else usual
-        examples = " or ".join(
-            f"`{x}`" if x.isdigit() else f'`"{x}"`' for x in kind.get("examples", [])
-        )
-        return f"{noun}: {examples}"
+        return said if said.startswith("a") else usual
     return {
         "boolean": "true or false",
         "string": "text",
@@ -117,22 +113,25 @@ def test_the_tables_are_those_of_the_schema():
 
 
 def held(mark):
-    """What an amount may be, with an example."""
-    return " or ".join(f"{EXPECTED[x][0]}: `{EXPECTED[x][1]}`" for x in mark.dimensions)
+    """What an amount may be."""
+    return " or ".join(EXPECTED[x][0] for x in mark.dimensions)
 
 
 def table_of_laws(family):
     """The keys that each law of a family has for itself; the same key of several has one row."""
     rows = {}
-    for law, kind in laws().items():
-        if issubclass(kind, family):
-            keys = kind.model_json_schema()["properties"]
-            for name, mark in own_parameters(kind).items():
-                holds = held(mark) if mark else value_of(keys[name], name)
-                means = f"{default_of(keys[name])} | {keys[name]['description']}"
-                cells = f"`{name}` | {holds} | {means}"
-                rows.setdefault(cells, []).append(f"`{law}`")
-    lines = ["| law | key | holds | default | means |", "| --- | --- | --- | --- | --- |"]
+    members = {law: kind for law, kind in laws().items() if issubclass(kind, family)}
+    for law, kind in members.items():
+        keys = kind.model_json_schema()["properties"]
+        for name, mark in own_parameters(kind).items():
+            holds = held(mark) if mark else value_of(keys[name], name)
+            means = f"{default_of(keys[name])} | {keys[name]['description']}"
+            cells = f"`{name}` | {holds} | {means}"
+            rows.setdefault(cells, []).append(f"`{law}`")
+    lines = ["| key | holds | default | means |", "| --- | --- | --- | --- |"]
+    if len(members) == 1:
+        return "\n".join([*lines, *(f"| {cells} |" for cells in rows)])
+    lines = ["| law " + lines[0], "| --- " + lines[1]]
     lines += [f"| {', '.join(names)} | {cells} |" for cells, names in rows.items()]
     return "\n".join(lines)
 

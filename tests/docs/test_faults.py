@@ -36,8 +36,8 @@ SUBJECTS = {
 TOP = """# Faults
 
 What was tried, and what is promised: the exit status, what is left on disk, and bounds of time and
-memory. Each row is shown by tests that run with `make test`, from which this page is made; `cases`
-is how many there are. [What input is trusted](../../SECURITY.md).
+memory. Each row is shown by tests that run with `make test`, from which this page is made. [What
+input is trusted](../../SECURITY.md).
 """
 COLLECTED = """
 import json, pytest, sys
@@ -60,7 +60,7 @@ def marked_files():
 
 
 def marks(session, place):
-    """Give the marks of all tests, each as often as it has cases."""
+    """Give the marks of all tests."""
     files = marked_files()
     if {*files} <= {item.path for item in session.items}:
         return [(m.args, m.kwargs) for x in session.items for m in x.iter_markers("fault")]
@@ -72,18 +72,14 @@ def marks(session, place):
 
 def page_of(found):
     """Lay the page out: a table for each subject, its rows in the order of their words."""
-    rows = {subject: {} for subject in SUBJECTS}
+    rows = {subject: set() for subject in SUBJECTS}
     for (subject, what), keys in found:
-        row = (what, keys["promise"])
-        rows[subject][row] = rows[subject].get(row, 0) + keys.get("cases", 1)
+        rows[subject].add((what, keys["promise"]))
     text = [TOP]
     for subject, remark in SUBJECTS.items():
         text += [f"\n## {subject}\n\n{fill(remark, WIDTH)}\n"]
-        text += ["\n| what happens | what is promised | cases |\n|---|---|---:|\n"]
-        text += [
-            f"| {what} | {promise} | {count:,} |\n"
-            for (what, promise), count in sorted(rows[subject].items())
-        ]
+        text += ["\n| what happens | what is promised |\n|---|---|\n"]
+        text += [f"| {what} | {promise} |\n" for what, promise in sorted(rows[subject])]
     return "".join(text)
 
 

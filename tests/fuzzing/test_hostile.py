@@ -17,7 +17,6 @@ ON_RANKS = 40
     "Pipelines",
     "Items and results are objects whose methods and attributes fail or lie.",
     promise="The run gives its result, or a message that names the item.",
-    cases=CASES,
 )
 @pytest.mark.usefixtures("uncovered")
 def test_objects_that_fail_or_lie_are_results_or_are_refused_with_their_item(tmp_path):
@@ -31,7 +30,6 @@ def test_objects_that_fail_or_lie_are_results_or_are_refused_with_their_item(tmp
     "Pipelines",
     "Items and results are objects whose methods and attributes fail or lie.",
     promise="The run gives its result, or a message that names the item.",
-    cases=ON_RANKS,
 )
 def test_objects_that_fail_or_lie_are_refused_with_their_item_on_ranks_too(ran):
     program = Path(ROOT, "tests", "fuzzing", "hostile.py")

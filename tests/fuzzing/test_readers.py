@@ -61,7 +61,6 @@ CHANGED = [
             "A valid document with changed bytes, numbers, words, lines, structure or nesting.",
             promise="It is read, or refused with status 2, 3 or 4 and a message without control "
             f"characters; {BOUNDS}.",
-            cases=DOCUMENTS * MUTANTS[READERS[name].is_slow],
         ),
     )
     for name in QUICK
@@ -88,7 +87,6 @@ def test_a_changed_document_is_read_or_refused(drawn, name, tmp_path):
     promise="An answer, or a refusal that says what to do; values within their intervals; no "
     "answer worse with more ranks, servers, rates or time, but for a least efficiency, which "
     f"compares to one rank; at most {SECONDS:.0f} s and {MEMORY // 10**9} GB.",
-    cases=CALLS,
 )
 @pytest.mark.parametrize("name", MADE)
 @pytest.mark.usefixtures("uncovered")

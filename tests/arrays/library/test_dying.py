@@ -42,7 +42,6 @@ def died(folder, actions, victim, *, stride=1 if EVERY else FEW, kind="dedicated
     "Stores of arrays",
     "A rank is killed during a collective write, at many steps.",
     promise="The store is the old one or the new one, never a mixture.",
-    cases=len(STATES),
 )
 def test_a_server_master_killed_at_any_step_leaves_the_old_store_or_the_new(tmp_path):
     least = {"write": 55, "overwrite": 65, "append": 55, "npy": 10}
@@ -60,7 +59,6 @@ def test_a_server_master_killed_at_any_step_leaves_the_old_store_or_the_new(tmp_
     "Stores of arrays",
     "A rank is killed during a collective write, at many steps.",
     promise="The store is the old one or the new one, never a mixture.",
-    cases=len(STATES),
 )
 @pytest.mark.parametrize("victim", ["server", "client-master", "client"])
 def test_another_rank_killed_at_any_step_leaves_the_old_store_or_the_new(tmp_path, victim):
