@@ -30,6 +30,9 @@ BEGIN, END = "<!-- made by make.py: edit the code -->\n", "<!-- end of what is m
 COMMON = 2  # commands that have an option before it is explained once for all of them
 # Paragraphs of help that are left out: said once in the page, or shown in how-tos.
 LEFT_OUT = re.compile(r"^(?:\x08|Exit status:|Examples?:|(?:LIST|SIZES) is |Prints )")
+STANDARD_INPUT = re.compile(  # the same of sentences
+    r' *(?:The files may have any order; )?"-" is standard input(?:, for one of them)?\.'
+)
 BOUNDS = re.compile(r" *\[(?:at least [01]|1 to \d+)\]|; (?:at least [01]|1 to \d+)(?=\])")
 IN_EVERY = {"--json", "-v", "--debug", "--help", "-h"}  # or nearly: no section names them
 
@@ -81,8 +84,11 @@ EVERYWHERE = {
     *("compute_s", "communication_s", "io_s", "synchronisation_s", "speedup", "efficiency"),
     *("utilisation", "schedule", "pipelines", "fan_in", "cores", "folder", "testbed", "load"),
     *("name", "rank", "host", "method", "launches", "repetitions"),
-    *("limited_by", "reasons"),
+    *("limited_by", "reasons", "mpi", "date"),
+    *("series", "refused", "measured", "reach", "measured_p", "rests_on"),
+    *("backtest_error", "no_forecast_p"),
 }
+SERIES = "keys of `key`"  # the same
 END_OF_INTERVAL = re.compile(r"^(?:lower|upper) end of ")
 ENDING = re.compile(r"_(?:s|B|bytes|B_per_s|per_s)`$")
 UNIT = re.compile(r"\s*\[([^\]]+)\]\.?$")
@@ -122,7 +128,8 @@ def paragraphs_of(command: click.Command) -> list[str]:
     """Give the help in paragraphs, without statuses and examples."""
     text = inspect.cleandoc(command.help or "").split("\f")[0]
     every = [x.strip() for x in text.split("\n\n")]
-    return [escaped(" ".join(x.split())) for x in every if not LEFT_OUT.match(x)]
+    joined = [" ".join(x.split()) for x in every if not LEFT_OUT.match(x)]
+    return [escaped(STANDARD_INPUT.sub("", x)) for x in joined]
 
 
 def escaped(text: str) -> str:
@@ -252,9 +259,11 @@ def document(kind: type, title: str, outline: str, seen: set[type]) -> list[str]
         nested = [x for x in kinds_in(annotation, owner) if hasattr(x, "_outline")]
         below += [(f"`{key.name}`", x, x._outline) for x in nested if x not in seen]
         seen.update(nested)
-        if key.name in EVERYWHERE or END_OF_INTERVAL.match(phrase):
-            continue
         name = f"keys of `{key.path[-1].lstrip('_')}`" if key.is_spread else f"`{key.name}`"
+        said = key.name in EVERYWHERE or name == SERIES
+        if said or END_OF_INTERVAL.match(phrase):
+            continue
+
         if not phrase:
             MISSING.append(f"{kind.__module__}:{kind.__name__}.{'.'.join(key.path)} ({key.name})")
         lines.setdefault((unit, phrase), []).append(name)

@@ -173,8 +173,8 @@ class Host:
     load_before: float  # load average over a minute; NaN where the system has none [1]
     load_after: float  # the same afterwards [1]
     mpi: str  # vendor and version; empty without one
-    python: str  # version of Python
-    numpy: str  # version of numpy
+    python: str  # version
+    numpy: str  # version
     placement: Mapping[int, str]  # of each number of ranks: "own", "one" or "free"
     directory: str  # where files were written; empty where none were
     hosts: int = 0  # hosts of a testbed on this machine; 0: no testbed [1]

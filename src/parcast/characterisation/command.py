@@ -27,8 +27,8 @@ Prints the time of each region as a formula in n and p. -o program.toml writes a
 
 PROFILE is written by a program whose regions are marked with parcast.region, run with
 PARCAST_PROFILE=PROFILE; one file may hold many runs. Runs at two or more problem sizes are needed,
-each on one and on several processors. Loops are timed by processor time, see --clock.
-Communication and files are predicted from the figures of the machine.
+each on one and on several processors. Communication and files are predicted from the figures of
+the machine.
 
 \b
 Exit status: 0  answered

@@ -393,6 +393,5 @@ def beyond_option(what: str) -> Option[Any]:
     """Option to choose where there is no forecast."""
     return flag(
         "--beyond",
-        f"Allow {what} where there is no forecast: an interval of more than thirtyfold, or a test "
-        "that was more than 100% off.",
+        f"Allow {what} where there is no forecast.",
     )

@@ -22,7 +22,7 @@ table_options: Final = gathered(  # of a command that takes them as `table`
         "Use column OLD of the table as NEW: p=nodes, time_s=seconds, p=ranks*threads.",
         called,
     ),
-    option("--ignore", COLUMNS, "Columns of the table to ignore: date,jobid."),
+    option("--ignore", COLUMNS, "Columns to ignore: date,jobid."),
     option("--rate", "COLUMN", "Column that is a rate: SYPD, ns/day, samples/s."),
     option(
         "--work",

@@ -68,12 +68,12 @@ class Knee:
 
     @property
     def lower_is_limit(self) -> bool:
-        """Whether `lower` is where the search ended: that end of the interval is larger."""
+        """Whether the search ended there: that end of the interval is larger."""
         return self.lower >= self.upto
 
     @property
     def upper_is_limit(self) -> bool:
-        """Whether `upper` is where the search ended: that end of the interval is larger."""
+        """Whether the search ended there: that end of the interval is larger."""
         return self.upper >= self.upto
 
     def __repr__(self) -> str:

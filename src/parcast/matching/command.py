@@ -156,7 +156,7 @@ best. The program is given by a table of its runs (TIMINGS) or by its descriptio
 TIMINGS is a CSV table as in `parcast forecast`, with a column machine if there are several.
 PROGRAM and MACHINE are TOML files; the files may have any order. With PROGRAM, machine files give
 the speed of each machine. With TIMINGS they give its price and size, and a machine without runs is
-projected by its compute.rate. "-" is standard input, for one file.
+projected by its compute.rate. "-" is standard input, for one of them.
 
 LIST is a list of counts: 64,128 or 1..16 or 1..1024x2 (doubling). With TIMINGS the default is the
 measured counts.

@@ -25,10 +25,9 @@ JOB is a Python file that defines task(item). It may define merge(a, b), or merg
 another name, and zero, setup(), finish(value), split(value, shards), server(reduction) and
 items(*ARGUMENTS), as parcast.run_pipeline has them.
 
-Without items() each ARGUMENT is a file, or a folder or pattern that stands for the files in it,
-also those of its subfolders; - stands for the lines of standard input. The result has the same
-bytes for every number of ranks. Ctrl-C ends the items; the result is then that of those taken
-until then.
+Without items() each ARGUMENT is a file, or a folder or pattern that stands for the files in it and
+its subfolders; - stands for the lines of standard input. The result has the same bytes for every
+number of ranks. After Ctrl-C it is that of the items taken until then.
 
 \b
 Exit status: 0    it ran

@@ -19,12 +19,12 @@ LIMIT: Final = "300MB"
 HELP: Final = """Sort the array of a .npy file that is larger than memory into another .npy file.
 
 INPUT holds one dimension: numbers, strings of fixed width, dates, or records. The result has the
-bytes of numpy.sort(array, kind="stable") for every number of ranks: the sort is stable, and NaN
-comes last. OUTPUT is replaced when all of it has been written; it cannot be INPUT itself.
+bytes of numpy.sort(array, kind="stable") for every number of ranks. OUTPUT is replaced when all of
+it has been written; it cannot be INPUT itself.
 
-No rank holds more than SIZE of resident memory, Python and MPI included; the peak of each rank is
-shown. What does not fit goes to files beside OUTPUT, or in --directory: together with OUTPUT they
-need twice the size of the array. INPUT and OUTPUT must be in folders that all ranks see.
+No rank holds more than SIZE of resident memory, Python and MPI included. What does not fit goes to
+files beside OUTPUT, or in --directory: together with OUTPUT they need twice the size of the array.
+All ranks must see INPUT and OUTPUT.
 
 \b
 Exit status: 0    it is sorted

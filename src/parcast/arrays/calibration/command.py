@@ -18,10 +18,9 @@ if TYPE_CHECKING:
 
 HELP: Final = """Measure what collective array I/O costs on this machine.
 
-Runs some requests in FOLDER, and prints the costs of messages, files and computing that they
-determine, each with its 90 % interval. -o costs.toml writes the file for `parcast plan io
---costs`. Clients and servers are ranks that are started here: take as many as the program has, if
-they share cores.
+Runs some requests in FOLDER, and prints the costs that they determine, each with its 90 %
+interval. -o costs.toml writes the file for `parcast plan io --costs`. Take as many clients and
+servers as the program has, if they share cores.
 
 \b
 Exit status: 0    measured

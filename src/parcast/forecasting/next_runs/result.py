@@ -64,7 +64,7 @@ class PlannedRun:
 
     @property
     def target_width_after(self) -> float:
-        """Upper over lower end of that interval after this run and those before it. [1]."""
+        """The same after this run and those before it. [1]."""
         return float(np.exp(2 * self.after))
 
     def __repr__(self) -> str:

@@ -20,15 +20,15 @@ if TYPE_CHECKING:
 HELP: Final = """Test whether the law of the pipeline predicts its runs on this machine.
 
 A synthetic job of known processor time is run small, larger runs are predicted in several ways
-(the stated formulas, with the measured time of a message, calibrated), and then made. Prints the
-table of the source for this machine: predicted and measured times, and errors. The law agrees if
-the calibrated one has a median error of at most 10 % and a worst of at most 25 %.
+(the stated formulas, with the measured time of a message, calibrated), and then made and compared.
+The law agrees if the calibrated one has a median error of at most 10 % and a worst of
+at most 25 %.
 
 JOB is a Python file in place of the synthetic job, and ARGUMENTs are its items, as parcast run
-pipeline takes them; runs take the first of them.
+pipeline takes them.
 
-LIST are layouts PxG: ranks of a pipeline, times pipelines. SIZES are numbers of items. With more
-ranks than cores, the cores are part of the prediction. Takes two to three minutes.
+LIST are layouts PxG: ranks of a pipeline, times pipelines. SIZES are numbers of items. Takes two
+to three minutes.
 
 \b
 Exit status: 0    answered: the law agrees

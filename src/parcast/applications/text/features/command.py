@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 FORMATS = ("parquet", "json", "jsonl", "csv")
 HELP = """Find the noun phrases of documents and where each of them occurs.
 
-DOCS are files, folders or patterns: text, HTML, XML, SGML and JSON Lines, also as .gz and .zst.
--o writes the lexicon: every phrase with its frequency, and each occurrence with its document, its
-field and its place in the original file. Without -o the most frequent phrases are shown.
+DOCS are files, folders or patterns: text, HTML, XML, SGML and JSON Lines, also as .gz and .zst. -o
+writes the lexicon: every phrase with its frequency, and the document, field and place of each
+occurrence. Without -o the most frequent phrases are shown.
 
 A grammar is a regular expression over one letter a word: J adjective, N noun, E name, M number,
 V verb, R adverb, D determiner, O pronoun, P preposition, C conjunction, T particle, U punctuation,

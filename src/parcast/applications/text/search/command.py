@@ -21,10 +21,9 @@ if TYPE_CHECKING:
 HELP: Final = """Rank documents by how well they match a query, with the BM25 score.
 
 DOCS are files, folders or patterns: text, HTML, XML, SGML and JSON Lines, also as .gz and .zst.
-Words are compared without regard to capital letters and are not stemmed. A hit is a document that
-has a word of the query; it is shown with the piece of its text that has most of them, and -o and
---json give its place in the original file. Of equal scores the earlier document comes first; the
-result is the same for every number of ranks.
+Capital letters do not count, and words are not stemmed. A hit is a document that has a word of the
+query; it is shown with the piece of its text that has most of them, and -o and --json give its
+place in the file. Of equal scores the earlier document comes first.
 
 \b
 Exit status: 0    a document matches a query
