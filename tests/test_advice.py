@@ -38,7 +38,6 @@ EXCEPTIONS = {
     "calibration/benchmarks/osu.py": "a pattern for options of mpirun and srun",
     "kernels/__main__.py": "the name of a program in its help",
     "kernels/command.py": "the help of the command, in pieces",
-    "applications/text/features/tokens.py": "a pattern for words",
     "pipeline/sheet.py": "an answer that is shortened, as in cli/screen.py",
     "testbed/testbed.py": "the arguments of unshare, which it starts",
     "cli/batch_script.py": "directives of batch scripts, which tests of measurement submit",

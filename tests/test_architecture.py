@@ -67,6 +67,7 @@ HEAVY = {
     "mpi4py",
     "cloudpickle",
     "pyarrow",
+    "nltk",
     "textblob",
 }
 MOST_LINES = 600  # of a module

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from parcast.applications.text.documents.jsonlines import JsonReader
 from parcast.applications.text.documents.markup import MarkupReader, collapse
+from parcast.applications.text.documents.offsets import plain
 from tests.growth import grows
 
 WORDS = st.sampled_from(
@@ -157,7 +158,7 @@ def test_json_strings(data, text, ascii_):
     fields = JsonReader(None, None).fields(line, 9)
     assert [x.name for x in fields] in ([], ["key", 'o"ther'])
     for field in fields:
-        expected = re.sub("[\ud800-\udfff]", "\ufffd", text)
+        expected = plain(re.sub("[\ud800-\udfff]", "\ufffd", text))
         assert field.text.split() == expected.split()
     every_stretch(data, line, fields, "jsonl", 9)
 
@@ -261,3 +262,13 @@ def test_a_mark_that_nothing_ends_is_text_and_so_is_the_rest(format, start):
     (field,) = MarkupReader(format, None, None).fields(raw, 0)
     assert " ".join(field.text.split()) == collapse(raw, format)
     assert field.text.endswith("two café <b")
+
+
+@pytest.mark.parametrize("unseen", [*"\u00ad\u200b\u200d\ufeff\u200e", "\u00ad\u200b"])
+def test_what_is_not_seen_is_left_out_and_counts_in_places(unseen):
+    raw = f"{unseen}Romeo\u2019s net{unseen}work is {unseen} well\u2010known&shy;{unseen}"
+    (field,) = MarkupReader("html", None, None).fields(raw, 0)
+    assert field.text == "Romeo's network is well-known"
+    begin = field.text.index("network")
+    start, stop = field.span(begin, begin + len("network"))
+    assert raw[start:stop] == f"net{unseen}work"

@@ -1,4 +1,4 @@
-"""A disk that is really full: a tmpfs of 16 kB, mounted in a name space of its own."""
+"""A disk that is really full: a tmpfs of 8 kB, mounted in a name space of its own."""
 
 import subprocess
 import sys
@@ -6,20 +6,20 @@ from random import Random
 
 import pytest
 
-MOUNTED = 'mount -t tmpfs -o size=16k none "$1" && shift && "$@"; s=$?; ls -A small >&2; exit $s'
+MOUNTED = 'mount -t tmpfs -o size=8k none "$1" && shift && "$@"; s=$?; ls -A small >&2; exit $s'
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """Documents with some 80 kB of phrases, and where the small disk will be."""
+    """Documents with some 40 kB of phrases, and where the small disk will be."""
     if subprocess.run(["unshare", "-rm", "true"], capture_output=True, check=False).returncode:
         pytest.skip("unshare -rm is not permitted here, so no file system can be mounted")
     folder = tmp_path_factory.mktemp("full")
     (folder / "small").mkdir()
     (folder / "docs").mkdir()
     random_ = Random(1)
-    for i in range(40):  # nodes of which no two are alike cannot be compressed
-        nodes = (f"The n{random_.getrandbits(64)} waits. The rain falls." for _ in range(60))
+    for i in range(20):  # nodes of which no two are alike cannot be compressed
+        nodes = (f"The Node{random_.getrandbits(64)} waits. The rain falls." for _ in range(60))
         (folder / "docs" / f"{i}.txt").write_text(" ".join(nodes))
     return folder
 
@@ -63,7 +63,7 @@ def test_a_full_disk_is_named_with_its_path_and_nothing_is_left(folder, argument
         cwd=folder,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=120,
         check=False,
     )
     assert ended.returncode == status, ended.stderr

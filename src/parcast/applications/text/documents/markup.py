@@ -17,7 +17,7 @@ from functools import lru_cache
 from html.entities import html5
 from typing import Final, NamedTuple
 
-from parcast.applications.text.documents.offsets import Field, TextBuilder, breaks_in
+from parcast.applications.text.documents.offsets import Field, TextBuilder, breaks_in, plain
 
 ALL_TEXT: Final = "text"  # the field of all text, where none are chosen
 _ATTRIBUTES: Final = (  # to the ">" that ends the tag; a quote without end ends with it
@@ -276,7 +276,7 @@ def collapse(raw: str, format: str = "html") -> str:
         import json
 
         raw = re.sub("[\ud800-\udfff]", "\ufffd", json.loads(f'"{raw}"', strict=False))
-    return " ".join(raw.split())
+    return " ".join(plain(raw).split())
 
 
 def _parts(written: str, format: str) -> bool:

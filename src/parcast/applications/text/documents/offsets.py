@@ -4,6 +4,9 @@ Clean text has entities decoded, tags removed, every stretch of white space as o
 "\n\n" between paragraphs. A run is either *linear* (as many clean characters as original ones, one
 to one) or an *atom* (an entity, an escape, white space with tags), which belongs together. A run
 takes three numbers; a line of text that is wrapped takes none of its own.
+
+Apostrophes and hyphens have one form in clean text, and what cannot be seen, such as a soft hyphen
+or a mark of direction, is left out.
 """
 
 import re
@@ -16,6 +19,21 @@ from numpy.typing import NDArray
 PARAGRAPH: Final = "\n\n"
 _FAR: Final = 2**31 - 1  # the largest offset that fits into int32
 _OTHER_SPACE: Final = re.compile(r"[^\S ]")
+_ONE_FORM: Final = str.maketrans(
+    dict.fromkeys("\u2018\u2019\u201b\u02bc\uff07", "'")
+    | dict.fromkeys("\u2010\u2011\ufe63\uff0d", "-")
+)
+_UNSEEN: Final = "\u00ad\u034f\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff"
+_SEEN: Final = re.compile(f"[^{_UNSEEN}]+")
+
+
+def plain(text: str) -> str:
+    """Write a text with one form of apostrophes and hyphens, without what is not seen.
+
+    >>> plain("Romeo\u2019s net\u00adwork is well\u2010known")
+    "Romeo's network is well-known"
+    """
+    return text if text.isascii() else "".join(_SEEN.findall(text.translate(_ONE_FORM)))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -97,6 +115,16 @@ class TextBuilder:
 
         White space in it is single spaces.
         """
+        seen = plain(text)
+        if len(seen) == len(text) or len(text) < stop - start:
+            self._piece(seen, start, stop)
+        else:
+            for part in _SEEN.finditer(text):
+                at = start + part.start()
+                self._piece(part[0].translate(_ONE_FORM), at, at + len(part[0]))
+
+    def _piece(self, text: str, start: int, stop: int) -> None:
+        """Add text whose characters are all seen, and have one form."""
         if text and text[0] == " ":
             self._space = True
             text = text[1:]

@@ -50,7 +50,7 @@ Examples:
     default=1,
 )
 @document_options
-@option("--tagger", "NAME", "textblob, denckring or module:function.", default="textblob")
+@option("--tagger", "NAME", "textblob or module:function.", default="textblob")
 @option("--grammar", "TEXT", "Which words form a phrase.", default="(J|M|N)*N")
 @flag("--keep-case", "Tell phrases apart by capital letters.")
 @flag("--frequencies", "Count phrases without their places.")

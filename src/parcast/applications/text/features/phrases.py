@@ -8,13 +8,12 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from parcast.applications.text.documents.characters import plain
 from parcast.applications.text.features.tagging import LETTERS, Tagger
-from parcast.applications.text.features.tokens import tokenise
+from parcast.applications.text.features.tokens import sentences
 from parcast.errors import ParameterError
 
 DEFAULT_GRAMMAR = "(J|M|N)*N"
-PIECE = 2**20  # characters: some 200,000 tokens, 30 MB
+PIECE = 2**16  # characters: some 12,000 tokens, 2 MB
 LONGEST = 1000  # tokens of a sentence that are looked through at once
 CUTS = ("\n\n", ". ", " ")
 OPERATORS = frozenset("()[]|*+?{},0123456789")
@@ -26,7 +25,7 @@ QUANTIFIED_TWICE = re.compile(r"[*+?}]\)[*+{]")
 class Grammar:
     """A regular expression over letters of tags, compiled.
 
-    >>> Grammar.of("D? (J|N)* N").spans("DJNVN", 0, 5)
+    >>> Grammar.of("D? (J|N)* N").spans("DJNVN")
     [(0, 3), (4, 5)]
     """
 
@@ -73,7 +72,7 @@ class Grammar:
             )
         return cls(pattern)
 
-    def spans(self, letters: str, first: int, stop: int) -> list[tuple[int, int]]:
+    def spans(self, letters: str) -> list[tuple[int, int]]:
         """First token of each phrase, and the one after its last: leftmost first, none twice.
 
         No phrase goes over a border between `LONGEST` tokens, since adjectives without a noun
@@ -81,8 +80,8 @@ class Grammar:
         """
         return [
             match.span()
-            for begin in range(first, stop, LONGEST)
-            for match in self.pattern.finditer(letters, begin, min(begin + LONGEST, stop))
+            for begin in range(0, len(letters), LONGEST)
+            for match in self.pattern.finditer(letters, begin, begin + LONGEST)
         ]
 
 
@@ -90,7 +89,7 @@ class Grammar:
 class Phrases:
     """Phrases of a text, or of a piece of it, in order, with their places in the text."""
 
-    texts: list[str]  # as in the text: single spaces, straight apostrophes, no soft hyphens
+    texts: list[str]  # as in the text, with single spaces
     begins: list[int]
     ends: list[int]
     tokens: int  # of the text or piece
@@ -108,22 +107,23 @@ def find_phrases(text: str, tagger: Tagger, grammar: Grammar) -> Iterator[Phrase
     [[('rain forest', 0, 12)]]
     """
     for start, end in pieces(text):
-        tokens = tokenise(text[start:end])
-        words = tokens.words
         begins: list[int] = []
         ends: list[int] = []
-        for first, stop in tokens.sentences():
-            letters = "".join(tagger(words[first:stop]))
-            for i, j in grammar.spans(letters, 0, stop - first):
-                begins.append(start + tokens.begins[first + i])
-                ends.append(start + tokens.ends[first + j - 1])
+        tokens = 0
+        for sentence in sentences(text[start:end]):
+            tokens += len(sentence.words)
+            letters = "".join(tagger(sentence.words))
+            for i, j in grammar.spans(letters):
+                begins.append(start + sentence.begins[i])
+                ends.append(start + sentence.ends[j - 1])
         spans = zip(begins, ends, strict=True)
-        texts = [" ".join(plain(text[begin:stop])[0].split()) for begin, stop in spans]
-        yield Phrases(texts, begins, ends, len(words))
+        yield Phrases([" ".join(text[i:j].split()) for i, j in spans], begins, ends, tokens)
 
 
 def pieces(text: str) -> Iterator[tuple[int, int]]:
     """Begin and end of pieces of a long text, so that tokens of a part are held at a time.
+
+    Punkt takes a time that grows with the square of a text of initials, such as "a. a. a.".
 
     A piece ends with a paragraph, or else with a sentence or a word.
     """

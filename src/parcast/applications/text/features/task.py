@@ -36,7 +36,7 @@ class TaskState:
 class Features:
     """How phrases are found: small, and sent to every rank, which calls it."""
 
-    tagger: str = "textblob"  # or "denckring" or "module:function"
+    tagger: str = "textblob"  # or "module:function"
     grammar: str = DEFAULT_GRAMMAR
     fold: bool = True  # phrases that differ in capital letters only are one
     occurrences: bool = True  # keep where each phrase occurs; else frequencies only

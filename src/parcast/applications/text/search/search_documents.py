@@ -16,6 +16,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Final
 
+from parcast.applications.text.documents.offsets import plain
 from parcast.applications.text.search.bm25 import K1, B, Bm25, Statistics
 from parcast.applications.text.search.result import QueryHits, SearchResult
 from parcast.applications.text.search.tasks import (
@@ -171,7 +172,7 @@ def _hits_of(
 
 def _words(query: str) -> Counter[str]:
     """Words of a query and how often it has them, in their order."""
-    words = Counter(words_of(query)) if isinstance(query, str) else Counter[str]()
+    words = Counter(words_of(plain(query))) if isinstance(query, str) else Counter[str]()
     if not words:
         got = shown(repr(query))
         raise ParameterError("queries", must="hold a word", got=got, hint="Give some words.")

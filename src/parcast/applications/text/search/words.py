@@ -1,8 +1,7 @@
 """Words of a text as a search compares them: lower-cased, in one form of their accents.
 
-A word is a run of letters, digits and underscores in any script, with apostrophes between them;
-soft hyphens and what else is not seen are left out (`characters.plain`). Nothing is stemmed, and
-no word is left out.
+A word is a run of letters, digits and underscores in any script, with apostrophes between them, in
+text whose apostrophes have one form (`offsets.plain`). Nothing is stemmed, no word is left out.
 
 >>> words_of("The node's CPUs weren't idle: 93 % of Ω-cycles, Straße")
 ['the', "node's", 'cpus', "weren't", 'idle', '93', 'of', 'ω', 'cycles', 'strasse']
@@ -11,22 +10,11 @@ no word is left out.
 import re
 from collections.abc import Iterator
 from typing import Final
-from unicodedata import is_normalized, normalize
-
-from parcast.applications.text.documents.characters import (
-    APOSTROPHES,
-    JOINERS,
-    PRIMES,
-    UNSEEN,
-    plain,
-)
+from unicodedata import normalize
 
 LETTER: Final = r"[\w\u0300-\u036f]"  # with accents that are written apart
-WITHIN: Final = rf"[{UNSEEN}{JOINERS}]"
+WORD: Final = re.compile(rf"{LETTER}+(?:'{LETTER}+)*")
 BLOCK: Final = 2**18  # characters: words of some 3 MB
-WORD: Final = re.compile(
-    rf"{LETTER}+(?:(?:{WITHIN}+|{WITHIN}*['{APOSTROPHES}{PRIMES}]{WITHIN}*){LETTER}+)*"
-)
 
 
 def blocks_of(text: str) -> Iterator[str]:
@@ -49,11 +37,10 @@ def words_of(text: str) -> list[str]:
 
 def form_of(word: str) -> str:
     """Form in which words are compared."""
-    word = plain(word)[0].casefold()
-    return word if is_normalized("NFC", word) else normalize("NFC", word)
+    return normalize("NFC", word.casefold())
 
 
 def places_of(text: str) -> Iterator[tuple[str, int, int]]:
-    """Words of a text with their first character and the one after their last."""
+    """Words of a text with their first character and the one after the last."""
     for match in WORD.finditer(text):
         yield form_of(match[0]), match.start(), match.end()
