@@ -47,9 +47,6 @@ LEFT_OUT = {
     "parcast.timings.tables.durations.compiled": (
         "is the user's own pattern for a log, asked of LONGEST characters of a line at most"
     ),
-    "parcast.applications.text.documents.markup.collapse": (
-        "is the check of offsets that tests and benchmarks make, of short stretches"
-    ),
     "parcast.applications.text.features.phrases.Grammar.of": (
         "is the user's own grammar, asked LONGEST tokens at a time (tests/applications/text)"
     ),

@@ -3,8 +3,8 @@
 Nothing is mapped into memory, so that the resident memory of a rank is what it has read.
 """
 
-import errno
 import os
+import shutil
 from dataclasses import dataclass
 from math import prod
 from pathlib import Path
@@ -16,7 +16,6 @@ from parcast.errors import FileProblems, Problem, RunFailed
 from parcast.files.npy_header import read_npy_header
 
 AT_ONCE: Final = 1 << 22  # bytes that are converted and written together
-NO_COPY: Final = {errno.EXDEV, errno.ENOSYS, errno.EINVAL, errno.EOPNOTSUPP, errno.EPERM}
 SAVE: Final = 'Write it with numpy.save("FILE.npy", array).'
 
 
@@ -125,30 +124,10 @@ def write_part(path: Path, rows: "np.ndarray[Any, Any]") -> None:
 
 
 def append_part(part: Path, stream: Any) -> None:
-    """Move the bytes of a part to where a file is open for writing, unbuffered."""
-    with part.open("rb", buffering=0) as source:
-        left = os.fstat(source.fileno()).st_size
-        while left:
-            left -= _copied(source.fileno(), stream.fileno(), left)
+    """Move the bytes of a part to where a file is open for writing."""
+    with part.open("rb") as source:
+        shutil.copyfileobj(source, stream, AT_ONCE)
     part.unlink()
-
-
-def _copied(source: int, target: int, count: int) -> int:
-    """Copy bytes within the kernel where it can; give how many it were."""
-    if hasattr(os, "copy_file_range"):
-        try:
-            done = os.copy_file_range(source, target, count)
-        except OSError as failure:
-            if failure.errno not in NO_COPY:
-                raise
-        else:
-            if done:
-                return done
-    block = os.read(source, min(AT_ONCE, count))
-    left = memoryview(block)
-    while left:
-        left = left[os.write(target, left) :]
-    return len(block)
 
 
 def not_written(place: Path, failure: OSError) -> RunFailed:

@@ -4,7 +4,7 @@ It is a sample sort with external merging. Quantiles of a sample cut the array i
 task of a chunk of the input reads, sorts and cuts it; the engine merges the parts of each shard,
 and writes to disk what does not fit into memory. A shard that is complete is written to a file of
 its own, and these are joined in the end. Every element is written three times and read three
-times, the last time within the kernel.
+times.
 """
 
 from __future__ import annotations
@@ -227,7 +227,7 @@ def _join(folder: Path, target: Path, array: ArrayFile, shards: int) -> None:
     try:
         with replacing(target) as draft:
             write_header(draft, array)
-            with draft.open("r+b", buffering=0) as stream:
+            with draft.open("r+b") as stream:
                 stream.seek(0, os.SEEK_END)
                 for shard in range(shards):
                     append_part(part_of(folder, shard), stream)

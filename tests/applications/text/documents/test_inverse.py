@@ -9,8 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from parcast.applications.text.documents.jsonlines import JsonReader
-from parcast.applications.text.documents.markup import MarkupReader, collapse
+from parcast.applications.text.documents.markup import MarkupReader
 from parcast.applications.text.documents.offsets import plain
+from tests.applications.text.documents.collapse import collapse
 from tests.growth import grows
 
 WORDS = st.sampled_from(

@@ -13,9 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from parcast.applications.text.documents.document import FORMATS, DocumentError, DocumentReading
-from parcast.applications.text.documents.markup import collapse
 from parcast.applications.text.documents.reading import read_documents
 from parcast.applications.text.documents.sources import original_text
+from tests.applications.text.documents.collapse import collapse
 
 REUTERS = """<!DOCTYPE lewis SYSTEM "lewis.dtd">
 <REUTERS TOPICS="YES" OLDID="5544" NEWID="1">
@@ -267,14 +267,15 @@ BAD = {  # name and content, place, and what is said
         CUT_GZIP,
         None,
         None,
-        f"must be whole, got a gzip archive that is cut off. {AGAIN}",
+        "must be a whole and valid archive, got: Compressed file ended before the "
+        f"end-of-stream marker was reached. {AGAIN}",
     ),
     "cut zstd": (
         "a.txt.zst",
         CUT_ZSTD,
         None,
         None,
-        f"must be a whole zstd archive, got one that is cut off or damaged. {AGAIN}",
+        f"must be a whole and valid archive, got: Truncated compressed stream. {AGAIN}",
     ),
     "not gzip": (
         "a.txt.gz",
@@ -289,7 +290,7 @@ BAD = {  # name and content, place, and what is said
         BAD_GZIP,
         None,
         None,
-        f"must be a valid gzip archive, got: CRC check failed 0x0 != 0x12da640. {AGAIN}",
+        f"must be a whole and valid archive, got: CRC check failed 0x0 != 0x12da640. {AGAIN}",
     ),
     "bad line": (
         "a.jsonl",
@@ -407,14 +408,14 @@ def test_one_document_that_is_too_large_is_refused(tmp_path, name):
     assert list(map(str, skipped)) == [str(caught.value)]
 
 
-def test_zstandard_is_named_where_it_is_missing(tmp_path, monkeypatch):
+def test_pyarrow_is_named_where_it_is_missing(tmp_path, monkeypatch):
     path = tmp_path / "a.txt.zst"
     path.write_bytes(zstandard.ZstdCompressor().compress(b"x"))
-    monkeypatch.setitem(sys.modules, "zstandard", None)
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
     with pytest.raises(ImportError) as caught:
         list(read_documents(path))
     assert str(caught.value) == (
-        'Files in .zst need zstandard. Install zstandard with: pip install "parcast[features]"'
+        'Files in .zst need pyarrow. Install with: pip install "parcast[features]"'
     )
 
 

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 from parcast.applications.text.documents.document import DocumentReading
 from parcast.applications.text.documents.items import work_items
-from parcast.applications.text.documents.markup import collapse
 from parcast.applications.text.features.lexicon import merged
 from parcast.applications.text.features.task import Features, features_of
 from parcast.errors import FileProblems
+from tests.applications.text.documents.collapse import collapse
 
 PLAIN = [
     "rain",

@@ -35,6 +35,7 @@ def lexicon():
 def slices(request, monkeypatch):
     monkeypatch.setattr(output, "PHRASES_AT_A_TIME", request.param)
     monkeypatch.setattr(output, "OCCURRENCES_AT_A_TIME", request.param)
+    monkeypatch.setattr(output, "ROWS_OF_A_GROUP", request.param)
 
 
 @pytest.mark.usefixtures("slices")

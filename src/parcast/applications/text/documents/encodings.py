@@ -24,7 +24,6 @@ _OF_TEXT: Final = re.compile(
     r"(utf-(8|16|32)|ascii|iso8859|cp\d|koi8|kz1048|ptcp154|gb|big5|euc|shift|iso2022|mac|tis|johab|hz)"
 )
 _CHUNKABLE: Final = re.compile(r"(utf-8|ascii|iso8859|cp125\d|cp874|koi8)")
-_UNDEFINED: Final = (b"\x81", b"\x8d", b"\x8f", b"\x90", b"\x9d")  # in Windows-1252
 
 
 class Encoding(NamedTuple):
@@ -64,15 +63,11 @@ def detect(sample: bytes, *, forced: str | None = None) -> Encoding:
         if sample.startswith(mark) and forced in (None, codec_of(name.removesuffix("-sig"))):
             return Encoding(name)
     if forced is not None:
-        return Encoding(_without_gaps(codec_of(forced) or forced, sample))
+        return Encoding(codec_of(forced) or forced)
     declared = _declared(sample[:_DECLARING])
-    if declared is not None and not declared.startswith(("utf-16", "utf-32")):
-        declared = _without_gaps(declared, sample)
-        if _decodes(sample, declared):
-            return Encoding(declared)
-    wide = _wide(sample[:_DECLARING])
-    if wide is not None:
-        return Encoding(wide)
+    wide = ("utf-16", "utf-32")  # in which nothing could be declared
+    if declared is not None and not declared.startswith(wide) and _decodes(sample, declared):
+        return Encoding(declared)
     found = _by_bytes(sample)
     if declared is None:
         return found
@@ -88,20 +83,13 @@ def _by_bytes(sample: bytes) -> Encoding:
     strange = text.count("\ufffd")
     if sum(map(len, re.findall(r"[^\x00-\x7f]+", text))) > 2 * strange:
         return Encoding("utf-8", "read as UTF-8, with bytes that are not as U+FFFD")
-    name = _without_gaps("cp1252", sample)
-    return Encoding(name, f"not UTF-8, read as {name}")
+    return Encoding("cp1252", "not UTF-8, read as cp1252")
 
 
 def _declared(start: bytes) -> str | None:
     """Find what XML or HTML declares at its beginning."""
     found = _XML.search(start) or _META.search(start)
     return codec_of(found[1].decode("ascii", "replace")) if found else None
-
-
-def _without_gaps(name: str, sample: bytes) -> str:
-    """Take Latin-1 where a byte has no meaning in Windows-1252."""
-    gaps = name == "cp1252" and any(byte in sample for byte in _UNDEFINED)
-    return "latin-1" if gaps else name
 
 
 def _decodes(sample: bytes, name: str) -> bool:
@@ -111,11 +99,3 @@ def _decodes(sample: bytes, name: str) -> bool:
     except UnicodeDecodeError:
         return False
     return True
-
-
-def _wide(start: bytes) -> str | None:
-    """Recognise UTF-16 without a mark: every second byte is NUL in text of mostly ASCII."""
-    even, odd = start[::2].count(0), start[1::2].count(0)
-    if max(even, odd) <= len(start) // 4 or min(even, odd) > len(start) // 20:
-        return None
-    return "utf-16-le" if odd > even else "utf-16-be"

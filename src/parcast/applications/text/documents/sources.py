@@ -3,7 +3,6 @@
 import codecs
 import gzip
 import os
-import struct
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -19,8 +18,6 @@ from parcast.files.decoding import name_of, opened
 BLOCK: Final = 2**20  # bytes
 GZIP: Final = b"\x1f\x8b"
 ZSTD: Final = b"\x28\xb5\x2f\xfd"
-_ZSTD_MAGIC: Final = int.from_bytes(ZSTD, "little")
-INSTALL_ZSTD: Final = 'Install zstandard with: pip install "parcast[features]"'
 _NO_TEXT: Final[
     dict[bytes, str | tuple[str, ...]]
 ] = {  # how files begin that are no text, and what to do
@@ -109,8 +106,6 @@ def _opened(path: str) -> Iterator[tuple[IO[Any], str]]:
         raise DocumentError(error.path, str(error.problems[0].message)) from error
     with raw:
         kind = _compression(raw, path)
-        if kind == "zstd":
-            _check_frames(raw, path)
         yield _unpacked(raw, kind), kind
 
 
@@ -137,26 +132,17 @@ def _compression(raw: IO[Any], path: str) -> str:
 
 def _read(stream: IO[Any], count: int, path: str) -> bytes:
     """Read bytes, and say what is wrong with an archive."""
-    again = "Fetch or compress it again."
     try:
         block: bytes = stream.read(count)
-    except EOFError:
-        raise DocumentError(
-            name_of(path), f"must be whole, got a gzip archive that is cut off. {again}"
-        ) from None
-    except (gzip.BadGzipFile, zlib.error) as error:
-        raise DocumentError(
-            name_of(path), f"must be a valid gzip archive, got: {error}. {again}"
-        ) from error
-    except OSError as error:
-        why = error.strerror or error
+    except (EOFError, zlib.error, OSError) as error:
+        number = error.errno if isinstance(error, OSError) else None
+        if number is None:  # of what unpacks an archive
+            raise DocumentError(
+                name_of(path),
+                f"must be a whole and valid archive, got: {error}. Fetch or compress it again.",
+            ) from error
+        why = os.strerror(number)
         raise DocumentError(name_of(path), f"must be readable, got: {why}.") from error
-    except Exception as error:
-        if type(error).__name__ != "ZstdError":  # its package is loaded only where needed
-            raise
-        raise DocumentError(
-            name_of(path), f"must be a valid zstd archive, got: {error}. {again}"
-        ) from error
     return block
 
 
@@ -167,52 +153,12 @@ def _unpacked(raw: IO[Any], kind: str) -> IO[Any]:
         return unpacked
     if kind == "zstd":
         try:
-            import zstandard
+            import pyarrow
         except ImportError as error:
             raise ImportError(
-                f"Files in .zst need zstandard. {INSTALL_ZSTD}", name="zstandard"
+                'Files in .zst need pyarrow. Install with: pip install "parcast[features]"',
+                name="pyarrow",
             ) from error
-        return zstandard.ZstdDecompressor().stream_reader(raw, read_across_frames=True)
+        stream: IO[Any] = pyarrow.CompressedInputStream(raw, "zstd")
+        return stream
     return raw
-
-
-def _check_frames(raw: IO[Any], path: str) -> None:
-    """Refuse a zstd archive that is cut off, of which zstandard would read a part silently.
-
-    Its blocks are skipped by their headers (RFC 8878), nothing is decompressed.
-    """
-    size = os.fstat(raw.fileno()).st_size
-    try:
-        while raw.tell() < size:
-            _skip_frame(raw)
-        is_whole = raw.tell() == size
-    except struct.error:
-        is_whole = False
-    if not is_whole:
-        raise DocumentError(
-            name_of(path),
-            "must be a whole zstd archive, got one that is cut off or damaged. "
-            "Fetch or compress it again.",
-        )
-    raw.seek(0)
-
-
-def _skip_frame(raw: IO[Any]) -> None:
-    """Move from the beginning of a frame to its end."""
-    (magic,) = struct.unpack("<I", raw.read(4))
-    if magic & 0xFFFFFFF0 == 0x184D2A50:  # a frame that holds no text
-        raw.seek(struct.unpack("<I", raw.read(4))[0], os.SEEK_CUR)
-        return
-    if magic != _ZSTD_MAGIC:
-        raise struct.error
-    (descriptor,) = struct.unpack("<B", raw.read(1))
-    single = descriptor >> 5 & 1
-    content = (single, 2, 4, 8)[descriptor >> 6]
-    raw.seek((0, 1, 2, 4)[descriptor & 3] + content + (1 - single), os.SEEK_CUR)
-    last = 0
-    while not last:
-        low, high = struct.unpack("<HB", raw.read(3))
-        header = low | high << 16
-        last, kind, length = header & 1, header >> 1 & 3, header >> 3
-        raw.seek(1 if kind == 1 else length, os.SEEK_CUR)  # 1: one byte, repeated
-    raw.seek(4 * (descriptor >> 2 & 1), os.SEEK_CUR)

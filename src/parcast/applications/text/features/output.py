@@ -6,6 +6,7 @@ One row a phrase, with its occurrences in lists; or one row an occurrence.
 import json
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias
 
@@ -21,8 +22,9 @@ SCHEMA: Final = "parcast/features/1"
 COLUMNS: Final = ("path", "document", "name", "field", "start", "stop")
 LISTS: Final = {"phrase": "phrases", "occurrence": "places"}  # what JSON calls the rows
 FORMATS: Final = (".parquet", ".json", ".jsonl", ".csv")
-PHRASES_AT_A_TIME: Final = 50_000
-OCCURRENCES_AT_A_TIME: Final = 500_000
+PHRASES_AT_A_TIME: Final = 5_000
+OCCURRENCES_AT_A_TIME: Final = 50_000
+ROWS_OF_A_GROUP: Final = 5_000
 INSTALL: Final = 'Parquet needs pyarrow. Install with: pip install "parcast[features]"'
 
 
@@ -190,7 +192,7 @@ def _table(lexicon: Lexicon, rows: Rows) -> Iterator[list[Any]]:
 def _write_parquet(
     path: str | os.PathLike[str], lexicon: Lexicon, rows: Rows, facts: dict[str, Any]
 ) -> None:
-    """Write row groups of bounded size; names are dictionaries, lists are offsets and values."""
+    """Write row groups of bounded size."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -198,29 +200,15 @@ def _write_parquet(
     facts = {**facts, "documents": lexicon.totals.documents, "tokens": lexicon.totals.tokens}
     metadata = {f"parcast.{key}": str(value) for key, value in facts.items()}
     schema = schema.with_metadata({"parcast.schema": SCHEMA, **metadata})
-    phrases = lexicon.phrases()
+    records = _records(lexicon, rows)
     try:
         with (
             replacing(path) as draft,
             draft.open("wb") as stream,
             pq.ParquetWriter(stream, schema, compression="zstd") as writer,
         ):
-            for first, stop, chosen in _slices(lexicon):
-                counts = lexicon.counts[first:stop]
-                values = _arrow_columns(pa, lexicon.places, chosen) if lexicon.places else {}
-                texts = pa.array(phrases[first:stop], pa.string())
-                if rows == "occurrence":
-                    numbers = pa.array(np.repeat(np.arange(len(counts)), counts))
-                    columns = {"phrase": texts.take(numbers), **values}
-                else:
-                    offsets = pa.array(np.concatenate([[0], np.cumsum(counts)]).astype(np.int32))
-                    lists = {
-                        name: pa.ListArray.from_arrays(offsets, column)
-                        for name, column in values.items()
-                    }
-                    columns = {"phrase": texts, "frequency": pa.array(counts), **lists}
-                arrays = [columns[name] for name in schema.names]
-                writer.write_table(pa.Table.from_arrays(arrays, schema=schema))
+            while batch := list(islice(records, ROWS_OF_A_GROUP)):
+                writer.write_table(pa.Table.from_pylist(batch, schema=schema))
     except OSError as failure:  # a full disk does not say which file
         failure.filename = failure.filename or os.fspath(path)
         raise
@@ -228,35 +216,18 @@ def _write_parquet(
 
 def _schema(pa: Any, rows: Rows, *, has_places: bool) -> Any:
     """Columns of a Parquet file and their types."""
-    name = pa.dictionary(pa.int32(), pa.string())
-    kinds = dict(zip(COLUMNS, (name, pa.int64(), name, name, pa.int64(), pa.int64()), strict=True))
+    kinds = {name: pa.string() for name in COLUMNS}
+    kinds |= dict.fromkeys(("document", "start", "stop"), pa.int64())
     if rows == "occurrence":
         return pa.schema({"phrase": pa.string(), **kinds})
     lists = {key: pa.list_(kind) for key, kind in kinds.items()} if has_places else {}
     return pa.schema({"phrase": pa.string(), "frequency": pa.int64(), **lists})
 
 
-def _arrow_columns(pa: Any, places: Places, rows: slice) -> dict[str, Any]:
-    """Columns of occurrences as Arrow arrays."""
-    document = places.document[rows]
-    start = places.start[rows].astype(np.int64)
-    used, number = np.unique(document, return_inverse=True)
-    keys = [places.documents[i] for i in used.tolist()]
-
-    def named(texts: list[str], indices: Any) -> Any:
-        """Array of names from their numbers; equal names of several documents are one."""
-        names = sorted(set(texts))
-        place = {text: i for i, text in enumerate(names)}
-        table = np.array([place[text] for text in texts], dtype=np.int32)
-        return pa.DictionaryArray.from_arrays(
-            pa.array(table[indices]), pa.array(names, pa.string())
-        )
-
-    return {
-        "path": named([key[0] for key in keys], number),
-        "document": pa.array(np.array([key[1] for key in keys], dtype=np.int64)[number]),
-        "name": named([key[2] for key in keys], number),
-        "field": named(list(places.fields), places.field[rows]),
-        "start": pa.array(start),
-        "stop": pa.array(start + places.length[rows]),
-    }
+def _records(lexicon: Lexicon, rows: Rows) -> Iterator[dict[str, Any]]:
+    """Rows as JSON objects, with a list for each column of the occurrences of a phrase."""
+    for row in _objects(lexicon, rows):
+        places = row.pop("occurrences", None)
+        if places is not None:
+            row |= {name: [place[name] for place in places] for name in COLUMNS}
+        yield row

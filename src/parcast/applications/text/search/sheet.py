@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from parcast.applications.text.search.result import QueryHits, SearchResult
-from parcast.applications.text.search.snippets import Match, Snippet
+from parcast.applications.text.search.snippets import Snippet
 from parcast.applications.text.search.tasks import Hit
 from parcast.pipeline.sheet import skipped
 from parcast.show.sheet import Column, Entry, Fact, Form, Sheet, Table
@@ -81,32 +81,16 @@ def _name(name: str, room: int) -> str:
 
 
 def _marked(snippet: Snippet | None, width: int = TEXT) -> str:
-    """Write the best part of a snippet in one line, with stars around the words of the query."""
+    """Write a snippet from its first mark on, in one line, with stars around the marked words."""
     if snippet is None:
         return ""
-    text, marks = snippet.text, snippet.marks
-    most = max(range(len(marks)), key=lambda i: (len(_words_from(snippet, i, width)), -i))
-    last = max(i for i in range(most, len(marks)) if i == most or _fits(marks, most, i, width))
-    chosen = marks[most : last + 1]
-    room = max(width - (chosen[-1][1] - chosen[0][0]), 0)
-    first = max(min(chosen[0][0] - room // 2, len(text) - width), 0)
-    stop = min(max(first + width, chosen[-1][1]), len(text))
-    first = first and min(text.find(" ", first) % len(text) + 1, chosen[0][0])
-    stop = stop if stop == len(text) else max(text.rfind(" ", 0, stop), chosen[-1][1])
-    parts, at = [], first
-    for begin, end in marks:
-        if first <= begin and end <= stop:
-            parts += [text[at:begin], "*", text[begin:end], "*"]
-            at = end
-    return " ".join("".join([*parts, text[at:stop]]).split())
-
-
-def _words_from(snippet: Snippet, first: int, width: int) -> set[str]:
-    """Different words of the query that one line can show from one of them on."""
-    marks = snippet.marks
-    inside = (marks[i] for i in range(first, len(marks)) if _fits(marks, first, i, width))
-    return {snippet.text[begin:end].lower() for begin, end in inside}
-
-
-def _fits(marks: Sequence[Match], first: int, last: int, width: int) -> bool:
-    return marks[last][1] - marks[first][0] <= width
+    parts, at = [], 0
+    for begin, end in snippet.marks:
+        parts += [snippet.text[at:begin], f"*{snippet.text[begin:end]}*"]
+        at = end
+    text = " ".join("".join([*parts, snippet.text[at:]]).split())
+    if len(text) <= width:
+        return text
+    first = text.index("*") if snippet.marks else 0
+    end = text.rfind(" ", first, first + width)
+    return text[first : end if end > first else first + width]
