@@ -34,6 +34,30 @@ def test_a_table_gives_a_run_for_each_job_and_none_for_its_steps():
     )
 
 
+def test_jobs_that_reached_their_time_limit_took_longer(file):
+    rows = """1|solve|4||00:01:40|COMPLETED
+1.0|solve|4|4|00:01:38|COMPLETED
+2|solve|8||00:30:00|TIMEOUT
+2.batch|batch|8|1|00:30:02|CANCELLED
+2.0|solve|8|8|00:30:00|CANCELLED
+3|solve|16||00:30:00|TIMEOUT
+4|mesh|2||00:10:00|TIMEOUT
+4.0|mesh|2|2|00:10:00|CANCELLED
+"""
+    told = read([file(HEADER + rows)])
+    assert told.measurements == Measurements(p=4, time=100).with_cut_off(p=8, time=1800)
+    assert told.notes[:2] == (
+        "3 jobs are left out: not COMPLETED.",
+        "1 of them took longer than the time told.",
+    )
+    jobs = [json.loads(account([]))["jobs"][0] | {"required": {"CPUs": p}} for p in (2, 4)]
+    jobs[1]["state"] = ["TIMEOUT"]
+    told = read([file(json.dumps({"jobs": jobs}))])
+    assert told.measurements == Measurements(p=2, time=5).with_cut_off(p=4, time=5)
+    told = read([file(json.dumps({"jobs": jobs}))], constants={"n": 7})
+    assert told.measurements.cut_off == Measurements(p=4, time=5, n=7)
+
+
 @pytest.mark.parametrize("name", ["sacct_2205.json", "sacct_2405.json"])
 def test_each_schema_of_json_gives_the_same_runs(name):
     told = read([DATA / name])

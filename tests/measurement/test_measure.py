@@ -21,7 +21,9 @@ from parcast.measurement.launchers import launcher_of, mismatch, program_of, tak
 from parcast.measurement.measure import MeasuredCommand, measured
 from parcast.measurement.point import MeasuredPoint, points_of
 from parcast.measurement.reported import clock_of
-from parcast.measurement.table import DISTURBED, OK, TIMEOUT, RunRow, RunTable
+from parcast.measurement.result import MeasuredProgram
+from parcast.measurement.table import DISTURBED, FAILED, OK, TIMEOUT, RunRow, RunTable
+from parcast.timings.measurements import Measurements
 from parcast.timings.notes import ImportNote
 from parcast.timings.tables.files import read_measurements
 from parcast.trials.command import runner
@@ -476,20 +478,17 @@ def test_slow_first_runs_trends_and_no_gain_are_told():
     assert "2 of 2 runs were disturbed by others, which used more than 15% of the cores" in busy
 
 
-def test_a_forecast_below_what_a_run_took_longer_than_is_told():
-    rows = [row(p, 80.0 / p, i) for p in (2, 4, 8) for i in (1, 2)]
-    assert said(rows) == ""
-    cut = row(1, 3600.0, status=TIMEOUT)
-    text = said([*rows, cut])
-    assert (
-        "p = 1: a run took longer than 60 min, but the forecast of the other runs is 80 s" in text
-    )
-    assert re.search(r", and its interval ends at \S+ \w+: it is too low there\.$", text)
-    assert "too low" not in said([*rows, row(1, 10.0, status=TIMEOUT)])
-    assert "too low" not in said([*rows, cut, row(1, 80.0)])
-
-
 # what comes of it
+
+
+def test_runs_that_reached_a_limit_are_bounds_of_the_measurements():
+    rows = (row(1, 8.0), row(2, 4.2), row(4, 60.0, status=TIMEOUT), row(8, 1.0, status=FAILED))
+    points = tuple(x.point for x in rows)
+    found = MeasuredProgram(
+        command=("app",), points=points, runs=1, table=rows, path="a.csv", cores=8
+    )
+    assert found.measurements().cut_off == Measurements(p=4, time=60)
+    assert found.measurements().p.tolist() == [1, 2]
 
 
 def test_the_sheet_and_the_documents_say_it(table):

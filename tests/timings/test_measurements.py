@@ -343,3 +343,26 @@ def test_a_table_alone_is_taken_as_from_table_takes_it():
 def test_without_p_and_time_there_are_no_measurements(given):
     with pytest.raises(ParameterError, match=r"must be given\. Measurements need p and time, or "):
         Measurements(**given)
+
+
+# runs that were stopped
+
+
+def test_stopped_runs_are_kept_beside_the_others():
+    runs = Measurements(p=[1, 2, 1, 2], time=[8, 4, 6, 5], machine=["A", "A", "B", "B"])
+    given = runs.with_cut_off(p=[4, 4], time=[9, 7], machine=["A", "B"])
+    assert len(given) == 4
+    assert given.cut_off == Measurements(p=[4, 4], time=[9, 7], machine=["A", "B"])
+    assert repr(given).endswith("time 4 to 8 s; 2 runs cut off)")
+    assert given != runs
+    assert pickle.loads(pickle.dumps(given)) == given
+    assert given.select(machine="B").cut_off == Measurements(p=4, time=7, machine="B")
+    assert given.select(p=[1, 2]).cut_off is None
+    assert given.without("machine").cut_off == Measurements(p=[4, 4], time=[9, 7])
+    assert given.with_columns(n=5).cut_off.axes["n"].tolist() == [5, 5]
+    assert given.with_columns(n=[1, 2, 3, 4]).cut_off is None
+
+
+def test_stopped_runs_have_the_axes_of_the_others():
+    with pytest.raises(ParameterError, match=r"^with_cut_off must be given n, p and the time"):
+        Measurements(p=[1, 2], time=[8, 4], n=3).with_cut_off(p=4, time=9)

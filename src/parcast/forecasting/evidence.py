@@ -15,11 +15,13 @@ from parcast.errors import FitFailed
 from parcast.forecasting.donors.curve import Elsewhere
 from parcast.forecasting.donors.gather import gather, require_same_measure, table_of_donors
 from parcast.forecasting.own_runs.call_paths import made_consistent, profile_of
+from parcast.forecasting.own_runs.cut_off import cut_off_runs
 from parcast.forecasting.own_runs.ensemble import MEMBERS
 from parcast.forecasting.own_runs.members import LAWS
 from parcast.forecasting.own_runs.scaling import ScalingReading, reading_of, size_of_runs
 from parcast.forecasting.series import donor_notes as words
 from parcast.forecasting.series.curve import Columns, Curve, CurveEstimate
+from parcast.forecasting.series.cut_off_notes import ended_in_words, notes_with_cut_off
 from parcast.forecasting.series.notes import SeriesNotes, notes_of, notes_of_profile
 from parcast.forecasting.series.question import ForecastQuestion, remedy_of_lone_runs
 from parcast.forecasting.series.verdict import judged
@@ -56,7 +58,7 @@ class SeriesCurves:
             notes = words.notes_with_donors(
                 notes, curve.series, curve.elsewhere, donated, p, measure=self.evidence.measure
             )
-        return notes
+        return notes_with_cut_off(notes, curve, estimate, self.evidence.measure)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -135,15 +137,22 @@ class SeriesEvidence:
 def series_evidence(question: ForecastQuestion) -> SeriesEvidence:
     """Group the runs into series, find their donors, and refuse series with too few counts."""
     everything = question.measurements.series(question.by)
-    known = everything
+    known, cut_off = everything, question.measurements.cut_off
     if question.hold_out is not None:
-        known = question.known().series(everything.by)
+        kept = question.known()
+        known, cut_off = kept.series(everything.by), kept.cut_off
     is_brief = question.donors is not None or bool((known.count >= 2).any())
     remedies = [remedy_of_lone_runs(question.measurements, everything, briefly=is_brief)]
     elsewhere = _donors(question, known, remedies)
     has_donors = False if elsewhere is None else elsewhere.of[:, 0] >= 0
     is_answered = (known.count >= 2) | has_donors
+    bounds = cut_off_runs(cut_off, known)
     refused = _refused(everything, known, is_answered, elsewhere, remedies)
+    if bounds is not None:
+        measure = question.measurements.measure
+        for i in np.flatnonzero(~is_answered).tolist():
+            if text := ended_in_words(bounds, i, measure):
+                refused[label_of(known.keys[i])] += f" {text}: no times."
     if not is_answered.any():
         is_held_out = question.hold_out is not None
         raise _no_forecast(known, refused, remedies, is_held_out=is_held_out)
@@ -157,7 +166,12 @@ def series_evidence(question: ForecastQuestion) -> SeriesEvidence:
     strong = np.full(len(series), reading.is_strong)
     return SeriesEvidence(
         p=question.p.ravel(),
-        curve=Curve(series=series, elsewhere=elsewhere, strong=strong),
+        curve=Curve(
+            series=series,
+            elsewhere=elsewhere,
+            strong=strong,
+            cut_off=None if profile_of(series) is not None else cut_off_runs(cut_off, series),
+        ),
         reading=reading,
         measure=measure,
         refused=refused,

@@ -95,6 +95,7 @@ class Runs:
         self._metrics: dict[str, int] = {}
         self._chunks = {x: array("q") for x in ("point", "label", "metric", "count")}
         self._times = array("d")
+        self._cut_off: list[tuple[Mapping[str, Any], dict[str, str], float]] = []
         # of memory: its column, the number of the first time that it belongs to, and the values
         self._memory: list[tuple[str, int, Sequence[float | None]]] = []
         self._bad: dict[str, list[Faults]] = {}  # for each metric, of each file
@@ -162,6 +163,12 @@ class Runs:
                 self._memory.append((column, len(self._times), known))
             self._times.extend(good)
 
+    def add_cut_off(
+        self, point: Mapping[str, Any], time: float, *, callpath: str = "", machine: str = ""
+    ) -> None:
+        """Take in a run at a point that was ended after a time [s], so that it took longer."""
+        self._cut_off.append((point, {"callpath": callpath, "machine": machine}, time))
+
     def imported(self, *, metric: str | None = None, notes: Iterable[str] = ()) -> Imported:
         """Make measurements of all that was taken in, which is then forgotten.
 
@@ -196,10 +203,23 @@ class Runs:
         self._check_processors(names)
         columns = self._columns(names, labels, self._metrics[chosen], scale, faults)
         try:
-            measurements = Measurements(**columns | self.constants)
+            measurements = self._with_cut_off(Measurements(**columns | self.constants), names)
         except ParameterError as error:  # as a name of two lines, or a time below 1e-30 s
             faults.refuse(str(error))
         return Imported(measurements=measurements, notes=tuple(all_notes))
+
+    def _with_cut_off(self, measurements: Measurements, names: Sequence[str]) -> Measurements:
+        """Add the runs that were ended, whose axes are then called `names`."""
+        if not self._cut_off:
+            return measurements
+        columns: dict[str, Any] = {
+            name: [point[own] for point, _, _ in self._cut_off]
+            for name, own in zip(names, self._names or (), strict=True)
+        }
+        for label in measurements.labels:
+            columns[label] = [labels[label] for _, labels, _ in self._cut_off]
+        columns["time"] = [time for _, _, time in self._cut_off]
+        return measurements.with_cut_off(**columns | self.constants)
 
     def _add_counts(self) -> list[str]:
         """Drop files from the points, but for the counts in their names where p is not told."""

@@ -28,6 +28,7 @@ from parcast.importers.content import CUT_OFF, MOST_JOBS, first_line, json_docum
 from parcast.importers.registry import Format
 from parcast.importers.runs import Imported, Runs
 from parcast.timings.columns import MEMORY
+from parcast.timings.notes import AS_BOUNDS
 from parcast.units import shown
 
 COLUMNS: Final = "JobID,JobName,AllocCPUS,NTasks,Elapsed,State,MaxRSS,AveRSS"  # all that is read
@@ -39,6 +40,8 @@ HELPERS: Final = frozenset(  # steps in which mpirun and mpiexec start ranks on 
 FAILED: Final = frozenset(
     {"FAILED", "OUT_OF_MEMORY", "TIMEOUT", "NODE_FAIL", "BOOT_FAIL", "DEADLINE", "CANCELLED"}
 )
+OUT_OF_TIME: Final = "TIMEOUT"  # state of a job that took longer than the time that it had
+TIMED: Final = frozenset({"COMPLETED", OUT_OF_TIME})
 JOBS = re.compile(rb'"jobs"\s*:\s*\[')
 ALIGNED = re.compile(rb"\s*JobID(?:Raw)?[ \t]+[A-Za-z][A-Za-z \t]*\r?\n[ \t]*-{3}", re.IGNORECASE)
 KEYS = (b'"allocation_nodes"', b'"derived_exit_code"', b'"association"')
@@ -154,8 +157,40 @@ def read(runs: Runs, metric: str | None) -> Imported:
                 if value
             },
         )
+    ended = [job for job, _ in jobs if job.state == OUT_OF_TIME and job.elapsed]
+    bounds = _add_cut_off(runs, ended, timed, has_names=has_names, has_clusters=has_clusters)
     failed = sum(bool(job.failed) for job, _ in jobs)
-    return runs.imported(metric=metric, notes=_notes(timed, len(jobs) - len(done), failed))
+    notes = _notes(timed, len(jobs) - len(done), failed)
+    if bounds:
+        notes.insert(1, f"{AS_BOUNDS.format(bounds).capitalize()}.")
+    return runs.imported(metric=metric, notes=notes)
+
+
+def _add_cut_off(
+    runs: Runs,
+    ended: Sequence[SlurmJob],
+    timed: Sequence[SlurmJob],
+    *,
+    has_names: bool,
+    has_clusters: bool,
+) -> int:
+    """Take in jobs that reached their time limit, of the programs that were timed; how many."""
+    known = {(job.name, job.cluster) for job in timed}
+    by_tasks = {bool(job.tasks) for job in timed}
+    count = 0
+    for job in ended:
+        p = job.tasks or job.processors
+        if not p or not job.elapsed or (job.name, job.cluster) not in known:
+            continue
+        if by_tasks == {bool(job.tasks)}:  # else p may not mean the same
+            runs.add_cut_off(
+                {"p": p},
+                job.elapsed,
+                callpath=job.name if has_names else "",
+                machine=job.cluster if has_clusters else "",
+            )
+            count += 1
+    return count
 
 
 def _jobs(path: Path, faults: Faults) -> list[SlurmJob]:
@@ -421,7 +456,7 @@ def _job_of_row(cells: dict[str, str], line: int, faults: Faults) -> SlurmJob:
         name=intern(cells.get("jobname", "")),
         cluster=intern(cells.get("cluster", "")),
         state=intern(state),
-        elapsed=_seconds(cells["elapsed"], line, faults) if state == "COMPLETED" else None,
+        elapsed=_seconds(cells["elapsed"], line, faults) if state in TIMED else None,
         tasks=None,
         processors=_count_in_cell(cells.get("alloccpus"), line, faults),
         line=line,

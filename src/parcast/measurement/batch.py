@@ -6,15 +6,18 @@ import shlex
 import sys
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from math import ceil
 from pathlib import Path
 from typing import Any, Final
 
+import numpy as np
+
 from parcast.cli.batch_script import Allocation, BatchSystem, submission, wrapped
-from parcast.errors import Argument, ParameterError
+from parcast.errors import Argument, ParameterError, ParcastError
 from parcast.files.document import check_place, write_document
-from parcast.measurement.bounds import forecasts_at
+from parcast.forecasting.forecast import forecast
 from parcast.measurement.collect import collected_rows, standing_of
 from parcast.measurement.jobs import (
     BatchJob,
@@ -25,7 +28,9 @@ from parcast.measurement.jobs import (
 )
 from parcast.measurement.measure import MeasuredCommand
 from parcast.measurement.point import MeasuredPoint, require_values
+from parcast.measurement.result import with_ended
 from parcast.measurement.table import TIMEOUT, RunRow, RunTable
+from parcast.timings.measurements import Measurements
 from parcast.units import shown
 from parcast.words import counted, listed
 
@@ -207,10 +212,29 @@ def upper_times(
     runs = [x for x in rows if x.is_run]
     found = {
         point: max(upper, *(x.seconds for x in runs if x.point == point), 0.0)
-        for point, (time, upper) in forecasts_at(points, runs).items()
+        for point, (time, upper) in _forecasts_at(points, rows).items()
         if upper <= TOO_WIDE * time
     }
     return found if len(found) == len(points) else {}
+
+
+def _forecasts_at(
+    points: Sequence[MeasuredPoint], rows: Sequence[RunRow]
+) -> dict[MeasuredPoint, tuple[float, float]]:
+    """Forecast and the upper end of its 90 % interval at points [s]; without those it has not."""
+    found: dict[MeasuredPoint, tuple[float, float]] = {}
+    for others in dict.fromkeys(x.values[1:] for x in points):
+        own = [x for x in rows if x.point.values[1:] == others]
+        asked = [x for x in points if x.values[1:] == others]
+        made, ended = [x for x in own if x.is_run], [x for x in own if x.status == TIMEOUT]
+        with suppress(ParcastError):
+            runs = Measurements(
+                p=[x.point.columns["p"] for x in made], time=[x.seconds for x in made]
+            )
+            told = forecast(with_ended(runs, ended), [x.columns["p"] for x in asked])
+            ends = zip(np.ravel(told.time).tolist(), np.ravel(told.upper).tolist(), strict=True)
+            found |= dict(zip(asked, ends, strict=True))
+    return found
 
 
 def started_with(job: BatchJob) -> list[str]:

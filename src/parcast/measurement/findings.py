@@ -8,7 +8,6 @@ from math import log
 from statistics import mean, median, pstdev
 from typing import Final
 
-from parcast.measurement.bounds import contradictions
 from parcast.measurement.launchers import launcher_of, mismatch
 from parcast.measurement.point import MeasuredPoint
 from parcast.measurement.table import DISTURBED, OK, OVERSUBSCRIBED, RunRow
@@ -36,7 +35,6 @@ def findings_of(
     `outputs` are of one run of each point, `environment` has the variables that were set for them.
     """
     yield from _failures(rows)
-    yield from contradictions(rows)
     yield from _lone_ranks(command, outputs)
     turns = sorted({x.point.columns["p"] for x in rows if x.status == OVERSUBSCRIBED})
     if turns:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import nan
 from statistics import mean, median, stdev
@@ -10,11 +10,19 @@ from typing import Any
 
 from parcast.errors import RunFailed
 from parcast.measurement.point import MeasuredPoint
-from parcast.measurement.table import OK, RunRow
+from parcast.measurement.table import OK, TIMEOUT, RunRow
 from parcast.show.result import Result
 from parcast.timings.measurements import Measurements
 from parcast.trials.command import filled
 from parcast.trials.precision import Interval, interval_of
+
+
+def with_ended(runs: Measurements, rows: Sequence[RunRow]) -> Measurements:
+    """Add runs that were ended at a limit to those of the same program."""
+    if not rows:
+        return runs
+    points = {name: [x.point.columns[name] for x in rows] for name in runs.axes}
+    return runs.with_cut_off(**points, time=[x.seconds for x in rows])
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -94,11 +102,13 @@ class MeasuredProgram(Result):
         ):
             if any(memory):
                 columns[name] = [x or nan for x in memory]
-        return Measurements(
+        found = Measurements(
             **columns,
             time=[x.seconds for x in rows],
             repetition=[x.repetition for x in rows],
         )
+        ended = [x for x in self.table if x.status == TIMEOUT]
+        return with_ended(found, ended)
 
     def rows(self) -> Iterator[dict[str, Any]]:
         """Give one row for each run."""

@@ -85,6 +85,7 @@ class Measurements:
     _memory: dict[str, NDArray[np.float64]]
     _time: NDArray[np.float64]
     _measure: Measure
+    _cut_off: Measurements | None
 
     def __init__(
         self,
@@ -111,7 +112,12 @@ class Measurements:
             )
         self._keep(_broadcast(_checked(given if table is None else _columns_of(table))))
 
-    def _keep(self, columns: dict[str, NDArray[Any]], measure: Measure = TIME) -> None:
+    def _keep(
+        self,
+        columns: dict[str, NDArray[Any]],
+        measure: Measure = TIME,
+        cut_off: Measurements | None = None,
+    ) -> None:
         """Take columns as they are."""
         number = columns.pop("repetition", None)
         if number is not None and number.dtype != np.int64:
@@ -122,6 +128,7 @@ class Measurements:
         set_field(self, "_deviation", columns.pop("deviation", None))
         set_field(self, "_memory", {x: columns.pop(x) for x in MEMORY if x in columns})
         set_field(self, "_measure", measure)
+        set_field(self, "_cut_off", cut_off)
         set_field(self, "_time", columns.pop("time"))
         set_field(self, "_labels", {x: columns.pop(x) for x in LABELS if x in columns})
         set_field(self, "_axes", columns)
@@ -186,6 +193,14 @@ class Measurements:
         return self._measure
 
     @property
+    def cut_off(self) -> Measurements | None:
+        """Runs that were ended before they were done, with the time that each had; or None.
+
+        They took longer than that. They are no rows of these measurements.
+        """
+        return self._cut_off
+
+    @property
     def p(self) -> NDArray[np.float64]:
         """The processors of each run. [1]."""
         return self._axes["p"]
@@ -235,7 +250,50 @@ class Measurements:
                 got=f"none for {conditions}",
                 hint="Select values that were measured together.",
             )
+        cut_off = None if self._cut_off is None else self._cut_off._where(wanted)
+        kept = {name: x[keep] for name, x in columns.items()}
+        return measurements_of(kept, self._measure, cut_off)
+
+    def _where(self, wanted: Mapping[str, Any]) -> Measurements | None:
+        """Keep the rows that have wanted values; None where there is none."""
+        columns = self.columns
+        keep = np.ones(len(self), dtype=bool)
+        for name, values in wanted.items():
+            keep &= np.isin(columns[name], values) if name in columns else False
+        if not keep.any():
+            return None
         return measurements_of({name: x[keep] for name, x in columns.items()}, self._measure)
+
+    def with_cut_off(self, **columns: ArrayLike) -> Measurements:
+        """Give the same runs with others, which were ended before they were done.
+
+        Parameters
+        ----------
+        **columns : array_like
+            The axes and labels that these measurements have, and as `time` the time that each run
+            had: it took longer. A forecast excludes shorter times there. [s]
+
+        Raises
+        ------
+        ParameterError
+            If a value lies outside its domain, or these are other axes or labels.
+
+        Examples
+        --------
+        >>> runs = Measurements(p=[1, 2, 4], time=[10, 21, 45])
+        >>> runs.with_cut_off(p=8, time=60)
+        Measurements(3 rows: p 1 to 4, time 10 to 45 s; 1 run cut off)
+        """
+        cut_off = Measurements(**columns)
+        asked, given = (sorted([*x.axes, *x.labels]) for x in (self, cut_off))
+        if asked != given:
+            raise ParameterError(
+                "with_cut_off",
+                must=f"be given {_names(asked)} and the time",
+                got=_names(given),
+                hint="Runs that were ended have the axes and labels of the others.",
+            )
+        return measurements_of(self.columns, self._measure, cut_off)
 
     def with_columns(self, **columns: ArrayLike) -> Measurements:
         """Give the same runs with further columns, or others in their place.
@@ -245,12 +303,17 @@ class Measurements:
         ParameterError
             If a value lies outside its domain, or a column has another length.
         """
-        return measurements_of(Measurements(**self.columns | columns).columns, self._measure)
+        cut_off, single = self._cut_off, {x: y for x, y in columns.items() if np.ndim(y) == 0}
+        if cut_off is not None:  # of them, only what is one value for all is known
+            cut_off = cut_off.with_columns(**single) if len(single) == len(columns) else None
+        changed = Measurements(**self.columns | columns).columns
+        return measurements_of(changed, self._measure, cut_off)
 
     def without(self, *names: str) -> Measurements:
         """Give the same runs without some columns besides `p` and the time."""
         kept = {name: column for name, column in self.columns.items() if name not in names}
-        return measurements_of(kept, self._measure)
+        cut_off = None if self._cut_off is None else self._cut_off.without(*names)
+        return measurements_of(kept, self._measure, cut_off)
 
     def series(self, by: Sequence[str] | None = None) -> Series:
         """Group the rows into series of `p`, with the median time of the repetitions.
@@ -308,6 +371,7 @@ class Measurements:
         ours, theirs = self.columns, other.columns
         return (
             self._measure == other._measure
+            and self._cut_off == other._cut_off
             and ours.keys() == theirs.keys()
             and all(
                 np.array_equal(ours[name], theirs[name], equal_nan=name in MAY_BE_UNKNOWN)
@@ -317,9 +381,9 @@ class Measurements:
 
     __hash__ = None  # type: ignore[assignment]  # equal by content, which arrays cannot hash
 
-    def __reduce__(self) -> tuple[Callable[..., Measurements], tuple[dict[str, Any], Measure]]:
+    def __reduce__(self) -> tuple[Callable[..., Measurements], tuple[Any, ...]]:
         """Pickle as columns, so that the copy is checked and read-only too."""
-        return _rebuild, (self.columns, self._measure)
+        return _rebuild, (self.columns, self._measure, self._cut_off)
 
     def __repr__(self) -> str:
         """Say in one line what was measured."""
@@ -327,7 +391,10 @@ class Measurements:
         for name in ("repetition", "deviation", *MEMORY):
             columns.pop(name, None)
         ranges = ", ".join(f"{name} {_range(column)}" for name, column in columns.items())
-        return f"Measurements({len(self)} row{'s' if len(self) > 1 else ''}: {ranges} s)"
+        rows = f"{len(self)} row{'s' if len(self) > 1 else ''}"
+        cut = 0 if self._cut_off is None else len(self._cut_off)
+        beside = f"; {cut} run{'s' if cut > 1 else ''} cut off" if cut else ""
+        return f"Measurements({rows}: {ranges} s{beside})"
 
     def _repr_html_(self) -> str:
         """Show the first rows as a table in a notebook."""
@@ -356,7 +423,11 @@ def written_name(column: str) -> str:
     return f"{column}_s" if column in {"time", "deviation"} else column
 
 
-def measurements_of(columns: Mapping[str, NDArray[Any]], measure: Measure = TIME) -> Measurements:
+def measurements_of(
+    columns: Mapping[str, NDArray[Any]],
+    measure: Measure = TIME,
+    cut_off: Measurements | None = None,
+) -> Measurements:
     """Make measurements of columns that were checked already and are of one length.
 
     They are not copied: whoever gives them has no other use for them.
@@ -364,7 +435,7 @@ def measurements_of(columns: Mapping[str, NDArray[Any]], measure: Measure = TIME
     made = object.__new__(Measurements)
     for column in columns.values():
         column.setflags(write=False)
-    made._keep({"p": columns["p"], **columns}, measure)
+    made._keep({"p": columns["p"], **columns}, measure, cut_off)
     return made
 
 
@@ -500,6 +571,8 @@ def _range(column: NDArray[Any]) -> str:
     return low if low == high else f"{low} to {high}"
 
 
-def _rebuild(columns: dict[str, Any], measure: Measure) -> Measurements:
+def _rebuild(
+    columns: dict[str, Any], measure: Measure, cut_off: Measurements | None = None
+) -> Measurements:
     """Undo `Measurements.__reduce__`."""
-    return measurements_of(Measurements(**columns).columns, measure)
+    return measurements_of(Measurements(**columns).columns, measure, cut_off)

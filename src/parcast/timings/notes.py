@@ -5,6 +5,9 @@ from collections.abc import Iterable
 from inspect import currentframe
 from itertools import takewhile
 from traceback import walk_stack
+from typing import Final
+
+AS_BOUNDS: Final = "{} of them took longer than the time told"  # of runs that were left out
 
 
 class ImportNote(UserWarning):

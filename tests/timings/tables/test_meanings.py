@@ -89,6 +89,17 @@ def test_runs_that_failed_by_a_column_of_their_own_are_left_out(title, good, bad
     assert f"1 failed run left out ({bad})" in notes
 
 
+def test_runs_that_were_stopped_have_bounds():
+    rows = "1,10,ok,1e9\n2,5,ok,1e9\n4,60,timeout,\n8,7,failed,1e9\n16,nan,timeout,\n"
+    runs, notes = read(f"p,time_s,status,memory_B\n{rows}")
+    assert runs.p.tolist() == [1, 2]
+    assert (runs.cut_off.p.tolist(), runs.cut_off.time.tolist()) == ([4], [60])
+    assert "3 failed runs left out (timeout, failed); 1 of them took longer than the time" in notes
+    assert read("p,time_s\n1,10\n2,timeout\n")[0].cut_off is None
+    rate = read("p,rate [1/s],status\n1,10,ok\n2,20,ok\n4,1,timeout\n")[0]
+    assert rate.cut_off is None
+
+
 def test_the_size_and_the_parameters_are_named():
     runs, notes = read("tasks,cells,flavour,wall [s]\n1,1000,2,10\n2,2000,2,11\n")
     assert runs.columns["n"].tolist() == [1000, 2000]

@@ -2,11 +2,13 @@
 
 import io
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from parcast.timings.columns import axis_name_fault, is_label
 from parcast.timings.measurements import Measurements
+from parcast.timings.notes import ImportNote
 from parcast.timings.tables.files import measurements_pieces, read_measurements, write_measurements
 
 names = st.text(max_size=8).filter(is_label)
@@ -30,6 +32,15 @@ def tables(draw):
         columns["repetition"] = column(st.integers(0, 2**53 - 1))
     times = st.floats(1e-30, 1e30)
     return Measurements(p=column(st.integers(1, 10**9)), time=column(times), **columns)
+
+
+def test_runs_that_were_stopped_are_read_back_too():
+    runs = Measurements(p=[1, 2], time=[8, 4], machine="A", deviation=[0.1, 0.2])
+    table = runs.with_cut_off(p=[4, 8], time=[9.5, 60], machine="A")
+    text = "".join(measurements_pieces(table))
+    assert text.splitlines()[-1] == "8,A,,60.0,timeout"
+    with pytest.warns(ImportNote, match="2 failed runs left out .timeout.; 2 of them took longer"):
+        assert read_measurements(io.StringIO(text)) == table
 
 
 @given(table=tables())

@@ -16,8 +16,10 @@ from parcast.aliases import Array
 from parcast.errors import require
 from parcast.forecasting.donors.curve import DonatedCurve, Elsewhere, curve_with_donors, timings_of
 from parcast.forecasting.own_runs.call_paths import made_consistent, profile_of
+from parcast.forecasting.own_runs.cut_off import CutOffRuns, given_cut_off
 from parcast.forecasting.own_runs.measured import MeasuredCurve, curve_from
 from parcast.forecasting.own_runs.scaling import speedup_and_efficiency
+from parcast.numerics import distinct
 from parcast.timings.series import Series
 
 POINTS_AT_ONCE = 200_000  # series x counts computed together: bounds memory at about 0.5 GB
@@ -69,6 +71,7 @@ class Curve:
     series: Series
     elsewhere: Elsewhere | None  # their donors
     strong: NDArray[np.bool_]  # (series,): whether the work was fixed
+    cut_off: CutOffRuns | None = None  # runs that were ended, where there are any
     chosen: NDArray[np.intp] | None = None  # the series that are answered for; None for all
 
     def only(self, rows: NDArray[np.intp] | slice) -> "Curve":
@@ -77,6 +80,7 @@ class Curve:
             series=self.series.take(rows),
             elsewhere=None if self.elsewhere is None else self.elsewhere.take(rows),
             strong=self.strong[rows],
+            cut_off=None if self.cut_off is None else self.cut_off.take(rows),
         )
 
     def choose(self, rows: NDArray[np.intp]) -> "Curve":
@@ -92,13 +96,12 @@ class Curve:
 
     def estimate(self, targets: Array) -> CurveEstimate:
         """Compute all series at once, each by itself, at `targets`, (points,) at least 1 [1]."""
-        donated = None
-        if self.elsewhere is None:
-            own = timings_of(self.series)
-            curve = curve_from(own.p, own.time, own.count, own.noise, targets, weight=own.weight)
-        else:
-            donated = curve_with_donors(self.series, self.elsewhere, targets)
-            curve = donated.curve
+        curve, donated = self._without_bounds(targets)
+        if self.cut_off is not None:
+            counts, known = self.at_bounds(self.cut_off)
+            curve = given_cut_off(
+                curve, targets, known, counts, runs=self.cut_off, series=self.series
+            )
         time = np.exp(curve.log_time)
         lower, upper = np.exp(curve.ends)
         speedup, efficiency = speedup_and_efficiency(
@@ -111,6 +114,24 @@ class Curve:
         columns = Columns(time, lower, upper, speedup, efficiency, curve.reach)
         table = np.stack(columns)
         return CurveEstimate(targets=targets, curve=curve, donated=donated, table=table)
+
+    def _without_bounds(self, targets: Array) -> tuple[MeasuredCurve, DonatedCurve | None]:
+        """Compute all series by their runs that were not ended."""
+        if self.elsewhere is None:
+            own = timings_of(self.series)
+            told = curve_from(own.p, own.time, own.count, own.noise, targets, weight=own.weight)
+            return told, None
+        donated = curve_with_donors(self.series, self.elsewhere, targets)
+        return donated.curve, donated
+
+    def without_cut_off(self) -> "Curve":
+        """Give the same series without the runs that were ended."""
+        return replace(self, cut_off=None)
+
+    def at_bounds(self, runs: CutOffRuns) -> tuple[Array, MeasuredCurve]:
+        """Counts of runs that were ended [1], and what the others say there."""
+        counts = distinct(runs.p[np.isfinite(runs.p)])
+        return counts, self._without_bounds(counts)[0]
 
     def at(self, p: ArrayLike) -> Columns:
         """Answers for the chosen series at `p`, at least 1, of any shape: (series, *p.shape)."""

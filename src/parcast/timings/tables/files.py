@@ -241,11 +241,18 @@ def write_measurements(measurements: Measurements, path: str | os.PathLike[str])
 
 def _written_rows(measurements: Measurements) -> Iterator[Sequence[object]]:
     """Go through the header and the rows, some thousands of which are in memory at a time."""
-    columns = measurements.columns
-    yield [written_name(name) for name in columns]
+    columns, cut_off = measurements.columns, measurements.cut_off
+    titles = [written_name(name) for name in columns]
+    yield titles if cut_off is None else [*titles, "status"]
     for start in range(0, len(measurements), ROWS_AT_A_TIME):
         some = (column[start : start + ROWS_AT_A_TIME] for column in columns.values())
-        yield from zip(*map(_plain, some), strict=True)
+        rows = zip(*map(_plain, some), strict=True)
+        yield from rows if cut_off is None else ([*row, "ok"] for row in rows)
+    if cut_off is not None:
+        ended = cut_off.columns
+        blank = [""] * len(cut_off)
+        some_more = (_plain(ended[name]) if name in ended else blank for name in columns)
+        yield from ([*row, "timeout"] for row in zip(*some_more, strict=True))
 
 
 def _plain(column: NDArray[Any]) -> list[object]:

@@ -41,6 +41,10 @@ _NOT_ENDED: Final = FAILED | {
     "running",
     "pending",
 }
+_CUT_OFF: Final = {
+    *("timeout", "time out", "timed out", "t/o", "oot", "out of time", "time limit"),
+    "wall time exceeded",
+}
 SAME_WORK: Final = 1.1  # ratio of rate times time between runs, above which they disagree [D]
 PROBLEM_SIZES: Final = {("problem", "size"), ("problemsize",)}
 _COUNTED = "cells dofs dof elements unknowns atoms particles gridpoints vertices"
@@ -71,6 +75,11 @@ def take_status(header: Header, i: int, title: Title) -> bool:
 def have_ended(cells: Sequence[str]) -> list[bool]:
     """Tell which runs ended well."""
     return [cell.strip().lower() in _ENDED or cell.strip() in {"0", "0:0"} for cell in cells]
+
+
+def were_cut_off(cells: Sequence[str]) -> list[bool]:
+    """Tell which runs were ended at a time limit, so that their times are bounds."""
+    return [cell.strip().lower() in _CUT_OFF for cell in cells]
 
 
 def find_beside(header: Header) -> None:

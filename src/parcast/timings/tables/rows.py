@@ -33,9 +33,10 @@ from parcast.timings.columns import (
 )
 from parcast.timings.disturbed import OVERSUBSCRIBED_TIME, Oversubscribed
 from parcast.timings.measurements import Measurements, measurements_of
+from parcast.timings.notes import AS_BOUNDS
 from parcast.timings.tables.header import ColumnMeaning, Header
 from parcast.timings.tables.layout import LineLayout
-from parcast.timings.tables.meanings import have_ended
+from parcast.timings.tables.meanings import have_ended, were_cut_off
 from parcast.timings.tables.values import (
     MeasuredRows,
     cell_fault,
@@ -71,6 +72,7 @@ class ColumnsRead:
         self._metrics: dict[str, float | None] = {}  # seconds in its unit, None for no time
         self._failed: Counter[str] = Counter()  # what stood in place of times
         self._has_units: dict[int, bool] = {}  # whether the cells of a column have units
+        self._cut_off: list[dict[str, NDArray[Any]]] = []  # runs that took longer than a limit
         self._oversubscribed = Oversubscribed()
         self._place_of_p = next((i for i, x in self._read.items() if x.name == "p"), 0)
         self._has_rows = False
@@ -176,6 +178,7 @@ class ColumnsRead:
                 deviations = np.where(beside[0].is_relative, given, 1.0) * beside[0].values
             said = cells[i] if self._status is None else cells[self._status]
             if self._status is not None:
+                self._keep_cut_off(values, np.where(were_cut_off(said), given, np.nan))
                 given = np.where(have_ended(said), given, np.nan)
             ran = ~np.isnan(given)
             if self._header.has("rank"):  # one that failed ends the whole run
@@ -194,6 +197,19 @@ class ColumnsRead:
             if self._header.options.p:
                 own["p"] = np.full(len(own["time"]), float(self._header.options.p))
             self._keep(own)
+
+    def _keep_cut_off(
+        self, values: Mapping[str, NDArray[Any]], bounds: NDArray[np.float64]
+    ) -> None:
+        """Keep runs that were ended at a limit, where one time is the whole of a run."""
+        is_whole = len(self._times) == 1 and not self._header.has("rank")
+        has_bound = ~np.isnan(bounds)
+        if is_whole and self._header.measure.is_time and has_bound.any():
+            own = {x: y[has_bound] for x, y in values.items() if x not in MEMORY}
+            own["time"] = bounds[has_bound]
+            if self._header.options.p:
+                own["p"] = np.full(len(own["time"]), float(self._header.options.p))
+            self._cut_off.append(own)
 
     def _scale_of_deviation(self, column: ColumnMeaning) -> float | None:
         """Seconds in the unit of a deviation, where its title has none: that of the time."""
@@ -264,7 +280,11 @@ class ColumnsRead:
         if "rank" in columns:
             columns, failed = runs_of_ranks(columns, self._faults)
             self._failed.update(failed)
-        return measurements_of(columns, self._header.measure)
+        cut_off = None
+        if self._cut_off:
+            kept = {x: np.concatenate([y[x] for y in self._cut_off]) for x in self._cut_off[0]}
+            cut_off = measurements_of(kept, self._header.measure)
+        return measurements_of(columns, self._header.measure, cut_off)
 
     @property
     def notes(self) -> list[str]:
@@ -273,8 +293,10 @@ class ColumnsRead:
         if not count:
             return self._oversubscribed.notes
         kinds = [shown(x) if x else "no time" for x in self._failed]
+        bounds = sum(len(x["time"]) for x in self._cut_off)
         return [
             f"{count} failed run{'s' if count > 1 else ''} left out ({listed(kinds, MOST_KINDS)})",
+            *([AS_BOUNDS.format(bounds)] if bounds else []),
             *self._oversubscribed.notes,
         ]
 
