@@ -18,7 +18,7 @@ count. At p_c itself no time below B is left. Medians and the ends of intervals 
 given all bounds, by the sampling of Geweke, Hajivassiliou and Keane [1]_ with fixed numbers; with
 one bound it is a quadrature.
 
-The tails and the correlation are parcast's own [D]; ``docs/decisions/0036`` has what they rest on.
+The tails and the correlation are parcast's own [D]; ``docs/decisions/0036`` has the figures.
 
 References
 ----------
