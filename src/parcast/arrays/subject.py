@@ -102,7 +102,7 @@ class ArraySubject:
     def passes(self) -> Passes:
         """Repetitions are shared by two passes, and more follow until times are known."""
         first = tuple((own,) for own in shares(self.repetitions))
-        return Passes(first=first, further=(MOST - 1) * first, until_known=True, are_counted=True)
+        return Passes(first=first, further=(MOST - 1) * first, until_known=True)
 
     @property
     def launcher(self) -> RequestLauncher:
@@ -306,13 +306,7 @@ def validate_array_io(
             got="none",
             hint=("Mark some, or leave out ", Argument("quick", True), "."),
         )
-    asked = Asked(
-        seed=seed,
-        time_limit=time_limit,
-        save=None if save_predictions is None else os.fspath(save_predictions),
-        launcher=launcher,
-        progress=progress,
-    )
+    asked = Asked(seed, time_limit, save_predictions, launcher, progress)
     place = Path.cwd() if folder is None else Path(folder).absolute()
     cores = len(available_cores())
     subjects = [
@@ -336,7 +330,6 @@ def validate_array_io(
         asked,
         names=("array-io-validation", "subject"),
         cores=cores,
-        are_one=True,
         axes=("p",),
         repetitions=repetitions,
     )

@@ -171,7 +171,7 @@ def compared(
             clock=clock,
             random=random,
             seconds=subject.seconds,
-            done=HALF if passes.are_counted else None,
+            done=HALF if passes.until_known else None,
         ),
     )
     clock.done, clock.total = 0.0, float(len(passes.first))
@@ -180,7 +180,7 @@ def compared(
         wanted = outcome.wanted() if is_further else None
         if is_further and not wanted:
             break
-        if passes.are_counted and is_further:
+        if passes.until_known and is_further:
             clock.total += 1.0
         outcome.turn(times, wanted, saving, begun)
         if outcome.ended_by:

@@ -1,11 +1,13 @@
 """Predictions as they were before anything of their pass was run."""
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Final
 
 from parcast.files.document import json_pieces, write_document
+from parcast.files.faults import AnyPath
 from parcast.trials.trial import C
 from parcast.validation.subject import Predicted
 
@@ -25,7 +27,7 @@ class Saved:
 class Saving:
     """Notes when predictions were made, and writes them to a file if one was asked for."""
 
-    path: str | None
+    path: AnyPath | None
     made: list[dict[str, Any]] = field(default_factory=list)
 
     def add(self, subject: str, number: int, predictions: Mapping[C, Predicted]) -> None:
@@ -46,7 +48,9 @@ class Saving:
 
     def saved(self) -> Saved:
         """What was saved."""
-        return Saved(at=self.made[0]["made"], path=self.path or "", made=tuple(self.made))
+        return Saved(
+            at=self.made[0]["made"], path=os.fspath(self.path or ""), made=tuple(self.made)
+        )
 
 
 def prediction_document(each: Predicted) -> dict[str, Any]:

@@ -40,8 +40,7 @@ class Passes:
     further: tuple[tuple[int, ...], ...] = ()  # and those for cases that need them
     again: int = 0  # rounds of repeating cases that others disturbed, within a pass
     patience: float = inf  # time for these, as a share of all until then [1]
-    until_known: bool = False  # whether a case needs another pass until its times are known
-    are_counted: bool = False  # whether progress counts passes, as nobody knows their time
+    until_known: bool = False  # whether passes, however many, go on until times are known
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -9,6 +9,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from parcast.errors import FitFailed, ParcastError, RunFailed, as_number, as_whole, require
+from parcast.files.faults import AnyPath
 from parcast.signals import as_interrupts
 from parcast.testbed.testbed import in_words, testbed_here
 from parcast.timings.disturbed import slowdown
@@ -105,13 +106,13 @@ def validated_of(
     )
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, slots=True)
 class Asked:
     """What every validation may be asked for."""
 
     seed: int = 0
     time_limit: float | None = None  # [s]
-    save: str | None = None  # file for the predictions
+    save: AnyPath | None = None  # file for the predictions
     launcher: Launcher[Any, Any] | None = None  # in place of those of the subjects
     progress: Progress | None = None
 
@@ -130,29 +131,30 @@ def validate_subjects(
     *,
     names: tuple[str, str],
     cores: int,
-    are_one: bool = False,
     **told: Any,
 ) -> Validation:
     """Validate subjects one after another; of several, those that fail are named.
 
-    `are_one` says that they test one law together. `told` are other fields of the answer.
+    Subjects of one name test one law together. `told` are other fields of the answer.
     """
     clock = Clock(limit=asked.time_limit)
-    before, saving = system_load(), Saving(path=asked.save)
+    before, saving = (
+        system_load(),
+        Saving(path=asked.save),
+    )
     outcomes: list[Examined[Any, Any]] = []
     spent: list[float] = []
     failures: dict[str, str] = {}
-    left_out: list[str] = []
+    left_out: Sequence[Subject[Any, Any]] = ()
     for i, subject in enumerate(subjects):
         clock.progress = _part(asked.progress, i, len(subjects))
         begun, known = clock.seconds, len(outcomes)
-        key = [] if are_one else [*subject.name.encode()]
         try:
             with as_interrupts():  # between launches too
                 compared(
                     subject,
                     clock=clock,
-                    random=np.random.default_rng([asked.seed, i, *key]),
+                    random=np.random.default_rng([asked.seed, i, *subject.name.encode()]),
                     saving=saving,
                     launcher=asked.launcher,
                     begun=lambda x: None if x in outcomes else outcomes.append(x),
@@ -162,20 +164,21 @@ def validate_subjects(
                 raise
             clock.interrupted = True
         except (ParcastError, OSError) as failure:
-            if len(subjects) == 1 or are_one:
+            if len({x.name for x in subjects}) == 1:
                 raise
             failures[subject.name] = str(failure)
         spent += [clock.seconds - begun] * (len(outcomes) - known)
         if clock.interrupted:
-            left_out = [x.name for x in subjects[i + (len(outcomes) > known) :]]
+            left_out = subjects[i + (len(outcomes) > known) :]
             break
     if not outcomes:
         _refuse(failures)
     after = system_load()
     bed = testbed_here()
+    parts = tuple(_parts(outcomes, spent, subjects, clock.ended_by))
     return Validation(
         names=names,
-        parts=_parts(outcomes, spent, subjects if are_one else (), clock.ended_by),
+        parts=parts,
         conditions=Conditions(
             place="" if bed is None else in_words(bed),
             cores=cores,
@@ -183,7 +186,7 @@ def validate_subjects(
         ),
         saved=saving.saved(),
         failures=failures,
-        left_out=() if are_one else tuple(left_out),
+        left_out=tuple(x.name for x in left_out if x.name not in {part.name for part in parts}),
         seconds=clock.seconds,
         seed=asked.seed,
         **told,
@@ -193,17 +196,19 @@ def validate_subjects(
 def _parts(
     outcomes: Sequence[Examined[Any, Any]],
     spent: Sequence[float],
-    together: Sequence[Subject[Any, Any]],
+    subjects: Sequence[Subject[Any, Any]],
     ended_by: str,
-) -> tuple[Validated, ...]:
-    """Make the answer of each subject, or that of all which test one law together."""
-    if not together:
-        pairs = zip(outcomes, spent, strict=True)
-        return tuple(validated_of([x], seconds=seconds) for x, seconds in pairs)
+) -> Iterator[Validated]:
+    """Make the answer of each law: of all subjects of a name together."""
     reached = [outcome.subject for outcome in outcomes]
-    missing = sum(len(x.cases()) for x in together if x not in reached)
-    cut = ended_by if missing else ""
-    return (validated_of(outcomes, seconds=sum(spent), missing=missing, ended_by=cut),)
+    for name in dict.fromkeys(subject.name for subject in reached):
+        missing = sum(len(x.cases()) for x in subjects if x.name == name and x not in reached)
+        yield validated_of(
+            [x for x in outcomes if x.subject.name == name],
+            seconds=sum(x for x, of in zip(spent, reached, strict=True) if of.name == name),
+            missing=missing,
+            ended_by=ended_by if missing else "",
+        )
 
 
 def _refuse(failures: Mapping[str, str]) -> NoReturn:

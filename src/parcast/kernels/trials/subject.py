@@ -357,13 +357,7 @@ def validate(
     hint = "Give it in seconds."
     ok = as_number("longest", longest, hint=hint) > 0
     require("longest", longest, ok, must="be above 0", hint=hint)
-    asked = Asked(
-        seed=seed,
-        time_limit=time_limit,
-        save=None if save_predictions is None else os.fspath(save_predictions),
-        launcher=launcher,
-        progress=progress,
-    )
+    asked = Asked(seed, time_limit, save_predictions, launcher, progress)
     wanted = AskedSizes(
         counts=_counts(p),
         predicted=_whole("sizes", sizes, fewest=1),

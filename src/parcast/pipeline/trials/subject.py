@@ -407,13 +407,7 @@ def validate_pipeline(
     >>> [each.holds for each in result.parts]  # doctest: +SKIP
     [True, True]
     """
-    asked = Asked(
-        seed=seed,
-        time_limit=time_limit,
-        save=None if save_predictions is None else os.fspath(save_predictions),
-        launcher=launcher,
-        progress=progress,
-    )
+    asked = Asked(seed, time_limit, save_predictions, launcher, progress)
     bed = testbed_here()
     work: Job = OwnJob(path=job or "", arguments=tuple(arguments))
     if job is None:
