@@ -3,7 +3,9 @@
 The names below are loaded when first asked for, so that ``import parcast`` costs nothing.
 """
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from parcast.places import public_names
 
 if TYPE_CHECKING:
     from parcast.applications.sorting.result import SortedFile
@@ -196,18 +198,4 @@ _HOME = {
     "validate_pipeline": "parcast.pipeline.trials.subject",
 }
 
-
-def __getattr__(name: str) -> Any:
-    """Load a public name from its module when it is first asked for."""
-    if name not in _HOME:
-        raise AttributeError(f"module 'parcast' has no attribute {name!r}")
-    from parcast.places import load
-
-    value = load(f"{_HOME[name]}:{name}")
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    """List the public names, loaded or not, and what every module has."""
-    return sorted({*(name for name in globals() if name.startswith("__")), *_HOME})
+__getattr__, __dir__ = public_names(globals(), _HOME)

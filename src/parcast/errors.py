@@ -345,13 +345,14 @@ def as_whole(name: str, value: Any, *, least: int, hint: str) -> int:
 
 
 def require_one_of(
-    name: str, value: object, known: Collection[str], hint: str = "Choose one."
+    name: str, value: object, known: Collection[str], hint: str = "Choose one.", *, must: str = ""
 ) -> None:
-    """Refuse in words what is not among some words."""
+    """Refuse in words what is not among some words; `must` takes the place of naming them all."""
     if value not in known:
-        *others, last = (f'"{word}"' for word in known)
-        must = f"be {', '.join(others)} or {last}"
-        raise ParameterError(name, must=must, got=f"{text_of(value):.60}", hint=hint)
+        if not must:
+            *others, last = (f'"{word}"' for word in known)
+            must = f"be {', '.join(others)} or {last}"
+        raise ParameterError(name, must=must, got=one_line(text_of(value), limit=60), hint=hint)
 
 
 def require_at_most(

@@ -4,11 +4,12 @@ Other packages add to a registry through entry points of the same form: "name = 
 """
 
 import warnings
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from importlib import import_module
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 LONGEST: Final = 200  # characters of what a failing import says
+NamesOfModule: TypeAlias = tuple[Callable[[str], Any], Callable[[], list[str]]]
 _LOADED: dict[str, str] = {}  # modules of plugins in use, and what each is called
 
 
@@ -37,6 +38,25 @@ def load(place: str) -> Any:
     module, _, name = place.partition(":")
     loaded = import_module(module)
     return getattr(loaded, name) if name else loaded
+
+
+def public_names(names: dict[str, Any], home: Mapping[str, str]) -> NamesOfModule:
+    """Make `__getattr__` and `__dir__` of a module whose public names are loaded when asked for.
+
+    `names` are its globals, and `home` the module that each public name lies in.
+    """
+
+    def load_name(name: str) -> Any:
+        if name not in home:
+            raise AttributeError(f"module {names['__name__']!r} has no attribute {name!r}")
+        names[name] = value = load(f"{home[name]}:{name}")
+        return value
+
+    def list_names() -> list[str]:
+        """Public names, loaded or not, and what every module has."""
+        return sorted({*(name for name in names if name.startswith("__")), *home})
+
+    return load_name, list_names
 
 
 def plugins(

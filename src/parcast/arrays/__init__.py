@@ -4,8 +4,9 @@ The geometry of arrays on clients and servers, the law of a request, its simulat
 the library that writes and reads; and the files.
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
+
+from parcast.places import public_names
 
 if TYPE_CHECKING:
     from parcast.arrays.library.distribution import Block, Boxes
@@ -23,14 +24,4 @@ _HOME: Final = {
     "plan_io": "parcast.arrays.planning.plan_io",
 }
 
-
-def __getattr__(name: str) -> Any:
-    """Load a name of the library when it is first asked for."""
-    if name not in _HOME:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(_HOME[name]), name)
-
-
-def __dir__() -> list[str]:
-    """List the public names, loaded or not, and what every module has."""
-    return sorted({*(name for name in globals() if name.startswith("__")), *__all__})
+__getattr__, __dir__ = public_names(globals(), _HOME)

@@ -107,9 +107,8 @@ def left_to_measure(
 
 def require_means(only: Sequence[str], directory: str | None) -> None:
     """Refuse to begin where there is no MPI, or no place for files, that the parts need."""
-    import tempfile
-
     from parcast.errors import RunFailed
+    from parcast.files.document import why_not_writable
     from parcast.mpi.find import find_mpi
 
     if not NEEDS_MPI.isdisjoint(only):
@@ -119,17 +118,12 @@ def require_means(only: Sequence[str], directory: str | None) -> None:
             raise RunFailed(
                 f"{missing} Processor and storage can do without: --only processor,storage."
             ) from missing
-    if "storage" in only:
-        try:
-            with tempfile.TemporaryFile(dir=directory or "."):
-                pass
-        except OSError as refusal:
-            why = (refusal.strerror or str(refusal)).lower()
-            raise click.ClickException(
-                f"--directory must be a folder that can be written to, got "
-                f"{shown(directory or os.getcwd())}: {why}. Choose another, or leave storage out "
-                "with --only."
-            ) from refusal
+    if "storage" in only and (why := why_not_writable(directory or ".")):
+        raise click.ClickException(
+            f"--directory must be a folder that can be written to, got "
+            f"{shown(directory or os.getcwd())}: {why}. Choose another, or leave storage out "
+            "with --only."
+        )
 
 
 HELP = """Measure this machine and write its description.

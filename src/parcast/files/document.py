@@ -135,6 +135,17 @@ def check_place(
         ) from error
 
 
+def why_not_writable(folder: str | os.PathLike[str]) -> str:
+    """Say why nothing can be written to a folder; "" where it can."""
+    import tempfile  # late: most commands need none of it
+
+    try:
+        with tempfile.TemporaryFile(dir=folder):
+            return ""
+    except OSError as refusal:
+        return (refusal.strerror or str(refusal)).lower()
+
+
 def require_umask() -> None:
     """Refuse a umask by which not even their owner may use new files and folders."""
     mask = os.umask(OWN_FILES)

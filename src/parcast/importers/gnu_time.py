@@ -47,10 +47,7 @@ def recognises(head: bytes, _: Path) -> bool:
 
 def read(runs: Runs, metric: str | None) -> Imported:
     """Take in a row for each command that ended well. The only `metric` is "elapsed"."""
-    if metric not in {None, "elapsed"}:
-        runs.faults.refuse(
-            f"must have the metric {shown(repr(metric))}, got only elapsed. Leave it out."
-        )
+    runs.refuse_metric(metric, but="elapsed")
     told = [(x, faults) for path, faults in runs.files() for x in _commands(path, faults)]
     done = [(x, faults) for x, faults in told if not x.status]
     counts = [numbers_in_command(x.command)[2] for x, _ in done]

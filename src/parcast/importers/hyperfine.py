@@ -52,10 +52,7 @@ def read(runs: Runs, metric: str | None) -> Imported:
             field=field, memory=memory,
         )  # fmt: skip
     notes += left_out(failed, "exit status not 0")
-    if metric not in {None, "times"}:
-        runs.faults.refuse(
-            f"must have the metric {shown(repr(metric))}, got only times. Leave it out."
-        )
+    runs.refuse_metric(metric, but="times")
     return runs.imported(notes=notes)
 
 

@@ -21,7 +21,6 @@ from parcast.importers.content import (
 )
 from parcast.importers.registry import Format
 from parcast.importers.runs import Imported, Runs, left_out
-from parcast.units import shown
 from parcast.words import listed
 
 HEADER = re.compile(r"LAMMPS \([0-9]{1,2} [A-Z][a-z]{2} [0-9]{4}")
@@ -73,10 +72,7 @@ def recognises(head: bytes, _: Path) -> bool:
 
 def read(runs: Runs, metric: str | None) -> Imported:
     """Take in a row for each run of each log. The only `metric` is "Loop time"."""
-    if metric not in {None, "Loop time"}:
-        runs.faults.refuse(
-            f"must have the metric {shown(repr(metric))}, got only Loop time. Leave it out."
-        )
+    runs.refuse_metric(metric, but="Loop time")
     logs = [(_log(path, faults), faults) for path, faults in runs.files()]
     errors = [error for log, _ in logs for error in log.errors]
     loops = [loop for log, _ in logs for loop in log.loops]

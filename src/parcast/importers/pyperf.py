@@ -32,10 +32,7 @@ def recognises(head: bytes, _: Path) -> bool:
 
 def read(runs: Runs, metric: str | None) -> Imported:
     """Take in a row for each value. The only `metric` is "values"."""
-    if metric not in {None, "values"}:
-        runs.faults.refuse(
-            f"must have the metric {shown(repr(metric))}, got only values. Leave it out."
-        )
+    runs.refuse_metric(metric, but="values")
     found = [
         (faults, i, metadata, values)
         for path, faults in runs.files()

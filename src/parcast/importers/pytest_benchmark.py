@@ -16,7 +16,6 @@ from parcast.importers.content import benchmarks_in, json_document, json_object
 from parcast.importers.names import NamedBenchmarks
 from parcast.importers.registry import Format
 from parcast.importers.runs import Imported, Runs
-from parcast.units import shown
 
 SAVE: Final = Command(("pytest", "--benchmark-save-data"))
 START = re.compile(rb'\s*\{\s*"(machine_info|commit_info|benchmarks)"\s*:')
@@ -33,10 +32,7 @@ def recognises(head: bytes, _: Path) -> bool:
 
 def read(runs: Runs, metric: str | None) -> Imported:
     """Take in a row for each round. The only `metric` is "data"."""
-    if metric not in {None, "data"}:
-        runs.faults.refuse(
-            f"must have the metric {shown(repr(metric))}, got only data. Leave it out."
-        )
+    runs.refuse_metric(metric, but="data")
     found = [
         (faults, i, one)
         for path, faults in runs.files()

@@ -107,6 +107,13 @@ class Runs:
         given = self.constants.get("p")
         return None if given is None else int(given)
 
+    def refuse_metric(self, metric: str | None, *, but: str) -> None:
+        """Refuse another metric than the only one that the files have."""
+        if metric not in {None, but}:
+            self.faults.refuse(
+                f"must have the metric {shown(repr(metric))}, got only {but}. Leave it out."
+            )
+
     def files(self) -> Iterator[tuple[Path, Faults]]:
         """Go through the files, each with where to note what is wrong with it."""
         for path in self._paths:

@@ -44,10 +44,7 @@ def recognises(head: bytes, _: Path) -> bool:
 
 def read(runs: Runs, metric: str | None) -> Imported:
     """Take in a row for each region of each file. The only `metric` is "elapsedTime"."""
-    if metric not in {None, "elapsedTime"}:
-        runs.faults.refuse(
-            f"must have the metric {shown(repr(metric))}, got only elapsedTime. Leave it out."
-        )
+    runs.refuse_metric(metric, but="elapsedTime")
     found = [
         (region, faults) for path, faults in runs.files() for region in _regions(path, faults)
     ]

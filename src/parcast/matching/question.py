@@ -80,13 +80,8 @@ def machines_of(
         )
     known = [machine.name for machine in machines]
     for name in prices:
-        if name not in known:
-            raise ParameterError(
-                "prices",
-                must="name machines that are ranked",
-                got=shown(repr(name)),
-                hint=f"Ranked: {', '.join(known[:8])}.",
-            )
+        hint = f"Ranked: {', '.join(known[:8])}."
+        require_one_of("prices", name, known, hint, must="name machines that are ranked")
     priced = [
         x.model_copy(update={"price": _price(x, prices[x.name])}) if x.name in prices else x
         for x in machines

@@ -39,7 +39,8 @@ class Role(Protocol):
         """Take a message; tell whether it was for this role."""
 
     def advance(self) -> bool:
-        """Do what can be done now; tell whether there was something."""
+        """Do what can be done now; tell whether there was something. Nothing goes on by itself."""
+        return False
 
 
 class Bell:

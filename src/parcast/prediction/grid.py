@@ -10,8 +10,8 @@ from parcast.aliases import Array
 from parcast.descriptions.amount import Amount
 from parcast.descriptions.machine import Machine
 from parcast.descriptions.program import Program
-from parcast.errors import ParameterError, as_numbers, require
-from parcast.units import LEAST, MOST, Dimension, require_amount, shown
+from parcast.errors import ParameterError, as_numbers, require, require_one_of
+from parcast.units import LEAST, MOST, Dimension, require_amount
 
 MOST_COUNT = 2**53  # whole numbers that a float holds beyond doubt
 
@@ -82,13 +82,8 @@ def _axes(
         must = f"lie between {LEAST:g} and {MOST:g}"
         require("n", axes["n"], usual, must=must, hint="Count in other units.")
     for name, values in vary.items():
-        if name not in known:
-            raise ParameterError(
-                "vary",
-                must="name parameters in the descriptions",
-                got=shown(repr(name)),
-                hint=f"Available: {', '.join(sorted(known)) or 'none'}.",
-            )
+        hint = f"Available: {', '.join(sorted(known)) or 'none'}."
+        require_one_of("vary", name, known, hint, must="name parameters in the descriptions")
         numbers = _numbers(name, values)
         require(name, numbers, numbers >= 0, must="be at least 0", hint="Check its range.")
         for number in (numbers.max(), numbers.min()):

@@ -36,7 +36,7 @@ from parcast.aliases import Array
 from parcast.descriptions.amount import NORMAL_90, Amount, Point
 from parcast.descriptions.machine import Machine
 from parcast.descriptions.program import Phase, Program
-from parcast.errors import FitFailed, ParameterError, require
+from parcast.errors import FitFailed, ParameterError, require, require_one_of
 from parcast.forecasting.forecast import forecast
 from parcast.importers.registry import as_measurements
 from parcast.prediction.predict import predict
@@ -236,14 +236,9 @@ def _computing(runs: Measurements, priced: Mapping[str, Phase]) -> Measurements:
     names = runs.labels.get("callpath")
     there = [] if names is None else list(dict.fromkeys(names.tolist()))
     for path in priced:
-        if path not in there:
-            raise ParameterError(
-                "communication",
-                must="name call paths of the runs",
-                got=shown(repr(path)),
-                hint="Available: "
-                f"{', '.join(map(str, there[:8])) or 'none; add a column callpath'}.",
-            )
+        known = ", ".join(map(str, there[:8])) or "none; add a column callpath"
+        hint = f"Available: {known}."
+        require_one_of("communication", path, there, hint, must="name call paths of the runs")
     left = [path for path in there if path not in priced]
     if priced and not left:
         raise ParameterError(

@@ -17,7 +17,7 @@ from parcast.descriptions.breakdown import COMPONENTS, Breakdown
 from parcast.descriptions.machine import Machine
 from parcast.descriptions.program import Program
 from parcast.descriptions.toml_files import MachineLike, ProgramLike, as_machine, as_program
-from parcast.errors import ParameterError, as_number, require
+from parcast.errors import ParameterError, as_number, require, require_one_of
 from parcast.prediction.grid import grid_of, require_times
 from parcast.queueing.arguments import whole
 from parcast.queueing.simulation.cycle import Law, sampler
@@ -34,7 +34,6 @@ from parcast.simulation.phase import (
     warnings_of_simulation,
 )
 from parcast.simulation.result import Simulation
-from parcast.units import shown
 
 Tasks: TypeAlias = list[list[PointTask]]  # of each phase, at every point
 
@@ -193,13 +192,8 @@ def _laws_of(
             of_phase[part] = laws.get(own, laws.get(part, described))
         chosen.append(of_phase)
     for name, law in laws.items():
-        if name not in known:
-            raise ParameterError(
-                "laws",
-                must=f"name {', '.join(known)}",
-                got=shown(repr(name)),
-                hint="Use one of these names.",
-            )
+        must = f"name {', '.join(known)}"
+        require_one_of("laws", name, known, "Use one of these names.", must=must)
         sampler(f"laws[{name!r}]", law)
     return chosen
 

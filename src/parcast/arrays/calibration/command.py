@@ -1,7 +1,6 @@
 """`parcast calibrate array-io`: measure what array I/O costs here, for `parcast plan io`."""
 
 import os
-import tempfile
 from typing import TYPE_CHECKING, Any, Final
 
 import click
@@ -70,12 +69,10 @@ def _measured(folder: str, *, quick: bool, name: str | None, **options: Any) -> 
 
 def _require_folder(folder: str) -> None:
     """Refuse a folder that nothing can be written to."""
-    try:
-        with tempfile.TemporaryDirectory(dir=folder):
-            pass
-    except OSError as refusal:
-        why = (refusal.strerror or str(refusal)).lower()
+    from parcast.files.document import why_not_writable
+
+    if why := why_not_writable(folder):
         raise click.ClickException(
             f"FOLDER must be a folder that can be written to, got {shown(folder)}: {why}. "
             f"Choose another than {shown(os.path.abspath(folder))}."
-        ) from refusal
+        )

@@ -13,7 +13,7 @@ from parcast.arrays.library.distribution import Array, Held, HeldPart
 from parcast.arrays.library.gathering import inside, joined
 from parcast.arrays.library.schema import Operation, Stored
 from parcast.errors import ParcastError, RunFailed
-from parcast.mpi.loop import EventLoop
+from parcast.mpi.loop import EventLoop, Role
 from parcast.mpi.messages import Message
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ class ClientRequest:
 
 
 @dataclass
-class Client:
+class Client(Role):
     """The role of a rank that holds elements."""
 
     loop: EventLoop
@@ -165,10 +165,6 @@ class Client:
             case _:
                 return False
         return True
-
-    def advance(self) -> bool:
-        """Nothing goes on by itself."""
-        return False
 
     def _send(
         self, server: int, number: int, unit: int, arrays: Sequence[int], boxes: Sequence[Any]

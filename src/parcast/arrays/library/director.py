@@ -8,7 +8,7 @@ from parcast.arrays.library.client import Spent
 from parcast.arrays.library.schema import Schema
 from parcast.arrays.library.storing import Drafts
 from parcast.errors import ParcastError, RunFailed
-from parcast.mpi.loop import EventLoop
+from parcast.mpi.loop import EventLoop, Role
 from parcast.mpi.messages import Message
 
 
@@ -23,7 +23,7 @@ class Directed:
 
 
 @dataclass
-class Director:
+class Director(Role):
     """The role of server 0, besides its work as a server."""
 
     loop: EventLoop
@@ -52,10 +52,6 @@ class Director:
             case _:
                 return False
         return True
-
-    def advance(self) -> bool:
-        """Nothing goes on by itself."""
-        return False
 
     def _begin(self, number: int, schema: Schema) -> None:
         """Begin a request, and forward its schema to one server after the other."""

@@ -14,14 +14,14 @@ from parcast.arrays.library.plans import WritePlan, by_plan, planner
 from parcast.arrays.library.schema import Kind, NamedArray, Schema, Stored, layout_for
 from parcast.arrays.library.storing import Catalogue, catalogue, is_npy, no_zarr
 from parcast.errors import ParcastError, RunFailed
-from parcast.mpi.loop import EventLoop
+from parcast.mpi.loop import EventLoop, Role
 from parcast.mpi.messages import Message
 
 CALLED: Final = {"limit": "subchunk", "names": "names of arrays"}  # options, as users do
 
 
 @dataclass
-class Master:
+class Master(Role):
     """The role of client 0."""
 
     loop: EventLoop
@@ -56,10 +56,6 @@ class Master:
             case _:
                 return False
         return True
-
-    def advance(self) -> bool:
-        """Nothing goes on by itself."""
-        return False
 
     def _describe(self, number: int, client: int, described: DescribedRequest) -> None:
         """Note what a client says; go on when all have."""
