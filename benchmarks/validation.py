@@ -23,7 +23,7 @@ import numpy as np
 
 from parcast.errors import ParcastError
 from parcast.kernels.registry import KERNELS
-from parcast.kernels.trials.interval import FILE_ALLOWANCE, SIZE_ALLOWANCE
+from parcast.kernels.trials.predicting import FILE_ALLOWANCE, SIZE_ALLOWANCE
 from parcast.kernels.trials.subject import validate
 from parcast.validation.comparison import Comparison, Z, quiet
 from parcast.validation.result import Validation

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import pytest
 from matplotlib.lines import Line2D
 
-from parcast.arrays.calibration.by_law import placement_of
+from parcast.arrays.calibration.fitting import placement_of
 from parcast.arrays.subject import MeasuredRequest, predicted, validate_array_io
 from parcast.arrays.trials.observation import Components, observed_components
 from parcast.arrays.trials.request import Layout, RequestCase

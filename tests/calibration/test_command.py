@@ -7,8 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from parcast.calibration.command import MOST_RANKS
-from parcast.calibration.slurm_script import slurm_script
+from parcast.calibration.command import MOST_RANKS, slurm_script
 from parcast.descriptions.toml_files import read_machine
 from parcast.errors import ParameterError, RunFailed
 from tests.calibration.calibrated import INTERRUPTED, WHOLE

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from parcast.pipeline.slurm_script import command_of
+from parcast.pipeline.options import command_of
 
 COUNT = """
 from collections import Counter

@@ -29,7 +29,7 @@ def pipeline(schedule):
 
 def arrays(folder):
     """Give a request of array I/O, on a machine of known costs."""
-    from parcast.arrays.calibration.by_law import placement_of
+    from parcast.arrays.calibration.fitting import placement_of
 
     case = case_of(request())
     return ArraySubject(

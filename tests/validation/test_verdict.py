@@ -5,8 +5,7 @@ import pytest
 from parcast.trials.disturbance import Counted
 from parcast.trials.trial import SizedCase, Trial
 from parcast.validation.comparison import Comparison
-from parcast.validation.rule import Rule
-from parcast.validation.subject import Predicted
+from parcast.validation.subject import Predicted, Rule
 from parcast.validation.verdict import Quietness, points_allowed, verdict_of
 
 RULE = Rule(chance=0.05, cases="point", remedy="Repeat")

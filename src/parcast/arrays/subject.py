@@ -18,7 +18,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from parcast.arrays.calibration.by_law import ByLaw, components_of, placement_of
+from parcast.arrays.calibration.fitting import ByLaw, components_of, placement_of
 from parcast.arrays.calibration.references import largest_size, references
 from parcast.arrays.calibration.sources import (
     CostSource,
@@ -28,13 +28,7 @@ from parcast.arrays.calibration.sources import (
 )
 from parcast.arrays.law.contention import Placement
 from parcast.arrays.planning.pricing import subchunks_of
-from parcast.arrays.trials.launcher import (
-    RHYTHM,
-    RequestLauncher,
-    require_room,
-    shares,
-    space_of,
-)
+from parcast.arrays.trials.launcher import RHYTHM, RequestLauncher, require_room, shares, space_of
 from parcast.arrays.trials.observation import (
     RequestTrial,
     ServerRun,
@@ -60,8 +54,7 @@ from parcast.trials.disturbance import by_case
 from parcast.trials.launcher import Launcher
 from parcast.units import format_quantity
 from parcast.validation.result import Validation, accuracy_document
-from parcast.validation.rule import Rule
-from parcast.validation.subject import Findings, Passes, Predicted
+from parcast.validation.subject import Findings, Passes, Predicted, Rule
 from parcast.validation.subjects import Asked, validate_subjects
 from parcast.words import counted
 

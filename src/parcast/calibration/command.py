@@ -1,6 +1,7 @@
 """`parcast calibrate`: measure this machine, and write the file that describes it."""
 
 import os
+import shlex
 from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
@@ -9,6 +10,7 @@ import click
 
 from parcast.advice import Choice, File, ours
 from parcast.cli.answering import A_FILE, cli_command
+from parcast.cli.batch_script import Allocation, wrapped
 from parcast.cli.failures import ANSWERED, INTERRUPTED, own_options, spelled_with
 from parcast.cli.options import TIME, Read, flag, json_option, name_option, option, output_option
 from parcast.cli.outputs import (
@@ -285,7 +287,6 @@ def _write_script(
     as_json: bool,
 ) -> None:
     """Write the batch script instead of measuring."""
-    from parcast.calibration.slurm_script import slurm_script
     from parcast.files.document import write_document
 
     if as_json:
@@ -316,3 +317,62 @@ def _write_script(
 
 
 command = with_parts(calibrate_machine, COMMANDS)
+
+
+LEAST: Final = 600.0  # that a job is given [s]
+MARGIN: Final = 1.5  # times the time limit of the calibration: queues of a file system, starts
+USUAL: Final = 1800.0  # where no time limit is asked for [s]
+
+SCRIPT: Final = """\
+#!/bin/sh
+# Measures a cluster with parcast: one rank per node, so that messages cross the network.
+# Check the lines marked EDIT, then submit the script: sbatch {script}
+{directives}
+# EDIT: make parcast, mpi4py and the MPI of the cluster available on every node.
+# module load python openmpi
+# . "$HOME/venv/bin/activate"
+
+# EDIT: if ranks are started with srun instead of mpiexec, uncomment these lines.
+# mkdir -p parcast-srun
+# printf '#!/bin/sh\\nexec srun --mpi=pmix "$@"\\n' > parcast-srun/mpiexec
+# chmod +x parcast-srun/mpiexec
+# PATH="$PWD/parcast-srun:$PATH"
+
+# Slurm and the MPI place the ranks; parcast does not pin them.
+export PARCAST_PLACEMENT=free
+
+{hint}{command}
+"""
+STORAGE: Final = """\
+# EDIT: submit this from the file system that your programs write to, or add --directory DIR.
+"""
+
+
+def slurm_script(
+    arguments: Sequence[str],
+    *,
+    ranks: int,
+    time_limit: float | None,
+    script: str,
+    writes_files: bool = False,
+) -> str:
+    """Text of a batch script that runs ``parcast calibrate`` with these arguments on some nodes.
+
+    The job is given more than the `time_limit` of the calibration [s]; `script` is its file's
+    name.
+    """
+    allowed = max(MARGIN * time_limit, LEAST) if time_limit is not None else USUAL
+    asked = Allocation(
+        name="parcast-calibrate",
+        nodes=ranks,
+        ranks_per_node=1,
+        is_exclusive=True,
+        seconds=allowed,
+        output="parcast-calibrate.{}.txt",
+    )
+    return SCRIPT.format(
+        script=shlex.quote(script),
+        directives=asked.directives(),
+        hint=STORAGE if writes_files else "",
+        command=wrapped(["parcast", "calibrate", *arguments]),
+    )

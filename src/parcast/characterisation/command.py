@@ -9,9 +9,8 @@ from parcast.cli.answering import A_FILE, OneOf, cli_command
 from parcast.cli.failures import ANSWERED
 from parcast.cli.options import answer_options, as_written, option
 from parcast.cli.outputs import Outputs, with_inputs
-from parcast.cli.reading import read_description, read_file
+from parcast.cli.reading import read_description, read_file, table_options
 from parcast.cli.stdin import require_one_stdin
-from parcast.cli.table_options import table_options
 
 if TYPE_CHECKING:
     from parcast.characterisation.result import Characterisation

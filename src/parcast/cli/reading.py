@@ -1,4 +1,7 @@
-"""The files of a question: read with their progress, their digest taken, their rows selected."""
+"""The files of a question: read with their progress, their digest taken, their rows selected.
+
+Options that say how a table is read are given to commands as one value, `table`.
+"""
 
 import hashlib
 import os
@@ -10,11 +13,13 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Final, TypeVar
 import click
 
 from parcast.advice import File, ours
+from parcast.cli.answering import OneOf
 from parcast.cli.failures import Spelling, in_options
+from parcast.cli.options import COLUMNS, called, gathered, option, repeated_option
 from parcast.cli.screen import tell
 from parcast.cli.stdin import WholeStdin, beginning_of_stdin, prepare_stdin, stdin_as_file
 from parcast.errors import Argument
-from parcast.timings.tables.options import AS_IT_IS, TableOptions
+from parcast.timings.tables.options import AS_IT_IS, DECIMALS, SEPARATOR_NAMES, WIDE, TableOptions
 from parcast.words import did_you_mean, listed
 
 if TYPE_CHECKING:
@@ -306,3 +311,40 @@ def _number(text: str) -> float | None:
 def _several(column: str, runs: "Measurements") -> str:
     """Write the name of a column in the plural, where it holds names."""
     return f"{column}s" if column in runs.labels else column
+
+
+def _table(**given: Any) -> TableOptions:
+    """Take what is given."""
+    return TableOptions(**{name: value for name, value in given.items() if value is not None})
+
+
+table_options: Final = gathered(  # of a command that takes them as `table`
+    "table",
+    _table,
+    ("columns", "ignore", "rate", "work", "repeats", "wide", "separator", "decimal"),
+    repeated_option(
+        "--column columns",
+        "NEW=OLD",
+        "Use column OLD of the table as NEW: p=nodes, time_s=seconds, p=ranks*threads.",
+        called,
+    ),
+    option("--ignore", COLUMNS, "Columns to ignore: date,jobid."),
+    option("--rate", "COLUMN", "Column that is a rate: SYPD, ns/day, samples/s."),
+    option(
+        "--work",
+        "AMOUNT",
+        "Amount of work to forecast the time of, in the unit of the rate: 100. By default one "
+        "unit.",
+    ),
+    option("--repeats", COLUMNS, "Columns that are repetitions: run1,run2 or run*."),
+    option(
+        "--wide", OneOf(list(WIDE)), "Each column of times is of another machine, or call path."
+    ),
+    option(
+        "--separator",
+        "MARK",
+        f"Separator of columns: {', '.join(SEPARATOR_NAMES)}, or a character. By default found "
+        "from the rows.",
+    ),
+    option("--decimal", OneOf(list(DECIMALS)), "Decimal mark. By default found from the rows."),
+)

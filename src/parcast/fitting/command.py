@@ -23,9 +23,8 @@ from parcast.cli.options import (
     select_option,
 )
 from parcast.cli.outputs import Outputs, do_each, format_of, with_inputs
-from parcast.cli.reading import read_description, read_file
+from parcast.cli.reading import read_description, read_file, table_options
 from parcast.cli.screen import tell
-from parcast.cli.table_options import table_options
 
 if TYPE_CHECKING:
     from parcast.fitting.result import Fit

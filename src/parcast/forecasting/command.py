@@ -30,8 +30,8 @@ from parcast.cli.options import (
     select_option,
 )
 from parcast.cli.outputs import Outputs, with_inputs
+from parcast.cli.reading import table_options
 from parcast.cli.screen import show, show_sheet, tell
-from parcast.cli.table_options import table_options
 from parcast.errors import ParameterError
 from parcast.forecasting.memory.command import answer_memory, check_memory
 

@@ -43,8 +43,7 @@ from parcast.cli.options import (
     within_option,
 )
 from parcast.cli.outputs import Outputs, with_inputs
-from parcast.cli.reading import read_description
-from parcast.cli.table_options import table_options
+from parcast.cli.reading import read_description, table_options
 from parcast.deciding.plans import decide
 from parcast.errors import selection
 from parcast.units import shown

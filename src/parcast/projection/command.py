@@ -19,8 +19,8 @@ from parcast.cli.options import (
     repeated_option,
 )
 from parcast.cli.outputs import TABLES, Outputs
+from parcast.cli.reading import table_options
 from parcast.cli.stdin import require_one_stdin
-from parcast.cli.table_options import table_options
 from parcast.units import shown
 
 if TYPE_CHECKING:

@@ -1,16 +1,21 @@
 """What makes the trials of a launch: ranks of this machine or of a testbed, or another program."""
 
+import json
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from math import inf
 from pathlib import Path
-from typing import Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from parcast.errors import ParameterError
 from parcast.mpi.folders import documents_in, failing_for, folder_for
 from parcast.mpi.launcher import run_task
 from parcast.trials.trial import C, Launch, O, Trial
+
+if TYPE_CHECKING:
+    from mpi4py import MPI
+
 
 HINT: Final = "parcast.testing.validation.check_launcher tests a launcher."
 
@@ -75,7 +80,7 @@ def run_on_ranks(
 ) -> None:
     """Have ranks execute a worker, and report every document that it tells, however it ends.
 
-    The worker finds the task by `parcast.trials.worker`, with a `folder` for its files, which is
+    The worker finds the task by `task_of`, with a `folder` for its files, which is
     made below the given one and removed.
     """
     with ExitStack() as stack:
@@ -94,3 +99,16 @@ def run_on_ranks(
         finally:
             for document in documents_in(answer):
                 report(document)
+
+
+def task_of(comm: "MPI.Intracomm", arguments: Sequence[str]) -> dict[str, Any]:
+    """Give the task of the file that is the only argument, on all ranks."""
+    text = Path(arguments[0]).read_text(encoding="utf-8") if comm.Get_rank() == 0 else ""
+    task: dict[str, Any] = json.loads(comm.bcast(text))
+    return task
+
+
+def tell(task: Mapping[str, Any], document: Mapping[str, Any]) -> None:
+    """Add a document to the answer, as a line of JSON: it is not lost with those after it."""
+    with Path(task["answer"]).open("a", encoding="utf-8") as answer:
+        print(json.dumps(document), file=answer, flush=True)

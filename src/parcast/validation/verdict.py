@@ -8,7 +8,7 @@ from typing import Any, Final, TypeAlias
 
 from parcast.units import format_quantity, percent
 from parcast.validation.comparison import INTERVAL, Accuracy, Comparison, accuracy_of, quiet
-from parcast.validation.rule import Rule
+from parcast.validation.subject import Rule
 from parcast.words import counted
 
 Compared: TypeAlias = Comparison[Any, Any]

@@ -5,10 +5,10 @@ from math import inf
 
 import numpy as np
 
-from parcast.arrays.calibration.by_law import ByLaw, components_of, placement_of
-from parcast.arrays.calibration.computing import computing_figures
 from parcast.arrays.calibration.dry_run import DryRun
 from parcast.arrays.calibration.figure import Figure
+from parcast.arrays.calibration.fitting import ByLaw, components_of, placement_of
+from parcast.arrays.calibration.measure import computing_figures
 from parcast.arrays.calibration.regimes import COSTS, costs_of
 from parcast.arrays.calibration.result import MeasuredCosts
 from parcast.arrays.trials.observation import ServerRun

@@ -5,8 +5,7 @@ from math import isfinite
 import numpy as np
 import pytest
 
-from parcast.arrays.calibration.dry_run import Rehearsal, Stage, dry_run
-from parcast.arrays.calibration.null_file import NullFiles
+from parcast.arrays.calibration.dry_run import NullFiles, Rehearsal, Stage, dry_run
 from parcast.arrays.law.costs import ClientCosts, Costs, ServerCosts
 from parcast.arrays.law.request import request_time
 from parcast.arrays.trials.carried import Request

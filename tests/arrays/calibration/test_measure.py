@@ -8,7 +8,7 @@ from math import inf, prod
 
 import pytest
 
-from parcast.arrays.calibration.by_law import ByLaw, components_of, placement_of
+from parcast.arrays.calibration.fitting import ByLaw, components_of, placement_of
 from parcast.arrays.calibration.measure import Measuring
 from parcast.arrays.calibration.references import (
     LARGEST,

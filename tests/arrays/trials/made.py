@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from parcast.arrays.calibration.by_law import placement_of
+from parcast.arrays.calibration.fitting import placement_of
 from parcast.arrays.law.costs import ClientCosts, Costs, ServerCosts
 from parcast.arrays.law.message import Protocol
 from parcast.arrays.subject import MeasuredRequest as Measured

@@ -11,12 +11,10 @@ import pytest
 
 import parcast
 from parcast.errors import FitFailed, ParameterError, RunFailed
-from parcast.kernels.trials.calibration import calibrated, forms_of
-from parcast.kernels.trials.capacity import Capacity
-from parcast.kernels.trials.case import KernelCase, Sample
+from parcast.kernels.trials.calibration import Capacity, calibrated, forms_of
+from parcast.kernels.trials.case import KernelCase, KernelLauncher, Sample
 from parcast.kernels.trials.counting import count_checks, counted_program
-from parcast.kernels.trials.interval import allowance, interval, scatter
-from parcast.kernels.trials.launcher import KernelLauncher
+from parcast.kernels.trials.predicting import allowance, interval, scatter
 from parcast.kernels.trials.sizes import (
     LOWEST,
     calibrated_counts,
@@ -723,7 +721,7 @@ def test_ranks_here_are_a_launcher_and_a_wrong_result_is_not_timed(monkeypatch):
     assert (made.case, made.repetition, made.observed.p) == (case, 1, 1)
     wrong = replace(made.observed, is_correct=False)
     monkeypatch.setattr(
-        "parcast.kernels.trials.launcher.run_kernel", lambda *_, each, **__: each(wrong)
+        "parcast.kernels.trials.case.run_kernel", lambda *_, each, **__: each(wrong)
     )
     with pytest.raises(RunFailed, match="monte_carlo on 1 rank gave a wrong result"):
         check_launcher(KernelLauncher(), [case])

@@ -20,7 +20,6 @@ from parcast.mpi.messages import Alone, Message
 from parcast.mpi.payload import packed, portable, read_value, unpacked
 from parcast.pipeline.engine import rank as engine_rank
 from parcast.pipeline.engine import store
-from parcast.pipeline.engine.associativity import CheckedMerge, same
 from parcast.pipeline.engine.checkpoint import RunCheckpoint, has_manifest
 from parcast.pipeline.engine.coordinator import HeldNode, Input, TaskBlock
 from parcast.pipeline.engine.interrupts import stopped_by_interrupt
@@ -32,7 +31,14 @@ from parcast.pipeline.engine.starting import LONGEST_ADDRESS, _last_said, addres
 from parcast.pipeline.engine.store import ValueStore
 from parcast.pipeline.engine.tree import Combiner, Merge, Node, aligned_level, root_level
 from parcast.pipeline.engine.worker import HostItems, ItemHost
-from parcast.pipeline.engine.working import BlockWork, Parcel, Unsendable, parcel
+from parcast.pipeline.engine.working import (
+    BlockWork,
+    CheckedMerge,
+    Parcel,
+    Unsendable,
+    parcel,
+    same,
+)
 
 PAIR = Merge(lambda a, b: f"({a}{b})")
 

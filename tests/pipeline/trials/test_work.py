@@ -8,8 +8,8 @@ import pytest
 from parcast.pipeline.run import run_pipeline
 from parcast.pipeline.traces.header import TraceHeader
 from parcast.pipeline.traces.trace import EVENTS, Trace, read_trace
-from parcast.pipeline.trials.parts import parts_of
 from parcast.pipeline.trials.work import Work
+from parcast.pipeline.trials.worker import parts_of
 
 
 def test_a_task_uses_its_processor_time_and_gives_a_message_of_its_length():

@@ -21,6 +21,7 @@ that the system has yet to provide takes longer, by 1/touch_rate for a byte.
 Encoding (checksums and compression) is the compression_rate. All are those of this very request.
 """
 
+import os
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
@@ -32,15 +33,16 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from parcast.arrays.calibration.null_file import NullFiles
-from parcast.arrays.geometry.boxes import block_of
+from parcast.arrays.geometry.boxes import Point, block_of
 from parcast.arrays.library.client import Client, DescribedRequest, Spent
-from parcast.arrays.library.distribution import Held, HeldPart
+from parcast.arrays.library.distribution import Array, Held, HeldPart
 from parcast.arrays.library.gathering import inside as box_inside
 from parcast.arrays.library.master import Master
-from parcast.arrays.library.schema import Schema
+from parcast.arrays.library.schema import Schema, Subchunk
 from parcast.arrays.library.server import Server
-from parcast.arrays.library.storing import Catalogue
+from parcast.arrays.library.storing import Catalogue, specs_of
+from parcast.arrays.store.chunk_file import ChunkWriter
+from parcast.arrays.store.layout import layout_of
 from parcast.arrays.trials.carried import PATH, Request
 from parcast.instrument.memory import provide
 from parcast.mpi.loop import EventLoop
@@ -422,3 +424,53 @@ def _touch(held: Blocks, arrays: Sequence[int], boxes: Sequence[Any]) -> None:
         for part, start, count in boxes:
             own = held[array].parts[part]
             box_inside(own.values, own.start, start, count)[...] = 1
+
+
+NOWHERE: Final = os.devnull
+
+
+class NullFiles:
+    """The files of a request, without files; `clock` times what they do."""
+
+    def __init__(self, schema: Schema, clock: Callable[[], float]) -> None:
+        self.seconds, self.size = 0.0, 0  # of encoding what was written [s], [B]
+        self._schema, self._clock = schema, clock
+        self._file = os.open(NOWHERE, os.O_WRONLY | os.O_CLOEXEC)
+        self._chunk: tuple[int, Point] | None = None
+        self._target: ChunkWriter | None = None
+        if schema.operation != "read":
+            # Arrays of a kind are laid out in the same way, stacked or not.
+            each = schema.arrays if schema.stack else schema.arrays[:1]
+            [spec] = specs_of(replace(schema, arrays=each))
+            self._layout = layout_of(spec.document(), is_whole=True)
+            self.compresses = not self._layout.chain.keeps_length
+
+    def write(self, array: int, subchunk: Subchunk, values: Array, *, more: bool = False) -> None:
+        """Encode a subchunk."""
+        began = self._clock()
+        file, index = array, subchunk.chunk
+        if self._schema.stack:
+            file = array // self._schema.arrays_a_chunk
+            index, values = (file, *index), values[None]
+        if self._chunk != (file, index):
+            self._chunk = file, index
+            self._target = ChunkWriter(self._layout, index, self._file)
+        assert self._target is not None
+        self._target.write(values, more=more)
+        self.seconds += self._clock() - began
+        self.size += values.nbytes
+
+    def read(self, array: int, subchunk: Subchunk) -> Array:
+        """Give elements in memory."""
+        began = self._clock()
+        kind = self._schema.kinds[self._schema.arrays[array].kind]
+        values = np.ones(subchunk.count, kind.dtype)
+        self.seconds += self._clock() - began
+        return values
+
+    def flush(self) -> None:
+        """Nothing is to be flushed."""
+
+    def close(self) -> None:
+        """Let go of the device."""
+        os.close(self._file)

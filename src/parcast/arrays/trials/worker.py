@@ -31,7 +31,7 @@ from parcast.errors import RunFailed
 from parcast.instrument.accounts import Users
 from parcast.instrument.memory import provide
 from parcast.mpi.launched import one_world
-from parcast.trials.worker import task_of, tell
+from parcast.trials.launcher import task_of, tell
 
 if TYPE_CHECKING:
     from mpi4py import MPI

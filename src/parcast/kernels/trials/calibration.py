@@ -27,17 +27,18 @@ prediction may be off because of the calibration is found by drawing launches ag
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import nnls  # type: ignore[import-untyped]  # SciPy ships no types
 
 from parcast.aliases import Array
-from parcast.kernels.trials.capacity import RATES, Capacity
 from parcast.kernels.trials.case import Cells
 from parcast.kernels.trials.counting import CountedProgram
+from parcast.units import Dimension, format_quantity
 from parcast.validation.comparison import INTERVAL
+from parcast.words import rounded
 
 LOWER: Final = {"n_half": 1, "m_half": 1, "m_2": 2}  # powers of n that weigh on small sizes
 HIGHEST: Final = 3.0  # half size over the largest calibrated one [1]
@@ -47,6 +48,57 @@ RESAMPLES: Final = 200
 NOISE: Final = 1e-9  # share of every time below which a constant is rounding [1]
 ENDS: Final = [round(x * (RESAMPLES - 1) / 2) for x in (1 - INTERVAL, 1 + INTERVAL)]  # in order
 AS_WELL: Final = (1.15, 0.005)  # errors of a form that is as good as the best: times, and more
+
+
+MEANING: Final[dict[str, tuple[str, Dimension, str]]] = {  # of each: words, dimension, unit
+    "W": ("steps per second of one processor", "operation_rate", "1/s"),
+    "n_half": ("size that reaches half of W", "count", "1"),
+    "m_half": ("size per rank that reaches half of W", "count", "1"),
+    "m_2": ("the same for work done once per row", "count", "1"),
+    "u": ("network bandwidth", "rate", "B/s"),
+    "t0": ("startup time of a message", "time", "s"),
+    "B": ("file bandwidth", "rate", "B/s"),
+    "S0": ("startup time of file access", "time", "s"),
+}
+RATES: Final = ("W", "u", "B")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Capacity:
+    """One constant of a calibrated law, with its 90 % interval; its value may not be determined.
+
+    Then the finite end is a bound: a rate is at least `lower`, a startup at most `upper`.
+    """
+
+    symbol: str  # of MEANING
+    p: int | None  # ranks that it holds for; None: any [1]
+    value: float | None  # [SI]
+    lower: float | None
+    upper: float | None
+
+    def row(self) -> dict[str, Any]:
+        """As the JSON document has it."""
+        known = {name: getattr(self, name) for name in self.__slots__}
+        return {**known, "unit": MEANING[self.symbol][2]}
+
+    def __str__(self) -> str:
+        """Say what it is; "" where the runs say nothing of it."""
+        of = f"{self.symbol}{f' at p = {self.p}' if self.p else ''} ({MEANING[self.symbol][0]})"
+        if self.value is not None:
+            low = "unknown" if self.lower is None else self._quantity(self.lower)
+            high = "unlimited" if self.upper is None else self._quantity(self.upper)
+            return f"{of}: {self._quantity(self.value)} ({low} to {high})"
+        is_rate = self.symbol in RATES
+        bound = self.lower if is_rate else self.upper
+        if not bound:
+            return ""
+        return f"{of}: {'at least' if is_rate else 'at most'} {self._quantity(bound)}"
+
+    def _quantity(self, value: float) -> str:
+        dimension = MEANING[self.symbol][1]
+        if dimension == "operation_rate":
+            return f"{rounded(value, 3)}/s" if value < 1e5 else f"{value:.3g}/s"
+        return rounded(value, 3) if dimension == "count" else format_quantity(value, dimension)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

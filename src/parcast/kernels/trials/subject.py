@@ -26,14 +26,13 @@ from parcast.errors import (
 from parcast.kernels.kernel import KernelRun
 from parcast.kernels.registry import KERNELS
 from parcast.kernels.trials.calibration import Calibration, calibrated, forms_of
-from parcast.kernels.trials.case import Cells, KernelCase, KernelTrial, cells_of
+from parcast.kernels.trials.case import Cells, KernelCase, KernelLauncher, KernelTrial, cells_of
 from parcast.kernels.trials.counting import (
     CountCheck,
     CountedProgram,
     count_checks,
     counted_program,
 )
-from parcast.kernels.trials.launcher import KernelLauncher
 from parcast.kernels.trials.predicting import affordable, predictions
 from parcast.kernels.trials.sizes import (
     AskedSizes,
@@ -54,8 +53,7 @@ from parcast.trials.launcher import Launcher, require_every_case
 from parcast.trials.trial import Launch
 from parcast.units import shown
 from parcast.validation.result import Validation
-from parcast.validation.rule import Rule
-from parcast.validation.subject import Findings, Passes, Predicted
+from parcast.validation.subject import Findings, Passes, Predicted, Rule
 from parcast.validation.subjects import Asked, validate_subjects
 
 LONGEST: Final = 5.0  # a predicted run on one processor, unless asked otherwise [s]

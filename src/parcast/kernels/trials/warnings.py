@@ -8,11 +8,10 @@ from typing import Final
 import numpy as np
 
 from parcast.descriptions.program import Program
-from parcast.kernels.trials.calibration import Calibration
-from parcast.kernels.trials.capacity import Capacity
+from parcast.kernels.trials.calibration import Calibration, Capacity
 from parcast.kernels.trials.case import Cells
 from parcast.kernels.trials.counting import CountCheck, CountedProgram
-from parcast.kernels.trials.interval import LARGE
+from parcast.kernels.trials.predicting import LARGE
 from parcast.laws.compactness import superlinear_warnings
 from parcast.show.warning import Rank, RankedWarning
 from parcast.units import format_quantity, percent

@@ -17,8 +17,14 @@ from parcast.mpi.find import available_cores
 from parcast.pipeline.engine.tree import level_of
 from parcast.pipeline.law.constants import CalibratedLaw
 from parcast.pipeline.law.formulas import steps
-from parcast.pipeline.trials.launcher import PipelineLauncher
-from parcast.pipeline.trials.observation import Layout, Parts, PipelineTrial, Point, Schedule
+from parcast.pipeline.trials.observation import (
+    Layout,
+    Parts,
+    PipelineLauncher,
+    PipelineTrial,
+    Point,
+    Schedule,
+)
 from parcast.pipeline.trials.predicting import (
     CALIBRATED,
     Costs,
@@ -37,8 +43,7 @@ from parcast.trials.clock import Progress
 from parcast.trials.launcher import Launcher
 from parcast.units import format_quantity
 from parcast.validation.result import Validation
-from parcast.validation.rule import Rule
-from parcast.validation.subject import Findings, Passes, Predicted
+from parcast.validation.subject import Findings, Passes, Predicted, Rule
 from parcast.validation.subjects import Asked, validate_subjects
 from parcast.words import counted, rounded, whole
 

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from parcast.pipeline.traces.traffic.channel import channel_of, messages_of, queue_delays
-from parcast.pipeline.traces.traffic.intervals import block_length, intervals_of
+from parcast.pipeline.traces.traffic.check import block_length, intervals_of
 from parcast.queueing.open import mg1
 from tests.pipeline.traces.traffic.simulated import KINDS, simulated_trace
 

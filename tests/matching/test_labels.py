@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from parcast.show.label_places import Label, marks, places
+from parcast.matching.labels import Label, marks, places
 
 FRAME = np.array([0.0, 0.0, 200.0, 150.0])
 NO_LINES = np.zeros((0, 2))
