@@ -1,13 +1,13 @@
 """The sheet of a decision: the answer, the alternatives as a table, and why."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from parcast.aliases import Array
 from parcast.deciding.decision import Decision, OwnDecision
 from parcast.places import load
-from parcast.show.sheet import Column, Entry, Fact, Form, Sheet, Table, interval_column
+from parcast.show.sheet import Column, Entry, Fact, Form, Sheet, Table, facts_of, interval_column
 from parcast.units import TIME_UNITS, format_quantity
 from parcast.words import common_unit, counted, rounded, rounded_interval
 
@@ -39,12 +39,6 @@ def sheet_of(result: Decision, *, show_all: bool = False) -> Sheet:
         warnings=said.warnings,
         left_out=f"{said.left_out}. All of them" if said.left_out else "",
     )
-
-
-def facts_of(label: str, texts: Iterable[str], *, is_marked: bool = False) -> Iterator[Fact]:
-    """Several sentences below one label."""
-    for i, text in enumerate(texts):
-        yield Fact("" if i else label, text, is_marked=is_marked and not i)
 
 
 def some_of(shown: int, every: int, what: str) -> str:

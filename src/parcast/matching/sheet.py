@@ -7,7 +7,7 @@ from typing import Final
 from parcast.aliases import Array
 from parcast.matching.result import Candidate, Match
 from parcast.prediction.notes import law_error_of
-from parcast.show.sheet import Column, Entry, Fact, Form, Sheet, Table, interval_column
+from parcast.show.sheet import Column, Entry, Fact, Form, Sheet, Table, facts_of, interval_column
 from parcast.show.warning import Rank, RankedWarning
 from parcast.timings.measure import seconds_in
 from parcast.units import format_quantity, shown
@@ -61,13 +61,11 @@ def _facts(match: Match) -> Iterator[Fact]:
         yield Fact("choose", _advice(match, best))
         if best.request is not None:
             yield Fact("request", f"{best.request}")
-    for i, text in enumerate(match.verdict):
-        yield Fact("" if i else "none fits", text)
+    yield from facts_of("none fits", match.verdict)
     if match.reading is not None:
         yield Fact("scaling", f"{match.reading}")
     yield Fact("law" if match.program else "based on", match.law)
-    for i, text in enumerate(law_error_of(match.law_errors)):
-        yield Fact("" if i else "law error", text)
+    yield from facts_of("law error", law_error_of(match.law_errors))
 
 
 def _interval(

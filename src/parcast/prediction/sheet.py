@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from parcast.prediction.notes import law_error_of
 from parcast.prediction.result import OnGrid, Prediction
-from parcast.show.sheet import Column, Entry, Fact, Form, Sheet, Table, interval_column
+from parcast.show.sheet import Column, Entry, Fact, Form, Sheet, Table, facts_of, interval_column
 from parcast.units import TIME_UNITS
 from parcast.words import (
     axis_value,
@@ -92,14 +92,12 @@ def _table(prediction: Prediction, *, show_all: bool) -> tuple[Table, str]:
 
 def _facts(prediction: Prediction) -> Iterator[Fact]:
     """Give what limits the program, where it is fastest, what contention may do, and the law."""
-    for name, texts in (("limited by", prediction.limits), ("fastest", prediction.fastest)):
-        for i, text in enumerate(texts):
-            yield Fact("" if i else name, text)
+    yield from facts_of("limited by", prediction.limits)
+    yield from facts_of("fastest", prediction.fastest)
     if contention := _contention(prediction):
         yield Fact("contention", contention)
     yield Fact("law", "; ".join(prediction.sources or [prediction.law]))
-    for i, text in enumerate(law_error_of(prediction.law_errors)):
-        yield Fact("" if i else "law error", text)
+    yield from facts_of("law error", law_error_of(prediction.law_errors))
 
 
 def _contention(prediction: Prediction) -> str:

@@ -5,7 +5,7 @@ numbers as texts, and what may be left out where there is little room, but no la
 files may stand in any of its texts: each is made one line that no terminal obeys.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
@@ -63,6 +63,12 @@ class Fact(Printed):
     text: str
     is_marked: bool = False  # it asks for attention
     is_detail: bool = False  # shown only where everything is
+
+
+def facts_of(label: str, texts: Iterable[str], *, is_marked: bool = False) -> Iterator[Fact]:
+    """Several sentences below one label."""
+    for i, text in enumerate(texts):
+        yield Fact("" if i else label, text, is_marked=is_marked and not i)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -15,7 +15,7 @@ from parcast.prediction.sheet import (
     share_columns,
     spread_out,
 )
-from parcast.show.sheet import Column, Entry, Fact, Form, Sheet, Table, interval_column
+from parcast.show.sheet import Column, Entry, Fact, Form, Sheet, Table, facts_of, interval_column
 from parcast.simulation.result import Simulation
 from parcast.units import TIME_UNITS
 from parcast.words import (
@@ -38,7 +38,7 @@ def sheet_of(simulation: Simulation, *, show_all: bool = False) -> Sheet:
         title=title_of(simulation),
         tables=(_table(simulation, shown),),
         facts=(
-            *(Fact("" if i else "simulated", text) for i, text in enumerate(simulation.simulated)),
+            *facts_of("simulated", simulation.simulated),
             Fact("precision", precision_of(simulation)),
             Fact("law", "; ".join(simulation.sources)),
         ),

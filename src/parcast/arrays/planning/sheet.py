@@ -12,9 +12,9 @@ from parcast.arrays.planning.now import changes, now_facts
 from parcast.arrays.planning.reasons import NOTICED, near_counts, range_text, schema_text
 from parcast.arrays.planning.result import ComparedSetting, RequestPlan, ServerPlan
 from parcast.arrays.planning.settings import NAMES
-from parcast.deciding.sheet import Said, facts_of, some_of, time_columns
+from parcast.deciding.sheet import Said, some_of, time_columns
 from parcast.errors import Argument
-from parcast.show.sheet import Column, Fact, Form, Table
+from parcast.show.sheet import Column, Fact, Form, Table, facts_of
 from parcast.units import format_quantity, percent
 from parcast.words import counted, listed
 

@@ -9,14 +9,13 @@ from parcast.deciding.sheet import (
     MARK,
     Said,
     entry_of,
-    facts_of,
     mark_column,
     some_of,
     time_columns,
     time_text,
 )
 from parcast.pipeline.planning.result import PipelinePlan, RankPlan
-from parcast.show.sheet import Column, Fact, Form, Table
+from parcast.show.sheet import Column, Fact, Form, Table, facts_of
 from parcast.units import TIME_UNITS, format_quantity, percent
 from parcast.words import common_unit, counted, rounded, whole_percent
 
