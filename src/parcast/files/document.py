@@ -11,7 +11,7 @@ import json
 import math
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from itertools import chain
@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from parcast.advice import Command, File
-from parcast.errors import ParameterError, RunFailed
+from parcast.errors import ParameterError, RunFailed, one_line
 from parcast.files.held import hold, host_mark, left_behind, let_go
 
 ROWS_AT_A_TIME = 4096  # of CSV, in one piece of text
@@ -133,6 +133,20 @@ def check_place(
             must=f"be in a folder that can be written to, got: {why}",
             hint="Choose another place.",
         ) from error
+
+
+def ending_of(
+    path: str | os.PathLike[str], endings: Collection[str], *, name: str = "path", must: str = ""
+) -> str:
+    """Give the ending of a path in lower case, or refuse one that is no format."""
+    ending = Path(path).suffix.lower()
+    if ending not in endings:
+        *others, last = endings
+        must = must or f"end in {', '.join(others)} or {last}"
+        hint = "The ending chooses the format."
+        got = one_line(os.fspath(path), limit=60)
+        raise ParameterError(name, must=must, got=f'"{got}"', hint=hint)
+    return ending
 
 
 def why_not_writable(folder: str | os.PathLike[str]) -> str:

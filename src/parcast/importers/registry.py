@@ -304,14 +304,22 @@ def import_timings(
                 hint="Leave it out, or leave the format out.",
             )
         if known.timings is None:
-            raise ParameterError(
-                "format",
-                must="be one of timings",
-                got=f"{known.name}, which describes a machine",
-                hint=f"Import it: {_importing(known, files, 'machine.toml')}",
-            )
+            raise _other_kind(known, files, ("timings", "describes a machine", "machine.toml"))
         given = {"rename": rename, "constants": constants, "patterns": patterns, "table": table}
         return timings_by(known, files, metric=metric, **given)
+
+
+def _other_kind(
+    known: Format, paths: Sequence[str | os.PathLike[str]], words: tuple[str, str, str]
+) -> ParameterError:
+    """Refuse a format of the other kind: what was wanted, what it does, a file to make of it."""
+    wanted, does, target = words
+    return ParameterError(
+        "format",
+        must=f"be one of {wanted}",
+        got=f"{known.name}, which {does}",
+        hint=f"Import it: {_importing(known, paths, target)}",
+    )
 
 
 def timings_by(
@@ -336,12 +344,7 @@ def import_machine(
     """
     known = format_named(format)
     if known.machine is None:
-        raise ParameterError(
-            "format",
-            must="be one of machines",
-            got=f"{known.name}, which contains timings",
-            hint=f"Import it: {_importing(known, paths, 'timings.csv')}",
-        )
+        raise _other_kind(known, paths, ("machines", "contains timings", "timings.csv"))
     if memory is not None and not known.has_memories:
         raise ParameterError(
             "memory",

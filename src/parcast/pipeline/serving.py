@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from parcast.errors import ParameterError, RunFailed, is_of_system, text_of
-from parcast.files.document import check_place
+from parcast.files.document import check_place, ending_of
 from parcast.pipeline.engine.failures import Unfit
 from parcast.pipeline.engine.job import Reduction
 from parcast.pipeline.values import Converted, json_text
@@ -114,13 +114,7 @@ def server_stage(server: object) -> FileServer | Callback | None:
 def file_server(path: str | Path) -> FileServer:
     """Server stage that adds reductions to a file, by its ending ``.jsonl`` or ``.pickle``."""
     formats = {".jsonl": as_line, ".pickle": as_pickle}
-    ending = Path(path).suffix.lower()
-    if ending not in formats:
-        raise ParameterError(
-            "server",
-            must="be a function, or a file that ends in .jsonl or .pickle",
-            got=f'"{shown(str(path))}"',
-            hint="The ending chooses the format.",
-        )
+    must = "be a function, or a file that ends in .jsonl or .pickle"
+    ending = ending_of(path, formats, name="server", must=must)
     check_place(path)
     return FileServer(Path(path).absolute(), formats[ending])

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from parcast.errors import ParameterError, ParcastError, one_line
-from parcast.files.document import replacing
+from parcast.files.document import ending_of, replacing
 from parcast.show.colours import BAR_LABEL, GREY, PALE
 from parcast.units import shown
 from parcast.words import listed
@@ -252,14 +252,7 @@ def save_figure(figure: "Figure", path: str | PathLike[str]) -> None:
         ".png": {"Title": title, "Software": "parcast"},
         ".pdf": {"Title": title, "Creator": "parcast", "Producer": None, "CreationDate": None},
     }
-    ending = Path(path).suffix.lower()
-    if ending not in formats:
-        raise ParameterError(
-            "path",
-            must="end in .svg, .png or .pdf",
-            got=f'"{shown(path)}"',
-            hint="The ending chooses the format.",
-        )
+    ending = ending_of(path, formats)
     drawn = _rendered(figure, ending[1:], formats[ending])
     with replacing(path) as draft:
         draft.write_bytes(drawn)

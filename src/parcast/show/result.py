@@ -4,12 +4,10 @@ from abc import ABCMeta, abstractmethod
 from collections.abc import Iterator
 from functools import partial
 from os import PathLike, fspath
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from parcast.errors import ParameterError
 from parcast.places import load
-from parcast.units import shown
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -95,17 +93,9 @@ class Result(metaclass=_Listed):
         OSError
             If the file cannot be written; what was there before is still there.
         """
-        from parcast.files.document import csv_pieces, json_pieces, write_document
+        from parcast.files.document import csv_pieces, ending_of, json_pieces, write_document
 
-        ending = Path(path).suffix.lower()
-        endings = TABLES + PICTURES if self._picture else TABLES
-        if ending not in endings:
-            raise ParameterError(
-                "path",
-                must=f"end in {', '.join(endings[:-1])} or {endings[-1]}",
-                got=f'"{shown(path)}"',
-                hint="The ending chooses the format.",
-            )
+        ending = ending_of(path, TABLES + PICTURES if self._picture else TABLES)
         if ending == ".csv":
             write_document(fspath(path), csv_pieces(self.rows()))
         elif ending == ".json":

@@ -10,9 +10,9 @@ the mesh divides the extent::
     hpf         blocks of ceil(n/m), of which the last may be short or empty
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from math import prod
-from typing import Final, Literal, NamedTuple, TypeAlias, TypeVar
+from typing import Any, Final, Literal, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -162,6 +162,18 @@ def as_schema(schema: object, mesh: Sequence[int], *, name: str = "schema") -> s
                 hint="Change the mesh, or write B for that dimension.",
             )
     return "".join(text)
+
+
+def type_name(
+    given: object, is_fit: Callable[[np.dtype[Any]], bool], *, must: str, hint: str
+) -> object:
+    """Give the name of a NumPy type of elements back, or refuse what is none that will do."""
+    try:
+        if isinstance(given, str) and is_fit(np.dtype(given)):
+            return given
+    except TypeError:
+        pass
+    raise ParameterError("dtype", must=must, got=shown(repr(given)), hint=hint)
 
 
 def block_edges(extent: int, positions: int, policy: Policy = "balanced") -> Ints:

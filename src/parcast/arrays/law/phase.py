@@ -39,6 +39,7 @@ from parcast.arrays.geometry.boxes import (
     MOST_DIMENSIONS,
     WHOLE,
     as_schema,
+    type_name,
 )
 from parcast.arrays.geometry.choices import Operation, Policy, Writer
 from parcast.arrays.geometry.layouts import RequestLayout, arrays_of
@@ -140,20 +141,14 @@ def _letters(given: object) -> object:
 Letters: TypeAlias = Annotated[str, BeforeValidator(_letters)]
 
 
-def _bytes_of(given: object) -> object:
-    """Bytes of an element of a type that NumPy can write as it is."""
-    try:
-        kind = np.dtype(given) if isinstance(given, str) else None
-    except TypeError:
-        kind = None
-    if kind is None or kind.hasobject or not kind.itemsize:
-        raise ParameterError(
-            "dtype",
-            must="be the name of a NumPy type of fixed size",
-            got=shown(repr(given)),
-            hint='Write for example "float64", or give itemsize.',
-        )
-    return given
+def _of_fixed_size(given: object) -> object:
+    """Read the name of a type that NumPy can write as it is."""
+    return type_name(
+        given,
+        lambda kind: bool(not kind.hasobject and kind.itemsize),
+        must="be the name of a NumPy type of fixed size",
+        hint='Write for example "float64", or give itemsize.',
+    )
 
 
 def _costs(given: object) -> object:
@@ -226,7 +221,7 @@ class ArrayIO(IoLaw):
     shape: Annotated[Counts, *_listed("shape")] = Field(
         description="Extents of an array, the slowest dimension first."
     )
-    dtype: Annotated[str, BeforeValidator(_bytes_of)] | None = Field(
+    dtype: Annotated[str, BeforeValidator(_of_fixed_size)] | None = Field(
         default=None, description="NumPy type of an element."
     )
     itemsize: Annotated[Amount, Of("size", name="io.itemsize")] | None = parameter(

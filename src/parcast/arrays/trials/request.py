@@ -6,10 +6,9 @@ from math import prod
 from pathlib import Path
 from typing import Annotated, Any, Final, NamedTuple
 
-import numpy as np
 from pydantic import BeforeValidator, Field, model_validator
 
-from parcast.arrays.geometry.boxes import MOST_DIMENSIONS, Box, block_of
+from parcast.arrays.geometry.boxes import MOST_DIMENSIONS, Box, block_of, type_name
 from parcast.arrays.geometry.choices import MOST_RANKS, Operation, Writer
 from parcast.arrays.geometry.chunks import mesh_chunks
 from parcast.arrays.trials.carried import Request
@@ -58,18 +57,12 @@ def _extents(given: object) -> object:
 
 def _dtype(given: object) -> object:
     """Read the name of a type of numbers."""
-    try:
-        kind = np.dtype(given) if isinstance(given, str) else None
-    except TypeError:
-        kind = None
-    if kind is None or kind.kind not in "iufc" or kind.itemsize > MOST_ITEM:
-        raise ParameterError(
-            "dtype",
-            must="be the name of a NumPy type of numbers",
-            got=shown(repr(given)),
-            hint='Write for example "float64".',
-        )
-    return given
+    return type_name(
+        given,
+        lambda kind: kind.kind in "iufc" and kind.itemsize <= MOST_ITEM,
+        must="be the name of a NumPy type of numbers",
+        hint='Write for example "float64".',
+    )
 
 
 MOST_ITEM: Final = 16  # of an element: longdouble is not stored [B]
@@ -154,12 +147,12 @@ class ArrayRequest(Description):
     @property
     def itemsize(self) -> int:
         """Length of an element. [B]."""
-        return np.dtype(self.dtype).itemsize
+        return self.for_costs().itemsize
 
     @property
     def size(self) -> int:
         """Length of all arrays. [B]."""
-        return self.arrays * prod(self.shape) * self.itemsize
+        return self.for_costs().size
 
     @property
     def limit(self) -> int:
