@@ -41,8 +41,8 @@ from parcast.forecasting.donors.curve import (
 from parcast.forecasting.next_runs.result import (
     MOST_TARGETS,
     TELLING,
-    Cost,
     PlannedRun,
+    WantedRuns,
     costs_of,
     words_of_reach,
 )
@@ -260,14 +260,11 @@ def planned_with_donors(
     elsewhere: Elsewhere,
     requested: Array,
     candidates: Sequence[Array],
-    *,
-    runs: int,
-    cost: Cost | None,
-    beyond: bool,
+    wanted: WantedRuns,
 ) -> list[list[PlannedRun]]:
     """Plan one run after the other for series with donors, each the best one for its cost.
 
-    Fewer than `runs` where no further one would narrow the interval by `TELLING`.
+    Fewer than are `wanted` where no further one would narrow the interval by `TELLING`.
     """
     if len(requested) > MOST_TARGETS:
         at_once = 1  # each series has targets of its own
@@ -278,9 +275,7 @@ def planned_with_donors(
     for start in range(0, len(series), at_once):
         part = slice(start, start + at_once)
         some, donors = series.take(part), elsewhere.take(part)
-        planned += _planned(
-            some, donors, requested, candidates[part], runs=runs, cost=cost, beyond=beyond
-        )
+        planned += _planned(some, donors, requested, candidates[part], wanted)
     return planned
 
 
@@ -289,10 +284,7 @@ def _planned(
     elsewhere: Elsewhere,
     requested: Array,
     candidates: Sequence[Array],
-    *,
-    runs: int,
-    cost: Cost | None,
-    beyond: bool,
+    wanted: WantedRuns,
 ) -> list[list[PlannedRun]]:
     """Plan for some series at once."""
     planned: list[list[PlannedRun]] = [[] for _ in candidates]
@@ -303,12 +295,12 @@ def _planned(
     place = len(requested) + np.searchsorted(every, counts)
     curve = donated.curve
     time, lower, upper = (np.exp(x[series, place]) for x in (curve.log_time, *curve.ends))
-    costs = costs_of(cost, counts, time)
+    costs = costs_of(wanted.cost, counts, time)
     widest = np.argmax(plan.half_width, axis=1)
     target_times = np.exp(curve.log_time[:, : len(requested)])
 
-    left = np.flatnonzero(beyond | (upper / lower <= WIDEST_USEFUL))  # not planned yet
-    for _ in range(runs):
+    left = np.flatnonzero(wanted.beyond | (upper / lower <= WIDEST_USEFUL))  # not planned yet
+    for _ in range(wanted.runs):
         if not left.size:
             break
         of = series[left]

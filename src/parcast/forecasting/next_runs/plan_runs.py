@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import fields, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -22,6 +22,7 @@ from parcast.forecasting.next_runs.result import (
     TELLING,
     Cost,
     PlannedRun,
+    WantedRuns,
     costs_of,
     words_of_reach,
 )
@@ -181,7 +182,7 @@ def plan_runs(
     most = float(requested.max()) if upto is None else float(counts_of("upto", upto)[0])
     programs, values, series = _programs(question)
     elsewhere = _elsewhere(question, series)
-    options: dict[str, Any] = {"runs": runs, "cost": cost, "beyond": beyond}
+    wanted = WantedRuns(runs, cost, beyond)
     combinations = grid_of(values)
     planned: dict[int, list[PlannedRun]] = {}
     refused, with_donors = [], {}
@@ -200,7 +201,7 @@ def plan_runs(
         if has_donors:
             with_donors[i] = candidates[:, 0]
         else:
-            planned[i] += _planned(program, requested, combinations, candidates, **options)
+            planned[i] += _planned(program, requested, combinations, candidates, wanted)
     if series is not None and elsewhere is not None and with_donors:
         rows = np.array(list(with_donors))
         lists = planned_with_donors(
@@ -208,7 +209,7 @@ def plan_runs(
             elsewhere.take(rows),
             requested,
             list(with_donors.values()),
-            **options,
+            wanted,
         )
         planned |= dict(zip(with_donors, lists, strict=True))
     if len(refused) == len(programs):
@@ -264,10 +265,7 @@ def _planned(
     requested: Array,
     combinations: Array,
     candidates: Array,
-    *,
-    runs: int,
-    cost: Cost | None,
-    beyond: bool,
+    wanted: WantedRuns,
 ) -> Iterator[PlannedRun]:
     """Plan one run after the other, each the best one for its cost."""
     if not len(candidates):
@@ -285,11 +283,11 @@ def _planned(
     log_time = answered.estimate.log_time[len(every) :]
     own = answered.estimate.doubts.half_width()[len(every) :]
     time = np.exp(log_time)
-    costs = costs_of(cost, candidates[:, 0], time)
+    costs = costs_of(wanted.cost, candidates[:, 0], time)
     places = answered.estimate.coordinates.logs(candidates[:, kept])
-    free = np.full(len(candidates), beyond) | (np.exp(2 * own) <= WIDEST_USEFUL)
+    free = np.full(len(candidates), wanted.beyond) | (np.exp(2 * own) <= WIDEST_USEFUL)
     before = plan.doubts.half_width()
-    for _ in range(min(runs, len(candidates))):
+    for _ in range(min(wanted.runs, len(candidates))):
         after = plan.after(places).half_width()
         saved = before.mean() - after.mean(axis=1)
         is_worth = free & (saved > TELLING * before.mean())

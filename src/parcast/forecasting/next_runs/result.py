@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -18,6 +18,14 @@ from parcast.words import whole
 Cost = Callable[[Array, Array], ArrayLike]
 MOST_TARGETS = 64  # of which a plan thinks; those with the widest intervals where more
 TELLING = 0.05  # share of the half-width that a run must save to be worth making
+
+
+class WantedRuns(NamedTuple):
+    """What runs may be planned."""
+
+    runs: int  # of each series, at most [1]
+    cost: Cost | None  # None: processor-seconds
+    beyond: bool  # whether a run may be as large as what is asked for
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
