@@ -25,7 +25,7 @@ References
    parallel machines," c. 2000, sections on projection.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
@@ -205,30 +205,44 @@ def project(
         * moved_half_width(np.log(counts / kappa.at), kappa.value, moved),
         "+- of the target": (1.0 - share) * sent_width,
     }
-    factor = factor_of(widths)
-    return Projection(
-        p=counts,
-        time=time,
-        lower=time / factor,
-        upper=time * factor,
+    return projected(
+        counts,
+        time,
+        kappa,
+        widths,
         scaled=scaled,
         communication=sent if priced else None,
-        ratio=kappa.value,
-        ratio_from=kappa.words,
-        widths=widths,
         base=base.name,
         target=target.name,
         warnings=(
-            *doubtful(counts, factor),
             *_of_priced(kappa, base, target, priced),
             *of_ratio(kappa, target, has_others=others is not None),
         ),
     )
 
 
-def factor_of(widths: Mapping[str, Array]) -> Array:
-    """Upper end of the interval over the time, from half-widths that are independent."""
-    return np.asarray(np.exp(np.sqrt(np.sum([x**2 for x in widths.values()], axis=0))))
+def projected(
+    p: Array,
+    time: Array,
+    kappa: Ratio,
+    widths: Mapping[str, Array],
+    *,
+    warnings: Sequence[str],
+    **known: Any,
+) -> Projection:
+    """Make the answer, with its interval from half-widths that are independent."""
+    factor = np.asarray(np.exp(np.sqrt(np.sum([x**2 for x in widths.values()], axis=0))))
+    return Projection(
+        p=p,
+        time=time,
+        lower=time / factor,
+        upper=time * factor,
+        ratio=kappa.value,
+        ratio_from=kappa.words,
+        widths=widths,
+        warnings=(*doubtful(p, factor), *warnings),
+        **known,
+    )
 
 
 def _computing(runs: Measurements, priced: Mapping[str, Phase]) -> Measurements:

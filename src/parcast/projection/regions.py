@@ -39,10 +39,9 @@ from parcast.prediction.predict import lognormal_factors
 from parcast.projection.project import (
     UNREPEATED_RATIO,
     Ratio,
-    doubtful,
-    factor_of,
     moved_half_width,
     of_ratio,
+    projected,
     ratio_of_rates,
     require_one_of_each,
     time_computing,
@@ -82,25 +81,20 @@ def project_regions(
         "ratio moves with p": share * moved_half_width(reach, kappa.value),
         "error of what is computed for the target": (1.0 - share) * OWN,
     }
-    factor = factor_of(widths)
     grid = {axis: np.atleast_1d(np.asarray(x)) for axis, x in point.items()}
-    return Projection(
-        p=p,
-        time=time,
-        lower=time / factor,
-        upper=time * factor,
+    return projected(
+        p,
+        time,
+        kappa,
+        widths,
         scaled=scaled,
         communication=communication,
         io=io,
-        ratio=kappa.value,
-        ratio_from=kappa.words,
-        widths=widths,
         base=base.name,
         target=target.name,
         axes=axes,
         program=program.name,
         warnings=(
-            *doubtful(p, factor),
             *warnings_of(program, target, grid),
             *of_ratio(kappa, target),
             *_elsewhere(run, axes),

@@ -240,7 +240,7 @@ def test_subchunks_of_one_server_and_those_that_are_needed():
     [
         (
             lambda: schema_subchunks((8, 8), (2, 1), itemsize=8, most=4),
-            "subchunk must have at least the 8 bytes of one element, got 4. 1 MiB is usual.",
+            "subchunk must hold one element: at least 8 bytes, got 4. 1 MiB is usual.",
         ),
         (
             lambda: schema_subchunks((8, 8), (2, 1), itemsize=8, servers=0),

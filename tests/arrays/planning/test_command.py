@@ -146,7 +146,7 @@ def test_storage_chunks_and_reads_are_planned(plan):
         (["--objective", "speed"], 2, "--objective must be time, utilisation or fewest"),
         (["--inner", "2x2"], 2, "--inner must be left out without --storage"),
         (["--storage", "8x8", "--inner", "3x8"], 2, "--inner must divide the storage chunk"),
-        (["--subchunk", "4B"], 2, "--subchunk must have at least the 8 bytes of one element"),
+        (["--subchunk", "4B"], 2, "--subchunk must hold one element: at least 8 bytes"),
         (["--settings", "roomio"], 2, "got 'roomio'. Did you mean romio?"),
         (["--settings", "pio", "--json"], 2, "--settings cannot be combined with --json"),
         (["--settings", "pio", "-o", "-"], 2, "--settings cannot be combined with -o -"),

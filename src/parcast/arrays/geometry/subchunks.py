@@ -98,13 +98,7 @@ def schema_subchunks(
     count = require_nodes(mesh, servers, "servers")
     itemsize = _itemsize(shape, itemsize)
     most = as_whole("subchunk", most, least=1, hint="Give the bytes of the largest one.")
-    if most < itemsize:
-        raise ParameterError(
-            "subchunk",
-            must=f"have at least the {itemsize} bytes of one element",
-            got=str(most),
-            hint="1 MiB is usual.",
-        )
+    require_element(most, itemsize, hint="1 MiB is usual.")
     chunks = product_boxes(mesh_edges(shape, mesh, policy))
     slabs = slab_extents(chunks.extents, itemsize, min(most, MOST_BYTES))
     _require_few(np.prod(-(-chunks.extents // slabs), axis=1, dtype=np.float64).sum())
@@ -258,6 +252,13 @@ def slab_extents(extents: Ints, itemsize: int, most: int) -> Ints:
 def _require_few(count: float) -> None:
     """Refuse more subchunks than fit into memory."""
     require_at_most("subchunks", count, MANY, hint="Make them larger.")
+
+
+def require_element(most: int, itemsize: int, *, hint: str) -> None:
+    """Refuse a subchunk of so many bytes at most that no element fits into it."""
+    if most < itemsize:
+        must = f"hold one element: at least {itemsize} bytes"
+        raise ParameterError("subchunk", must=must, got=str(most), hint=hint)
 
 
 def _itemsize(shape: Sequence[int], itemsize: int) -> int:

@@ -18,8 +18,7 @@ from parcast.arrays.geometry.boxes import Point
 from parcast.arrays.geometry.choices import Writer
 from parcast.arrays.geometry.chunks import Chunks
 from parcast.arrays.geometry.intersections import intersecting
-from parcast.arrays.geometry.subchunks import StorageGrid, slab_extents
-from parcast.errors import ParameterError
+from parcast.arrays.geometry.subchunks import StorageGrid, require_element, slab_extents
 
 if TYPE_CHECKING:
     from parcast.arrays.store.place import Stamp
@@ -215,13 +214,7 @@ def layout_for(
     >>> layout_for((12,), 8, mesh=(4,), limit=16)  # subchunks of 2 would leave 3 storage chunks
     ((3,), (1,))
     """
-    if limit < item:
-        raise ParameterError(
-            "subchunk",
-            must=f"hold one element: at least {item} bytes",
-            got=str(limit),
-            hint=f"{LIMIT} bytes is the default.",
-        )
+    require_element(limit, item, hint=f"{LIMIT} bytes is the default.")
     extents = tuple(max(n, 1) for n in shape)
     is_given = bool(mesh)
     if not mesh:

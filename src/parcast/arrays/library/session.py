@@ -35,7 +35,7 @@ from parcast.arrays.library.room import copied, room_for
 from parcast.arrays.library.schema import LIMIT, Operation, Stored
 from parcast.arrays.library.server import Server
 from parcast.arrays.store.interrupted import InterruptedWriteWarning
-from parcast.errors import ParameterError, RunFailed
+from parcast.errors import RunFailed, require_one_of
 from parcast.mpi.launched import world
 from parcast.mpi.loop import EventLoop
 from parcast.mpi.messages import Alone, Channel, MpiChannel
@@ -581,13 +581,9 @@ class _Asked(NamedTuple):
 
     def options(self, costs: object) -> dict[str, Any]:
         """Options of the request, which are the same on all clients."""
-        if self.writer not in (None, *WRITERS):
-            raise ParameterError(
-                "writer",
-                must=f"be one of {', '.join(WRITERS)}",
-                got=f"{self.writer!r:.60}",
-                hint="double-buffer is the default.",
-            )
+        known, must = (None, *WRITERS), f"be one of {', '.join(WRITERS)}"
+        hint = "double-buffer is the default."
+        require_one_of("writer", self.writer, known, hint, must=must)
         wanted, batch = None, self.batch is None or bool(self.batch)
         if self.plan is not None:
             plans = planner()

@@ -6,7 +6,7 @@ nothing else to do. The law counts from n and p alone, so it can be asked before
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -80,6 +80,8 @@ def counted_program(name: str) -> CountedProgram:
 class CountCheck:
     """How what a law counts compares with what the program counted, over all runs."""
 
+    _outline = "what least_ratio=least most_ratio=most agrees"
+
     what: str  # "steps", "network bytes", "messages", "disk bytes"
     least: float  # counted by the law over counted by the program [1]
     most: float
@@ -97,15 +99,6 @@ class CountCheck:
         """Both ends, or the one that they are."""
         first, last = f"{self.least:.3g}", f"{self.most:.3g}"
         return first if first == last else f"{first} to {last}"
-
-    def row(self) -> dict[str, Any]:
-        """As the JSON document has it."""
-        return {
-            "what": self.what,
-            "least_ratio": self.least,
-            "most_ratio": self.most,
-            "agrees": self.agrees,
-        }
 
 
 def count_checks(program: CountedProgram, cells: Cells, *, least: int) -> tuple[CountCheck, ...]:

@@ -46,6 +46,7 @@ from parcast.kernels.trials.sizes import (
 from parcast.kernels.trials.warnings import warnings_of
 from parcast.mpi.find import available_cores
 from parcast.mpi.launcher import MOST_RANKS
+from parcast.show.outline import document_of
 from parcast.show.sheet import Fact
 from parcast.trials.campaign import Campaign, Rhythm
 from parcast.trials.clock import Progress
@@ -209,7 +210,7 @@ class KernelSubject:
                 "size": self.program.size,
                 "source": self.program.phase.source_of_law,
                 "capacities": [capacity.row() for capacity in capacities],
-                "counts": [check.row() for check in checks],
+                "counts": [document_of(check) for check in checks],
             },
             warnings=tuple(
                 warnings_of(

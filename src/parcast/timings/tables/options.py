@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
-from parcast.errors import ParameterError
+from parcast.errors import ParameterError, require_one_of
 
 SEPARATOR_NAMES: Final = {"comma": ",", "semicolon": ";", "tab": "\t", "bar": "|", "blank": " "}
 WIDE: Final = ("machine", "callpath")  # what may tell columns of times apart
@@ -27,13 +27,8 @@ class TableOptions:
 
     def __post_init__(self) -> None:
         """Refuse what excludes each other."""
-        if self.wide not in (None, *WIDE):
-            raise ParameterError(
-                "wide",
-                must=f"be {' or '.join(WIDE)}",
-                got=f"{self.wide!r:.60}",
-                hint="Name what tells the columns apart.",
-            )
+        hint, must = "Name what tells the columns apart.", f"be {' or '.join(WIDE)}"
+        require_one_of("wide", self.wide, (None, *WIDE), hint, must=must)
         several = {"repeats": self.repeats, "wide": self.wide}
         if self.rate and (other := next((x for x, y in several.items() if y), "")):
             raise ParameterError(
