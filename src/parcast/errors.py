@@ -345,7 +345,12 @@ def as_whole(name: str, value: Any, *, least: int, hint: str) -> int:
 
 
 def require_one_of(
-    name: str, value: object, known: Collection[str], hint: str = "Choose one.", *, must: str = ""
+    name: str,
+    value: object,
+    known: Collection[object],
+    hint: str = "Choose one.",
+    *,
+    must: str = "",
 ) -> None:
     """Refuse in words what is not among some words; `must` takes the place of naming them all."""
     if value not in known:
