@@ -2,7 +2,7 @@
 
 import pytest
 
-from parcast.deciding.groups import EXPLAIN
+from parcast.deciding.plans import EXPLAIN
 
 
 @pytest.mark.parametrize("part", EXPLAIN)

@@ -10,8 +10,7 @@ import pytest
 
 from parcast.cli.plugged import takes_options
 from parcast.deciding.alternatives import best_first
-from parcast.deciding.groups import PLAN
-from parcast.deciding.plans import OwnPlan, decided, with_plugins
+from parcast.deciding.plans import PLAN, OwnPlan, decided, with_plugins
 from parcast.places import PluginFaultError, PluginWarning
 from tests.conftest import ROOT
 from tests.test_plugins import PLUGINS

@@ -25,8 +25,8 @@ GROUPS: Final = {  # what the help calls a group of commands; each name and its 
         "project": "parcast.projection.command:command",
     },
     "Explain and plan": {
-        "explain": "parcast.deciding.groups:explain",
-        "plan": "parcast.deciding.groups:plan",
+        "explain": "parcast.deciding.plans:explain",
+        "plan": "parcast.deciding.plans:plan",
     },
     "Measure and run": {
         "measure": "parcast.measurement.command:command",
@@ -38,7 +38,7 @@ GROUPS: Final = {  # what the help calls a group of commands; each name and its 
     "Tools": {
         "import": "parcast.cli.commands.import_files:command",
         "testbed": "parcast.cli.commands.testbed:command",
-        "arrays": "parcast.arrays.groups:arrays",
+        "arrays": "parcast.arrays.store.command:arrays",
     },
 }
 COMMANDS: Final = {name: place for group in GROUPS.values() for name, place in group.items()}

@@ -11,8 +11,7 @@ from parcast.trials.clock import Clock
 from parcast.trials.launcher import Launcher, require_every_case, require_trial
 from parcast.trials.trial import C, Launch, O, Trial
 from parcast.validation.frame import Examined, compared
-from parcast.validation.saving import Saving
-from parcast.validation.subject import Findings, Subject
+from parcast.validation.subject import Findings, Saving, Subject
 
 EXPECTED: Final = 10.0  # time that a launch of a check is said to take [s]
 

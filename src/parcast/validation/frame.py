@@ -18,10 +18,10 @@ from parcast.trials.launcher import Launcher
 from parcast.trials.precision import is_known, is_mean_known
 from parcast.trials.trial import C, O, Trial
 from parcast.validation.comparison import Comparison
-from parcast.validation.saving import Saving
 from parcast.validation.subject import (
     Findings,
     Predicted,
+    Saving,
     Subject,
     require_predicted,
     require_subject,

@@ -11,8 +11,7 @@ from parcast.descriptions.fit_record import OwnLawError, validated_law_error
 from parcast.show.result import Result
 from parcast.timings.disturbed import name_of_time
 from parcast.validation.comparison import INTERVAL, Accuracy, Comparison, accuracy_of, quiet
-from parcast.validation.saving import Saved
-from parcast.validation.subject import Findings, Rule
+from parcast.validation.subject import Findings, Rule, Saved
 from parcast.validation.verdict import Quietness, Verdict, verdict_of
 
 

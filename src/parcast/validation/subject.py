@@ -4,12 +4,16 @@ Predictions of a pass are saved before anything of it is run. Where other progra
 runs, calibration and comparison alternate in further passes, so that both are of the same minutes.
 """
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from math import inf
 from typing import Any, Final, Protocol
 
 from parcast.errors import ParameterError
+from parcast.files.document import json_pieces, write_document
+from parcast.files.faults import AnyPath
 from parcast.show.sheet import Fact
 from parcast.trials.campaign import Campaign, Rhythm
 from parcast.trials.launcher import Launcher
@@ -167,3 +171,57 @@ def require_predicted(subject: Subject[C, O], case: C, predicted: object) -> Pre
         )
     assert isinstance(predicted, Predicted)
     return predicted
+
+
+SCHEMA: Final = "parcast/predictions/1"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Saved:
+    """When and where predictions were saved."""
+
+    at: str  # time of the first, in UTC
+    path: str  # of their file; "" if none was asked for
+    made: tuple[Mapping[str, Any], ...]  # every prediction
+
+
+@dataclass(kw_only=True, slots=True)
+class Saving:
+    """Notes when predictions were made, and writes them to a file if one was asked for."""
+
+    path: AnyPath | None
+    made: list[dict[str, Any]] = field(default_factory=list)
+
+    def add(self, subject: str, number: int, predictions: Mapping[C, Predicted]) -> None:
+        """Add predictions of a pass, and write all there are."""
+        now = datetime.now(UTC).isoformat(timespec="seconds")
+        self.made += [
+            {
+                "made": now,
+                "subject": subject,
+                "pass": number,
+                **case.columns,
+                **prediction_document(each),
+            }
+            for case, each in predictions.items()
+        ]
+        if self.path is not None:
+            write_document(self.path, json_pieces({"schema": SCHEMA, "predictions": self.made}))
+
+    def saved(self) -> Saved:
+        """What was saved."""
+        return Saved(
+            at=self.made[0]["made"], path=os.fspath(self.path or ""), made=tuple(self.made)
+        )
+
+
+def prediction_document(each: Predicted) -> dict[str, Any]:
+    """Everything of a prediction, with the keys of the JSON document."""
+    return {
+        "time_s": each.time,
+        "lower_s": each.lower,
+        "upper_s": each.upper,
+        **{f"{name}_s": x for name, x in each.parts.items()},
+        **{f"{name}_s": x for name, x in each.ways.items()},
+        **each.sources,
+    }

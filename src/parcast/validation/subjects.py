@@ -19,8 +19,7 @@ from parcast.trials.trial import Trial
 from parcast.validation.comparison import Comparison
 from parcast.validation.frame import Examined, compared
 from parcast.validation.result import Conditions, Validated, Validation
-from parcast.validation.saving import Saving
-from parcast.validation.subject import Findings, Subject
+from parcast.validation.subject import Findings, Saving, Subject
 from parcast.validation.verdict import Quietness
 
 

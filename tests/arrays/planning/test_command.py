@@ -6,7 +6,7 @@ import json
 import pytest
 
 import parcast as package
-from parcast.deciding.groups import PLAN
+from parcast.deciding.plans import PLAN
 from tests.conftest import ROOT
 from tests.forecasting.test_command import document
 from tests.written import written

@@ -9,9 +9,38 @@ from parcast.cli.answering import A_FILE, cli_command
 from parcast.cli.failures import ANSWER_IS_NO, ANSWERED, BAD_FILE, NOT_CHECKED
 from parcast.cli.options import all_option, answer_options, flag
 from parcast.cli.outputs import TABLES, Outputs
+from parcast.cli.parts import CommandParts
 from parcast.cli.screen import Progress, tell
 from parcast.errors import FileProblems
 from parcast.units import format_quantity
+
+ARRAYS: Final = {
+    "verify": "parcast.arrays.store.command:command",
+}
+
+ARRAYS_HELP: Final = """Check files of arrays that parallel programs have written.
+
+`parcast arrays COMMAND --help` explains a command.
+
+\b
+Exit status: 0  answered
+             1  answered, and the answer is no: one is damaged
+             2  wrong use, or an output that cannot be written
+             3  a file cannot be read, or is no store
+
+\b
+Examples:
+  parcast arrays verify out.zarr
+  parcast arrays verify checkpoints/*.zarr --json
+"""
+
+arrays = CommandParts(
+    "arrays",
+    ARRAYS,
+    help=ARRAYS_HELP,
+    short_help="Check stores of arrays.",
+)
+
 
 HELP: Final = """Check stores of arrays: every byte that has a checksum, and every file.
 
