@@ -90,11 +90,7 @@ def test_coefficients_of_exact_times_are_recovered_and_never_negative(c):
         ),
         ([[1.0]], [-1.0], "time must be above 0, got -1. Leave out runs that failed."),
         ([[-1.0]], [1.0], "terms must be at least 0, got -1. Check the counts."),
-        (
-            [1.0],
-            [1.0, 2.0],
-            "terms must have a row for each time, got the shape (1,) for 2 times.",
-        ),
+        ([1.0], [1.0, 2.0], "terms must have a row for each time, got the shape (1,) for 2"),
     ],
 )
 def test_what_cannot_be_fitted_is_refused(matrix, time, says):

@@ -323,10 +323,7 @@ def test_a_loop_that_ranks_run_unequally_often_is_one_of_all_its_iterations():
     ("runs", "says"),
     [
         ([cells(10, 10, 20)], "counts 2 small regions, but all runs together have only 1 ranks"),
-        (
-            [run(1, lambda _: [total("c", "complex", wall=1.0)])],
-            'Region "c" is a complex loop without counts that took time.',
-        ),
+        ([run(1, lambda _: [total("c", "complex", wall=1.0)])], 'Region "c" is a complex loop'),
         (
             [run(1, lambda _: [total("a", "compute", wall=0.0), total("b", "compute", wall=0.0)])],
             'Region "a" has no iterations that took time: there is nothing to characterise. Leave '
@@ -406,10 +403,7 @@ def other(name, kind="compute", p=1):
             [other("sweep"), other("sweep"), run(1, lambda _: [], program="solver")],
             'must be of the program "plate" like the other runs, got "solver". Characterise each',
         ),
-        (
-            [other("sweep"), other("sweep", "replicated")],
-            'region "sweep"  must be of one kind in all runs, got "replicated" and "compute".',
-        ),
+        ([other("sweep"), other("sweep", "replicated")], 'runs, got "replicated" and "compute"'),
         (
             [RUNS[0], run(1, lambda _: [total("sweeps", "compute", wall=1.0)], n=102)],
             'Is "sweeps" the same as "sweep"? Make all runs',

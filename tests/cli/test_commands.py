@@ -71,47 +71,17 @@ def test_what_follows_two_dashes_is_left_as_it_is(parcast):
     ("words", "says"),
     [
         (("predict", "a", "b", "-p"), "-p must have a value, got none. Write -p LIST."),
-        (
-            ("match", "--goal", "tme"),
-            "--goal must be time, cost or efficiency, got 'tme'. Did you ",
-        ),
-        (
-            ("simulate", "a", "b", "c", "-p", "4"),
-            "simulate reads PROGRAM MACHINE; c is one file too many.",
-        ),
+        (("match", "--goal", "tme"), "--goal must be time, cost or efficiency, got 'tme'. Did"),
+        (("simulate", "a", "b", "c", "-p", "4"), "simulate reads PROGRAM MACHINE; c is one file"),
         (("forecast", "--json=1"), "--json takes no value. Write --json alone."),
-        (
-            ("simulate", "--jbos", "2"),
-            "--jbos is not an option of parcast simulate. Did you mean ",
-        ),
-        (
-            ("match", "--deadline", "3"),
-            "--deadline is not an option of parcast match. Did you mean ",
-        ),
-        (
-            ("run", "sort", "--nodes", "4"),
-            "--nodes is not an option of parcast run. Did you mean -np LIST?",
-        ),
-        (
-            ("run", "sort", "-p", "4"),
-            "-p is not an option of parcast run. Did you mean -np LIST?",
-        ),
-        (
-            ("calibrate", "-p", "4"),
-            "-p is not an option of parcast calibrate. Did you mean -np COUNT?",
-        ),
-        (
-            ("predict", "-np4"),
-            "-np is not an option of parcast predict. Did you mean -p LIST?",
-        ),
-        (
-            ("match", "--certainty", "90"),
-            "--certainty must lie between 50% and 100%, got '90'. Write for example 90%.",
-        ),
-        (
-            ("run", "foo"),
-            "NAME must be a program, got foo. Programs: sort, square_sort, ",
-        ),
+        (("simulate", "--jbos", "2"), "--jbos is not an option of parcast simulate. Did you mean"),
+        (("match", "--deadline", "3"), "--deadline is not an option of parcast match. Did you"),
+        (("run", "sort", "--nodes", "4"), "--nodes is not an option of parcast run. Did you mean"),
+        (("run", "sort", "-p", "4"), "-p is not an option of parcast run. Did you mean -np LIST?"),
+        (("calibrate", "-p", "4"), "-p is not an option of parcast calibrate. Did you mean -np"),
+        (("predict", "-np4"), "-np is not an option of parcast predict. Did you mean -p LIST?"),
+        (("match", "--certainty", "90"), "--certainty must lie between 50% and 100%, got '90'."),
+        (("run", "foo"), "NAME must be a program, got foo. Programs: sort, square_sort, "),
     ],
 )
 def test_wrong_use_is_told_in_one_style(parcast, words, says):

@@ -63,33 +63,20 @@ def test_any_text_is_read_or_refused_in_words(text):
     assert message.startswith("-p must be ")
 
 
+WRITE = "Write for example 64,128 or 1..1024x2."
+
+
 @pytest.mark.parametrize(
     ("text", "says"),
     [
         (
             "1,,2",
-            "-p must be counts of processors, got nothing between two commas of '1,,2'. "
-            "Write for example 64,128 or 1..1024x2.",
+            f"-p must be counts of processors, got nothing between two commas of '1,,2'. {WRITE}",
         ),
-        (
-            "1.5",
-            "-p must be whole numbers from 1 to 1000000000, got 1.5. "
-            "Write for example 64,128 or 1..1024x2.",
-        ),
-        (
-            "-4",
-            "-p must be whole numbers from 1 to 1000000000, got -4. "
-            "Write for example 64,128 or 1..1024x2.",
-        ),
-        (
-            "1000000001",
-            "-p must be whole numbers from 1 to 1000000000, got 1000000001. "
-            "Write for example 64,128 or 1..1024x2.",
-        ),
-        (
-            "1e3",
-            "-p must be counts of processors, got '1e3'. Write for example 64,128 or 1..1024x2.",
-        ),
+        ("1.5", f"-p must be whole numbers from 1 to 1000000000, got 1.5. {WRITE}"),
+        ("-4", f"-p must be whole numbers from 1 to 1000000000, got -4. {WRITE}"),
+        ("1000000001", f"-p must be whole numbers from 1 to 1000000000, got 1000000001. {WRITE}"),
+        ("1e3", f"-p must be counts of processors, got '1e3'. {WRITE}"),
         ("1...16", "-p must be counts of processors, got '1...16'. Write a range as 1..16."),
         (
             "8..1x2",
@@ -100,10 +87,7 @@ def test_any_text_is_read_or_refused_in_words(text):
             "-p must be ranges with a factor of at least 2, got 1..1024x1. "
             "Write 1..1024x2, or 1..1024 for each count.",
         ),
-        (
-            "1..9+0",
-            "-p must be ranges with steps of at least 1, got 1..9+0. Write 1..9+1.",
-        ),
+        ("1..9+0", "-p must be ranges with steps of at least 1, got 1..9+0. Write 1..9+1."),
     ],
 )
 def test_other_text_is_refused_with_its_fault_and_an_example(text, says):

@@ -143,14 +143,8 @@ def test_the_schema_of_a_program_knows_the_keys_of_its_laws():
         ([{"cycles": 3}], 'must be given. Add law = "spmd".'),
         ([3], 'must be given. Add law = "spmd".'),
         ([{"law": "smpd"}], "must be the name of a law, got 'smpd'. Did you mean \"spmd\"?"),
-        (
-            [{"law": "spmd", "io": {"kind": "both"}}],
-            "must be 'synchronous', 'striped' or 'clustered', got 'both'.",
-        ),
-        (
-            [{"law": "matmul", "broadcast": "yes"}],
-            "must be true or false, got 'yes'. Write it without quotes.",
-        ),
+        ([{"law": "spmd", "io": {"kind": "both"}}], "'striped' or 'clustered', got 'both'"),
+        ([{"law": "matmul", "broadcast": "yes"}], "must be true or false, got 'yes'. Write it"),
         ([{"law": 3}], "got 3. Known laws: "),
         ([{"law": ["spmd"]}], "got ['spmd']."),
     ],

@@ -90,11 +90,7 @@ def test_a_file_holds_what_is_printed(parcast, times, tmp_path):
             "-o must be a path that ends in .csv, .json, .svg, .png, .pdf, got 'out.xls'.",
         ),
         ("folder.csv", "-o folder.csv must be a file, got a folder. Name a file in it."),
-        (
-            "kept.csv",
-            "-o kept.csv must be a file that may be written, got a read-only one. "
-            "Choose another name, or allow it: chmod u+w ",
-        ),
+        ("kept.csv", "-o kept.csv must be a file that may be written, got a read-only one."),
     ],
 )
 def test_an_output_that_cannot_be_written_is_refused_before_the_file_is_read(
@@ -213,11 +209,7 @@ def test_series_without_an_answer_are_listed(parcast):
         (("--nodes", "64"), "--nodes is not an option of parcast forecast. Did you mean -p LIST?"),
         (("--plot", "a.svg"), "--plot is not an option of parcast forecast. Did you mean -o FILE"),
         (("--within", "3s"), "--within is not an option of parcast forecast.\n"),
-        (
-            ("--knee", "50"),
-            "--knee must be an efficiency above 0% and up to 100%, got '50'. "
-            "Write for example 50%.\n",
-        ),
+        (("--knee", "50"), "--knee must be an efficiency above 0% and up to 100%, got '50'."),
         (
             ("--quantity", "speed-up"),
             "--quantity must be time, rate, speedup or efficiency, got "

@@ -383,10 +383,7 @@ ROW = {"node": 0, "rank": 0, "time": 1.0}
         (graph(dataframe=[ROW | {"time": -1}]), "dataframe[0]  time must be a time of at least 0"),
         (graph(dataframe=[ROW | {"time": float("nan")}]), "must be a time of at least 0, got nan"),
         (graph(dataframe=[]), "dataframe  must have times as time, got none."),
-        (
-            graph(exclusive_metrics=["nid"], inclusive_metrics=[]),
-            "must have a metric that is a time, got nid.",
-        ),
+        (graph(exclusive_metrics=["nid"], inclusive_metrics=[]), "metric that is a time, got nid"),
         (graph(metadata=[3]), "metadata  must be objects, one per profile."),
         ([{"frame": {}, "metrics": {}}], "[0]  must have a frame with a name, and metrics."),
     ],

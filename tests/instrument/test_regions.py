@@ -262,10 +262,7 @@ def test_what_runs_after_its_call_is_no_function_to_time():
         (lambda: region("x", kind="bcast"), 'region "x" must be of a known kind, got'),
         (lambda: region(""), "region must have a printable name, got ''."),
         (lambda: region("a\nb"), "region must have a printable name, got 'a\\nb'."),
-        (
-            lambda: region("x", iterations=-1),
-            'iterations of region "x" must be at least 0, got -1',
-        ),
+        (lambda: region("x", iterations=-1), 'of region "x" must be at least 0, got -1'),
         (lambda: region("x", volume=float("nan")), 'volume of region "x" must be a finite number'),
         (lambda: region("x", calls="two"), "must be a finite number, got 'two'."),
         (lambda: region("x", counts={"k": None}), 'count "k" of region "x" must be a finite'),
@@ -281,10 +278,7 @@ def test_what_makes_no_sense_is_refused(ask, says):
 @pytest.mark.parametrize(
     ("keys", "says"),
     [
-        (
-            {"iterations": float("nan")},
-            'iterations of region "x" must be a finite number, got nan',
-        ),
+        ({"iterations": float("nan")}, 'of region "x" must be a finite number, got nan'),
         ({"volume": -5}, 'volume of region "x" must be at least 0, got -5'),
         ({"counts": {"wet": -1}}, 'count "wet" of region "x" must be at least 0, got -1'),
     ],

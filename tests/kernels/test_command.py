@@ -186,26 +186,14 @@ def test_a_disk_that_is_full_takes_nothing_of_the_other_answers(parcast, tmp_pat
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        (
-            ("sotr", "-n", "5"),
-            "NAME must be a program, got sotr. Did you mean sort? Programs: sort, square_sort, ",
-        ),
-        (
-            ("sort", "-n", "1.5"),
-            "-n must be whole numbers, got 1.5. Write for example 1000 or 1e6.",
-        ),
+        (("sotr", "-n", "5"), "NAME must be a program, got sotr. Did you mean sort? Programs:"),
+        (("sort", "-n", "1.5"), "-n must be whole numbers, got 1.5. Write for example 1000 or"),
         (("sort", "-n", "-5"), "-n must be numbers and ranges"),
         (("sort", "-n", "inf"), "-n must be numbers and ranges"),
-        (
-            ("matmul", "-n", "1e9"),
-            "n must fit into the memory of the host, got 1,000,000,000",
-        ),
+        (("matmul", "-n", "1e9"), "n must fit into the memory of the host, got 1,000,000,000"),
         (("sort", "-n", "5", "-np", "0"), "-np must be"),
         (("sort", "-n", "5", "-np", "5000"), "-np must be at most 4096, got 5000. They all run"),
-        (
-            ("sort", "-n", "5", "--repetitions", "0"),
-            "--repetitions must be a whole number from 1 to 100000, got '0'.",
-        ),
+        (("sort", "-n", "5", "--repetitions", "0"), "be a whole number from 1 to 100000, got '0'"),
         (("sort", "-n", "5", "--time-limit", "0 s"), "--time-limit must be above 0"),
         (("sort", "-n", "5", "-o", "a.svg"), "-o must be a path that ends in .csv, .json"),
         (("sort", "-n", "5", "--json", "-o", "-"), "-o - and --json cannot be combined"),

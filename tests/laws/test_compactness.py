@@ -42,16 +42,8 @@ def test_an_algorithm_is_compact_where_finding_costs_no_power_more(
 @pytest.mark.parametrize(
     ("solution", "verification", "says"),
     [
-        (
-            "0 * n",
-            "n",
-            'solution must be above 0 for large n, got "0 * n". Write for example "n^2".',
-        ),
-        (
-            "n",
-            "-n",
-            'verification must be above 0 for large n, got "-n". Write for example "n^2".',
-        ),
+        ("0 * n", "n", 'solution must be above 0 for large n, got "0 * n". Write for example'),
+        ("n", "-n", 'verification must be above 0 for large n, got "-n". Write for example'),
         ("2^n", "3^n", "solution and verification must not both grow faster than any power"),
         ("p", "n", 'solution must use known names, got "p"'),
         ("log2(-n)", "n", "solution must be finite: log2(-n) is nan"),

@@ -105,12 +105,7 @@ def test_powers_of_n_are_recovered_from_two_sizes_or_more(c, a, sizes):
         ([-1], [1], [1], "value must be at least 0 and finite, got -1. Check the profile."),
         ([np.nan], [1], [1], "value must be at least 0 and finite, got nan."),
         ([1], [0], [1], "p must be at least 1, got 0."),
-        (
-            [1, 2],
-            [1],
-            [1],
-            "value, p and n must have the same length, at least 1, got 2, 1 and 1.",
-        ),
+        ([1, 2], [1], [1], "value, p and n must have the same length, at least 1, got 2, 1 and"),
         ([], [], [], "at least 1, got 0, 0 and 0."),
     ],
 )

@@ -95,10 +95,7 @@ def test_primitives_without_figures_are_told():
         ({"kind": "send", "iteration": "1 s"}, "must not give iteration if its kind is send."),
         ({"kind": "loop", "iteration": "1 s", "volume": "1 B"}, "must not give volume if"),
         ({"kind": "bcast"}, "'halo', 'write' or 'read', got 'bcast'."),
-        (
-            {"kind": "send", "volum": "1 B"},
-            "region 1, volum  is not a known key. Did you mean vol",
-        ),
+        ({"kind": "send", "volum": "1 B"}, "1, volum  is not a known key. Did you mean vol"),
     ],
 )
 def test_a_region_that_makes_no_sense_is_refused(region, says):

@@ -43,10 +43,7 @@ def test_it_is_a_law_that_a_program_may_name():
     ("bad", "says"),
     [
         ({"n": 0}, "n must be at least 1, got 0."),
-        (
-            {"p": 11},
-            "p must be at most n, got 11. At most n processors have work (one row of the grid",
-        ),
+        ({"p": 11}, "p must be at most n, got 11. At most n processors have work (one row of the"),
         ({"time_steps": -1}, "time_steps must be at least 0, got -1."),
         ({"checkpoints": np.nan}, "checkpoints must be at least 0, got nan."),
     ],

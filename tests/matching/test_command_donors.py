@@ -83,25 +83,11 @@ def test_donors_that_stand_in_another_table_too_count_once(parcast, tmp_path, as
     ("args", "status", "says"),
     [
         (("two.csv", "--donors", "nowhere.csv"), 3, "nowhere.csv"),
-        (
-            ("two.csv", "--donors", "sizes.csv"),
-            2,
-            "--donors must have the same columns as all other tables, got no n in two.csv. Add "
-            "it, or ignore it in the others: --ignore n.\n",
-        ),
-        (
-            ("here.csv", "--donors", "paths.csv"),
-            2,
-            "--donors must have one callpath where the measurements name none, got 2. Select the "
-            "one that was measured: keep only a in their files.",
-        ),
+        (("two.csv", "--donors", "sizes.csv"), 2, "columns as all other tables, got no n in two"),
+        (("here.csv", "--donors", "paths.csv"), 2, "where the measurements name none, got 2"),
         (("two.csv", "--donors", "here.csv", "-o", "here.csv"), 2, "here.csv"),
         (("two.csv", "--target", "T3D"), 2, "got 'T3D'. Did you mean T3E?"),
-        (
-            ("unnamed.csv", "--target", "SP"),
-            2,
-            "--target must be a machine of unnamed.csv, which has no",
-        ),
+        (("unnamed.csv", "--target", "SP"), 2, "--target must be a machine of unnamed.csv, which"),
         (
             (PROGRAM, FILES[0], "-p", "4", "--donors", "here.csv"),
             2,

@@ -322,10 +322,7 @@ def test_reductions_are_added_to_a_file_of_lines_or_pickles(tmp_path):
         ({"server": "out.txt"}, "server must be a function, or a file that ends in .jsonl or"),
         ({"server": 7}, "server must be a function, or a file that ends in .jsonl or .pickle, g"),
         ({"server": "no/folder.jsonl"}, "no/folder.jsonl must be in a folder that exists."),
-        (
-            {"every": 2},
-            "server must be given with every. It gets the reductions, of which none is",
-        ),
+        ({"every": 2}, "server must be given with every. It gets the reductions, of which none"),
         ({"trace": "t.txt"}, "trace must end in .jsonl or .jsonl.gz, got t.txt."),
         ({"server_rank": 0, "server": print}, "server_rank must be None on one rank"),
         ({"comm": "world"}, "comm must be an Intracomm, got str."),

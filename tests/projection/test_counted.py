@@ -141,11 +141,7 @@ def test_beyond_the_counts_is_said():
     [
         ({"p": [0]}, "p must be whole numbers of at least 1, got 0. Count from 1."),
         ({"p": [1.5]}, "p must be whole numbers of at least 1, got 1.5."),
-        (
-            {"known": {"p": [4], "time": [0.1]}},
-            "known must take longer than what it sends, got 0.1 s at p = 4 on here, where sending "
-            "takes 0.2 s. Give a run at p = 1.",
-        ),
+        ({"known": {"p": [4], "time": [0.1]}}, "known must take longer than what it sends, got 0"),
         ({"donors": {"p": [1, 4], "time": [8.0, 3.0]}}, "donors must have a column machine."),
         (
             {"donors": {"p": [1, 4], "time": [8.0, 3.0], "machine": ["old", "old"]}},
@@ -177,10 +173,7 @@ def test_another_program_is_refused(phases):
 @pytest.mark.parametrize(
     ("time", "says"),
     [
-        (
-            1e-4,
-            "According to the known run, here computes 80,000 times faster than the machine where",
-        ),
+        (1e-4, "According to the known run, here computes 80,000 times faster than the machine"),
         (8e6, "According to the known run, here computes 1,000,000 times slower than"),
     ],
 )

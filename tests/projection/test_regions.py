@@ -131,11 +131,7 @@ COUNTED = Program(phase=[{"law": "counted", "count": [{"p": 1, "compute": "8 s"}
             "program must have loops that take time on old, got 0 s at p = 1, n = 1000.",
         ),
         (COUNTED, {}, "base must be left out for a program described by counts. Leave base out."),
-        (
-            SPMD,
-            {},
-            'program must have one phase of law "counted", or phases of law "regions", got',
-        ),
+        (SPMD, {}, 'program must have one phase of law "counted", or phases of law "regions",'),
         (COUNTED, {"base": None}, "n must be left out for a program described by counts."),
     ],
 )

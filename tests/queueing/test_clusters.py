@@ -326,6 +326,11 @@ def test_an_array_is_answered_as_its_elements_are(rows):
 # refusals
 
 
+WHOLE = "must be a whole number of at least 0, got"
+FROM_ONE = "must be a whole number of at least 1, got"
+ONE_CLUSTER = "Count the customers of one cluster, or use deal."
+
+
 @pytest.mark.parametrize(
     ("bad", "says"),
     [
@@ -334,21 +339,9 @@ def test_an_array_is_answered_as_its_elements_are(rows):
             "customers or count must have one number for each group, got a single number. "
             "Write [8] for clusters of 8 customers.",
         ),
-        (
-            {"customers": [4, -1]},
-            "customers must be a whole number of at least 0, got -1. "
-            "Count the customers of one cluster, or use deal.",
-        ),
-        (
-            {"customers": [4, 1.5]},
-            "customers must be a whole number of at least 0, got 1.5. "
-            "Count the customers of one cluster, or use deal.",
-        ),
-        (
-            {"count": [1, np.nan]},
-            "count must be a whole number of at least 0, got nan. "
-            "Count the clusters of each group.",
-        ),
+        ({"customers": [4, -1]}, f"customers {WHOLE} -1. {ONE_CLUSTER}"),
+        ({"customers": [4, 1.5]}, f"customers {WHOLE} 1.5. {ONE_CLUSTER}"),
+        ({"count": [1, np.nan]}, f"count {WHOLE} nan. Count the clusters of each group."),
         (
             {"customers": [0, 4], "count": [3, 0]},
             "customers * count must sum to at least 1, got 0. "
@@ -373,19 +366,9 @@ def test_a_bad_argument_is_named_with_its_value_and_a_remedy(bad, says):
 @pytest.mark.parametrize(
     ("dealt", "says"),
     [
-        (
-            (8, 0),
-            "clusters must be a whole number of at least 1, got 0. Count the clusters from 1.",
-        ),
-        (
-            (8, [2, 2.5]),
-            "clusters must be a whole number of at least 1, got 2.5. Count the clusters from 1.",
-        ),
-        (
-            (np.inf, 2),
-            "customers must be a whole number of at least 0, got inf. "
-            "Count the customers of all clusters.",
-        ),
+        ((8, 0), f"clusters {FROM_ONE} 0. Count the clusters from 1."),
+        ((8, [2, 2.5]), f"clusters {FROM_ONE} 2.5. Count the clusters from 1."),
+        ((np.inf, 2), f"customers {WHOLE} inf. Count the customers of all clusters."),
     ],
 )
 def test_what_cannot_be_dealt_is_refused(dealt, says):

@@ -17,6 +17,13 @@ from parcast.timings.measurements import Measurements
 
 P, TIME, MACHINE = [1, 2, 4], [8.0, 4.5, 2.5], ["A", "A", "B"]
 RUNS = Measurements(p=P, time=TIME, machine=MACHINE, n=100, repetition=1)
+AXIS = "must be the name of an axis, got"
+COUNTS = "Choose from 1, 2, 4, 8, 16, 32, 128, 256 and 2 more."
+FLAT = "Give it as a flat list."
+FORMS = "Give a dict of columns, a data frame or a structured array."
+NAME = "must be a name: one line of text, not empty, got"
+UNKNOWN = "Leave it out if it is unknown."
+TEXT = "Only callpath and machine may be text; leave the column out otherwise."
 
 
 def refusal(**columns):
@@ -115,16 +122,8 @@ def test_without_pandas_it_says_how_to_get_it(monkeypatch):
             "table must have one column of times, got p, n. "
             "Call it time_s, or by another unit: s, ms, us, ns, min, h, d.",
         ),
-        (
-            [1, 2],
-            "table must have columns by name, got list. "
-            "Give a dict of columns, a data frame or a structured array.",
-        ),
-        (
-            np.ones(3),
-            "table must have columns by name, got ndarray. "
-            "Give a dict of columns, a data frame or a structured array.",
-        ),
+        ([1, 2], f"table must have columns by name, got list. {FORMS}"),
+        (np.ones(3), f"table must have columns by name, got ndarray. {FORMS}"),
         ({0: [1], "p": [1]}, "table must name each column once, in text, got 0. Rename it."),
         (
             pd.DataFrame([[1, 2, 3]], columns=["p", "p", "time"]),
@@ -139,9 +138,8 @@ def test_without_pandas_it_says_how_to_get_it(monkeypatch):
             "p must be a whole number of at least 1, got <NA>. Count processors from 1.",
         ),
         (
-            {"p": [1], "time": [1], "machine": ["A"], "date": ["today"]},
-            "date must be a finite number, got 'today'. Only callpath and machine may be text; "
-            "leave the column out otherwise.",
+            {"p": 1, "time": 1, "date": "today"},
+            f"date must be a finite number, got 'today'. {TEXT}",
         ),
     ],
 )
@@ -177,68 +175,35 @@ def test_p_counts_processors(bad, got):
 @pytest.mark.parametrize(
     ("columns", "says"),
     [
-        (
-            {"n": np.nan},
-            "n must be a finite number, got nan. Only callpath and machine may be text; "
-            "leave the column out otherwise.",
-        ),
+        ({"n": np.nan}, f"n must be a finite number, got nan. {TEXT}"),
         (
             {"machines": "SP"},
-            "machines must be a finite number, got 'SP'. Did you mean machine? Only callpath and "
-            "machine may be text; leave the column out otherwise.",
+            f"machines must be a finite number, got 'SP'. Did you mean machine? {TEXT}",
         ),
         (
             {"repetition": [0, 1.5]},
             "repetition must be a whole number of at least 0, got 1.5. "
             "Number repetitions 1, 2, 3.",
         ),
-        (
-            {"machine": 7},
-            "machine must be a name: one line of text, not empty, got 7. "
-            "Leave it out if it is unknown.",
-        ),
-        (
-            {"callpath": ["main", " "]},
-            "callpath must be a name: one line of text, not empty, got ' '. "
-            "Leave it out if it is unknown.",
-        ),
-        (
-            {"callpath": "\ud800"},
-            "callpath must be a name: one line of text, not empty, got '\\ud800'. "
-            "Leave it out if it is unknown.",
-        ),
+        ({"machine": 7}, f"machine {NAME} 7. {UNKNOWN}"),
+        ({"callpath": ["main", " "]}, f"callpath {NAME} ' '. {UNKNOWN}"),
+        ({"callpath": "\ud800"}, f"callpath {NAME} '\\ud800'. {UNKNOWN}"),
         (
             {"p": [1, 2], "n": [1, 2, 3]},
             "columns must be of one length, got p 2, n 3. Give every row a value in each column.",
         ),
-        (
-            {"p": [[1, 2], [3, 4]]},
-            "p must be one value, or one for each row, got (2, 2). Give it as a flat list.",
-        ),
+        ({"p": [[1], [2]]}, f"p must be one value, or one for each row, got (2, 1). {FLAT}"),
         (
             {"time": [[1, 2], [3]]},
-            "time must be one value, or one for each row, got rows of different lengths. "
-            "Give it as a flat list.",
+            f"time must be one value, or one for each row, got rows of different lengths. {FLAT}",
         ),
-        (
-            {"speedup": 3},
-            "'speedup' must be the name of an axis, got what parcast computes. Leave it out.",
-        ),
-        ({"time_s": 3}, "'time_s' must be the name of an axis, got a name for times. Rename it."),
-        (
-            {"rep": 3},
-            "'rep' must be the name of an axis, got a name of the repetition column. Rename it "
-            "to repetition.",
-        ),
-        (
-            {"Machine": "A"},
-            "'Machine' must be the name of an axis, got that of another column. "
-            "Rename it to machine.",
-        ),
+        ({"speedup": 3}, f"'speedup' {AXIS} what parcast computes. Leave it out."),
+        ({"time_s": 3}, f"'time_s' {AXIS} a name for times. Rename it."),
+        ({"rep": 3}, f"'rep' {AXIS} a name of the repetition column. Rename it to repetition."),
+        ({"Machine": "A"}, f"'Machine' {AXIS} that of another column. Rename it to machine."),
         (
             {"metric": 1},
-            "'metric' must be the name of an axis, got half of the pair metric,value. "
-            "Give both, or rename it.",
+            f"'metric' {AXIS} half of the pair metric,value. Give both, or rename it.",
         ),
         (
             {" n": 3},
@@ -283,16 +248,8 @@ def test_whatever_lies_in_the_domain_is_kept_as_it_is(columns):
             "machine must be one of those measured, got 'Dibon'. Did you mean Dibona? "
             "Choose from Dibona, CTE.",
         ),
-        (
-            {"p": 64},
-            "p must be one of those measured, got 64. "
-            "Choose from 1, 2, 4, 8, 16, 32, 128, 256 and 2 more.",
-        ),
-        (
-            {"p": "4"},
-            "p must be one of those measured, got '4'. Did you mean 4? "
-            "Choose from 1, 2, 4, 8, 16, 32, 128, 256 and 2 more.",
-        ),
+        ({"p": 64}, f"p must be one of those measured, got 64. {COUNTS}"),
+        ({"p": "4"}, f"p must be one of those measured, got '4'. Did you mean 4? {COUNTS}"),
         (
             {"machine": "CTE", "p": 1},
             "select must leave at least one row, got none for machine='CTE', p=1. "

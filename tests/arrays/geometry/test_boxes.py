@@ -127,19 +127,18 @@ def test_schemas_are_read_as_letters_and_words(given_schema, mesh, text):
     assert as_schema(given_schema, mesh) == text
 
 
+LETTERS = 'Write B for block and * for whole, such as "B**".'
+POSITIONS = "Give the positions in each dimension, such as 2, 4 and 1."
+
+
 @pytest.mark.parametrize(
     ("call", "says"),
     [
         (
             lambda: as_schema("B*", (8, 1, 1)),
-            "schema must have one letter for each of the 3 dimensions, got B*. Write B for block "
-            'and * for whole, such as "B**".',
+            f"schema must have one letter for each of the 3 dimensions, got B*. {LETTERS}",
         ),
-        (
-            lambda: as_schema("BC", (8, 1)),
-            "schema must consist of B and *, got BC. Write B for block and * for whole, such "
-            'as "B**".',
-        ),
+        (lambda: as_schema("BC", (8, 1)), f"schema must consist of B and *, got BC. {LETTERS}"),
         (
             lambda: as_schema("**", (8, 1)),
             "mesh must have 1 position in each dimension that is whole in **, got 8x1. Change the "
@@ -147,13 +146,11 @@ def test_schemas_are_read_as_letters_and_words(given_schema, mesh, text):
         ),
         (
             lambda: as_mesh((8, 1), 3),
-            "mesh must have one number for each of the 3 dimensions, got 8x1. Give the positions "
-            "in each dimension, such as 2, 4 and 1.",
+            f"mesh must have one number for each of the 3 dimensions, got 8x1. {POSITIONS}",
         ),
         (
             lambda: as_mesh((8, 0), 2),
-            "mesh[1] must be a whole number of at least 1, got 0. Give the positions in each "
-            "dimension, such as 2, 4 and 1.",
+            f"mesh[1] must be a whole number of at least 1, got 0. {POSITIONS}",
         ),
         (
             lambda: as_shape((2,) * 7),

@@ -105,6 +105,11 @@ def test_pairs_are_those_of_a_double_loop(data):
 BOTH = "Give a list of (start, count) for each rank, such as [((0, 0), (4, 8))]; [] for a rank"
 
 
+INSIDE = "must lie inside the array of 8x8"
+START = "Count from 0; count is the length, not the end."
+PAIRS = "must be (start, count) with 2 whole numbers each, or a list of such pairs"
+
+
 @pytest.mark.parametrize(
     ("boxes", "says"),
     [
@@ -125,28 +130,23 @@ BOTH = "Give a list of (start, count) for each rank, such as [((0, 0), (4, 8))];
         ),
         (
             [((0, 0), (4, 8)), ((4, 0), (5, 8))],
-            "boxes of rank 1 must lie inside the array of 8x8, got start (4, 0), count (5, 8). "
-            "Count from 0; count is the length, not the end.",
+            f"boxes of rank 1 {INSIDE}, got start (4, 0), count (5, 8). {START}",
         ),
         (
             [((0, 0), (4, 8)), ((4, 0), (4, -8))],
-            "boxes of rank 1 must lie inside the array of 8x8, got start (4, 0), count (4, -8). "
-            "Count from 0; count is the length, not the end.",
+            f"boxes of rank 1 {INSIDE}, got start (4, 0), count (4, -8). {START}",
         ),
         (
             [((0, 0), (4, 8)), ((4, 0, 0), (4, 8, 1))],
-            "boxes of rank 1 must be (start, count) with 2 whole numbers each, or a list of such "
-            f"pairs, got ((4, 0, 0), (4, 8, 1)). {BOTH} that holds nothing.",
+            f"boxes of rank 1 {PAIRS}, got ((4, 0, 0), (4, 8, 1)). {BOTH} that holds nothing.",
         ),
         (
             [((0, 0), (4.0, 8))],
-            "boxes of rank 0 must be (start, count) with 2 whole numbers each, or a list of such "
-            f"pairs, got ((0, 0), (4.0, 8)). {BOTH} that holds nothing.",
+            f"boxes of rank 0 {PAIRS}, got ((0, 0), (4.0, 8)). {BOTH} that holds nothing.",
         ),
         (
             [((0, 0), (4,))],
-            "boxes of rank 0 must be (start, count) with 2 whole numbers each, or a list of such "
-            f"pairs, got ((0, 0), (4,)). {BOTH} that holds nothing.",
+            f"boxes of rank 0 {PAIRS}, got ((0, 0), (4,)). {BOTH} that holds nothing.",
         ),
         (
             [],

@@ -245,8 +245,7 @@ def test_subchunks_of_one_server_and_those_that_are_needed():
         (
             lambda: schema_subchunks((8, 8), (2, 1), itemsize=8, servers=0),
             "mesh must have as many positions as there are servers, 0, got 2x1 = 2. Choose "
-            "factors "
-            "of that number.",
+            "factors of that number.",
         ),
         (
             lambda: schema_subchunks((8, 8), (2,), itemsize=8),
@@ -270,16 +269,14 @@ def test_subchunks_of_one_server_and_those_that_are_needed():
         (
             lambda: schema_subchunks((10**10, 10**10), (1, 1), itemsize=8),
             "shape must be that of at most 4611686018427387904 bytes, got "
-            "10000000000x10000000000. "
-            "Check the extents.",
+            "10000000000x10000000000. Check the extents.",
         ),
         (
             lambda: overlaps(
                 mesh_chunks((8, 8), (2, 1)), schema_subchunks((8, 9), (2, 1), itemsize=8)
             ),
             "shape must be that of the clients' array, 8x8, got 8x9. Distribute the same "
-            "array over "
-            "clients and servers.",
+            "array over clients and servers.",
         ),
     ],
 )

@@ -389,19 +389,21 @@ def test_a_rank_that_is_server_and_client_does_both():
 # Parameters
 
 
+TWO, ONE = table_of((8, 8), (2, 1), (2, 1)), table_of((8, 8), (1, 1), (1, 1))
+UNITS = "Give seconds, bytes or bytes per second."
+LEAST = "must be a whole number of at least 1, got 0."
+
+
 @pytest.mark.parametrize(
     ("call", "says"),
     [
         (
             lambda: ServerCosts(write_rate=0.0),
-            "write_rate of servers must be above 0 and finite, got 0. Give seconds, bytes or "
-            "bytes "
-            "per second.",
+            f"write_rate of servers must be above 0 and finite, got 0. {UNITS}",
         ),
         (
             lambda: ClientCosts(decode=[1e-3, -1e-3]),
-            "decode of clients must be at least 0 and finite, got -0.001. Give seconds, bytes or "
-            "bytes per second.",
+            f"decode of clients must be at least 0 and finite, got -0.001. {UNITS}",
         ),
         (
             lambda: ClientCosts(decode=[[1e-3]]),
@@ -409,64 +411,48 @@ def test_a_rank_that_is_server_and_client_does_both():
             "Give an array of one dimension, or one number for all clients.",
         ),
         (
-            lambda: request_time(
-                table_of((8, 8), (2, 1), (2, 1)), with_servers(SP2, write_rate=[1e6] * 3)
-            ),
+            lambda: request_time(TWO, with_servers(SP2, write_rate=[1e6] * 3)),
             "write_rate of servers must have one number, or one for each of the 2 servers, got 3. "
             "Give as many as there are.",
         ),
         (
-            lambda: request_time(table_of((8, 8), (2, 1), (2, 1)), with_servers(SP2, cache=100.0)),
+            lambda: request_time(TWO, with_servers(SP2, cache=100.0)),
             'cache of servers must be at least a partition, got 100. Use writer = "sync" for a '
             "file system without a cache.",
         ),
         (
             lambda: ServerCosts(write_rate=1e6, partition=0),
-            "partition must be a whole number of at least 1, got 0. Give bytes; 1 writes behind "
-            "all of them.",
+            f"partition {LEAST} Give bytes; 1 writes behind all of them.",
         ),
         (
             lambda: Options(writer="async"),
             'writer must be "sync", "write-behind" or "double-buffer", got \'async\'. Choose one.',
         ),
+        (lambda: Options(buffer=0), f"buffer {LEAST} Give it in bytes; 1 MiB is usual."),
         (
-            lambda: Options(buffer=0),
-            "buffer must be a whole number of at least 1, got 0. Give it in bytes; 1 MiB is "
-            "usual.",
-        ),
-        (
-            lambda: request_time(
-                [table_of((8, 8), (2, 1), (2, 1)), table_of((8, 8), (2, 1), (4, 1))], SP2
-            ),
+            lambda: request_time([TWO, table_of((8, 8), (2, 1), (4, 1))], SP2),
             "arrays must have the same clients and servers, got 2 and 2, 2 and 4. Make a request "
             "of each.",
         ),
+        (lambda: request_time([], SP2), f"arrays {LEAST} Give at least one array."),
         (
-            lambda: request_time([], SP2),
-            "arrays must be a whole number of at least 1, got 0. Give at least one array.",
+            lambda: request_time(EqualArrays(TWO, 0), SP2),
+            f"number of arrays {LEAST} Count equal arrays from 1.",
         ),
         (
-            lambda: request_time(EqualArrays(table_of((8, 8), (2, 1), (2, 1)), 0), SP2),
-            "number of arrays must be a whole number of at least 1, got 0. Count equal "
-            "arrays from "
-            "1.",
-        ),
-        (
-            lambda: bound_of(table_of((8, 8), (2, 1), (2, 1)), SP2, clients=(0,), servers=(0, 0)),
+            lambda: bound_of(TWO, SP2, clients=(0,), servers=(0, 0)),
             "clients of the placement must be 2, got 1. Give one number for each.",
         ),
         (
-            lambda: bound_of(table_of((8, 8), (1, 1), (1, 1)), SP2, clients=[0], servers=[-1]),
+            lambda: bound_of(ONE, SP2, clients=[0], servers=[-1]),
             "servers of the placement must be at least 0, got -1. Count from 0.",
         ),
         (
-            lambda: bound_of(
-                table_of((8, 8), (1, 1), (1, 1)), SP2, clients=[0], servers=[0], serving=[1]
-            ),
+            lambda: bound_of(ONE, SP2, clients=[0], servers=[0], serving=[1]),
             "serving of the placement must be a client from 0 to 0, or -1, got 1. Count from 0.",
         ),
         (
-            lambda: request_time(table_of((8, 8), (1, 1), (1, 1)), "sp2_like.toml"),
+            lambda: request_time(ONE, "sp2_like.toml"),
             "costs must be a Costs, got str. Read a file with "
             "parcast.arrays.law.parameters.read_costs.",
         ),

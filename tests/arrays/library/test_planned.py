@@ -305,12 +305,7 @@ def test_what_else_a_plan_has_is_done(tmp_path):
     ("keys", "options", "path", "says"),
     [
         ({"storage": (4, 4)}, {"subchunk": 64}, "x", "subchunk must be left out with a plan of"),
-        (
-            {"storage": (4, 4)},
-            {"stack": "all"},
-            "x",
-            "be one that can be followed, got stack='all'",
-        ),
+        ({"storage": (4, 4)}, {"stack": "all"}, "x", "one that can be followed, got stack='all'"),
         ({}, {"stack": "all"}, "x", "be one that can be followed, got stack='all'"),
         ({"storage": (4, 4)}, {}, "x.npy", "got storage chunks, which a .npy file has not"),
         ({"storage": (4, 4, 1), "shape": (8, 8, 1)}, {}, "x", "storage chunks of 3, 4x4x1"),

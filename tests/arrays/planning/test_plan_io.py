@@ -265,37 +265,30 @@ def test_a_file_with_a_rate_is_used(file):
     assert float(read_costs(path).servers.write_rate) == 2e9
 
 
+LEAST = "must be a whole number of at least 1, got 0."
+CUBE = "Write for example 512x512x512."
+TYPES = (
+    "must be a type of fixed size: bool, int8 to int64, uint8 to uint64, float16 to float64, "
+    "complex64 or complex128"
+)
+
+
 @pytest.mark.parametrize(
     ("changes", "says"),
     [
         (
             {"shape": "64by64"},
-            "shape must be whole numbers with x between them, got '64by64'. Write for example "
-            "512x512x512.",
+            f"shape must be whole numbers with x between them, got '64by64'. {CUBE}",
         ),
-        (
-            {"shape": "0x4"},
-            "shape must be a whole number of at least 1, got 0. Write for example 512x512x512.",
-        ),
-        (
-            {"clients": (0, 2)},
-            "clients must be a whole number of at least 1, got 0. Write for example 3x4x2.",
-        ),
+        ({"shape": "0x4"}, f"shape {LEAST} {CUBE}"),
+        ({"clients": (0, 2)}, f"clients {LEAST} Write for example 3x4x2."),
         (
             {"clients": "2x2x2"},
             "mesh must have one number for each of the 2 dimensions, got 2x2x2. Give the "
             "positions in each dimension, such as 2, 4 and 1.",
         ),
-        (
-            {"dtype": "floot32"},
-            "dtype must be a type of fixed size: bool, int8 to int64, uint8 to uint64, float16 to "
-            "float64, complex64 or complex128, got 'floot32'. Did you mean float32?",
-        ),
-        (
-            {"dtype": object},
-            "dtype must be a type of fixed size: bool, int8 to int64, uint8 to uint64, float16 to "
-            "float64, complex64 or complex128, got 'object'. float64 is usual.",
-        ),
+        ({"dtype": "floot32"}, f"dtype {TYPES}, got 'floot32'. Did you mean float32?"),
+        ({"dtype": object}, f"dtype {TYPES}, got 'object'. float64 is usual."),
         (
             {"within": 0.2},
             "within must be left out unless objective is fewest, got 0.2. Leave one out.",
@@ -305,10 +298,7 @@ def test_a_file_with_a_rate_is_used(file):
             "inner must be left out without storage, got 2x2. Give the extents of the storage "
             "chunks.",
         ),
-        (
-            {"arrays": 0},
-            "arrays must be a whole number of at least 1, got 0. Count equal arrays from 1.",
-        ),
+        ({"arrays": 0}, f"arrays {LEAST} Count equal arrays from 1."),
     ],
 )
 def test_what_cannot_be_planned_is_refused(changes, says):

@@ -111,11 +111,7 @@ def test_what_cannot_be_asked_is_named_with_a_remedy(asked, says):
     [
         ({"p": [1, 2, 1], "n": [1, 1, 2]}, 2, "over p and n needs at least 4 configurations, got"),
         ({"p": [1, 2, 4], "n": [5, 5, 5]}, 7, "All its runs have n = 5: n = 7 cannot be forecast"),
-        (
-            {"p": [4, 4, 4], "n": [1, 2, 3]},
-            2,
-            "All its runs have p = 4: p = 16 cannot be forecast",
-        ),
+        ({"p": [4, 4, 4], "n": [1, 2, 3]}, 2, "All its runs have p = 4: p = 16 cannot be"),
         ({"p": [1, 2, 4, 8], "n": [3, 6, 12, 24]}, 9, "p and n change together in all its runs"),
         ({"p": [4, 4], "n": [5, 5]}, 5, "All its runs have p = 4"),
     ],

@@ -190,10 +190,7 @@ def test_the_tree_of_the_published_schedule_has_lg_p_levels_of_merges():
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        (
-            {"ranks": 6, "schedule": "source"},
-            'ranks must be a power of two with schedule="source"',
-        ),
+        ({"ranks": 6, "schedule": "source"}, "ranks must be a power of two with"),
         ({"ranks": 0}, "ranks must be a whole number of at least 1, got 0. Count from 1."),
         ({"ranks": 2.5}, "ranks must be a whole number of at least 1, got 2.5. Count from 1."),
         ({"ranks": "4"}, "ranks must be a number, got '4'. Count from 1."),

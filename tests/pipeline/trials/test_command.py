@@ -124,11 +124,6 @@ def test_wrong_use_is_refused_in_options(parcast, engine, options, says):
     assert says in said.err
 
 
-def test_it_is_listed_with_the_programs(parcast):
-    said = parcast("validate")
-    assert "pipeline" in said.out
-
-
 def test_a_job_of_the_users_own_is_run_on_its_first_items(parcast, engine, tmp_path):
     engine(Engine(noise=0.01))
     job = tmp_path / "squares_of_numbers.py"

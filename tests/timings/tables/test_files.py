@@ -20,6 +20,14 @@ ONLY_LABELS = (
     "ignore=[{0!r}]."
 )
 PLAIN = Measurements(p=[1, 2], time=[8.0, 4.5])
+AXIS = "must be the name of an axis, got"
+OPEN = 'an open one. Close it on the same line. Write a " inside quotes twice.'
+PAIR = f"value  {AXIS} half of the pair metric,value. Give both, or rename it."
+UTF16 = (
+    "file  must be UTF-8, got UTF-16. Save it as CSV UTF-8, or convert it: "
+    "iconv -f UTF-16 -t UTF-8 < stream > converted.csv"
+)
+NUL = "must be text, got a NUL byte. Is this a CSV file?"
 
 
 def read(text, **options):
@@ -97,21 +105,10 @@ def test_a_long_table_is_read_in_many_blocks_with_few_objects():
 @pytest.mark.parametrize(
     ("file", "says"),
     [
-        (
-            "p,time_s\n1,8\n".encode("utf-16-le"),
-            "file  must be UTF-8, got UTF-16. Save it as CSV UTF-8, or convert it: "
-            "iconv -f UTF-16 -t UTF-8 < stream > converted.csv",
-        ),
-        (
-            "p,time_s\n1,8\n".encode("utf-16-be"),
-            "file  must be UTF-8, got UTF-16. Save it as CSV UTF-8, or convert it: "
-            "iconv -f UTF-16 -t UTF-8 < stream > converted.csv",
-        ),
-        (
-            b"\x7fELF\x02\x01\x01\0\0\0\0\n\0",
-            "line 1  must be text, got a NUL byte. Is this a CSV file?",
-        ),
-        (b"p,time_s\n1,8\n2,\0\n", "line 3  must be text, got a NUL byte. Is this a CSV file?"),
+        ("p,time_s\n1,8\n".encode("utf-16-le"), UTF16),
+        ("p,time_s\n1,8\n".encode("utf-16-be"), UTF16),
+        (b"\x7fELF\x02\x01\x01\0\0\0\0\n\0", f"line 1  {NUL}"),
+        (b"p,time_s\n1,8\n2,\0\n", f"line 3  {NUL}"),
         (
             b"PK\x03\x04\x14\0",
             "file  must be text, got a spreadsheet or zip archive. Save the sheet as CSV UTF-8.",
@@ -252,57 +249,34 @@ def test_a_stream_opened_with_the_wrong_encoding_is_refused():
     [
         (
             "nodes,Cores,time_s",
-            [
-                "p",
-                "must be one column, got nodes, Cores, which could all be. Choose one: "
-                "columns={'p': 'nodes'} or columns={'p': 'Cores'}.",
-            ],
+            "p  must be one column, got nodes, Cores, which could all be. Choose one: "
+            "columns={'p': 'nodes'} or columns={'p': 'Cores'}.",
         ),
         (
             "n,time_s",
-            [
-                "p",
-                "must be a column, got n, time_s. Add the processor counts, or name their column: "
-                "columns={'p': NAME}.",
-            ],
+            "p  must be a column, got n, time_s. Add the processor counts, or name their column: "
+            "columns={'p': NAME}.",
         ),
-        ("p,n", ["time_s", "must be a column, got p, n. Name it: columns={'time_s': NAME}."]),
+        ("p,n", "time_s  must be a column, got p, n. Name it: columns={'time_s': NAME}."),
         (
             "p,time_s,time (ms)",
-            [
-                "time (ms)",
-                "must be the only time, got time_s as well. Leave one out: ignore=['time (ms)'].",
-            ],
+            "time (ms)  must be the only time, got time_s as well. Leave one out: "
+            "ignore=['time (ms)'].",
         ),
-        (
-            "p,time_s,value",
-            [
-                "value",
-                "must be the name of an axis, got half of the pair metric,value. "
-                "Give both, or rename it.",
-            ],
-        ),
-        ("p,time_s,p", ["p", "must appear in the header once, got it twice. Remove one."]),
-        (",p,time_s", ["column 1", "must have a name, got nothing. Name it or remove it."]),
-        (
-            "p,time_s,Machine",
-            [
-                "Machine",
-                "must be the name of an axis, got that of another column. Rename it to machine.",
-            ],
-        ),
+        ("p,time_s,value", PAIR),
+        ("p,time_s,p", "p  must appear in the header once, got it twice. Remove one."),
+        (",p,time_s", "column 1  must have a name, got nothing. Name it or remove it."),
+        ("p,time_s,Machine", f"Machine  {AXIS} that of another column. Rename it to machine."),
     ],
 )
 def test_a_header_is_corrected(header, says):
     values = ",".join("1" * len(header.split(",")))
-    field, message = says
-    assert refusal(f"# comment\n{header}\n{values}\n") == [f"line 2  {field}  {message}"]
+    assert refusal(f"# comment\n{header}\n{values}\n") == [f"line 2  {says}"]
 
 
 def test_faults_of_the_header_and_of_the_rows_come_together():
     assert refusal("p,d,value,time_s\nmany,2,1,8\n2,two,1,4.5\n") == [
-        "line 1  value  must be the name of an axis, got half of the pair metric,value. "
-        "Give both, or rename it.",
+        f"line 1  {PAIR}",
         "line 2  p      must be a whole number of at least 1, got 'many'. Write it as a number.",
         f"line 3  d      must be a finite number, got 'two'. {ONLY_LABELS.format('d')}",
     ]
@@ -349,8 +323,7 @@ def test_a_time_of_a_size_that_nobody_measures_is_refused(cell):
         ),
         (
             'p,machine,time_s\n1,"A,8\n2,B,4\n',
-            "line 2  must close its quotation marks, got an open one. "
-            'Close it on the same line. Write a " inside quotes twice.',
+            f"line 2  must close its quotation marks, got {OPEN}",
         ),
         (
             'p,machine,time_s\n1,"A"B,8\n',
@@ -401,8 +374,7 @@ def test_bytes_that_are_not_utf8_are_named_with_their_line():
 
 def test_a_value_in_quotes_does_not_go_on_in_the_next_line():
     assert refusal('p,machine,time_s\n1,"A\nB",8\n') == [
-        "line 2  must close its quotation marks, got an open one. "
-        'Close it on the same line. Write a " inside quotes twice.',
+        f"line 2  must close its quotation marks, got {OPEN}",
         "line 3  must have 3 values as the header has, got 2. Fill in the others.",
     ]
 
