@@ -48,7 +48,7 @@ VALUES = {
 def test_a_wider_limit_never_makes_the_choice_worse(goal, limit):
     draw = np.random.default_rng(3)
     fitted = 0
-    for _ in range(3):
+    for _ in range(2):
         runs = runs_at_random(draw)
         middle = {"within": float(np.median(runs.time)), "budget": 0.03}[limit]
         answers = [chosen(runs, goal, **{limit: middle * x}) for x in (0.5, 1.5, 20.0)]
@@ -58,4 +58,4 @@ def test_a_wider_limit_never_makes_the_choice_worse(goal, limit):
             for name, row in fewer.items():
                 value = VALUES[goal](row)
                 assert VALUES[goal](more[name]) <= value + 1e-9 * abs(value)
-    assert fitted > 4
+    assert fitted > 2

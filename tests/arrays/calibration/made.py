@@ -41,13 +41,16 @@ def dry_of(request):
     )
 
 
-def run_of(launch, case, value, repetition=1, *, factor=1.0):
-    """Make a run that takes what the law says, times a factor."""
-    request = case.request
+def time_of(request, value):
+    """Time of a request by the law."""
     law = ByLaw(request, placement_of(request.layout, None))
-    time = law.time(costs_of(law.known, dry_of(law.known), value))
+    return law.time(costs_of(law.known, dry_of(law.known), value))
+
+
+def run_of(launch, case, time, repetition=1, *, factor=1.0):
+    """Make a run that takes what the law says, times a factor."""
     parts = components_of(time)
-    is_read = request.operation == "read"
+    is_read = case.request.operation == "read"
     server = ServerRun(
         startup=factor * parts.startup,
         seconds=factor * (parts.assembly + parts.file_system),
@@ -73,9 +76,10 @@ class Machine:
         self.launches.append(launch)
         random = np.random.default_rng(len(self.launches))
         width = len(launch.distinct)
+        times = {case: time_of(case.request, self.value) for case in launch.distinct}
         for i, case in enumerate(launch.cases[width:]):
             factor = 1.0 + self.scatter * random.uniform(-1, 1)
-            report(run_of(launch, case, self.value, 1 + i // width, factor=factor))
+            report(run_of(launch, case, times[case], 1 + i // width, factor=factor))
 
 
 class Ticks:

@@ -16,7 +16,7 @@ from parcast.arrays.library.session import connect
 
 SUBCHUNK = 1 << 22
 PLANE = (512, 512)  # of float64, half of a subchunk
-COUNT = 12  # subchunks of a large request
+COUNT = 7  # subchunks of a large request
 
 
 def peak_of(request):
