@@ -16,6 +16,7 @@ from parcast.cli import cli
 from parcast.cli.failures import run as run_command
 from parcast.mpi.find import find_mpi
 from parcast.mpi.leftovers import TOKEN, kill_processes_of, processes_of, remove_shared_memory
+from tests.installed import PLUGINS
 from tests.measurement import PROGRAMS, Measurement
 
 # The same examples in each run, so that more of them take longer and find nothing new. `make
@@ -131,6 +132,12 @@ def file(tmp_path):
         return path
 
     return write
+
+
+@pytest.fixture
+def plugin(monkeypatch):
+    """Let the plugin of the tests be found as an installed one is."""
+    monkeypatch.syspath_prepend(PLUGINS)
 
 
 @pytest.fixture

@@ -1,11 +1,8 @@
 """Laws of other packages: found, used by the commands, and passed over where they are broken."""
 
 import copy
-import os
 import pickle
 import re
-import subprocess
-import sys
 import warnings
 from pathlib import Path
 
@@ -22,8 +19,8 @@ from parcast.fitting.fit import fit
 from parcast.places import PluginFaultError, PluginWarning
 from parcast.prediction.predict import predict
 from parcast.timings.measurements import Measurements
+from tests.installed import PLUGINS, installed, parcast
 
-PLUGINS = Path(__file__).parent / "plugins"
 HOW_TO = Path(__file__).parents[1] / "docs" / "howto" / "add-a-law.md"
 FARM = {"law": "farm", "tasks": 1000, "task": "2 s", "dealing": "50 ms"}
 LAW = "a class derived from Phase with a cycle, whose law is a literal of its name"
@@ -38,29 +35,10 @@ sort = parcast_demo.farm:FarmPhase
 
 
 @pytest.fixture
-def plugin(monkeypatch):
-    """The plugin of these tests, found as an installed one is."""
-    monkeypatch.syspath_prepend(PLUGINS)
-
-
-@pytest.fixture
 def broken(monkeypatch, tmp_path):
     """A package all of whose laws are broken."""
-    info = tmp_path / "parcast_broken-1.0.dist-info"
-    info.mkdir()
-    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: parcast-broken\nVersion: 1.0\n")
-    (info / "entry_points.txt").write_text(BROKEN)
-    (tmp_path / "parcast_ends.py").write_text("raise SystemExit('no licence\\nat all')\n")
-    monkeypatch.syspath_prepend(tmp_path)
-    return tmp_path
-
-
-def parcast(*args, path):
-    """Run the command line with packages of these folders."""
-    paths = os.pathsep.join([*map(str, path), os.environ.get("PYTHONPATH", "")])
-    command = [sys.executable, "-m", "parcast", *map(str, args)]
-    environment = os.environ | {"PYTHONPATH": paths}
-    return subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    ends = "raise SystemExit('no licence\\nat all')\n"
+    return installed(tmp_path, monkeypatch, BROKEN, parcast_ends=ends)
 
 
 @pytest.mark.usefixtures("plugin")
@@ -177,17 +155,12 @@ def test_a_command_names_what_it_passes_over_and_answers(broken, tmp_path):
     assert "Traceback" not in said.stderr
 
 
-def test_a_fault_in_a_plugin_is_told_as_one_of_the_plugin(tmp_path):
+def test_a_fault_in_a_plugin_is_told_as_one_of_the_plugin(tmp_path, monkeypatch):
     source = (PLUGINS / "parcast_demo" / "farm.py").read_text(encoding="utf-8")
     begin = source.index("    def cycle")
-    (tmp_path / "parcast_slip.py").write_text(
-        source[:begin]
-        + "    def cycle(self, machine, at):\n        return self.values(at)['tosks']\n"
-    )
-    info = tmp_path / "parcast_slip-1.0.dist-info"
-    info.mkdir()
-    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: parcast-slip\nVersion: 1.0\n")
-    (info / "entry_points.txt").write_text("[parcast.laws]\nfarm = parcast_slip:FarmPhase\n")
+    cycle = "    def cycle(self, machine, at):\n        return self.values(at)['tosks']\n"
+    entry = "[parcast.laws]\nfarm = parcast_slip:FarmPhase\n"
+    installed(tmp_path, monkeypatch, entry, "slip", parcast_slip=source[:begin] + cycle)
     program, machine = tmp_path / "program.toml", tmp_path / "machine.toml"
     program.write_text('[[phase]]\nlaw = "farm"\ntasks = 9\ntask = "2 s"\ndealing = "1 s"\n')
     machine.write_text('name = "any"\n')

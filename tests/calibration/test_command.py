@@ -134,11 +134,7 @@ def test_other_benchmarks_are_read_for_what_they_tell(parcast, measuring, tmp_pa
 
 
 @pytest.mark.parametrize(
-    ("arguments", "says"),
-    [
-        (["--only", ""], "got ''"),
-        (["--from", "missing.txt"], "missing.txt"),
-    ],
+    ("arguments", "says"), [(["--only", ""], "got ''"), (["--from", "missing.txt"], "missing.txt")]
 )
 def test_what_makes_no_sense_is_refused_before_anything_is_measured(
     parcast, measuring, arguments, says

@@ -14,14 +14,7 @@ from parcast.calibration.primitives_file import line_words, with_spread
 from parcast.calibration.result import Segment
 from parcast.calibration.sheet import counts_words
 from parcast.descriptions.toml_files import read_machine
-from tests.calibration.calibrated import (
-    HOST,
-    INTERRUPTED,
-    VALUES,
-    WHOLE,
-    line,
-    measured,
-)
+from tests.calibration.calibrated import HOST, INTERRUPTED, VALUES, WHOLE, line, measured
 
 TOLD = MachineFigures(
     source="OSU Micro-Benchmarks: osu_latency.txt",

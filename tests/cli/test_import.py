@@ -132,7 +132,7 @@ def test_the_formats_are_listed_with_what_they_need(parcast):
     assert lines[0].split("  ")[0] == "extrap"
     assert lines[0].endswith("timings.csv")
     assert [line.split()[0] for line in lines[:4]] == [
-        *("extrap", "slurm", "hyperfine", "google-benchmark"),
+        *("extrap", "slurm", "hyperfine", "google-benchmark")
     ]
     assert max(map(len, lines)) <= 99
 

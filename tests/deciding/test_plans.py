@@ -13,8 +13,7 @@ from parcast.deciding.alternatives import best_first
 from parcast.deciding.plans import PLAN, OwnPlan, decided, with_plugins
 from parcast.places import PluginFaultError, PluginWarning
 from tests.conftest import ROOT
-from tests.test_plugins import PLUGINS
-from tests.test_plugins import parcast as installed
+from tests.installed import PLUGINS, installed, parcast
 
 HOW_TO = ROOT / "docs" / "howto" / "add-a-plan.md"
 GOOD = {"title": "Caches", "asked": "GB", "cost": [1, 2, 4], "time": [3.0, 2.0, 1.9]}
@@ -28,7 +27,7 @@ def given(**changes):
 def test_its_command_ranks_draws_and_writes(tmp_path):
     paths = [tmp_path / f"plan.{ending}" for ending in ("csv", "json", "svg")]
     outputs = [part for path in paths for part in ("-o", path)]
-    said = installed("plan", "cache", "--tiles", "20GB", *outputs, path=[PLUGINS])
+    said = parcast("plan", "cache", "--tiles", "20GB", *outputs, path=[PLUGINS])
     assert said.returncode == 0, said.stderr
     lines = said.stdout.splitlines()
     assert lines[0] == "Cache of tiles: 32 GB, 10 s"
@@ -42,8 +41,8 @@ def test_its_command_ranks_draws_and_writes(tmp_path):
 
 
 def test_it_is_listed_and_its_options_are_refused_in_their_names():
-    assert "cache     Memory of a cache of tiles." in installed("plan", path=[PLUGINS]).stdout
-    said = installed("plan", "cache", "--tiles", "many", path=[PLUGINS])
+    assert "cache     Memory of a cache of tiles." in parcast("plan", path=[PLUGINS]).stdout
+    said = parcast("plan", "cache", "--tiles", "many", path=[PLUGINS])
     assert (said.returncode, "--tiles must be a size" in said.stderr) == (2, True)
 
 
@@ -54,13 +53,7 @@ def test_the_how_to_is_the_plugin_of_these_tests():
 
 
 def test_only_plans_of_other_packages_are_looked_for(monkeypatch, tmp_path):
-    info = tmp_path / "parcast_broken-1.0.dist-info"
-    info.mkdir()
-    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: parcast-broken\nVersion: 1.0\n")
-    (info / "entry_points.txt").write_text(
-        "[parcast.deciding]\nroot = math:sqrt\nio = math:sqrt\n"
-    )
-    monkeypatch.syspath_prepend(tmp_path)
+    installed(tmp_path, monkeypatch, "[parcast.deciding]\nroot = math:sqrt\nio = math:sqrt\n")
     places = with_plugins(PLAN)
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")

@@ -210,9 +210,7 @@ def test_seconds_of_the_disk_lie_within_the_run(disk):
 
 @pytest.mark.parametrize(
     ("phase", "keys", "says"),
-    [
-        (phase_of(capacities={"together": "5 Mflop/s"}), {}, "capacities.together must be left"),
-    ],
+    [(phase_of(capacities={"together": "5 Mflop/s"}), {}, "capacities.together must be left")],
 )
 def test_bad_arguments_are_named(phase, keys, says):
     with pytest.raises(ParameterError) as caught:

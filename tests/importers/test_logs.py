@@ -198,9 +198,7 @@ def test_what_patterns_find_must_be_numbers_and_every_log_must_tell_its_count(lo
     says = refusal([told, untold], time_pattern=TIME, count_pattern=COUNT)
     assert "must have a count that count_pattern finds, as other files do" in says
     assert NO_COPIES in refusal(
-        log("ranks: 1", "elapsed: 2", name="np4.log"),
-        time_pattern=TIME,
-        count_pattern=COUNT,
+        log("ranks: 1", "elapsed: 2", name="np4.log"), time_pattern=TIME, count_pattern=COUNT
     )
     with pytest.raises(ParameterError, match="time_pattern must be for logs of your own"):
         import_timings(DATA / "extrap.txt", "extrap", time_pattern=TIME)

@@ -1,9 +1,6 @@
 """Formats of other packages: found, used by the commands, passed over where they are broken."""
 
-import os
 import re
-import subprocess
-import sys
 
 import pytest
 
@@ -19,8 +16,8 @@ from parcast.importers.registry import (
 from parcast.places import PluginWarning
 from parcast.timings.measurements import Measurements
 from tests.conftest import ROOT
+from tests.installed import PLUGINS, installed, parcast
 
-PLUGINS = ROOT / "tests" / "plugins"
 HOW_TO = ROOT / "docs" / "howto" / "add-an-importer.md"
 SHEET = "stopwatch\n1 ranks: 8 10\n4 ranks: 3\n"
 BROKEN = """[parcast.importers]
@@ -41,21 +38,9 @@ def sheet(tmp_path):
 
 
 @pytest.fixture
-def plugin(monkeypatch):
-    """Let the plugin of these tests be found as an installed one is."""
-    monkeypatch.syspath_prepend(PLUGINS)
-
-
-@pytest.fixture
 def broken(monkeypatch, tmp_path):
     """Add a package all of whose formats are broken."""
-    info = tmp_path / "parcast_broken-1.0.dist-info"
-    info.mkdir()
-    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: parcast-broken\nVersion: 1.0\n")
-    (info / "entry_points.txt").write_text(BROKEN)
-    (tmp_path / "parcast_fails.py").write_text(FAILS)
-    monkeypatch.syspath_prepend(tmp_path)
-    return tmp_path
+    return installed(tmp_path, monkeypatch, BROKEN, parcast_fails=FAILS)
 
 
 @pytest.mark.usefixtures("plugin")
@@ -92,23 +77,14 @@ def test_none_replaces_a_format_of_parcast():
 
 
 def test_the_command_lists_and_imports_it_and_names_what_is_broken(broken, sheet):
-    paths = [PLUGINS, broken, os.environ.get("PYTHONPATH", "")]
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join(map(str, paths))}
-
-    def parcast(*args):
-        command = [sys.executable, "-m", "parcast", *map(str, args)]
-        return subprocess.run(
-            command, env=environment, capture_output=True, text=True, check=False
-        )
-
-    said = parcast("import", "--list")
+    said = parcast("import", "--list", path=[PLUGINS, broken])
     assert said.returncode == 0
     assert re.search("^stopwatch +Sheets of the stopwatch +timings.csv$", said.stdout, re.M)
     assert sorted(re.findall('plugin "([a-z]+)"', said.stderr)) == ["absent", "odd", "slurm"]
     assert all(line.startswith("parcast: the plugin ") for line in said.stderr.splitlines())
-    said = parcast("import", "stopwatch", sheet)
+    said = parcast("import", "stopwatch", sheet, path=[PLUGINS, broken])
     assert said.stdout == "p,repetition,time_s\n1,1,8\n1,2,10\n4,1,3\n"
-    said = parcast("import", "absent", sheet)
+    said = parcast("import", "absent", sheet, path=[PLUGINS, broken])
     assert said.returncode == 2
     assert "'absent' is neither a format nor a file." in said.stderr
     assert "Traceback" not in said.stderr
@@ -124,15 +100,9 @@ def test_the_how_to_shows_this_plugin():
 
 def format_of(source, tmp_path, monkeypatch):
     """Install a package with one format, "demo", whose module is `source`."""
-    info = tmp_path / "parcast_demo_two-1.0.dist-info"
-    info.mkdir()
-    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: parcast-demo-two\nVersion: 1.0\n")
-    (info / "entry_points.txt").write_text("[parcast.importers]\ndemo = parcast_two:FORMAT\n")
-    (tmp_path / "parcast_two.py").write_text(
-        f"from parcast.importers.registry import Format\nFORMAT = Format({source})\n"
-    )
-    monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.delitem(sys.modules, "parcast_two", raising=False)
+    module = f"from parcast.importers.registry import Format\nFORMAT = Format({source})\n"
+    entry = "[parcast.importers]\ndemo = parcast_two:FORMAT\n"
+    installed(tmp_path, monkeypatch, entry, "two", parcast_two=module)
 
 
 ALL = 'title="Demo", recognises=lambda head, path: True'
@@ -172,5 +142,5 @@ def test_what_a_plugin_returns_is_checked(function, says, parcast, tmp_path, mon
     (tmp_path / "some.txt").write_text("some")
     said = parcast("import", "demo", tmp_path / "some.txt")
     assert said.status == 70
-    assert 'fault of the plugin "demo" of parcast-demo-two: ' in said.err
+    assert 'fault of the plugin "demo" of parcast-two: ' in said.err
     assert says in said.err

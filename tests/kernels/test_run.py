@@ -167,10 +167,7 @@ def test_ranks_that_are_started_give_their_runs():
 def test_what_a_rank_refuses_reaches_the_caller(tmp_path):
     with pytest.raises(RunFailed, match="cannot be used for the files of the keys"):
         verb.run_ranks(
-            verb.WORKER,
-            [str(_written(tmp_path / "task.json"))],
-            ranks=2,
-            time_limit=300.0,
+            verb.WORKER, [str(_written(tmp_path / "task.json"))], ranks=2, time_limit=300.0
         )
 
 

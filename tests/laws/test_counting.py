@@ -16,7 +16,7 @@ from parcast.prediction.predict import predict
 from tests.laws.counting import counts_of
 
 DATA = Path(__file__).parent / "data"
-LAWS = (
+LAWS = [
     "sort",
     "square_sort",
     "sample_sort",
@@ -25,7 +25,7 @@ LAWS = (
     "matmul",
     "gauss",
     "stencil",
-)
+]
 COUNTS = {law: partial(counts_of, law) for law in LAWS}
 MACHINE = Machine(
     compute={"rate": "10 Mflop/s"},

@@ -9,7 +9,7 @@ from parcast.errors import FileProblems, ParameterError, Problem
 from parcast.importers.registry import FORMATS, format_named
 from parcast.testing.importers import check_importer
 from tests.conftest import ROOT
-from tests.test_plugins import PLUGINS
+from tests.installed import PLUGINS
 
 DATA = ROOT / "tests" / "importers" / "data"
 EXAMPLES = {  # of each format

@@ -2,34 +2,26 @@
 
 import doctest
 import json
-import sys
 
 import pytest
 
 from parcast.errors import ParameterError
 from parcast.validation.plugins import OwnSubject
 from tests.conftest import ROOT
+from tests.installed import installed
 
 HOW_TO = ROOT / "docs" / "howto" / "add-a-subject.md"
 
 
-def installed(monkeypatch, folder, source):
-    """Install a package with one subject, "copies", whose module is `source`."""
-    info = folder / "parcast_copies-1.0.dist-info"
-    info.mkdir()
-    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: parcast-copies\nVersion: 1.0\n")
-    (info / "entry_points.txt").write_text(
-        "[parcast.validation]\ncopies = parcast_copies:SUBJECT\nsort = parcast_copies:SUBJECT\n"
-    )
-    (folder / "parcast_copies.py").write_text(source)
-    monkeypatch.syspath_prepend(folder)
-    monkeypatch.delitem(sys.modules, "parcast_copies", raising=False)
+ENTRIES = "[parcast.validation]\ncopies = parcast_copies:SUBJECT\nsort = parcast_copies:SUBJECT\n"
 
 
 @pytest.mark.filterwarnings("always::parcast.places.PluginWarning")
 def test_the_example_of_the_how_to_is_a_command(parcast, monkeypatch, tmp_path):
     page = HOW_TO.read_text(encoding="utf-8")
-    installed(monkeypatch, tmp_path, doctest.script_from_examples(page))
+    installed(
+        tmp_path, monkeypatch, ENTRIES, "copies", parcast_copies=doctest.script_from_examples(page)
+    )
     said = parcast("validate", "copies", "--most", "5000", "--json")
     assert said.status == 0, said.err
     assert [row["n"] for row in json.loads(said.out)["rows"]] == [1000, 5000]

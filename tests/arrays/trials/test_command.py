@@ -169,10 +169,6 @@ def test_wrong_use_is_refused(parcast, machine, options, status, says):
     assert says in said.err
 
 
-def test_it_is_listed_with_the_programs(parcast):
-    assert "array-io" in parcast("validate").out
-
-
 @pytest.mark.fault(
     "Signals",
     "Ctrl-C during a validation on ranks.",

@@ -138,10 +138,7 @@ def test_messages_that_are_too_short_tell_no_rate(file):
     title = "# OSU MPI All-to-All Personalized Exchange Latency Test v7.4\n"
     flat = file(title + "# Size       Avg Latency(us)\n8   50.0\n4096   60.0\n", "a.n8.txt")
     told = read([flat])
-    assert set(texts(told)) == {
-        "primitives.alltoall.startup",
-        "primitives.alltoall.bandwidth",
-    }
+    assert set(texts(told)) == {"primitives.alltoall.startup", "primitives.alltoall.bandwidth"}
     assert any("network.saturation is not determined by messages of" in x for x in told.notes)
 
 

@@ -169,9 +169,7 @@ def test_a_program_that_fails_beside_others_has_the_status_4(parcast, machine):
 
 
 @pytest.mark.fault(
-    "Signals",
-    "SIGTERM during a validation.",
-    promise="What was compared is shown and written.",
+    "Signals", "SIGTERM during a validation.", promise="What was compared is shown and written."
 )
 def test_a_signal_that_ends_it_shows_and_writes_what_was_compared(parcast, machine, tmp_path):
     whole = machine(FakeRanks())

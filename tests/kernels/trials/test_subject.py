@@ -515,10 +515,7 @@ def test_counts_of_few_blocks_are_not_compared():
         run = replace(run, steps=steps, sent=sent, messages=(round(float(law.messages)), 0))
         run = replace(run, disk_bytes=0)
         alone = replace(run, p=1, steps=(64 * n,), sent=(0,), messages=(0,))
-        return {
-            (n, 2): [Sample(launch=1, runs=(run,))],
-            (n, 1): [Sample(launch=1, runs=(alone,))],
-        }
+        return {(n, 2): [Sample(launch=1, runs=(run,))], (n, 1): [Sample(launch=1, runs=(alone,))]}
 
     few = {**cells_with(3), **cells_with(8), **cells_with(11)}  # 2 and 1, 4 and 4, 6 and 5
     assert [x.what for x in count_checks(paths, few, least=1)] == ["steps"]
