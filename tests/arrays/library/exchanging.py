@@ -11,7 +11,6 @@ import numpy as np
 from parcast.arrays.geometry.boxes import block_of
 from parcast.arrays.library.distribution import Block, Boxes
 from parcast.arrays.library.session import connect
-from parcast.errors import ParcastError
 
 SHAPE = (13, 23, 11)
 
@@ -130,47 +129,11 @@ def meanwhile(io, folder):
         assert np.array_equal(np.unique(read), np.arange(clients))
 
 
-def refusals(io, folder):
-    """What is wrong on one client is refused on all, and the session goes on."""
-    clients, me = len(io.clients), io.client
-    last = me == clients - 1
-
-    rows = np.zeros((4, 4))
-
-    def block(shape=(4, 4), dtype=float, mesh=(clients, 1)):
-        return Block(np.zeros(shape, dtype), (4 * clients, 4), mesh)
-
-    calls = {
-        "shape": lambda: io.write(folder / "x", {"u": block((3, 3) if last else (4, 4))}),
-        "dtype": lambda: io.write(folder / "x", {"u": block(dtype="f4" if last else "f8")}),
-        "name": lambda: io.write(folder / "x", {"v" if last else "u": block()}),
-        "path": lambda: io.write(folder / ("y" if last else "x"), {"u": block()}),
-        "call": lambda: io.read(folder / "x") if last else io.write(folder / "x", {"u": block()}),
-        "mesh": lambda: io.write(folder / "x", {"u": block(mesh=(7, 11))}),
-        "object": lambda: io.write(folder / "x", {"u": block(dtype=object)}),
-        "longdouble": lambda: io.write(folder / "x", {"u": block(dtype=np.longdouble)}),
-        "subchunk": lambda: io.write(folder / "x", {"u": block()}, subchunk=4),
-        "gap": lambda: io.write(folder / "x", {"u": Boxes([((4 * me, 0), rows)], (99, 4))}),
-        "overlap": lambda: io.write(folder / "x", {"u": Boxes([((me, 0), rows)], (9, 4))}),
-        "append": lambda: io.append(folder / "x.npy", {"u": block()}),
-        "option": lambda: io.write(folder / "x", {"u": block()}, atributes={}),
-        "folder": lambda: io.write(folder / "no" / "x", {"u": block()}),
-        "missing": lambda: io.read(folder / "x"),
-    }
-    for name, call in calls.items():
-        try:
-            call()
-        except ParcastError as refusal:
-            (folder / f"{name}-{me}").write_text(str(refusal))
-    assert not (folder / "x").exists()
-
-
 def main():
     servers, kind, folder = int(sys.argv[1]), sys.argv[2], Path(sys.argv[3])
     with connect(servers=servers, dedicated=kind == "dedicated") as io:
         if io.is_client:
-            some = (refusals,) if len(io.clients) > 1 else ()
-            for run in (modes, boxes, dimensions, steps, rows, meanwhile, *some):
+            for run in (modes, boxes, dimensions, steps, rows, meanwhile):
                 (folder / run.__name__).mkdir(exist_ok=True)
                 run(io, folder / run.__name__)
     sys.stdout.write(f"ended {io.is_client}\n")

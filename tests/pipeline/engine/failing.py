@@ -41,44 +41,19 @@ def raises(i):
     return i
 
 
-def raises_odd(i):
-    if i == 30:
-        raise OddError("odd", threading.Lock())
-    return i
-
-
-def exits(i):
-    if i == 30:
-        sys.exit("no more")
-    return i
-
-
-def interrupts(i):
-    if i == 30:
-        raise KeyboardInterrupt
-    return i
-
-
 class OwnError(BaseException):
     """What no library should raise, and some do."""
 
 
-def raises_base(i):
-    if i == 30:
-        raise OwnError("own")
-    return i
+def raising(made):
+    """Make a task that raises at an item what is made then."""
 
+    def task(i):
+        if i == 30:
+            raise made()
+        return i
 
-def ends_generator(i):
-    if i == 30:
-        raise GeneratorExit("no more")
-    return i
-
-
-def runs_out_of_memory(i):
-    if i == 30:
-        raise MemoryError
-    return i
+    return task
 
 
 def raises_while_another_works(i):
@@ -186,12 +161,12 @@ FIFTY = {"items": range(50), "task": identity, "batch": 1}
 BAD = {"items": ["a", "b", "bad item", "c"], "batch": 1}
 RUNS = {
     "task": FIFTY | {"task": raises},
-    "odd exception": FIFTY | {"task": raises_odd},
-    "exit": FIFTY | {"task": exits},
-    "interrupt": FIFTY | {"task": interrupts},
-    "own": FIFTY | {"task": raises_base},
-    "generator": FIFTY | {"task": ends_generator},
-    "memory": FIFTY | {"task": runs_out_of_memory},
+    "odd exception": FIFTY | {"task": raising(lambda: OddError("odd", threading.Lock()))},
+    "exit": FIFTY | {"task": raising(lambda: SystemExit("no more"))},
+    "interrupt": FIFTY | {"task": raising(KeyboardInterrupt)},
+    "own": FIFTY | {"task": raising(lambda: OwnError("own"))},
+    "generator": FIFTY | {"task": raising(lambda: GeneratorExit("no more"))},
+    "memory": FIFTY | {"task": raising(MemoryError)},
     "busy": FIFTY | {"task": raises_while_another_works},
     "busy forever": FIFTY | {"task": is_ready},
     "killed": FIFTY | {"task": is_killed},
