@@ -33,116 +33,87 @@ MODELS = table("machine,p,time_s", [(f"A,{p}", t) for p, t in TIMES]) + "".join(
     f"B,{p},{2 * t}\n" for p, t in TIMES
 )
 
-# What a user types, with the file that it is typed of, and what stands for what the user decides.
+
+def typed(verb, content, *options, **choices):
+    """What a user types of a file of this content, and what stands for what the user decides."""
+    return verb, content, choices, options
+
+
 CASES = {
-    "a benchmark of a machine": ("forecast", OSU, {}, ()),
-    "a benchmark of a machine, for match": ("match", OSU, {}, ()),
-    "no column p": ("forecast", table("my nodes [1],time_s"), {"NAME": "my nodes [1]"}, ()),
-    "a word for p": ("forecast", table("nodes,time_s"), {"NAME": "nodes"}, ()),
-    "no column of times": (
-        "forecast",
-        table("p,how long ($x) [s]"),
-        {"NAME": "how long ($x) [s]"},
-        (),
+    "a benchmark of a machine": typed("forecast", OSU),
+    "a benchmark of a machine, for match": typed("match", OSU),
+    "no column p": typed("forecast", table("my nodes [1],time_s"), NAME="my nodes [1]"),
+    "a word for p": typed("forecast", table("nodes,time_s"), NAME="nodes"),
+    "no column of times": typed(
+        "forecast", table("p,how long ($x) [s]"), NAME="how long ($x) [s]"
     ),
-    "a time without a unit": ("forecast", table("p,time"), {}, ()),
-    "a column that parcast computes": ("forecast", table("p,time_s,speedup", extra=",1"), {}, ()),
-    "a name with a blank": ("forecast", table("p,time_s,job id", extra=",7"), {}, ()),
-    "a name with a comma": ("forecast", table('p,time_s,"Speedup, all"', extra=",7"), {}, ()),
-    "no p in a format": ("forecast", HYPERFINE, {"COUNT": "4"}, ()),
-    "no p in an import": ("import", HYPERFINE, {"COUNT": "4"}, ()),
-    "a metric that is not there": ("import", METRICS, {"NAME": "wall_time"}, ("--metric", "x")),
-    "a size in a format": (
+    "a time without a unit": typed("forecast", table("p,time")),
+    "a column that parcast computes": typed("forecast", table("p,time_s,speedup", extra=",1")),
+    "a name with a blank": typed("forecast", table("p,time_s,job id", extra=",7")),
+    "a name with a comma": typed("forecast", table('p,time_s,"Speedup, all"', extra=",7")),
+    "no p in a format": typed("forecast", HYPERFINE, COUNT="4"),
+    "no p in an import": typed("import", HYPERFINE, COUNT="4"),
+    "a metric that is not there": typed("import", METRICS, "--metric", "x", NAME="wall_time"),
+    "a size in a format": typed(
         "forecast",
         HYPERFINE.replace('"times"', '"parameters": {"my size": 4}, "times"'),
-        {"COUNT": "4"},
-        (),
+        COUNT="4",
     ),
-    "a size in an import": (
-        "import",
-        HYPERFINE.replace('"times"', '"parameters": {"my size": 4}, "times"'),
-        {"COUNT": "4"},
-        (),
+    "a size in an import": typed(
+        "import", HYPERFINE.replace('"times"', '"parameters": {"my size": 4}, "times"'), COUNT="4"
     ),
-    "two counts": (
+    "two counts": typed(
         "forecast",
         "".join(f'{{"params": {{"ranks": {p}, "threads": 2}}, "value": {t}}}\n' for p, t in TIMES),
-        {},
-        (),
     ),
-    "no count in a log": (
-        "import",
-        "elapsed: 8\n",
-        {"COUNT": "4"},
-        ("--time-pattern", "elapsed: (.)"),
+    "no count in a log": typed(
+        "import", "elapsed: 8\n", "--time-pattern", "elapsed: (.)", COUNT="4"
     ),
-    "two metrics": ("forecast", METRICS, {"NAME": "wall_time"}, ()),
-    "a parameter that is no p": (
+    "two metrics": typed("forecast", METRICS, NAME="wall_time"),
+    "a parameter that is no p": typed(
         "import",
         METRICS.replace("ranks", "my size = x").replace("cpu_time", "x"),
-        {"COUNT": "4"},
-        ("--metric", "wall_time"),
+        "--metric",
+        "wall_time",
+        COUNT="4",
     ),
-    "two counts in an import": (
-        "import",
-        '{"params": {"ranks": 2, "nprocs": 4}, "metric": "time", "value": 5}',
-        {},
-        (),
+    "two counts in an import": typed(
+        "import", '{"params": {"ranks": 2, "nprocs": 4}, "metric": "time", "value": 5}'
     ),
-    "several p": ("forecast", "nodes,MPI tasks,time_s\n1,4,9\n2,8,5\n4,16,3\n", {}, ()),
-    "ranks x threads": (
-        "forecast",
-        "nodes,ranks,threads,time_s\n1,4,1,9\n2,8,2,5\n4,16,2,3\n",
-        {},
-        (),
+    "several p": typed("forecast", "nodes,MPI tasks,time_s\n1,4,9\n2,8,5\n4,16,3\n"),
+    "ranks x threads": typed(
+        "forecast", "nodes,ranks,threads,time_s\n1,4,1,9\n2,8,2,5\n4,16,2,3\n"
     ),
-    "one rank a row, or p": ("forecast", "rank,time_s\n1,9\n2,5\n3,3\n", {}, ()),
-    "several times": ("forecast", "p,wall [ms],elapsed (h)\n1,9,8\n2,5,4\n4,3,2\n", {}, ()),
-    "several columns of numbers": ("forecast", "p,A b,C\n1,9,8\n2,5,4\n4,3,2\n", {}, ()),
-    "several rates": ("forecast", "p,SYPD,ns/day\n1,1,2\n2,2,3\n4,3,5\n", {}, ()),
-    "a rate against a time": ("forecast", "p,time_s,GB/s\n1,9,1\n2,5,1\n4,3,1\n", {}, ()),
-    "work without a rate": (
-        "forecast",
-        "p,SYPD,time_s\n1,1,2\n",
-        {"NAME": "SYPD"},
-        ("--work", "9"),
-    ),
-    "a decimal mark": ("forecast", "p;time_s\n1;12,345\n2;6,123\n4;3,456\n", {}, ()),
-    "a column of text": ("forecast", "p,a version,time_s\n1,x,9\n1,y,8\n2,x,5\n2,y,4\n", {}, ()),
-    "two separators": ("forecast", "p t,s\n1 100,5\n2 500,3\n4 200,7\n", {}, ()),
-    "a log": (
+    "one rank a row, or p": typed("forecast", "rank,time_s\n1,9\n2,5\n3,3\n"),
+    "several times": typed("forecast", "p,wall [ms],elapsed (h)\n1,9,8\n2,5,4\n4,3,2\n"),
+    "several columns of numbers": typed("forecast", "p,A b,C\n1,9,8\n2,5,4\n4,3,2\n"),
+    "several rates": typed("forecast", "p,SYPD,ns/day\n1,1,2\n2,2,3\n4,3,5\n"),
+    "a rate against a time": typed("forecast", "p,time_s,GB/s\n1,9,1\n2,5,1\n4,3,1\n"),
+    "work without a rate": typed("forecast", "p,SYPD,time_s\n1,1,2\n", "--work", "9", NAME="SYPD"),
+    "a decimal mark": typed("forecast", "p;time_s\n1;12,345\n2;6,123\n4;3,456\n"),
+    "a column of text": typed("forecast", "p,a version,time_s\n1,x,9\n1,y,8\n2,x,5\n2,y,4\n"),
+    "two separators": typed("forecast", "p t,s\n1 100,5\n2 500,3\n4 200,7\n"),
+    "a log": typed(
         "forecast",
         "Starting on 4 ranks\nReading the mesh of 12 files\nTime: 12.5 s in all\nDone.\n",
-        {},
-        (),
     ),
-    "sacct": (
-        "forecast",
-        "JobID JobName AllocCPUS State\n---- ---- ---- ----\n1 a 2 OK\n",
-        {},
-        (),
+    "sacct": typed("forecast", "JobID JobName AllocCPUS State\n---- ---- ---- ----\n1 a 2 OK\n"),
+    "a gzip archive": typed("forecast", gzip.compress(table("p,time_s").encode())),
+    "a table to import": typed("import", table("p,time_s")),
+    "machines that are not parted": typed("forecast", MODELS, "--by", ""),
+    "a folder that is not there": typed(
+        "forecast", table("p,time_s"), "-o", "new folder/it's.csv"
     ),
-    "a gzip archive": ("forecast", gzip.compress(table("p,time_s").encode()), {}, ()),
-    "a table to import": ("import", table("p,time_s"), {}, ()),
-    "machines that are not parted": ("forecast", MODELS, {}, ("--by", "")),
-    "a folder that is not there": (
-        "forecast",
-        table("p,time_s"),
-        {},
-        ("-o", "new folder/it's.csv"),
-    ),
-    "no column of machines": (
+    "no column of machines": typed(
         "forecast",
         table("p,time_s,model", extra=",A") + table("", extra=",B").lstrip(),
-        {"NAME": "model"},
-        ("--target", "A"),
+        "--target",
+        "A",
+        NAME="model",
     ),
-    "a speed of another currency": ("match", MODELS, {}, ("--budget", "5")),
-    "several programs": (
-        "match",
-        table("p,time_s,n", extra=",10") + table("", extra=",20").lstrip(),
-        {"VALUE": "20"},
-        (),
+    "a speed of another currency": typed("match", MODELS, "--budget", "5"),
+    "several programs": typed(
+        "match", table("p,time_s,n", extra=",10") + table("", extra=",20").lstrip(), VALUE="20"
     ),
 }
 NAMES = ["-my runs (1).csv", "it's $HOME.csv"]

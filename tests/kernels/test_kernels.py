@@ -187,13 +187,6 @@ def test_a_disk_that_fills_up_is_told_and_nothing_is_left(tmp_path, monkeypatch)
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_directory_that_is_not_there_is_told():
-    with pytest.raises(
-        RunFailed, match="/no/such cannot be used for the files of the keys: no such"
-    ):
-        sorters.SORT.run(Alone(), 1000, directory=key_files.Path("/no/such"))
-
-
 def test_a_disk_that_fills_up_at_the_output_is_told_and_nothing_is_left(tmp_path, monkeypatch):
     usual, written = os.write, []
 

@@ -130,14 +130,9 @@ def test_a_refusal_of_all_ranks_is_said_by_the_first_alone(capsys):
 def test_it_runs_under_mpiexec():
     mpi = find_mpi()
     command = [mpi.mpiexec, "-n", "2", sys.executable, "-m", "parcast.kernels"]
-    said = subprocess.run(
-        [*command, "monte_carlo", "-n", "2000"],
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=True,
-        env={**os.environ, **mpi.environment(crowded=True)},
-    )
+    command += ["monte_carlo", "-n", "2000"]
+    env = os.environ | mpi.environment(crowded=True)
+    said = subprocess.run(command, env=env, capture_output=True, text=True, check=True)
     rows = list(csv.DictReader(io.StringIO(said.stdout)))
     assert {row["p"] for row in rows} == {"2"}
     assert {row["metric"]: row["value"] for row in rows}["is_correct"] == "1"
@@ -148,14 +143,10 @@ def test_without_a_size_a_program_takes_one_of_its_own():
 
 
 def test_ranks_that_another_mpiexec_started_are_refused_by_each(tmp_path):
-    said = subprocess.run(
-        [sys.executable, "-m", "parcast.kernels", "monte_carlo", "-n", "100"],
-        env=os.environ | {"OMPI_COMM_WORLD_SIZE": "2", "OMPI_COMM_WORLD_RANK": "0"},
-        capture_output=True,
-        text=True,
-        check=False,
-        cwd=tmp_path,
-    )
+    command = [sys.executable, "-m", "parcast.kernels", "monte_carlo", "-n", "100"]
+    env = os.environ | {"OMPI_COMM_WORLD_SIZE": "2", "OMPI_COMM_WORLD_RANK": "0"}
+    keys = {"capture_output": True, "text": True, "cwd": tmp_path}
+    said = subprocess.run(command, env=env, check=False, **keys)
     assert said.returncode == program.FAILED
     assert said.stdout == ""
     assert "parcast: mpiexec has started 2 processes, but MPI connects none of them" in said.stderr

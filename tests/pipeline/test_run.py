@@ -387,15 +387,9 @@ def test_one_process_needs_no_mpi():
         "import sys; sys.modules['mpi4py'] = None; sys.modules['cloudpickle'] = None\n"
         "import parcast; print(parcast.run_pipeline(range(9), abs).value)"
     )
-    source = str(Path(parcast.__file__).parents[1])
-    done = subprocess.run(
-        [sys.executable, "-c", program],
-        env={"PYTHONPATH": source},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert done.stdout == "36\n"
+    env = {"PYTHONPATH": str(Path(parcast.__file__).parents[1])}
+    said = subprocess.check_output([sys.executable, "-c", program], env=env, text=True)
+    assert said == "36\n"
 
 
 def test_a_trace_that_the_disk_does_not_take_costs_no_value(tmp_path):
