@@ -55,7 +55,7 @@ def read_quietly(path: Path) -> Any:
         return parcast.read_measurements(path)
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Reader:
     """One reader, with what makes the documents that it reads."""
 
@@ -220,70 +220,45 @@ MACHINE = tool_documents.EXAMPLES / "btio" / "sp2.toml"
 
 _READERS = [
     Reader(
-        name="csv",
-        documents=documents.timings() | documents.timings("speedup") | documents.tables(),
-        read=read_quietly,
+        "csv",
+        documents.timings() | documents.timings("speedup") | documents.tables(),
+        read_quietly,
     ),
+    Reader("forecast", documents.timings() | tool_documents.extrap, _forecast, is_slow=True),
     Reader(
-        name="forecast",
-        documents=documents.timings() | tool_documents.extrap,
-        read=_forecast,
-        is_slow=True,
+        "any-format", tool_documents.anything, lambda path: recognised_format([path]), is_slow=True
     ),
+    Reader("profile", documents.profiles(), _characterised, is_slow=True),
+    Reader("counts-csv", documents.counts(), read_counts),
+    Reader("times", documents.distributions(), lambda path: law_of(str(path))),
+    Reader("machine", documents.machines(), parcast.read_machine, file="machine.toml"),
+    Reader("program", documents.programs(), parcast.read_program, file="program.toml"),
     Reader(
-        name="any-format",
-        documents=tool_documents.anything,
-        read=lambda path: recognised_format([path]),
-        is_slow=True,
-    ),
-    Reader(name="profile", documents=documents.profiles(), read=_characterised, is_slow=True),
-    Reader(name="counts-csv", documents=documents.counts(), read=read_counts),
-    Reader(name="times", documents=documents.distributions(), read=lambda path: law_of(str(path))),
-    Reader(
-        name="machine",
-        documents=documents.machines(),
-        read=parcast.read_machine,
-        file="machine.toml",
-    ),
-    Reader(
-        name="program",
-        documents=documents.programs(),
-        read=parcast.read_program,
-        file="program.toml",
-    ),
-    Reader(
-        name="predict-machine",
-        documents=documents.machines(),
-        read=partial(_predicted, PROGRAM),
+        "predict-machine",
+        documents.machines(),
+        partial(_predicted, PROGRAM),
         file="machine.toml",
         is_slow=True,
     ),
     Reader(
-        name="predict-program",
-        documents=documents.programs(),
-        read=lambda path: _predicted(path, MACHINE),
+        "predict-program",
+        documents.programs(),
+        lambda path: _predicted(path, MACHINE),
         file="program.toml",
         is_slow=True,
     ),
-    Reader(name="costs", documents=documents.costs(), read=read_costs, file="costs.toml"),
+    Reader("costs", documents.costs(), read_costs, file="costs.toml"),
     Reader(
-        name="trace",
-        documents=documents.traces(),
-        read=lambda path: str(parcast.timeline_of(path)),
+        "trace",
+        documents.traces(),
+        lambda path: str(parcast.timeline_of(path)),
         file="trace.jsonl",
     ),
-    Reader(
-        name="documents",
-        documents=documents.documents(),
-        read=lambda path: list(read_documents(path)),
-    ),
-    Reader(name="checkpoint", documents=_checkpoints(), read=_checkpoint),
+    Reader("documents", documents.documents(), lambda path: list(read_documents(path))),
+    Reader("checkpoint", _checkpoints(), _checkpoint),
     *(
         Reader(
-            name=name,
-            documents=st.builds(partial(_stored, place)),
-            read=partial(_store, place=place),
-            is_slow=True,
+            name, st.builds(partial(_stored, place)), partial(_store, place=place), is_slow=True
         )
         for name, place in {
             "zarr-group": "zarr.json",
@@ -291,14 +266,14 @@ _READERS = [
             "zarr-chunk": "u/c.0.0",
         }.items()
     ),
-    Reader(name="zarr-tree", documents=stores.cases, read=stores.attack, is_slow=True),
+    Reader("zarr-tree", stores.cases, stores.attack, is_slow=True),
     *(
-        Reader(name=name, documents=st.builds(valid), read=stores.with_file(*places), is_slow=True)
+        Reader(name, st.builds(valid), stores.with_file(*places), is_slow=True)
         for name, (places, valid) in stores.FILES.items()
     ),
-    Reader(name="npy", documents=_npy(), read=_npy_read, file="array.npy"),
+    Reader("npy", _npy(), _npy_read, file="array.npy"),
     *(
-        Reader(name=name, documents=written, read=partial(import_timings, format=name))
+        Reader(name, written, partial(import_timings, format=name))
         for name, written in {
             "extrap": tool_documents.extrap,
             "slurm": tool_documents.slurm,
@@ -316,89 +291,65 @@ _READERS = [
         }.items()
     ),
     Reader(
-        name="reframe",
-        documents=tool_documents.reframe,
-        read=partial(import_timings, format="reframe"),
-        is_slow=True,
+        "reframe", tool_documents.reframe, partial(import_timings, format="reframe"), is_slow=True
     ),
     Reader(
-        name="parquet",
-        documents=tool_documents.parquet_tables(),
-        read=partial(import_timings, format="parquet"),
+        "parquet",
+        tool_documents.parquet_tables(),
+        partial(import_timings, format="parquet"),
         library="pyarrow",
         is_slow=True,
     ),
     Reader(
-        name="log",
-        documents=tool_documents.own_logs(),
-        read=partial(
-            import_timings, time_pattern=r"elapsed: (\S+)", count_pattern=r"ranks: (\S+)"
-        ),
+        "log",
+        tool_documents.own_logs(),
+        partial(import_timings, time_pattern=r"elapsed: (\S+)", count_pattern=r"ranks: (\S+)"),
+    ),
+    Reader("table", documents.timings(), lambda path: import_timings([path, path], "table")),
+    Reader(
+        "pattern",
+        st.sampled_from((rb"elapsed: ([\d.]+)", rb"(?P<time>\d+) s", rb"a|(b)")),
+        _text(lambda text: compiled(text, "time_pattern")),
     ),
     Reader(
-        name="table",
-        documents=documents.timings(),
-        read=lambda path: import_timings([path, path], "table"),
-    ),
-    Reader(
-        name="pattern",
-        documents=st.sampled_from((rb"elapsed: ([\d.]+)", rb"(?P<time>\d+) s", rb"a|(b)")),
-        read=_text(lambda text: compiled(text, "time_pattern")),
-    ),
-    Reader(
-        name="cali",
-        documents=tool_documents.cali,
-        read=partial(import_timings, format="caliper"),
+        "cali",
+        tool_documents.cali,
+        partial(import_timings, format="caliper"),
         file="document.cali",
         library="caliperreader",
     ),
     Reader(
-        name="cubex",
-        documents=tool_documents.cubex_archives(),
-        read=partial(import_timings, format="cubex"),
+        "cubex",
+        tool_documents.cubex_archives(),
+        partial(import_timings, format="cubex"),
         file="x.p4.r1/profile.cubex",
         library="pycubexr",
     ),
-    Reader(name="darshan-io", documents=tool_documents.darshan_io, read=read_job_io),
+    Reader("darshan-io", tool_documents.darshan_io, read_job_io),
     *(
-        Reader(
-            name=name,
-            documents=written,
-            read=partial(_machine_of, name=name),
-            file="document.n4.txt",
-        )
+        Reader(name, written, partial(_machine_of, name=name), file="document.n4.txt")
         for name, written in {
             "osu": tool_documents.osu,
             "imb": tool_documents.imb,
             "ior": tool_documents.ior,
         }.items()
     ),
-    Reader(name="expression", documents=short_texts.expressions, read=_text(_evaluated)),
-    Reader(name="quantity", documents=short_texts.quantities(), read=_text(_quantities)),
+    Reader("expression", short_texts.expressions, _text(_evaluated)),
+    Reader("quantity", short_texts.quantities(), _text(_quantities)),
     Reader(
-        name="unit",
-        documents=st.sampled_from((b"time_s", b"time_ms", b"elapsed_min")),
-        read=_text(time_unit_factor),
+        "unit", st.sampled_from((b"time_s", b"time_ms", b"elapsed_min")), _text(time_unit_factor)
+    ),
+    Reader("processors", short_texts.counts, _option(lambda text: counts(text, "-p"), "-p")),
+    Reader("sizes", short_texts.sizes, _option(lambda text: sizes(text, "-n"), "-n")),
+    Reader(
+        "range",
+        short_texts.ranges(),
+        _option(lambda text: parse_range(text, "rate", name="--vary"), "--vary"),
     ),
     Reader(
-        name="processors",
-        documents=short_texts.counts,
-        read=_option(lambda text: counts(text, "-p"), "-p"),
-    ),
-    Reader(
-        name="sizes",
-        documents=short_texts.sizes,
-        read=_option(lambda text: sizes(text, "-n"), "-n"),
-    ),
-    Reader(
-        name="range",
-        documents=short_texts.ranges(),
-        read=_option(lambda text: parse_range(text, "rate", name="--vary"), "--vary"),
-    ),
-    Reader(
-        name="pairs",
-        documents=short_texts.pairs,
-        read=_text(
+        "pairs",
+        short_texts.pairs,
+        _text(
             lambda text: [
                 read([text], "--option") for read in (distributions, variations, axes_set)
             ]
@@ -406,7 +357,7 @@ _READERS = [
     ),
 ]
 _READERS += [
-    Reader(name=name, documents=arguments, read=read, is_slow=True, is_call=True)
+    Reader(name, arguments, read, is_slow=True, is_call=True)
     for name, (arguments, read) in CALLS.items()
 ]
 READERS = {reader.name: reader for reader in _READERS if reader.is_there}
