@@ -51,6 +51,9 @@ def test_the_busiest_as_a_printed_mean_is_taken():
     assert program.phase[0].counted.busiest.tolist() == [1 / 3]
 
 
+PLAIN = "Write it without a unit, and 0 for nothing."
+
+
 def test_all_faults_of_the_rows_come_back_together():
     text = (
         "program,p,compute_s,busiest_s,messages\n"
@@ -69,12 +72,7 @@ def test_all_faults_of_the_rows_come_back_together():
             "must be a time above 0, got 'fast'. Write processor seconds as a number.",
         ),
         (4, "program", "must be a name, got nothing. Fill it in."),
-        (
-            4,
-            "messages",
-            "must be a number of at least 0, got '-1'. Write it without a unit, and 0 for "
-            "nothing.",
-        ),
+        (4, "messages", f"must be a number of at least 0, got '-1'. {PLAIN}"),
         (
             4,
             "busiest_s",
@@ -87,18 +85,8 @@ def test_all_faults_of_the_rows_come_back_together():
             "must have 5 values like the header, got 3. Write decimals with a point, and 0 for "
             "nothing.",
         ),
-        (
-            6,
-            "messages",
-            "must be a number of at least 0, got '1_000'. Write it without a unit, and 0 for "
-            "nothing.",
-        ),
-        (
-            7,
-            "messages",
-            "must be a number of at least 0, got nothing. Write it without a unit, and 0 for "
-            "nothing.",
-        ),
+        (6, "messages", f"must be a number of at least 0, got '1_000'. {PLAIN}"),
+        (7, "messages", f"must be a number of at least 0, got nothing. {PLAIN}"),
         (
             7,
             "p",

@@ -90,22 +90,13 @@ FAULTS = [
     ("", "must contain a profile, but is empty. Run the program with PARCAST_PROFILE."),
     (b"\x1f\x8b\x08", "must be a profile, got a gzip archive. Unpack it."),
     (line()[:40] + "\0", "must be a profile, got a NUL byte."),
-    (
-        "p,time_s\n1,2\n",
-        "must be a profile, got p,time_s. Name a file that PARCAST_PROFILE wrote.",
-    ),
+    ("p,time_s\n1,2\n", "must be a profile, got p,time_s. Name a file that PARCAST_PROFILE"),
     (line() + "x\n", "line 2  must be a rank's record as JSON: expecting value at character 1."),
     (line().encode() + b"\xff\xff{}\n", "must be text in UTF-8."),
     (line() + "[1]\n", 'must be a rank\'s record, with "schema": "parcast/profile/1", got [1].'),
     ('{"schema": "parcast/run/1"}\n', "must be a rank's record"),
-    (
-        line(schema="parcast/profile/2"),
-        'schema  must be "parcast/profile/1", got "parcast/profile',
-    ),
-    (
-        line()[:-30],
-        "The line was cut: delete it, and its run is left out, or make that run again.",
-    ),
+    (line(schema="parcast/profile/2"), 'schema  must be "parcast/profile/1", got "parcast/pro'),
+    (line()[:-30], "The line was cut: delete it, and its run is left out, or make that run"),
     (line() + "[" * 100_000, "must be nested less deeply."),
     (line(span=float("nan")), "must have finite numbers, got one where NaN is no number."),
     (line(span=-1.0), "span_s  must be a number from 0 to 1e+30, got -1.0. Make the run"),
@@ -114,10 +105,7 @@ FAULTS = [
     (line(3, 2), "rank  must be below p = 2, got 3. Ranks are counted from 0."),
     (line(p=0), "p  must be a whole number from 1 to 1e+15, got 0."),
     (line(program=""), "program  must be printable text, got ''."),
-    (
-        line(parameters={"n": "big"}),
-        "parameters.n  must be a number from -1e+30 to 1e+30, got 'big'.",
-    ),
+    (line(parameters={"n": "big"}), "parameters.n  must be a number from -1e+30 to 1e+30, got"),
     (line(parameters=[1]), "parameters  must be an object of numbers, got [1]."),
     (line(regions=[]), "regions  must be a list of regions, at least one, got []."),
     (line(regions=[{}] * 10_001), "regions  must be at most 10,000, got 10,001."),
@@ -126,18 +114,12 @@ FAULTS = [
     (line(regions=[total(wall_s=-2.0)]), 'region "sweep".wall_s  must be a number from 0'),
     (line(regions=[total(counts={"a": -1})]), "counts.a  must be a number from 0 to 1e+30"),
     (line(regions=[{"kind": "read"}]), "9 problems\n  line 1  region 1.name "),
-    (
-        line(0, 2) + line(1, 2, parameters={"n": 65.0}),
-        "parameters  must be the same as in line 1,",
-    ),
+    (line(0, 2) + line(1, 2, parameters={"n": 65.0}), "parameters  must be the same as in line"),
     (
         line(0, 2) + line(1, 2, regions=[total(kind="replicated")]),
         'region "sweep"  must be of one kind on all ranks, got "replicated" and "compute".',
     ),
-    (
-        line() + line(),
-        "must be of a later run than line 1, as both are of rank 0, got overlapping",
-    ),
+    (line() + line(), "must be of a later run than line 1, as both are of rank 0, got overlapp"),
 ]
 
 
