@@ -152,6 +152,18 @@ def machines(file):
     return file(TWO_MACHINES, "machines.csv")
 
 
+@pytest.fixture
+def refusal():
+    """Give what a call is refused with, in an error of this class."""
+
+    def said(error, call, *arguments, **keys):
+        with pytest.raises(error) as caught:
+            call(*arguments, **keys)
+        return str(caught.value)
+
+    return said
+
+
 COMMAND = [sys.executable, "-c", "from parcast.cli import main; main()"]
 # Ctrl-C ends what runs in the foreground, also where the tests run in the background.
 FOREGROUND = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)\n"

@@ -351,10 +351,8 @@ def test_the_compiled_pingpong_is_tried_before_it_is_used(fake, monkeypatch):
         ({"directory": "/no/such"}, "directory must be an existing folder, got '/no/such'."),
     ],
 )
-def test_arguments_that_cannot_be_are_refused(asked, says):
-    with pytest.raises(ParameterError) as caught:
-        calibrate(**asked)
-    assert str(caught.value).startswith(says)
+def test_arguments_that_cannot_be_are_refused(asked, says, refusal):
+    assert refusal(ParameterError, calibrate, **asked).startswith(says)
 
 
 # Lines

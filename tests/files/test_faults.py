@@ -17,10 +17,8 @@ from parcast.timings.read_profiles import read_profiles
     ids=["import_timings", "import_machine", "read_profiles"],
 )
 @pytest.mark.parametrize(("paths", "says"), [(3, "paths must be a sequence, got 3.")])
-def test_what_is_no_path_is_refused_by_all_that_read_files(read, hint, paths, says):
-    with pytest.raises(ParameterError) as refused:
-        read(paths)
-    assert str(refused.value) == f"{says} {hint}"
+def test_what_is_no_path_is_refused_by_all_that_read_files(read, hint, paths, says, refusal):
+    assert refusal(ParameterError, read, paths) == f"{says} {hint}"
 
 
 def test_what_is_to_be_imported_is_named_by_paths():

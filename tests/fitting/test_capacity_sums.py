@@ -71,7 +71,5 @@ def test_the_interval_holds_the_cost_nine_times_in_ten():
         ([[1e6, 1, 1, 1]] * 2, "No capacities. 2 runs cannot determine 4 capacities (compute"),
     ],
 )
-def test_runs_that_say_too_little_are_refused(terms, says):
-    with pytest.raises(FitFailed) as caught:
-        fitted(terms, np.ones(len(terms)))
-    assert str(caught.value).startswith(says)
+def test_runs_that_say_too_little_are_refused(terms, says, refusal):
+    assert refusal(FitFailed, fitted, terms, np.ones(len(terms))).startswith(says)

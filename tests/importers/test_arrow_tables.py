@@ -44,11 +44,9 @@ def test_columns_are_understood_by_their_names_and_others_that_are_no_numbers_le
     )
 
 
-def test_text_of_several_values_has_to_be_called_something(table):
+def test_text_of_several_values_has_to_be_called_something(table, refusal):
     path = table(p=[1, 1], time_s=[8.0, 4.0], compiler=["gcc", "clang"])
-    with pytest.raises(FileProblems) as caught:
-        import_timings(path)
-    assert str(caught.value).endswith("rename={'compiler': 'callpath'}")
+    assert refusal(FileProblems, import_timings, path).endswith("rename={'compiler': 'callpath'}")
     told = import_timings(path, rename={"compiler": "callpath"}).measurements
     assert told.labels["callpath"].tolist() == ["gcc", "clang"]
 

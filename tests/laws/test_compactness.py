@@ -49,10 +49,8 @@ def test_an_algorithm_is_compact_where_finding_costs_no_power_more(
         ("log2(-n)", "n", "solution must be finite: log2(-n) is nan"),
     ],
 )
-def test_a_formula_that_does_not_do_is_refused(solution, verification, says):
-    with pytest.raises(ParameterError) as caught:
-        compactness(solution, verification)
-    assert str(caught.value).startswith(says)
+def test_a_formula_that_does_not_do_is_refused(solution, verification, says, refusal):
+    assert refusal(ParameterError, compactness, solution, verification).startswith(says)
 
 
 def test_laws_know_whether_they_are_compact():

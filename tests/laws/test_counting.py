@@ -99,10 +99,8 @@ def test_huge_sizes_and_counts_have_finite_counts(law, n, p):
         ({"n": np.inf}, "n must be at least 1, got inf. Count inputs from 1."),
     ],
 )
-def test_a_size_that_is_none_is_refused(law, bad, says):
-    with pytest.raises(ParameterError) as caught:
-        phase_of(law).counts(**({"n": 8, "p": 1} | bad))
-    assert str(caught.value) == says
+def test_a_size_that_is_none_is_refused(law, bad, says, refusal):
+    assert refusal(ParameterError, phase_of(law).counts, **{"n": 8, "p": 1} | bad) == says
 
 
 @pytest.mark.parametrize("law", COUNTS)
@@ -115,10 +113,8 @@ def test_a_size_that_is_none_is_refused(law, bad, says):
         ([2, 9], "p must be at most n, got 9. At most n processors have work ("),
     ],
 )
-def test_a_count_outside_the_domain_is_refused(law, p, says):
-    with pytest.raises(ParameterError) as caught:
-        COUNTS[law](8, p)
-    assert str(caught.value).startswith(says)
+def test_a_count_outside_the_domain_is_refused(law, p, says, refusal):
+    assert refusal(ParameterError, COUNTS[law], 8, p).startswith(says)
 
 
 def test_the_rate_of_all_pairs_counts_and_that_of_one_pair_where_it_is_not_known():
@@ -184,10 +180,8 @@ def test_unequal_processors_share_the_work_by_their_rates():
         ({"disks": "p - 2"}, "disks must be above 0, got 0. Leave it out if there is one."),
     ],
 )
-def test_a_capacity_of_nothing_is_refused(keys, says):
-    with pytest.raises(ParameterError) as caught:
-        times("sort", p=2, n=100, **keys)
-    assert str(caught.value).startswith(says)
+def test_a_capacity_of_nothing_is_refused(keys, says, refusal):
+    assert refusal(ParameterError, times, "sort", p=2, n=100, **keys).startswith(says)
 
 
 def test_what_is_not_needed_need_not_be_given():

@@ -73,7 +73,5 @@ def test_a_network_that_broadcasts_sends_the_second_matrix_once():
         (gauss_counts, {"beta": np.nan}, "beta must be at least 0, got nan. Count it in the"),
     ],
 )
-def test_bad_input_is_named_with_its_value_and_a_remedy(counts, bad, says):
-    with pytest.raises(ParameterError) as caught:
-        counts(**({"n": 8, "p": 2} | bad))
-    assert str(caught.value).startswith(says)
+def test_bad_input_is_named_with_its_value_and_a_remedy(counts, bad, says, refusal):
+    assert refusal(ParameterError, counts, **{"n": 8, "p": 2} | bad).startswith(says)

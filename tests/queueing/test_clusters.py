@@ -356,11 +356,9 @@ ONE_CLUSTER = "Count the customers of one cluster, or use deal."
         ),
     ],
 )
-def test_a_bad_argument_is_named_with_its_value_and_a_remedy(bad, says):
+def test_a_bad_argument_is_named_with_its_value_and_a_remedy(bad, says, refusal):
     arguments = {"customers": [4, 5], "count": [2, 1], "delay": 1.0, "own": 0.5, "shared": 0.1}
-    with pytest.raises(ParameterError) as caught:
-        clusters(**(arguments | bad))
-    assert str(caught.value) == says
+    assert refusal(ParameterError, clusters, **arguments | bad) == says
 
 
 @pytest.mark.parametrize(
@@ -371,7 +369,5 @@ def test_a_bad_argument_is_named_with_its_value_and_a_remedy(bad, says):
         ((np.inf, 2), f"customers {WHOLE} inf. Count the customers of all clusters."),
     ],
 )
-def test_what_cannot_be_dealt_is_refused(dealt, says):
-    with pytest.raises(ParameterError) as caught:
-        deal(*dealt)
-    assert str(caught.value) == says
+def test_what_cannot_be_dealt_is_refused(dealt, says, refusal):
+    assert refusal(ParameterError, deal, *dealt) == says

@@ -168,7 +168,5 @@ POSITIONS = "Give the positions in each dimension, such as 2, 4 and 1."
         ),
     ],
 )
-def test_what_is_no_distribution_is_refused(call, says):
-    with pytest.raises(ParameterError) as caught:
-        call()
-    assert str(caught.value) == says
+def test_what_is_no_distribution_is_refused(call, says, refusal):
+    assert refusal(ParameterError, call) == says

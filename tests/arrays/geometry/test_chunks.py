@@ -155,10 +155,8 @@ PAIRS = "must be (start, count) with 2 whole numbers each, or a list of such pai
         ),
     ],
 )
-def test_boxes_that_do_not_fit_are_refused_with_their_ranks(boxes, says):
-    with pytest.raises(ParameterError) as caught:
-        listed_chunks((8, 8), boxes)
-    assert str(caught.value) == says
+def test_boxes_that_do_not_fit_are_refused_with_their_ranks(boxes, says, refusal):
+    assert refusal(ParameterError, listed_chunks, (8, 8), boxes) == says
 
 
 def test_a_mesh_that_does_not_fit_the_ranks_is_refused():

@@ -280,7 +280,5 @@ def test_subchunks_of_one_server_and_those_that_are_needed():
         ),
     ],
 )
-def test_what_cannot_be_distributed_is_refused(call, says):
-    with pytest.raises(ParameterError) as caught:
-        call()
-    assert str(caught.value) == says
+def test_what_cannot_be_distributed_is_refused(call, says, refusal):
+    assert refusal(ParameterError, call) == says

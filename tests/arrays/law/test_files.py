@@ -143,7 +143,5 @@ def test_a_file_of_costs_has_them():
         ({"read_begin": inf}, "read_begin of files must be at least 0"),
     ],
 )
-def test_costs_of_files_that_cannot_be_are_refused(files, says):
-    with pytest.raises(ParameterError) as caught:
-        replace(COSTS, files=files)
-    assert says in str(caught.value)
+def test_costs_of_files_that_cannot_be_are_refused(files, says, refusal):
+    assert says in refusal(ParameterError, replace, COSTS, files=files)

@@ -467,10 +467,8 @@ LEAST = "must be a whole number of at least 1, got 0."
         (lambda: Protocol(packet=0), "packet must be above 0, got 0. Give it in bytes."),
     ],
 )
-def test_what_the_law_cannot_price_is_refused(call, says):
-    with pytest.raises(ParameterError) as caught:
-        call()
-    assert str(caught.value) == says
+def test_what_the_law_cannot_price_is_refused(call, says, refusal):
+    assert refusal(ParameterError, call) == says
 
 
 def rested(protocol, waited):

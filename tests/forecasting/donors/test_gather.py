@@ -255,10 +255,8 @@ def test_donors_of_one_way_and_a_single_odd_one_are_no_groups(donors):
         ),
     ],
 )
-def test_donors_that_cannot_be_matched_are_refused(here, donors, says):
-    with pytest.raises(ParameterError) as caught:
-        forecast(here, 8, donors=donors)
-    assert str(caught.value) == says
+def test_donors_that_cannot_be_matched_are_refused(here, donors, says, refusal):
+    assert refusal(ParameterError, forecast, here, 8, donors=donors) == says
 
 
 MACHINES, PROGRAMS = 8, 50

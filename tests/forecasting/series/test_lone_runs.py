@@ -46,13 +46,11 @@ def test_columns_by_which_runs_stand_alone_are_found(columns, found):
     assert parting(**columns) == found
 
 
-def test_no_forecast_names_the_column():
+def test_no_forecast_names_the_column(refusal):
     with pytest.raises(FitFailed) as refused:
         forecast(RUNS, 64)
     assert str(refused.value) == f"No forecast. {REMEDY}"
-    with pytest.raises(FitFailed) as refused:
-        forecast(RUNS, 64, hold_out=8)
-    assert str(refused.value) == f"No forecast. {REMEDY}"
+    assert refusal(FitFailed, forecast, RUNS, 64, hold_out=8) == f"No forecast. {REMEDY}"
 
 
 def test_where_some_series_has_a_forecast_the_others_name_the_column():

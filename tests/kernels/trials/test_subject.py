@@ -385,10 +385,8 @@ def test_predictions_are_written_before_their_runs(tmp_path):
         ({"calibrate_with": [1e4]}, "calibrate_with must be at least 2 sizes, got 1."),
     ],
 )
-def test_bad_arguments_are_refused(options, says):
-    with pytest.raises(ParameterError) as caught:
-        asked(**options)
-    assert str(caught.value).startswith(says)
+def test_bad_arguments_are_refused(options, says, refusal):
+    assert refusal(ParameterError, asked, **options).startswith(says)
 
 
 def test_no_program_is_refused():

@@ -203,10 +203,8 @@ def test_the_tree_of_the_published_schedule_has_lg_p_levels_of_merges():
         ({"ranks": 75, "items": 50_001}, "items must be at most 50,000 on 75 ranks, got 50,001."),
     ],
 )
-def test_what_has_no_schedule_is_refused(options, says):
-    with pytest.raises(ParameterError) as refused:
-        explain_pipeline(**options)
-    assert str(refused.value).startswith(says)
+def test_what_has_no_schedule_is_refused(options, says, refusal):
+    assert refusal(ParameterError, explain_pipeline, **options).startswith(says)
 
 
 def test_the_default_schedule_is_the_published_one_where_it_can_be():

@@ -141,10 +141,8 @@ def test_its_keys_make_a_phase_with_the_same_times(task):
         ),
     ],
 )
-def test_runs_that_do_not_determine_it_are_refused(table, options, says):
-    with pytest.raises(FitFailed) as caught:
-        calibrate(table, **options)
-    assert str(caught.value) == says
+def test_runs_that_do_not_determine_it_are_refused(table, options, says, refusal):
+    assert refusal(FitFailed, calibrate, table, **options) == says
 
 
 @pytest.mark.parametrize(
@@ -165,10 +163,8 @@ def test_runs_that_do_not_determine_it_are_refused(table, options, says):
         ),
     ],
 )
-def test_a_bad_argument_is_named_with_a_remedy(call, says):
-    with pytest.raises(ParameterError) as caught:
-        call()
-    assert str(caught.value) == says
+def test_a_bad_argument_is_named_with_a_remedy(call, says, refusal):
+    assert refusal(ParameterError, call) == says
 
 
 def test_shared_cores_lengthen_the_steps_of_the_published_schedule():

@@ -264,10 +264,8 @@ def test_the_largest_share_is_that_of_the_pipeline_that_is_dealt_first(n, p, g):
         ),
     ],
 )
-def test_a_bad_argument_is_named_with_a_remedy(call, says):
-    with pytest.raises(ParameterError) as caught:
-        call()
-    assert str(caught.value) == says
+def test_a_bad_argument_is_named_with_a_remedy(call, says, refusal):
+    assert refusal(ParameterError, call) == says
 
 
 def test_a_channel_in_full_use_is_refused():

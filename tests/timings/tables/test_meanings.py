@@ -36,10 +36,8 @@ def read(text, **options):
         ("tasks,grid,wall [s]", "1,small,10/2,large,11", "'small'"),
     ],
 )
-def test_what_could_be_read_wrongly_is_refused(header, rows, says):
-    with pytest.raises(FileProblems) as caught:
-        read(f"{header}\n{rows.replace('/', chr(10))}\n")
-    assert says in str(caught.value)
+def test_what_could_be_read_wrongly_is_refused(header, rows, says, refusal):
+    assert says in refusal(FileProblems, read, f"{header}\n{rows.replace('/', chr(10))}\n")
 
 
 @pytest.mark.parametrize(
