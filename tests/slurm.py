@@ -1,6 +1,7 @@
-"""A Slurm of one node on this machine, from the packages of Debian: started for tests, and ended.
+"""A Slurm of two nodes on this machine, from the packages of Debian: started for tests, and ended.
 
-It needs root, as its daemons do where no user is made for them.
+It needs root, as its daemons do where no user is made for them. Where slurmdbd and MariaDB are
+there, it accounts for jobs, so that sacct answers.
 """
 
 import os
@@ -15,8 +16,11 @@ from pathlib import Path
 
 PROGRAMS = ("munged", "slurmctld", "slurmd", "sbatch", "squeue", "scancel", "srun")
 PACKAGES = "slurmctld slurmd slurm-client munge"
-DAEMONS = ("slurmd", "slurmctld", "munged")
-MEMORY = 2000  # of the node [MiB]
+ACCOUNTING = ("slurmdbd", "mariadbd", "mariadb-install-db", "sacct", "sacctmgr")
+PACKAGES_OF_ACCOUNTING = "slurmdbd mariadb-server"
+NODES = ("node1", "node2")
+DAEMONS = (*(f"slurmd.{x}" for x in NODES), "slurmctld", "slurmdbd", "munged", "mariadbd")
+MEMORY = 2000  # of a node [MiB]
 PATIENCE = 30.0  # with its start and its end [s]
 CONFIGURATION = """\
 ClusterName=test
@@ -26,13 +30,12 @@ SlurmdUser=root
 AuthType=auth/munge
 AuthInfo=socket={folder}/munge.socket
 StateSaveLocation={folder}/state
-SlurmdSpoolDir={folder}/spool
+SlurmdSpoolDir={folder}/spool.%n
 SlurmctldPidFile={folder}/slurmctld.pid
-SlurmdPidFile={folder}/slurmd.pid
+SlurmdPidFile={folder}/slurmd.%n.pid
 SlurmctldLogFile={folder}/slurmctld.log
-SlurmdLogFile={folder}/slurmd.log
+SlurmdLogFile={folder}/slurmd.%n.log
 SlurmctldPort={ports[0]}
-SlurmdPort={ports[1]}
 ProctrackType=proctrack/pgid
 TaskPlugin=task/none
 MpiDefault=none
@@ -44,9 +47,38 @@ KillWait=2
 JobAcctGatherType=jobacct_gather/linux
 JobAcctGatherFrequency=1
 JobAcctGatherParams=OverMemoryKill
-AccountingStorageType=accounting_storage/none
-NodeName={host} NodeAddr=127.0.0.1 CPUs={cores} RealMemory={memory} State=UNKNOWN
-PartitionName=test Nodes={host} Default=YES MaxTime=60 State=UP
+NodeName=DEFAULT CPUs={cores} RealMemory={memory}
+NodeName=node1 NodeHostname={host} NodeAddr=127.0.0.1 Port={ports[1]}
+NodeName=node2 NodeHostname={host} NodeAddr=127.0.0.1 Port={ports[2]}
+PartitionName=test Nodes=node1,node2 Default=YES MaxTime=60 State=UP
+"""
+WITHOUT_ACCOUNTING = "AccountingStorageType=accounting_storage/none\n"
+WITH_ACCOUNTING = """\
+AccountingStorageType=accounting_storage/slurmdbd
+AccountingStorageHost=127.0.0.1
+AccountingStoragePort={ports[3]}
+AccountingStoragePass={folder}/munge.socket
+"""
+ACCOUNT = """\
+AuthType=auth/munge
+AuthInfo=socket={folder}/munge.socket
+DbdHost=localhost
+DbdAddr=127.0.0.1
+DbdPort={ports[3]}
+SlurmUser=root
+StorageType=accounting_storage/mysql
+StorageHost=127.0.0.1
+StoragePort={ports[4]}
+StorageUser=slurm
+StoragePass=test
+StorageLoc=slurm
+LogFile={folder}/slurmdbd.log
+PidFile={folder}/slurmdbd.pid
+"""
+TABLES = """\
+CREATE DATABASE slurm;
+CREATE USER 'slurm'@'localhost' IDENTIFIED BY 'test';
+GRANT ALL ON slurm.* TO 'slurm'@'localhost';
 """
 
 
@@ -58,11 +90,18 @@ def what_is_missing():
     return f"no {missing[0]}: apt-get install {PACKAGES}" if missing else ""
 
 
+def why_no_accounting():
+    """Say why a Slurm that is started here keeps no account; "" if it does."""
+    missing = [x for x in ACCOUNTING if shutil.which(x) is None]
+    return f"no {missing[0]}: apt-get install {PACKAGES_OF_ACCOUNTING}" if missing else ""
+
+
 class Slurm:
     """Its folder, and the environment by which its programs find it."""
 
     def __init__(self) -> None:
         self.folder = Path(tempfile.mkdtemp(prefix="slurm."))  # short, for the name of a socket
+        self.database = None
         self.environment = {"SLURM_CONF": str(self.folder / "slurm.conf")}
 
     def __enter__(self):
@@ -81,7 +120,9 @@ class Slurm:
         for name in DAEMONS:
             with suppress(OSError, ValueError):
                 os.kill(int((self.folder / f"{name}.pid").read_text()), signal.SIGTERM)
-        _wait(lambda: not any((self.folder / f"{x}.pid").exists() for x in DAEMONS[:2]))
+        _wait(lambda: not any((self.folder / f"{x}.pid").exists() for x in DAEMONS))
+        if self.database is not None:
+            self.database.wait(PATIENCE)
         for process in Path("/proc").glob("[0-9]*"):
             with suppress(OSError):
                 if self.folder in (place := (process / "cwd").resolve(), *place.parents):
@@ -89,16 +130,18 @@ class Slurm:
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def _start(self):
-        for name in ("state", "spool"):
-            (self.folder / name).mkdir()
+        (self.folder / "state").mkdir()
+        ports = _free_ports(5)
+        has_account = not why_no_accounting()
+        account = WITH_ACCOUNTING if has_account else WITHOUT_ACCOUNTING
         key = self.folder / "munge.key"
         key.touch(mode=0o600)
         key.write_bytes(os.urandom(1024))
         (self.folder / "slurm.conf").write_text(
-            CONFIGURATION.format(
+            (CONFIGURATION + account).format(
                 host=socket.gethostname().partition(".")[0],
                 folder=self.folder,
-                ports=_free_ports(2),
+                ports=ports,
                 cores=os.cpu_count(),
                 memory=MEMORY,
             )
@@ -106,10 +149,37 @@ class Slurm:
         places = {"key-file": key.name, "socket": "munge.socket", "pid-file": "munged.pid"}
         places |= {"log-file": "munged.log", "seed-file": "munge.seed"}
         self._run("munged", "--force", *(f"--{x}={self.folder / y}" for x, y in places.items()))
+        if has_account:
+            self._keep_account(ports)
         self._run("slurmctld")
-        self._run("slurmd")
-        is_there = _wait(lambda: "idle" in self._run("sinfo", "-h", "-o", "%t"))
+        for name in NODES:
+            self._run("slurmd", "-N", name)
+        is_there = _wait(lambda: self._run("sinfo", "-h", "-o", "%t %D") == "idle 2\n")
         assert is_there, (self.folder / "slurmctld.log").read_text()[-2000:]
+
+    def _keep_account(self, ports):
+        """Start a database and what writes the account of jobs to it."""
+        folder = self.folder
+        data = ("--no-defaults", f"--datadir={folder / 'db'}", "--user=root")
+        self._run("mariadb-install-db", *data, "--skip-test-db")
+        (folder / "tables.sql").write_text(TABLES)
+        self.database = subprocess.Popen(
+            [
+                *("mariadbd", *data, f"--socket={folder / 'db.socket'}"),
+                *("--bind-address=127.0.0.1", f"--port={ports[4]}"),
+                *(f"--pid-file={folder / 'mariadbd.pid'}", f"--log-error={folder / 'db.log'}"),
+                *(f"--init-file={folder / 'tables.sql'}", "--innodb-buffer-pool-size=32M"),
+            ],
+            stdin=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        assert _wait(lambda: _answers(ports[4])), (folder / "db.log").read_text()[-2000:]
+        file = folder / "slurmdbd.conf"
+        file.touch(mode=0o600)
+        file.write_text(ACCOUNT.format(folder=folder, ports=ports))
+        self._run("slurmdbd")
+        assert _wait(lambda: _answers(ports[3])), (folder / "slurmdbd.log").read_text()[-2000:]
+        self._run("sacctmgr", "--immediate", "add", "cluster", "test")
 
     def _run(self, *command):
         environment = {**os.environ, **self.environment}
@@ -125,6 +195,12 @@ def _wait(holds):
     while not (found := holds()) and time.monotonic() < until:
         time.sleep(0.05)
     return bool(found)
+
+
+def _answers(port):
+    """Whether something listens on a port."""
+    with socket.socket() as each:
+        return each.connect_ex(("127.0.0.1", port)) == 0
 
 
 def _free_ports(count):

@@ -1,4 +1,4 @@
-"""Runs that jobs of a real Slurm make, of one node that is started for these tests."""
+"""Runs that jobs of a real Slurm make, of two nodes that are started for these tests."""
 
 import json
 import os
@@ -9,11 +9,13 @@ from pathlib import Path
 
 import pytest
 
+from parcast.importers.registry import import_timings
+from parcast.importers.slurm import COLUMNS
 from parcast.measurement.collect import collect, standing_of
 from parcast.measurement.jobs import jobs_of
 from parcast.measurement.table import OK
 from tests.conftest import ROOT, until
-from tests.slurm import Slurm, what_is_missing
+from tests.slurm import Slurm, what_is_missing, why_no_accounting
 
 TASKS = (  # each task tells the step that it is in, and takes its share of the time
     'echo "task $SLURM_PROCID of $SLURM_NTASKS on $SLURM_NNODES with $SLURM_CPUS_PER_TASK"; '
@@ -126,6 +128,54 @@ def test_a_job_that_is_cancelled_or_never_starts_is_told(measure):
                    "--", "true")  # fmt: skip
     assert said.status == 0
     until(lambda: "it will not start" in measure("status", "long.csv").out)
+
+
+def test_a_job_of_two_nodes_makes_its_runs_on_both(measure):
+    told = 'echo "$SLURM_NODELIST has $SLURM_NTASKS"; echo "on $SLURMD_NODENAME"'
+    said = measure(
+        *("-p", "1,2", "--runs", "2", "--slurm", "--submit", "--ranks-per-node", "1"),
+        *("--", "srun", "sh", "-c", told),
+    )
+    assert said.status == 0, said.err
+    assert [x.nodes for x in jobs_of("times.csv")] == [1, 2]
+    assert ended() == [("done", "")] * 2, printed(2)
+    assert [x.status for x in collect("times.csv").table] == [OK] * 4
+    assert measure("collect", "--at", "4").status == 0
+
+
+def test_a_job_that_needs_more_nodes_than_there_are_is_told(measure):
+    said = measure(
+        *("-p", "4", "--slurm", "--submit", "--ranks-per-node", "1"), *("--", "srun", "true")
+    )
+    assert said.status == 0, said.err
+    until(lambda: "it will not start" in measure("status").out)
+    assert "will not start" in measure("collect").out
+
+
+@pytest.mark.skipif(bool(why_no_accounting()), reason=why_no_accounting())
+@pytest.mark.usefixtures("measure")
+def test_jobs_are_imported_from_their_account_with_the_memory_of_steps(tmp_path):
+    grows = "x = bytearray(b'x') * {}; import time; time.sleep(2)"
+    small, large = (f'{sys.executable} -S -c "{grows.format(x)}"' for x in (10**8, 3 * 10**8))
+    two = f"test $SLURM_PROCID = 0 && exec {large}; exec {small}"
+    (tmp_path / "two.sh").write_text(two)
+    for tasks, words in ((1, f"srun {small}"), (2, "srun sh two.sh")):
+        asked = ["--nodes=1", f"--ntasks={tasks}", "--job-name=grow", "--wrap", words]
+        subprocess.run(["sbatch", *asked], check=True, capture_output=True)
+    account = ["sacct", "-P", "--name=grow", "-o", COLUMNS]
+
+    def are_accounted_for():
+        text = subprocess.run(account, capture_output=True, text=True, check=True).stdout
+        return text.count("COMPLETED") == 6  # jobs, their scripts and steps
+
+    until(are_accounted_for)
+    text = subprocess.run(account, capture_output=True, text=True, check=True).stdout
+    (tmp_path / "account.txt").write_text(text)
+    runs = import_timings([tmp_path / "account.txt"], format="slurm").measurements
+    memory = {name: dict(zip(runs.p, x, strict=True)) for name, x in runs.memory.items()}
+    assert memory["memory_B"][1] == pytest.approx(1.1e8, rel=0.15), text
+    assert memory["memory_B"][2] == pytest.approx(3.1e8, rel=0.15), text
+    assert memory["memory_total_B"][2] == pytest.approx(4.2e8, rel=0.15), text
 
 
 def test_what_sbatch_refuses_is_said(measure):
