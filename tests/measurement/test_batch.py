@@ -6,6 +6,7 @@ Here stand-ins answer for Slurm; `test_slurm.py` has a real one.
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import time
@@ -137,6 +138,8 @@ def test_other_systems_are_asked_in_their_words(system, lines):
         seconds=1800.0,
     )
     assert lines in Path("app.jobs/1.sh").read_text()
+    for shell in filter(shutil.which, ("sh", "bash")):
+        assert subprocess.run([shell, "-n", "app.jobs/1.sh"], check=False).returncode == 0
 
 
 def test_the_time_of_a_job_is_what_its_runs_need():

@@ -142,6 +142,13 @@ def test_a_run_that_takes_too_long_is_ended_with_all_that_it_started(table):
     assert not running("sleep 77.7")
 
 
+def test_a_run_on_too_few_cores_that_takes_too_long_is_no_bound(table):
+    command = ["sh", "-c", "test {p} = 1 || sleep 77.7"]
+    told = asked(command, {"p": [1, 2]}, table, runs=1, timeout=0.3, cores=1)
+    assert [x.status for x in sorted(told.table, key=lambda x: x.point.values)] == [OK, FAILED]
+    assert told.measurements().cut_off is None
+
+
 def test_children_that_a_run_leaves_are_ended(table):
     told = asked(["sh", "-c", "setsid sleep 78.8 & true"], {"p": [1]}, table, runs=1)
     assert told.table[0].status == OK

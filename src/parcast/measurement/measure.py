@@ -24,7 +24,15 @@ from parcast.measurement.point import MeasuredPoint, points_of, require_values
 from parcast.measurement.profiles import PROFILE, ProfileClock, profile_clock
 from parcast.measurement.reported import clock_of
 from parcast.measurement.result import MeasuredProgram
-from parcast.measurement.table import DISTURBED, OK, OVERSUBSCRIBED, RunRow, RunTable, row_of
+from parcast.measurement.table import (
+    DISTURBED,
+    FAILED,
+    OK,
+    OVERSUBSCRIBED,
+    RunRow,
+    RunTable,
+    row_of,
+)
 from parcast.mpi.find import available_cores
 from parcast.timings.measurements import Measurements
 from parcast.timings.notes import ImportNote
@@ -248,8 +256,10 @@ class _Measurement:
     def judged(self) -> list[RunRow]:
         """Rows, with runs that others disturbed marked where enough others are at hand."""
         rows = [
-            replace(x, status=OVERSUBSCRIBED)
-            if x.is_run and takes_turns(self.command.command, x.point.columns["p"], self.cores)
+            replace(
+                x, status=OVERSUBSCRIBED if x.is_run else FAILED
+            )  # its time is no bound either
+            if takes_turns(self.command.command, x.point.columns["p"], self.cores)
             else x
             for x in self.table.rows
         ]
