@@ -171,9 +171,9 @@ def _trend(rows: Sequence[RunRow]) -> Iterator[str]:
         return
     means = [mean(rounds[i]) for i in sorted(rounds)]
     scatter = pstdev([x for own in rounds.values() for x in own])
-    x = range(len(means))
-    slope = sum((i - mean(x)) * y for i, y in zip(x, means, strict=True))
-    slope *= (len(means) - 1) / sum((i - mean(x)) ** 2 for i in x)
+    x = [i - (len(means) - 1) / 2 for i in range(len(means))]
+    slope = sum(i * y for i, y in zip(x, means, strict=True))
+    slope *= (len(means) - 1) / sum(i**2 for i in x)
     if abs(slope) > max(TREND, 2.0 * scatter):
         how = "longer" if slope > 0 else "shorter"
         yield (
