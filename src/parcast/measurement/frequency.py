@@ -20,7 +20,7 @@ FELL: Final = 0.9  # of what it was, that is said [1] [D]
 
 
 def fastest() -> float | None:
-    """Frequency of the fastest core; None where the system does not tell [Hz]."""
+    """Frequency of the fastest core; None where that cannot be read [Hz]."""
     found = []
     with suppress(OSError, ValueError):
         found = [1e3 * float(path.read_text()) for path in CORES.glob(EACH)]
