@@ -176,14 +176,12 @@ def test_a_place_without_a_folder_is_refused(tmp_path):
     "The folder cannot be written to, or does not exist.",
     promise="Refused before anything is computed, with status 2.",
 )
-def test_a_folder_that_cannot_be_written_to_is_refused(tmp_path, monkeypatch):
+def test_a_folder_that_cannot_be_written_to_is_refused(tmp_path, monkeypatch, refusal):
     def refuse(*_):
         raise PermissionError(13, "Permission denied")
 
     monkeypatch.setattr("parcast.files.document._new_draft", refuse)
-    with pytest.raises(ParameterError) as caught:
-        check_place(tmp_path / "result.csv")
-    assert str(caught.value) == (
+    assert refusal(ParameterError, check_place, tmp_path / "result.csv") == (
         f"{tmp_path / 'result.csv'} must be in a folder that can be written to, got: permission "
         "denied. Choose another place."
     )
@@ -219,12 +217,10 @@ def test_a_full_disk_is_told_with_the_file(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_file_that_may_only_be_read_is_refused_and_kept(tmp_path, file):
+def test_a_file_that_may_only_be_read_is_refused_and_kept(tmp_path, file, refusal):
     path = file("old", "my result.csv")
     path.chmod(0o444)
-    with pytest.raises(ParameterError) as caught:
-        check_place(path)
-    assert str(caught.value) == (
+    assert refusal(ParameterError, check_place, path) == (
         f"{path} must be a file that may be written, got a read-only one. "
         f"Choose another name, or allow it: chmod u+w '{path}'"
     )

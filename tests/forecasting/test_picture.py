@@ -581,10 +581,8 @@ def test_call_paths_that_add_up_are_answered_once_for_all_panels(monkeypatch):
     assert asked == [4]
 
 
-def test_a_quantity_that_is_not_known_is_refused():
-    with pytest.raises(ParameterError) as caught:
-        figure_of(forecast(STRONG, [32]), quantity="speed")
-    assert str(caught.value) == (
+def test_a_quantity_that_is_not_known_is_refused(refusal):
+    assert refusal(ParameterError, figure_of, forecast(STRONG, [32]), quantity="speed") == (
         'quantity must be "time", "speedup" or "efficiency", or "rate" where rates were measured, '
         "got 'speed'. "
         'Leave it out for "time".'

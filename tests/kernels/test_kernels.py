@@ -94,10 +94,8 @@ def test_a_program_is_checked_up_to_its_size_unless_asked():
     assert kernel_named("monte_carlo").run(Alone(), 400_001).is_correct is None
 
 
-def test_an_unknown_program_is_refused_with_the_nearest():
-    with pytest.raises(ParameterError) as caught:
-        kernel_named("matmull")
-    assert str(caught.value) == (
+def test_an_unknown_program_is_refused_with_the_nearest(refusal):
+    assert refusal(ParameterError, kernel_named, "matmull") == (
         "name must be a program, got matmull. Did you mean matmul? Programs: sort, square_sort, "
         "sample_sort, fractal, monte_carlo, matmul, gauss, stencil."
     )
@@ -162,25 +160,21 @@ def test_a_wrong_order_is_found(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_too_little_room_is_refused_before_anything_is_written(tmp_path, monkeypatch):
+def test_too_little_room_is_refused_before_anything_is_written(tmp_path, monkeypatch, refusal):
     monkeypatch.setattr(key_files.shutil, "disk_usage", lambda _: SimpleNamespace(free=1e6))
-    with pytest.raises(RunFailed) as caught:
-        sorters.SORT.run(Alone(), 1_000_000, directory=tmp_path)
-    assert str(caught.value) == (
+    assert refusal(RunFailed, sorters.SORT.run, Alone(), 1_000_000, directory=tmp_path) == (
         f"{tmp_path} has 1 MB free, but the files of the keys need 16 MB. Use fewer keys or "
         "another directory."
     )
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_disk_that_fills_up_is_told_and_nothing_is_left(tmp_path, monkeypatch):
+def test_a_disk_that_fills_up_is_told_and_nothing_is_left(tmp_path, monkeypatch, refusal):
     def full(*_):
         raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr(key_files.os, "write", full)
-    with pytest.raises(RunFailed) as caught:
-        sorters.SORT.run(Alone(), 1000, directory=tmp_path)
-    assert str(caught.value) == (
+    assert refusal(RunFailed, sorters.SORT.run, Alone(), 1000, directory=tmp_path) == (
         f"{tmp_path} cannot be used for the files of the keys: no space left on device. "
         "Choose another directory."
     )

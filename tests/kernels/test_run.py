@@ -139,10 +139,8 @@ def test_what_is_asked_wrongly_is_refused_before_anything_starts(launched, chang
     assert launched == []
 
 
-def test_a_directory_that_cannot_be_written_to_is_told(launched):
-    with pytest.raises(RunFailed) as caught:
-        parcast.run_kernel("sort", n=10, directory="/no/such")
-    assert str(caught.value) == (
+def test_a_directory_that_cannot_be_written_to_is_told(launched, refusal):
+    assert refusal(RunFailed, parcast.run_kernel, "sort", n=10, directory="/no/such") == (
         "/no/such cannot be used for the files of the run: no such file or directory. "
         "Choose another directory."
     )

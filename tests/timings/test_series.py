@@ -103,13 +103,11 @@ def test_a_quarter_million_rows_are_grouped_at_once():
     assert np.all(series.repetitions == 5)
 
 
-def test_series_that_would_fill_the_memory_with_padding_are_refused(monkeypatch):
+def test_series_that_would_fill_the_memory_with_padding_are_refused(monkeypatch, refusal):
     """One series of 10,000 counts beside 10,000 of one took 3 GB."""
     monkeypatch.setattr("parcast.timings.series.MOST_PADDED", 5)
     runs = Measurements(p=[1, 2, 3, 1], time=1.0, callpath=["a", "a", "a", "b"])
-    with pytest.raises(ParameterError) as caught:
-        runs.series()
-    assert str(caught.value) == (
+    assert refusal(ParameterError, runs.series) == (
         "series must fit into a table of 5 places, got 2 series, one of which has 3 processor "
         "counts. Put series with many counts into a file of their own."
     )

@@ -159,10 +159,8 @@ def test_boxes_that_do_not_fit_are_refused_with_their_ranks(boxes, says, refusal
     assert refusal(ParameterError, listed_chunks, (8, 8), boxes) == says
 
 
-def test_a_mesh_that_does_not_fit_the_ranks_is_refused():
-    with pytest.raises(ParameterError) as caught:
-        mesh_chunks((8, 8), (2, 2), clients=6)
-    assert str(caught.value) == (
+def test_a_mesh_that_does_not_fit_the_ranks_is_refused(refusal):
+    assert refusal(ParameterError, mesh_chunks, (8, 8), (2, 2), clients=6) == (
         "mesh must have as many positions as there are clients, 6, got 2x2 = 4. Choose factors of "
         "that number."
     )

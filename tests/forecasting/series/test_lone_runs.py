@@ -47,9 +47,7 @@ def test_columns_by_which_runs_stand_alone_are_found(columns, found):
 
 
 def test_no_forecast_names_the_column(refusal):
-    with pytest.raises(FitFailed) as refused:
-        forecast(RUNS, 64)
-    assert str(refused.value) == f"No forecast. {REMEDY}"
+    assert refusal(FitFailed, forecast, RUNS, 64) == f"No forecast. {REMEDY}"
     assert refusal(FitFailed, forecast, RUNS, 64, hold_out=8) == f"No forecast. {REMEDY}"
 
 

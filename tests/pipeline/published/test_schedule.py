@@ -213,10 +213,8 @@ def test_several_pipelines_share_the_input_and_deliver_in_turn(size, pipelines):
 
 
 @pytest.mark.parametrize("size", [0, -2, 3, 6, 12])
-def test_other_numbers_of_ranks_are_refused(size):
-    with pytest.raises(ParameterError) as refused:
-        steps(0, size)
-    assert str(refused.value) == (
+def test_other_numbers_of_ranks_are_refused(size, refusal):
+    assert refusal(ParameterError, steps, 0, size) == (
         f'ranks must be a power of two with schedule="source", got {size}. '
         "Use schedule='adaptive', which takes any number."
     )
