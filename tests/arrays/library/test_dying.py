@@ -17,8 +17,8 @@ from tests.arrays.library.dying import RANKS, STATES, check, prepared
 from tests.conftest import ROOT, unmeasured
 
 SCRIPT = Path(__file__).with_name("dying.py")
-EVERY = bool(os.environ.get("PARCAST_EVERY_STEP"))  # one minute; by default each third step
-FEW = 3
+EVERY = bool(os.environ.get("PARCAST_EVERY_STEP"))  # one minute; by default each fourth step
+FEW = 4
 
 
 PATHS = {"PYTHONPATH": os.pathsep.join([str(ROOT / "src"), str(ROOT)])}
