@@ -294,7 +294,7 @@ def test_faults_are_told_with_their_place(tmp_path, io, fault):
         ({"client_schema": "***"}, "io.client_schema must have a B for 6 nodes"),
         ({"server_mesh": [3, 1, 1]}, "io.server_mesh must have as many positions .* 8"),
         ({"servers": "p/4"}, "io.servers must be a whole number of at least 1, got 1.5 at p = 6"),
-        ({"subchunk": "4 B"}, "io at p = 6, d = 8: subchunk must have at least the 8 bytes"),
+        ({"subchunk": "4 B"}, "io at p = 6, d = 8: subchunk must hold one element"),
         ({"shape": ["n", 4, 4]}, "io.shape in dimension 1 must have a value for .* n"),
     ],
 )
