@@ -19,7 +19,7 @@ from parcast.errors import ParameterError, RunFailed
 from parcast.measurement.batch import BatchRequest, started_with, upper_times, write_jobs
 from parcast.measurement.collect import collect, standing_of
 from parcast.measurement.job_run import memory_limit, run_job
-from parcast.measurement.jobs import BatchJob, JobProgress, jobs_of
+from parcast.measurement.jobs import BatchJob, JobProgress, jobs_of, rows_of
 from parcast.measurement.measure import MeasuredCommand
 from parcast.measurement.point import points_of
 from parcast.measurement.table import FAILED, OK, TIMEOUT, RunTable
@@ -369,6 +369,29 @@ def test_a_job_that_slurm_ended_proves_what_it_can(slurm, ended, account, status
     assert [(x.status, x.note) for x in told.table] == ([(status, note)] if status else [])
     assert any("during p = 2 on node7" in x for x in told.findings)
     assert told.table == collect(TABLE).table
+
+
+def test_memory_of_runs_is_that_of_their_steps(slurm):
+    [job] = written()
+    job = replace(job, warmup=1)
+    job.save()
+    made(job)
+    table = RunTable(str(job.file("csv")), job.about, ())
+    table.rows = [replace(x, memory=None, memory_total=None) for x in rows_of(job)]
+    table.save()
+    progress(job, id="17")
+    steps = [f"17.{i}|p1|1|{size}K|{size}K" for i, size in enumerate((900, 1000, 1500))]
+    steps += ["17.batch|batch|1|7000K|7000K", "17.3|p2|2|1000K|900K", "17.4|p2|2||"]
+    slurm(sacct="\n".join(steps))
+    found = {(x.point.columns["p"], x.repetition): x for x in collect(TABLE).table}
+    assert found[1, 1].memory == found[1, 1].memory_total == 1000 * 1024
+    assert found[1, 2].memory == 1500 * 1024
+    assert {found[2, i].memory for i in (1, 2)} == {None}  # of two runs, one has no step
+    slurm(sacct="\n".join([*steps, "17.5|p2|2|3000K|2000K", "17.6|p2|2|3000K|2000K"]))
+    rows = [x for x in collect(TABLE).table if x.point.columns["p"] == 2]
+    assert {(x.memory, x.memory_total) for x in rows} == {(3000 * 1024, 4000 * 1024)}
+    slurm(sacct="")
+    assert all(x.memory for x in collect(TABLE).table)  # Slurm forgets, the table does not
 
 
 def test_two_cannot_collect_at_once():

@@ -406,7 +406,7 @@ def jobs_of_table(path: str | os.PathLike[str], faults: Faults) -> list[SlurmJob
             jobs[key] = _job_of_row(row, line, faults)
         count = None if step in PARTS else _count_in_cell(row.get("ntasks"), line, faults)
         if count and row.get("jobname") not in HELPERS:
-            memory, average = (_bytes(row.get(x)) for x in ("maxrss", "averss"))
+            memory, average = (size_of(row.get(x)) for x in ("maxrss", "averss"))
             state = _word(row["state"]) if dot else ""
             steps.setdefault(key, Steps()).add(count, state, memory, average)
         require_at_most(MOST_JOBS, max(len(jobs), len(steps)), "jobs", faults, line=line)
@@ -477,10 +477,10 @@ def _count_in_cell(text: str | None, line: int, faults: Faults) -> int | None:
     return count
 
 
-def _bytes(text: str | None) -> float | None:
+def size_of(text: str | None) -> float | None:
     """Read an amount of memory such as 1.5G, in units of 1024; None where there is none. [B].
 
-    >>> _bytes("18832K"), _bytes("1.5M"), _bytes("")
+    >>> size_of("18832K"), size_of("1.5M"), size_of("")
     (19283968.0, 1572864.0, None)
     """
     match = SIZE.fullmatch(text or "")

@@ -25,6 +25,7 @@ from parcast.measurement.jobs import (
     jobs_of,
     new_numbers,
     require_one,
+    step_name,
 )
 from parcast.measurement.measure import MeasuredCommand
 from parcast.measurement.point import MeasuredPoint, require_values
@@ -249,6 +250,7 @@ def started_with(job: BatchJob) -> list[str]:
         "--ntasks={p}",
         f"--ntasks-per-node={per_node}",
         f"--cpus-per-task={job.cpus_per_rank}",
+        f"--job-name={step_name(job)}",
         *words[1:],
     ]
 

@@ -2,18 +2,27 @@
 
 import re
 import time
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Final
 
 from parcast.measurement.findings import findings_of
 from parcast.measurement.job_run import MOST
-from parcast.measurement.jobs import ALL, INTERRUPTED, BatchJob, JobProgress, jobs_of, rows_of
+from parcast.measurement.jobs import (
+    ALL,
+    INTERRUPTED,
+    BatchJob,
+    JobProgress,
+    jobs_of,
+    rows_of,
+    step_name,
+)
 from parcast.measurement.launchers import has_launcher
 from parcast.measurement.point import MeasuredPoint
 from parcast.measurement.result import MeasuredProgram
-from parcast.measurement.slurm import SlurmState, states_of
+from parcast.measurement.slurm import SlurmState, memory_of_steps, states_of
 from parcast.measurement.table import FAILED, TIMEOUT, RunRow, RunTable
 from parcast.show.result import Result
 from parcast.show.warning import Rank, RankedWarning
@@ -227,10 +236,35 @@ def collected_rows(
         rows = {_key(x): x for x in whole.rows}
         for standing in standings:
             last = cut_off(standing)
-            rows |= {_key(x): x for x in (*standing.rows, *([last] if last else []))}
+            made = (*_with_memory(standing), *([last] if last else []))
+            rows |= {_key(x): _knowing_more(x, rows.get(_key(x))) for x in made}
         whole.rows = [*_not_overcome([*rows.values()])]
         whole.save()
         return list(whole.rows)
+
+
+def _with_memory(standing: JobStanding) -> list[RunRow]:
+    """Give the runs of a job with the memory that Slurm accounts for in the steps of srun."""
+    unknown = Counter(x.point for x in standing.rows if x.memory is None)
+    if standing.job.system != "slurm" or not standing.id or not unknown:
+        return list(standing.rows)
+    name, steps = step_name(standing.job), memory_of_steps(standing.id)
+    known = {x: steps.get(name.format(**x.columns), [])[standing.job.warmup :] for x in unknown}
+    left = {
+        x: iter(known[x]) for x in unknown if len(known[x]) == unknown[x]
+    }  # else: whose is it?
+    rows = []
+    for row in standing.rows:
+        memory, total = row.memory, row.memory_total
+        if memory is None and row.point in left:
+            memory, total = next(left[row.point])
+        rows.append(replace(row, memory=memory, memory_total=total))
+    return rows
+
+
+def _knowing_more(row: RunRow, before: RunRow | None) -> RunRow:
+    """Keep the memory of a run that was told before, when Slurm has forgotten it."""
+    return before if before is not None and row.memory is None else row
 
 
 def _not_overcome(rows: Sequence[RunRow]) -> Iterator[RunRow]:

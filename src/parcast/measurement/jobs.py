@@ -139,6 +139,11 @@ def folder_of(table: str) -> Path:
     return path.with_name(f"{path.stem}.jobs")
 
 
+def step_name(job: BatchJob) -> str:
+    """Name of the steps of a job, with a place for each value: by it the account tells runs."""
+    return "_".join(f"{name}{{{name}}}" for name in job.points[0].columns)
+
+
 def jobs_of(table: str) -> list[BatchJob]:
     """Jobs of a table, which all have to be of one measurement."""
     jobs = [BatchJob.read(x) for x in sorted(folder_of(table).glob("*.json"), key=_number)]

@@ -12,10 +12,12 @@ from pathlib import Path
 from typing import Final
 
 from parcast.errors import ParameterError, RunFailed
+from parcast.importers.slurm import size_of
 from parcast.units import shown
 
 PATIENCE: Final = 60.0  # with a busy controller [s]
 QUEUED: Final = "%i|%T|%r|%e|%m"  # number, state, reason, end, memory
+STEPS: Final = "JobID,JobName,NTasks,MaxRSS,AveRSS"
 ACCOUNT: Final = "JobID,State,End,ReqMem"
 WAITING: Final = {"PENDING", "CONFIGURING", "REQUEUED", "REQUEUE_HOLD", "SPECIAL_EXIT"}
 RUNNING: Final = {"RUNNING", "COMPLETING", "SUSPENDED", "STAGE_OUT", "SIGNALING", "RESIZING"}
@@ -105,6 +107,21 @@ def states_of(numbers: Iterable[str]) -> dict[str, SlurmState] | None:
             if number in asked and state:
                 word = state.split()[0].rstrip("+")  # CANCELLED by 1000
                 found[number] = SlurmState(state=word, end=_time(end), memory=memory)
+    return found
+
+
+def memory_of_steps(number: str) -> dict[str, list[tuple[int, int | None]]]:
+    """Memory of the steps of a job by their names, in their order, as far as it is accounted for.
+
+    Most of one task, and of all of them: the mean of their most, times how many they are. [B].
+    """
+    options = ["--noheader", "--parsable2", "-o", STEPS, "--jobs", number]
+    found: dict[str, list[tuple[int, int | None]]] = {}
+    for job, name, tasks, most, mean in _rows(_lines(["sacct", *options]) or [], 5):
+        memory, average = size_of(most), size_of(mean)
+        if job.partition(".")[2].isdigit() and memory:
+            total = int(average * int(tasks)) if average and tasks.isdigit() else None
+            found.setdefault(name, []).append((int(memory), total))
     return found
 
 
