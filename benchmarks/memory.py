@@ -5,7 +5,8 @@
 Programs that are there are run on 1 to 32 ranks or threads, twice each, and their memory is kept
 in FOLDER, a table each; tables that are there already are only read, so others can be put beside
 them (columns `p`, `n` and `memory_B`, `memory_total_B`). More ranks than cores take turns, which
-changes times and not memory. It takes some 15 minutes on two cores.
+changes times and not memory. It takes some 15 minutes on two cores. Memory of all is that of a
+control group where one may be made, and with `--proc` what is seen in /proc.
 
 xz          xz -T{p}: threads, each with its blocks
 zstd        zstd -T{p}, likewise
@@ -30,6 +31,7 @@ import sys
 import tempfile
 from collections import defaultdict
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -45,6 +47,7 @@ FURTHEST = 4.0  # times the last count that is known
 FEWEST = 3  # counts that are known
 MPI = [*os.environ.get("MPIEXEC", "mpiexec").split(), "-n", "{p}"]
 COUNTS = [1, 2, 4, 8, 16, 32]
+BESIDE = ["memory_B", "memory_total_B", "memory_from"]
 FFT = """
 import sys
 import numpy as np
@@ -111,7 +114,8 @@ def programs(folder: Path) -> dict[str, Program]:
     """Programs that are here."""
     data = folder / "random.bin"
     if not data.exists():
-        data.write_bytes(np.random.default_rng(1).integers(0, 64, 60_000_000, np.uint8).tobytes())
+        piece = np.random.default_rng(1).integers(0, 64, 2**18, np.uint8).tobytes()
+        data.write_bytes(piece * 256)  # which is quickly compressed
     for name, text in (("fft.py", FFT), ("gathered.py", GATHERED)):
         (folder / name).write_text(text)
     mpi = [*MPI, sys.executable]
@@ -161,19 +165,21 @@ def programs(folder: Path) -> dict[str, Program]:
     return {name: x for name, x in all_programs.items() if shutil.which(x.needs)}
 
 
-def measure(folder: Path, name: str, program: Program) -> None:
+def measure(folder: Path, name: str, program: Program, *, is_grouped: bool) -> None:
     """Run a program and keep its memory, whether ranks took turns or not."""
+    command = MeasuredCommand(command=program.command, timeout=120.0)
     points = points_of(
         {"p": [float(x) for x in program.p], **({"n": program.n} if program.n else {})}, {}
     )
     with tempfile.TemporaryDirectory() as place:
         found = measured(
-            MeasuredCommand(command=program.command, timeout=120.0),
+            command,
             points,
             runs=2,
+            launcher=replace(command.launcher, is_grouped=is_grouped),
             output=f"{place}/runs.csv",
         )
-    columns = ["p", *(["n"] if program.n else []), "time_s", "memory_B", "memory_total_B"]
+    columns = ["p", *(["n"] if program.n else []), "time_s", *BESIDE]
     with (folder / f"{name}.csv").open("w", newline="") as stream:
         writer = csv.DictWriter(stream, columns, extrasaction="ignore")
         writer.writeheader()
@@ -292,11 +298,13 @@ def main() -> None:
     """Measure what is not there, and score all."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("folder", type=Path)
-    folder = parser.parse_args().folder
+    parser.add_argument("--proc", action="store_true", help="without control groups")
+    asked = parser.parse_args()
+    folder = asked.folder
     folder.mkdir(exist_ok=True)
     for name, program in programs(folder).items():
         if not (folder / f"{name}.csv").exists():
-            measure(folder, name, program)
+            measure(folder, name, program, is_grouped=not asked.proc)
     report([x for path in sorted(folder.glob("*.csv")) for x in scores(path)])
 
 

@@ -91,6 +91,7 @@ def lawful(launch, *, report):
         known = dict.fromkeys(("memory", "memory_total", "others"))
         ran = Ran(
             seconds=seconds, status=0, user=0.0, system=0.0, read=0, written=0, left=0, output="",
+            memory_from="",
             **known,
         )  # fmt: skip
         report(launch.trial(case, seconds, ran, repetition=i + 1))

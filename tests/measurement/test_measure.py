@@ -411,6 +411,7 @@ def row(p, seconds, repetition=1, status=OK, others=0.0):
         system=0.0,
         memory=None,
         memory_total=None,
+        memory_from="",
         read=0,
         written=0,
         others=others,

@@ -207,6 +207,7 @@ def cut_off(standing: JobStanding) -> RunRow | None:
         system=0.0,
         memory=None,
         memory_total=None,
+        memory_from="",
         read=0,
         written=0,
         others=None,

@@ -12,6 +12,7 @@ from typing import Any, ClassVar, Final
 from parcast.errors import ParameterError, one_line
 from parcast.measurement.point import MeasuredPoint
 from parcast.trials.command import CoreAccount, Ran
+from parcast.trials.tree_memory import PROC
 from parcast.trials.trial import Launch, Trial
 
 STATUS: Final = Path("/proc/self/status")
@@ -95,6 +96,7 @@ class FunctionLauncher:
             system=used[1],
             memory=own,
             memory_total=own,
+            memory_from=PROC if own else "",
             read=0,
             written=0,
             left=0,

@@ -42,6 +42,7 @@ class RunRow:
     system: float
     memory: int | None  # of the largest process [B]
     memory_total: int | None  # of all at a time [B]
+    memory_from: str  # what told that of all: "cgroup", "proc" or ""
     read: int
     written: int
     others: float | None  # cores that other programs used [1]
@@ -66,6 +67,7 @@ class RunRow:
             "system_s": self.system,
             "memory_B": self.memory,
             "memory_total_B": self.memory_total,
+            "memory_from": self.memory_from,
             "read_B": self.read,
             "written_B": self.written,
             "others": self.others,
@@ -82,7 +84,7 @@ def row_of(
     """Make the row of a trial, without memory where it is that of a launcher alone."""
     ran = trial.observed
     if not are_ranks_seen:
-        ran = replace(ran, memory=None, memory_total=None, others=None)
+        ran = replace(ran, memory=None, memory_total=None, memory_from="", others=None)
     status = OK if not trial.failure else TIMEOUT if ran.status is None else FAILED
     return RunRow(
         point=trial.case,
@@ -92,6 +94,7 @@ def row_of(
         system=ran.system,
         memory=ran.memory,
         memory_total=ran.memory_total,
+        memory_from=ran.memory_from,
         read=ran.read,
         written=ran.written,
         others=ran.others,
@@ -267,6 +270,7 @@ def _row(cells: Mapping[str, str]) -> RunRow:
         system=float(cells["system_s"]),
         memory=whole("memory_B"),
         memory_total=whole("memory_total_B"),
+        memory_from=cells.get("memory_from", ""),
         read=whole("read_B") or 0,
         written=whole("written_B") or 0,
         others=float(cells["others"]) if cells["others"] else None,

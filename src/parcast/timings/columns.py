@@ -29,7 +29,7 @@ MOST_TEXT: Final = 200_000_000  # characters of all these names together
 MOST_POINTS: Final = 1_000_000  # different places of runs that another tool wrote
 COMPUTED = ("speedup", "efficiency", "lower_s", "upper_s")
 BESIDE = (  # columns that `parcast measure` writes beside time_s, which are no parameters
-    *("user_s", "system_s", *MEMORY, "read_B", "written_B", "others"),
+    *("user_s", "system_s", *MEMORY, "memory_from", "read_B", "written_B", "others"),
     *("status", "exit", "host", "note"),
 )
 REPETITIONS = ("rep", "reps", "repeat", "repetitions", "run", "trial")  # of their numbers

@@ -14,12 +14,12 @@ from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from math import inf
+from pathlib import Path
 from typing import Any, Final, Self, TypeAlias
 
 from parcast.errors import ParameterError, RunFailed
 from parcast.instrument.accounts import SHORTEST, core_seconds
 from parcast.signals import as_interrupts
-from parcast.trials import watched
 from parcast.trials.trial import C, Launch, Trial
 from parcast.units import format_quantity, shown
 
@@ -33,7 +33,8 @@ class Ran:
     user: float  # processor time [s]
     system: float  # of the kernel for it [s]
     memory: int | None  # most of one process; None: it was too short to see [B]
-    memory_total: int | None  # most of all processes at a time [B]
+    memory_total: int | None  # most of all processes at a time; None: it was not seen [B]
+    memory_from: str  # what told it: "cgroup" or "proc"; "" where nothing did
     read: int  # from disks [B]
     written: int  # to disks [B]
     left: int  # processes that it left behind, and that were ended
@@ -56,6 +57,11 @@ LONG: Final = 2**18  # output, for which what watches a program needs more memor
 FAULT: Final = re.compile(
     r"error|fail|abort|cannot|can't|denied|refus|no such|not found|killed|exception|as root", re.I
 )
+PACKAGES: Final = Path(__file__).parents[2]
+WATCHER: Final = (
+    "import sys; sys.path.append(sys.argv[1]); "
+    "from parcast.trials.watched import main; main(int(sys.argv[2]))"
+)
 Run: TypeAlias = Callable[..., Ran]
 
 
@@ -75,6 +81,7 @@ class CommandLauncher:
     prepare: Sequence[str] = ()  # run before each run, and not timed
     clock: Callable[[str], float] | None = None  # time that a program tells of itself [s]
     are_reported: bool = False  # failed runs, as trials; else they are raised
+    is_grouped: bool = True  # whether memory is that of a control group, where there may be one
     is_any_status_good: bool = False  # whether runs that end with another status than 0 count
 
     def __call__(self, launch: Launch[C], *, report: Callable[[Trial[C, Ran]], object]) -> None:
@@ -88,7 +95,10 @@ class CommandLauncher:
                     _require(words, run(words, environment=self._environment(case)))
                 words = filled(self.command, case.columns)
                 ran = run(
-                    words, environment=self._environment(case), time_limit=self.timeout or limit
+                    words,
+                    environment=self._environment(case),
+                    time_limit=self.timeout or limit,
+                    is_grouped=self.is_grouped,
                 )
                 made[case] += 1
                 if self.is_any_status_good and ran.status is not None:
@@ -165,17 +175,25 @@ class _Runner:
         *,
         environment: Mapping[str, str] | None = None,
         time_limit: float | None = None,
+        is_grouped: bool = True,
     ) -> Ran:
-        """Run a program to its end."""
+        """Run a program to its end, in a control group where one may be made."""
         if self.process is None:
             self.process = subprocess.Popen(
-                [sys.executable, "-I", "-S", watched.__file__, str(os.getpid())],
+                [sys.executable, "-I", "-S", "-c", WATCHER, str(PACKAGES), str(os.getpid())],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 text=True,
                 start_new_session=True,  # what kills the group of this one leaves it to clean up
             )
-        ran = _run(self.process, words, {**os.environ, **(environment or {})}, time_limit)
+        task = {
+            "command": [*words],
+            "environment": {**os.environ, **(environment or {})},
+            "time_limit": None if time_limit in (None, inf) else max(time_limit or 0.0, 0.0),
+            "folder": os.getcwd(),
+            "is_grouped": is_grouped,
+        }
+        ran = _run(self.process, task)
         if len(ran.output) > LONG:
             self.end()
         return ran
@@ -213,20 +231,14 @@ def runner() -> Iterator[Run]:
                 run.end()
 
 
-def _run(
-    process: "subprocess.Popen[str]",
-    words: Sequence[str],
-    environment: Mapping[str, str],
-    time_limit: float | None,
-) -> Ran:
+def _run(process: "subprocess.Popen[str]", task: Mapping[str, Any]) -> Ran:
     """Have one program run."""
+    words = task["command"]
     assert process.stdin is not None
     assert process.stdout is not None
     before = core_seconds()
-    limit = None if time_limit in (None, inf) else max(time_limit or 0.0, 0.0)
-    task = {"command": [*words], "environment": dict(environment), "time_limit": limit}
     try:
-        process.stdin.write(json.dumps({**task, "folder": os.getcwd()}) + "\n")
+        process.stdin.write(json.dumps(task) + "\n")
         process.stdin.flush()
         answer = process.stdout.readline()
         told = json.loads(answer)
