@@ -264,7 +264,7 @@ def _with_memory(standing: JobStanding) -> list[RunRow]:
 
 
 def _knowing_more(row: RunRow, before: RunRow | None) -> RunRow:
-    """Keep the memory of a run that was told before, when Slurm has forgotten it."""
+    """Keep the memory of a run that is known from before, when Slurm has forgotten it."""
     return before if before is not None and row.memory is None else row
 
 
