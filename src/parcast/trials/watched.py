@@ -29,8 +29,7 @@ HEAD, TAIL = 2**18, 2**21  # of the output of a program, that is kept [B]
 PIECE: Final = 2**16  # that is read at a time [B]
 GRACE: Final = 2.0  # between asking processes to end and killing them [s]
 BLOCK: Final = 512  # of the accounts of file systems [B]
-WORD: Final = 16  # that a process says of its start [B]
-NEVER: Final = b"inf".ljust(WORD)
+WORD: Final = 32  # that a process says of its start [B]
 
 
 class Output:
@@ -68,7 +67,7 @@ class ProgramStart(NamedTuple):
     process: int
     said: int  # its output
     failed: bytes  # why it could not be started
-    begun: float  # when, without the time until it was in its group [s]
+    begun: float  # when, without what this process did before that in its place [s]
     is_in_group: bool
 
 
@@ -76,13 +75,11 @@ def start(task: dict[str, Any], group: ControlGroup | None) -> ProgramStart:
     """Start a program, in a control group if there is one that it may enter."""
     said, told = os.pipe()
     broken, why = os.pipe()  # closed by a program that has started
-    begun = time.perf_counter()
     process = os.fork()
     if process == 0:
         try:
             os.setsid()
-            if group is not None:
-                os.write(why, _entering(group))
+            is_in_group = group is not None and _is_entered(group)
             _control(PR_SET_PDEATHSIG, signal.SIGKILL)
             signal.signal(signal.SIGTERM, signal.SIG_DFL)
             os.set_inheritable(why, False)
@@ -91,6 +88,7 @@ def start(task: dict[str, Any], group: ControlGroup | None) -> ProgramStart:
             os.dup2(told, 1)
             os.dup2(told, 2)
             os.chdir(task["folder"])
+            os.write(why, f"{time.perf_counter():.9f} {is_in_group:d}".encode().ljust(WORD))
             os.execvpe(task["command"][0], task["command"], task["environment"])
         except OSError as failure:
             os.write(why, str(failure.errno).encode())
@@ -98,22 +96,23 @@ def start(task: dict[str, Any], group: ControlGroup | None) -> ProgramStart:
             os._exit(127)
     for end in (told, why):
         os.close(end)
-    entering = float(os.read(broken, WORD) or NEVER) if group is not None else inf
-    failed = os.read(broken, WORD)  # waits until it is the program, and not this one any more
+    words = os.read(broken, WORD)
+    if len(words) == WORD:
+        at, entered = words.split()
+        begun, is_in_group = float(at), entered == b"1"
+        failed = os.read(broken, WORD)  # waits until it is the program, and not this one any more
+    else:
+        begun, is_in_group, failed = time.perf_counter(), False, words
     os.close(broken)
-    is_in_group = entering < inf
-    begun += entering if is_in_group else 0.0
     return ProgramStart(process, said, failed, begun, is_in_group)
 
 
-def _entering(group: ControlGroup) -> bytes:
-    """Enter a group, and say how long it took [s]."""
-    begun = time.perf_counter()
-    try:
+def _is_entered(group: ControlGroup) -> bool:
+    """Enter a group, where that is allowed."""
+    with suppress(OSError):
         group.enter()
-    except OSError:
-        return NEVER
-    return f"{time.perf_counter() - begun:.{WORD - 8}f}".encode().ljust(WORD)
+        return True
+    return False
 
 
 def end_all(grace: float = GRACE) -> int:
