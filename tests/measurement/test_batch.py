@@ -377,7 +377,7 @@ def test_memory_of_runs_is_that_of_their_steps(slurm):
     job.save()
     made(job)
     table = RunTable(str(job.file("csv")), job.about, ())
-    table.rows = [replace(x, memory=None, memory_total=None) for x in rows_of(job)]
+    table.rows = [replace(x, memory=None, memory_total=None, memory_from="") for x in rows_of(job)]
     table.save()
     progress(job, id="17")
     steps = [f"17.{i}|p1|1|{size}K|{size}K" for i, size in enumerate((900, 1000, 1500))]
@@ -390,6 +390,7 @@ def test_memory_of_runs_is_that_of_their_steps(slurm):
     slurm(sacct="\n".join([*steps, "17.5|p2|2|3000K|2000K", "17.6|p2|2|3000K|2000K"]))
     rows = [x for x in collect(TABLE).table if x.point.columns["p"] == 2]
     assert {(x.memory, x.memory_total) for x in rows} == {(3000 * 1024, 4000 * 1024)}
+    assert {x.memory_from for x in rows} == {"sacct"}
     slurm(sacct="")
     assert all(x.memory for x in collect(TABLE).table)  # Slurm forgets, the table does not
 

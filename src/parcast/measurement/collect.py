@@ -256,10 +256,12 @@ def _with_memory(standing: JobStanding) -> list[RunRow]:
     }  # else: whose is it?
     rows = []
     for row in standing.rows:
-        memory, total = row.memory, row.memory_total
-        if memory is None and row.point in left:
+        if row.memory is None and row.point in left:
             memory, total = next(left[row.point])
-        rows.append(replace(row, memory=memory, memory_total=total))
+            source = "sacct" if total else ""
+            rows.append(replace(row, memory=memory, memory_total=total, memory_from=source))
+        else:
+            rows.append(row)
     return rows
 
 

@@ -42,7 +42,7 @@ class RunRow:
     system: float
     memory: int | None  # of the largest process [B]
     memory_total: int | None  # of all at a time [B]
-    memory_from: str  # what told that of all: "cgroup", "proc" or ""
+    memory_from: str  # what told that of all: "cgroup", "proc", "sacct" or ""
     read: int
     written: int
     others: float | None  # cores that other programs used [1]
