@@ -15,7 +15,6 @@ from numpy.typing import ArrayLike
 
 from parcast.errors import ParameterError, require_kind
 from parcast.forecasting.evidence import SeriesEvidence, series_evidence
-from parcast.forecasting.memory.forecast_memory import memory_beside
 from parcast.forecasting.own_runs.call_paths import PATH, callers_of, profile_of
 from parcast.forecasting.own_runs.scaling import Scaling
 from parcast.forecasting.result import Forecast
@@ -26,6 +25,7 @@ from parcast.timings.measurements import Measurements, MeasurementsLike
 
 if TYPE_CHECKING:
     from parcast.descriptions.toml_files import MachineLike
+    from parcast.forecasting.memory.result import MemoryForecast
     from parcast.forecasting.surface.evidence import SurfaceEvidence
 
 
@@ -208,9 +208,18 @@ def forecast(
         law=evidence.law,
         sources=evidence.sources,
         measure=question.measurements.measure,
-        memory=None if evidence.by else memory_beside(question),
+        memory=None if evidence.by else _memory(question),
         parameters=parameters_of_runs(question.measurements, evidence.by),
     )
+
+
+def _memory(question: ForecastQuestion) -> MemoryForecast | None:
+    """Memory beside the times, where the table has it."""
+    if not question.measurements.memory:
+        return None
+    from parcast.forecasting.memory.forecast_memory import memory_beside
+
+    return memory_beside(question)
 
 
 def parameters_of_runs(runs: Measurements, by: Sequence[str]) -> dict[str, float | None]:

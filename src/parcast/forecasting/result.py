@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import filterfalse
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from parcast.aliases import Array
 from parcast.errors import ParameterError
-from parcast.forecasting.memory.result import MemoryForecast
 from parcast.forecasting.own_runs.call_paths import PATH
 from parcast.forecasting.series.curve import Columns, Curve
 from parcast.forecasting.series.notes import SeriesNotes
@@ -23,6 +22,9 @@ from parcast.show.warning import is_remark, said_of, verdicts
 from parcast.timings.measure import TIME, Measure
 from parcast.timings.series import Key, Series
 from parcast.words import whole
+
+if TYPE_CHECKING:
+    from parcast.forecasting.memory.result import MemoryForecast
 
 ANSWERS = ("time", "lower", "upper", "speedup", "efficiency", "reach", "observed")
 RATES = ("rate", "rate_lower", "rate_upper", "rate_unit")  # of a row, where rates were measured

@@ -13,7 +13,6 @@ from typing import Any, Final
 import numpy as np
 
 from parcast.aliases import Array
-from parcast.forecasting.memory.sheet import line_of
 from parcast.forecasting.own_runs.call_paths import PATH
 from parcast.forecasting.result import Forecast
 from parcast.forecasting.series.notes import SeriesNotes
@@ -338,8 +337,7 @@ def sheet_of(forecast: Forecast, *, knees: Sequence[Any] = (), show_all: bool = 
     found = [by_series.get(tuple(x.key.values())) for x in shown.notes]
     knee_facts = [*_knee_facts([knee for knee in found if knee])]
     if is_one:
-        memory = () if forecast.memory is None else (Fact("memory", line_of(forecast.memory)),)
-        facts = (*_facts_on_measure(forecast), *parts[0].facts, *memory, *knee_facts)
+        facts = (*_facts_on_measure(forecast), *parts[0].facts, *_on_memory(forecast), *knee_facts)
         parts[0] = replace(parts[0], facts=facts)
     known = {x: knee.p for x, knee in by_series.items()}
     return Sheet(
@@ -392,6 +390,14 @@ def _facts(note: SeriesNotes) -> Iterator[Fact]:
     if note.laws:
         laws = ", ".join(f"{name} {percent(weight)}" for name, weight in note.laws[:NAMED_LAWS])
         yield Fact("laws", f"those that weigh most up to twice the last p: {laws}", is_detail=True)
+
+
+def _on_memory(forecast: Forecast) -> Iterator[Fact]:
+    """Say what memory is forecast, where the table has it."""
+    if forecast.memory is not None:
+        from parcast.forecasting.memory.sheet import line_of
+
+        yield Fact("memory", line_of(forecast.memory))
 
 
 def _facts_on_measure(forecast: Forecast) -> Iterator[Fact]:

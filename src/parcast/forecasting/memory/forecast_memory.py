@@ -127,8 +127,6 @@ def forecast_memory(
 def memory_beside(question: ForecastQuestion) -> MemoryForecast | None:
     """Memory of a single series that is forecast, where it is known at two counts."""
     runs = question.measurements
-    if not runs.memory:
-        return None
     try:
         told = forecast_memory(runs, question.p, hold_out=question.hold_out, by=question.by)
     except ParcastError:
