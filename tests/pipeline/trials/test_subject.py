@@ -120,6 +120,11 @@ def test_a_machine_that_is_never_idle_gets_an_answer_with_wider_limits():
     )
 
 
+def test_two_ranks_are_calibrated_below_the_few_items_of_a_quick_validation():
+    result = validated(Engine(), layouts=[(2, 1)], quick=True)
+    assert {row.case.items for each in result.parts for row in each.comparisons} == {4, 8, 16}
+
+
 def test_one_disturbed_small_run_of_three_does_not_count():
     engine = Engine(disturbed=lambda point, number: point.items < 64 and number == 2)
     result = validated(engine)

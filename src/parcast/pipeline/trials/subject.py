@@ -459,7 +459,9 @@ def _cores(given: int | None, bed: Testbed | None) -> int:
 
 def _small(given: Iterable[int] | None, least: int) -> tuple[int, ...]:
     """Sizes to calibrate with, below the smallest that is predicted."""
-    small = _sizes("calibrate_with", given) or tuple(max(least // x, 4) for x in SMALLER)
+    small = _sizes("calibrate_with", given) or tuple(
+        max(least // x, min(4, least - 1)) for x in SMALLER
+    )
     if small[-1] >= least:
         raise ParameterError(
             "calibrate_with",
