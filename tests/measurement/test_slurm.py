@@ -78,7 +78,7 @@ def test_a_job_makes_runs_that_are_collected_while_and_after(measure):
     else:
         until(lambda: all(x.memory for x in collect("times.csv").table))
         for row in collect("times.csv").table:
-            assert 1e6 < row.memory < 2e7
+            assert 5e5 < row.memory < 2e7  # sh alone has 0.9 MB: Slurm may look before its sleep
             assert row.memory <= row.memory_total <= row.memory * row.point.columns["p"]
     times = {x.point.columns["p"]: x.seconds for x in rows}
     assert times[1] > 0.4
@@ -88,7 +88,10 @@ def test_a_job_makes_runs_that_are_collected_while_and_after(measure):
     assert "time limit of job 2: the forecast of its runs at 95 %" in said.err
 
 
-@pytest.mark.skipif(not (Path(sys.executable).parent / "mpiexec").exists(), reason="no mpiexec")
+@pytest.mark.skipif(
+    not (Path(sys.executable).parent / "mpiexec").exists(),
+    reason="no mpiexec beside this Python: the extra mpi is not installed",
+)
 def test_mpiexec_starts_ranks_in_a_job(measure):
     mpiexec = Path(sys.executable).parent / "mpiexec"
     program = "from mpi4py import MPI; assert MPI.COMM_WORLD.size == {p}"

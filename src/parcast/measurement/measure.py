@@ -366,7 +366,8 @@ def measure(
         Commands that are run before the first run of each combination, before each run, and after
         its last run; they are not timed.
     time_pattern : str, optional
-        Regular expression with one group, which is the time that the program tells of itself; or
+        Regular expression whose group, in one line of the output, is the time that the program
+        tells of itself, in the unit that stands at it; or
         "lammps", "gromacs" or "time"; or "profile", the time of the regions that it writes to
         PARCAST_PROFILE of `environment`. By default the wall time of the command.
     timeout : float, optional

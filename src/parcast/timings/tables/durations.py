@@ -45,7 +45,7 @@ LETTERED = re.compile(  # 1h2m3.5s
 
 
 def compiled(text: str | None, name: str) -> re.Pattern[str] | None:
-    """Take a pattern, or refuse what is no regular expression with a group."""
+    """Take a pattern, or refuse what has no group or a repetition that may take forever."""
     if text is None:
         return None
     if not isinstance(text, str) or len(text) > LONGEST_PATTERN:
