@@ -27,13 +27,13 @@ OWN = (Path("/proc/self/mountinfo"), Path("/proc/self/cgroup"))
 
 
 @pytest.fixture
-def group():
+def place():
+    """Folder in which groups are made."""
     made = ControlGroup.made()
     if made is None:
         pytest.skip("no control group may be made here")
-    yield made
-    if os.path.isdir(made.folder):
-        made.remove()
+    made.remove()
+    return os.path.dirname(made.folder)
 
 
 def left(folder):
@@ -98,13 +98,13 @@ def test_a_group_of_version_2_tells_its_peak_without_files(tmp_path, monkeypatch
         Path(folder, "memory.stat").write_text("file 300\nshmem 100\nslab_reclaimable 50\n")
 
     monkeypatch.setattr(control_group.os, "mkdir", make)
-    group = ControlGroup._made_at(own)
-    assert group.peak() == 1000 - 300 + 100 - 50
-    os.close(group.lock)
+    group = ControlGroup.made_at(own, home=str(tmp_path))
+    assert group.least == 700 - 300 + 100 - 50
+    assert group.peak() == 1000 - 700
 
 
 @pytest.mark.parametrize("seconds", [0.0, 0.3])
-@pytest.mark.usefixtures("group")
+@pytest.mark.usefixtures("place")
 def test_a_group_knows_memory_that_nobody_has_looked_at(seconds):
     with runner() as run:
         ran = run([*PLACE, SHORT.format(seconds)])
@@ -167,13 +167,36 @@ def test_descendants_are_found_through_those_between():
     assert not found & set(Descendants().now())
 
 
-def test_no_group_is_left_behind(group):
-    folder = os.path.dirname(group.folder)
+def test_no_group_is_left_behind(place):
+    before = OWN[1].read_text()
     with runner() as run:
         run(["true"])
         run(["false"])
         run(["sleep", "30"], time_limit=0.05)
-    assert not left(folder)
+    assert not left(place)
+    made = ControlGroup.made()
+    assert OWN[1].read_text() != before
+    made.remove()
+    assert OWN[1].read_text() == before
+
+
+@pytest.mark.usefixtures("place")
+def test_memory_of_earlier_runs_is_forgotten():
+    with runner() as run:
+        large = run([*PLACE, SHORT.format(0.1)])
+        small = [run([*PLACE, "import time; time.sleep(0.1)"]) for _ in range(3)]
+    assert large.memory_total > 80e6
+    assert all(5e6 < x.memory_total < 30e6 for x in small)
+
+
+def test_files_of_earlier_runs_are_no_memory_of_the_next(place, tmp_path):
+    text = f"open('{tmp_path / 'large'}', 'wb').write(bytes(200_000_000))"
+    with runner() as run:
+        run([*PLACE, text])
+        os.remove(tmp_path / "large")
+        ran = run([*PLACE, SHORT.format(0)])
+    assert 80e6 < ran.memory_total < 110e6
+    assert not left(place)
 
 
 @pytest.mark.fault(
@@ -181,8 +204,7 @@ def test_no_group_is_left_behind(group):
     "SIGKILL of what watches a run of `parcast measure`.",
     promise="The next run ends what is in the group and removes it.",
 )
-def test_a_group_of_a_watcher_that_was_killed_is_removed_by_the_next(group):
-    folder = os.path.dirname(group.folder)
+def test_a_group_of_a_watcher_that_was_killed_is_removed_by_the_next(place):
     text = "import time; from parcast.trials.control_group import ControlGroup\n"
     text += "group = ControlGroup.made(); print(group.folder, flush=True); time.sleep(60)"
     with (
@@ -191,11 +213,11 @@ def test_a_group_of_a_watcher_that_was_killed_is_removed_by_the_next(group):
     ):
         path = Path(owner.stdout.readline().strip())
         (path / "cgroup.procs").write_text(str(other.pid))
-        remove_left(folder)
+        remove_left(place)
         assert path.exists()  # it is in use
         owner.kill()
         owner.wait()
-        remove_left(folder)
+        remove_left(place)
         assert other.wait(timeout=5) == -9
     assert not path.exists()
-    assert not left(folder)
+    assert not left(place)

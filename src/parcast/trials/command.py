@@ -5,6 +5,7 @@ import json
 import os
 import re
 import resource
+import shutil
 import subprocess
 import sys
 import time
@@ -15,7 +16,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from math import inf
 from pathlib import Path
-from typing import Any, Final, Self, TypeAlias
+from typing import Any, Final, NoReturn, Self, TypeAlias
 
 from parcast.errors import ParameterError, RunFailed
 from parcast.instrument.accounts import SHORTEST, core_seconds
@@ -178,6 +179,13 @@ class _Runner:
         is_grouped: bool = True,
     ) -> Ran:
         """Run a program to its end, in a control group where one may be made."""
+        variables = {**os.environ, **(environment or {})}
+        # Looked for here, as each attempt of a new process takes long.
+        program = (
+            words[0] if "/" in words[0] else shutil.which(words[0], path=variables.get("PATH"))
+        )
+        if program is None:
+            _refuse_start(words, errno.ENOENT)
         if self.process is None:
             self.process = subprocess.Popen(
                 [sys.executable, "-I", "-S", "-c", WATCHER, str(PACKAGES), str(os.getpid())],
@@ -187,8 +195,9 @@ class _Runner:
                 start_new_session=True,  # what kills the group of this one leaves it to clean up
             )
         task = {
+            "program": program,
             "command": [*words],
-            "environment": {**os.environ, **(environment or {})},
+            "environment": variables,
             "time_limit": None if time_limit in (None, inf) else max(time_limit or 0.0, 0.0),
             "folder": os.getcwd(),
             "is_grouped": is_grouped,
@@ -259,7 +268,7 @@ def _run(process: "subprocess.Popen[str]", task: Mapping[str, Any]) -> Ran:
     return Ran(**told, others=others)
 
 
-def _refuse_start(words: Sequence[str], number: int) -> None:
+def _refuse_start(words: Sequence[str], number: int) -> NoReturn:
     """Say why a program could not be started."""
     what = {
         errno.ENOENT: "there is no such program. Check the command",

@@ -1,9 +1,10 @@
-"""A control group of Linux for one run: the kernel adds up the memory of all processes in it.
+"""A control group of Linux for runs: the kernel adds up the memory of all processes in it.
 
-Groups of version 1 and 2 are made below the one of this process, whose limits then hold for them
-too. Where version 2 allows no group below one that has processes, it is made beside it, unless
-that would evade a limit. A group is locked by its owner: one whose lock is free was left behind,
-and is removed by the next that is made.
+The process that starts the runs is in it itself, and they with it: to move each of them would
+take some 20 ms, which the kernel waits. Groups of version 1 and 2 are made below the one of this
+process, whose limits then hold for them too. Where version 2 allows no group below one that has
+processes, it is made beside it, unless that would evade a limit. A group is locked by its owner:
+one whose lock is free was left behind, and is removed by the next that is made.
 """
 
 import fcntl
@@ -16,6 +17,7 @@ from typing import Final, NamedTuple, Self
 
 MARK: Final = "parcast-run-"  # before the number of the process that made a group
 PATIENCE: Final = 1.0  # with processes that are being killed [s]
+LITTLE: Final = 2**24  # of files, from earlier runs, that a group may hold when a run begins [B]
 LIMITS: Final = ("memory.max", "memory.high", "memory.swap.max", "cpu.max", "pids.max")
 
 
@@ -104,67 +106,96 @@ def _text(path: str) -> str:
 
 @dataclass(slots=True)
 class ControlGroup:
-    """A group that was made, and what was seen in it."""
+    """A group that was made, with this process in it, and what was seen in it."""
 
     folder: str
+    home: str  # folder of the group that this process was in before
     files: GroupFiles
     lock: int
-    most: int = field(default=0, init=False)  # that cannot be dropped [B]
-    cached: int = field(default=0, init=False)  # most of files that can be [B]
+    peak_file: int
+    least: int = field(
+        default=0, init=False
+    )  # in use when a run begins, that cannot be dropped [B]
+    most: int = field(default=0, init=False)  # the same, since then [B]
+    cached: int = field(default=0, init=False)  # most of files that can be, since then [B]
 
     @classmethod
     def made(cls) -> Self | None:
         """Make one, and remove those that were left behind; None where it is not allowed."""
         with suppress(OSError, ValueError):
             own = place_of(_text("/proc/self/mountinfo"), _text("/proc/self/cgroup"))
-            for place in places(own) if own else ():
+            if own is None:
+                return None
+            for place in places(own):
                 remove_left(place.folder)
-                group = cls._made_at(place)
+                group = cls.made_at(place, home=own.folder)
                 if group is not None:
                     return group
         return None
 
     @classmethod
-    def _made_at(cls, place: Place) -> Self | None:
-        folder = f"{place.folder}/{MARK}{os.getpid()}"
+    def made_at(cls, place: Place, home: str) -> Self | None:
+        """Make one at a place, for a process that is at home in another."""
+        folder = f"{place.folder}/{MARK}{os.getpid()}-{time.monotonic_ns()}"
+        files = VERSIONS[place.version]
         try:
             os.mkdir(folder)
         except OSError:
             return None
-        files = VERSIONS[place.version]
-        lock = _locked(folder)
-        if lock is not None and _text(f"{folder}/{files.most}"):
-            return cls(folder, files, lock)
-        with suppress(OSError):
-            os.rmdir(folder)
+        lock, peak = _locked(folder), _opened(f"{folder}/{files.most}")
+        if lock is not None and peak is not None and _is_moved(folder):
+            group = cls(folder, home, files, lock, peak)
+            group.least, _ = group.used()
+            return group
+        for file in (lock, peak):
+            if file is not None:
+                os.close(file)
+        _remove(folder)
         return None
 
-    def enter(self) -> None:
-        """Take this process, and all that it will start, into the group."""
-        file = os.open(f"{self.folder}/cgroup.procs", os.O_WRONLY)
-        os.write(file, b"0")
-        os.close(file)
+    def is_begun(self) -> bool:
+        """Forget what earlier runs needed, for the next; False where that is not possible.
+
+        Version 2 allows it since Linux 6.12. Files that earlier runs left in the memory may be
+        dropped meanwhile, which would be taken for memory that this run does not need.
+        """
+        least, cached = self.used()
+        if cached > LITTLE:
+            return False
+        with suppress(OSError):
+            os.write(self.peak_file, b"0")
+            self.least, self.most, self.cached = least, 0, 0
+            return True
+        return False
 
     def processes(self) -> list[int]:
-        """Processes in it."""
-        return [int(x) for x in _text(f"{self.folder}/cgroup.procs").split()]
+        """Processes in it, but for this one."""
+        return [x for x in _processes(self.folder) if x != os.getpid()]
+
+    def used(self) -> tuple[int, int]:
+        """Memory in use now that cannot be dropped, and files that can be. [B]."""
+        used = int(_text(f"{self.folder}/{self.files.now}") or 0)
+        stat = dict(x.split() for x in _text(f"{self.folder}/memory.stat").splitlines())
+        cached = sum(sign * int(stat.get(name, 0)) for name, sign in self.files.cached)
+        return used - cached, cached
 
     def look(self) -> None:
         """Note what is in use now."""
-        used = _number(f"{self.folder}/{self.files.now}")
-        stat = dict(x.split() for x in _text(f"{self.folder}/memory.stat").splitlines())
-        cached = sum(sign * int(stat.get(name, 0)) for name, sign in self.files.cached)
+        used, cached = self.used()
         self.cached = max(self.cached, cached)
-        self.most = max(self.most, used - cached)
+        self.most = max(self.most, used)
 
     def peak(self) -> int:
-        """Most memory at a time, without files that can be dropped, of all that has ended. [B]."""
+        """Most memory of the run at a time, without files that can be dropped. [B]."""
         self.look()
-        return max(self.most, _number(f"{self.folder}/{self.files.most}") - self.cached)
+        peak = int(os.pread(self.peak_file, 32, 0) or 0)
+        return max(self.most, peak - self.cached) - self.least
 
     def remove(self) -> None:
-        """Kill what is in it, and remove it."""
+        """Go home, kill what is left in it, and remove it."""
+        _is_moved(self.home)
         _remove(self.folder)
+        os.close(self.peak_file)
         os.close(self.lock)
 
 
@@ -191,19 +222,37 @@ def _locked(folder: str) -> int | None:
     return file
 
 
+def _opened(path: str) -> int | None:
+    """Open a file to read and, where that is allowed, to write; None if there is none."""
+    for way in (os.O_RDWR, os.O_RDONLY):
+        with suppress(OSError):
+            return os.open(path, way)
+    return None
+
+
+def _is_moved(folder: str) -> bool:
+    """Move this process to a group, where that is allowed."""
+    with suppress(OSError), open(f"{folder}/cgroup.procs", "w") as stream:
+        stream.write("0")
+        stream.flush()
+        return True
+    return False
+
+
+def _processes(folder: str) -> list[int]:
+    return [int(x) for x in _text(f"{folder}/cgroup.procs").split()]
+
+
 def _remove(folder: str) -> None:
-    """Remove a group when what is in it has been killed."""
+    """Remove a group, and those in it, when all processes there have been killed."""
     until = time.perf_counter() + PATIENCE
     while os.path.isdir(folder) and time.perf_counter() < until:
-        for process in _text(f"{folder}/cgroup.procs").split():
+        for part, _, _ in os.walk(folder, topdown=False):
+            for process in _processes(part):
+                with suppress(OSError):
+                    if process not in {0, os.getpid()}:  # 0 is one of another namespace
+                        os.kill(process, signal.SIGKILL)
             with suppress(OSError):
-                if int(process) > 0:  # 0 is one of another namespace
-                    os.kill(int(process), signal.SIGKILL)
-        try:
-            os.rmdir(folder)
-        except OSError:
+                os.rmdir(part)
+        if os.path.isdir(folder):
             time.sleep(0.005)
-
-
-def _number(path: str) -> int:
-    return int(_text(path) or 0)

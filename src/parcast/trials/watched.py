@@ -15,8 +15,7 @@ import select
 import signal
 import sys
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from math import inf
 from typing import Any, Final, NamedTuple
 
@@ -68,18 +67,16 @@ class ProgramStart(NamedTuple):
     said: int  # its output
     failed: bytes  # why it could not be started
     begun: float  # when, without what this process did before that in its place [s]
-    is_in_group: bool
 
 
-def start(task: dict[str, Any], group: ControlGroup | None) -> ProgramStart:
-    """Start a program, in a control group if there is one that it may enter."""
+def start(task: dict[str, Any]) -> ProgramStart:
+    """Start a program."""
     said, told = os.pipe()
     broken, why = os.pipe()  # closed by a program that has started
     process = os.fork()
     if process == 0:
         try:
             os.setsid()
-            is_in_group = group is not None and _is_entered(group)
             _control(PR_SET_PDEATHSIG, signal.SIGKILL)
             signal.signal(signal.SIGTERM, signal.SIG_DFL)
             os.set_inheritable(why, False)
@@ -88,8 +85,8 @@ def start(task: dict[str, Any], group: ControlGroup | None) -> ProgramStart:
             os.dup2(told, 1)
             os.dup2(told, 2)
             os.chdir(task["folder"])
-            os.write(why, f"{time.perf_counter():.9f} {is_in_group:d}".encode().ljust(WORD))
-            os.execvpe(task["command"][0], task["command"], task["environment"])
+            os.write(why, f"{time.perf_counter():.9f}".encode().ljust(WORD))
+            os.execve(task["program"], task["command"], task["environment"])
         except OSError as failure:
             os.write(why, str(failure.errno).encode())
         finally:
@@ -97,22 +94,12 @@ def start(task: dict[str, Any], group: ControlGroup | None) -> ProgramStart:
     for end in (told, why):
         os.close(end)
     words = os.read(broken, WORD)
+    begun, failed = time.perf_counter(), words
     if len(words) == WORD:
-        at, entered = words.split()
-        begun, is_in_group = float(at), entered == b"1"
+        begun = float(words)
         failed = os.read(broken, WORD)  # waits until it is the program, and not this one any more
-    else:
-        begun, is_in_group, failed = time.perf_counter(), False, words
     os.close(broken)
-    return ProgramStart(process, said, failed, begun, is_in_group)
-
-
-def _is_entered(group: ControlGroup) -> bool:
-    """Enter a group, where that is allowed."""
-    with suppress(OSError):
-        group.enter()
-        return True
-    return False
+    return ProgramStart(process, said, failed, begun)
 
 
 def end_all(grace: float = GRACE) -> int:
@@ -156,20 +143,20 @@ class ProgramEnd(NamedTuple):
 def run(task: dict[str, Any]) -> dict[str, Any]:
     """Run a program to its end, or to its time limit."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    with control_group(task["is_grouped"]) as group:
-        others = all_processes()
-        started = start(task, group)
-        output, watch = Output(), Watch(group if started.is_in_group else None, others)
-        ended = _followed(started, task["time_limit"], output, watch)
-        left = end_all()
-        while select.select([started.said], [], [], 0)[0] and _read(started.said, output):
-            pass
-        os.close(started.said)
-        with suppress(ChildProcessError):
-            os.waitpid(started.process, os.WNOHANG)
-        after = resource.getrusage(resource.RUSAGE_CHILDREN)
-        largest = max(watch.largest, ended.most)
-        total, source = watch.total(largest)
+    group = fresh_group() if task["is_grouped"] else None
+    others = all_processes() if group is None else []
+    started = start(task)
+    output, watch = Output(), Watch(group, others)
+    ended = _followed(started, task["time_limit"], output, watch)
+    left = end_all()
+    while select.select([started.said], [], [], 0)[0] and _read(started.said, output):
+        pass
+    os.close(started.said)
+    with suppress(ChildProcessError):
+        os.waitpid(started.process, os.WNOHANG)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    largest = max(watch.largest, ended.most)
+    total, source = watch.total(largest)
     return {
         "seconds": ended.seconds,
         "status": ended.status,
@@ -226,24 +213,27 @@ def _read(stream: int, output: Output) -> bool:
 def _leave(*_: object) -> None:
     """End with all that was started."""
     end_all(grace=0.5)
-    for group in GROUPS:
-        group.remove()
+    remove_group()
     os._exit(143)
 
 
-@contextmanager
-def control_group(is_wanted: bool) -> Iterator[ControlGroup | None]:
-    """Give a control group that is gone when the block is left; None where it is not allowed."""
-    group = ControlGroup.made() if is_wanted else None
-    if group is None:
-        yield None
-        return
-    GROUPS.append(group)
-    try:
-        yield group
-    finally:
-        group.remove()
-        GROUPS.remove(group)
+def fresh_group() -> ControlGroup | None:
+    """Give the control group of this process and its runs; None where none may be made.
+
+    What was needed by earlier runs is forgotten, or else there is another one.
+    """
+    if GROUPS and GROUPS[0].is_begun():
+        return GROUPS[0]
+    remove_group()
+    group = ControlGroup.made()
+    GROUPS.extend([group] if group else [])
+    return group
+
+
+def remove_group() -> None:
+    """Remove the control group, if there is one."""
+    while GROUPS:
+        GROUPS.pop().remove()
 
 
 GROUPS: Final[list[ControlGroup]] = []
@@ -267,3 +257,4 @@ def main(parent: int) -> None:
         sys.stdout.write(json.dumps(run(json.loads(line))) + "\n")
         sys.stdout.flush()
     end_all(grace=0.5)
+    remove_group()
