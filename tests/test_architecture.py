@@ -32,6 +32,7 @@ DIRECTIONS = [  # a module imports from its own folder, and from folders above i
     {"characterisation", "measurement"},
     {"projection", "simulation"},
     {"matching"},
+    {"deciding/"},  # its inner folders: subjects of its own, over laws and timings alike
     {"report", "web"},
     {"__init__", "__main__"},
 ]
@@ -107,6 +108,8 @@ def imports_of(path: Path) -> frozenset[str]:
 
 def folder_of(module: str) -> str:
     """Name the folder, or the module beside the folders, that a module lies in."""
+    if place_of(module).startswith("deciding/"):
+        return "deciding/"
     return module.split(".")[1] if "." in module else "__init__"
 
 

@@ -1,0 +1,1 @@
+"""`parcast explain`: why a program takes its time, and what would help."""

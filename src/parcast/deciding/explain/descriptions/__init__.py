@@ -1,0 +1,1 @@
+"""Explained from descriptions of a program and a machine."""
