@@ -186,7 +186,7 @@ def test_memory_of_earlier_runs_is_forgotten():
         large = run([*PLACE, SHORT.format(0.1)])
         small = [run([*PLACE, "import time; time.sleep(0.1)"]) for _ in range(3)]
     assert large.memory_total > 80e6
-    assert all(5e6 < x.memory_total < 30e6 for x in small)
+    assert all(x.memory_total < 30e6 for x in small)
 
 
 def test_files_of_earlier_runs_are_no_memory_of_the_next(place, tmp_path):
