@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from parcast.calibration.result import Calibration
     from parcast.characterisation.characterise import characterise
     from parcast.characterisation.result import Characterisation
+    from parcast.deciding.check.check import check
+    from parcast.deciding.check.result import RegressionCheck
     from parcast.descriptions.machine import Machine
     from parcast.descriptions.program import Program
     from parcast.descriptions.toml_files import read_machine, read_program
@@ -84,6 +86,7 @@ __all__ = [
     "Prediction",
     "Program",
     "Projection",
+    "RegressionCheck",
     "RequestPlan",
     "RunFailed",
     "SearchResult",
@@ -97,6 +100,7 @@ __all__ = [
     "calibrate",
     "capacities",
     "characterise",
+    "check",
     "check_traffic",
     "explain_pipeline",
     "fit",
@@ -152,6 +156,7 @@ _HOME = {
     "Prediction": "parcast.prediction.result",
     "Program": "parcast.descriptions.program",
     "Projection": "parcast.projection.result",
+    "RegressionCheck": "parcast.deciding.check.result",
     "RequestPlan": "parcast.arrays.planning.result",
     "RunFailed": "parcast.errors",
     "SearchResult": "parcast.applications.text.search.result",
@@ -165,6 +170,7 @@ _HOME = {
     "calibrate": "parcast.calibration.calibrate",
     "capacities": "parcast.fitting.capacities",
     "characterise": "parcast.characterisation.characterise",
+    "check": "parcast.deciding.check.check",
     "check_traffic": "parcast.pipeline.traces.traffic.check",
     "explain_pipeline": "parcast.pipeline.explaining.explain",
     "fit": "parcast.fitting.fit",

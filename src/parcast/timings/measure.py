@@ -53,6 +53,11 @@ class Measure:
         """Whether a time is that of a whole run, not of one unit of work or relative."""
         return self.is_time or (self.quantity == "rate" and self.work is not None)
 
+    def is_like(self, other: "Measure") -> bool:
+        """Whether times of both can be compared: of runs, or of the same work."""
+        ours, theirs = (replace(x, title="", work=x.work or 1.0) for x in (self, other))
+        return ours == theirs
+
     @property
     def fixed_work(self) -> str:
         """Why the times are of fixed work, however the problem size changed; "" if unknown."""

@@ -17,7 +17,6 @@ References
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 import click
@@ -107,10 +106,7 @@ def joined(
 
 def require_same_measure(runs: Measurements, others: Measurements, name: str) -> None:
     """Refuse to compare times with rates, or rates of different work."""
-    ours, theirs = (
-        replace(x.measure, title="", work=x.measure.work or 1.0) for x in (runs, others)
-    )
-    if ours != theirs:
+    if not runs.measure.is_like(others.measure):
         raise ParameterError(
             "donors",
             must="have the same measure as the runs",

@@ -1,0 +1,1 @@
+"""Whether a program is still as fast: one level of error for all counts and call paths."""

@@ -1,0 +1,177 @@
+"""The test for CI: is any cell slower, at one level of error for all of them together.
+
+The first run of the new version is looked at with `FIRST`, 5 %: one good run in twenty is asked
+to be repeated. A slowdown is reported where the runs of all sessions together show it at the
+level asked for, 1 % by default, and those of the later sessions alone at 5 %. The first two are
+levels of the whole family of cells: Holm's procedure [1]_ with Sidak's inequality, over Student's
+t of each ratio (`parcast.deciding.compare.noise`). A permutation of repetitions could not: five
+against five have 252 ways, so that their least probability is 0.4 % for one cell and 8 % for
+twenty.
+
+References
+----------
+.. [1] S. Holm, "A simple sequentially rejective multiple test procedure," Scand. J. Stat., vol. 6,
+   no. 2, pp. 65-70, 1979.
+"""
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from parcast.aliases import Array
+from parcast.deciding.compare.cells import Cells
+from parcast.deciding.compare.noise import RunNoise, exceeded, noise_of, quantile
+
+FIRST: Final = 0.05  # level at which a first run is asked to be repeated [1] [D]
+SEEN: Final = 0.95  # probability with which a slowdown that it says it can see is found [1] [D]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class GateLook:
+    """Ratios of times in some sessions, of every cell; NaN where a version has no run."""
+
+    log_ratio: Array  # (cells,)
+    error: Array  # standard error of it
+    free: Array  # degrees of freedom [1]
+
+    @property
+    def tested(self) -> NDArray[np.bool_]:
+        """Which cells both versions have here."""
+        return np.isfinite(self.log_ratio)
+
+    def family(self, tolerated: float, sign: float = 1.0) -> Array:
+        """Probability, for the family, of a ratio so far above what is tolerated; 1 untested."""
+        value = np.where(self.tested, (sign * self.log_ratio - tolerated) / self.error, -np.inf)
+        return together(exceeded(value, self.free), self.tested)
+
+    def alone(self, tolerated: float) -> Array:
+        """The same of each cell by itself."""
+        value = np.where(self.tested, (self.log_ratio - tolerated) / self.error, -np.inf)
+        return exceeded(value, self.free)
+
+    def interval(self, share: float = 0.9) -> tuple[Array, Array]:
+        """Ends of the interval of the logarithm of the ratio, each cell by itself."""
+        half = quantile((1 - share) / 2, self.free) * self.error
+        return self.log_ratio - half, self.log_ratio + half
+
+
+def look(cells: Cells, noise: RunNoise | None = None) -> GateLook:
+    """Compare the two versions by the sessions there are."""
+    noise = noise or noise_of(cells)
+    (old, doubt), (new, more) = (
+        noise.mean_of(cells.sessions(cells.new == side)) for side in (False, True)
+    )
+    return GateLook(log_ratio=new - old, error=np.sqrt(doubt + more), free=noise.free)
+
+
+def together(single: Array, tested: NDArray[np.bool_]) -> Array:
+    """Adjust probabilities of single tests to their family, by Holm and Sidak.
+
+    >>> together(np.array([0.001, 0.2, 0.01]), np.array([True, True, True])).round(4)
+    array([0.003 , 0.2   , 0.0199])
+    """
+    adjusted = np.ones_like(single)
+    order = np.flatnonzero(tested)[np.argsort(single[tested], kind="stable")]
+    left = len(order) - np.arange(len(order))
+    steps = -np.expm1(left * np.log1p(-np.minimum(single[order], 1 - 1e-16)))
+    adjusted[order] = np.maximum.accumulate(steps)
+    return adjusted
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class GateRule:
+    """When a slowdown is reported."""
+
+    level: float  # share of good runs in which any may be [1]
+    confirm: int  # repetitions of a second run that it needs; 0: none is needed [1]
+    tolerated: float  # slowdown that does not count [1]
+
+    @property
+    def log_tolerated(self) -> float:
+        """Logarithm of the ratio that does not count."""
+        return float(np.log1p(self.tolerated))
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class Gate:
+    """What is decided of each cell."""
+
+    all: GateLook  # by all sessions
+    probability: Array  # of such a slowdown if nothing changed, for the family [1]
+    suspected: NDArray[np.bool_]  # by the first session
+    is_slower: NDArray[np.bool_]  # reported
+    is_faster: NDArray[np.bool_]
+    waits: NDArray[np.bool_]  # suspected, and a second run is needed to decide
+
+
+def decide(cells: Cells, rule: GateRule) -> Gate:
+    """Decide of each cell; the first of the new sessions is the first run."""
+    new = np.flatnonzero(cells.new)
+    base = np.flatnonzero(~cells.new)
+    every = look(cells)
+    probability = every.family(rule.log_tolerated)
+    is_faster = every.family(rule.log_tolerated, -1.0) <= rule.level
+    if not rule.confirm:
+        slower = probability <= rule.level
+        nothing = np.zeros_like(slower)
+        return Gate(
+            all=every,
+            probability=probability,
+            suspected=slower,
+            is_slower=slower,
+            is_faster=is_faster,
+            waits=nothing,
+        )
+    first = look(cells.sessions(np.append(base, new[0])))
+    suspected = first.family(rule.log_tolerated) <= FIRST
+    later = cells.sessions(np.append(base, new[1:]))
+    enough = later.runs[later.new].sum(axis=0) >= rule.confirm
+    again = look(later).alone(rule.log_tolerated) <= FIRST
+    return Gate(
+        all=every,
+        probability=probability,
+        suspected=suspected,
+        is_slower=suspected & enough & again & (probability <= rule.level),
+        is_faster=is_faster,
+        waits=suspected & ~enough,
+    )
+
+
+def visible(cells: Cells, rule: GateRule, runs: NDArray[np.intp]) -> Array:
+    """Smallest slowdown of each cell that is found with a probability of 95 %. [1].
+
+    By the base alone, for a first run with so many `runs` of each cell, and with the repetitions
+    of the second run that the rule asks for. Noise is planned with its upper quartile.
+    """
+    base = cells.sessions(~cells.new)
+    noise = noise_of(base)
+    within = noise.planned()
+    known = base.runs[:, :]
+    with np.errstate(divide="ignore"):
+        base_doubt = 1 / np.sum(
+            np.where(known > 0, 1 / (within / known + noise.between), 0.0), axis=0
+        )
+        tested = np.isfinite(base_doubt) & (runs > 0)
+        family = max(int(tested.sum()), 1)
+
+        def least(level: float, size: int, *sessions: NDArray[np.intp]) -> Array:
+            weight = np.sum([1 / (within / x + noise.between) for x in sessions], axis=0)
+            error = np.sqrt(base_doubt + 1 / weight)
+            free = noise.free + np.sum(sessions, axis=0) - len(sessions)
+            limit = -np.expm1(np.log1p(-level) / size)
+            return np.asarray(error * (quantile(limit, free) + quantile(1 - SEEN, free)))
+
+        if not rule.confirm:
+            needed = least(rule.level, family, runs)
+        else:
+            more = np.full_like(runs, rule.confirm)
+            needed = np.maximum.reduce(
+                [
+                    least(FIRST, family, runs),
+                    least(rule.level, family, runs, more),
+                    least(FIRST, 1, more),
+                ]
+            )
+    return np.where(tested, np.expm1(needed + rule.log_tolerated), np.inf)

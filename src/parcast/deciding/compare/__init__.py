@@ -1,0 +1,1 @@
+"""Two versions of one program: the ratio of their times at each count, and what changed."""
