@@ -54,8 +54,8 @@ def commands_with(option):
         ("-n", "forecast match predict simulate project run validate characterise"),
         ("-np", "calibrate run validate"),
         ("-p", "forecast match measure predict simulate project"),
-        ("--column", "forecast match fit project characterise import"),
-        ("--select", "forecast match fit"),
+        ("--column", "forecast match check fit project characterise import"),
+        ("--select", "forecast match check fit"),
     ],
 )
 def test_an_option_has_one_name_everywhere(option, commands):

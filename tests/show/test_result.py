@@ -24,6 +24,7 @@ from parcast.arrays.store.verify import verify
 from parcast.arrays.subject import validate_array_io
 from parcast.arrays.trials.request import ArrayRequest
 from parcast.characterisation.characterise import characterise
+from parcast.deciding.check.check import check
 from parcast.descriptions.machine import Machine
 from parcast.descriptions.program import Program
 from parcast.errors import ParameterError
@@ -140,6 +141,7 @@ RESULTS = {
     "PipelineSchedule": lambda: explain_pipeline(4),
     "Prediction": lambda: predict(PROGRAM, MACHINE, p=[1, 2], d=[1, 2]),
     "Projection": lambda: project(OF_REGIONS, MACHINE, [1, 2], base=MACHINE, known=ALONE),
+    "RegressionCheck": lambda: check(RUNS, against=RUNS),
     "RequestPlan": lambda: plan_io((64, 64), (2, 2), servers=[1, 2]),
     "RequestSimulation": lambda: plan_io((64, 64), (2, 2), servers=[1]).simulation,
     "SearchResult": lambda: search_documents(DOCUMENTS, "stencil"),
