@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from parcast.characterisation.result import Characterisation
     from parcast.deciding.check.check import check
     from parcast.deciding.check.result import RegressionCheck
+    from parcast.deciding.goals.plan import plan
+    from parcast.deciding.goals.result import ResourcePlan
     from parcast.descriptions.machine import Machine
     from parcast.descriptions.program import Program
     from parcast.descriptions.toml_files import read_machine, read_program
@@ -88,6 +90,7 @@ __all__ = [
     "Projection",
     "RegressionCheck",
     "RequestPlan",
+    "ResourcePlan",
     "RunFailed",
     "SearchResult",
     "Simulation",
@@ -111,6 +114,7 @@ __all__ = [
     "largest_regions",
     "match",
     "measure",
+    "plan",
     "plan_io",
     "plan_pipeline",
     "plan_runs",
@@ -158,6 +162,7 @@ _HOME = {
     "Projection": "parcast.projection.result",
     "RegressionCheck": "parcast.deciding.check.result",
     "RequestPlan": "parcast.arrays.planning.result",
+    "ResourcePlan": "parcast.deciding.goals.result",
     "RunFailed": "parcast.errors",
     "SearchResult": "parcast.applications.text.search.result",
     "Simulation": "parcast.simulation.result",
@@ -181,6 +186,7 @@ _HOME = {
     "largest_regions": "parcast.forecasting.forecast",
     "match": "parcast.matching.match",
     "measure": "parcast.measurement.measure",
+    "plan": "parcast.deciding.goals.plan",
     "plan_io": "parcast.arrays.planning.plan_io",
     "plan_pipeline": "parcast.pipeline.planning.plan",
     "plan_runs": "parcast.forecasting.next_runs.plan_runs",

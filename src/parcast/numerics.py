@@ -15,6 +15,7 @@ References
 """
 
 from dataclasses import dataclass
+from statistics import NormalDist
 from typing import Any
 
 import numpy as np
@@ -124,3 +125,21 @@ def stratified_normal(order: NDArray[np.integer[Any]]) -> Array:
     from scipy import special  # type: ignore[import-untyped]  # SciPy ships no types
 
     return np.asarray(special.ndtri((order + 0.5) / len(order)))
+
+
+def probability_up_to(limit: Array | float, value: Array, lower: Array, upper: Array) -> Array:
+    """Probability of at most a limit, of what has a value and a 90 % interval. [1].
+
+    It is log-normal about its value, each side with its own width.
+
+    >>> value, lower, upper = (np.array([x]) for x in (1e9, 5e8, 2e9))
+    >>> [round(float(probability_up_to(x, value, lower, upper)[0]), 3) for x in (5e8, 1e9, 2e9)]
+    [0.05, 0.5, 0.95]
+    """
+    normal = NormalDist()
+    distance = np.log(limit / value)
+    side = np.where(distance > 0, upper / value, value / lower)
+    width = np.maximum(np.log(side), 1e-9) / normal.inv_cdf(0.95)
+    score = np.clip(distance / width, -37.0, 37.0)
+    cdf = np.vectorize(normal.cdf, otypes=[float])
+    return np.asarray(np.where(np.isnan(score), np.nan, cdf(np.nan_to_num(score))))

@@ -51,11 +51,11 @@ def commands_with(option):
 @pytest.mark.parametrize(
     ("option", "commands"),
     [
-        ("-n", "forecast match predict simulate project run validate characterise"),
+        ("-n", "forecast match plan predict simulate project run validate characterise"),
         ("-np", "calibrate run validate"),
-        ("-p", "forecast match measure predict simulate project"),
-        ("--column", "forecast match check fit project characterise import"),
-        ("--select", "forecast match check fit"),
+        ("-p", "forecast match plan measure predict simulate project"),
+        ("--column", "forecast match plan check fit project characterise import"),
+        ("--select", "forecast match plan check fit"),
     ],
 )
 def test_an_option_has_one_name_everywhere(option, commands):

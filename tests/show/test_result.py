@@ -25,6 +25,7 @@ from parcast.arrays.subject import validate_array_io
 from parcast.arrays.trials.request import ArrayRequest
 from parcast.characterisation.characterise import characterise
 from parcast.deciding.check.check import check
+from parcast.deciding.goals.plan import plan
 from parcast.descriptions.machine import Machine
 from parcast.descriptions.program import Program
 from parcast.errors import ParameterError
@@ -144,6 +145,7 @@ RESULTS = {
     "RegressionCheck": lambda: check(RUNS, against=RUNS),
     "RequestPlan": lambda: plan_io((64, 64), (2, 2), servers=[1, 2]),
     "RequestSimulation": lambda: plan_io((64, 64), (2, 2), servers=[1]).simulation,
+    "ResourcePlan": lambda: plan(RUNS),
     "SearchResult": lambda: search_documents(DOCUMENTS, "stencil"),
     "Simulation": lambda: simulate(PROGRAM, MACHINE, p=[1, 2]),
     "SortedFile": sorted_file,

@@ -27,7 +27,7 @@ GROUPS: Final = {  # what the help calls a group of commands; each name and its 
     },
     "Explain and plan": {
         "explain": "parcast.deciding.plans:explain",
-        "plan": "parcast.deciding.plans:plan",
+        "plan": "parcast.deciding.goals.command:command",
     },
     "Measure and run": {
         "measure": "parcast.measurement.command:command",

@@ -13,19 +13,18 @@ running out is that of a need above what the node has.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from statistics import NormalDist
 from typing import ClassVar, Final
 
 import numpy as np
 
 from parcast.aliases import Array
 from parcast.forecasting.memory.curves import MemoryAt
+from parcast.numerics import probability_up_to
 from parcast.timings.series import Key
 from parcast.units import format_quantity, percent
 
 FITS: Final = 0.05  # probability of running out up to which memory is said to fit [D]
 MOST_NODES: Final = 4096  # that are looked at
-NORMAL: Final = NormalDist()
 Both = tuple[MemoryAt | None, MemoryAt | None]  # of a rank, and of all
 
 
@@ -105,12 +104,7 @@ def running_out(memory: float, need: MemoryAt) -> Array:
     >>> [round(float(running_out(x, need)[0]), 3) for x in (5e8, 1e9, 2e9)]
     [0.95, 0.5, 0.05]
     """
-    distance = np.log(memory / need.value)
-    side = np.where(distance > 0, need.upper / need.value, need.value / need.lower)
-    width = np.maximum(np.log(side), 1e-9) / NORMAL.inv_cdf(0.95)
-    score = np.clip(distance / width, -37.0, 37.0)
-    cdf = np.vectorize(NORMAL.cdf, otypes=[float])
-    return np.asarray(np.where(np.isnan(score), np.nan, 1.0 - cdf(np.nan_to_num(score))))
+    return 1.0 - probability_up_to(memory, *need)
 
 
 def nodes_needed(

@@ -1,0 +1,299 @@
+"""What is needed where nothing reaches a goal: how far each goal has to give, and what would help.
+
+Of runs it is the share of the time above ideal scaling (serial work, communication, imbalance)
+that has to go, or how much faster all of the program has to be. Of descriptions it is the smallest
+factor of each parameter: by bisection where more of it never makes things worse, else by a scan.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Final
+
+import numpy as np
+
+from parcast.aliases import Array
+from parcast.deciding.goals.configurations import HAIR, HOUR, ConfigurationTable, Weighed
+from parcast.deciding.goals.goals import amount_text
+from parcast.descriptions.amount import Amount
+from parcast.descriptions.machine import Machine
+from parcast.descriptions.program import Program
+from parcast.errors import ParcastError
+from parcast.forecasting.request import way_up
+from parcast.prediction.predict import predict
+from parcast.units import TIME_UNITS, Dimension, format_quantity, percent
+from parcast.words import readable_unit, whole
+
+MOST_CHANGED: Final = 1000.0  # factor of a parameter that is looked at
+SCANNED: Final = 31  # factors that are looked at first, and again between two of them
+STEPS: Final = 24  # of a bisection
+ROUNDS: Final = 3  # in which the width of the interval follows the change
+MOST_COUNTS: Final = 128  # at which what is needed is computed
+BETTER_LESS: Final = ("time", "size", "operations", "fraction")  # dimensions of costs
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Needed:
+    """A parameter, and the least change of it by which some configuration meets the goals."""
+
+    _outline: ClassVar[str] = "parameter now needed factor machine p# dimension"
+
+    parameter: str  # "network.bandwidth", or `d`, disks
+    now: float  # at that configuration [SI]
+    needed: float  # the least change with which the goals are met [SI]
+    factor: float  # needed over now [1]
+    machine: str
+    p: float  # where the goals are met then [1]
+    dimension: Dimension  # of the parameter: `rate`, `time`, ...
+
+    def __str__(self) -> str:
+        """Say it."""
+        if self.parameter == "d":
+            return f"{self.needed:.0f} disks instead of {self.now:.0f} (p = {whole(self.p)})"
+        now, needed = (
+            format_quantity(x, self.dimension, digits=3) for x in (self.now, self.needed)
+        )
+        return f"{self.parameter}: {needed} instead of {now} (p = {whole(self.p)})"
+
+
+def reachable(weighed: Weighed) -> Iterator[str]:
+    """Say of each goal what would be reached with the others as they are."""
+    goals, table = weighed.goals, weighed.table
+    sure = percent(goals.certainty)
+    kept = table.kept(goals.certainty)
+    usable = table.is_told & weighed.has_memory
+    found = False
+    for name in weighed.asked:
+        others = [weighed.limit(x) for x in weighed.asked if x != name]
+        longest = np.min(others, axis=0) if others else np.full(len(table), np.inf)
+        ok = usable & (kept <= longest)
+        if not ok.any():
+            continue
+        found = True
+        rest = ", the other goals being met" if others else ""
+        value = {
+            "within": kept,
+            "budget": kept * table.rate / HOUR,
+            "efficiency": -table.time * table.efficiency / kept,
+        }[name]
+        best = int(np.argmin(np.where(ok, value, np.inf)))
+        yield f"{_least(name, float(value[best]), table.unit)}{rest} ({place(table, best)})"
+    if not found and usable.any() and len(weighed.asked) > 1:
+        near = place(table, weighed.nearest())
+        yield f"no two of the goals together with {sure} certainty; nearest is {near}"
+
+
+def _least(name: str, value: float, unit: str) -> str:
+    """Name the best that is reached of a goal."""
+    if name == "within":
+        step = TIME_UNITS[readable_unit(value)]
+        digit = 10.0 ** (np.floor(np.log10(value / step)) - 2)
+        up = float(np.ceil(value / step / digit - HAIR) * digit) * step
+        return f"shortest time {format_quantity(up, 'time')}"
+    if name == "budget":
+        return f"least cost {amount_text(value * 1.005)} {unit}"
+    return f"highest efficiency {percent(-value)}"
+
+
+def place(table: ConfigurationTable, i: int) -> str:
+    """Name a configuration."""
+    on = f" on {table.machines[table.of[i]]}" if len(table.machines) > 1 else ""
+    disks = f", d = {whole(float(table.disks[i]))}" if np.isfinite(table.disks[i]) else ""
+    return f"p = {whole(float(table.p[i]))}{disks}{on}"
+
+
+def needed_of_runs(weighed: Weighed) -> Iterator[str]:
+    """Say how much faster a program that was run has to become."""
+    table, certainty = weighed.table, weighed.goals.certainty
+    usable = table.is_told & weighed.has_memory & np.isfinite(weighed.longest)
+    if not usable.any():
+        return
+    kept = table.kept(certainty)
+    ideal = kept * np.minimum(table.efficiency, 1.0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        share = (kept - weighed.longest) / (kept - ideal)
+    share = np.where(usable & (kept > ideal) & (share <= 1), share, np.inf)
+    i, what = int(np.argmin(share)), "The whole program"
+    if np.isfinite(share[i]):
+        what = "or the whole program"
+        above = format_quantity(float(table.time[i] * (1 - min(table.efficiency[i], 1.0))), "time")
+        yield (
+            f"{percent(float(share[i]))} of the {above} above ideal scaling must go at "
+            f"{place(table, i)} (serial work, communication and imbalance)"
+        )
+    i = int(np.argmin(np.where(usable, weighed.excess, np.inf)))
+    factor = float(weighed.excess[i])
+    if factor > 1:
+        yield f"{what} must be {factor:.3g} times as fast ({place(table, i)})"
+
+
+def needed_of_program(
+    program: Program,
+    machines: Sequence[Machine],
+    weighed: Weighed,
+    at: Mapping[str, Any],
+    *,
+    law_error: bool,
+) -> list[Needed]:
+    """Find the least change of each parameter on each machine, the smallest change first."""
+    found = []
+    for machine in machines:
+        rows = np.flatnonzero(
+            np.array([weighed.table.machines[i] == machine.name for i in weighed.table.of])
+        )
+        if not rows.size:
+            continue
+        rows = rows[np.unique(np.linspace(0, len(rows) - 1, MOST_COUNTS).round().astype(int))]
+        own = Weighed(table=weighed.table.take(rows), goals=weighed.goals)
+        search = _LeastChange(program, machine, own, at, law_error=law_error)
+        for name, amount in (machine.parameters() | program.parameters()).items():
+            needed = search.amount(name, amount)
+            found += [needed] if needed is not None else []
+        disks = search.disks()
+        found += [disks] if disks is not None else []
+    return sorted(found, key=lambda x: abs(float(np.log(x.factor))))
+
+
+class _LeastChange:
+    """Looks for the least change of one parameter of a machine or a program."""
+
+    def __init__(
+        self,
+        program: Program,
+        machine: Machine,
+        weighed: Weighed,
+        at: Mapping[str, Any],
+        *,
+        law_error: bool,
+    ) -> None:
+        table = weighed.table
+        self.program, self.machine, self.weighed = program, machine, weighed
+        own = table.disks if np.isfinite(table.disks).any() else machine.storage.servers or 1.0
+        self.at = {**at, "d": own, "p": table.p}
+        self.above = (table.upper / table.time) ** way_up(weighed.goals.certainty)
+        self.first_above = self.above
+        self.law_error = law_error
+        self.alone = self._alone({})
+
+    def _alone(self, changed: Mapping[str, Any]) -> float:
+        """Time on one processor, of which efficiency is a share. [s]."""
+        one = {**self.at, **changed, "p": np.ones(1), "d": np.ones(1)}
+        return float(np.ravel(self.program.alone.times(self.machine, one).time)[0])
+
+    def excess(self, changed: Mapping[str, Any]) -> Array:
+        """Time that must be allowed over the longest one, at each count. [1]."""
+        weighed = self.weighed
+        times = self.program.times(self.machine, {**self.at, **changed}).time
+        time = np.broadcast_to(times, weighed.table.p.shape)
+        limits = [weighed.limit(x) for x in weighed.asked if x != "efficiency"]
+        if weighed.goals.efficiency is not None:
+            change = self._alone(changed) / self.alone
+            limits.append(weighed.limit("efficiency") * change)
+        return np.asarray(time * self.above / np.min(limits, axis=0))
+
+    def amount(self, name: str, amount: Amount) -> Needed | None:
+        """Least change of an amount; None where none reaches the goals."""
+        away = 1 / MOST_CHANGED if amount.dimension in BETTER_LESS else MOST_CHANGED
+
+        def least(factor: float) -> float:
+            return float(np.min(self.excess({f"{name}*": np.asarray(factor)})))
+
+        self.above = self.first_above
+        for _ in range(ROUNDS):
+            factor = least_factor(least, away)
+            if factor is None:
+                return None
+            found = factor
+            excess = self.excess({f"{name}*": np.asarray(factor)})
+            i = int(np.argmin(excess))
+            point = {key: np.broadcast_to(x, excess.shape)[i] for key, x in self.at.items()}
+            now = float(amount(point))
+            self.above = self._above(i, point, {name: now * factor})
+        return self._needed(name, now, found, at=i, dimension=amount.dimension)
+
+    def _above(self, i: int, point: Mapping[str, Any], changed: Mapping[str, float]) -> Array:
+        """How far the time that is kept lies above the middle, after a change at one count. [1].
+
+        With less of one part, another whose time is less certain takes a larger share.
+        """
+        told = predict(
+            self.program,
+            self.machine,
+            p=float(point["p"]),
+            d=changed.get("d", float(point["d"])),
+            n=point.get("n"),
+            vary={name: x for name, x in changed.items() if name != "d"},
+            bounds=False,
+            law_error=self.law_error,
+        )
+        if told.upper is None:
+            return self.first_above
+        ratio = float(np.ravel(told.upper / told.time)[0])
+        share = way_up(self.weighed.goals.certainty)
+        return np.asarray(self.first_above * ratio**share / self.first_above[i])
+
+    def disks(self) -> Needed | None:
+        """Least number of disks; None where more of them do not reach the goals."""
+        now, self.above = int(np.max(self.at["d"])), self.first_above
+
+        def meets(d: int) -> bool:
+            return bool(np.min(self.excess({"d": float(d)})) <= 1)
+
+        try:
+            few, many = now, now
+            while not meets(many):
+                few, many = many, 2 * many
+                if many > MOST_CHANGED * now:
+                    return None
+            while many - few > 1:
+                middle = (few + many) // 2
+                few, many = (few, middle) if meets(middle) else (middle, many)
+            i = int(np.argmin(self.excess({"d": float(many)})))
+            point = {key: np.broadcast_to(x, self.above.shape)[i] for key, x in self.at.items()}
+            self.above = self._above(i, point, {"d": float(many)})
+            while not meets(many):
+                many += 1
+        except ParcastError:
+            return None
+        return self._needed("d", float(now), many / now, at=i, dimension="count")
+
+    def _needed(
+        self, name: str, now: float, factor: float, *, at: int, dimension: Dimension
+    ) -> Needed:
+        return Needed(
+            parameter=name,
+            now=now,
+            needed=now * factor,
+            factor=factor,
+            machine=self.machine.name,
+            p=float(self.weighed.table.p[at]),
+            dimension=dimension,
+        )
+
+
+def least_factor(excess: Callable[[float], float], away: float) -> float | None:
+    """Find the factor nearest to 1, towards `away`, at which an excess is at most 1.
+
+    By bisection where the excess only falls on the way, else by a scan.
+
+    >>> least_factor(lambda x: 3 / x, 1000.0)
+    3.0...
+    """
+    factors = np.geomspace(1.0, away, SCANNED)
+    try:
+        values = np.array([excess(x) for x in factors.tolist()])
+    except ParcastError:
+        return None  # no formula for so much of it
+    good = np.flatnonzero(values <= 1)
+    if not good.size or good[0] == 0:
+        return None
+    first = int(good[0])
+    bad, met = float(factors[first - 1]), float(factors[first])
+    if np.any(np.diff(values) > HAIR * values[:-1]):  # not monotone: look between as well
+        between = np.geomspace(bad, met, SCANNED)
+        inner = np.array([excess(x) for x in between.tolist()])
+        j = int(np.flatnonzero(inner <= 1)[0])
+        bad, met = float(between[max(j - 1, 0)]), float(between[j])
+    for _ in range(STEPS):
+        middle = float(np.sqrt(bad * met))
+        bad, met = (bad, middle) if excess(middle) <= 1 else (middle, met)
+    return met

@@ -1,0 +1,79 @@
+"""Processors and the nodes that they stand on: what is charged, and what is asked for."""
+
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from parcast.aliases import Array
+from parcast.deciding.goals.goals import CORE_HOURS, NODE_HOURS
+from parcast.descriptions.machine import Machine
+from parcast.errors import Argument, ParameterError
+
+PKind = Literal["cores", "nodes"]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class NodeSize:
+    """What p counts, and how many cores a node has."""
+
+    _outline: ClassVar[str] = "p_is cores_per_node#"
+
+    p_is: PKind  # what p counts: `cores` or `nodes`
+    cores_per_node: int | None  # None: not known [1]
+
+    @property
+    def knows_nodes(self) -> bool:
+        """Whether it is known how many nodes a run takes."""
+        return self.p_is == "nodes" or self.cores_per_node is not None
+
+    @property
+    def unit(self) -> str:
+        """What one asks for, in the plural."""
+        return "nodes" if self.knows_nodes else "cores"
+
+    def nodes(self, p: Array) -> Array:
+        """Nodes of runs; a node that is not filled is taken in full. [1]."""
+        if self.p_is == "nodes" or self.cores_per_node is None:
+            return p
+        return np.ceil(p / self.cores_per_node)
+
+    def cores(self, p: Array) -> Array:
+        """Cores that runs use. [1]."""
+        return p * (self.cores_per_node or 1) if self.p_is == "nodes" else p
+
+    def asked(self, p: Array) -> Array:
+        """What one asks for: nodes, or cores where no node is known. [1]."""
+        return self.nodes(p) if self.knows_nodes else p
+
+    def charged(self, p: Array, unit: str) -> Array:
+        """Cost of an hour: cores of all nodes, or nodes."""
+        if unit == NODE_HOURS:
+            if not self.knows_nodes:
+                raise _missing("node-hours are counted")
+            return self.nodes(p)
+        if self.p_is == "nodes" and self.cores_per_node is None:
+            raise _missing(f"p counts nodes and the budget is in {CORE_HOURS}")
+        return self.nodes(p) * (self.cores_per_node or 1)
+
+
+def _missing(because: str) -> ParameterError:
+    """Say that the size of a node is needed."""
+    return ParameterError(
+        "cores_per_node",
+        must=f"be given, because {because}",
+        hint=("Give for example ", Argument("cores_per_node", 48), "."),
+    )
+
+
+def node_size(p_is: PKind, cores_per_node: int | None, machine: Machine) -> NodeSize:
+    """Take the size of a node from the option, or from the price of the machine."""
+    own = machine.price.node_processors
+    if cores_per_node is not None and own is not None and own != cores_per_node:
+        raise ParameterError(
+            "cores_per_node",
+            must=f"agree with price.node_processors of {machine.name}, {own}",
+            got=f"{cores_per_node}",
+            hint="Leave one of them out.",
+        )
+    return NodeSize(p_is=p_is, cores_per_node=cores_per_node or own)

@@ -1,0 +1,49 @@
+"""The panel of a plan below its times: time over cost, and the front of both."""
+
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from parcast.deciding.goals.result import ResourcePlan
+from parcast.show import canvas
+from parcast.show.colours import COMPUTED, RECOMMENDED, REFERENCE
+from parcast.show.scales import round_ticks, scale_time
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+ROOM: Final = 1.1  # beside the costs
+MOST_TICKS: Final = 9
+
+
+def draw_front(ax: "Axes", result: ResourcePlan) -> None:
+    """Draw time over cost; those on the front are joined."""
+    weighed = result.weighed
+    table, front = weighed.table, weighed.front()
+    cost, told = table.cost, table.is_told
+    others = told & ~weighed.is_front
+    grey: dict[str, Any] = {"color": REFERENCE, "ls": "none", "marker": ".", "ms": 4}
+    ax.plot(cost[others], table.time[others], **grey)
+    style: dict[str, Any] = {"color": COMPUTED, "marker": ".", "ms": 5, "lw": 1.9}
+    label = "front: no other takes less time and costs no more"
+    ax.plot(cost[front], table.time[front], label=label, **style)
+    budget = result.goals.budget
+    if budget is not None:
+        ax.axvline(budget.amount, color=REFERENCE, lw=1.3, ls="-.", label=f"budget, {budget}")
+    if result.goals.within is not None:
+        ax.axhline(result.goals.within, color=REFERENCE, lw=1.3, ls="--")
+    if result.place is not None:
+        ring: dict[str, Any] = {"mec": RECOMMENDED, "mfc": "none", "mew": 2.2, "ms": 12}
+        ax.plot(cost[result.place], table.time[result.place], marker="o", ls="none", **ring)
+    limit = [] if budget is None else [budget.amount]
+    costs = np.concatenate([cost[told], limit])
+    low, high = float(costs.min()) / ROOM, float(costs.max()) * ROOM
+    ticks = round_ticks(low, high, MOST_TICKS)
+    ax.set_xscale("log")
+    ax.set_xlim(low, high)
+    ax.set_xticks(ticks, labels=[f"{tick:,.6g}" for tick in ticks])
+    ax.minorticks_off()
+    ax.set_xlabel(f"cost [{table.unit}]", parse_math=False)
+    times = table.time[told]
+    scale_time(ax, float(np.min(times)), float(np.max(times)))
+    canvas.plain_axes(ax)

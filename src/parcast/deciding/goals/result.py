@@ -1,0 +1,233 @@
+"""What `plan` answers: what to ask for, the front of time and cost, and what would be needed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import numpy as np
+
+from parcast.deciding.alternatives import Ways
+from parcast.deciding.decision import Decision
+from parcast.deciding.goals.configurations import HOUR, LIMIT_HOLDS, Weighed
+from parcast.deciding.goals.goals import Goals, amount_text
+from parcast.deciding.goals.needed import Needed
+from parcast.deciding.goals.nodes import NodeSize
+from parcast.forecasting.next_runs.result import PlannedRun
+from parcast.forecasting.request import wall_time_limit
+from parcast.show.outline import document_of
+from parcast.units import format_quantity, percent
+from parcast.words import clock, counted, whole
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PlannedConfiguration:
+    """One way to run, and what it takes."""
+
+    _outline: ClassVar[str] = """
+        machine p# disks# nodes# cores# time_s lower_s upper_s time_limit_s time_limit=clock cost
+        cost_lower cost_upper cost_unit=unit efficiency probability_goals=sure
+        probability_within=within probability_budget=budget probability_efficiency=holds
+        out_of_memory measured fits on_front
+    """
+
+    machine: str
+    p: float  # processors [1]
+    disks: float | None  # where they are a part of the question [1]
+    nodes: float | None  # where it is known how many there are [1]
+    cores: float  # [1]
+    time: float  # [s]
+    lower: float  # lower end of its 90 % interval [s]
+    upper: float  # upper end of its 90 % interval [s]
+    time_limit: float | None  # wall-time limit that holds at 95 %; None where none is of a run [s]
+    cost: float  # in the unit of the cost
+    cost_lower: float  # lower end of its 90 % interval
+    cost_upper: float  # upper end of its 90 % interval
+    unit: str  # of the cost: `core-hours`, `node-hours` or a currency
+    efficiency: float  # speedup over the ideal speedup [1]
+    sure: float  # probability of meeting all goals together [1]
+    within: float | None  # probability of ending within the longest time [1]
+    budget: float | None  # probability of staying within the budget [1]
+    holds: float | None  # probability of the efficiency that is asked for [1]
+    out_of_memory: float | None  # probability that a node runs out of memory [1]
+    measured: bool  # whether the program was run there
+    fits: bool  # whether it meets the goals as surely as asked
+    on_front: bool  # whether no other takes less time and costs no more
+
+    @property
+    def clock(self) -> str | None:
+        """The wall-time limit as Slurm reads it."""
+        return None if self.time_limit is None else clock(self.time_limit)
+
+    @property
+    def size(self) -> str:
+        """Nodes or cores, in words."""
+        cores = counted(int(self.cores), "core")
+        if self.nodes is None:
+            return cores
+        nodes = counted(int(self.nodes), "node")
+        return f"{nodes} ({cores})" if self.cores != self.nodes else nodes
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class ResourcePlan(Decision):
+    """How many nodes to ask for, for how long and at which cost, so that goals are met."""
+
+    _schema: ClassVar[str] = "parcast/resource-plan/1"
+    _outline: ClassVar[str] = """
+        answer recommended nearest *goals *node_size considered# reachable needed needed_of_runs
+        next_run counts? verdict warnings rows law sources inputs
+    """
+    _said = "parcast.deciding.goals.sheet:said_of"
+    _below = "parcast.deciding.goals.picture:draw_front"
+
+    weighed: Weighed  # the front, and a sample of the other configurations
+    node_size: NodeSize  # what p counts
+    place: int | None  # of the recommended one among them; None if none meets the goals
+    near: int  # place of the one that comes nearest
+    considered: int  # how many configurations there were [1]
+    reachable: tuple[str, ...]  # how far each goal is reached, where they are not met together
+    needed: tuple[Needed, ...]  # changes of a description, any of which meets the goals
+    needed_of_runs: tuple[str, ...]  # how much faster a program that was run has to become
+    next_run: PlannedRun | None  # the run that makes the answer surer
+    warnings: tuple[str, ...]
+    law: str  # what the times are based on
+    sources: tuple[str, ...] = ()  # of the law
+    of_a_run: bool = True  # whether times are those of whole runs
+    counts: str = ""  # the rule of usable counts
+    inputs: Mapping[str, Any] = field(default_factory=dict)  # files and options
+
+    def __repr__(self) -> str:
+        """Say in one line what is recommended."""
+        return f"ResourcePlan({self.answer})"
+
+    @property
+    def goals(self) -> Goals:
+        """What a run has to meet."""
+        return self.weighed.goals
+
+    @property
+    def chosen(self) -> int | None:
+        """Place of the recommended configuration among the alternatives."""
+        return self.place
+
+    @property
+    def recommended(self) -> PlannedConfiguration | None:
+        """The recommended configuration; None if none meets the goals."""
+        return None if self.place is None else self.configuration(self.place)
+
+    @property
+    def nearest(self) -> PlannedConfiguration | None:
+        """What comes nearest to the goals, where none meets them."""
+        return self.configuration(self.near) if self.place is None else None
+
+    @property
+    def verdict(self) -> tuple[str, ...]:
+        """Why nothing is recommended, and how far each goal is reached."""
+        return () if self.place is not None else (self.answer, *self.reachable[1:])
+
+    @property
+    def title(self) -> str:
+        """Name what is planned."""
+        texts = [*self.goals.texts(), *([f"counts: {self.counts}"] if self.counts else [])]
+        return f"Plan: {', '.join(texts)}"
+
+    @property
+    def answer(self) -> str:
+        """What to ask for, in a sentence."""
+        best = self.recommended
+        if best is None:
+            nothing = f"nothing meets the goals with {percent(self.goals.certainty)} certainty"
+            return "; ".join([nothing, *self.reachable[:1]])
+        limit = [f"--time={best.clock}"] if best.clock else []
+        where = f" on {best.machine}" if len(self.weighed.table.machines) > 1 else ""
+        disks = [] if best.disks is None else [counted(int(best.disks), "disk")]
+        parts = [f"ask for {best.size}{where}", *disks, *limit]
+        parts.append(f"{amount_text(best.cost)} {best.unit}")
+        return f"{', '.join(parts)}; {', '.join(self.certainties(best))}"
+
+    def certainties(self, one: PlannedConfiguration) -> list[str]:
+        """Say how sure it is what a configuration keeps."""
+        texts = [f"{percent(LIMIT_HOLDS)} sure to finish"] if one.clock else []
+        if one.within is not None and self.goals.within is not None:
+            time = format_quantity(self.goals.within, "time")
+            texts.append(f"{sure_text(one.within)} sure to end within {time}")
+        said = {
+            "to stay within budget": one.budget,
+            "of the efficiency": one.holds,
+            "to fit into memory": None if one.out_of_memory is None else 1 - one.out_of_memory,
+        }
+        return texts + [f"{sure_text(x)} sure {name}" for name, x in said.items() if x is not None]
+
+    @property
+    def ways(self) -> Ways:
+        """All configurations, as arrays."""
+        table = self.weighed.table
+        return Ways(
+            title=self.title,
+            asked=self.node_size.unit,
+            cost=table.asked,
+            time=table.time,
+            lower=table.lower,
+            upper=table.upper,
+            fits=self.weighed.fits,
+            within=self.goals.within,
+        )
+
+    def configuration(self, i: int) -> PlannedConfiguration:
+        """Give one of the configurations, by its place."""
+        table, weighed, goals = self.weighed.table, self.weighed, self.goals
+        hourly = float(table.rate[i]) / HOUR
+        time, lower, upper = (float(x[i]) for x in (table.time, table.lower, table.upper))
+        sure = {name: float(weighed.sure_by[name][i]) for name in weighed.asked}
+        return PlannedConfiguration(
+            machine=table.machines[table.of[i]],
+            p=float(table.p[i]),
+            disks=float(table.disks[i]) if np.isfinite(table.disks[i]) else None,
+            nodes=float(table.asked[i]) if self.node_size.knows_nodes else None,
+            cores=float(table.cores[i]),
+            time=time,
+            lower=lower,
+            upper=upper,
+            time_limit=wall_time_limit(float(weighed.at_limit[i])) if self.of_a_run else None,
+            cost=time * hourly,
+            cost_lower=lower * hourly,
+            cost_upper=upper * hourly,
+            unit=table.unit,
+            efficiency=float(table.efficiency[i]),
+            sure=float(weighed.sure[i]),
+            within=sure.get("within"),
+            budget=sure.get("budget"),
+            holds=None if goals.is_default else sure.get("efficiency"),
+            out_of_memory=None if goals.memory is None else float(table.out_of_memory[i]),
+            measured=bool(table.known[i]),
+            fits=bool(weighed.fits[i]),
+            on_front=bool(weighed.is_front[i]),
+        )
+
+    def rows(self) -> Iterator[dict[str, Any]]:
+        """The front of time and cost, by rising cost, and what is recommended or nearest."""
+        at = self.near if self.place is None else self.place
+        shown = {*np.flatnonzero(self.weighed.is_front).tolist(), at}
+        cost = self.weighed.table.cost
+        for i in sorted(shown, key=lambda i: (float(cost[i]), i)):
+            yield document_of(self.configuration(i)) | {"recommended": i == self.place}
+
+    @property
+    def in_charge(self) -> str:
+        """What a node that is not filled costs, or ""."""
+        best = self.configuration(self.near if self.place is None else self.place)
+        per_node = self.node_size.cores_per_node
+        if self.node_size.p_is == "nodes" or per_node is None or best.p % per_node == 0:
+            return ""
+        nodes = -(-int(best.p) // per_node)
+        return (
+            f"p = {whole(best.p)} does not fill {counted(nodes, 'node')} of {per_node} cores; "
+            f"all {nodes * per_node} are charged"
+        )
+
+
+def sure_text(share: float) -> str:
+    """Write a probability that is never quite certain."""
+    return "over 99%" if share > 0.99 else percent(share)

@@ -1,0 +1,155 @@
+"""A plan for a person: what to ask for, the front of time and cost, why, and what is needed."""
+
+from collections.abc import Iterator
+from typing import Final
+
+import numpy as np
+
+from parcast.deciding.goals.goals import amount_text
+from parcast.deciding.goals.result import PlannedConfiguration, ResourcePlan, sure_text
+from parcast.deciding.sheet import FAILS, MARK, Said, entry_of, mark_column, time_columns
+from parcast.show.sheet import Column, Fact, Form, Table, facts_of, interval_column
+from parcast.units import format_quantity, percent
+from parcast.words import whole, whole_percent
+
+MOST_ROWS: Final = 8
+NEAR: Final = "~"
+
+
+def said_of(result: ResourcePlan, *, show_all: bool = False) -> Said:
+    """Everything that is said of a plan."""
+    places = front_shown(result, show_all=show_all)
+    total = int(result.weighed.is_front.sum())
+    left = "" if len(places) >= total else f"{len(places)} of {total} rows are shown"
+    return Said(
+        title="Plan",
+        answer=result.answer,
+        tables=(_table(result, places),),
+        facts=tuple(_facts(result)),
+        warnings=result.warnings,
+        left_out=left,
+    )
+
+
+def front_shown(result: ResourcePlan, *, show_all: bool) -> list[int]:
+    """Places of the rows that are shown: of the front and of what is recommended or nearest."""
+    front = result.weighed.front()
+    at = result.near if result.place is None else result.place
+    if not show_all and len(front) > MOST_ROWS:
+        times = np.log(result.weighed.table.time[front])
+        at_times = np.linspace(times[0], times[-1], MOST_ROWS - 1)
+        front = front[
+            np.unique(np.searchsorted(-times, -at_times - 1e-12).clip(0, len(front) - 1))
+        ]
+    cost = result.weighed.table.cost
+    return sorted({*front.tolist(), at}, key=lambda i: (float(cost[i]), i))
+
+
+def _table(result: ResourcePlan, places: list[int]) -> Table:
+    """Give the rows."""
+    rows = [result.configuration(i) for i in places]
+    table = result.weighed.table
+    at = np.array(places)
+    marks = mark_column(places, [x.fits for x in rows], result.chosen)
+    if result.place is None:
+        marks = [Column(title="", cells=[NEAR if i == result.near else FAILS for i in places])]
+    columns = [*marks]
+    if rows[0].nodes is not None:
+        columns.append(Column(title="nodes", cells=[f"{whole(x.nodes)}" for x in rows]))
+    if rows[0].nodes is None or result.node_size.cores_per_node is not None:
+        columns.append(Column(title="cores", cells=[f"{whole(x.cores)}" for x in rows]))
+    if rows[0].disks is not None:
+        columns.append(Column(title="disks", cells=[f"{whole(x.disks)}" for x in rows]))
+    if len(table.machines) > 1:
+        columns.append(Column(title="machine", cells=[x.machine for x in rows], align="left"))
+    columns += time_columns(table.time[at], table.lower[at], table.upper[at])
+    if rows[0].clock is not None:
+        columns.append(Column(title="--time", unit="95 %", cells=[str(x.clock) for x in rows]))
+    columns += _costs(rows)
+    columns.append(
+        Column(title="efficiency", unit="[%]", cells=[whole_percent(x.efficiency) for x in rows])
+    )
+    columns.append(Column(title="sure", unit="[%]", cells=[_chance(x.sure) for x in rows]))
+    if rows[0].out_of_memory is not None:
+        cells = [_chance(1 - (x.out_of_memory or 0.0)) for x in rows]
+        columns.append(Column(title="memory", unit="fits [%]", cells=cells))
+    legend = ["rows: no other takes less time and costs no more", "sure: of meeting all goals"]
+    if result.place is not None:
+        legend.append(f"{MARK}: recommended")
+    else:
+        legend.append(f"{NEAR}: comes nearest")
+    if not all(x.fits for x in rows):
+        legend.append(f"{FAILS}: not as sure as asked")
+    in_full = tuple(entry_of(columns, i, result.node_size.unit[:-1]) for i in range(len(rows)))
+    return Table(forms=_forms(columns), in_full=in_full, legend="; ".join(legend))
+
+
+def _forms(columns: list[Column]) -> tuple[Form, ...]:
+    """Give the table in full, and with less for narrow pages."""
+    short = [x for x in columns if "interval" not in x.title]
+    least = [x for x in short if x.title not in {"efficiency", "cores"} or x is columns[0]]
+    return tuple(Form(columns=x) for x in (columns, short, least))
+
+
+def _costs(rows: list[PlannedConfiguration]) -> list[Column]:
+    """Costs and their intervals."""
+    unit = rows[0].unit
+    cells = [amount_text(x.cost) for x in rows]
+    columns = [Column(title="cost", unit=f"[{unit}]", cells=cells)]
+    if any(x.cost_upper > x.cost_lower for x in rows):
+        ends = [(amount_text(x.cost_lower), amount_text(x.cost_upper)) for x in rows]
+        columns.append(interval_column("cost interval", "90 %", ends))
+    return columns
+
+
+def _chance(share: float) -> str:
+    """Write a probability in percent, of which few are certain."""
+    return "<1" if share < 0.01 else ">99" if share > 0.99 else whole_percent(share)
+
+
+def _facts(result: ResourcePlan) -> Iterator[Fact]:
+    """Give the goals, how the recommended one was chosen, and what would help."""
+    sure = percent(result.goals.certainty)
+    goals = [*result.goals.texts(), *([f"counts: {result.counts}"] if result.counts else [])]
+    yield Fact("goals", f"{', '.join(goals)}; all together with {sure} certainty")
+    near = result.nearest
+    if near is None:
+        yield Fact("why", _why(result))
+    if near is not None:
+        yield Fact("nearest", f"{near.size}: {_meets(near)}", is_marked=True)
+    yield from facts_of("reachable", result.reachable)
+    one = "either " if len(result.needed) > 1 else ""
+    needed = [f"{one if i == 0 else ''}{x}" for i, x in enumerate(result.needed[:MOST_ROWS])]
+    yield from facts_of("needed", needed)
+    yield from facts_of("needed", result.needed_of_runs)
+    yield from facts_of("charged", filter(None, [result.in_charge]))
+    if result.next_run is not None:
+        run = result.next_run
+        at = ", ".join(f"{name} = {whole(value)}" for name, value in run.at.items())
+        yield Fact(
+            "next run",
+            f"{at} makes it surer: the 90 % interval spans a factor of "
+            f"{run.target_width_after:.3g} then, and not {run.target_width_before:.3g}",
+        )
+    yield Fact("based on", result.law, is_detail=True)
+
+
+def _why(result: ResourcePlan) -> str:
+    """Say how it was chosen."""
+    of = f"of {result.considered:,} configurations"
+    if result.goals.within is not None:
+        return f"the cheapest that meets the goals, {of}"
+    return f"the fastest that meets the goals, or a cheaper one that is up to 5 % slower, {of}"
+
+
+def _meets(one: PlannedConfiguration) -> str:
+    """Say how surely it meets each goal."""
+    said = [
+        ("within the time", one.within),
+        ("within the budget", one.budget),
+        ("of the efficiency", one.holds),
+        ("of enough memory", None if one.out_of_memory is None else 1 - one.out_of_memory),
+    ]
+    time = format_quantity(one.time, "time")
+    texts = [f"{sure_text(x)} sure {name}" for name, x in said if x is not None]
+    return ", ".join([f"takes {time}, costs {amount_text(one.cost)} {one.unit}", *texts])

@@ -1,0 +1,179 @@
+"""What plans are made of: a program that was run, and one that is described.
+
+Both give configurations on a machine, warnings on them, and what would be needed.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from parcast.deciding.goals.configurations import ConfigurationTable, Weighed
+from parcast.deciding.goals.from_descriptions import configurations_of_program, point_of
+from parcast.deciding.goals.from_runs import PlanAsked, configurations_of_runs
+from parcast.deciding.goals.needed import Needed, needed_of_program, needed_of_runs
+from parcast.descriptions.machine import Machine
+from parcast.descriptions.program import Program
+from parcast.errors import ParameterError, ParcastError
+from parcast.forecasting.donors.gather import donors_of
+from parcast.forecasting.forecast import forecast
+from parcast.forecasting.next_runs.plan_runs import plan_runs
+from parcast.forecasting.next_runs.result import PlannedRun
+from parcast.forecasting.own_runs.scaling import Scaling, reading_of, size_of_runs
+from parcast.forecasting.result import Forecast
+from parcast.matching.question import reading_for, unrepeated
+from parcast.prediction.predict import predict
+from parcast.show.warning import Rank, RankedWarning
+from parcast.timings.measurements import Measurements
+
+
+@dataclass(kw_only=True, slots=True, eq=False)
+class TimedProgram:
+    """A program that was run."""
+
+    runs: Measurements  # with a column machine
+    n: float | None  # problem size to forecast at; None: that of the runs
+    donors: Measurements | None
+    scaling: Scaling
+    told: dict[str, Forecast] = field(default_factory=dict)  # by machine
+
+    def __post_init__(self) -> None:
+        """Refuse a size that is no axis of the runs."""
+        if self.n is not None and "n" not in self.runs.axes:
+            raise ParameterError(
+                "n",
+                must="be combined with runs that have a column n, the problem size",
+                hint="Leave it out, or name the column.",
+            )
+
+    @property
+    def at(self) -> dict[str, float]:
+        """Values of axes besides p."""
+        return {} if self.n is None else {"n": self.n}
+
+    def _runs_on(self, machine: Machine) -> tuple[Measurements, dict[str, Any]]:
+        """Runs on a machine, and how forecasts are made from them."""
+        here = self.runs.select(machine=machine.name)
+        if self.at:
+            return here, {**self.at}
+        return here, {"donors": donors_of(machine.name, self.runs, self.donors), "by": ()}
+
+    def table(self, machine: Machine, asked: PlanAsked) -> ConfigurationTable:
+        """Forecast it on a machine."""
+        if self.at:
+            reading = reading_of(self.scaling, "fixed", measure=self.runs.measure)
+        else:
+            reading = reading_for(self.runs, self.scaling)
+        table, told = configurations_of_runs(
+            self.runs, machine, asked, donors=self.donors, reading=reading, at=self.at
+        )
+        self.told[machine.name] = told
+        return table
+
+    def warnings_at(self, machine: Machine, p: float) -> Iterable[str]:
+        """Warnings on the time at one count."""
+        here, given = self._runs_on(machine)
+        yield from forecast(here, [p], scaling=self.scaling, **given).warnings
+        if self.at:
+            return
+        yield from unrepeated(self.runs)
+        if size_of_runs(self.runs, ["machine"]) == "grows" and self.scaling != "strong":
+            yield RankedWarning(
+                "The problem size n grows with p: larger counts solve larger problems, and their "
+                "times and costs are of these.",
+                rank=Rank.SERIOUS,
+            )
+
+    def needed(
+        self,
+        machines: Sequence[Machine],  # noqa: ARG002 - of both kinds of programs
+        weighed: Weighed,  # noqa: ARG002 - of both kinds of programs
+    ) -> list[Needed]:
+        """No parameter is known of runs."""
+        return []
+
+    def faster(self, weighed: Weighed) -> Iterable[str]:
+        """Say how much faster the program has to become."""
+        return needed_of_runs(weighed)
+
+    def next_run(self, machine: Machine, p: float) -> PlannedRun | None:
+        """Find the run that narrows the interval there most for its cost."""
+        here, given = self._runs_on(machine)
+        try:
+            runs = plan_runs(here, [int(p)], runs=1, upto=int(p), **given)
+        except ParcastError:
+            return None  # nothing to narrow, or too few runs
+        return runs[0] if runs else None
+
+    @property
+    def law(self) -> str:
+        """What the times are based on."""
+        [first, *_] = [*self.told.values()]
+        return first.law
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """Sources of these."""
+        [first, *_] = [*self.told.values()]
+        return first.sources
+
+    @property
+    def of_a_run(self) -> bool:
+        """Whether times are those of whole runs."""
+        return self.runs.measure.is_of_a_run
+
+
+@dataclass(kw_only=True, slots=True, eq=False)
+class DescribedProgram:
+    """A program that is described."""
+
+    program: Program
+    n: float | None
+    disks: Sequence[int]  # to choose from; none: those of the machine
+    law_error: bool
+    seed: int
+
+    def table(self, machine: Machine, asked: PlanAsked) -> ConfigurationTable:
+        """Predict it on a machine."""
+        return configurations_of_program(
+            self.program,
+            machine,
+            asked,
+            n=self.n,
+            disks=self.disks,
+            law_error=self.law_error,
+            seed=self.seed,
+        )
+
+    def warnings_at(self, machine: Machine, p: float) -> Iterable[str]:
+        """Warnings on the time at one count."""
+        given: Mapping[str, Any] = {"bounds": False, "law_error": self.law_error, "n": self.n}
+        d = self.disks[0] if self.disks else None
+        return predict(self.program, machine, p=int(p), d=d, **given).warnings
+
+    def needed(self, machines: Sequence[Machine], weighed: Weighed) -> list[Needed]:
+        """Find the least change of each parameter."""
+        at = point_of({"n": self.n})
+        return needed_of_program(self.program, machines, weighed, at, law_error=self.law_error)
+
+    def faster(self, weighed: Weighed) -> Iterable[str]:  # noqa: ARG002 - of both kinds
+        """Parameters say it."""
+        return ()
+
+    def next_run(self, machine: Machine, p: float) -> PlannedRun | None:  # noqa: ARG002 - of both kinds
+        """No run is known of descriptions."""
+        return None
+
+    @property
+    def law(self) -> str:
+        """Name of the law."""
+        return self.program.law
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """Where it comes from."""
+        return self.program.sources_of_law
+
+    @property
+    def of_a_run(self) -> bool:
+        """Times are those of whole runs."""
+        return True

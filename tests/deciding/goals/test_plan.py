@@ -1,0 +1,306 @@
+"""`parcast.plan`: what is recommended meets the goals, nothing better does; what is needed."""
+
+import json
+
+import numpy as np
+import pytest
+
+import parcast as pc
+from parcast.deciding.goals.configurations import front_of
+from parcast.deciding.goals.needed import least_factor
+from parcast.deciding.goals.usable_counts import rule_of
+from parcast.errors import FitFailed, ParameterError
+from parcast.forecasting.request import time_kept, wall_time_limit
+
+RUNS = pc.Measurements(
+    p=[1, 1, 2, 4, 4, 8, 16, 16],
+    time=[40000, 40400, 20500, 10800, 10900, 5900, 3400, 3370],
+)
+PROGRAM = pc.Program(
+    phase=[
+        {
+            "law": "spmd",
+            "cycles": 1000,
+            "compute": {"parallel": "60 s", "serial": "0.2 s +- 10%"},
+            "io": {"kind": "synchronous", "volume": "200 MB"},
+        }
+    ]
+)
+MACHINE = pc.Machine(
+    name="cluster",
+    processors=512,
+    network={"bandwidth": "1 GB/s", "latency": "2 us"},
+    storage={"servers": 4, "bandwidth": "200 MB/s"},
+    price={"processor_hour": 0.02, "currency": "EUR", "node_processors": 48},
+)
+
+
+def longest(told, i):
+    """The longest time by which a configuration meets its goals, worked out by hand. [s]."""
+    x, goals = told.configuration(i), told.goals
+    limits = []
+    if goals.within is not None:
+        limits.append(goals.within)
+    if goals.budget is not None:
+        limits.append(goals.budget.amount * x.time / x.cost)
+    if goals.efficiency is not None:
+        limits.append(x.time * x.efficiency / goals.efficiency)
+    return min(limits)
+
+
+@pytest.mark.parametrize(
+    "goals",
+    [
+        {"within": "40 min"},
+        {"within": 2400.0, "budget": "30 core-h"},
+        {"budget": "16 core-h"},
+        {"efficiency": "70%"},
+        {"within": "2 h", "efficiency": 0.6, "certainty": 0.95},
+        {},
+    ],
+)
+@pytest.mark.parametrize("nodes", [{}, {"cores_per_node": 6}])
+def test_the_recommended_one_meets_the_goals_and_no_better_one_does(goals, nodes):
+    told = pc.plan(RUNS, **goals, **nodes)
+    best, sure = told.recommended, told.goals.certainty
+    every = [told.configuration(i) for i in range(len(told.weighed.table))]
+    kept = [time_kept(x.time, x.upper, sure) for x in every]
+    meets = [t <= longest(told, i) * (1 + 1e-9) for i, t in enumerate(kept)]
+    assert meets[told.place]
+    assert best.sure >= sure - 1e-9
+    if "within" in goals:
+        assert best.cost <= min(x.cost for x, ok in zip(every, meets, strict=True) if ok) * 1.00001
+    else:
+        least = min(t for t, ok in zip(kept, meets, strict=True) if ok)
+        assert kept[told.place] <= 1.05 * least * (1 + 1e-9)
+    assert best.time_limit == wall_time_limit(time_kept(best.time, best.upper, 0.95))
+    assert best.clock in told.answer
+
+
+def test_the_forecast_is_that_of_forecast():
+    told = pc.plan(RUNS, within="40 min").recommended
+    same = pc.forecast(RUNS, [int(told.p)])
+    assert (told.time, told.lower, told.upper) == pytest.approx(
+        (same.time[0], same.lower[0], same.upper[0])
+    )
+    assert told.cost == pytest.approx(told.p * told.time / 3600)
+
+
+def test_nodes_are_charged_in_full_and_filled_by_default():
+    told = pc.plan(RUNS, p=7, cores_per_node=3, efficiency=0.5)
+    assert told.recommended.nodes == 3
+    assert told.recommended.cost == pytest.approx(9 * told.recommended.time / 3600)
+    assert "p = 7 does not fill 3 nodes of 3 cores; all 9 are charged" in str(told)
+    filled = pc.plan(RUNS, within="40 min", cores_per_node=12)
+    assert filled.recommended.p % 12 == 0
+    nodes = pc.plan(RUNS, p_is="nodes", cores_per_node=48, budget="5000 core-h", efficiency=0.5)
+    best = nodes.recommended
+    assert (best.cores, best.unit) == (48 * best.nodes, "core-hours")
+    assert best.cost == pytest.approx(48 * best.nodes * best.time / 3600)
+
+
+def test_what_a_budget_counts():
+    alone = pc.plan(RUNS, budget=20)
+    assert alone.goals.budget.unit == "core-hours"
+    assert pc.plan(RUNS, budget=20, p_is="nodes").goals.budget.unit == "node-hours"
+    priced = pc.plan(RUNS, budget=5, prices={"here": 0.2})
+    assert priced.recommended.cost == pytest.approx(
+        0.2 * priced.recommended.p * priced.recommended.time / 3600
+    )
+    with pytest.raises(ParameterError, match="price must be given for here, because the budget"):
+        pc.plan(RUNS, budget="5 EUR")
+    with pytest.raises(ParameterError, match=r"budget must be in EUR.*got USD"):
+        pc.plan(PROGRAM, MACHINE, budget="5 USD")
+    with pytest.raises(ParameterError, match="cores_per_node must be given, because node-hours"):
+        pc.plan(RUNS, budget="5 node-h")
+    with pytest.raises(ParameterError, match=r"cores_per_node must agree .* 48, got 36"):
+        pc.plan(PROGRAM, MACHINE, within="1 h", cores_per_node=36)
+
+
+@pytest.mark.parametrize("bad", ["", "EUR", "-5", "0", "nan", "5 6", "inf", True])
+def test_a_budget_that_is_none_is_refused(bad):
+    with pytest.raises(ParameterError, match="budget must"):
+        pc.plan(RUNS, budget=bad)
+
+
+def test_without_goals_half_of_the_processors_work():
+    told = pc.plan(RUNS)
+    assert told.goals.is_default
+    assert told.recommended.efficiency >= 0.5
+    assert "(default)" in str(told)
+
+
+def test_goals_that_nothing_meets():
+    told = pc.plan(RUNS, within="15 min")
+    assert (told.recommended, told.place) == (None, None)
+    assert told.answer.startswith("nothing meets the goals with 90% certainty; shortest time")
+    table = told.weighed.table
+    least = np.where(table.is_told, table.kept(0.9), np.inf)
+    assert told.nearest.p == table.p[np.argmin(least)]
+    # the share of the time above ideal scaling that has to go, if it goes, is enough
+    [share, *_] = told.needed_of_runs
+    assert "above ideal scaling must go at p = " in share
+    both = pc.plan(RUNS, within="37 min", budget="20 core-h")
+    assert both.recommended is None
+    assert len(both.reachable) == 2
+    assert all("the other goals being met" in text for text in both.reachable)
+
+
+def test_nothing_is_recommended_where_there_is_no_forecast():
+    loose = pc.Measurements(p=[1, 2, 4], time=[100.0, 90.0, 20.0])
+    told = pc.plan(loose, efficiency=0.01, certainty=0.5)
+    hidden = ~pc.plan(loose, efficiency=0.01, certainty=0.5).weighed.table.is_told
+    assert hidden.any()
+    assert any("There is no forecast at" in text for text in told.warnings)
+    assert told.recommended.p < told.weighed.table.p[hidden].min()
+    assert pc.plan(loose, efficiency=0.01, beyond=True).weighed.table.is_told.all()
+
+
+def test_the_least_change_of_each_parameter_is_enough_and_less_is_not():
+    asked = {"within": "400 s", "seed": 3}
+    told = pc.plan(PROGRAM, MACHINE, **asked)
+    assert told.recommended is None
+    by_name = {x.parameter: x for x in told.needed}
+    assert {"storage.bandwidth", "io.volume", "d"} <= by_name.keys()
+    for share, is_met in ((1.03, True), (0.97, False)):
+        rate = by_name["storage.bandwidth"].needed * share
+        storage = MACHINE.storage.model_validate({"servers": 4, "bandwidth": f"{rate} B/s"})
+        faster = MACHINE.model_copy(update={"storage": storage})
+        assert (pc.plan(PROGRAM, faster, **asked).recommended is not None) == is_met
+    disks = int(by_name["d"].needed)
+    assert pc.plan(PROGRAM, MACHINE, d=disks, **asked).recommended is not None
+    assert pc.plan(PROGRAM, MACHINE, d=disks - 1, **asked).recommended is None
+
+
+def test_a_factor_is_found_where_more_of_it_first_makes_things_worse():
+    def bumpy(x):
+        return (3 + 2 * np.sin(4 * np.log(x))) / x
+
+    factor = least_factor(bumpy, 1000.0)
+    grid = np.geomspace(1, 1000, 200_001)
+    first = grid[bumpy(grid) <= 1][0]
+    assert factor == pytest.approx(first, rel=1e-3)
+    assert least_factor(lambda _: 2.0, 1000.0) is None
+    assert least_factor(lambda x: 3 * x, 1e-3) == pytest.approx(1 / 3, rel=1e-5)
+
+
+def test_disks_are_chosen_with_the_nodes():
+    told = pc.plan(PROGRAM, MACHINE, within="500 s", d=[4, 16, 64])
+    best = told.recommended
+    assert best.disks in {16, 64}
+    assert best.nodes == -(-best.p // 48)
+    assert told.considered == 3 * len(set(told.weighed.table.p.tolist()))
+
+
+def test_times_between_the_counts_of_a_prediction_are_predicted():
+    told = pc.plan(PROGRAM, MACHINE, within="20 min", p=np.arange(1, 513))
+    i = int(np.flatnonzero(told.weighed.table.p == told.recommended.p)[0])
+    best = told.configuration(i)
+    same = pc.predict(PROGRAM, MACHINE, p=int(best.p))
+    assert best.time == pytest.approx(same.time[0])
+    assert best.upper == pytest.approx(same.upper[0], rel=0.01)
+    assert best.efficiency == pytest.approx(same.efficiency[0], rel=0.01)
+    assert best.cost == pytest.approx(0.02 * 48 * best.nodes * best.time / 3600)
+
+
+def test_memory_is_a_goal():
+    p = np.array([4, 8, 16, 32])
+    runs = {"p": p, "time": 1200 / p + 3, "memory_B": [15.6e9, 7.96e9, 4.12e9, 2.19e9]}
+    runs["memory_total_B"] = [61.9e9, 63.1e9, 64.9e9, 68.7e9]
+    few = pc.plan(runs, memory="60 GB", cores_per_node=32, within="10 min")
+    assert few.recommended.nodes == 2
+    assert few.recommended.out_of_memory <= 0.1
+    assert few.recommended.sure >= 0.9
+    roomy = pc.plan(runs, memory="600 GB", cores_per_node=32, within="10 min")
+    assert roomy.recommended.nodes == 1
+    with pytest.raises(ParameterError, match="memory must be combined with the cores of a node"):
+        pc.plan(runs, memory="60 GB")
+    with pytest.raises(FitFailed, match="The table has no memory"):
+        pc.plan(RUNS, memory="60 GB", cores_per_node=8)
+
+
+@pytest.mark.parametrize(
+    ("text", "counts"),
+    [
+        ("square", [1, 4, 9, 16, 25, 36, 49, 64, 81, 100]),
+        ("power-of-two", [1, 2, 4, 8, 16, 32, 64]),
+        ("divides:60", [1, 2, 3, 4, 5, 6, 10, 12, 15, 20, 30, 60]),
+        ("multiple:48", [48, 96]),
+    ],
+)
+def test_rules_of_counts(text, counts):
+    rule = rule_of(text)
+    assert rule.between(1, 100).tolist() == counts
+    every = np.arange(1.0, 101.0)
+    assert every[rule.holds(every)].tolist() == counts
+    told = pc.plan(RUNS, efficiency=0.1, counts=text)
+    assert set(told.weighed.table.p.tolist()) <= {*rule.between(1, 256).tolist()}
+
+
+@pytest.mark.parametrize(
+    "bad", ["cube", "divides", "multiple:0", "multiple:-3", "square:3", "", "multiple:1e3"]
+)
+def test_a_rule_that_is_none_is_refused(bad):
+    with pytest.raises(ParameterError, match="counts must be a rule"):
+        pc.plan(RUNS, counts=bad)
+
+
+def test_contradictory_counts_are_refused():
+    with pytest.raises(ParameterError, match="counts must allow one of p, got multiple:48"):
+        pc.plan(RUNS, counts="multiple:48", p=[1, 2, 16])
+    with pytest.raises(ParameterError, match="counts must allow one from 1 to 256"):
+        pc.plan(RUNS, counts="multiple:300")
+    with pytest.raises(FitFailed, match="It has 2 processors, fewer than any count of p"):
+        pc.plan(RUNS, pc.Machine(name="here", processors=2), p=[4, 8])
+
+
+def test_the_front_is_what_nothing_beats():
+    random = np.random.default_rng(1)
+    time, cost = random.lognormal(size=(2, 300))
+    front = front_of(time, cost)
+    beaten = [bool(np.any((time < t) & (cost <= c))) for t, c in zip(time, cost, strict=True)]
+    assert sorted(front.tolist()) == [i for i, is_beaten in enumerate(beaten) if not is_beaten]
+
+
+def test_the_run_that_makes_it_surer_is_that_of_plan_runs():
+    told = pc.plan(RUNS, within="40 min")
+    [same] = pc.plan_runs(RUNS, int(told.recommended.p), runs=1, upto=int(told.recommended.p))
+    assert told.next_run.at == same.at
+
+
+def test_the_command_answers_as_the_function_does(parcast, file, tmp_path):
+    rows = zip(RUNS.p.tolist(), RUNS.time.tolist(), strict=True)
+    times = file("p,time_s\n" + "".join(f"{p:g},{t}\n" for p, t in rows), "times.csv")
+    said = parcast("plan", times, "--within", "40min", "--budget", "30 core-h", "--json")
+    told = pc.plan(RUNS, within="40 min", budget="30 core-h")
+    document = json.loads(said.out)
+    assert (said.status, document["answer"]) == (0, told.answer)
+    assert document["recommended"]["time_limit"] == told.recommended.clock
+    assert sum(row["recommended"] for row in document["rows"]) == 1
+    shown = parcast("plan", times, "--within", "40min", "-o", tmp_path / "plan.svg")
+    assert shown.out.splitlines()[0].startswith("Plan: ask for ")
+    assert "cost [core-hours]" in (tmp_path / "plan.svg").read_text(encoding="utf-8")
+    nothing = parcast("plan", times, "--within", "1s")
+    assert (nothing.status, nothing.err.splitlines()[-1]) == (
+        1,
+        "parcast: no: nothing meets the goals.",
+    )
+    refused = parcast("plan", times, "--counts", "cube")
+    assert (refused.status, refused.err.startswith("parcast: --counts must be a rule")) == (
+        2,
+        True,
+    )
+    assert parcast("plan", "io", "--help").out.startswith("Usage: parcast plan io")
+
+
+def test_a_program_needs_a_machine_and_no_options_of_tables(parcast, file):
+    program = file('[[phase]]\nlaw = "spmd"\n[phase.compute]\nparallel = "60 s"\n', "program.toml")
+    assert "MACHINE must be given with PROGRAM" in parcast("plan", program, "-p", "1..4").err
+    said = parcast("plan", program, program, "--select", "machine=x")
+    assert said.status == 2
+    machine = file('name = "m"\n[network]\nbandwidth = "1 GB/s"\n', "machine.toml")
+    said = parcast("plan", program, machine, "--select", "machine=x")
+    assert "--select requires TIMINGS" in said.err
+    said = parcast("plan", program, machine, "--within", "20s")
+    assert said.err.startswith("parcast: -p must be given for a described program")
+    assert parcast("plan", program, machine, "--within", "20s", "-p", "1..8").status == 0
