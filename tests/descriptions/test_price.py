@@ -37,6 +37,12 @@ def test_a_price_is_an_amount_that_may_be_uncertain_and_varied():
         ({"price": {"processor_hour": "5 s"}}, "must be a plain number such as 64, got"),
         ({"price": {"processor_hour": 1, "node_hour": 1}}, "processor_hour or node_hour, not"),
         ({"price": {"node_hour": 1}}, "must give node_processors with node_hour."),
+        ({"node": {"memory_bandwidth": "1 GB/s"}}, "must give processors with memory_bandwidth."),
+        ({"node": {"servers": 1}}, "must give processors with servers."),
+        (
+            {"node": {"servers": 1, "processors": 2}, "storage": {"servers": 1}},
+            "must give servers in [storage] or in [node], not both",
+        ),
         ({"price": {"currency": "EUR"}}, "must give processor_hour or node_hour. Add one"),
         ({"price": 5}, "must be a table of keys, got 5. Write [price] with keys below it."),
         ({"primitives": {"bcast": {}}}, "is not a known key. Did you mean broadcast?"),

@@ -30,9 +30,38 @@ class Compute(Description):
     memory_bandwidth: Annotated[Amount, Of("rate", name="compute.memory_bandwidth")] | None = (
         parameter(
             None,
-            "Memory bandwidth of one processor; not used by any law yet.",
+            "Memory bandwidth of one processor while the others of its node are idle.",
         )
     )
+
+
+class ComputeNode(Description):
+    """What the processors of a node share."""
+
+    processors: int | None = Field(
+        default=None, ge=1, le=LARGEST_COUNT, description="Processors of a node."
+    )
+    memory_bandwidth: Annotated[Amount, Of("rate", name="node.memory_bandwidth")] | None = (
+        parameter(None, "Memory bandwidth of all processors of a node together.")
+    )
+    servers: int | None = Field(
+        default=None,
+        ge=1,
+        le=LARGEST_COUNT,
+        description="Disks or I/O servers of each node, instead of storage.servers: d grows with "
+        "the nodes.",
+    )
+
+    @model_validator(mode="after")
+    def _among_some(self) -> "ComputeNode":
+        if self.processors is None and (self.memory_bandwidth or self.servers):
+            given = "servers" if self.memory_bandwidth is None else "memory_bandwidth"
+            raise ParameterError(
+                "node",
+                must=f"give processors with {given}",
+                hint="Add the processors of a node.",
+            )
+        return self
 
 
 class Network(Description):
@@ -253,6 +282,7 @@ class Machine(Description):
         "writes it.",
     )
     compute: Compute = Compute()
+    node: ComputeNode = ComputeNode()
     network: Network = Network()
     storage: Storage = Storage()
     primitives: Primitives = Primitives()  # type: ignore[valid-type]  # made from PRIMITIVES
@@ -260,6 +290,23 @@ class Machine(Description):
     fit: FitRecord | None = Field(
         default=None, description="The fit that wrote the constants; `parcast fit` writes it."
     )
+
+    @model_validator(mode="after")
+    def _servers_once(self) -> "Machine":
+        if self.storage.servers is not None and self.node.servers is not None:
+            raise ParameterError(
+                "servers",
+                must="give servers in [storage] or in [node], not both",
+                hint="Those in [storage] do not depend on p, those in [node] are of each node.",
+            )
+        return self
+
+    def servers(self, at: Point) -> NDArray[np.float64]:
+        """Number of disks or I/O servers at `at["p"]` processors: the default of d [1]."""
+        if self.node.servers is None:
+            return np.asarray(self.storage.servers or 1, dtype=np.float64)
+        p = np.asarray(at["p"], dtype=np.float64)
+        return np.asarray(self.node.servers * np.ceil(p / (self.node.processors or 1)))
 
     def parameters(self) -> dict[str, Amount]:
         """Every amount that is given and may bear on a time, by its name: all but the price."""
@@ -280,6 +327,22 @@ class Machine(Description):
         ok = (value > 0) & np.isfinite(value)
         require(key, value, ok, must="be above 0", hint="Give the rate that was measured.")
         return value
+
+    def memory_rate(self, at: Point, *, why: str) -> NDArray[np.float64]:
+        """Memory bandwidth of each of p processors, which fill one node after another. [B/s].
+
+        It is that of a processor alone, or its share of its node's where that is less: the
+        saturating line of the roofline model [S] in S. Williams, A. Waterman and D. Patterson,
+        Commun. ACM, vol. 52, no. 4, pp. 65-76, 2009, doi:10.1145/1498765.1498785; equal shares of
+        it are [D].
+        """
+        if self.node.memory_bandwidth is None:
+            return self.need("compute.memory_bandwidth", at, why=why)
+        sharing = np.minimum(np.asarray(at["p"], dtype=np.float64), self.node.processors or 1)
+        share = self.need("node.memory_bandwidth", at, why=why) / sharing
+        if self.compute.memory_bandwidth is None:
+            return np.asarray(share)
+        return np.minimum(self.need("compute.memory_bandwidth", at, why=why), share)
 
     def contention(self, at: Point) -> NDArray[np.float64]:
         """Level of contention w of the network, in [0, 1]; 0 if the machine does not say.

@@ -212,7 +212,7 @@ def _task(
     runs = runs_of(measurements, program, machine)
     is_speedup = measurements.measure.is_relative
     points = dict(runs.axes)
-    points.setdefault("d", np.full_like(points["p"], machine.storage.servers or 1))
+    points.setdefault("d", np.full_like(points["p"], machine.servers(points)))
     if is_speedup:
         # The run that speedups are over says nothing: it is 1 whatever the parameters are.
         others = (points["p"] != 1) | (points["d"] != 1)

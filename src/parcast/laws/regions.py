@@ -282,7 +282,7 @@ def file_time(kind: str, machine: Machine, at: Point, volume: Array) -> Array:
     where it is given, prices what is read.
     """
     storage = machine.storage
-    d = np.asarray(at.get("d", storage.servers or 1), dtype=np.float64)
+    d = np.asarray(at["d"] if "d" in at else machine.servers(at), dtype=np.float64)
     require("d", d, d >= 1, must="be at least 1", hint="Count disks from 1.")
     latency = storage.latency(at) if storage.latency is not None else np.zeros(())
     if not np.any(volume > 0):

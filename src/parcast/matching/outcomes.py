@@ -166,7 +166,7 @@ def described(
     prediction = predict(program, machine, p=p, d=d, n=n, interval=False, bounds=False)
     time, efficiency = (np.reshape(x, len(p)) for x in (prediction.time, prediction.efficiency))
     point: dict[str, Any] = {name: value for name, value in at.items() if value is not None}
-    point.setdefault("d", machine.storage.servers or 1)
+    point.setdefault("d", machine.servers({"p": p}))
     alone = predict(program, machine, p=1, d=d, n=n, interval=False, bounds=False).time.ravel()
     allowed, errors = np.zeros(()), tuple[LawError, ...]()
     if law_error:

@@ -105,8 +105,7 @@ def best_processors(
             got=f"{upto!r:.60}",
             hint="Give the largest processor count to consider.",
         )
-    given = {"p": 1, "d": machine.storage.servers or 1 if d is None else d, "n": n}
-    axes = grid_of(program, machine, given, {}, most=1).axes
+    axes = grid_of(program, machine, {"p": 1, "d": d, "n": n}, {}, most=1).axes
     at: dict[str, Any] = {name: float(values[0]) for name, values in axes.items() if name != "p"}
     search = _Search(program, machine, at)
     counts = search.series(int(upto))
@@ -150,7 +149,8 @@ class _Search:
         return np.concatenate([self._times(part) for part in parts])
 
     def _times(self, counts: Array) -> Array:
-        times = self.program.times(self.machine, {**self.at, "p": counts}).time
+        at = {"d": self.machine.servers({"p": counts}), **self.at, "p": counts}
+        times = self.program.times(self.machine, at).time
         time = np.broadcast_to(times, counts.shape)
         require_times(time, {"p": counts})
         return time

@@ -104,7 +104,7 @@ def fastest_of(
         i = int(np.argmin(along))
         if p[i] == p[-1] or along[-1] <= along[i]:
             continue
-        at = _point(others, line, machine)
+        at = _point(others, line)
         try:
             best, least = least_between(program, machine, at, p[max(i - 1, 0) : i + 2])
         except ParameterError:  # the law has no answer at some count between
@@ -115,12 +115,10 @@ def fastest_of(
         )
 
 
-def _point(others: list[tuple[str, Array]], line: int, machine: Machine) -> Point:
+def _point(others: list[tuple[str, Array]], line: int) -> Point:
     """Point of a line of the grid along p, without p."""
     place = np.unravel_index(line, [len(values) for _, values in others]) if others else ()
-    at = {name: float(values[i]) for (name, values), i in zip(others, place, strict=True)}
-    at.setdefault("d", float(machine.storage.servers or 1))
-    return at
+    return {name: float(values[i]) for (name, values), i in zip(others, place, strict=True)}
 
 
 def warnings_of(program: Program, machine: Machine, axes: Mapping[str, Array]) -> Iterator[str]:
@@ -239,7 +237,7 @@ def _has_primitives(program: Program, machine: Machine, axes: Mapping[str, Array
     """Whether a time is another without the primitives of the machine."""
     plain = machine.model_copy(update={"primitives": Machine().primitives})
     at = dict(zip(axes, np.ix_(*axes.values()), strict=True))
-    at.setdefault("d", np.asarray(float(machine.storage.servers or 1)))
+    at.setdefault("d", machine.servers(at))
     try:
         without = program.times(plain, at).time
     except ParameterError:  # they are needed

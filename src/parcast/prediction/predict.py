@@ -107,7 +107,7 @@ def predict(
     program, machine = as_program(program), as_machine(machine)
     grid = _affordable(program, machine, {"p": p, "d": d, "n": n}, vary or {})
     axes, shape = grid.axes, grid.shape
-    at = {"d": np.asarray(machine.storage.servers or 1, dtype=np.float64), **grid.at()}
+    at = {"d": machine.servers(grid.at()), **grid.at()}
     breakdown = _full(program.times(machine, at), shape)
     require_times(breakdown.time, axes)
     by_resource = _full(program.resource_slopes(machine, at), shape)

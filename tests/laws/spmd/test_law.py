@@ -247,6 +247,41 @@ def test_times_come_from_operations_messages_and_bytes():
     assert float(asked.io_transfer) == pytest.approx(2)
 
 
+NODES = Machine(
+    compute={"rate": "10 Gflop/s", "memory_bandwidth": "20 GB/s"},
+    node={"processors": 48, "memory_bandwidth": "200 GB/s", "servers": 2},
+    storage={"bandwidth": "1 GB/s"},
+)
+
+
+def test_computing_takes_the_longer_of_rate_and_share_of_memory_bandwidth():
+    phase = SpmdPhase(law="spmd", compute={"parallel": "1 Tflop", "traffic": "1 TB"})
+    p = np.array([1, 8, 16, 48, 64, 96])
+    rate = np.minimum(20e9, 200e9 / np.minimum(p, 48))
+    expected = np.maximum(1e12 / 1e10, 1e12 / rate) / p
+    np.testing.assert_allclose(phase.times(NODES, {"p": p}).time, expected, rtol=1e-13)
+    [warning] = phase.warnings_at(NODES, {"p": p})
+    assert "Memory bandwidth limits the computing from p = 48 on" in warning
+    assert float(phase.work(NODES, {"p": 96.0})) == pytest.approx(100)
+
+
+def test_servers_of_each_node_grow_with_the_nodes():
+    phase = SpmdPhase(law="spmd", io={"volume": "8 GB"})
+    times = phase.times(NODES, {"p": np.array([1, 48, 49, 192])}).time
+    np.testing.assert_allclose(times, 8 / np.array([2, 2, 4, 8]))
+    assert predict(
+        Program(phase=[phase]), NODES, p=[48, 96], interval=False
+    ).time.tolist() == pytest.approx([4, 2])
+    times = phase.times(NODES, {"p": np.array([1, 192]), "d": np.array(1)}).time
+    np.testing.assert_allclose(times, 8)
+
+
+def test_traffic_needs_a_memory_bandwidth():
+    phase = SpmdPhase(law="spmd", compute={"traffic": "1 TB"})
+    with pytest.raises(ParameterError, match=r"compute\.memory_bandwidth must be given"):
+        phase.times(Machine(), {"p": 2.0})
+
+
 BAD = [
     ({"communication": {"group": 3}}, "communication.group must divide p, got 3 at p = 16"),
     ({"communication": {"group": "p/5"}}, "communication.group must be a whole number"),

@@ -5,6 +5,7 @@ import pytest
 
 from parcast.descriptions.machine import LEVEL, Machine
 from parcast.laws.spmd.law import SpmdPhase
+from parcast.laws.spmd.tables import Computing
 
 STEP = 1e-4
 POINTS = {"p": np.repeat([1.0, 2.0, 4.0, 16.0], 3), "d": np.tile([1.0, 2.0, 4.0], 4)}
@@ -13,8 +14,9 @@ MACHINE = {
     "network": {"latency": "150 us", "bandwidth": "27 MB/s", "saturation": "120 MB/s"},
     "storage": {"bandwidth": "10 MB/s", "latency": "10 ms"},
 }
+COMPUTE = {"parallel": "830 Mflop", "serial": "0.08 s"}
 EVERYTHING = {
-    "compute": {"parallel": "830 Mflop", "serial": "0.08 s"},
+    "compute": COMPUTE,
     "communication": {
         "messages": "6*sqrt(p)",
         "startup": "1 ms",
@@ -59,6 +61,22 @@ def test_slopes_are_those_of_the_times_for_every_amount(kind):
         *("network.saturation", "io.volume", "io.startup", "io.transfer"),
         *("storage.bandwidth", "storage.latency"),
     }
+
+
+NODE = {"processors": 8, "memory_bandwidth": "40 GB/s"}
+
+
+@pytest.mark.parametrize("own", [{}, {"memory_bandwidth": "15 GB/s"}])
+def test_slopes_where_memory_limits_the_computing(own):
+    # 830 Mflop take 6.9 s on one processor, 90 GB 6 s at 15 GB/s: from p = 4 on 10 GB/s each
+    machine = Machine(**MACHINE | {"compute": {"rate": "120 Mflop/s", **own}, "node": NODE})
+    phase = phase_of()
+    phase = phase.model_copy(update={"compute": Computing(**COMPUTE, traffic="90 GB")})
+    slopes = require_slopes(phase, machine)
+    p, by_node = POINTS["p"], slopes["node.memory_bandwidth"]
+    assert (by_node[p >= 4] < 0).all()
+    assert (slopes["compute.parallel"][p >= 4] == 0).all()
+    assert (slopes["compute.parallel"][p == 1] > 0).all() or not own
 
 
 def test_slopes_with_a_fixed_number_of_bursts():

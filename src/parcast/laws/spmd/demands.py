@@ -3,7 +3,7 @@
 With S the services of [1]_ for one burst of one processor, g(p) the communication scale, w the
 level of contention, c the processors of a synchronisation group and K = p/c groups [S]_::
 
-    computing      u = S_par/p + S_ser
+    computing      u = S_par/p + S_ser          S_par at least (bytes / memory bandwidth)   [D]
     start-up       S0_com                       (messages x latency)
     transfer       v = g(p) SR_com              (bytes / bandwidth)
     shared queue   x = w v                      (9)
@@ -112,8 +112,10 @@ def demands(phase: SpmdTables, machine: Machine, at: Point) -> Demands:
         d=at["d"],
         group=group,
         bursts=bursts,
-        parallel=_computing(compute.parallel, machine, at),
-        serial=_computing(compute.serial, machine, at),
+        parallel=np.maximum(
+            computing_time(compute.parallel, machine, at), memory_time(phase, machine, at)
+        ),
+        serial=computing_time(compute.serial, machine, at),
         startup=talks * _startup(phase, machine, among),
         transfer=talks
         * (_amount(communication.transfer, among) + _network_time(phase, machine, among)),
@@ -125,7 +127,7 @@ def demands(phase: SpmdTables, machine: Machine, at: Point) -> Demands:
 
 def with_servers(machine: Machine, at: Point) -> Point:
     """Points with "d", by default the machine's number of servers."""
-    return {"d": np.asarray(machine.storage.servers or 1, dtype=np.float64), **at}
+    return at if "d" in at else {"d": machine.servers(at), **at}
 
 
 def communicating(phase: SpmdTables, at: Point) -> Point:
@@ -167,12 +169,20 @@ def _finite(amount: Amount, value: Array) -> Array:
     return value
 
 
-def _computing(amount: Amount | None, machine: Machine, at: Point) -> Array:
+def computing_time(amount: Amount | None, machine: Machine, at: Point) -> Array:
     """Time of computing that is given as a time or as operations."""
     value = _amount(amount, at)
     if amount is None or amount.dimension == "time":
         return value
     return value / machine.need("compute.rate", at, why=amount.name)
+
+
+def memory_time(phase: SpmdTables, machine: Machine, at: Point) -> Array:
+    """Time of the bytes of the shared work of a burst, if one processor moved all of them [s]."""
+    traffic = phase.compute.traffic
+    if traffic is None:
+        return np.zeros(())
+    return _amount(traffic, at) / machine.memory_rate(at, why=traffic.name)
 
 
 def _startup(phase: SpmdTables, machine: Machine, at: Point) -> Array:

@@ -45,8 +45,10 @@ from parcast.laws.spmd.demands import (
     CycleDemands,
     Demands,
     communicating,
+    computing_time,
     demands,
     io_service,
+    memory_time,
     network_rate,
     with_servers,
 )
@@ -71,7 +73,7 @@ def spmd_slopes(
     """
     by = demand_slopes(phase, demand, run)
     slopes = {
-        **_of_computing(phase, machine, by),
+        **_of_computing(phase, machine, by, at),
         **_of_messages(phase, machine, by, at),
         **_of_storage(phase, machine, by, at),
     }
@@ -100,19 +102,35 @@ def _add(slopes: Slopes, others: Slopes) -> None:
         slopes[name] = slopes[name] + slope if name in slopes else slope
 
 
-def _of_computing(phase: SpmdTables, machine: Machine, by: Slopes) -> Slopes:
+def _of_computing(phase: SpmdTables, machine: Machine, by: Slopes, at: Point) -> Slopes:
     """Derivatives by the amounts of computing."""
+    given = phase.compute
+    is_moved = memory_time(phase, machine, at) > computing_time(given.parallel, machine, at)
+    of_memory = np.where(is_moved, by["parallel"], 0.0)
     slopes: Slopes = {}
     for amount, demand in (
-        (phase.compute.parallel, by["parallel"]),
-        (phase.compute.serial, by["serial"]),
+        (given.parallel, by["parallel"] - of_memory),
+        (given.serial, by["serial"]),
     ):
         if amount is None:
             continue
         slopes[amount.name] = demand
         if amount.dimension == "operations" and machine.compute.rate is not None:
             _add(slopes, {"compute.rate": -demand})
+    if given.traffic is not None:
+        slopes[given.traffic.name] = of_memory
+        _add(slopes, _of_memory(machine, of_memory, at))
     return slopes
+
+
+def _of_memory(machine: Machine, slope: Array, at: Point) -> Slopes:
+    """Derivatives by the memory bandwidths: of a processor alone, or of its node."""
+    own, shared = machine.compute.memory_bandwidth, machine.node.memory_bandwidth
+    if own is None or shared is None:
+        only = own or shared
+        return {} if only is None else {only.name: -slope}
+    alone = machine.memory_rate(at, why=own.name) >= own(at)
+    return {own.name: np.where(alone, -slope, 0.0), shared.name: np.where(alone, 0.0, -slope)}
 
 
 def _of_messages(phase: SpmdTables, machine: Machine, by: Slopes, at: Point) -> Slopes:
@@ -272,13 +290,13 @@ class SpmdPhase(SpmdTables):
 
     def work(self, machine: Machine, at: Point) -> Array:
         """Work of all cycles that processors share, on one of them [s]."""
-        parallel = self.compute.parallel
-        if parallel is None:
-            return np.zeros(())
-        work = parallel(at)
-        if parallel.dimension == "operations":  # at the rate of a lone processor
-            alone = {**at, "p": np.ones_like(np.asarray(at["p"], dtype=np.float64))}
+        parallel, traffic = self.compute.parallel, self.compute.traffic
+        alone = {**at, "p": np.ones_like(np.asarray(at["p"], dtype=np.float64))}
+        work = np.zeros(()) if parallel is None else parallel(at)
+        if parallel is not None and parallel.dimension == "operations":
             work = work / machine.need("compute.rate", alone, why=parallel.name)
+        if traffic is not None:
+            work = np.maximum(work, traffic(at) / machine.memory_rate(alone, why=traffic.name))
         return self.cycles(at) * self.bursts_per_io(at) * work
 
     @property
@@ -301,6 +319,21 @@ class SpmdPhase(SpmdTables):
             yield from self.io.warnings_at(with_servers(machine, at))
         if ends_apart(self):
             yield from self._few_cycles(with_servers(machine, at))
+        yield from self._memory_bound(machine, at)
+
+    def _memory_bound(self, machine: Machine, at: Point) -> Iterator[str]:
+        """Say where memory bandwidth limits the computing."""
+        moved = memory_time(self, machine, at)
+        p, is_moved = np.broadcast_arrays(
+            at["p"], moved > computing_time(self.compute.parallel, machine, at)
+        )
+        if is_moved.any():
+            least = p[is_moved].min()
+            where = f"from p = {least:g} on" if least > p.min() else "at every p"
+            yield (
+                f"Memory bandwidth limits the computing {where}: a higher compute.rate would not "
+                "shorten it there."
+            )
 
     def _few_cycles(self, at: Point) -> Iterator[str]:
         """Say where start and end of a run are much of it."""

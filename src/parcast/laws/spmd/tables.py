@@ -86,6 +86,11 @@ class Computing(Description):
     serial: Annotated[Amount, Of("time", "operations", name="compute.serial")] | None = parameter(
         None, "Work that every processor repeats."
     )
+    traffic: Annotated[Amount, Of("size", name="compute.traffic")] | None = parameter(
+        None,
+        "Bytes that the shared work moves between memory and the processors; computing takes the "
+        "longer of the two.",
+    )
     variability: Variability = Field(
         default="none",
         description="Distribution of the time of a burst: none (constant), exponential, uniform "
