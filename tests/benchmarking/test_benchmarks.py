@@ -71,6 +71,18 @@ def test_the_processor_is_measured_without_mpi(tmp_path, monkeypatch):
     assert ("timer", 1, 0) in found.times
 
 
+def test_memory_is_shared_with_triads_on_other_cores(tmp_path, monkeypatch):
+    monkeypatch.setattr(processor, "LEAST_SHARED", 1 << 16)
+    plan = BenchmarkPlan(sizes=(0,), budget=0.0, fewest=2, most=2)
+    record = BenchmarkRecorder(tmp_path / "r.jsonl")
+    processor.measure_shared_memory(record, plan, 0, sorted(os.sched_getaffinity(0))[:1] * 2)
+    [(cell, times)] = read_launch(tmp_path / "r.jsonl").times.items()
+    assert cell == ("shared_triad", 1, 3 * 40 * (1 << 13))
+    assert len(times) == 2
+    with pytest.raises(ChildProcessError):
+        os.waitpid(-1, os.WNOHANG)
+
+
 def test_the_largest_cache_is_what_the_system_tells(tmp_path, monkeypatch):
     for index, size in enumerate(["32K", "4M", "strange"]):
         (tmp_path / f"index{index}").mkdir()

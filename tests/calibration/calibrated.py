@@ -115,6 +115,7 @@ VALUES = (
     measured("compute.rate", 1.25e9, "operation_rate"),
     measured("compute.half_intensity", 0.5, "count"),
     measured("compute.memory_bandwidth", 9.5e9, "rate", outliers=3, worst=7.0),
+    measured("node.memory_bandwidth", 4e10, "rate"),
     measured("timer.cost", 5e-8, "time"),
     measured("network.latency", 1.5e-6, "time"),
     measured("network.bandwidth", 4e9, "rate", 0.08, settled=False),

@@ -3,6 +3,7 @@
 import math
 import tomllib
 from dataclasses import replace
+from itertools import pairwise
 
 import pytest
 
@@ -67,6 +68,7 @@ def test_a_saturation_of_one_pair_says_why_there_was_one(cores, placement, why):
 def test_the_values_come_back_with_their_spread(machine):
     told = machine(machine_figures(WHOLE))
     assert (told.name, told.processors, told.storage.servers) == ("node7", 8, 1)
+    assert told.node.processors == 8
     amounts = dict(told.amounts())
     for each in VALUES:
         if each.key in machine_keys():
@@ -78,7 +80,9 @@ def test_the_values_come_back_with_their_spread(machine):
 
 def test_each_value_stands_below_its_origin():
     lines = machine_figures(WHOLE).to_toml().splitlines()
-    above = {text.split(" = ")[0]: lines[i - 1] for i, text in enumerate(lines) if " = " in text}
+    above = {}
+    for before, text in pairwise(lines):
+        above.setdefault(text.split(" = ")[0], before)
     assert above["memory_bandwidth"] == (
         "# way to compute.memory_bandwidth, 2026-11-21, 5 launches, 500 timings, 3 outliers, the "
         "slowest 7x the median"
@@ -126,7 +130,7 @@ def test_no_key_of_one_launch_is_exact():
     )
     figures = machine_figures(once).figures
     exact = [x.key for x in figures if "+- 100%" not in x.text]
-    assert exact == ["processors", "oversubscribed_from", "storage.servers"]
+    assert exact == ["processors", "oversubscribed_from", "node.processors", "storage.servers"]
     assert {counts_words(x) for x in primitive_formulas(once)} == {
         "2, 4, 8 (one launch)",
         "16, 32 on one core (one launch)",

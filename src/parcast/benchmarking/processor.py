@@ -6,7 +6,8 @@
   registers can be faster.
 - Triad as STREAM has it [2]_: ``a = b + s*c``. NumPy makes two passes of it: one that reads c and
   writes a, one that reads a and b and writes a, 5 words for each element. These are counted; what
-  a cache reads because it is going to be written is not.
+  a cache reads because it is going to be written is not. It is measured on one core while the
+  others are idle, and on one while all others do the same, each on vectors of its own.
 - Timer: time of one call of the clock that times everything here, and its least step.
 
 Times of POLY1 and triad are processor times of the thread, which other programs do not lengthen.
@@ -19,12 +20,16 @@ References
    computers," IEEE TCCA Newsletter, 1995, pp. 19-25.
 """
 
+import os
+import select
+import signal
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from itertools import pairwise
 from pathlib import Path
 from time import perf_counter, thread_time
-from typing import Final
+from typing import Final, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,7 +40,7 @@ from parcast.benchmarking.records import (
     BenchmarkRecorder,
     stopped_collector,
 )
-from parcast.mpi.rank import pin
+from parcast.mpi.rank import other_cores, pin
 
 ORDERS: Final = tuple(range(1, 11))
 VECTOR: Final = 10_000  # elements, the most of POLY1 [1]; two such vectors are in the cache
@@ -45,6 +50,7 @@ WORD: Final = 8  # [B]
 TRIAD: Final = 2  # times the largest cache that each of its vectors has
 LEAST_TRIAD: Final = 1 << 25  # bytes of a vector, where no cache is told [B]
 MOST_TRIAD: Final = 1 << 28  # [B]
+LEAST_SHARED: Final = 1 << 22  # of a vector of each core, beyond the caches of its own [B]
 PAGE: Final = 4096  # [B]
 CALLS: Final = 1000  # of the clock in one timing
 CACHES: Final = Path("/sys/devices/system/cpu/cpu0/cache")
@@ -106,6 +112,65 @@ def measure_rate(record: BenchmarkRecorder, plan: BenchmarkPlan) -> None:
 
 def measure_memory(record: BenchmarkRecorder, plan: BenchmarkPlan, size: int) -> None:
     """Record the times of triads over vectors of `size` bytes. [s]."""
+    moved, times = _triads(plan, size)
+    record.times("triad", moved, times)
+
+
+def measure_shared_memory(
+    record: BenchmarkRecorder, plan: BenchmarkPlan, size: int, others: Sequence[int]
+) -> None:
+    """Record the times of triads while `others` do the same, and the bytes of all cores. [s].
+
+    The vectors of all cores together are at least of `size` bytes. That each core moves as much
+    as this one is assumed.
+    """
+    cores = 1 + len(others)
+    size = max(size // cores, LEAST_SHARED)
+    with _busy(others, size):
+        moved, times = _triads(plan, size)
+    record.times("shared_triad", cores * moved, times)
+
+
+@contextmanager
+def _busy(cores: Sequence[int], size: int) -> Iterator[None]:
+    """Have processes on other cores do triads while the block runs; they end with this one."""
+    end, held = os.pipe()
+    ready, told = os.pipe()
+    children = []
+    try:
+        for core in cores:
+            child = os.fork()
+            if child == 0:
+                os.close(held)
+                _do_triads(core, size, end, told)
+            children.append(child)
+        os.close(told)
+        for _ in cores:
+            os.read(ready, 1)  # returns at once where a child has ended
+        yield
+    finally:
+        for file in (end, held, ready):
+            os.close(file)
+        for child in children:
+            os.kill(child, signal.SIGKILL)
+            os.waitpid(child, 0)
+
+
+def _do_triads(core: int, size: int, end: int, told: int) -> NoReturn:
+    """Do triads on a core until the process that started this one closes its pipe."""
+    try:
+        os.sched_setaffinity(0, {core})
+        a, b, c = (np.ones(max(size // WORD, 1)) for _ in range(3))
+        triad(a, b, c)
+        os.write(told, b".")
+        while not select.select([end], [], [], 0)[0]:
+            triad(a, b, c)
+    finally:
+        os._exit(0)
+
+
+def _triads(plan: BenchmarkPlan, size: int) -> tuple[int, list[float]]:
+    """Bytes of a triad over vectors of `size` bytes, and its times [B], [s]."""
     a, b, c = (np.ones(max(size // WORD, 1)) for _ in range(3))
     triad(a, b, c)
     began = thread_time()
@@ -117,7 +182,7 @@ def measure_memory(record: BenchmarkRecorder, plan: BenchmarkPlan, size: int) ->
         triad(a, b, c)
         return thread_time() - began
 
-    record.times("triad", WORDS * WORD * len(a), in_time(triads, plan, cost))
+    return WORDS * WORD * len(a), in_time(triads, plan, cost)
 
 
 def in_time(once: Callable[[], float], plan: BenchmarkPlan, cost: float) -> list[float]:
@@ -158,6 +223,8 @@ def main(arguments: Sequence[str]) -> None:
         measure_timer(record, plan)
         measure_rate(record, plan)
         measure_memory(record, plan, size)
+        if others := other_cores():
+            measure_shared_memory(record, plan, size, others)
 
 
 if __name__ == "__main__":

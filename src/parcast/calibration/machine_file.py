@@ -30,7 +30,7 @@ from parcast.words import counted, joined
 def machine_keys() -> tuple[str, ...]:
     """Keys of a machine file that have a value with a unit, in its order."""
     described = Machine()
-    tables = ("compute", "network", "storage")
+    tables = ("compute", "node", "network", "storage")
     plain = [f"{table}.{key}" for table in tables for key in _fields(getattr(described, table))]
     calls = [
         f"primitives.{name}.{key}"
@@ -47,7 +47,7 @@ def machine_figures(
 
     `to_toml()` is the file. Where both know a key, that of the other benchmarks is taken.
     """
-    plain = ("processors", "oversubscribed_from", "storage.servers")
+    plain = ("processors", "oversubscribed_from", "node.processors", "storage.servers")
     order = {key: i for i, key in enumerate((*plain, *machine_keys()))}
     figures = {x.key: x for x in [*_values(calibration), *primitive_figures(calibration)]}
     figures |= {x.key: x for each in others for x in each.figures}
@@ -79,13 +79,20 @@ def calibration_document(calibration: Calibration, figures: MachineFigures) -> d
 
 def _fields(table: Description) -> Iterator[str]:
     """Names of the amounts of a table: all but whole numbers."""
-    return (key for key in type(table).model_fields if key != "servers")
+    return (key for key in type(table).model_fields if key not in ("processors", "servers"))
 
 
 def _table_of(key: str) -> int:
     """Place of the table of a key in the file."""
     table = key.rpartition(".")[0]
-    tables = ["", "compute", "network", "storage", *(f"primitives.{x}" for x in PRIMITIVES)]
+    tables = [
+        "",
+        "compute",
+        "node",
+        "network",
+        "storage",
+        *(f"primitives.{x}" for x in PRIMITIVES),
+    ]
     return tables.index(table)
 
 
@@ -104,6 +111,9 @@ def _values(calibration: Calibration) -> Iterator[SourcedFigure]:
     if stored:
         source = f"{host.directory} is described as one server, whatever its hardware"
         yield SourcedFigure(key="storage.servers", text="1", source=source)
+    if any(x.key == "node.memory_bandwidth" for x in calibration.measured):
+        source = f"usable cores of {host.name}, which share the memory bandwidth"
+        yield SourcedFigure(key="node.processors", text=str(host.cores), source=source)
     for each in calibration.measured:
         if each.key in known and 0 <= each.value < math.inf:
             text = with_spread(written(each.value, each.dimension), _spread(each))

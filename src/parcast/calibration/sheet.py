@@ -13,6 +13,7 @@ from parcast.words import rounded_interval, whole_percent
 
 GROUPS: Final = {  # titles of the tables of keys, in their order
     "compute": "processor",
+    "node": "node",
     "timer": "timer",
     "network": "network",
     "storage": "storage",
@@ -21,6 +22,7 @@ SHORT: Final = {  # each way of measuring in a few words; the file has all of th
     "compute.rate": "polynomials",
     "compute.half_intensity": "polynomials",
     "compute.memory_bandwidth": "STREAM triad",
+    "node.memory_bandwidth": "STREAM triad on all cores",
     "timer.cost": "one reading of the clock",
     "timer.resolution": "smallest step of the clock",
     "timer.mpi_call": "one MPI call from Python",

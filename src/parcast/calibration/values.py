@@ -215,6 +215,7 @@ VALUES: Final = (
     Value("compute.rate", "operation_rate", "processor", "polynomial", _peak_rate),
     Value("compute.half_intensity", "count", "processor", "polynomial", _half_intensity),
     Value("compute.memory_bandwidth", "rate", "processor", "triad", _rate),
+    Value("node.memory_bandwidth", "rate", "processor", "shared_triad", _rate),
     Value("timer.cost", "time", "processor", "timer", _time),
     Value("timer.resolution", "time", "processor", "timer_step", _time),
     Value("network.latency", "time", "network", "pingpong", _latency),
@@ -230,7 +231,9 @@ VALUES: Final = (
     Value("storage.cache_bandwidth", "rate", "storage", "cached_read", _line_rate),
 )
 
-OF_LAUNCH: Final = frozenset({"timer", "timer_step", "triad"})  # single numbers, not tables
+OF_LAUNCH: Final = frozenset(
+    {"timer", "timer_step", "triad", "shared_triad"}
+)  # single numbers, not tables
 _CALL: Final = "slowest rank, after a barrier, less the overhead of Python; {}"
 METHODS: Final = {
     "compute.rate": "POLY1: r_hat over orders 1 to 10, NumPy on 10 000 elements in cache, "
@@ -238,6 +241,7 @@ METHODS: Final = {
     "compute.half_intensity": "POLY1: order at which half of r_hat is reached",
     "compute.memory_bandwidth": "STREAM triad on data larger than the cache, "
     "NumPy in two passes, 40 B per element, thread time",
+    "node.memory_bandwidth": "STREAM triad on all cores at once, by one of them, thread time",
     "timer.cost": "one call of the clock that times are measured with",
     "timer.resolution": "smallest step of that clock",
     "network.latency": "COMMS1: half the round trip of messages of up to 8 B; {}",

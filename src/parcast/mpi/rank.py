@@ -18,6 +18,7 @@ from typing import Any, Final
 
 from parcast.errors import ParcastError
 
+CORES: Final = "PARCAST_CORES"  # variable: those a process might use before it was pinned
 PLACEMENT: Final = "PARCAST_PLACEMENT"  # variable: how ranks are pinned
 TOLD: Final = "PARCAST_TOLD"  # variable: the folder for what ranks tell the launcher
 _LOCAL_RANK: Final = ("MPI_LOCALRANKID", "OMPI_COMM_WORLD_LOCAL_RANK", "SLURM_LOCALID", "PMI_RANK")
@@ -25,15 +26,26 @@ _LOCAL_SIZE: Final = ("MPI_LOCALNRANKS", "OMPI_COMM_WORLD_LOCAL_SIZE", "PMI_SIZE
 
 
 def pin() -> None:
-    """Pin this process to the core that its placement and its rank on this host give it."""
+    """Pin this process to the core that its placement and its rank on this host give it.
+
+    The cores that it might use before are kept in its environment, see `other_cores`.
+    """
     placement = os.environ.get(PLACEMENT, "free")
     if placement == "free" or not hasattr(os, "sched_setaffinity"):
         return
     cores = sorted(os.sched_getaffinity(0))
+    os.environ.setdefault(CORES, ",".join(map(str, cores)))
     rank, ranks = _number(_LOCAL_RANK, 0), _number(_LOCAL_SIZE, 1)
     together = placement == "one" or (placement == "auto" and ranks > len(cores))
     # The first core is the one that most interrupts go to.
     os.sched_setaffinity(0, {cores[-1] if together else cores[rank % len(cores)]})
+
+
+def other_cores() -> list[int]:
+    """Cores that this process might use before it was pinned to one; none if it was not."""
+    given = os.environ.get(CORES, "")
+    own = os.sched_getaffinity(0) if given else set[int]()
+    return sorted({*map(int, given.split(","))} - own) if len(own) == 1 else []
 
 
 def _number(names: Sequence[str], default: int) -> int:
