@@ -18,6 +18,7 @@ from parcast.mpi.find import find_mpi
 from parcast.mpi.leftovers import TOKEN, kill_processes_of, processes_of, remove_shared_memory
 from tests.installed import PLUGINS
 from tests.measurement import PROGRAMS, Measurement
+from tests.slurm import Slurm, what_is_missing
 
 # The same examples in each run, so that more of them take longer and find nothing new. `make
 # coverage` has more, with `--hypothesis-profile thorough`.
@@ -150,6 +151,15 @@ def times(file):
 def machines(file):
     """Write a table of timings on two machines."""
     return file(TWO_MACHINES, "machines.csv")
+
+
+@pytest.fixture(scope="module")
+def slurm():
+    """Start a Slurm where one can be started."""
+    if why := what_is_missing():
+        pytest.skip(why)
+    with Slurm() as found:
+        yield found
 
 
 @pytest.fixture

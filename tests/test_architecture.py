@@ -30,7 +30,7 @@ DIRECTIONS = [  # a module imports from its own folder, and from folders above i
     {"forecasting", "fitting", "calibration", "pipeline", "arrays"},
     {"applications", "kernels", "prediction"},
     {"characterisation", "measurement"},
-    {"projection", "simulation"},
+    {"projection", "simulation", "templates"},
     {"matching"},
     {"deciding/"},  # its inner folders: subjects of its own, over laws and timings alike
     {"report", "web"},

@@ -15,22 +15,13 @@ from parcast.measurement.collect import collect, standing_of
 from parcast.measurement.jobs import jobs_of
 from parcast.measurement.table import OK
 from tests.conftest import ROOT, until
-from tests.slurm import Slurm, what_is_missing, why_no_accounting
+from tests.slurm import why_no_accounting
 
 TASKS = (  # each task tells the step that it is in, and takes its share of the time
     'echo "task $SLURM_PROCID of $SLURM_NTASKS on $SLURM_NNODES with $SLURM_CPUS_PER_TASK"; '
     "test $SLURM_NTASKS = $0 && sleep 0.$((4 / $SLURM_NTASKS))"
 )
 GROWS = "import time; x = bytearray(b'x') * 400_000_000; time.sleep(30)"
-
-
-@pytest.fixture(scope="module")
-def slurm():
-    """Start a Slurm where one can be started."""
-    if why := what_is_missing():
-        pytest.skip(why)
-    with Slurm() as found:
-        yield found
 
 
 @pytest.fixture

@@ -77,7 +77,7 @@ def host_of(
     return Host(
         name=platform.node() if testbed is None else short_name(testbed),
         system=f"{platform.system()} {platform.release()}",
-        model=_value_of(CPUINFO, "model name") or platform.processor(),
+        model=processor_model(),
         cores=len(available_cores()),
         governor=_text(GOVERNOR).strip(),
         load_before=load_before,
@@ -95,6 +95,11 @@ def load_average() -> float:
     """Load average over the last minute; NaN where the system has none. [1]."""
     load = system_load()
     return nan if load is None else load
+
+
+def processor_model() -> str:
+    """Model of the processor; "" where it is not known."""
+    return _value_of(CPUINFO, "model name") or platform.processor()
 
 
 def page_cache() -> Measured | None:

@@ -20,6 +20,7 @@ GROUPS: Final = {  # what the help calls a group of commands; each name and its 
         "check": "parcast.deciding.check.command:command",
     },
     "From descriptions": {
+        "init": "parcast.templates.command:command",
         "predict": "parcast.prediction.command:command",
         "fit": "parcast.fitting.command:command",
         "simulate": "parcast.simulation.command:command",

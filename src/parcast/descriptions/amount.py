@@ -2,7 +2,8 @@
 
 `"27 MB/s"`, `"1.40628 MB * (p/4)^(-1/6)"` and `"6.9 s +- 5%"` are amounts. `+-` gives the extent
 of the 90 % interval, as a share s of the value or in the unit of the value: from the value divided
-by 1 + s to the value times 1 + s.
+by 1 + s to the value times 1 + s. A value that ends in `?`, as in `"1 GB/s ?"`, is a placeholder:
+it is used, and every answer says so.
 """
 
 import re
@@ -18,6 +19,7 @@ from parcast.expressions import DEFAULT_AXES, Expression, at_character
 from parcast.units import EXPECTED, MOST, Dimension, OtherDimension, quantity, shown
 
 NORMAL_90: Final = 1.6448536269514722  # half-width of a 90 % interval of a normal law [sigma]
+PLACEHOLDER: Final = "?"  # at the end of a value that is to be replaced
 WIDEST: Final = 10.0  # times the value: half-width of an interval that still says something
 _PLUS_MINUS = re.compile(r"\+/?-|\u00b1")
 
@@ -53,7 +55,7 @@ class Amount:
         if isinstance(value, bool) or not isinstance(value, str | int | float):
             raise ParameterError(name, must=f"be {_either(dimensions)}", got=shown(repr(value)))
         text = value if isinstance(value, str) else repr(value)
-        number, *after = _PLUS_MINUS.split(text)
+        number, *after = _PLUS_MINUS.split(text.rstrip().removesuffix(PLACEHOLDER))
         expression = _expression(number.strip(), dimensions, name)
         if not expression.axes and float(expression()) < 0:
             raise ParameterError(
@@ -73,6 +75,11 @@ class Amount:
     def __str__(self) -> str:
         """The text it was written as."""
         return self.text
+
+    @property
+    def is_placeholder(self) -> bool:
+        """Whether it was written to be replaced."""
+        return self.text.rstrip().endswith(PLACEHOLDER)
 
     @property
     def dimension(self) -> Dimension:

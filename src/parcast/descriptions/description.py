@@ -118,6 +118,18 @@ class Description(BaseModel):
                     used |= each.axes()
         return used
 
+    def placeholders(self) -> Iterator[str]:
+        """Name every amount in it that is a placeholder, also in lists: "phase 1.t1"."""
+        for key in type(self).model_fields:
+            value = getattr(self, key)
+            is_list = isinstance(value, tuple)
+            for i, each in enumerate(value if is_list else [value], start=1):
+                name = f"{key} {i}" if is_list else key
+                if isinstance(each, Amount) and each.is_placeholder:
+                    yield name
+                elif isinstance(each, Description):
+                    yield from (f"{name}.{below}" for below in each.placeholders())
+
 
 def as_given(value: Any) -> Any:
     """Give an amount, or each of a list, as the text that it was given as."""
@@ -218,9 +230,15 @@ def _kind(field: FieldInfo) -> Any:
     return Parameter.empty if "Annotated" in repr(kind) else kind
 
 
-def parameter(default: object, description: str) -> Any:
-    """Declare a field with its default, as a file would give it, and what it means."""
-    return Field(default=default, validate_default=True, description=description)
+def parameter(default: object, description: str, *, example: str | None = None) -> Any:
+    """Declare a field with its default, as a file would give it, and what it means.
+
+    `example` is what `parcast init` writes: of a field that a description hardly does without.
+    """
+    examples = None if example is None else [example]
+    return Field(
+        default=default, validate_default=True, description=description, examples=examples
+    )
 
 
 def tables(name: str, header: str) -> BeforeValidator:

@@ -196,11 +196,6 @@ class FitRecord(Description):
             )
 
 
-def warnings_of_fits(records: Iterable[FitRecord | None]) -> Iterator[str]:
-    """Give the warnings of the fits that wrote some descriptions, each once."""
-    yield from dict.fromkeys(text for x in records if x for text in x.warnings())
-
-
 def departing(
     parts: Breakdown, records: Sequence[FitRecord], p: ArrayLike, normal: Sequence[Array]
 ) -> Array:

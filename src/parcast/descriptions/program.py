@@ -18,7 +18,7 @@ import numpy as np
 from pydantic import BeforeValidator, Field, model_validator
 
 from parcast.aliases import Array
-from parcast.descriptions.amount import Amount, Point
+from parcast.descriptions.amount import PLACEHOLDER, Amount, Point
 from parcast.descriptions.breakdown import Breakdown, fault_of, slopes_by_differences
 from parcast.descriptions.description import (
     Description,
@@ -33,6 +33,7 @@ from parcast.descriptions.fit_record import FitRecord, OwnLawError
 from parcast.descriptions.machine import Machine
 from parcast.errors import ParameterError, Problem
 from parcast.places import PluginFaultError, load, plugins
+from parcast.show.warning import Rank, RankedWarning
 from parcast.units import shown
 from parcast.words import listed
 
@@ -412,3 +413,21 @@ class Program(Description):
         own = {key.removeprefix(f"{label}."): key for key in at if key.startswith(f"{label}.")}
         own = {name: key for name, key in own.items() if name.removesuffix("*") in names}
         return {**at, **{key: at[long] for key, long in own.items()}}
+
+
+def doubts_of(*described: Program | Machine) -> Iterator[str]:
+    """Say what is to be doubted of every answer from some descriptions, each once."""
+    yield from placeholders_of(*described)
+    yield from dict.fromkeys(text for x in described if x.fit for text in x.fit.warnings())
+
+
+def placeholders_of(*described: Program | Machine) -> Iterator[str]:
+    """Name the values of some descriptions that are to be replaced."""
+    names = [name for x in described for name in x.placeholders()]
+    if all(len(x.phase) == 1 for x in described if isinstance(x, Program)):
+        names = [name.removeprefix("phase 1.") for name in names]
+    if names:
+        yield RankedWarning(
+            f"Values marked {PLACEHOLDER} are placeholders: {listed(names)}. Replace them.",
+            rank=Rank.UNUSABLE,
+        )

@@ -2,12 +2,14 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from parcast.aliases import Array
+from parcast.descriptions.program import placeholders_of
 from parcast.errors import Argument
 from parcast.fitting.identifiability import (
     SMALL_PART,
@@ -119,7 +121,10 @@ def findings(
         undetermined=tuple(in_words(x, end.names, scales, _why(x, model)) for x in undetermined),
         advice=tuple(advice(undetermined, precision, candidates, candidate_rows)),
         warnings=tuple(
-            _warnings(fitted, noise, holds_scale=holds_scale, has_converged=has_converged)
+            chain(
+                placeholders_of(written.program, written.machine),
+                _warnings(fitted, noise, holds_scale=holds_scale, has_converged=has_converged),
+            )
         ),
         has_converged=has_converged,
         holds_scale=holds_scale,

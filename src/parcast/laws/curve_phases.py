@@ -150,9 +150,11 @@ class _GrowingPhase(CurvePhase):
 
     curve: ClassVar[SumOfTerms]
     fitted = ("fixed", "shared", "growing")
-    fixed: Term = parameter("0 s", "Time that does not depend on p, a.")
-    shared: Term = parameter("0 s", "Time of the shared work on one processor, b.")
-    growing: Term = parameter("0 s", "Factor of the term that grows with p, c.")
+    fixed: Term = parameter("0 s", "Time that does not depend on p, a.", example="1 s")
+    shared: Term = parameter(
+        "0 s", "Time of the shared work on one processor, b.", example="100 s"
+    )
+    growing: Term = parameter("0 s", "Factor of the term that grows with p, c.", example="10 ms")
 
     def compute(self, p: Array, values: dict[str, Any]) -> Array:
         """Time of the first two terms [s]."""

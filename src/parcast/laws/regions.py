@@ -59,9 +59,11 @@ class Region(Description):
         "and back; write or read: files."
     )
     name: str = Field(default="", description="Name of the region.")
-    iterations: Annotated[Amount, Of("count")] = parameter("1", "Iterations of a loop, I.")
+    iterations: Annotated[Amount, Of("count")] = parameter(
+        "1", "Iterations of a loop, I.", example="1000"
+    )
     iteration: Annotated[Amount, Of("time", "operations")] | None = parameter(
-        None, "Time, or operations, of one iteration of a loop, E."
+        None, "Time, or operations, of one iteration of a loop, E.", example="1 ms"
     )
     calls: Annotated[Amount, Of("count")] = parameter("1", "Number of runs or calls.")
     volume: Annotated[Amount, Of("size")] | None = parameter(

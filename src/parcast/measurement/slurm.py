@@ -91,7 +91,7 @@ def states_of(numbers: Iterable[str]) -> dict[str, SlurmState] | None:
     if not asked:
         return {}
     user = str(os.getuid())
-    listed = _lines(["squeue", "--noheader", "--user", user, "--states=all", "-o", QUEUED])
+    listed = lines_of(["squeue", "--noheader", "--user", user, "--states=all", "-o", QUEUED])
     if listed is None:
         return None
     found = {
@@ -102,7 +102,7 @@ def states_of(numbers: Iterable[str]) -> dict[str, SlurmState] | None:
     ended = [x for x in asked if x not in found or not _is_active(found[x])]
     if ended:
         options = ["--noheader", "--parsable2", "--allocations", "-o", ACCOUNT]
-        known = _lines(["sacct", *options, "--jobs", ",".join(sorted(ended))])
+        known = lines_of(["sacct", *options, "--jobs", ",".join(sorted(ended))])
         for number, state, end, memory in _rows(known or [], 4):
             if number in asked and state:
                 word = state.split()[0].rstrip("+")  # CANCELLED by 1000
@@ -117,7 +117,7 @@ def memory_of_steps(number: str) -> dict[str, list[tuple[int, int | None]]]:
     """
     options = ["--noheader", "--parsable2", "-o", STEPS, "--jobs", number]
     found: dict[str, list[tuple[int, int | None]]] = {}
-    for job, name, tasks, most, mean in _rows(_lines(["sacct", *options]) or [], 5):
+    for job, name, tasks, most, mean in _rows(lines_of(["sacct", *options]) or [], 5):
         memory, average = size_of(most), size_of(mean)
         if job.partition(".")[2].isdigit() and memory:
             total = int(average * int(tasks)) if average and tasks.isdigit() else None
@@ -135,7 +135,7 @@ def _rows(lines: Sequence[str], count: int) -> list[list[str]]:
     return [x for x in cells if len(x) == count]
 
 
-def _lines(command: Sequence[str]) -> list[str] | None:
+def lines_of(command: Sequence[str]) -> list[str] | None:
     """Lines that a program prints; None where it is not there, or fails."""
     with suppress(OSError, RunFailed):
         done = _asked(command)

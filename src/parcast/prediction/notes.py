@@ -8,9 +8,8 @@ from numpy.typing import NDArray
 from parcast.aliases import Array
 from parcast.descriptions.amount import Point
 from parcast.descriptions.breakdown import RESOURCES, Breakdown
-from parcast.descriptions.fit_record import warnings_of_fits
 from parcast.descriptions.machine import Machine
-from parcast.descriptions.program import Program
+from parcast.descriptions.program import Program, doubts_of
 from parcast.errors import ParameterError
 from parcast.laws.allowances import LawError, how_to_measure
 from parcast.prediction.best_processors import least_between
@@ -123,8 +122,7 @@ def _point(others: list[tuple[str, Array]], line: int) -> Point:
 
 def warnings_of(program: Program, machine: Machine, axes: Mapping[str, Array]) -> Iterator[str]:
     """Everything that a reader of the times must know."""
-    fits = [x for x in (program.fit, machine.fit) if x is not None]
-    yield from warnings_of_fits(fits)
+    yield from doubts_of(program, machine)
     oversubscribed = tuple(_oversubscribed(program, machine, axes))
     yield from oversubscribed or beyond_machine(machine, axes["p"])
     servers = machine.storage.servers

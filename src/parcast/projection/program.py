@@ -11,9 +11,8 @@ from typing import Final, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from parcast.descriptions.fit_record import warnings_of_fits
 from parcast.descriptions.machine import Machine
-from parcast.descriptions.program import Program
+from parcast.descriptions.program import Program, doubts_of
 from parcast.descriptions.toml_files import (
     MachineLike,
     ProgramLike,
@@ -139,8 +138,8 @@ def project(
 
 
 def _with_doubts(answer: Answer, *described: Program | Machine) -> Answer:
-    """Begin the warnings with those of the fits that wrote some of the descriptions."""
-    doubts: list[str] = [*warnings_of_fits(x.fit for x in described)]
+    """Begin the warnings with what is to be doubted of the descriptions."""
+    doubts: list[str] = [*doubts_of(*described)]
     return replace(answer, warnings=tuple(dict.fromkeys([*doubts, *answer.warnings])))
 
 

@@ -43,8 +43,8 @@ class MachineFigures:
 
     def to_toml(self) -> str:
         """Text of a machine description, each figure below a comment on its source."""
-        named = f"name = {_quoted(self.name)}" if self.name else UNNAMED
-        lines = [named, f"source = {_quoted(self.source)}"]
+        named = f"name = {quoted(self.name)}" if self.name else UNNAMED
+        lines = [named, f"source = {quoted(self.source)}"]
         table = above = ""
         for figure in self.figures:
             head, _, key = figure.key.rpartition(".")
@@ -54,7 +54,7 @@ class MachineFigures:
             if figure.source != above:
                 lines.append(f"# {shown(figure.source, limit=LONGEST)}")
                 above = figure.source
-            value = figure.text if figure.text.isdigit() else _quoted(figure.text)
+            value = figure.text if figure.text.isdigit() else quoted(figure.text)
             lines.append(f"{key} = {value}")
         if self.remarks:
             lines += ["", "# Also measured; machine files have no key for it:"]
@@ -99,6 +99,6 @@ def files_of(tool: str, paths: Sequence[Path]) -> str:
     return f"{tool}: {named_first(map(base_name, paths))}"
 
 
-def _quoted(text: str) -> str:
+def quoted(text: str) -> str:
     """Text as TOML writes it: what can be printed stands as it is, and the rest as JSON has it."""
     return json.dumps(shown(text, limit=LONGEST), ensure_ascii=False)

@@ -81,7 +81,11 @@ class Computing(Description):
     """Computing of one burst."""
 
     parallel: Annotated[Amount, Of("time", "operations", name="compute.parallel")] | None = (
-        parameter(None, "Work shared by the processors: its time on one, or its operations.")
+        parameter(
+            None,
+            "Work shared by the processors: its time on one, or its operations.",
+            example="1 Gflop",
+        )
     )
     serial: Annotated[Amount, Of("time", "operations", name="compute.serial")] | None = parameter(
         None, "Work that every processor repeats."
@@ -126,10 +130,10 @@ class Communication(_Served):
     """Communication of one burst and processor."""
 
     messages: Annotated[Amount, Of("count", name="communication.messages")] | None = parameter(
-        None, "Messages sent; each takes the network's latency."
+        None, "Messages sent; each takes the network's latency.", example="4"
     )
     volume: Annotated[Amount, Of("size", name="communication.volume")] | None = parameter(
-        None, "Bytes sent, with the network's bandwidth."
+        None, "Bytes sent, with the network's bandwidth.", example="1 MB"
     )
     startup: Annotated[Amount, Of("time", name="communication.startup")] | None = parameter(
         None, "Time that does not depend on the network, in addition to that of messages."

@@ -6,9 +6,8 @@ from os import PathLike, fspath
 from typing import Any, Final
 
 from parcast.descriptions.amount import Amount
-from parcast.descriptions.fit_record import FitRecord, warnings_of_fits
 from parcast.descriptions.machine import Machine
-from parcast.descriptions.program import Program
+from parcast.descriptions.program import Program, doubts_of
 from parcast.descriptions.toml_files import as_machine, as_program
 from parcast.errors import ParameterError, require, require_one_of
 from parcast.pipeline.law.phase import PipelinePhase
@@ -41,7 +40,7 @@ def costs_of(
     """Take the costs of a program or a trace, or none, and what is given in their place."""
     costs: dict[str, Any] = {"shares_channel": True}  # unless pipelines are said to have their own
     origins, warnings = list[str](), list[str]()
-    fits: list[FitRecord | None] = []
+    descriptions: list[Program | Machine] = []
     inputs: dict[str, Any] = {}
     schedule: Schedule = "adaptive"
     measured: TracedCosts | None = None
@@ -58,11 +57,11 @@ def costs_of(
         inputs["trace"] = {"file": trace.path}
     elif source is not None:
         program = as_program(source)
-        fits.append(program.fit)
+        descriptions.append(program)
         costs, schedule = _of_program(program, n)
         origins.append(f"program {program.name}" if program.name else "program file")
     if described is not None:
-        fits.append(described.fit)
+        descriptions.append(described)
         costs |= _of_machine(described)
         origins.append(f"network of {described.name}" if described.name else "machine file")
     own = {name: value for name, value in given.items() if value is not None}
@@ -89,7 +88,7 @@ def costs_of(
         costs=final,
         schedule=schedule,
         origins=tuple(origins),
-        warnings=(*warnings_of_fits(fits), *warnings),
+        warnings=(*doubts_of(*descriptions), *warnings),
         inputs=inputs,
         measured=None if measured is None else measured.cores,
     )

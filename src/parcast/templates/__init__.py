@@ -1,0 +1,1 @@
+"""Templates of descriptions: what `parcast init` writes."""
