@@ -197,8 +197,16 @@ def _require_one_program(runs: Measurements) -> None:
             "runs",
             must="be of one program and problem",
             got=f"several values of {', '.join(apart)}",
-            hint=remedy or ("Select one, such as ", any_value),
+            hint=remedy or (*_ranked_by(runs, apart[0]), any_value),
         )
+
+
+def _ranked_by(runs: Measurements, column: str) -> tuple[str | Argument, ...]:
+    """Say that values of a column can be ranked as machines are, if the runs have none."""
+    if len({*runs.labels.get("machine", ())}) > 1 or column in ("n", "callpath"):
+        return ("Select one, such as ",)
+    ranked = Argument("columns", {"machine": column}, python=f"columns={{'machine': {column!r}}}")
+    return ("Rank them as machines with ", ranked, ", or select one: ")
 
 
 def require_limits_on_runs(what: Program | Measurements, constraints: Constraints) -> None:
