@@ -109,7 +109,8 @@ def test_this_machine_is_what_the_system_tells(init, file):
     said = init("machine", "--from-here", "--name", 'mine "?')
     assert "It has no placeholders." in said.err
     made = Machine(**read("machine.toml"))
-    assert (made.name, made.processors) == ('mine "?', len(available_cores()))
+    cores = len(available_cores())
+    assert (made.name, made.processors, made.node.processors) == ('mine "?', cores, cores)
     text = text_of("machine.toml")
     assert '# rate = "1 Gflop/s ?"  # parcast calibrate measures it' in text
     assert '# contention = "1 % ?"\n' in text
@@ -125,7 +126,7 @@ def test_a_real_slurm_is_described(slurm, init, monkeypatch):
     made = Machine(**read("machine.toml"))
     cores = made.price.node_processors
     assert made.name == "test, partition test"
-    assert made.processors == 2 * cores > 0
+    assert made.processors == 2 * cores == 2 * made.node.processors > 0
     text = " ".join(text_of("machine.toml").replace("\n#", "").split())
     assert f"2 nodes of {cores} core{'s' * (cores > 1)} and {MEMORY * 2**20 / 1e9:.1f} GB" in text
     assert "Longest job of the partition: 1:00:00" in text

@@ -135,6 +135,7 @@ def this_machine() -> KnownMachine:
         SourcedFigure(
             key="processors", text=str(cores), source=f"cores of {host} that a process may use"
         ),
+        SourcedFigure(key="node.processors", text=str(cores), source="one node"),
     ]
     if cache := page_cache():
         text = written(cache.value, cache.dimension)
@@ -208,9 +209,12 @@ def slurm_machine(partition: str | None = None) -> KnownMachine:
     ]
     per_node = {x.cores for x in there}
     if len(per_node) == 1:
+        charged = "cores of each node; leave it out if parts of nodes are charged"
         text = str(per_node.pop())
-        source = "cores of each node; leave it out if parts of nodes are charged"
-        figures.append(SourcedFigure(key="price.node_processors", text=text, source=source))
+        figures += [
+            SourcedFigure(key="node.processors", text=text, source="cores of each node"),
+            SourcedFigure(key="price.node_processors", text=text, source=charged),
+        ]
     return KnownMachine(
         figures=tuple(figures), remarks=tuple(_remarks(here, there, kinds)), is_complete=True
     )
