@@ -434,6 +434,12 @@ def test_a_column_of_one_callpath_is_one_program():
         match({name: 2 * values for name, values in runs.items()} | {"callpath": list("aaabbb")})
 
 
+def test_values_of_a_parameter_can_be_ranked_as_machines():
+    runs = Measurements(p=[1, 2, 2, 4], time=[8, 5, 4, 3], threads=[1, 1, 2, 2])
+    with pytest.raises(ParameterError, match=r"Rank them as machines with .*'machine': 'threads'"):
+        match(runs)
+
+
 def test_scaling_is_refused_for_a_program():
     one = machine("A", "1 Gflop/s")
     with pytest.raises(ParameterError, match="scaling must be combined with runs, got a program"):
