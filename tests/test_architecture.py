@@ -22,7 +22,7 @@ DIRECTIONS = [  # a module imports from its own folder, and from folders above i
     {"expressions", "words", "mpi"},
     {"show"},
     {"descriptions", "timings", "benchmarking", "testbed"},
-    {"laws", "instrument"},
+    {"laws", "instrument", "saved"},
     {"importers", "trials"},
     {"cli"},
     {"deciding", "validation"},  # find their subjects by place, which lie above them

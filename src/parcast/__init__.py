@@ -59,6 +59,8 @@ if TYPE_CHECKING:
     from parcast.prediction.result import Prediction
     from parcast.projection.program import project
     from parcast.projection.result import CountedProjection, Projection
+    from parcast.saved.load import load
+    from parcast.saved.result import SavedResult
     from parcast.simulation.result import Simulation
     from parcast.simulation.simulate import simulate
     from parcast.timings.measurements import Measurements
@@ -92,6 +94,7 @@ __all__ = [
     "RequestPlan",
     "ResourcePlan",
     "RunFailed",
+    "SavedResult",
     "SearchResult",
     "Simulation",
     "SortedFile",
@@ -112,6 +115,7 @@ __all__ = [
     "import_timings",
     "knee",
     "largest_regions",
+    "load",
     "match",
     "measure",
     "plan",
@@ -164,6 +168,7 @@ _HOME = {
     "RequestPlan": "parcast.arrays.planning.result",
     "ResourcePlan": "parcast.deciding.goals.result",
     "RunFailed": "parcast.errors",
+    "SavedResult": "parcast.saved.result",
     "SearchResult": "parcast.applications.text.search.result",
     "Simulation": "parcast.simulation.result",
     "SortedFile": "parcast.applications.sorting.result",
@@ -184,6 +189,7 @@ _HOME = {
     "import_timings": "parcast.importers.registry",
     "knee": "parcast.forecasting.knee",
     "largest_regions": "parcast.forecasting.forecast",
+    "load": "parcast.saved.load",
     "match": "parcast.matching.match",
     "measure": "parcast.measurement.measure",
     "plan": "parcast.deciding.goals.plan",

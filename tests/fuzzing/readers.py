@@ -275,6 +275,7 @@ _READERS = [
     *(
         Reader(name, written, partial(import_timings, format=name))
         for name, written in {
+            "parcast": tool_documents.own_results(),
             "extrap": tool_documents.extrap,
             "slurm": tool_documents.slurm,
             "hyperfine": tool_documents.hyperfine(),

@@ -150,6 +150,21 @@ def hyperfine(draw):
 
 
 @st.composite
+def own_results(draw):
+    """What `save` writes of a forecast, without what no reader of its runs looks at."""
+    p = draw(processors)
+    columns = {"p": p, "time": draw(st.lists(seconds, min_size=len(p), max_size=len(p)))}
+    if draw(st.booleans()):
+        columns["callpath"] = ["solve"] * len(p)
+    runs = {"columns": columns}
+    if draw(st.booleans()):
+        ended = {**columns, "time": [2 * x for x in columns["time"]]}
+        runs["cut_off"] = {"columns": ended}
+    call = {"verb": "forecast", "arguments": {"measurements": {"runs": runs}, "p": [64]}}
+    return json.dumps({"schema": "parcast/forecast/1", "rows": [], "call": call}).encode()
+
+
+@st.composite
 def google_benchmarks(draw):
     runs = [
         {

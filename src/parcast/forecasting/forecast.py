@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from parcast.errors import ParameterError, require_kind
+from parcast.forecasting.donors.gather import table_of_donors
 from parcast.forecasting.evidence import SeriesEvidence, series_evidence
 from parcast.forecasting.own_runs.call_paths import PATH, callers_of, profile_of
 from parcast.forecasting.own_runs.scaling import Scaling
@@ -21,6 +22,7 @@ from parcast.forecasting.result import Forecast
 from parcast.forecasting.series.curve import Columns
 from parcast.forecasting.series.notes import SeriesNotes
 from parcast.forecasting.series.question import ForecastQuestion, question_of
+from parcast.saved.call import Call
 from parcast.timings.measurements import Measurements, MeasurementsLike
 
 if TYPE_CHECKING:
@@ -210,6 +212,18 @@ def forecast(
         measure=question.measurements.measure,
         memory=None if evidence.by else _memory(question),
         parameters=parameters_of_runs(question.measurements, evidence.by),
+        call=_call(question),
+    )
+
+
+def _call(question: ForecastQuestion) -> Call:
+    """What the forecast is made from, as `parcast.load` calls it again."""
+    arguments = {x: getattr(question, x) for x in ("measurements", "p", "hold_out", "by")}
+    if question.donors is not None:
+        arguments |= {"donors": table_of_donors(question.donors)[0]}
+        arguments |= {"machines": question.machines or None}
+    return Call(
+        verb="forecast", arguments={**arguments, "scaling": question.scaling, **question.at}
     )
 
 

@@ -16,11 +16,12 @@ from parcast.forecasting.own_runs.call_paths import PATH
 from parcast.forecasting.series.curve import Columns, Curve
 from parcast.forecasting.series.notes import SeriesNotes
 from parcast.forecasting.series.totals import Totals, totals_of
+from parcast.saved.call import Call
 from parcast.show.outline import columns_of, table_rows
 from parcast.show.result import Result
 from parcast.show.warning import is_remark, said_of, verdicts
 from parcast.timings.measure import TIME, Measure
-from parcast.timings.series import Key, Series
+from parcast.timings.series import Key, Series, label_of
 from parcast.words import whole
 
 if TYPE_CHECKING:
@@ -42,6 +43,7 @@ class Forecast(Result):
     _outline = """
         verdict rows memory?=_memory_rows interval measured?=measure.rated parameters? limited_by
         warnings law sources inputs series=notes refused=_without_forecast totals?=_total_rows
+        call?
     """
     _row: ClassVar[str] = (
         "time_s lower_s upper_s rate rate_lower rate_upper rate_unit compute_s=_unknown "
@@ -76,6 +78,7 @@ class Forecast(Result):
     inputs: Mapping[str, Any] = field(default_factory=dict)  # files and options
     measure: Measure = TIME  # what the times are: wall times, or those that a rate gives
     memory: MemoryForecast | None = None  # of the only series, where its runs have memory
+    call: Call | None = None  # what made it, with the runs it is made from: for `parcast.load`
     # axes that do not tell series apart: the value of each; None where it goes with p
     parameters: Mapping[str, float | None] = field(default_factory=dict)
 
@@ -98,6 +101,17 @@ class Forecast(Result):
                 name: getattr(self, name)[rows] if self.by else getattr(self, name)
                 for name in ANSWERS
             },
+        )
+
+    def _as_saved(self, document: Mapping[str, Any]) -> Forecast:
+        """Keep the series that a document has, in its order."""
+        row_of = {label_of(note.key): i for i, note in enumerate(self.notes)}
+        written = document.get("series") or ()
+        kept = [row_of[label_of({name: x[name] for name in self.by})] for x in written]
+        return (
+            self
+            if kept == list(range(len(self.notes)))
+            else self.take(np.array(kept, dtype=np.intp))
         )
 
     @property
@@ -209,7 +223,7 @@ def one_series(forecast: Forecast, series: int) -> Forecast:
         )
     alone = forecast.take(np.array([series]))
     answers = {name: getattr(alone, name)[0] for name in ANSWERS} if forecast.by else {}
-    return replace(alone, by=(), refused={}, **answers)
+    return replace(alone, by=(), refused={}, call=None, **answers)
 
 
 def _table(

@@ -53,6 +53,7 @@ FORMATS: Final = {  # each name and the place of its Format
     "lammps": "parcast.importers.lammps:FORMAT",
     "gromacs": "parcast.importers.gromacs:FORMAT",
     "gnu-time": "parcast.importers.gnu_time:FORMAT",
+    "parcast": "parcast.importers.own_result:FORMAT",
     "log": "parcast.importers.own_log:FORMAT",
     "table": "parcast.importers.joined_tables:FORMAT",
     "osu": "parcast.calibration.benchmarks.osu:FORMAT",

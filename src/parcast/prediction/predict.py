@@ -28,6 +28,7 @@ from parcast.prediction.notes import (
     warnings_of,
 )
 from parcast.prediction.result import Prediction
+from parcast.saved.call import Call
 
 MOST_POINTS: Final = 20_000_000  # of one grid of a simple law: about 3 GB
 MOST_SAMPLED: Final = 20_000_000  # points times samples, of a simple law: a few seconds
@@ -148,7 +149,32 @@ def predict(
         by_resource=by_resource,
         law_error=None if allowed is None else np.broadcast_to(np.expm1(allowed), shape),
         law_errors=errors,
+        call=_call(
+            program,
+            machine,
+            grid,
+            vary,
+            interval=interval,
+            law_error=law_error,
+            bounds=bounds,
+            samples=samples,
+            seed=seed,
+        ),
     )
+
+
+def _call(
+    program: Program,
+    machine: Machine,
+    grid: ConfigurationGrid,
+    vary: Mapping[str, ArrayLike] | None,
+    **how: bool | int,
+) -> Call:
+    """What the prediction is made from, as `parcast.load` calls it again."""
+    axes = {name: grid.axes.get(name) for name in ("p", "d", "n")}
+    varied = {name: grid.axes[name] for name in vary or ()} or None
+    given = {"program": program, "machine": machine, **axes, "vary": varied, **how}
+    return Call(verb="predict", arguments=given)
 
 
 def _affordable(

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from parcast.aliases import Array
 from parcast.descriptions.breakdown import RESOURCES, Breakdown
 from parcast.laws.allowances import LawError
+from parcast.saved.call import Call
 from parcast.show.outline import columns_of, table_rows
 from parcast.show.result import Result
 from parcast.units import Dimension
@@ -54,7 +55,7 @@ class Prediction(OnGrid):
     _schema = "parcast/forecast/1"
     _outline = """
         rows interval law_error=law_errors limited_by=limits fastest warnings law sources inputs
-        program machine scaling
+        program machine scaling call?
     """
     _row: ClassVar[str] = (
         "time_s lower_s upper_s law_error compute_s=breakdown.compute "
@@ -85,6 +86,7 @@ class Prediction(OnGrid):
     inputs: Mapping[str, Any] = field(default_factory=dict)  # files and options
     dimensions: Mapping[str, Dimension] = field(default_factory=dict)  # of axes with a unit
     by_resource: Breakdown | None = None  # derivative of the time by each one's slowness [s]
+    call: Call | None = None  # what made it, with the descriptions: for `parcast.load`
     # allowed for the error of the law in the interval, as +-; None where none is [1]
     law_error: Array | None = None
     # `least` and `most` that are allowed for each law and kind of platform [1]

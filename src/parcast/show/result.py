@@ -1,10 +1,10 @@
 """What every answer of a question can do; its sheet and its picture are loaded when asked for."""
 
 from abc import ABCMeta, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import partial
 from os import PathLike, fspath
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Self
 
 from parcast.errors import ParameterError
 from parcast.places import load
@@ -60,6 +60,10 @@ class Result(metaclass=_Listed):
         from parcast.show.outline import document_of
 
         return {"schema": self._schema, **document_of(self)}
+
+    def _as_saved(self, document: Mapping[str, Any]) -> Self:  # noqa: ARG002 - for those that can
+        """Give it as it was when a document was made of it: it may have fewer series."""
+        return self  # a subclass that may have been reduced does so
 
     def to_sheet(self, **options: Any) -> "Sheet":
         """Everything as tables, facts and warnings for a person."""

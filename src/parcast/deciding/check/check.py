@@ -116,7 +116,7 @@ def check(
         between_known=noise.is_between_known,
         measure=cells.measure,
         verdict=_verdict(ratios, seen, gate, rule),
-        warnings=tuple(_warnings(cells, seen)),
+        warnings=tuple(_warnings(cells, seen, rule)),
     )
 
 
@@ -214,7 +214,7 @@ def slowdown_text(slowdown: float) -> str:
     return percent(slowdown) if slowdown < 1 else f"a factor of {1 + slowdown:.2g}"
 
 
-def _warnings(cells: Cells, seen: Array) -> list[str]:
+def _warnings(cells: Cells, seen: Array, rule: GateRule) -> list[str]:
     """Say what the runs cannot show."""
     found: list[str] = []
     base = cells.sessions(~cells.new)
@@ -230,6 +230,14 @@ def _warnings(cells: Cells, seen: Array) -> list[str]:
         )
     elif lone.any():
         found.append(f"{int(lone.sum())} of {len(lone)} have one run in the base.")
+    if not rule.confirm and (cells.runs[cells.new].sum(axis=0) == 1).any():
+        found.append(
+            RankedWarning(
+                "A single run of the new version is reported more often than the level says: of "
+                "unchanged programs that were published, 5% were. Use a second run.",
+                rank=Rank.SERIOUS,
+            )
+        )
     if not noise_of(cells).is_between_known:
         found.append(
             f"The base is one session: it does not show how times differ between days. "

@@ -1,0 +1,156 @@
+"""Results read again from the documents that `save` wrote.
+
+A document holds the call that made it (`parcast.saved.call`). The call is made again, and its
+numbers are compared with those that were written: where they agree, the result is the same as
+that which was saved; where another version of parcast computes others, the written ones stand.
+"""
+
+import json
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+from math import isclose
+from typing import Any, Final
+
+from parcast.errors import FileProblems, ParcastError, Problem
+from parcast.files.decoding import opened
+from parcast.files.faults import AnyPath
+from parcast.places import load as loaded
+from parcast.saved.call import RUNS, decoded, runs_of_document
+from parcast.saved.result import SavedResult
+from parcast.show.result import Result
+from parcast.timings.measurements import Measurements
+from parcast.timings.notes import warn_reader
+from parcast.units import shown
+
+VERBS: Final = {
+    "forecast": "parcast.forecasting.forecast:forecast",
+    "predict": "parcast.prediction.predict:predict",
+}
+SCHEMA: Final = re.compile(r"parcast/([a-z-]+)/(\d+)")
+VERSIONS: Final[Mapping[str, int]] = {}  # of documents that are not at version 1
+CLOSE: Final = 1e-6  # relative difference of numbers that are the same [1] [D]
+UNUSABLE: Final = (ParcastError, LookupError, TypeError, ValueError, ArithmeticError)  # as a call
+LARGEST: Final = 200_000_000  # bytes of a document
+
+
+def load(path: AnyPath) -> Result:
+    """Read a result again that was saved as JSON.
+
+    Parameters
+    ----------
+    path : str or path
+        What ``result.save("x.json")`` or ``-o x.json`` wrote.
+
+    Returns
+    -------
+    Forecast, Prediction or SavedResult
+        A forecast or prediction is made again from the runs or descriptions that its document
+        holds, and checked against the numbers that were written, to 1e-6 of each. Any other
+        result, or one of which this version computes other numbers, comes with its rows and its
+        document as they were written.
+
+    Raises
+    ------
+    FileProblems
+        If the file cannot be read, is no document of parcast, or one of another version.
+
+    Examples
+    --------
+    >>> import parcast, tempfile
+    >>> told = parcast.forecast({"p": [1, 2, 4], "time": [8.0, 4.5, 2.8]}, 16)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     told.save(f"{folder}/told.json")
+    ...     parcast.load(f"{folder}/told.json")
+    Forecast(p = 16)
+    """
+    name = os.fspath(path)
+    document = document_in(path)
+    saved = SavedResult(document=document)
+    call = document.get("call")
+    if not isinstance(call, dict) or call.get("verb") not in VERBS:
+        return saved
+    try:
+        arguments = decoded(call["arguments"])
+        made: Result = loaded(VERBS[call["verb"]])(**arguments)
+        made = with_inputs_of(made._as_saved(document), document)
+    except UNUSABLE as error:
+        _note(name, f"it cannot be made again: {error}")
+        return saved
+    if difference := first_difference(list(made.rows()), list(saved.rows())):
+        _note(name, f"this version computes other numbers: {difference}")
+        return saved
+    return made
+
+
+def with_inputs_of(made: Result, document: Mapping[str, Any]) -> Result:
+    """Note in a result what its document says that it was made from."""
+    inputs = document.get("inputs")
+    data: Any = made
+    noted: Result = replace(data, inputs=inputs) if isinstance(inputs, dict) else made
+    return noted
+
+
+def document_in(path: AnyPath) -> dict[str, Any]:
+    """Read the document of a result, and refuse what is none, or of another version."""
+    with opened(path, largest=LARGEST) as (name, stream):
+        text = stream.read(LARGEST + 1)
+    try:
+        document = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise _refused(name, f"must be JSON, got {shown(str(error))}") from None
+    schema = document.get("schema") if isinstance(document, dict) else None
+    found = SCHEMA.fullmatch(schema) if isinstance(schema, str) else None
+    if found is None:
+        got = "no schema" if schema is None else shown(str(schema))
+        raise _refused(name, f"must be the document of a result of parcast, got {got}")
+    kind, version = found.groups()
+    known = VERSIONS.get(kind, 1)
+    if int(version) != known:
+        inputs = document.get("inputs")
+        by = inputs.get("parcast") if isinstance(inputs, dict) else None
+        writer = f" by parcast {shown(str(by))}" if by else ""
+        raise _refused(
+            name,
+            f"must have the schema parcast/{kind}/{known}, got {schema}, written{writer}",
+            "Make it again with this version.",
+        )
+    rows = document.get("rows", [])
+    if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
+        raise _refused(name, "must have rows, got something else")
+    assert isinstance(document, dict)
+    return document
+
+
+def runs_in(document: Mapping[str, Any]) -> Measurements | None:
+    """Runs that a result was made from, as its document holds them; None where it has none."""
+    try:
+        return runs_of_document(document["call"]["arguments"]["measurements"][RUNS])
+    except UNUSABLE:
+        return None
+
+
+def first_difference(made: list[Any], written: list[Any]) -> str:
+    """Say where rows first differ; "" where they agree."""
+    if len(made) != len(written):
+        return f"{len(made)} rows, and {len(written)} were written"
+    for i, (one, other) in enumerate(zip(made, written, strict=True), start=1):
+        for name in other:
+            ours, theirs = one.get(name), other[name]
+            is_number = all(isinstance(x, int | float) for x in (ours, theirs))
+            if not (isclose(ours, theirs, rel_tol=CLOSE) if is_number else ours == theirs):
+                return (
+                    f"{shown(name)} of row {i} is {shown(ours)}, and {shown(theirs)} was written"
+                )
+    return ""
+
+
+def _note(name: str, text: str) -> None:
+    """Say what a reader must know of the file that was read."""
+    warn_reader(shown(name), [f"{text}. Its numbers are those that were written."])
+
+
+def _refused(name: str, message: str, hint: str = "Give what save or -o wrote.") -> FileProblems:
+    """Say what is wrong with a file."""
+    return FileProblems(name, [Problem(message=f"{message}.", hint=hint)])

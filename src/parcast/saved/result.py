@@ -1,0 +1,70 @@
+"""A result that was read from its document: its numbers, without what made them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from parcast.show.result import Result
+from parcast.show.sheet import Column, Form, Sheet, Table
+from parcast.words import listed, rounded
+
+DIGITS: Final = 5
+MOST_ROWS: Final = 40
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class SavedResult(Result):
+    """The document of a result, as it was written: rows, and all else by its keys.
+
+    It can be compared, and written again. It has no picture.
+    """
+
+    _sheet = "parcast.saved.result:sheet_of"
+    _outline = ""
+    _schema = "parcast/saved/1"  # of none: it is written with that of its document
+
+    document: Mapping[str, Any]
+
+    @property
+    def schema(self) -> str:
+        """What it is the document of, and the version of that: `parcast/match/1`."""
+        return str(self.document["schema"])
+
+    def rows(self) -> Iterator[dict[str, Any]]:
+        """Give the rows of the document."""
+        yield from self.document.get("rows") or ()
+
+    def to_document(self) -> dict[str, Any]:
+        """Give the document as it was read."""
+        return dict(self.document)
+
+    def __repr__(self) -> str:
+        """Say what it is the document of."""
+        return f"SavedResult({self.schema}: {len(list(self.rows()))} rows)"
+
+
+def sheet_of(told: SavedResult, *, show_all: bool = False) -> Sheet:
+    """Rows as a table, and warnings."""
+    every = list(told.rows())
+    rows = every if show_all else every[:MOST_ROWS]
+    names = [x for x in (rows[0] if rows else ()) if any(row.get(x) is not None for row in rows)]
+    columns = [Column(title=name, cells=[_cell(row.get(name)) for row in rows]) for name in names]
+    left = len(every) - len(rows)
+    warnings = told.document.get("warnings")
+    return Sheet(
+        title=f"Saved result, {told.schema}",
+        tables=(Table(forms=(Form(columns=columns),) if columns else ()),),
+        warnings=tuple(map(str, warnings)) if isinstance(warnings, list) else (),
+        left_out=f"{len(rows)} of {len(every)} rows are shown. All of them" if left else "",
+    )
+
+
+def _cell(value: Any) -> str:
+    """Write a value."""
+    if isinstance(value, float):
+        return rounded(value, DIGITS)
+    return (
+        listed(map(str, value)) if isinstance(value, list) else "" if value is None else str(value)
+    )
