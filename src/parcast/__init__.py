@@ -61,6 +61,7 @@ if TYPE_CHECKING:
     from parcast.projection.result import CountedProjection, Projection
     from parcast.saved.load import load
     from parcast.saved.result import SavedResult
+    from parcast.show.result import Result
     from parcast.simulation.result import Simulation
     from parcast.simulation.simulate import simulate
     from parcast.timings.measurements import Measurements
@@ -93,6 +94,7 @@ __all__ = [
     "RegressionCheck",
     "RequestPlan",
     "ResourcePlan",
+    "Result",
     "RunFailed",
     "SavedResult",
     "SearchResult",
@@ -167,6 +169,7 @@ _HOME = {
     "RegressionCheck": "parcast.deciding.check.result",
     "RequestPlan": "parcast.arrays.planning.result",
     "ResourcePlan": "parcast.deciding.goals.result",
+    "Result": "parcast.show.result",
     "RunFailed": "parcast.errors",
     "SavedResult": "parcast.saved.result",
     "SearchResult": "parcast.applications.text.search.result",

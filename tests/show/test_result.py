@@ -48,6 +48,7 @@ from parcast.places import load
 from parcast.prediction.predict import predict
 from parcast.projection.counted import project_counts
 from parcast.projection.program import project
+from parcast.saved.result import SavedResult
 from parcast.show.html import html_of
 from parcast.show.result import Result
 from parcast.show.sheet import Sheet
@@ -146,6 +147,7 @@ RESULTS = {
     "RequestPlan": lambda: plan_io((64, 64), (2, 2), servers=[1, 2]),
     "RequestSimulation": lambda: plan_io((64, 64), (2, 2), servers=[1]).simulation,
     "ResourcePlan": lambda: plan(RUNS),
+    "SavedResult": lambda: SavedResult(document=match(RUNS).to_document()),
     "SearchResult": lambda: search_documents(DOCUMENTS, "stencil"),
     "Simulation": lambda: simulate(PROGRAM, MACHINE, p=[1, 2]),
     "SortedFile": sorted_file,

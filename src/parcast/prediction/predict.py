@@ -103,8 +103,8 @@ def predict(
     >>> parcast.predict(program, parcast.Machine(), p=[1, 2, 4]).time
     array([9., 5., 3.])
     """
-    samples = as_whole("samples", samples, least=2, hint="256 are usual.")
-    seed = as_whole("seed", seed, least=0, hint="Use any such number.")
+    how = {"samples": as_whole("samples", samples, least=2, hint="256 are usual.")}
+    how["seed"] = as_whole("seed", seed, least=0, hint="Use any such number.")
     program, machine = as_program(program), as_machine(machine)
     grid = _affordable(program, machine, {"p": p, "d": d, "n": n}, vary or {})
     axes, shape = grid.axes, grid.shape
@@ -113,9 +113,9 @@ def predict(
     require_times(breakdown.time, axes)
     by_resource = _full(program.resource_slopes(machine, at), shape)
     speedup, scaling = _speedup(program, machine, at, breakdown.time)
+    asked = {"interval": interval, "law_error": law_error, "bounds": bounds}
     lower = upper = allowed = None
     if interval:
-        how = {"samples": samples, "seed": seed}
         lower, upper = _sampled(program, machine, grid, at, breakdown.time, **how)
     errors = law_errors(program, machine, at) if interval and law_error else ()
     if errors:
@@ -149,17 +149,7 @@ def predict(
         by_resource=by_resource,
         law_error=None if allowed is None else np.broadcast_to(np.expm1(allowed), shape),
         law_errors=errors,
-        call=_call(
-            program,
-            machine,
-            grid,
-            vary,
-            interval=interval,
-            law_error=law_error,
-            bounds=bounds,
-            samples=samples,
-            seed=seed,
-        ),
+        call=_call(program, machine, grid, vary, **asked, **how),
     )
 
 

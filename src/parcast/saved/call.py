@@ -82,9 +82,8 @@ def given(value: Any) -> Any:
     if isinstance(value, Amount):
         return value.text
     if isinstance(value, Description):
-        fields = type(value).model_fields
-        named = {fields[name].alias or name: name for name in value.model_fields_set}
-        return {key: given(getattr(value, name)) for key, name in named.items()}
+        own = [x for x in type(value).model_fields.items() if x[0] in value.model_fields_set]
+        return {field.alias or name: given(getattr(value, name)) for name, field in own}
     if isinstance(value, Mapping):
         return {name: given(x) for name, x in value.items()}
     if isinstance(value, list | tuple):
