@@ -11,8 +11,8 @@ so that one with many series does not drown the others; beside them those of all
 Excess is the median of limit over run, less one. Doublings say how far the held-out count is from
 the largest known one. Counts at which there is no forecast are left out, as in a plan.
 
-With `--costs`, the 90 % interval of the node-hours of some runs together is tested likewise, as
-`parcast plan proposal` gives it: runs of all series of a set at their largest count.
+Inside is the share of held-out counts at which the node-hours of all their runs together lie in
+the 90 % interval, as `parcast plan proposal` gives it.
 """
 
 import argparse
@@ -40,7 +40,7 @@ class Tested(NamedTuple):
     doublings: float  # from the largest known count
     held: float  # share of its runs within the limit [1]
     held_median: bool
-    below: float  # share of its runs below the interval [1]
+    inside: bool  # whether all of them together take hours within the interval
     excess: float  # of the limit over the median run [1]
 
 
@@ -75,7 +75,7 @@ def tested(path: Path) -> list[Tested]:
                         doublings=float(np.log2(count / p[left - 1])),
                         held=float(np.mean(seen <= limit)),
                         held_median=bool(np.median(seen) <= limit),
-                        below=float(np.mean(seen < lower)),
+                        inside=bool(lower <= np.mean(seen) <= upper),
                         excess=float(limit / np.median(seen) - 1),
                     )
                 )
@@ -89,14 +89,15 @@ def means(points: list[Tested]) -> str:
         by_set[x.set].append(x)
     macro = [
         np.mean([np.mean([getattr(x, name) for x in each]) for each in by_set.values()])
-        for name in ("held", "held_median", "below")
+        for name in ("held", "held_median", "inside")
     ]
     excess = np.mean([np.median([x.excess for x in each]) for each in by_set.values()])
-    pooled = np.mean([x.held for x in points]), np.median([x.excess for x in points])
+    pooled = [np.mean([getattr(x, name) for x in points]) for name in ("held", "inside")]
+    far = np.median([x.excess for x in points])
     return (
         f"{len(by_set):5}{len(points):7}"
         + "".join(f"{x:9.1%}" for x in macro)
-        + f"{excess:9.0%}{pooled[0]:10.1%}{pooled[1]:9.0%}"
+        + f"{excess:9.0%}{pooled[0]:10.1%}{pooled[1]:10.1%}{far:10.0%}"
     )
 
 
@@ -113,8 +114,10 @@ def main() -> int:
         lines, status = meaning(failure)
         print(*lines, sep="\n", file=sys.stderr)
         return status
-    heads = ("holds", "medians", "below", "excess")
-    print(f"{'':22} sets points", *(f"{x:>9}" for x in heads), " all:holds   excess", sep="")
+    heads = ("holds", "medians", "inside", "excess")
+    print(
+        f"{'':22} sets points", *(f"{x:>9}" for x in heads), " all:holds   inside   excess", sep=""
+    )
     print(f"{'all':22}{means(points)}")
     for low, high in FAR:
         some = [x for x in points if low <= x.doublings < high]

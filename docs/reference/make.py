@@ -73,6 +73,7 @@ DOCUMENTS = {  # heading, and the answers below it
     ],
     "The document of `parcast plan`": ["parcast.deciding.goals.result:ResourcePlan"],
     "The document of `parcast plan pipeline`": ["parcast.pipeline.planning.result:PipelinePlan"],
+    "The document of `parcast plan proposal`": ["parcast.deciding.proposal.result:Proposal"],
     "The document of `parcast plan io`": ["parcast.arrays.planning.result:RequestPlan"],
     "The document of `parcast arrays verify`": [
         "parcast.arrays.store.verification:Verifications",

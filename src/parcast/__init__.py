@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from parcast.deciding.check.result import RegressionCheck
     from parcast.deciding.goals.plan import plan
     from parcast.deciding.goals.result import ResourcePlan
+    from parcast.deciding.proposal.propose import plan_proposal
+    from parcast.deciding.proposal.result import Proposal
     from parcast.descriptions.machine import Machine
     from parcast.descriptions.program import Program
     from parcast.descriptions.toml_files import read_machine, read_program
@@ -91,6 +93,7 @@ __all__ = [
     "Prediction",
     "Program",
     "Projection",
+    "Proposal",
     "RegressionCheck",
     "RequestPlan",
     "ResourcePlan",
@@ -123,6 +126,7 @@ __all__ = [
     "plan",
     "plan_io",
     "plan_pipeline",
+    "plan_proposal",
     "plan_runs",
     "predict",
     "profile_parameters",
@@ -166,6 +170,7 @@ _HOME = {
     "Prediction": "parcast.prediction.result",
     "Program": "parcast.descriptions.program",
     "Projection": "parcast.projection.result",
+    "Proposal": "parcast.deciding.proposal.result",
     "RegressionCheck": "parcast.deciding.check.result",
     "RequestPlan": "parcast.arrays.planning.result",
     "ResourcePlan": "parcast.deciding.goals.result",
@@ -198,6 +203,7 @@ _HOME = {
     "plan": "parcast.deciding.goals.plan",
     "plan_io": "parcast.arrays.planning.plan_io",
     "plan_pipeline": "parcast.pipeline.planning.plan",
+    "plan_proposal": "parcast.deciding.proposal.propose",
     "plan_runs": "parcast.forecasting.next_runs.plan_runs",
     "predict": "parcast.prediction.predict",
     "profile_parameters": "parcast.instrument",

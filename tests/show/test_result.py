@@ -26,6 +26,7 @@ from parcast.arrays.trials.request import ArrayRequest
 from parcast.characterisation.characterise import characterise
 from parcast.deciding.check.check import check
 from parcast.deciding.goals.plan import plan
+from parcast.deciding.proposal.propose import plan_proposal
 from parcast.descriptions.machine import Machine
 from parcast.descriptions.program import Program
 from parcast.errors import ParameterError
@@ -143,6 +144,7 @@ RESULTS = {
     "PipelineSchedule": lambda: explain_pipeline(4),
     "Prediction": lambda: predict(PROGRAM, MACHINE, p=[1, 2], d=[1, 2]),
     "Projection": lambda: project(OF_REGIONS, MACHINE, [1, 2], base=MACHINE, known=ALONE),
+    "Proposal": lambda: plan_proposal({"p": [1, 2, 4], "time": [8, 5, 3]}),
     "RegressionCheck": lambda: check(RUNS, against=RUNS),
     "RequestPlan": lambda: plan_io((64, 64), (2, 2), servers=[1, 2]),
     "RequestSimulation": lambda: plan_io((64, 64), (2, 2), servers=[1]).simulation,

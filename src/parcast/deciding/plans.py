@@ -110,6 +110,7 @@ EXPLAIN: Final = {
 PLAN: Final = {
     "io": "parcast.arrays.planning.command:command",
     "pipeline": "parcast.pipeline.planning.command:command",
+    "proposal": "parcast.deciding.proposal.command:command",
 }
 
 EXPLAIN_HELP: Final = """Explain how a parallel program works, or what a traced run did.
@@ -134,29 +135,4 @@ explain = CommandParts(
     EXPLAIN,
     help=EXPLAIN_HELP,
     short_help="Explain how a parallel program works, or a traced run.",
-)
-
-PLAN_HELP: Final = """Choose how to run a parallel program, before it runs.
-
-`parcast plan COMMAND --help` explains a command.
-
-\b
-Exit status: 0  answered
-             1  answered, and the answer is no: nothing meets the limits
-             2  wrong use, or an output that cannot be written
-             3  a file cannot be read, or something in it is wrong
-             4  no answer is possible
-
-\b
-Examples:
-  parcast plan pipeline --items 100000 --task 5ms --merge 0.2ms --ranks 16
-  parcast plan pipeline --trace run.jsonl --items 1000000 --within 1h
-  parcast plan io --shape 512x512x512 --clients 3x4x2 --servers 1..8
-"""
-
-plan = CommandParts(
-    "plan",
-    with_plugins(PLAN),
-    help=PLAN_HELP,
-    short_help="Choose how to run a parallel program.",
 )

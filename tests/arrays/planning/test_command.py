@@ -24,8 +24,8 @@ def plan(parcast, monkeypatch):
 
 
 def test_it_is_a_part_of_plan(parcast):
-    assert list(PLAN) == ["io", "pipeline"]
-    said = parcast("plan")
+    assert list(PLAN) == ["io", "pipeline", "proposal"]
+    said = parcast("plan", "--help")
     assert "  io        I/O servers and distribution of arrays." in said.out
 
 

@@ -192,7 +192,8 @@ def _subject(
         for name in ("within", "budget"):
             if getattr(goals, name) is not None:
                 require_times_of_runs(name, what.measure, must="be combined with times of runs")
-        return TimedProgram(runs=what, n=n, donors=donors, scaling=scaling)
+        at = {} if n is None else {"n": n}
+        return TimedProgram(runs=what, at=at, donors=donors, scaling=scaling)
     reading_for(what, scaling)  # which is of runs
     disks = [] if d is None else [int(x) for x in counts_of("d", d).tolist()]
     return DescribedProgram(program=what, n=n, disks=disks, law_error=law_error, seed=seed)

@@ -31,24 +31,20 @@ class TimedProgram:
     """A program that was run."""
 
     runs: Measurements  # with a column machine
-    n: float | None  # problem size to forecast at; None: that of the runs
+    at: Mapping[str, float]  # values of axes to forecast at; {}: those of the runs
     donors: Measurements | None
     scaling: Scaling
     told: dict[str, Forecast] = field(default_factory=dict)  # by machine
 
     def __post_init__(self) -> None:
-        """Refuse a size that is no axis of the runs."""
-        if self.n is not None and "n" not in self.runs.axes:
-            raise ParameterError(
-                "n",
-                must="be combined with runs that have a column n, the problem size",
-                hint="Leave it out, or name the column.",
-            )
-
-    @property
-    def at(self) -> dict[str, float]:
-        """Values of axes besides p."""
-        return {} if self.n is None else {"n": self.n}
+        """Refuse a value of what is no axis of the runs."""
+        for name in self.at:
+            if name not in self.runs.axes:
+                raise ParameterError(
+                    name,
+                    must=f"be combined with runs that have a column {name}",
+                    hint="Leave it out, or name the column.",
+                )
 
     def _runs_on(self, machine: Machine) -> tuple[Measurements, dict[str, Any]]:
         """Runs on a machine, and how forecasts are made from them."""
