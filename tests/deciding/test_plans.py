@@ -41,7 +41,7 @@ def test_its_command_ranks_draws_and_writes(tmp_path):
 
 
 def test_it_is_listed_and_its_options_are_refused_in_their_names():
-    listed = parcast("plan", "--help", path=[PLUGINS]).stdout
+    listed = parcast("plan", path=[PLUGINS]).stdout
     assert "cache     Memory of a cache of tiles." in listed
     said = parcast("plan", "cache", "--tiles", "many", path=[PLUGINS])
     assert (said.returncode, "--tiles must be a size" in said.stderr) == (2, True)

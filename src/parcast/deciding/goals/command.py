@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from parcast.cli.answering import A_FILE, OneOf, Whole, cli_command, usage
-from parcast.cli.failures import AXES, OPTIONS, own_options, spelled_with
+from parcast.cli.failures import ANSWERED, AXES, OPTIONS, own_options, spelled_with
 from parcast.cli.kinds import MACHINE, ArgumentPlace, in_places, kind_of
 from parcast.cli.options import (
     DISKS,
@@ -31,6 +31,7 @@ from parcast.cli.options import (
 from parcast.cli.outputs import Outputs, with_inputs
 from parcast.cli.parts import with_parts
 from parcast.cli.reading import read_description, table_options
+from parcast.cli.running import WRITTEN
 from parcast.deciding.plans import PLAN, decide, with_plugins
 from parcast.matching.command import certainty, prices
 
@@ -74,9 +75,7 @@ OF_TABLES: Final = {"select": (), "donors": (), "scaling": "auto", "memory": Non
 
 
 @cli_command(name="plan", help=HELP, short_help="Choose nodes, wall-time limit and cost of a run.")
-@click.argument(
-    "files", nargs=-1, required=True, metavar="{TIMINGS|PROGRAM} [MACHINE]...", type=A_FILE
-)
+@click.argument("files", nargs=-1, metavar="{TIMINGS|PROGRAM} [MACHINE]...", type=A_FILE)
 @within_option
 @option("--efficiency", EFFICIENCY, "Least efficiency allowed: 70%.")
 @option("--budget", "COST", 'Highest cost allowed: "5000 core-h", "200 node-h", "500 EUR".')
@@ -115,6 +114,9 @@ def plan_run(
     **options: Any,
 ) -> int:
     """Answer the question and return the exit status."""
+    if not ctx.meta[WRITTEN]:
+        click.echo(ctx.get_help())  # which lists the parts
+        return ANSWERED
     [what], machines = in_places(ctx, files, (WHAT, MACHINES))
     size = options["n"]
     if size is not None and len(size.values) > 1:
