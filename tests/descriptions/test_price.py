@@ -10,15 +10,15 @@ HOUR = np.array([3600.0])
 
 
 @pytest.mark.parametrize(
-    ("price", "cost"),
+    ("keys", "cost"),
     [
-        ({"processor_hour": 0.05}, [0.05, 1.65]),
-        ({"processor_hour": 0.05, "node_processors": 32}, [1.6, 3.2]),
-        ({"node_hour": 2, "node_processors": 32}, [2, 4]),
+        ({"price": {"processor_hour": 0.05}}, [0.05, 1.65]),
+        ({"price": {"processor_hour": 0.05}, "node": {"processors": 32}}, [1.6, 3.2]),
+        ({"price": {"node_hour": 2}, "node": {"processors": 32}}, [2, 4]),
     ],
 )
-def test_processors_are_charged_or_whole_nodes(price, cost):
-    told = Machine(price=price).price.cost(HOUR, {"p": np.array([1.0, 33.0])})
+def test_processors_are_charged_or_whole_nodes(keys, cost):
+    told = Machine(**keys).cost(HOUR, {"p": np.array([1.0, 33.0])})
     assert told == pytest.approx(cost)
 
 
@@ -26,7 +26,7 @@ def test_a_price_is_an_amount_that_may_be_uncertain_and_varied():
     machine = Machine(price={"processor_hour": "0.05 +- 10%"})
     assert dict(machine.price.amounts())["price.processor_hour"].spread == pytest.approx(0.1)
     at = {"p": np.array([2.0]), "price.processor_hour*": np.array([2.0])}
-    assert machine.price.cost(HOUR, at) == pytest.approx([0.2])
+    assert machine.cost(HOUR, at) == pytest.approx([0.2])
 
 
 @pytest.mark.parametrize(
@@ -36,7 +36,7 @@ def test_a_price_is_an_amount_that_may_be_uncertain_and_varied():
         ({"price": {"processor_hour": -1}}, 'must be at least 0, got "-1". Check its sign.'),
         ({"price": {"processor_hour": "5 s"}}, "must be a plain number such as 64, got"),
         ({"price": {"processor_hour": 1, "node_hour": 1}}, "processor_hour or node_hour, not"),
-        ({"price": {"node_hour": 1}}, "must give node_processors with node_hour."),
+        ({"price": {"node_hour": 1}}, "must give processors, as the price has a node_hour."),
         ({"node": {"memory_bandwidth": "1 GB/s"}}, "must give processors with memory_bandwidth."),
         ({"node": {"servers": 1}}, "must give processors with servers."),
         (
@@ -60,4 +60,4 @@ def test_a_price_that_makes_every_cost_infinite_is_refused():
 
 def test_without_a_price_there_is_no_cost():
     with pytest.raises(ParameterError, match=r"price must be given\. Add \[price\]"):
-        Machine().price.cost(HOUR, {"p": np.array([2.0])})
+        Machine().cost(HOUR, {"p": np.array([2.0])})

@@ -39,7 +39,10 @@ class ComputeNode(Description):
     """What the processors of a node share."""
 
     processors: int | None = Field(
-        default=None, ge=1, le=LARGEST_COUNT, description="Processors of a node."
+        default=None,
+        ge=1,
+        le=LARGEST_COUNT,
+        description="Processors of a node; if it is given, whole nodes are charged.",
     )
     memory_bandwidth: Annotated[Amount, Of("rate", name="node.memory_bandwidth")] | None = (
         parameter(None, "Memory bandwidth of all processors of a node together.")
@@ -139,12 +142,6 @@ class Price(Description):
     node_hour: Annotated[Amount, Of("count", name="price.node_hour")] | None = parameter(
         None, "Price of one node per hour, instead of processor_hour."
     )
-    node_processors: int | None = Field(
-        default=None,
-        ge=1,
-        le=LARGEST_COUNT,
-        description="Processors per node; if it is given, whole nodes are charged.",
-    )
     currency: str = Field(
         default="", description='Currency or unit of the price: "EUR", "node hours", ...'
     )
@@ -157,14 +154,8 @@ class Price(Description):
                 must="give processor_hour or node_hour, not both",
                 hint="Keep the one charged.",
             )
-        if self.node_hour is not None and self.node_processors is None:
-            raise ParameterError(
-                "price",
-                must="give node_processors with node_hour",
-                hint="Add the processors of a node.",
-            )
         amount = self.amount
-        if amount is None and (self.node_processors or self.currency):
+        if amount is None and self.currency:
             raise ParameterError(
                 "price",
                 must="give processor_hour or node_hour",
@@ -183,17 +174,6 @@ class Price(Description):
     def amount(self) -> Amount | None:
         """The price that is given, or None."""
         return self.node_hour if self.processor_hour is None else self.processor_hour
-
-    def cost(self, time: NDArray[np.float64], at: Point) -> NDArray[np.float64]:
-        """Cost of `time` [s] on `at["p"]` processors, in the currency."""
-        if self.amount is None:
-            raise ParameterError("price", must="be given", hint="Add [price] with processor_hour.")
-        p = np.asarray(at["p"], dtype=np.float64)
-        nodes = np.ceil(p / self.node_processors) if self.node_processors else p
-        charged = nodes
-        if self.node_processors and self.node_hour is None:
-            charged = nodes * self.node_processors
-        return np.asarray(self.amount(at) * charged * time / HOUR)
 
 
 class Primitive(Description):
@@ -300,6 +280,28 @@ class Machine(Description):
                 hint="Those in [storage] do not depend on p, those in [node] are of each node.",
             )
         return self
+
+    @model_validator(mode="after")
+    def _nodes_of_known_size(self) -> "Machine":
+        if self.price.node_hour is not None and self.node.processors is None:
+            raise ParameterError(
+                "node",
+                must="give processors, as the price has a node_hour",
+                hint="Add [node] with the processors of a node.",
+            )
+        return self
+
+    def cost(self, time: NDArray[np.float64], at: Point) -> NDArray[np.float64]:
+        """Cost of `time` [s] on `at["p"]` processors, in the currency of the price."""
+        amount = self.price.amount
+        if amount is None:
+            raise ParameterError("price", must="be given", hint="Add [price] with processor_hour.")
+        p = np.asarray(at["p"], dtype=np.float64)
+        of_node = self.node.processors or 1
+        charged = np.ceil(p / of_node)
+        if self.price.node_hour is None:
+            charged = charged * of_node
+        return np.asarray(amount(at) * charged * time / HOUR)
 
     def servers(self, at: Point) -> NDArray[np.float64]:
         """Number of disks or I/O servers at `at["p"]` processors: the default of d [1]."""

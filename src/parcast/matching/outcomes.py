@@ -338,7 +338,7 @@ def _disturbed(
 
 def _cost(machine: Machine, p: Array, time: Array, factors: Mapping[str, Array]) -> Array | None:
     """Cost of times on a machine, None where it has no price."""
-    return None if machine.price.amount is None else machine.price.cost(time, {"p": p, **factors})
+    return None if machine.price.amount is None else machine.cost(time, {"p": p, **factors})
 
 
 def _factors(amounts: Mapping[str, Amount], of: str, seed: int) -> dict[str, Array]:

@@ -209,12 +209,9 @@ def slurm_machine(partition: str | None = None) -> KnownMachine:
     ]
     per_node = {x.cores for x in there}
     if len(per_node) == 1:
-        charged = "cores of each node; leave it out if parts of nodes are charged"
+        charged = "cores of each node; whole nodes are charged"
         text = str(per_node.pop())
-        figures += [
-            SourcedFigure(key="node.processors", text=text, source="cores of each node"),
-            SourcedFigure(key="price.node_processors", text=text, source=charged),
-        ]
+        figures.append(SourcedFigure(key="node.processors", text=text, source=charged))
     return KnownMachine(
         figures=tuple(figures), remarks=tuple(_remarks(here, there, kinds)), is_complete=True
     )

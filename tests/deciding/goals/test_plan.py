@@ -31,7 +31,8 @@ MACHINE = pc.Machine(
     processors=512,
     network={"bandwidth": "1 GB/s", "latency": "2 us"},
     storage={"servers": 4, "bandwidth": "200 MB/s"},
-    price={"processor_hour": 0.02, "currency": "EUR", "node_processors": 48},
+    node={"processors": 48},
+    price={"processor_hour": 0.02, "currency": "EUR"},
 )
 
 

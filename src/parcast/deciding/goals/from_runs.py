@@ -108,7 +108,7 @@ def rates(machine: Machine, size: NodeSize, p: Array, unit: str) -> Array:
     amount = machine.price.amount
     dear = 1.0 + (amount.spread if amount is not None else 0.0)  # budgets hold at its upper end
     cores = size.charged(p, CORE_HOURS)
-    return machine.price.cost(np.full(len(p), 3600.0), {"p": cores}) * dear
+    return machine.cost(np.full(len(p), 3600.0), {"p": cores}) * dear
 
 
 def table_of(

@@ -67,12 +67,12 @@ def _missing(because: str) -> ParameterError:
 
 
 def node_size(p_is: PKind, cores_per_node: int | None, machine: Machine) -> NodeSize:
-    """Take the size of a node from the option, or from the price of the machine."""
-    own = machine.price.node_processors
+    """Take the size of a node from the option, or from the machine."""
+    own = machine.node.processors
     if cores_per_node is not None and own is not None and own != cores_per_node:
         raise ParameterError(
             "cores_per_node",
-            must=f"agree with price.node_processors of {machine.name}, {own}",
+            must=f"agree with node.processors of {machine.name}, {own}",
             got=f"{cores_per_node}",
             hint="Leave one of them out.",
         )

@@ -112,7 +112,7 @@ def plan(
         Problem size: of a program, or to forecast runs of several sizes at.
     cores_per_node : int, optional
         Cores of a node; nodes that are not filled are charged in full. By default the
-        `node_processors` of the price of the machine. [1]
+        `node.processors` of the machine. [1]
     p_is : {"cores", "nodes"}, default "cores"
         What `p` counts.
     prices, donors, scaling, beyond, law_error, seed
