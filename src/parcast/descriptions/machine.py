@@ -47,6 +47,14 @@ class ComputeNode(Description):
     memory_bandwidth: Annotated[Amount, Of("rate", name="node.memory_bandwidth")] | None = (
         parameter(None, "Memory bandwidth of all processors of a node together.")
     )
+    network_bandwidth: Annotated[Amount, Of("rate", name="node.network_bandwidth")] | None = (
+        parameter(None, "Bandwidth of the link of a node, which its processors share.")
+    )
+    message_bandwidth: Annotated[Amount, Of("rate", name="node.message_bandwidth")] | None = (
+        parameter(
+            None, "Bandwidth of one pair of processors of a node; by default network.bandwidth."
+        )
+    )
     servers: int | None = Field(
         default=None,
         ge=1,
@@ -57,8 +65,8 @@ class ComputeNode(Description):
 
     @model_validator(mode="after")
     def _among_some(self) -> "ComputeNode":
-        if self.processors is None and (self.memory_bandwidth or self.servers):
-            given = "servers" if self.memory_bandwidth is None else "memory_bandwidth"
+        given = next((x for x in self.model_fields_set if x != "processors"), None)
+        if self.processors is None and given is not None:
             raise ParameterError(
                 "node",
                 must=f"give processors with {given}",

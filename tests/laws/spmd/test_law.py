@@ -276,6 +276,26 @@ def test_servers_of_each_node_grow_with_the_nodes():
     np.testing.assert_allclose(times, 8)
 
 
+def linked(off_node=None, **node):
+    machine = Machine(network={"bandwidth": "1 GB/s"}, node={"processors": 4, **node})
+    communication = {"volume": "8 GB", "off_node": off_node}
+    phase = SpmdPhase(law="spmd", communication=communication)
+    return phase.demands(machine, {"p": np.array([1, 2, 4, 8, 13])}).transfer
+
+
+def test_processors_of_a_node_share_its_link_and_talk_faster_within_it():
+    leaving = np.array([0, 0, 0, 4 / 7, 9 / 12])  # of partners anywhere
+    np.testing.assert_allclose(
+        linked(network_bandwidth="2 GB/s", message_bandwidth="10 GB/s"),
+        8 * np.array([0, 1, 1, 1, 1]) * (leaving / 0.5 + (1 - leaving) / 10),
+    )
+    np.testing.assert_allclose(
+        linked("1/4", network_bandwidth="2 GB/s"), [0, 8, 8, 8 * 1.25, 8 * 1.25]
+    )
+    np.testing.assert_allclose(linked(network_bandwidth="9 GB/s"), [0, 8, 8, 8, 8])
+    np.testing.assert_allclose(linked(), [0, 8, 8, 8, 8])
+
+
 def test_traffic_needs_a_memory_bandwidth():
     phase = SpmdPhase(law="spmd", compute={"traffic": "1 TB"})
     with pytest.raises(ParameterError, match=r"compute\.memory_bandwidth must be given"):

@@ -79,6 +79,15 @@ def test_slopes_where_memory_limits_the_computing(own):
     assert (slopes["compute.parallel"][p == 1] > 0).all() or not own
 
 
+@pytest.mark.parametrize("link", ["10 MB/s", "60 MB/s"])
+def test_slopes_where_processors_share_the_link_of_a_node(link):
+    node = {"processors": 2, "network_bandwidth": link, "message_bandwidth": "1 GB/s"}
+    slopes = require_slopes(phase_of(), Machine(**MACHINE, node=node))
+    is_many = POINTS["p"] > 2
+    assert (slopes["node.network_bandwidth"][is_many] < 0).all() == (link == "10 MB/s")
+    assert (slopes["node.message_bandwidth"][POINTS["p"] > 1] < 0).all()
+
+
 def test_slopes_with_a_fixed_number_of_bursts():
     require_slopes(phase_of("synchronous", "fixed"), Machine(**MACHINE), tolerance=2e-4)
 

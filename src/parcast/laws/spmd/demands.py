@@ -37,6 +37,7 @@ from parcast.descriptions.breakdown import Breakdown
 from parcast.descriptions.machine import LEVEL, Machine, level_of
 from parcast.errors import Argument, ParameterError, require
 from parcast.laws.spmd.tables import InputOutput, IoLaw, SpmdTables
+from parcast.laws.spmd.transfers import routes_of
 from parcast.queueing.order import deviation_of_maximum, expected_maximum
 
 
@@ -202,19 +203,14 @@ def _contention(phase: SpmdTables, machine: Machine, at: Point) -> Array:
     return machine.contention(at)
 
 
-def network_rate(phase: SpmdTables, machine: Machine, at: Point, *, why: str) -> Array:
-    """Rate of the transfers of a phase. [B/s]."""
-    if phase.communication.contention is not None:
-        return machine.need("network.bandwidth", at, why=why)
-    return machine.pair_rate(at, why=why)
-
-
 def _network_time(phase: SpmdTables, machine: Machine, at: Point) -> Array:
-    """Time of the bytes of a burst, at the rate of one pair."""
+    """Time of the bytes of a burst without contention."""
     volume = phase.communication.volume
     if volume is None:
         return np.zeros(())
-    return _amount(volume, at) / network_rate(phase, machine, at, why=volume.name)
+    value = _amount(volume, at)
+    routes = routes_of(phase, machine, at, volume)
+    return np.asarray(sum(value * route.share / route.rate for route in routes))
 
 
 def _io(io: InputOutput | IoLaw, machine: Machine, at: Point) -> dict[str, Array]:

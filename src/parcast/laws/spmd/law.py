@@ -49,11 +49,11 @@ from parcast.laws.spmd.demands import (
     demands,
     io_service,
     memory_time,
-    network_rate,
     with_servers,
 )
 from parcast.laws.spmd.networks import FEW_CYCLES, cycle, ends_apart, run_of
 from parcast.laws.spmd.tables import Communication, IoLaw, SpmdTables
+from parcast.laws.spmd.transfers import byte_time, routes_of
 
 # Measured with 1,000,000 points, 100,000 of clusters and 1000 with other sums at each, see
 # `Phase.dearness`.
@@ -139,18 +139,15 @@ def _of_messages(phase: SpmdTables, machine: Machine, by: Slopes, at: Point) -> 
     among = communicating(phase, at)
     own = _share(given.startup, (given.messages, network.latency), among)
     slopes = _parts(by["startup"], own, given.startup, (given.messages, network.latency))
-    rate = None
-    if given.volume is not None:
-        rate = network_rate(phase, machine, among, why=given.volume.name)
+    routes = () if given.volume is None else routes_of(phase, machine, among, given.volume)
+    byte = byte_time(routes)
+    rate = 1.0 / byte if routes else None
     own = _share(given.transfer, (given.volume,), among, rate=rate)
     slopes |= _parts(by["transfer"], own, given.transfer, (given.volume,))
-    if given.volume is not None and rate is not None:
-        by_volume = slopes[given.volume.name]
-        pair = machine.need("network.bandwidth", among, why=given.volume.name)
-        of_pair = np.asarray(rate == pair, dtype=np.float64)
-        slopes["network.bandwidth"] = -by_volume * of_pair
-        if not of_pair.all():
-            slopes["network.saturation"] = -by_volume * (1.0 - of_pair)
+    for route in routes:
+        assert given.volume is not None
+        part = slopes[given.volume.name] * route.share / route.rate / byte
+        _add(slopes, {name: -part * here for name, here in route.limits.items()})
     return slopes
 
 

@@ -144,6 +144,9 @@ class Communication(_Served):
     contention: Annotated[Amount, Of("fraction", name="communication.contention")] | None = (
         parameter(None, "Level of contention, instead of the machine's.")
     )
+    off_node: Annotated[Amount, Of("fraction", name="communication.off_node")] | None = parameter(
+        None, "Share of the bytes that leaves a node; by default that of partners anywhere."
+    )
     group: Annotated[Amount, Of("count", name="communication.group")] = parameter(
         "1", "Processors that communicate synchronously, c; 1 is fully asynchronous."
     )
