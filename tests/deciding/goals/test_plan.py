@@ -305,3 +305,23 @@ def test_a_program_needs_a_machine_and_no_options_of_tables(parcast, file):
     said = parcast("plan", program, machine, "--within", "20s")
     assert said.err.startswith("parcast: -p must be given for a described program")
     assert parcast("plan", program, machine, "--within", "20s", "-p", "1..8").status == 0
+
+
+def test_a_sawtooth_is_said_and_the_rule_that_avoids_it():
+    p = np.array([1, 2, 3, 4, 6, 8, 12, 16, 24, 32])
+    time = 1000 / p + 5
+    time[np.isin(p, [3, 6, 12, 24])] *= 1.3
+    said = [x for x in pc.plan({"p": p, "time": time}).warnings if "divide badly" in x]
+    assert len(said) == 1
+    assert "p = 3, 6, 12, 24" in said[0]
+    assert "power-of-two" in said[0]
+    told = pc.plan({"p": p, "time": time}, counts="power-of-two")
+    assert not any("divide badly" in x for x in told.warnings)
+    smooth = 1000 / p + 5 + 0.4 * p + np.log2(p)
+    assert not any("divide badly" in x for x in pc.plan({"p": p, "time": smooth}).warnings)
+
+
+def test_a_higher_certainty_makes_a_longer_limit():
+    usual, sure = (pc.plan(RUNS, efficiency=0.5, p=24, certainty=x) for x in (0.9, 0.99))
+    assert sure.recommended.time_limit > usual.recommended.time_limit
+    assert "99% sure to finish" in sure.answer

@@ -141,7 +141,12 @@ class Weighed:
     @cached_property
     def at_limit(self) -> Array:
         """Time within which a run ends as surely as its wall-time limit has to hold. [s]."""
-        return self.table.kept(max(LIMIT_HOLDS, self.goals.certainty))
+        return self.table.kept(self.limit_holds)
+
+    @property
+    def limit_holds(self) -> float:
+        """Probability with which a run ends within its wall-time limit. [1]."""
+        return max(LIMIT_HOLDS, self.goals.certainty)
 
     @cached_property
     def is_front(self) -> NDArray[np.bool_]:

@@ -97,7 +97,7 @@ def cost_unit(goals: Goals, machines: Sequence[Machine], p_is: PKind, per_node: 
             "budget", must=f"be in {currency}, as the prices are", got=said, hint="Convert it."
         )
     if all(priced):
-        return said or currency or "cost"
+        return said or currency or "units of the price"
     return NODE_HOURS if p_is == "nodes" and per_node is None else CORE_HOURS
 
 

@@ -79,7 +79,7 @@ def reachable(weighed: Weighed) -> Iterator[str]:
         yield f"{_least(name, float(value[best]), table.unit)}{rest} ({place(table, best)})"
     if not found and usable.any() and len(weighed.asked) > 1:
         near = place(table, weighed.nearest())
-        yield f"no two of the goals together with {sure} certainty; nearest is {near}"
+        yield f"none of the goals with {sure} certainty while the others are met (nearest: {near})"
 
 
 def _least(name: str, value: float, unit: str) -> str:

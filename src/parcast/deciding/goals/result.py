@@ -10,7 +10,7 @@ import numpy as np
 
 from parcast.deciding.alternatives import Ways
 from parcast.deciding.decision import Decision
-from parcast.deciding.goals.configurations import HOUR, LIMIT_HOLDS, Weighed
+from parcast.deciding.goals.configurations import HOUR, Weighed
 from parcast.deciding.goals.goals import Goals, amount_text
 from parcast.deciding.goals.needed import Needed
 from parcast.deciding.goals.nodes import NodeSize
@@ -40,7 +40,9 @@ class PlannedConfiguration:
     time: float  # [s]
     lower: float  # lower end of its 90 % interval [s]
     upper: float  # upper end of its 90 % interval [s]
-    time_limit: float | None  # wall-time limit that holds at 95 %; None where none is of a run [s]
+    # wall-time limit that a run keeps with 95 % certainty, or the certainty asked for if that is
+    # higher; `null` where times are not those of runs [s]
+    time_limit: float | None
     cost: float  # in the unit of the cost
     cost_lower: float  # lower end of its 90 % interval
     cost_upper: float  # upper end of its 90 % interval
@@ -149,7 +151,7 @@ class ResourcePlan(Decision):
 
     def certainties(self, one: PlannedConfiguration) -> list[str]:
         """Say how sure it is what a configuration keeps."""
-        texts = [f"{percent(LIMIT_HOLDS)} sure to finish"] if one.clock else []
+        texts = [f"{sure_text(self.weighed.limit_holds)} sure to finish"] if one.clock else []
         if one.within is not None and self.goals.within is not None:
             time = format_quantity(self.goals.within, "time")
             texts.append(f"{sure_text(one.within)} sure to end within {time}")

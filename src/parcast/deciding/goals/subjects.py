@@ -11,6 +11,7 @@ from parcast.deciding.goals.configurations import ConfigurationTable, Weighed
 from parcast.deciding.goals.from_descriptions import configurations_of_program, point_of
 from parcast.deciding.goals.from_runs import PlanAsked, configurations_of_runs
 from parcast.deciding.goals.needed import Needed, needed_of_program, needed_of_runs
+from parcast.deciding.goals.sawtooth import uneven_counts
 from parcast.descriptions.machine import Machine
 from parcast.descriptions.program import Program
 from parcast.errors import ParameterError, ParcastError
@@ -34,6 +35,7 @@ class TimedProgram:
     at: Mapping[str, float]  # values of axes to forecast at; {}: those of the runs
     donors: Measurements | None
     scaling: Scaling
+    has_rule: bool = False  # whether it is said which counts are usable
     told: dict[str, Forecast] = field(default_factory=dict)  # by machine
 
     def __post_init__(self) -> None:
@@ -59,6 +61,7 @@ class TimedProgram:
             reading = reading_of(self.scaling, "fixed", measure=self.runs.measure)
         else:
             reading = reading_for(self.runs, self.scaling)
+        self.has_rule = asked.rule is not None
         table, told = configurations_of_runs(
             self.runs, machine, asked, donors=self.donors, reading=reading, at=self.at
         )
@@ -72,6 +75,8 @@ class TimedProgram:
         if self.at:
             return
         yield from unrepeated(self.runs)
+        if not self.has_rule and (text := uneven_counts(here.series())):
+            yield text
         if size_of_runs(self.runs, ["machine"]) == "grows" and self.scaling != "strong":
             yield RankedWarning(
                 "The problem size n grows with p: larger counts solve larger problems, and their "
