@@ -49,6 +49,10 @@ DOCUMENTS = {  # heading, and the answers below it
     "The document of `parcast fit`": ["parcast.fitting.result:Fit"],
     "The document of `parcast simulate`": ["parcast.simulation.result:Simulation"],
     "The document of `parcast match`": ["parcast.matching.result:Match"],
+    "The document of `parcast compare`": [
+        "parcast.deciding.compare.result:VersionComparison",
+        "parcast.deciding.compare.changes:PartChange",
+    ],
     "The document of `parcast check`": ["parcast.deciding.check.result:RegressionCheck"],
     "The documents of `parcast project`": [
         "parcast.projection.result:Projection",

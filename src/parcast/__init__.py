@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from parcast.characterisation.result import Characterisation
     from parcast.deciding.check.check import check
     from parcast.deciding.check.result import RegressionCheck
+    from parcast.deciding.compare.compare import compare
+    from parcast.deciding.compare.result import VersionComparison
     from parcast.deciding.goals.plan import plan
     from parcast.deciding.goals.result import ResourcePlan
     from parcast.deciding.proposal.propose import plan_proposal
@@ -107,12 +109,14 @@ __all__ = [
     "Trace",
     "TrafficCheck",
     "Validation",
+    "VersionComparison",
     "best_processors",
     "calibrate",
     "capacities",
     "characterise",
     "check",
     "check_traffic",
+    "compare",
     "explain_pipeline",
     "fit",
     "forecast",
@@ -184,11 +188,13 @@ _HOME = {
     "Trace": "parcast.pipeline.traces.trace",
     "TrafficCheck": "parcast.pipeline.traces.traffic.result",
     "Validation": "parcast.validation.result",
+    "VersionComparison": "parcast.deciding.compare.result",
     "best_processors": "parcast.prediction.best_processors",
     "calibrate": "parcast.calibration.calibrate",
     "capacities": "parcast.fitting.capacities",
     "characterise": "parcast.characterisation.characterise",
     "check": "parcast.deciding.check.check",
+    "compare": "parcast.deciding.compare.compare",
     "check_traffic": "parcast.pipeline.traces.traffic.check",
     "explain_pipeline": "parcast.pipeline.explaining.explain",
     "fit": "parcast.fitting.fit",

@@ -53,9 +53,9 @@ def commands_with(option):
     [
         ("-n", "forecast match plan predict simulate project run validate characterise"),
         ("-np", "calibrate run validate"),
-        ("-p", "forecast match plan measure predict simulate project"),
-        ("--column", "forecast match plan check fit project characterise import"),
-        ("--select", "forecast match plan check fit"),
+        ("-p", "forecast match plan compare measure predict simulate project"),
+        ("--column", "forecast match plan compare check fit project characterise import"),
+        ("--select", "forecast match plan compare check fit"),
     ],
 )
 def test_an_option_has_one_name_everywhere(option, commands):

@@ -25,6 +25,7 @@ from parcast.arrays.subject import validate_array_io
 from parcast.arrays.trials.request import ArrayRequest
 from parcast.characterisation.characterise import characterise
 from parcast.deciding.check.check import check
+from parcast.deciding.compare.compare import compare
 from parcast.deciding.goals.plan import plan
 from parcast.deciding.proposal.propose import plan_proposal
 from parcast.descriptions.machine import Machine
@@ -157,6 +158,7 @@ RESULTS = {
     "TrafficCheck": lambda: check_traffic(read_trace(TRACED)),
     "Validation": lambda: validate("sort", launcher=FakeRanks(), seed=1),
     "Verification": verified,
+    "VersionComparison": lambda: compare(RUNS, RUNS),
     "Verifications": lambda: Verifications(stores=(verified(),)),
 }
 COPIES = {

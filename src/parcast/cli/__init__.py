@@ -17,6 +17,7 @@ GROUPS: Final = {  # what the help calls a group of commands; each name and its 
     "From timings": {
         "forecast": "parcast.forecasting.command:command",
         "match": "parcast.matching.command:command",
+        "compare": "parcast.deciding.compare.command:command",
         "check": "parcast.deciding.check.command:command",
     },
     "From descriptions": {

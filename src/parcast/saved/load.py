@@ -110,10 +110,10 @@ def document_in(path: AnyPath) -> dict[str, Any]:
     if int(version) != known:
         inputs = document.get("inputs")
         by = inputs.get("parcast") if isinstance(inputs, dict) else None
-        writer = f" by parcast {shown(str(by))}" if by else ""
+        writer = f", written by parcast {shown(str(by))}" if by else ""
         raise _refused(
             name,
-            f"must have the schema parcast/{kind}/{known}, got {schema}, written{writer}",
+            f"must have the schema parcast/{kind}/{known}, got {schema}{writer}",
             "Make it again with this version.",
         )
     rows = document.get("rows", [])

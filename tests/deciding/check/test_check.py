@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import parcast
-from parcast.deciding.check.gate import together
 from parcast.deciding.check.history import add_line
+from parcast.deciding.compare.noise import together
 from parcast.errors import FileProblems, FitFailed, ParameterError
 from parcast.timings.measurements import Measurements
 from parcast.timings.notes import ImportNote

@@ -3,15 +3,10 @@
 The first run of the new version is looked at with `FIRST`, 5 %: one good run in twenty is asked
 to be repeated. A slowdown is reported where the runs of all sessions together show it at the
 level asked for, 1 % by default, and those of the later sessions alone at 5 %. The first two are
-levels of the whole family of cells: Holm's procedure [1]_ with Sidak's inequality, over Student's
+levels of the whole family of cells: Holm's procedure with Sidak's inequality, over Student's
 t of each ratio (`parcast.deciding.compare.noise`). A permutation of repetitions could not: five
 against five have 252 ways, so that their least probability is 0.4 % for one cell and 8 % for
 twenty.
-
-References
-----------
-.. [1] S. Holm, "A simple sequentially rejective multiple test procedure," Scand. J. Stat., vol. 6,
-   no. 2, pp. 65-70, 1979.
 """
 
 from dataclasses import dataclass
@@ -22,7 +17,7 @@ from numpy.typing import NDArray
 
 from parcast.aliases import Array
 from parcast.deciding.compare.cells import Cells
-from parcast.deciding.compare.noise import RunNoise, exceeded, noise_of, quantile
+from parcast.deciding.compare.noise import RunNoise, exceeded, noise_of, quantile, together
 
 FIRST: Final = 0.05  # level at which a first run is asked to be repeated [1] [D]
 SEEN: Final = 0.95  # probability with which a slowdown that it says it can see is found [1] [D]
@@ -64,20 +59,6 @@ def look(cells: Cells, noise: RunNoise | None = None) -> GateLook:
         noise.mean_of(cells.sessions(cells.new == side)) for side in (False, True)
     )
     return GateLook(log_ratio=new - old, error=np.sqrt(doubt + more), free=noise.free)
-
-
-def together(single: Array, tested: NDArray[np.bool_]) -> Array:
-    """Adjust probabilities of single tests to their family, by Holm and Sidak.
-
-    >>> together(np.array([0.001, 0.2, 0.01]), np.array([True, True, True])).round(4)
-    array([0.003 , 0.2   , 0.0199])
-    """
-    adjusted = np.ones_like(single)
-    order = np.flatnonzero(tested)[np.argsort(single[tested], kind="stable")]
-    left = len(order) - np.arange(len(order))
-    steps = -np.expm1(left * np.log1p(-np.minimum(single[order], 1 - 1e-16)))
-    adjusted[order] = np.maximum.accumulate(steps)
-    return adjusted
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

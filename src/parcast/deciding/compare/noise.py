@@ -18,6 +18,8 @@ References
 .. [1] G. K. Smyth, "Linear models and empirical Bayes methods for assessing differential
    expression in microarray experiments," Stat. Appl. Genet. Mol. Biol., vol. 3, no. 1, 2004,
    :doi:`10.2202/1544-6115.1027`.
+.. [2] S. Holm, "A simple sequentially rejective multiple test procedure," Scand. J. Stat., vol. 6,
+   no. 2, pp. 65-70, 1979.
 """
 
 from dataclasses import dataclass
@@ -111,3 +113,17 @@ def exceeded(value: Array, free: Array | float) -> Array:
     from scipy.special import stdtr
 
     return np.asarray(stdtr(free, -value))
+
+
+def together(single: Array, tested: NDArray[np.bool_]) -> Array:
+    """Adjust probabilities of single tests to their family, by Holm [2]_ and Sidak.
+
+    >>> together(np.array([0.001, 0.2, 0.01]), np.array([True, True, True])).round(4)
+    array([0.003 , 0.2   , 0.0199])
+    """
+    adjusted = np.ones_like(single)
+    order = np.flatnonzero(tested)[np.argsort(single[tested], kind="stable")]
+    left = len(order) - np.arange(len(order))
+    steps = -np.expm1(left * np.log1p(-np.minimum(single[order], 1 - 1e-16)))
+    adjusted[order] = np.maximum.accumulate(steps)
+    return adjusted

@@ -63,6 +63,8 @@ def change_text(key: Key, ratio: float, lower: float, upper: float) -> str:
     'solve, p = 64 is 23 % slower (14 to 33 %)'
     >>> change_text({"p": 2.0}, 0.5, 0.4, 1.02)
     'p = 2 is 50 % faster (60 % faster to 2 % slower)'
+    >>> change_text({"p": 2.0}, 1.0, 0.9, 1.1)
+    'p = 2 takes as long (10 % faster to 10 % slower)'
     """
     word = "slower" if ratio >= 1 else "faster"
     shares = [abs(100 * (x - 1)) for x in (ratio, lower, upper)]
@@ -72,4 +74,5 @@ def change_text(key: Key, ratio: float, lower: float, upper: float) -> str:
         ends = f"{low} % faster to {high} % slower"
     else:
         ends = f"{low} to {high} %" if ratio >= 1 else f"{high} to {low} %"
-    return f"{label_of(key)} is {middle} % {word} ({ends})"
+    is_equal = not float(middle)
+    return f"{label_of(key)} {'takes as long' if is_equal else f'is {middle} % {word}'} ({ends})"

@@ -1,0 +1,80 @@
+"""What changed between two versions: shared, constant or growing work, at the largest count."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from parcast.deciding.compare.cells import Cells, cells_of
+from parcast.deciding.compare.sides import timed_runs
+from parcast.forecasting.own_runs.parts import PARTS, QUANTILES, Splits, split
+from parcast.timings.measurements import Measurements
+from parcast.timings.series import label_of
+
+FEWEST: Final = 3  # counts in common, below which no part is told from another
+MOST: Final = 200  # series that are split, the longest
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PartChange:
+    """How much more time one kind of work takes in the new version, at one count."""
+
+    _outline = "series p# part base_s new_s change change_lower=lower change_upper=upper"
+
+    series: str  # its name; "" where there is one
+    p: float  # the largest count in common [1]
+    part: str  # `shared`, `constant` or `growing`
+    base: float  # time of that work in the base [s]
+    new: float  # time of that work in the new version [s]
+    change: float  # new less base, over the whole time of the base there [1]
+    lower: float  # lower end of the 90 % interval of the change [1]
+    upper: float  # upper end of the 90 % interval of the change [1]
+
+    @property
+    def is_seen(self) -> bool:
+        """Whether the interval has one sign."""
+        return self.lower * self.upper > 0
+
+
+def changes_between(base: Measurements, new: Measurements) -> tuple[PartChange, ...]:
+    """Split the times of both versions at the counts that both have, and compare the parts."""
+    both = cells_of([base], [new])
+    cells = both.take(both.in_both)
+    groups: dict[str, list[int]] = {}
+    for i, key in enumerate(cells.keys):
+        name = label_of({x: y for x, y in key.items() if x != "p"})
+        groups.setdefault(name, []).append(i)
+    enough = {name: places for name, places in groups.items() if len(places) >= FEWEST}
+    if not enough:
+        return ()
+    longest = sorted(enough, key=lambda name: -float(cells.mean[0, enough[name]].max()))[:MOST]
+    return tuple(_compared(cells, {name: enough[name] for name in longest}))
+
+
+def _compared(cells: Cells, groups: dict[str, list[int]]) -> Iterator[PartChange]:
+    """Split all series of both versions at once."""
+    width = max(map(len, groups.values()))
+    count = np.array([len(places) for places in groups.values()])
+    place = np.array([[*x, *[x[-1]] * (width - len(x))] for x in groups.values()])
+    p = np.array([float(key["p"]) for key in cells.keys])[place]
+    splits: list[Splits] = []
+    for version in (0, 1):
+        own = timed_runs(cells.sessions(cells.new == bool(version)))
+        time, error = np.exp(own.log_time)[place], own.error[place]
+        splits.append(split(p, time, count, error, version=version))
+    last = p[np.arange(len(p)), count - 1]
+    drawn = splits[0].drawn(splits[0].likely + splits[1].likely)
+    old, new = (x.at(last[:, None], drawn)[:, :, 0] for x in splits)
+    share = (new - old) / old.sum(axis=2, keepdims=True)
+    low, middle, high = np.quantile(share, QUANTILES, axis=1)
+    before, after = (np.median(x, axis=1) for x in (old, new))
+    for i, name in enumerate(groups):
+        for j, part in enumerate(PARTS):
+            ends = (float(x[i, j]) for x in (before, after, middle, low, high))
+            yield PartChange(
+                **dict(zip(("base", "new", "change", "lower", "upper"), ends, strict=True)),
+                series=name,
+                p=float(last[i]),
+                part=part,
+            )

@@ -1,0 +1,228 @@
+"""Two versions of one program compared: the question and its answer."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from parcast.aliases import Array
+from parcast.deciding.compare.cells import Cells, cells_of, require_common
+from parcast.deciding.compare.changes import PartChange, changes_between
+from parcast.deciding.compare.noise import exceeded, noise_of, quantile, together
+from parcast.deciding.compare.ratios import Ratios
+from parcast.deciding.compare.result import VersionComparison
+from parcast.deciding.compare.sides import Timed, Version, matched, version_of
+from parcast.errors import FitFailed, ParameterError
+from parcast.forecasting.forecast import forecast
+from parcast.words import counted, listed, whole
+
+if TYPE_CHECKING:
+    from parcast.show.result import Result
+    from parcast.timings.measurements import MeasurementsLike
+
+LEVEL: Final = 0.1  # at which a difference is said to be one, for all rows together [1] [D]
+INTERVAL: Final = 0.9
+
+
+def compare(
+    base: MeasurementsLike | Result,
+    new: MeasurementsLike | Result,
+    *,
+    p: ArrayLike | None = None,
+) -> VersionComparison:
+    """Compare the times of two versions of a program.
+
+    Parameters
+    ----------
+    base, new : Measurements, table, Forecast, Prediction or path
+        The two versions: their runs, or results that have times by count; a path may be that of a
+        table or of a result that was saved as JSON.
+    p : int or array_like, optional
+        Processor counts at which both are forecast from their runs, to be compared there. By
+        default the counts that both have. [1]
+
+    Returns
+    -------
+    VersionComparison
+        `ratios` of the times of new and base, with 90 % intervals (cells,) [1]; `changes` of
+        shared, constant and growing work at the largest count that both have runs of, over the
+        time of the base there [1]; the `verdict` in a sentence.
+
+    Raises
+    ------
+    ParameterError
+        If an argument lies outside its domain, a column is in one version only, or one has times
+        and the other rates; if `p` is given and a version has no runs.
+    FileProblems
+        If a file cannot be read, or is the document of another version of parcast.
+    FitFailed
+        If both have no count in common.
+
+    Notes
+    -----
+    The error of a ratio of measured times is that of `parcast.check`. Forecasts of two versions
+    err alike, as their curves are of one form: the interval of their ratio takes them for
+    independent and is too wide.
+
+    Examples
+    --------
+    >>> import parcast
+    >>> base = {"p": [1, 1, 2, 2, 4, 4], "time": [80, 81, 41, 41.5, 21.5, 21.7]}
+    >>> new = {"p": [1, 1, 2, 2, 4, 4], "time": [60, 60.5, 31, 31.2, 16.8, 17]}
+    >>> told = parcast.compare(base, new)
+    >>> told.ratios.ratio.round(2)
+    array([0.75, 0.75, 0.78])
+    """
+    one, other = version_of(base, "base"), version_of(new, "new")
+    if not one.measure.is_like(other.measure):
+        raise ParameterError(
+            "the versions",
+            must="have times, or rates of the same work",
+            got=f"{one.measure.of_time} in one, {other.measure.of_time} in the other",
+            hint="Give times for both, or rates in one unit.",
+        )
+    if p is not None:
+        one, other = _forecast(one, p), _forecast(other, p)
+    warnings: list[str] = []
+    if one.result is None and other.result is None:
+        assert one.runs is not None
+        assert other.runs is not None
+        cells = cells_of([one.runs], [other.runs])
+        require_common(cells, "the base", "the new version")
+        ratios, error, free = _of_runs(cells)
+        said = list(cells.left_out)
+        warnings += _of_one_version(cells)
+    else:
+        ratios, error, free, said = _of_times(one.timed, other.timed)
+    warnings += [f"{text[0].upper()}{text[1:]}: not compared by it." for text in said]
+    with np.errstate(invalid="ignore", divide="ignore"):
+        value = np.abs(np.log(ratios.ratio)) / error
+    probability = together(2 * exceeded(np.nan_to_num(value), free), ratios.in_both)
+    changes: tuple[PartChange, ...] = ()
+    if one.runs is not None and other.runs is not None:
+        changes = changes_between(one.runs, other.runs)
+    return VersionComparison(
+        ratios=ratios,
+        probability=np.where(ratios.in_both, probability, np.nan),
+        changes=changes,
+        names={"base": _kind(one), "new": _kind(other)},
+        measure=one.measure,
+        verdict=_verdict(ratios, probability, changes),
+        warnings=tuple(warnings),
+    )
+
+
+def _forecast(version: Version, p: ArrayLike) -> Version:
+    """Forecast a version from its runs."""
+    if version.runs is None:
+        raise ParameterError(
+            "p",
+            must="be left out where a version has no runs",
+            got=f"a {version.name} without any",
+            hint="Give tables of runs, or saved forecasts.",
+        )
+    return Version(name=version.name, runs=version.runs, result=forecast(version.runs, p))
+
+
+def _kind(version: Version) -> str:
+    """What the times of a version are."""
+    return "measured" if version.result is None else "computed"
+
+
+def _of_runs(cells: Cells) -> tuple[Ratios, Array, Array]:
+    """Ratios of measured times, with the errors of their logarithms and degrees of freedom."""
+    noise = noise_of(cells)
+    sides = [cells.sessions(cells.new == side) for side in (False, True)]
+    (old, doubt), (new, more) = (noise.mean_of(side) for side in sides)
+    runs = [side.runs.sum(axis=0).astype(float) for side in sides]
+    error = np.sqrt(doubt + more)
+    return _ratios(cells.keys, (old, new), error, noise.free, runs), error, noise.free
+
+
+def _of_times(base: Timed, new: Timed) -> tuple[Ratios, Array, Array, list[str]]:
+    """The same of times with errors of their own, and columns that do not count."""
+    old, other, said = matched(base, new)
+    if not old.keys:
+        have = [
+            f"{name} has p = {listed(str(whole(key['p'])) for key in side.keys if 'p' in key)}"
+            for name, side in (("the base", base), ("the new version", new))
+        ]
+        raise FitFailed(
+            f"No count is in both: {'; '.join(have)}. Give the same counts, or -p and runs.",
+            outcome="Nothing to compare.",
+        )
+    error = np.hypot(old.error, other.error)
+    free = np.minimum(old.free, other.free)
+    free = np.where(np.isinf(free), LARGE, free)
+    times, runs = (old.log_time, other.log_time), [old.runs, other.runs]
+    return _ratios(old.keys, times, error, free, runs), error, free, said
+
+
+LARGE: Final = 1e9  # degrees of freedom of a normal distribution
+
+
+def _ratios(
+    keys: list[dict[str, str | float]],
+    log_times: tuple[Array, Array],
+    error: Array,
+    free: Array,
+    runs: list[Array],
+) -> Ratios:
+    """Ratios of times from their logarithms."""
+    middle = log_times[1] - log_times[0]
+    half = quantile((1 - INTERVAL) / 2, free) * error
+    with np.errstate(over="ignore", invalid="ignore"):
+        return Ratios(
+            keys=keys,
+            base=np.exp(log_times[0]),
+            new=np.exp(log_times[1]),
+            base_runs=runs[0],
+            new_runs=runs[1],
+            ratio=np.exp(middle),
+            lower=np.exp(middle - half),
+            upper=np.exp(middle + half),
+        )
+
+
+def _of_one_version(cells: Cells) -> list[str]:
+    """Say what is in one version only."""
+    found = []
+    for text, missing in (
+        ("the base", ~cells.in_version(new=True)),
+        ("the new version", ~cells.in_version(new=False)),
+    ):
+        if missing.any():
+            labels = [x for x, out in zip(cells.labels, missing, strict=True) if out]
+            found.append(f"Not compared, as it is only in {text}: {listed(labels)}.")
+    return found
+
+
+def _verdict(ratios: Ratios, probability: Array, changes: tuple[PartChange, ...]) -> str:
+    """Say the answer in a sentence."""
+    has = ratios.in_both
+    differs = has & (probability <= LEVEL)
+    rows = counted(int(has.sum()), "count" if len(ratios.keys[0]) == 1 else "row")
+    log = np.where(has, np.abs(np.log(np.where(has, ratios.ratio, 1.0))), -1.0)
+    if not differs.any():
+        return f"No difference is seen in {rows}; the largest: {ratios.change(int(log.argmax()))}."
+    most = int(np.where(differs, log, -1.0).argmax())
+    slower, faster = (int((differs & side).sum()) for side in (ratios.ratio > 1, ratios.ratio < 1))
+    words = [f"{word} at {n}" for n, word in ((slower, "slower"), (faster, "faster")) if n]
+    largest = "" if slower + faster == 1 else "most: "
+    text = f"{' and '.join(words).capitalize()} of {rows}; {largest}{ratios.change(most)}."
+    seen = [x for x in changes if x.is_seen]
+    if not seen:
+        return text
+    return f"{text} {change_in_words(max(seen, key=lambda x: abs(x.change)))}"
+
+
+def change_in_words(change: PartChange) -> str:
+    """Say how a kind of work changed."""
+    of = f" of {change.series}" if change.series else ""
+    ends = sorted(abs(100 * x) for x in (change.lower, change.upper))
+    word = "more" if change.change > 0 else "less"
+    share = f"{abs(100 * change.change):.0f} % of the time at p = {whole(change.p)}"
+    work = f"{change.part.capitalize()} work{of}"
+    return f"{work} takes {word}: {share} ({ends[0]:.0f} to {ends[1]:.0f} %)."

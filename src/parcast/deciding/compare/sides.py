@@ -1,0 +1,166 @@
+"""The versions that are compared: tables of runs, and results that have times by count."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+
+from parcast.aliases import Array
+from parcast.deciding.compare.cells import Cells, cells_of
+from parcast.deciding.compare.noise import noise_of
+from parcast.errors import ParameterError
+from parcast.forecasting.own_runs.measured import NORMAL_90
+from parcast.importers.content import head_of
+from parcast.importers.own_result import recognises
+from parcast.importers.registry import as_measurements
+from parcast.saved.load import load, runs_in
+from parcast.saved.result import SavedResult
+from parcast.show.result import Result
+from parcast.timings.columns import LABELS
+from parcast.timings.measure import TIME, Measure
+from parcast.timings.measurements import Measurements
+from parcast.units import shown
+
+NO_KEYS: Final = ("rank", "quantity")  # columns before the time that tell no cells apart
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class Timed:
+    """Times of one version, each with its error."""
+
+    keys: list[dict[str, str | float]]  # what tells them apart
+    log_time: Array  # logarithm of each
+    error: Array  # standard deviation of that
+    free: Array  # degrees of freedom of the error; infinite where an interval was stated [1]
+    runs: Array  # runs behind each; NaN where it is no mean of runs [1]
+
+    def take(self, places: Sequence[int]) -> Timed:
+        """Keep some, in an order."""
+        names = ("log_time", "error", "free", "runs")
+        kept = {name: getattr(self, name)[list(places)] for name in names}
+        return replace(self, keys=[self.keys[i] for i in places], **kept)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class Version:
+    """One of the two: its runs where it has any, and its result where it is one."""
+
+    name: str  # as sentences call it
+    runs: Measurements | None
+    result: Result | None = None
+
+    @property
+    def measure(self) -> Measure:
+        """What its times are."""
+        return TIME if self.runs is None else self.runs.measure
+
+    @property
+    def timed(self) -> Timed:
+        """Its times: those of the result, or the means of its runs."""
+        if self.result is not None:
+            return timed_rows(list(self.result.rows()), self.name)
+        assert self.runs is not None
+        return timed_runs(cells_of([self.runs]))
+
+
+def version_of(given: Any, name: str) -> Version:
+    """Take a table of runs, a result, or the path of either."""
+    if isinstance(given, str | os.PathLike) and is_saved(given):
+        given = load(given)
+    if isinstance(given, SavedResult):
+        return Version(name=name, runs=runs_in(given.document), result=given)
+    if isinstance(given, Result):
+        call = getattr(given, "call", None)
+        runs = None if call is None else call.arguments.get("measurements")
+        return Version(name=name, runs=runs, result=given)
+    return Version(name=name, runs=as_measurements(given))
+
+
+def is_saved(path: str | os.PathLike[str]) -> bool:
+    """Tell a result that was saved by how its file begins."""
+    head = head_of(path)
+    return head is not None and recognises(head, Path(path))
+
+
+def timed_runs(cells: Cells) -> Timed:
+    """Means of the runs of some cells."""
+    noise = noise_of(cells)
+    mean, variance = noise.mean_of(cells)
+    return Timed(
+        keys=cells.keys,
+        log_time=mean,
+        error=np.sqrt(variance),
+        free=noise.free,
+        runs=cells.runs.sum(axis=0).astype(float),
+    )
+
+
+def timed_rows(rows: Sequence[Mapping[str, Any]], name: str) -> Timed:
+    """Times in the rows of a result: what stands before the time tells them apart."""
+    if not rows or "time_s" not in rows[0] or not any(row["time_s"] for row in rows):
+        raise ParameterError(
+            name,
+            must="have times by count",
+            got="a result without any",
+            hint="Compare forecasts, predictions or tables of runs.",
+        )
+    before = [*rows[0]][: [*rows[0]].index("time_s")]
+    known = [row for row in rows if row["time_s"]]
+    keys = [
+        {x: y if isinstance(y, str) else float(y) for x, y in row.items() if _is_key(x, y, before)}
+        for row in known
+    ]
+    time = np.array([row["time_s"] for row in known], dtype=np.float64)
+    lower, upper = (
+        np.array([row.get(end) or t for row, t in zip(known, time, strict=True)], dtype=np.float64)
+        for end in ("lower_s", "upper_s")
+    )
+    return Timed(
+        keys=keys,
+        log_time=np.log(time),
+        error=np.log(upper / lower) / (2 * NORMAL_90),
+        free=np.full(len(time), np.inf),
+        runs=np.full(len(time), np.nan),
+    )
+
+
+def _is_key(name: str, value: Any, before: Sequence[str]) -> bool:
+    """Whether a column of a row is one that tells rows apart."""
+    return name in before and name not in NO_KEYS and isinstance(value, str | int | float)
+
+
+def matched(base: Timed, new: Timed) -> tuple[Timed, Timed, list[str]]:
+    """Keep what both have, in the order of the base; say which columns do not tell it apart."""
+    names = dict.fromkeys(name for side in (base, new) for key in side.keys for name in key)
+    kept, said = [], []
+    for name in names:
+        values = [{key.get(name) for key in side.keys} for side in (base, new)]
+        if None not in values[0] | values[1] and not (
+            name in LABELS and len(values[0]) == len(values[1]) == 1 != len(values[0] | values[1])
+        ):
+            kept.append(name)
+        elif all(len(x) == 1 for x in values):
+            old, other = (shown(str(*x)).replace("None", "not said") for x in values)
+            said.append(f"{name} is {old} in the base and {other} in the new version")
+        else:
+            raise ParameterError(
+                shown(name),
+                must="be a column of both versions",
+                got="one with and one without it",
+                hint="Select one of its values, or leave it out of the version that has it.",
+            )
+    where = [
+        {tuple(key[x] for x in kept): i for i, key in enumerate(side.keys)} for side in (base, new)
+    ]
+    common = [key for key in where[0] if key in where[1]]
+    pair = [
+        side.take([place[key] for key in common])
+        for side, place in zip((base, new), where, strict=True)
+    ]
+    cut = [{name: key[name] for name in kept} for key in pair[0].keys]
+    return replace(pair[0], keys=cut), replace(pair[1], keys=cut), said

@@ -1,0 +1,136 @@
+"""`compare`: ratios, what changed, saved results, and versions that cannot be compared."""
+
+import json
+
+import numpy as np
+import pytest
+
+import parcast
+from parcast.errors import FitFailed, ParameterError
+from parcast.timings.measurements import Measurements
+from tests.conftest import ROOT
+
+BASE, NEW = (str(ROOT / "examples" / "versions" / f"{name}.csv") for name in ("base", "new"))
+P = np.tile(2.0 ** np.arange(7), 4)
+
+
+def runs(seed, *, serial=2.0, grows=0.02, work=96.0, noise=0.01, **more):
+    time = serial + work / P + grows * P
+    return Measurements(
+        p=P, time=time * np.exp(np.random.default_rng(seed).normal(0, noise, len(P))), **more
+    )
+
+
+def test_equal_versions_do_not_differ_and_intervals_hold_one():
+    inside = said = 0
+    for i in range(100):
+        told = parcast.compare(runs(i), runs(i + 999))
+        inside += np.sum((told.ratios.lower <= 1) & (told.ratios.upper >= 1))
+        said += not told.verdict.startswith("No difference is seen in 7 counts; the largest: p =")
+    assert inside >= 630  # 90 % of 700, and more for the day
+    assert said <= 12
+
+
+@pytest.mark.parametrize(
+    ("change", "part", "share"),
+    [
+        ({"work": 192.0}, "shared", 96 / 64 / (2 + 1.5 + 1.28)),
+        ({"serial": 6.0}, "constant", 4 / (2 + 1.5 + 1.28)),
+        ({"grows": 0.10}, "growing", 0.08 * 64 / (2 + 1.5 + 1.28)),
+    ],
+)
+def test_the_work_that_changed_is_found(change, part, share):
+    told = parcast.compare(runs(1), runs(2, **change))
+    by_part = {x.part: x for x in told.changes}
+    assert by_part[part].is_seen
+    assert by_part[part].change == pytest.approx(share, rel=0.35)
+    assert max(by_part.values(), key=lambda x: abs(x.change)).part == part
+    assert f"{part.capitalize()} work takes more" in told.verdict
+
+
+def test_a_faster_version_has_ratios_below_one():
+    told = parcast.compare(runs(1), runs(2, serial=0.5))
+    assert told.ratios.ratio[-1] < 0.8
+    assert told.verdict.startswith("Faster at ")
+    assert "% faster (" in told.verdict
+    assert next(x for x in told.changes if x.part == "constant").change < 0
+
+
+def test_call_paths_are_compared_each_with_its_own():
+    both = [
+        Measurements(
+            p=np.tile(P, 2),
+            time=np.concatenate([a.time, b.time]),
+            callpath=["solve"] * len(P) + ["halo"] * len(P),
+        )
+        for a, b in ((runs(1), runs(3)), (runs(2), runs(4, serial=4.0)))
+    ]
+    told = parcast.compare(*both)
+    rows = list(told.rows())
+    assert [row["callpath"] for row in rows] == ["solve"] * 7 + ["halo"] * 7
+    assert {x.series for x in told.changes if x.is_seen} == {"halo"}
+
+
+def test_saved_forecasts_are_compared_at_their_counts_and_by_their_runs(tmp_path):
+    for name, own in (("a", runs(1)), ("b", runs(2, grows=0.1))):
+        parcast.forecast(own, [256, 512]).save(tmp_path / f"{name}.json")
+    saved = parcast.compare(tmp_path / "a.json", tmp_path / "b.json")
+    again = parcast.compare(runs(1), runs(2, grows=0.1), p=[256, 512])
+    assert [row["p"] for row in saved.rows()] == [256, 512]
+    assert saved.ratios.ratio == pytest.approx(again.ratios.ratio)
+    assert [x.change for x in saved.changes] == pytest.approx([x.change for x in again.changes])
+    assert next(saved.rows())["base_runs"] is None
+
+
+def test_a_prediction_is_compared_with_runs(tmp_path):
+    program = parcast.Program(
+        phase=[{"law": "spmd", "compute": {"parallel": "96 s", "serial": "2 s"}}]
+    )
+    parcast.predict(program, parcast.Machine(), p=[1, 2, 4]).save(tmp_path / "p.json")
+    told = parcast.compare(str(tmp_path / "p.json"), runs(1, grows=0.0))
+    assert [row["p"] for row in told.rows()] == [1, 2, 4]
+    assert np.all((told.ratios.lower < 1.02) & (told.ratios.upper > 0.98))
+    assert told.changes == ()
+
+
+def test_the_command_prints_both_tables_and_writes_the_same_facts(parcast, tmp_path):
+    path = tmp_path / "c.json"
+    said = parcast("compare", BASE, NEW, "-o", str(path))
+    assert said.status == 0
+    assert "what changed" in said.out
+    document = json.loads(path.read_text())
+    assert document["schema"] == "parcast/compare/1"
+    assert [x["part"] for x in document["changes"]] == ["shared", "constant", "growing"]
+    assert len(document["rows"]) == 6
+
+
+def test_two_counts_tell_nothing_of_the_kind_of_work():
+    few = {"p": [1, 2], "time": [8.0, 5.0]}
+    assert parcast.compare(few, few).changes == ()
+    assert "takes as long" in parcast.compare(few, few).verdict
+
+
+def test_versions_with_no_count_in_common_are_refused():
+    with pytest.raises(FitFailed, match="Nothing was run in both: the base has p = 1"):
+        parcast.compare({"p": [1, 2], "time": [8, 5]}, {"p": [3, 5], "time": [4, 3]})
+    told = parcast.forecast({"p": [1, 2, 4], "time": [8, 5, 3]}, 64)
+    with pytest.raises(FitFailed, match="the base has p = 64; the new version has p = 1, 2"):
+        parcast.compare(told, {"p": [1, 2], "time": [8, 5]})
+
+
+def test_what_has_no_times_or_no_runs_is_refused():
+    check = parcast.check(BASE, against=BASE)
+    with pytest.raises(ParameterError, match="base must have times by count"):
+        parcast.compare(check, BASE)
+    program = parcast.Program(phase=[{"law": "spmd", "compute": {"parallel": "9 s"}}])
+    told = parcast.predict(program, parcast.Machine(), p=[1, 2])
+    with pytest.raises(ParameterError, match="p must be left out where a version has no runs"):
+        parcast.compare(BASE, told, p=64)
+    with pytest.raises(ParameterError, match="n must be a column of both versions"):
+        parcast.compare(told, {"p": [1, 1], "n": [1, 2], "time": [8, 5]})
+
+
+def test_a_picture_shows_times_and_changes():
+    axes = parcast.compare(BASE, NEW).plot()
+    labels = [text.get_text() for text in axes[0].figure.legends[0].get_texts()]
+    assert labels == ["base", "new", "change, 90 % interval"]
