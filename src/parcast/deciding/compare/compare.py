@@ -13,7 +13,7 @@ from parcast.deciding.compare.changes import PartChange, changes_between
 from parcast.deciding.compare.noise import exceeded, noise_of, quantile, together
 from parcast.deciding.compare.ratios import Ratios
 from parcast.deciding.compare.result import VersionComparison
-from parcast.deciding.compare.sides import Timed, Version, matched, version_of
+from parcast.deciding.compare.sides import VersionTimes, Version, matched, version_of
 from parcast.errors import FitFailed, ParameterError
 from parcast.forecasting.forecast import forecast
 from parcast.words import counted, listed, whole
@@ -63,7 +63,7 @@ def compare(
     Notes
     -----
     The error of a ratio of measured times is that of `parcast.check`. Forecasts of two versions
-    err alike, as their curves are of one form: the interval of their ratio takes them for
+    have similar errors, as their curves are of one form: the interval of their ratio takes them for
     independent and is too wide.
 
     Examples
@@ -141,7 +141,7 @@ def _of_runs(cells: Cells) -> tuple[Ratios, Array, Array]:
     return _ratios(cells.keys, (old, new), error, noise.free, runs), error, noise.free
 
 
-def _of_times(base: Timed, new: Timed) -> tuple[Ratios, Array, Array, list[str]]:
+def _of_times(base: VersionTimes, new: VersionTimes) -> tuple[Ratios, Array, Array, list[str]]:
     """The same of times with errors of their own, and columns that do not count."""
     old, other, said = matched(base, new)
     if not old.keys:

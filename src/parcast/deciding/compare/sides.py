@@ -30,7 +30,7 @@ NO_KEYS: Final = ("rank", "quantity")  # columns before the time that tell no ce
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
-class Timed:
+class VersionTimes:
     """Times of one version, each with its error."""
 
     keys: list[dict[str, str | float]]  # what tells them apart
@@ -39,7 +39,7 @@ class Timed:
     free: Array  # degrees of freedom of the error; infinite where an interval was stated [1]
     runs: Array  # runs behind each; NaN where it is no mean of runs [1]
 
-    def take(self, places: Sequence[int]) -> Timed:
+    def take(self, places: Sequence[int]) -> VersionTimes:
         """Keep some, in an order."""
         names = ("log_time", "error", "free", "runs")
         kept = {name: getattr(self, name)[list(places)] for name in names}
@@ -60,7 +60,7 @@ class Version:
         return TIME if self.runs is None else self.runs.measure
 
     @property
-    def timed(self) -> Timed:
+    def timed(self) -> VersionTimes:
         """Its times: those of the result, or the means of its runs."""
         if self.result is not None:
             return timed_rows(list(self.result.rows()), self.name)
@@ -87,11 +87,11 @@ def is_saved(path: str | os.PathLike[str]) -> bool:
     return head is not None and recognises(head, Path(path))
 
 
-def timed_runs(cells: Cells) -> Timed:
+def timed_runs(cells: Cells) -> VersionTimes:
     """Means of the runs of some cells."""
     noise = noise_of(cells)
     mean, variance = noise.mean_of(cells)
-    return Timed(
+    return VersionTimes(
         keys=cells.keys,
         log_time=mean,
         error=np.sqrt(variance),
@@ -100,7 +100,7 @@ def timed_runs(cells: Cells) -> Timed:
     )
 
 
-def timed_rows(rows: Sequence[Mapping[str, Any]], name: str) -> Timed:
+def timed_rows(rows: Sequence[Mapping[str, Any]], name: str) -> VersionTimes:
     """Times in the rows of a result: what stands before the time tells them apart."""
     if not rows or "time_s" not in rows[0] or not any(row["time_s"] for row in rows):
         raise ParameterError(
@@ -120,7 +120,7 @@ def timed_rows(rows: Sequence[Mapping[str, Any]], name: str) -> Timed:
         np.array([row.get(end) or t for row, t in zip(known, time, strict=True)], dtype=np.float64)
         for end in ("lower_s", "upper_s")
     )
-    return Timed(
+    return VersionTimes(
         keys=keys,
         log_time=np.log(time),
         error=np.log(upper / lower) / (2 * NORMAL_90),
@@ -134,7 +134,7 @@ def _is_key(name: str, value: Any, before: Sequence[str]) -> bool:
     return name in before and name not in NO_KEYS and isinstance(value, str | int | float)
 
 
-def matched(base: Timed, new: Timed) -> tuple[Timed, Timed, list[str]]:
+def matched(base: VersionTimes, new: VersionTimes) -> tuple[VersionTimes, VersionTimes, list[str]]:
     """Keep what both have, in the order of the base; say which columns do not tell it apart."""
     names = dict.fromkeys(name for side in (base, new) for key in side.keys for name in key)
     kept, said = [], []
