@@ -13,7 +13,7 @@ from parcast.deciding.compare.changes import PartChange, changes_between
 from parcast.deciding.compare.noise import exceeded, noise_of, quantile, together
 from parcast.deciding.compare.ratios import Ratios
 from parcast.deciding.compare.result import VersionComparison
-from parcast.deciding.compare.sides import VersionTimes, Version, matched, version_of
+from parcast.deciding.compare.sides import Version, VersionTimes, matched, version_of
 from parcast.errors import FitFailed, ParameterError
 from parcast.forecasting.forecast import forecast
 from parcast.words import counted, listed, whole
@@ -63,8 +63,8 @@ def compare(
     Notes
     -----
     The error of a ratio of measured times is that of `parcast.check`. Forecasts of two versions
-    have similar errors, as their curves are of one form: the interval of their ratio takes them for
-    independent and is too wide.
+    have similar errors, as their curves are of one form: the interval of their ratio takes them
+    for independent and is too wide.
 
     Examples
     --------
