@@ -68,6 +68,9 @@ DOCUMENTS = {  # heading, and the answers below it
         "parcast.applications.text.search.result:SearchResult",
         "parcast.applications.text.search.tasks:Hit",
     ],
+    "The documents of `parcast explain`": [
+        "parcast.deciding.explain.descriptions.result:DescriptionsExplained",
+    ],
     "The documents of `parcast explain pipeline`": [
         "parcast.pipeline.explaining.result:PipelineSchedule",
         "parcast.pipeline.explaining.timeline:Timeline",

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from parcast.deciding.check.result import RegressionCheck
     from parcast.deciding.compare.compare import compare
     from parcast.deciding.compare.result import VersionComparison
+    from parcast.deciding.explain.descriptions.result import DescriptionsExplained
+    from parcast.deciding.explain.explain import explain
     from parcast.deciding.goals.plan import plan
     from parcast.deciding.goals.result import ResourcePlan
     from parcast.deciding.proposal.propose import plan_proposal
@@ -78,6 +80,7 @@ __all__ = [
     "Calibration",
     "Characterisation",
     "CountedProjection",
+    "DescriptionsExplained",
     "FileProblems",
     "Fit",
     "FitFailed",
@@ -117,6 +120,7 @@ __all__ = [
     "check",
     "check_traffic",
     "compare",
+    "explain",
     "explain_pipeline",
     "fit",
     "forecast",
@@ -157,6 +161,7 @@ _HOME = {
     "Calibration": "parcast.calibration.result",
     "Characterisation": "parcast.characterisation.result",
     "CountedProjection": "parcast.projection.result",
+    "DescriptionsExplained": "parcast.deciding.explain.descriptions.result",
     "FileProblems": "parcast.errors",
     "Fit": "parcast.fitting.result",
     "FitFailed": "parcast.errors",
@@ -196,6 +201,7 @@ _HOME = {
     "check": "parcast.deciding.check.check",
     "compare": "parcast.deciding.compare.compare",
     "check_traffic": "parcast.pipeline.traces.traffic.check",
+    "explain": "parcast.deciding.explain.explain",
     "explain_pipeline": "parcast.pipeline.explaining.explain",
     "fit": "parcast.fitting.fit",
     "forecast": "parcast.forecasting.forecast",

@@ -102,14 +102,14 @@ def test_tab_completes_parts_programs_and_options(parted):
 
 
 def test_a_group_without_a_default_refuses_what_is_no_part(parcast):
-    said = parcast("explain", "pipelne", "-np", "4")
+    said = parcast("arrays", "verfy", "x")
     assert (said.status, said.out) == (2, "")
     assert said.err == (
-        "parcast: 'pipelne' is not a command of parcast explain. Did you mean pipeline?\n"
-        "See: parcast explain --help\n"
+        "parcast: 'verfy' is not a command of parcast arrays. Did you mean verify?\n"
+        "See: parcast arrays --help\n"
     )
-    far = parcast("explain", "everything")
-    assert "'everything' is not a command of parcast explain. There is pipeline" in far.err
-    option = parcast("explain", "--jsn")
+    far = parcast("arrays", "everything")
+    assert "'everything' is not a command of parcast arrays. There is verify" in far.err
+    option = parcast("arrays", "--jsn")
     assert option.status == 2
-    assert option.err.startswith("parcast: --jsn is not an option of parcast explain.")
+    assert option.err.startswith("parcast: --jsn is not an option of parcast arrays.")

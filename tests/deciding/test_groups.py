@@ -2,7 +2,7 @@
 
 import pytest
 
-from parcast.deciding.plans import EXPLAIN
+from parcast.deciding.explain.command import EXPLAIN
 
 
 @pytest.mark.parametrize("part", EXPLAIN)
@@ -16,7 +16,7 @@ def test_the_help_of_a_part_says_what_it_does_and_how_it_ends(parcast, part):
 
 
 def test_the_group_lists_its_parts_with_a_summary_each(parcast):
-    section = parcast("explain").out.partition("\nCommands:\n")[2]
+    section = parcast("explain", "--help").out.partition("\nCommands:\n")[2]
     assert [line.split()[0] for line in section.splitlines()] == list(EXPLAIN)
     assert all(len(line.split()) > 3 for line in section.splitlines())
     assert "..." not in section

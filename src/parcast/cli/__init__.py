@@ -28,7 +28,7 @@ GROUPS: Final = {  # what the help calls a group of commands; each name and its 
         "project": "parcast.projection.command:command",
     },
     "Explain and plan": {
-        "explain": "parcast.deciding.plans:explain",
+        "explain": "parcast.deciding.explain.command:explain",
         "plan": "parcast.deciding.goals.command:command",
     },
     "Measure and run": {

@@ -1,4 +1,4 @@
-"""`parcast explain` and `parcast plan`: their commands, and one for each plan of other packages.
+"""`parcast plan`: its commands, and one for each plan of other packages.
 
 Another package names an `OwnPlan` in the group `parcast.deciding` of its entry points.
 """
@@ -13,7 +13,6 @@ from parcast.cli.answering import cli_command
 from parcast.cli.failures import ANSWER_IS_NO, ANSWERED, spelled_with
 from parcast.cli.options import all_option, answer_options
 from parcast.cli.outputs import Outputs, with_inputs
-from parcast.cli.parts import CommandParts
 from parcast.cli.plugged import WithPlugins, options_of
 from parcast.cli.screen import tell
 
@@ -102,37 +101,8 @@ def decided(name: str, plan: OwnPlan, given: Mapping[str, str]) -> "OwnDecision"
     return replace(found, reasons=reasons_of(alternatives, found.chosen, plan=name, author=author))
 
 
-EXPLAIN: Final = {
-    "pipeline": "parcast.pipeline.explaining.command:command",
-    "traffic": "parcast.pipeline.traces.traffic.command:command",
-}
-
 PLAN: Final = {
     "io": "parcast.arrays.planning.command:command",
     "pipeline": "parcast.pipeline.planning.command:command",
     "proposal": "parcast.deciding.proposal.command:command",
 }
-
-EXPLAIN_HELP: Final = """Explain how a parallel program works, or what a traced run did.
-
-`parcast explain COMMAND --help` explains a command.
-
-\b
-Exit status: 0  answered
-             1  answered, and the answer is no
-             2  wrong use, or an output that cannot be written
-             3  a file cannot be read, or something in it is wrong
-             4  nothing can be decided
-
-\b
-Examples:
-  parcast explain pipeline -np 8
-  parcast explain pipeline run.jsonl -o timeline.png
-"""
-
-explain = CommandParts(
-    "explain",
-    EXPLAIN,
-    help=EXPLAIN_HELP,
-    short_help="Explain how a parallel program works, or a traced run.",
-)

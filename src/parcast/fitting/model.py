@@ -219,7 +219,8 @@ class Model:
     def _log_times(self, coordinates: Array, points: Point) -> tuple[Array, Array]:
         """Logarithms of times and their Jacobian."""
         at = {**points, **scaled(self.parameters, coordinates)}
-        time, slopes = program_slopes(self.program, self.machine, at, self.parameters)
+        names = {x.name: x.is_of_machine for x in self.parameters}
+        time, slopes = program_slopes(self.program, self.machine, at, names)
         shape = (len(coordinates), len(points["p"]))
         time = np.broadcast_to(time, shape)
         jacobian = np.zeros((*shape, len(self.parameters)))
@@ -230,9 +231,12 @@ class Model:
 
 
 def program_slopes(
-    program: Program, machine: Machine, at: Point, parameters: Sequence[Parameter]
+    program: Program, machine: Machine, at: Point, amounts: Mapping[str, bool]
 ) -> tuple[Array, Slopes]:
-    """Time of all phases, and its derivative by the logarithm of each parameter. [s]."""
+    """Time of all phases, and its derivative by the logarithm of each of some amounts. [s].
+
+    `amounts` say of each name whether it is of the machine; the point has a factor of each.
+    """
     time: Array = np.zeros(())
     total: Slopes = {}
     for i, phase in enumerate(program.phase):
@@ -240,9 +244,9 @@ def program_slopes(
         here = program.at_phase(i, at)
         own = {f"{label}.{name}" if label else name for name, _ in phase.amounts()}
         names = {
-            x.name: x.name if x.is_of_machine else x.name.removeprefix(f"{label}.")
-            for x in parameters
-            if x.is_of_machine or x.name in own
+            name: name if is_of_machine else name.removeprefix(f"{label}.")
+            for name, is_of_machine in amounts.items()
+            if is_of_machine or name in own
         }
         phase_time, slopes = _phase_slopes(phase, machine, here, list(names.values()))
         time = time + phase_time

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
@@ -34,6 +35,7 @@ MOST_POINTS: Final = 20_000_000  # of one grid of a simple law: about 3 GB
 MOST_SAMPLED: Final = 20_000_000  # points times samples, of a simple law: a few seconds
 POINTS_AT_ONCE: Final = 2_000_000  # samples x points computed together
 INTERVAL: Final = 0.9
+TAIL: Final = (1.0 - INTERVAL) / 2.0
 
 
 def predict(
@@ -120,7 +122,7 @@ def predict(
     errors = law_errors(program, machine, at) if interval and law_error else ()
     if errors:
         allowed = law_half_width(program, machine, at)
-        lower, upper = _widened(breakdown.time, lower, upper, allowed)
+        lower, upper = widened(breakdown.time, lower, upper, allowed)
     free, bus = (_bound(w, program, machine, at, shape) if bounds else None for w in (0.0, 1.0))
     return Prediction(
         axes=axes,
@@ -204,21 +206,6 @@ def _speedup(
     return speedup * here / reference, "weak"
 
 
-def _require_affordable(samples: int, points: int, most: int) -> None:
-    """Refuse an interval that would take minutes."""
-    if samples * points > most:
-        raise ParameterError(
-            "the interval",
-            must=f"be computed from at most {most:,} times",
-            got=f"{samples} samples of {points:,} points",
-            hint=(
-                "Use fewer points, or ",
-                Argument("interval", python="set interval=False"),
-                ".",
-            ),
-        )
-
-
 def _sampled(
     program: Program,
     machine: Machine,
@@ -229,49 +216,75 @@ def _sampled(
     samples: int,
     seed: int,
 ) -> tuple[Array, Array] | tuple[None, None]:
-    """Interval from what is uncertain of the descriptions; None where nothing is."""
-    uncertain = uncertain_amounts(program, machine, grid.axes)
+    """Interval from what is uncertain of the descriptions; refuse one that would take minutes."""
+    sets = sets_of(program, machine, grid.axes, samples, seed)
+    most = MOST_SAMPLED // program.dearness
+    if sets is not None and samples * grid.points > most:
+        raise ParameterError(
+            "the interval",
+            must=f"be computed from at most {most:,} times",
+            got=f"{samples} samples of {grid.points:,} points",
+            hint=(
+                "Use fewer points, or ",
+                Argument("interval", python="set interval=False"),
+                ".",
+            ),
+        )
+    return sampled_ends(program, machine, at, time, sets)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class SampledSets:
+    """Sets of the parameters that are not exactly known, and how runs differ from a fitted law."""
+
+    factors: Mapping[str, Array]  # of each parameter, (samples,) [1]
+    fits: Sequence[FitRecord]
+    normal: Sequence[Array]  # two normal numbers of each sample, (samples,) each
+
+    def columns(self, part: slice, dimensions: int) -> dict[str, Array]:
+        """Entries of a point that scale the parameters, before so many axes of a grid."""
+        column = (-1, *(1,) * dimensions)
+        return {f"{name}*": np.reshape(x[part], column) for name, x in self.factors.items()}
+
+
+def sets_of(
+    program: Program, machine: Machine, axes: Mapping[str, Array], samples: int, seed: int
+) -> SampledSets | None:
+    """Draw sets of what is uncertain of the descriptions; None where nothing is."""
+    uncertain = uncertain_amounts(program, machine, axes)
     fits = [x for x in (program.fit, machine.fit) if x is not None]
     if not (uncertain or fits):
-        return None, None
-    _require_affordable(samples, grid.points, MOST_SAMPLED // program.dearness)
+        return None
     factors = lognormal_factors(uncertain, samples, seed)
     for fit in fits:
-        factors |= fit.factors(_amounts(program, machine, grid.axes), samples, seed)
-    normal = _normal(samples, time.ndim, seed)
-    return _interval(program, machine, at, time, factors=factors, fits=fits, normal=normal)
+        factors |= fit.factors(_amounts(program, machine, axes), samples, seed)
+    return SampledSets(factors=factors, fits=fits, normal=_normal(samples, seed))
 
 
-def _interval(
+def sampled_ends(
     program: Program,
     machine: Machine,
     at: Mapping[str, Array],
     time: Array,
-    *,
-    factors: Mapping[str, Array],
-    fits: Sequence[FitRecord],
-    normal: Sequence[Array],
-) -> tuple[Array, Array]:
-    """Times that 5 % and 95 % of the sets of parameters stay below, at every point.
-
-    `normal`, (samples, ...) each, tells how runs differ from a law that was fitted.
-    """
-    samples = len(normal[0])
+    sets: SampledSets | None,
+) -> tuple[Array, Array] | tuple[None, None]:
+    """Times that 5 % and 95 % of the sets of parameters stay below, at every point."""
+    if sets is None:
+        return None, None
+    samples = len(sets.normal[0])
     times = np.empty((samples, *time.shape))
     at_once = max(1, POINTS_AT_ONCE // time.size)
     for start in range(0, samples, at_once):
         part = slice(start, start + at_once)
-        column = (-1, *(1,) * time.ndim)
-        some = {f"{name}*": np.reshape(x[part], column) for name, x in factors.items()}
-        parts = program.times(machine, {**at, **some})
-        times[part] = departing(parts, fits, at["p"], [x[part] for x in normal])
-    tail = (1.0 - INTERVAL) / 2.0
-    lower, upper = np.quantile(times, [tail, 1.0 - tail], axis=0)
+        normal = [np.reshape(x[part], (-1, *(1,) * time.ndim)) for x in sets.normal]
+        parts = program.times(machine, {**at, **sets.columns(part, time.ndim)})
+        times[part] = departing(parts, sets.fits, at["p"], normal)
+    lower, upper = np.quantile(times, [TAIL, 1.0 - TAIL], axis=0)
     # The middle of the sampled times may lie beside the time of the middle parameters.
     return np.minimum(lower, time), np.maximum(upper, time)
 
 
-def _widened(
+def widened(
     time: Array, lower: Array | None, upper: Array | None, allowed: Array
 ) -> tuple[Array, Array]:
     """Interval that also has an independent error, of half-width `allowed` of log time."""
@@ -298,11 +311,10 @@ def _amounts(program: Program, machine: Machine, axes: Mapping[str, Array]) -> d
     return {name: x for name, x in known.items() if name not in axes}
 
 
-def _normal(samples: int, dimensions: int, seed: int) -> list[Array]:
-    """Two normal numbers of each sample, the same at all points: (samples, 1, ...) each."""
+def _normal(samples: int, seed: int) -> list[Array]:
+    """Two normal numbers of each sample, the same at all points: (samples,) each."""
     random = np.random.default_rng([seed, samples])
-    column = (-1, *(1,) * dimensions)
-    return [stratified_normal(random.permutation(samples)).reshape(column) for _ in range(2)]
+    return [stratified_normal(random.permutation(samples)) for _ in range(2)]
 
 
 def _bound(

@@ -1,0 +1,348 @@
+"""Explain the time of a described program: what it follows, and what would shorten it most."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from parcast.aliases import Array
+from parcast.deciding.explain.descriptions.changes import (
+    Change,
+    changes_of,
+    freed,
+    pairs_of,
+    times_of,
+)
+from parcast.deciding.explain.descriptions.elasticities import (
+    SMALLEST,
+    elasticities,
+    ends_of,
+    sampled_elasticities,
+    shares_and_slopes,
+    varies,
+)
+from parcast.deciding.explain.descriptions.extremes import AlongCounts, used, without_end
+from parcast.deciding.explain.descriptions.result import (
+    AmountEffect,
+    DescriptionsExplained,
+    Extreme,
+    IntervalEstimate,
+    LimitedFrom,
+    ResourceUse,
+    Upgrade,
+    estimates,
+)
+from parcast.descriptions.breakdown import RESOURCES
+from parcast.descriptions.machine import LEVEL, Machine
+from parcast.descriptions.program import Program
+from parcast.errors import ParameterError
+from parcast.laws.allowances import law_errors, law_half_width
+from parcast.laws.spmd.demands import with_servers
+from parcast.prediction.grid import grid_of, require_times
+from parcast.prediction.notes import doubts_of_law, warnings_of
+from parcast.prediction.predict import INTERVAL, SampledSets, sampled_ends, sets_of, widened
+
+SAMPLES: Final = 128
+FEWEST_SAMPLES: Final = 16
+MOST_COUNTS: Final = 1000  # explained at once
+AFFORDABLE: Final = 200_000  # times of a simple law, over all sets and amounts
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class DescribedRun:
+    """A program on a machine at the counts asked for, with what is not exactly known of it."""
+
+    program: Program
+    machine: Machine
+    axes: Mapping[str, Array]
+    at: Mapping[str, Array]  # p (counts,), d and n; of one place besides p
+    sets: SampledSets | None
+    law_error: bool
+    names: Mapping[str, bool]  # of amounts with an elasticity: whether they are of the machine
+
+    def half_width(self, at: Mapping[str, Array]) -> Array:
+        """Half-width of log time from the error of the law; 0 where it is left out [1]."""
+        at = with_servers(self.machine, at)
+        if not (self.law_error and law_errors(self.program, self.machine, at)):
+            return np.zeros(())
+        return law_half_width(self.program, self.machine, at)
+
+    def times(self, at: Mapping[str, Array]) -> tuple[Array, Array, Array]:
+        """Times at counts, and the ends of their intervals, (counts,) each [s]."""
+        at = with_servers(self.machine, at)
+        shape = np.broadcast_shapes(*map(np.shape, at.values()))
+        time = np.broadcast_to(self.program.times(self.machine, at).time, shape)
+        low, high = sampled_ends(self.program, self.machine, at, time, self.sets)
+        half = self.half_width(at)
+        if low is None or high is None:
+            low = high = time
+        return time, *widened(time, low, high, half)
+
+    def at_level(self, contention: float) -> Array:
+        """Times at a level of contention, whatever the descriptions say of it [s]."""
+        point = {**with_servers(self.machine, self.at), LEVEL: np.asarray(contention)}
+        return np.broadcast_to(self.program.times(self.machine, point).time, self.at["p"].shape)
+
+    @property
+    def last(self) -> dict[str, Array]:
+        """The largest count."""
+        return {**self.at, "p": self.at["p"][-1:]}
+
+    @property
+    def has_interval(self) -> bool:
+        """Whether anything is not exactly known."""
+        return self.sets is not None or bool(np.any(self.half_width(self.at) > 0))
+
+
+def explain_descriptions(
+    program: Program,
+    machine: Machine,
+    *,
+    p: ArrayLike,
+    d: ArrayLike | None = None,
+    n: ArrayLike | None = None,
+    law_error: bool = True,
+    seed: int = 0,
+) -> DescriptionsExplained:
+    """Explain the time of a described program at counts `p`; see `parcast.explain`."""
+    run, whole = _run_of(
+        program, machine, {"p": p, "d": d, "n": n}, law_error=law_error, seed=seed
+    )
+    at, counts = run.at, run.at["p"]
+    time, lower, upper = run.times(at)
+    require_times(time, {"p": counts})
+    amounts, no_effect = _amounts(run)
+    along = AlongCounts(program, machine, at, float(counts[-1]))
+    resources = _resources(run, along)
+    effects = {x.name: float(x.elasticity[-1]) for x in amounts}
+    use = {x.resource: float(x.elasticity[-1]) for x in resources}
+    point = with_servers(machine, at)
+    errors = law_errors(program, machine, point) if law_error else ()
+    return DescriptionsExplained(
+        program=program.name,
+        machine=machine.name,
+        p=counts,
+        d=float(np.ravel(with_servers(machine, run.last)["d"])[-1]),
+        n=float(at["n"]) if "n" in at else None,
+        time=time,
+        lower=lower,
+        upper=upper,
+        interval=INTERVAL if run.has_interval else None,
+        amounts=amounts,
+        no_effect=no_effect,
+        whole=whole,
+        resources=resources,
+        limiting=tuple(LimitedFrom(p=x, resource=name) for x, name in along.leading()),
+        along=(along.p, along.elasticity),
+        upgrades=_upgrades(run, list(effects), has_disks=use.get("io", 0.0) > 0),
+        extremes=(*_limits(run, has_disks=use.get("io", 0.0) > 0), *_bounds(run, effects, use)),
+        contention_free=run.at_level(0.0),
+        single_bus=run.at_level(1.0),
+        warnings=(
+            *warnings_of(program, machine, run.axes),
+            *doubts_of_law(errors, program, machine, uncertain=run.has_interval),
+        ),
+        law=program.law,
+        sources=program.sources_of_law,
+        law_errors=errors,
+        currency=machine.price.currency,
+    )
+
+
+def _run_of(
+    program: Program,
+    machine: Machine,
+    given: Mapping[str, ArrayLike | None],
+    *,
+    law_error: bool,
+    seed: int,
+) -> tuple[DescribedRun, tuple[str, ...]]:
+    """Check what was asked; names of amounts that are whole numbers beside it."""
+    grid = grid_of(program, machine, given, {}, most=MOST_COUNTS)
+    for name in ("d", "n"):
+        if len(grid.axes.get(name, ())) > 1:
+            raise ParameterError(
+                name,
+                must="be one value",
+                got=f"{len(grid.axes[name])} values",
+                hint="Explain one after the other.",
+            )
+    counts = np.unique(grid.axes["p"])
+    at = {name: x.reshape(()) for name, x in grid.axes.items() if name != "p"} | {"p": counts}
+    names = dict.fromkeys(program.parameters(), False)
+    names |= {name: True for name in machine.parameters() if name not in names}
+    whole = tuple(name for name in names if not varies(program, machine, at, name))
+    names = {name: of for name, of in names.items() if name not in whole}
+    each = program.dearness / 20 * len(counts) * (1 + 2 * len(names)) + 40
+    samples = int(np.clip(AFFORDABLE / each, FEWEST_SAMPLES, SAMPLES))
+    return DescribedRun(
+        program=program,
+        machine=machine,
+        axes=grid.axes,
+        at=at,
+        sets=sets_of(program, machine, grid.axes, samples, seed),
+        law_error=law_error,
+        names=names,
+    ), whole
+
+
+def _amounts(
+    run: DescribedRun,
+) -> tuple[tuple[AmountEffect, ...], tuple[str, ...]]:
+    """Amounts that the time depends on, the largest effect first, and names of the others."""
+    program, machine, counts, names = run.program, run.machine, run.at["p"], run.names
+    known = machine.parameters() | program.parameters()
+    found = elasticities(program, machine, run.at, names)
+    sampled = sampled_elasticities(program, machine, run.at, names, run.sets)
+    half = np.broadcast_to(run.half_width(run.at), counts.shape)
+    effects, without = [], []
+    for name, elasticity in found.items():
+        value = np.broadcast_to(elasticity, counts.shape)
+        if np.all(np.abs(value) <= SMALLEST):
+            without.append(name)
+            continue
+        lower, upper = ends_of(value, sampled.get(name), half)
+        effects.append(
+            AmountEffect(
+                name=name,
+                of="machine" if names[name] else "program",
+                text=known[name].text,
+                elasticity=value,
+                lower=lower,
+                upper=upper,
+            )
+        )
+    effects.sort(key=lambda x: -abs(float(x.elasticity[-1])))
+    return tuple(effects), tuple(without)
+
+
+def _resources(run: DescribedRun, along: AlongCounts) -> tuple[ResourceUse, ...]:
+    """Use of each resource that takes any time."""
+    counts = run.at["p"]
+    half = np.broadcast_to(run.half_width(run.at), counts.shape)
+    parts, follows = shares_and_slopes(run.program, run.machine, run.at)
+    shares = {name: part / parts.time for name, part in parts.causes()}
+    many_shares, many_follow = dict[str, Array](), dict[str, Array]()
+    if run.sets is not None:
+        point = {**run.at, **run.sets.columns(slice(None), 1)}
+        many, many_follow = shares_and_slopes(run.program, run.machine, point)
+        many_shares = {name: part / many.time for name, part in many.causes()}
+    resources = []
+    for name in used(RESOURCES, shares):
+        share, follow = (np.broadcast_to(x[name], counts.shape) for x in (shares, follows))
+        ends = ends_of(share, many_shares.get(name), half)
+        ends_of_follow = ends_of(follow, many_follow.get(name), half)
+        resources.append(
+            ResourceUse(
+                resource=name,
+                share=share,
+                share_lower=ends[0],
+                share_upper=ends[1],
+                elasticity=follow,
+                elasticity_lower=ends_of_follow[0],
+                elasticity_upper=ends_of_follow[1],
+                saturated_from=along.saturated(name),
+            )
+        )
+    return tuple(resources)
+
+
+def _upgrades(run: DescribedRun, names: Sequence[str], *, has_disks: bool) -> tuple[Upgrade, ...]:
+    """What saves most at the largest count, alone and in pairs."""
+    single = changes_of(run.program, run.machine, names, has_disks=has_disks)
+    single = [x for x in single if _has_answer(run, x)]
+    if not single:
+        return ()
+    saved = [x.saved.value for x in _saving(run, single)]
+    every = [*single, *pairs_of(single, saved)]
+    every = [x for x in every if len(x.names) == 1 or _has_answer(run, x)]
+    return tuple(sorted(_saving(run, every), key=lambda x: (x.pair, -x.saved.value)))
+
+
+def _has_answer(run: DescribedRun, change: Change) -> bool:
+    """Whether the law has an answer with a change: not each has one for twice as many."""
+    if not {"p", "d"} & set(change.names):
+        return True
+    try:
+        return bool(np.all(np.isfinite(_changed(run, [change], use_sets=False))))
+    except ParameterError:
+        return False
+
+
+def _changed(run: DescribedRun, changes: Sequence[Change], *, use_sets: bool) -> Array:
+    """Times with changes at the largest count, (samples, changes) [s]."""
+    own = run.sets.columns(slice(None), 1) if run.sets is not None and use_sets else {}
+    return times_of(run.program, run.machine, run.last, changes, own)
+
+
+def _saving(run: DescribedRun, changes: Sequence[Change]) -> list[Upgrade]:
+    """Give changes with what they save; a factor two alone saves a half at most."""
+    before = _changed(run, [Change(what=(), names=(), factors={})], use_sets=False)[0]
+    after = _changed(run, changes, use_sets=False)[0]
+    many = None
+    if run.sets is not None:
+        base = _changed(run, [Change(what=(), names=(), factors={})], use_sets=True)
+        many = 1.0 - _changed(run, changes, use_sets=True) / base
+    half = np.broadcast_to(run.half_width(run.last), (1,))
+    at_most = np.array([1.0 - 0.5 ** len(x.names) for x in changes])
+    value = 1.0 - after / before
+    ends = ends_of(value / at_most, None if many is None else many / at_most, half)
+    saved = estimates(value, *(x * at_most for x in ends))
+    low, high = after, after
+    if many is not None:
+        times = _changed(run, changes, use_sets=True)
+        low, high = np.quantile(times, [0.05, 0.95], axis=0)
+        low, high = np.minimum(low, after), np.maximum(high, after)
+    ends = widened(after, low, high, half)
+    times_after = estimates(after, *ends)
+    costs = [_cost(run, x, y) for x, y in zip(changes, times_after, strict=True)]
+    return [
+        Upgrade(what=x.what, names=x.names, saved=save, time=time, cost=cost)
+        for x, save, time, cost in zip(changes, saved, times_after, costs, strict=True)
+    ]
+
+
+def _cost(run: DescribedRun, change: Change, time: IntervalEstimate) -> IntervalEstimate | None:
+    """Cost of a run with a change, at today's price; None where the machine has none."""
+    if run.machine.price.amount is None:
+        return None
+    at = {**run.last, "p": run.last["p"] * change.factors.get("p", 1.0)}
+    ends = [
+        float(run.machine.cost(np.array([x]), at)[0]) for x in (time.value, time.lower, time.upper)
+    ]
+    return IntervalEstimate(value=ends[0], lower=ends[1], upper=ends[2])
+
+
+def _limits(run: DescribedRun, *, has_disks: bool) -> list[Extreme]:
+    """Times with processors, and disks, without end."""
+    found = []
+    for name in ("p", *(["d"] if has_disks else [])):
+        kind, count = without_end(run.program, run.machine, run.last, name)
+        time = None
+        if count is not None:
+            at = {**run.last, name: np.array([count])}
+            [time] = estimates(*run.times(at))
+        found.append(Extreme(of=name, kind=kind, time=time))
+    return found
+
+
+def _bounds(
+    run: DescribedRun, effects: Mapping[str, float], use: Mapping[str, float]
+) -> list[Extreme]:
+    """Times with each resource infinitely fast: the most that any upgrade of it saves."""
+    found = freed(run.program, run.machine, effects, use)
+    if not found:
+        return []
+    changes = list(found.values())
+    with np.errstate(all="ignore"):
+        after = _changed(run, changes, use_sets=False)[0]
+        many = _changed(run, changes, use_sets=True)
+    low, high = np.quantile(many, [0.05, 0.95], axis=0)
+    half = np.broadcast_to(run.half_width(run.last), (1,))
+    ends = widened(after, np.minimum(low, after), np.maximum(high, after), half)
+    return [
+        Extreme(of=name, kind="bound", time=time)
+        for name, time in zip(found, estimates(after, *ends), strict=True)
+    ]
