@@ -5,9 +5,10 @@
 FOLDER holds tables of timings, `NAME.csv`, a set each. Of every series with four counts the
 largest count, the largest two, and all above half of the largest are held out in turn; three
 counts have to be left. The limit is that of `parcast plan`, before it is rounded up to minutes:
-the time that one run does not exceed with a probability of 95 %. It is tested on every held-out
-run by itself, and not on medians; all runs of a count weigh as one. Figures are means of the sets,
-so that one with many series does not drown the others; beside them those of all points together.
+the time that one run does not exceed with a probability of 95 %, or `--certainty`. It is tested
+on every held-out run by itself, and not on medians; all runs of a count weigh as one. Figures are
+means of the sets, so that one with many series does not drown the others; beside them those of
+all points together.
 Excess is the median of limit over run, less one. Doublings say how far the held-out count is from
 the largest known one. Counts at which there is no forecast are left out, as in a plan.
 
@@ -29,7 +30,6 @@ from parcast.forecasting.request import time_kept
 from parcast.forecasting.series.verdict import WIDEST_USEFUL
 
 LEFT = 3  # counts a series must keep
-CERTAINTY = 0.95
 FAR = ((0.0, 0.75), (0.75, 1.25), (1.25, 2.25), (2.25, np.inf))  # doublings
 
 
@@ -50,7 +50,7 @@ def known_counts(p: np.ndarray) -> set[int]:
     return {left for left in numbers if left >= LEFT}
 
 
-def tested(path: Path) -> list[Tested]:
+def tested(path: Path, certainty: float) -> list[Tested]:
     """Test all series of a table."""
     runs = parcast.read_measurements(path)
     series = runs.series()
@@ -68,7 +68,7 @@ def tested(path: Path) -> list[Tested]:
                 if count in missing or upper / lower > WIDEST_USEFUL:
                     continue
                 seen = own.time[own.p == count]
-                limit = time_kept(time, upper, CERTAINTY)
+                limit = time_kept(time, upper, certainty)
                 found.append(
                     Tested(
                         set=path.stem,
@@ -105,9 +105,11 @@ def main() -> int:
     """Test every table and print the figures, or say what is wrong; return the exit status."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("folder", type=Path)
+    parser.add_argument("--certainty", type=float, default=0.95)
     try:
-        files = sorted(parser.parse_args().folder.glob("*.csv"))
-        points = [x for path in files for x in tested(path)]
+        asked = parser.parse_args()
+        files = sorted(asked.folder.glob("*.csv"))
+        points = [x for path in files for x in tested(path, asked.certainty)]
         if not points:
             raise parcast.FitFailed("Nothing to test: no series has four counts.")
     except parcast.ParcastError as failure:

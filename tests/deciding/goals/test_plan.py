@@ -325,3 +325,21 @@ def test_a_higher_certainty_makes_a_longer_limit():
     usual, sure = (pc.plan(RUNS, efficiency=0.5, p=24, certainty=x) for x in (0.9, 0.99))
     assert sure.recommended.time_limit > usual.recommended.time_limit
     assert "99% sure to finish" in sure.answer
+
+
+def test_disks_of_nodes_grow_with_them():
+    storage = {"bandwidth": "200 MB/s"}
+    machine = MACHINE.model_validate(
+        {
+            "name": "local",
+            "processors": 512,
+            "storage": storage,
+            "node": {"processors": 48, "servers": 2},
+        }
+    )
+    told = pc.plan(PROGRAM, machine, within="20 min", p=np.arange(48, 481, 48)).recommended
+    same = pc.predict(PROGRAM, machine, p=int(told.p))
+    assert told.time == pytest.approx(same.time[0])
+    assert told.nodes == told.p / 48
+    nothing = pc.plan(PROGRAM, machine, within="100 s")
+    assert "d" not in {x.parameter for x in nothing.needed}

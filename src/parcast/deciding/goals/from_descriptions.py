@@ -59,12 +59,13 @@ def configurations_of_program(
             got=f"{len(p):,}",
             hint="Use larger steps.",
         )
-    every = disks or (machine.storage.servers or 1,)
+    every = disks or None  # those of the machine
     known = PredictedTimes.of(program, machine, p, every, n=n, law_error=law_error, seed=seed)
     tables = []
-    for i, d in enumerate(every):
-        times = known.at(i, p, point_of({"n": n, "d": float(d)}))
-        own = np.full(len(p), float(d) if disks else np.nan)
+    for i, d in enumerate(disks or [None]):
+        own_disks = machine.servers({"p": p}) if d is None else float(d)
+        times = known.at(i, p, point_of({"n": n}) | {"d": own_disks})
+        own = np.full(len(p), np.nan if d is None else float(d))
         facts = {"known": np.zeros(len(p), dtype=bool), "is_told": np.ones(len(p), dtype=bool)}
         tables.append(table_of(machine, size, asked, p, times, disks=own, **facts))
     return joined_tables(tables)
@@ -89,10 +90,10 @@ class PredictedTimes:
 
     @classmethod
     def of(
-        cls, program: Program, machine: Machine, p: Array, disks: Sequence[int], **how: Any
+        cls, program: Program, machine: Machine, p: Array, disks: Sequence[int] | None, **how: Any
     ) -> "PredictedTimes":
         """Predict it at the counts `p`, or at some of them where there are many."""
-        most = max(MOST_KNOTS // len(disks), FEWEST_KNOTS)
+        most = max(MOST_KNOTS // len(disks or [1]), FEWEST_KNOTS)
         some = np.unique(np.geomspace(p[0], p[-1], most).round())
         knots = p if len(p) <= most else p[np.unique(np.searchsorted(p, some))]
         told = predict(program, machine, p=knots, d=disks, bounds=False, **how)

@@ -27,7 +27,7 @@ MOST_CHANGED: Final = 1000.0  # factor of a parameter that is looked at
 SCANNED: Final = 31  # factors that are looked at first, and again between two of them
 STEPS: Final = 24  # of a bisection
 ROUNDS: Final = 3  # in which the width of the interval follows the change
-MOST_COUNTS: Final = 128  # at which what is needed is computed
+MOST_COUNTS: Final = 64  # nearest to the goals, and as many others, at which it is computed
 BETTER_LESS: Final = ("time", "size", "operations", "fraction")  # dimensions of costs
 
 
@@ -142,7 +142,9 @@ def needed_of_program(
         )
         if not rows.size:
             continue
-        rows = rows[np.unique(np.linspace(0, len(rows) - 1, MOST_COUNTS).round().astype(int))]
+        nearest = np.argsort(weighed.excess[rows], kind="stable")[:MOST_COUNTS]
+        spread = np.linspace(0, len(rows) - 1, MOST_COUNTS).round().astype(int)
+        rows = rows[np.union1d(nearest, spread)]
         own = Weighed(table=weighed.table.take(rows), goals=weighed.goals)
         search = _LeastChange(program, machine, own, at, law_error=law_error)
         for name, amount in (machine.parameters() | program.parameters()).items():
@@ -167,7 +169,9 @@ class _LeastChange:
     ) -> None:
         table = weighed.table
         self.program, self.machine, self.weighed = program, machine, weighed
-        own = table.disks if np.isfinite(table.disks).any() else machine.storage.servers or 1.0
+        own = machine.servers({"p": table.p})
+        if np.isfinite(table.disks).any():
+            own = table.disks
         self.at = {**at, "d": own, "p": table.p}
         self.above = (table.upper / table.time) ** way_up(weighed.goals.certainty)
         self.first_above = self.above
@@ -233,6 +237,8 @@ class _LeastChange:
 
     def disks(self) -> Needed | None:
         """Least number of disks; None where more of them do not reach the goals."""
+        if self.machine.node.servers is not None:
+            return None  # their number follows that of the nodes
         now, self.above = int(np.max(self.at["d"])), self.first_above
 
         def meets(d: int) -> bool:
