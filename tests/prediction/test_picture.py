@@ -7,11 +7,12 @@ import pytest
 from matplotlib.figure import Figure
 
 from parcast.descriptions.breakdown import Breakdown
-from parcast.descriptions.machine import Machine
+from parcast.descriptions.machine import Machine, Price
 from parcast.descriptions.program import Program
 from parcast.errors import ParameterError
 from parcast.prediction.picture import draw_prediction, figure_of_prediction
 from parcast.prediction.predict import predict
+from parcast.prediction.quantities import QUANTITIES, quantity_of
 from parcast.prediction.result import Prediction
 from parcast.prediction.shown import shown_of, thinned
 from parcast.prediction.surface import levels_of, ridge
@@ -171,6 +172,54 @@ def test_what_is_the_same_everywhere_can_be_drawn():
 def test_the_ridge_takes_the_fewest_of_the_nearly_best():
     times = np.array([[2.0, 1.009, 1.0], [1.0, 1.0, 1.0], [3.0, 2.0, 1.0]])
     assert ridge(times, np.array([1.0, 2.0, 4.0])).tolist() == [2, 1, 4]
+
+
+# Quantities.
+
+LABELS = {
+    "time": "time [s]",
+    "speedup": "speedup",
+    "efficiency": "efficiency [%]",
+    "power": "power: efficiency / time [1/s]",
+    "cost": "cost [EUR]",
+}
+
+
+@pytest.mark.parametrize("quantity", QUANTITIES)
+def test_a_quantity_is_shown_with_its_unit(quantity):
+    priced = MACHINE.model_copy(update={"price": Price(processor_hour=36, currency="EUR")})
+    told = predict(PROGRAM, priced, p=P, d=DISKS)
+    drawn = quantity_of(told, quantity)
+    expected = {
+        "time": told.time,
+        "speedup": told.speedup,
+        "efficiency": told.efficiency,
+        "power": told.speedup / np.reshape(P, (-1, 1)) / told.time,
+        "cost": told.time * np.reshape(P, (-1, 1)) / 100,
+    }
+    np.testing.assert_allclose(drawn.values, expected[quantity])
+    for picture in (None, "map"):
+        ax, bar = figure_of_prediction(told, picture=picture, quantity=quantity).axes
+        assert bar.get_ylabel() == LABELS[quantity]
+        assert len(ax.lines) == (picture is None)  # the ridge of contours
+    surface, _ = figure_of_prediction(told, picture="surface", quantity=quantity).axes
+    assert surface.get_zlabel() == LABELS[quantity]
+    assert 1.0 <= surface.get_zlim()[1] * drawn.factor / drawn.values.max() < 1.3
+
+
+def test_a_quantity_at_one_count_is_over_the_other_axes():
+    told = predict(PROGRAM, MACHINE, p=16, d=DISKS, n=[1.0, 2.0, 4.0])
+    ax, bar = figure_of_prediction(told, quantity="efficiency").axes
+    assert (ax.get_xlabel(), bar.get_ylabel()) == ("disks d", "efficiency [%]")
+
+
+def test_a_quantity_that_is_not_known_is_refused(told, refusal):
+    def said(**options):
+        return refusal(ParameterError, figure_of_prediction, told, **options)
+
+    assert 'quantity must be "time", "speedup"' in said(quantity="energy")
+    assert "for a machine without a price" in said(quantity="cost")
+    assert "must be left out for lines" in said(quantity="time", picture="lines")
 
 
 # Maps.

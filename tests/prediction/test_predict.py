@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from parcast.descriptions.machine import Machine, Storage
+from parcast.descriptions.machine import Machine, Node, Price, Storage
 from parcast.descriptions.program import Program
 from parcast.descriptions.toml_files import read_machine, read_program
 from parcast.errors import ParameterError
@@ -52,6 +52,22 @@ def test_speedup_is_over_one_processor_and_one_disk():
     np.testing.assert_allclose(told.speedup, told.time[0, 0] / told.time)
     np.testing.assert_allclose(told.efficiency, told.speedup / [[1], [8]])
     assert told.scaling == "strong"
+
+
+def test_a_machine_with_a_price_has_costs_of_whole_nodes():
+    price = Price(node_hour="36 +- 10%", currency="EUR")
+    machine = MACHINE.model_copy(update={"price": price, "node": Node(processors=4)})
+    told = predict(program(), machine, p=[1, 4, 5])
+    np.testing.assert_allclose(told.cost, told.time * np.array([1, 1, 2]) / 100)
+    ends = np.log(told.upper / told.time), np.log(told.cost_upper / told.cost)
+    np.testing.assert_allclose(ends[1], np.hypot(ends[0], np.log(1.1)))
+    row = next(told.rows())
+    assert (row["cost"], row["cost_lower"]) == (told.cost[0], told.cost_lower[0])
+    assert told.to_document()["currency"] == "EUR"
+    assert "[EUR]" in str(told)
+    certain = predict(program(), machine, p=[1, 4], law_error=False)
+    np.testing.assert_allclose(certain.cost_upper / certain.cost, 1.1)
+    assert "cost" not in next(predict(program(), MACHINE, p=1).rows())
 
 
 def test_work_that_grows_with_p_makes_scaling_weak():

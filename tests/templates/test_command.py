@@ -240,5 +240,7 @@ def test_wrong_use_is_refused(init, args, says):
     assert says in said.err
 
 
-def test_the_presets_are_those_of_the_help():
+def test_the_presets_are_those_of_the_help_and_have_keys_of_machines():
     assert tuple(machine.PRESETS) == command.PRESETS
+    known = {key.name for key in keys_of(Machine)}
+    assert {x.key for figures in PRESETS.values() for x in figures} <= known

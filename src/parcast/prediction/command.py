@@ -123,6 +123,11 @@ configurations: Final = together(  # arguments and options of `Configurations`
     OneOf(["surface", "contours", "map", "lines"]),
     "Kind of figure that -o draws. By default the one that suits the axes.",
 )
+@option(
+    "--quantity",
+    OneOf(["time", "speedup", "efficiency", "power", "cost"]),
+    "What contours, a map or a surface show: power is efficiency over time.",
+)
 @all_option
 @spelled_with(OPTIONS | AXES)
 def command(
@@ -133,17 +138,21 @@ def command(
     interval: bool,
     law_error: bool,
     picture: str | None,
+    quantity: str | None,
     show_all: bool,
     **options: Any,
 ) -> int:
     """Answer the question and return the exit status."""
     question = Configurations.of(ctx, **options)
-    if picture and not outputs.pictures:
-        raise click.UsageError(f"--picture requires a figure to draw. Add -o {picture}.svg.", ctx)
+    if (picture or quantity) and not outputs.pictures:
+        asked, figure = "picture" if picture else "quantity", picture or "contours"
+        raise click.UsageError(f"--{asked} requires a figure to draw. Add -o {figure}.svg.", ctx)
     outputs.check([question.program, question.machine])
     prediction = _predicted(question, interval=interval, law_error=law_error)
     outputs.give(
-        prediction, write=lambda path: _draw(prediction, path, picture), show_all=show_all
+        prediction,
+        write=lambda path: _draw(prediction, path, picture, quantity),
+        show_all=show_all,
     )
     if interval and prediction.interval is None:
         tell(
@@ -165,11 +174,11 @@ def _predicted(question: Configurations, *, interval: bool, law_error: bool) -> 
     return with_inputs(prediction, **read.inputs)
 
 
-def _draw(prediction: "Prediction", path: str, picture: str | None) -> None:
+def _draw(prediction: "Prediction", path: str, picture: str | None, quantity: str | None) -> None:
     """Draw the answer."""
     from parcast.prediction.picture import draw_prediction
 
-    draw_prediction(prediction, path, picture=picture)
+    draw_prediction(prediction, path, picture=picture, quantity=quantity)
 
 
 def read_configurations(question: Configurations, **options: Any) -> ReadDescriptions:

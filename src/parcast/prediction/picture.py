@@ -121,8 +121,15 @@ class _Lines:
         return drawn
 
 
-def draw_lines(shown: Shown, ax: "Axes | None" = None) -> "Figure":
+def draw_lines(shown: Shown, ax: "Axes | None" = None, quantity: str | None = None) -> "Figure":
     """Draw times, speedups and shares over the first axis; in `house_style`."""
+    if quantity is not None:
+        raise ParameterError(
+            "quantity",
+            must="be left out for lines, which show time, speedup and shares",
+            got=f'"{quantity}"',
+            hint="Predict for a second axis with several values, and draw contours of it.",
+        )
     if ax is not None:
         canvas.require_one_panel(
             3, 'Leave it out, or draw picture="contours" or "map" over two axes.'
@@ -292,20 +299,30 @@ DRAW: Final = {
 
 
 def draw_prediction(
-    prediction: Prediction, path: str | PathLike[str], *, picture: str | None = None
+    prediction: Prediction,
+    path: str | PathLike[str],
+    *,
+    picture: str | None = None,
+    quantity: str | None = None,
 ) -> None:
     """Draw a prediction into a file: the same prediction gives the same bytes."""
-    canvas.save_figure(figure_of_prediction(prediction, picture=picture), path)
+    figure = figure_of_prediction(prediction, picture=picture, quantity=quantity)
+    canvas.save_figure(figure, path)
 
 
 def figure_of_prediction(
-    prediction: Prediction, ax: "Axes | None" = None, *, picture: str | None = None
+    prediction: Prediction,
+    ax: "Axes | None" = None,
+    *,
+    picture: str | None = None,
+    quantity: str | None = None,
 ) -> "Figure":
     """Figure of a prediction, over its first one or two axes with several values; or in `ax`.
 
     Further axes are fixed at their largest value. By default lines where the second axis has 8
     values at most or the first one 4, else contours. Lines have three panels and cannot be drawn
-    in `ax`; a surface needs one in space (``projection="3d"``).
+    in `ax`; a surface needs one in space (``projection="3d"``). A `quantity` ("time", "speedup",
+    "efficiency", "power" or "cost") is shown by contours, a map or a surface; see `quantities`.
     """
     if picture is not None and picture not in DRAW:
         raise ParameterError(
@@ -315,16 +332,17 @@ def figure_of_prediction(
             hint="Leave it out for what suits the axes.",
         )
     shown = shown_of(prediction, 2)
-    if picture is None:
+    if picture is None and quantity is None:
         shown = _with_few_lines(shown)
-    chosen = picture or _suitable(shown)
+    is_over_two = quantity is not None and len(shown.axes) > 1
+    chosen = picture or ("contours" if is_over_two else _suitable(shown))
     needed = 1 if chosen == "lines" else 2
     if len(shown.axes) < needed:
         raise _too_few(chosen, needed, shown)
     if ax is not None:
-        return DRAW[chosen](shown, ax)
+        return DRAW[chosen](shown, ax, quantity)
     with canvas.house_style():
-        figure = DRAW[chosen](shown)
+        figure = DRAW[chosen](shown, None, quantity)
         figure.suptitle(shown.title, fontsize="large", parse_math=False)
     return figure
 

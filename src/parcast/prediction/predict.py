@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -123,14 +123,12 @@ def predict(
     if errors:
         allowed = law_half_width(program, machine, at)
         lower, upper = widened(breakdown.time, lower, upper, allowed)
-    free, bus = (_bound(w, program, machine, at, shape) if bounds else None for w in (0.0, 1.0))
     return Prediction(
         axes=axes,
         breakdown=breakdown,
         lower=lower,
         upper=upper,
-        contention_free=free,
-        single_bus=bus,
+        **_bounds(program, machine, at, shape, are_asked=bounds),
         speedup=speedup,
         efficiency=speedup / at["p"],
         scaling=scaling,
@@ -151,6 +149,7 @@ def predict(
         by_resource=by_resource,
         law_error=None if allowed is None else np.broadcast_to(np.expm1(allowed), shape),
         law_errors=errors,
+        **_costs(machine, at, breakdown.time, lower, upper),
         call=_call(program, machine, grid, vary, **asked, **how),
     )
 
@@ -167,6 +166,27 @@ def _call(
     varied = {name: grid.axes[name] for name in vary or ()} or None
     given = {"program": program, "machine": machine, **axes, "vary": varied, **how}
     return Call(verb="predict", arguments=given)
+
+
+def _costs(
+    machine: Machine, at: Mapping[str, Array], time: Array, *ends: Array | None
+) -> dict[str, Any]:
+    """Cost and its interval, which is that of the time and of the price; nothing without one."""
+    price = machine.price.amount
+    if price is None:
+        return {}
+    if all(end is None for end in ends) and price.spread > 0:
+        ends = (time, time)
+    lower, upper = ends
+    if lower is not None and upper is not None and price.spread > 0:
+        lower, upper = widened(time, lower, upper, np.log1p(price.spread))
+    cost = machine.cost
+    return {
+        "cost": cost(time, at),
+        "cost_lower": None if lower is None else cost(lower, at),
+        "cost_upper": None if upper is None else cost(upper, at),
+        "currency": machine.price.currency,
+    }
 
 
 def _affordable(
@@ -317,12 +337,18 @@ def _normal(samples: int, seed: int) -> list[Array]:
     return [stratified_normal(random.permutation(samples)) for _ in range(2)]
 
 
-def _bound(
-    w: float,
+def _bounds(
     program: Program,
     machine: Machine,
     at: Mapping[str, Array],
     shape: tuple[int, ...],
-) -> Array:
-    """Times at a level of contention, whatever the descriptions say of it."""
-    return np.broadcast_to(program.times(machine, {**at, LEVEL: np.asarray(w)}).time, shape)
+    *,
+    are_asked: bool,
+) -> dict[str, Any]:
+    """Times without contention and with most of it, whatever the descriptions say of it."""
+    levels = {"contention_free": 0.0, "single_bus": 1.0}
+    if not are_asked:
+        return dict.fromkeys(levels)
+    points = {name: {**at, LEVEL: np.asarray(w)} for name, w in levels.items()}
+    times = {name: program.times(machine, point).time for name, point in points.items()}
+    return {name: np.broadcast_to(time, shape) for name, time in times.items()}

@@ -54,14 +54,14 @@ class Prediction(OnGrid):
 
     _schema = "parcast/forecast/1"
     _outline = """
-        rows interval law_error=law_errors limited_by=limits fastest warnings law sources inputs
-        program machine scaling call?
+        rows interval currency? law_error=law_errors limited_by=limits fastest warnings law sources
+        inputs program machine scaling call?
     """
     _row: ClassVar[str] = (
         "time_s lower_s upper_s law_error compute_s=breakdown.compute "
         "communication_s=breakdown.communication io_s=breakdown.io "
         "synchronisation_s=breakdown.synchronisation speedup efficiency contention_free_s "
-        "single_bus_s compute_elasticity=elasticity.compute "
+        "single_bus_s cost? cost_lower? cost_upper? compute_elasticity=elasticity.compute "
         "communication_elasticity=elasticity.communication io_elasticity=elasticity.io limited_by"
     )
     _picture = "parcast.prediction.picture:figure_of_prediction"
@@ -85,6 +85,10 @@ class Prediction(OnGrid):
     interval: float | None = None  # probability of the interval, 0.9
     inputs: Mapping[str, Any] = field(default_factory=dict)  # files and options
     dimensions: Mapping[str, Dimension] = field(default_factory=dict)  # of axes with a unit
+    cost: Array | None = None  # price of the run; None without a price [currency]
+    cost_lower: Array | None = None  # lower end of its interval, of time and price [currency]
+    cost_upper: Array | None = None  # upper end of its interval [currency]
+    currency: str = ""  # of the cost, as the machine names it
     by_resource: Breakdown | None = None  # derivative of the time by each one's slowness [s]
     call: Call | None = None  # what made it, with the descriptions: for `parcast.load`
     # allowed for the error of the law in the interval, as +-; None where none is [1]

@@ -30,11 +30,11 @@ from parcast.words import (
 
 FEWEST_TITLED: Final = 4  # rows of a block that is worth a title
 LAYOUTS: Final = (  # groups of columns, the first that fits is taken
-    ("speedup", "efficiency", "shares"),
-    ("speedup", "shares"),
-    ("speedup", "efficiency", "limited by"),
-    ("speedup", "limited by"),
-    ("limited by",),
+    ("speedup", "efficiency", "cost", "shares"),
+    ("speedup", "cost", "shares"),
+    ("speedup", "efficiency", "cost", "limited by"),
+    ("speedup", "cost", "limited by"),
+    ("cost", "limited by"),
 )
 MOST_BLOCKS: Final = 4  # of rows with everything in them; more become a grid of times,
 FEW_ROWS: Final = 20  # unless there are so few rows in all
@@ -172,6 +172,7 @@ def _columns(prediction: Prediction, points: Points) -> dict[str, list[Column]]:
         "time": _time_columns(prediction, time.tolist(), lower, upper),
         "speedup": [Column(title="speedup", cells=speedup)],
         "efficiency": [Column(title="efficiency", unit="[%]", cells=efficiency)],
+        "cost": _cost_columns(prediction, points, digits),
         "shares": share_columns(prediction, points),
         "limited by": [Column(title="limited by", cells=limits, align="left")],
     }
@@ -198,6 +199,16 @@ def _time_columns(
     ]
 
 
+def _cost_columns(prediction: Prediction, points: Points, digits: list[int]) -> list[Column]:
+    """Column of the cost, none where the machine has no price; it is known as the time is."""
+    if prediction.cost is None:
+        return []
+    costs = np.broadcast_to(prediction.cost, prediction.shape)[points].tolist()
+    unit = f"[{prediction.currency}]" if prediction.currency else ""
+    cells = [rounded(x, most) for x, most in zip(costs, digits, strict=True)]
+    return [Column(title="cost", unit=unit, cells=cells)]
+
+
 def _in_full(axes: Mapping[str, str], columns: Mapping[str, list[Column]], k: int) -> Entry:
     """Give row `k`, for a page too narrow for a table."""
     time, *intervals = columns["time"]
@@ -212,6 +223,7 @@ def _in_full(axes: Mapping[str, str], columns: Mapping[str, list[Column]], k: in
             *(Fact("", f"{x.title} {x.cells[k]} {unit}") for x in intervals),
             Fact("speedup", speedup),
             Fact("efficiency", f"{efficiency} %"),
+            *(Fact("cost", f"{x.cells[k]} {x.unit}".rstrip()) for x in columns["cost"]),
             Fact("limited by", limit),
         ),
     )
@@ -223,6 +235,8 @@ def _legend(prediction: Prediction, titles: set[str]) -> str:
     if "speedup" in titles:
         grows = "scaled, as the work grows with p, " if prediction.scaling == "weak" else ""
         meanings.append(f"speedup: {grows}relative to one processor and one disk")
+    if "cost" in titles and not prediction.currency:
+        meanings.append("cost: in the unit of the price")
     if shares := legend_of_shares(titles):
         meanings.append(shares)
     return "; ".join(meanings)

@@ -1,14 +1,16 @@
 """Pictures of a prediction over two axes: a surface in space, filled contours, a map.
 
-The surface is the speedup, over processors and disks the s(p, d) of the literature, coloured by
-the efficiency. Axes are logarithmic where their values allow; ticks are labelled with the values.
+By default the surface is the speedup, over processors and disks the s(p, d) of the literature,
+coloured by the efficiency. Axes are logarithmic where their values allow; ticks are labelled with
+the values.
 
-Contours are of the speedup, or of the time where processors are no axis, interpolated along the
-axes as they are drawn. Over disks they show how many are worth having: the ridge is, for each
-number of processors, the fewest disks whose time lies within 1 % of the best one at that number.
+By default contours are of the speedup, or of the time where processors are no axis, interpolated
+along the axes as they are drawn. Over disks they show how many are worth having: the ridge is, for
+each number of processors, the fewest disks whose time lies within 1 % of the best one at that
+number.
 
-The map has efficiency or time as colour, and regions of what limits: a region is where the time
-follows one resource more than each of the others.
+The map has efficiency or time as colour by default, and regions of what limits: a region is where
+the time follows one resource more than each of the others.
 """
 
 from collections.abc import Mapping
@@ -20,23 +22,17 @@ from numpy.typing import NDArray
 from parcast.aliases import Array
 from parcast.errors import ParameterError
 from parcast.prediction.notes import SPENT_ON
+from parcast.prediction.quantities import quantity_of
 from parcast.prediction.shown import Shown
 from parcast.show.canvas import add_legend, add_legend_inside, entries_of, new_figure
 from parcast.show.colours import (
-    COLOURS,
-    COLOURS_OF_TIMES,
     RECOMMENDED,
     REFERENCE,
     add_bar,
-    add_efficiency_bar,
-    add_time_bar,
-    efficiency_norm,
     nice_values,
-    time_norm,
 )
 from parcast.show.scales import CHARACTER, INCH, LINE, apart, inches
-from parcast.units import TIME_UNITS, percent
-from parcast.words import common_unit
+from parcast.units import percent
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -50,7 +46,6 @@ BAR: Final = (0.88, 0.18, 0.022, 0.6)
 EYE: Final[dict[str, float]] = {"elev": 30.0, "azim": -75.0}  # sees both flanks [degrees]
 EDGES: Final = (4.0, 2.0)  # of the box, as they are seen [inch]
 CONTOUR_CELLS: Final = 201  # in each direction
-WIDE: Final = 30.0  # ratio of speedups from which levels are powers, not even steps
 NEARLY: Final = 1.01  # of the best time
 MOST_MARKERS: Final = 24  # on the ridge
 ROOM: Final = 0.2  # that a label has to the borders, the ridge and other labels [inch]
@@ -60,8 +55,11 @@ SMALLEST: Final = 0.004  # share of the map that a region with a label has
 NEAR_BEST: Final = 0.9  # of the most room there is for a label
 
 
-def draw_surface(shown: Shown, ax: Any = None) -> "Figure":
-    """Draw the speedup over the two axes shown, in `ax` or in a new figure in `house_style`."""
+def draw_surface(shown: Shown, ax: Any = None, quantity: str | None = None) -> "Figure":
+    """Draw the speedup over the two axes shown, in `ax` or in a new figure in `house_style`.
+
+    Another quantity has the colours of its heights.
+    """
     from matplotlib import colormaps
     from matplotlib.cm import ScalarMappable
 
@@ -72,9 +70,11 @@ def draw_surface(shown: Shown, ax: Any = None) -> "Figure":
             hint='Make it with projection="3d", or draw picture="contours".',
         )
 
-    (x, y), speedup = shown.even(shown.prediction.speedup, CELLS)
-    _, efficiency = shown.even(shown.prediction.efficiency, CELLS)
-    colours = ScalarMappable(efficiency_norm(efficiency), colormaps[COLOURS])
+    what = quantity_of(shown.prediction, quantity or "speedup")
+    coloured = quantity_of(shown.prediction, "efficiency") if what.name == "speedup" else what
+    (x, y), heights = shown.even(what.values, CELLS)
+    _, shades = shown.even(coloured.values, CELLS)
+    colours = ScalarMappable(coloured.norm(shades), colormaps[coloured.colours])
     bar = {"ax": ax}
     if ax is None:
         figure = new_figure(height=5.4)
@@ -85,10 +85,10 @@ def draw_surface(shown: Shown, ax: Any = None) -> "Figure":
             figure.text(0.01, 0.015, note, fontsize="x-small", color=REFERENCE, parse_math=False)
     ax.plot_surface(
         *np.meshgrid(x, y, indexing="ij"),
-        speedup,
+        heights / what.factor,
         rstride=1,
         cstride=1,
-        facecolors=colours.to_rgba(efficiency),
+        facecolors=colours.to_rgba(shades),
         shade=False,
         edgecolor=(0, 0, 0, 0.3),
         linewidth=0.3,
@@ -103,30 +103,27 @@ def draw_surface(shown: Shown, ax: Any = None) -> "Figure":
     ax.set_ylabel(second.label, labelpad=8, parse_math=False)
     ax.set_zlim(0, None)
     ax.zaxis.set_rotate_label(False)
-    ax.set_zlabel("speedup", labelpad=4, rotation=90)
+    pad = 4 if what.name == "speedup" else 14  # ticks of others are longer
+    ax.set_zlabel(what.label, labelpad=pad, rotation=90, parse_math=False)
     ax.set_box_aspect((1.45, 1.1, 0.9), zoom=1.1)
-    add_efficiency_bar(colours, **bar)
+    coloured.add_bar(colours, **bar)
     drawn: Figure = ax.figure
     return drawn
 
 
-def draw_contours(shown: Shown, ax: "Axes | None" = None) -> "Figure":
-    """Draw the speedup over processors and another axis, else the time.
+def draw_contours(shown: Shown, ax: "Axes | None" = None, quantity: str | None = None) -> "Figure":
+    """Draw the speedup over processors and another axis, else the time, or another quantity.
 
     In `ax`, or in a new figure in `house_style`.
     """
     from matplotlib.colors import LogNorm, Normalize
 
     first, second = shown.axes
-    if "p" in (first.name, second.name):
-        values, what, colours = shown.prediction.speedup, "speedup", COLOURS
-        (x, y), heights = shown.even(values, CONTOUR_CELLS)
-        is_wide = bool(heights.max() >= WIDE * heights.min())
-    else:
-        (x, y), heights = shown.even(shown.prediction.time, CONTOUR_CELLS)
-        unit = common_unit(np.ravel(shown.prediction.time).tolist())
-        heights = heights / TIME_UNITS[unit]
-        what, colours, is_wide = f"time [{unit}]", COLOURS_OF_TIMES, True
+    usual = "speedup" if "p" in (first.name, second.name) else "time"
+    what = quantity_of(shown.prediction, quantity or usual)
+    (x, y), heights = shown.even(what.values, CONTOUR_CELLS)
+    heights = heights / what.factor
+    is_wide = what.is_wide(heights)
     levels = levels_of(heights, is_wide=is_wide)
 
     is_own = ax is None
@@ -136,9 +133,9 @@ def draw_contours(shown: Shown, ax: "Axes | None" = None) -> "Figure":
     x, y = first.values_at(x), second.values_at(y)
     norm = (LogNorm if is_wide else Normalize)(levels[0], levels[-1])
     filled = ax.contourf(
-        x, y, heights.T, levels, cmap=colours, norm=norm, extend=_beyond(heights, levels)
+        x, y, heights.T, levels, cmap=what.colours, norm=norm, extend=_beyond(heights, levels)
     )
-    add_bar(filled, levels, label=what, ax=ax)
+    add_bar(filled, levels, label=what.label, ax=ax)
     avoid = np.empty((0, 2))
     if second.name == "d":
         best = ridge(shown.of(shown.prediction.time), second.values)
@@ -217,8 +214,8 @@ def _label(ax: "Axes", lines: "ContourSet", avoid: Array) -> None:
             )
 
 
-def draw_map(shown: Shown, ax: "Axes | None" = None) -> "Figure":
-    """Draw efficiency or time, and what limits, over the two axes shown.
+def draw_map(shown: Shown, ax: "Axes | None" = None, quantity: str | None = None) -> "Figure":
+    """Draw efficiency or time, or another quantity, and what limits, over the two axes shown.
 
     In `ax`, or in a new figure in `house_style`.
     """
@@ -227,7 +224,7 @@ def draw_map(shown: Shown, ax: "Axes | None" = None) -> "Figure":
     first, second = shown.axes
     first.scale(ax, margin=0.0)
     second.scale(ax, "y", margin=0.0)
-    _draw_colours(ax, shown)
+    _draw_colours(ax, shown, quantity)
     places, leads = _leads(shown)
     x, y = first.values_at(places[0]), second.values_at(places[1])
     _outline(ax, x, y, leads)
@@ -244,26 +241,23 @@ def draw_map(shown: Shown, ax: "Axes | None" = None) -> "Figure":
     return figure
 
 
-def _draw_colours(ax: "Axes", shown: Shown) -> None:
+def _draw_colours(ax: "Axes", shown: Shown, quantity: str | None) -> None:
     """Colour the map, and explain the colours."""
-    has_p = "p" in (axis.name for axis in shown.axes)
-    what = shown.prediction.efficiency if has_p else shown.prediction.time
-    places, values = shown.even(what, MAP_CELLS)
+    usual = "efficiency" if "p" in (axis.name for axis in shown.axes) else "time"
+    what = quantity_of(shown.prediction, quantity or usual)
+    places, values = shown.even(what.values, MAP_CELLS)
     x, y = (axis.values_at(at) for axis, at in zip(shown.axes, places, strict=True))
     drawn = ax.pcolormesh(
         x,
         y,
         values.T,
-        norm=efficiency_norm(values) if has_p else time_norm(values),
-        cmap=COLOURS if has_p else COLOURS_OF_TIMES,
+        norm=what.norm(values),
+        cmap=what.colours,
         shading="nearest",
         rasterized=True,
     )
     ax.set(xlim=x[[0, -1]], ylim=y[[0, -1]])
-    if has_p:
-        add_efficiency_bar(drawn, ax=ax)
-    else:
-        add_time_bar(drawn, ax=ax, unit=common_unit(np.ravel(shown.prediction.time).tolist()))
+    what.add_bar(drawn, ax=ax)
 
 
 def _leads(shown: Shown) -> tuple[list[Array], dict[str, Array]]:

@@ -117,7 +117,8 @@ class Result(metaclass=_Listed):
         **options
             Of its picture. A forecast has `quantity` ("time", "speedup" or "efficiency"),
             `overlay` (whether its series share one panel), `knees` and `planned`; a prediction
-            has `picture` ("lines", "contours", "map" or "surface"); others have none.
+            has `picture` ("lines", "contours", "map" or "surface") and `quantity` ("time",
+            "speedup", "efficiency", "power" or "cost"); others have none.
 
         Returns
         -------
