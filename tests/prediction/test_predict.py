@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from parcast.descriptions.machine import Machine, Node, Price, Storage
+from parcast.descriptions.machine import ComputeNode, Machine, Price, Storage
 from parcast.descriptions.program import Program
 from parcast.descriptions.toml_files import read_machine, read_program
 from parcast.errors import ParameterError
@@ -56,7 +56,7 @@ def test_speedup_is_over_one_processor_and_one_disk():
 
 def test_a_machine_with_a_price_has_costs_of_whole_nodes():
     price = Price(node_hour="36 +- 10%", currency="EUR")
-    machine = MACHINE.model_copy(update={"price": price, "node": Node(processors=4)})
+    machine = MACHINE.model_copy(update={"price": price, "node": ComputeNode(processors=4)})
     told = predict(program(), machine, p=[1, 4, 5])
     np.testing.assert_allclose(told.cost, told.time * np.array([1, 1, 2]) / 100)
     ends = np.log(told.upper / told.time), np.log(told.cost_upper / told.cost)
