@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from parcast.deciding.compare.result import VersionComparison
     from parcast.deciding.explain.descriptions.result import DescriptionsExplained
     from parcast.deciding.explain.explain import explain
+    from parcast.deciding.explain.timings.result import TimingsExplained
     from parcast.deciding.goals.plan import plan
     from parcast.deciding.goals.result import ResourcePlan
     from parcast.deciding.proposal.propose import plan_proposal
@@ -109,6 +110,7 @@ __all__ = [
     "Simulation",
     "SortedFile",
     "Timeline",
+    "TimingsExplained",
     "Trace",
     "TrafficCheck",
     "Validation",
@@ -190,6 +192,7 @@ _HOME = {
     "Simulation": "parcast.simulation.result",
     "SortedFile": "parcast.applications.sorting.result",
     "Timeline": "parcast.pipeline.explaining.timeline",
+    "TimingsExplained": "parcast.deciding.explain.timings.result",
     "Trace": "parcast.pipeline.traces.trace",
     "TrafficCheck": "parcast.pipeline.traces.traffic.result",
     "Validation": "parcast.validation.result",

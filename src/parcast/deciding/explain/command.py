@@ -3,33 +3,42 @@
 The kinds of the files tell what is explained.
 """
 
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from parcast.cli.answering import A_FILE, cli_command
+from parcast.cli.answering import A_FILE, cli_command, usage
 from parcast.cli.failures import ANSWERED, AXES, OPTIONS, NoAnswer, spelled_with
-from parcast.cli.kinds import MACHINE, PROGRAM, in_places
+from parcast.cli.kinds import MACHINE, in_places, kind_of
 from parcast.cli.options import (
+    COLUMNS,
     SIZES,
     CountList,
     Read,
     SizeList,
     all_option,
     answer_options,
+    as_written,
     disks,
     law_error_option,
     option,
-    plain,
     processors,
+    repeated_option,
+    scaling_option,
     seed_option,
+    select_option,
 )
 from parcast.cli.outputs import Outputs, with_inputs
 from parcast.cli.parts import with_parts
-from parcast.cli.reading import read_description
+from parcast.cli.reading import read_description, read_files, table_options
+from parcast.matching.command import PROGRAM_OR_TIMINGS
 
 if TYPE_CHECKING:
     from parcast.deciding.explain.descriptions.result import DescriptionsExplained
+    from parcast.deciding.explain.timings.result import TimingsExplained
+    from parcast.timings.tables.options import TableOptions
 
 
 EXPLAIN: Final = {
@@ -39,12 +48,16 @@ EXPLAIN: Final = {
 
 HELP: Final = """Explain why a program takes its time, and what would shorten it.
 
-Prints what each thing twice as good would save, alone and in pairs; the elasticity of the time by
-every amount of PROGRAM and MACHINE; how much of the time each resource takes, and what limits
-from which processor count on. Each number has its 90 % interval.
+From PROGRAM and MACHINE: what each thing twice as good would save, alone and in pairs; the
+elasticity of the time by every amount; how much of the time each resource takes, and what limits
+from which processor count on.
 
-PROGRAM and MACHINE are TOML files, in any order; "-" is standard input, for one of them. LIST is
-a list of counts: 64,128 or 1..1024x2 (doubling). Upgrades are of the largest count.
+From TIMINGS: how much of the time is shared, constant and growing work, at the largest measured
+count and at those of -p; the serial fraction by count; the run that would tell most.
+
+Each number has its 90 % interval. PROGRAM and MACHINE are TOML files, TIMINGS is a table as in
+`parcast forecast`; the files may have any order, and "-" is standard input. LIST is a list of
+counts: 64,128 or 1..1024x2 (doubling). With TIMINGS the default is the next two doublings.
 
 \b
 Exit status: 0  answered
@@ -57,19 +70,56 @@ Exit status: 0  answered
 \b
 Examples:
   parcast explain program.toml machine.toml -p 64
-  parcast explain program.toml machine.toml -p 16,64,256 -o upgrades.svg
+  parcast explain times.csv -p 512 --what-if serial/2
   parcast explain pipeline run.jsonl -o timeline.png
 """
+
+
+WHAT: Final = replace(PROGRAM_OR_TIMINGS, most=1_000_000)
+SOME_MACHINE: Final = replace(MACHINE, least=0)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ExplainAsked:
+    """What was asked on the command line."""
+
+    p: CountList | None
+    d: CountList | None
+    n: SizeList | None
+    law_error: bool
+    seed: int
+    by: list[str] | None
+    select: list[tuple[str, str]]
+    table: "TableOptions"  # how TIMINGS are read
+    scaling: Any  # "auto", "strong" or "weak"
+    what_if: tuple[str, ...]
+
+    @property
+    def of_descriptions(self) -> dict[str, Any]:
+        """Options that only PROGRAM has."""
+        return {"-d": self.d, "-n": self.n, "--no-law-error": not self.law_error}
+
+    @property
+    def of_timings(self) -> dict[str, Any]:
+        """Options that only TIMINGS have."""
+        table = {f"--{name}": value for name, value in self.table.to_document().items()}
+        own = {"--by": self.by, "--select": self.select, "--what-if": self.what_if}
+        return {**own, **table, "--scaling": self.scaling != "auto"}
 
 
 @cli_command(
     name="explain", help=HELP, short_help="Explain why a program takes its time, and what helps."
 )
-@click.argument("files", nargs=-1, required=True, metavar="PROGRAM MACHINE", type=A_FILE)
-@processors("Processor counts.", required=True)
+@click.argument("files", nargs=-1, required=True, metavar="{TIMINGS|PROGRAM MACHINE}", type=A_FILE)
+@processors("Processor counts. Required with PROGRAM.")
 @option("-d --disks d", Read("COUNT", disks), "Number of disks or I/O servers.")
 @option("-n --size n", SIZES, "Problem size, if formulas of PROGRAM use n.", metavar="SIZE")
 @law_error_option
+@repeated_option("--what-if", "PART/NUMBER", "Less of a part of TIMINGS: serial/2, growing/2.")
+@option("--by", COLUMNS, "Columns that tell series of TIMINGS apart: machine,n.")
+@select_option
+@table_options
+@scaling_option
 @seed_option
 @answer_options()
 @all_option
@@ -83,21 +133,59 @@ def command(
     **options: Any,
 ) -> int:
     """Answer the question and return the exit status."""
-    [program], [machine] = in_places(ctx, files, (PROGRAM, MACHINE))
+    asked = ExplainAsked(**options)
+    what, machines = in_places(ctx, files, (WHAT, SOME_MACHINE))
+    programs = [x for x in what if kind_of(x) == "program" or x.lower().endswith(".toml")]
+    is_program = bool(programs)
+    if 0 < len(programs) < len(what):
+        raise click.UsageError(
+            f"explain needs TIMINGS or PROGRAM, got both: {programs[0]} is a program. "
+            "Leave it out.",
+            ctx,
+        )
+    others = asked.of_timings if is_program else asked.of_descriptions
+    if wrong := [name for name, value in others.items() if value]:
+        kinds = ("TIMINGS", "a program") if is_program else ("PROGRAM", "a table of timings")
+        raise click.UsageError(
+            f"{wrong[0]} requires {kinds[0]}, but {what[0]} is {kinds[1]}. Leave it out.", ctx
+        )
     outputs.check(files)
-    outputs.give(_of_descriptions(program, machine, **options), show_all=show_all)
+    if not is_program:
+        if machines:
+            raise click.UsageError(
+                f"MACHINE requires PROGRAM, but {what[0]} is a table of timings. Leave "
+                f"{machines[0]} out.",
+                ctx,
+            )
+        outputs.give(_of_timings(what, asked), show_all=show_all)
+        return ANSWERED
+    if len(what) > 1 or not machines:
+        raise click.UsageError(f"one PROGRAM and one MACHINE must be given. {usage(ctx)}", ctx)
+    if asked.p is None:
+        raise click.UsageError("-p must be given with PROGRAM. Write for example -p 64.", ctx)
+    outputs.give(_of_descriptions(what[0], machines[0], asked, asked.p), show_all=show_all)
     return ANSWERED
 
 
+def _of_timings(files: Sequence[str], asked: ExplainAsked) -> "TimingsExplained":
+    """Read the table and compute the answer."""
+    from parcast.deciding.explain.timings.explain import explain_timings
+
+    runs, source = read_files(files, asked.select, asked.table, argument="TIMINGS")
+    with spelled_with({**OPTIONS, **AXES, "what_if": "--what-if"}, click.UsageError):
+        result = explain_timings(
+            runs,
+            p=asked.p.values if asked.p else None,
+            by=asked.by,
+            scaling=asked.scaling,
+            what_if=asked.what_if,
+            seed=asked.seed,
+        )
+    return with_inputs(result, runs=source, options=as_written(asked))
+
+
 def _of_descriptions(
-    program_file: str,
-    machine_file: str,
-    *,
-    p: CountList,
-    d: CountList | None,
-    n: SizeList | None,
-    law_error: bool,
-    seed: int,
+    program_file: str, machine_file: str, asked: ExplainAsked, p: CountList
 ) -> "DescriptionsExplained":
     """Read the files and compute the answer."""
     from parcast.deciding.explain.descriptions.explain import explain_descriptions
@@ -110,13 +198,14 @@ def _of_descriptions(
             program,
             machine,
             p=p.values,
-            d=d.values if d else None,
-            n=n.values if n else None,
-            law_error=law_error,
-            seed=seed,
+            d=asked.d.values if asked.d else None,
+            n=asked.n.values if asked.n else None,
+            law_error=asked.law_error,
+            seed=asked.seed,
         )
-    options = {"p": plain(p), "d": plain(d), "n": plain(n), "law_error": law_error, "seed": seed}
-    return with_inputs(result, program=from_program, machine=from_machine, options=options)
+    return with_inputs(
+        result, program=from_program, machine=from_machine, options=as_written(asked)
+    )
 
 
 explain: Final = with_parts(command, EXPLAIN)
