@@ -158,3 +158,10 @@ def test_hostile_names_stay_text_in_documents():
     tex = latex_of(sheet)
     assert "\\input{" not in tex
     assert r"5 \% \& \$x\textasciicircum{}2\$ \#\textasciitilde{}" in tex
+
+
+def test_speedup_is_over_what_was_measured():
+    told = pc.plan_proposal(RUNS, p=8)
+    speedups = {x.p: x.speedup for x in told.scaling}
+    assert speedups[16] == 1
+    assert speedups[8] < 1

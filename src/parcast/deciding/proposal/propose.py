@@ -285,7 +285,7 @@ def _of_size(
         raise ParameterError(
             "sizes", must="name an axis of the runs", got=shown(axis), hint=f"There is {others}."
         )
-    text = f"{axis} = {whole(value)}"
+    text = f"{axis} = {value:.10g}"
     here = table.axes[axis] == value
     if len(np.unique(table.p[here])) > 1:
         return text, table.select(**{axis: value}), {}
@@ -351,9 +351,11 @@ class _Answered:
         ]
         is_weak = subject.told[self.case.machine.name].notes[0].scaling == "weak"
         points = []
+        known = np.isin(table.p, list(measured))
+        base = int(np.argmax(known))  # the smallest measured count, or the first of all
         for i, (p, time) in enumerate(zip(table.p.tolist(), times, strict=True)):
-            ratio = times[0] / time
-            ideal = p / float(table.p[0])
+            ratio = times[base] / time
+            ideal = p / float(table.p[base])
             is_known = p in measured
             points.append(
                 ScalingPoint(

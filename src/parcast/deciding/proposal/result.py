@@ -30,7 +30,7 @@ class ScalingPoint:
     lower: float | None  # lower end of the 90 % interval of a forecast [s]
     upper: float | None  # upper end of it [s]
     runs: int | None  # how many were measured [1]
-    speedup: float  # over the smallest count of this size [1]
+    speedup: float  # over the smallest measured count of this size, or of all [1]
     efficiency: float  # speedup over the ideal speedup [1]
 
 

@@ -37,7 +37,7 @@ def sheet_of(result: Proposal) -> Sheet:
     )
 
 
-SPEEDUP: Final = "speedup: over the smallest count of the same size"
+SPEEDUP: Final = "speedup: over the smallest measured count, or of all, of the same size"
 
 
 def _title(kind: str) -> str:
