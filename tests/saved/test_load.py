@@ -28,6 +28,10 @@ MADE = {
         Measurements(p=[1, 2, 4], time=[8, 5, 3]).with_cut_off(p=8, time=4.0), 16
     ),
     "prediction": lambda: parcast.predict(*PREDICT, p=[4, 16], d=[1, 2]),
+    "match": lambda: parcast.match(
+        RUNS, goal="cost", prices={"a": 1.0, "b": "2 +- 10%"}, within="2 h"
+    ),
+    "match of a program": lambda: parcast.match(PREDICT[0], [PREDICT[1]], p=[4, 16]),
     "varied": lambda: parcast.predict(*PREDICT, p=[4], vary={"network.bandwidth": [1e7, 1e8]}),
 }
 
@@ -68,12 +72,12 @@ def test_what_the_command_line_wrote_is_read_with_its_inputs(parcast, tmp_path):
 
 
 def test_any_other_result_comes_with_its_rows(tmp_path):
-    result = parcast.match(RUNS)
+    result = parcast.check(RUNS, against=RUNS)
     again = parcast.load(saved(result, tmp_path))
     assert isinstance(again, parcast.SavedResult)
-    assert again.schema == "parcast/match/1"
+    assert again.schema == "parcast/check/1"
     assert [row["machine"] for row in again.rows()] == [row["machine"] for row in result.rows()]
-    assert "Saved result, parcast/match/1" in str(again)
+    assert "Saved result, parcast/check/1" in str(again)
     again.save(tmp_path / "again.json")
     assert json.loads((tmp_path / "again.json").read_text()) == again.to_document()
 
@@ -85,6 +89,11 @@ def changed(path, change):
     return path
 
 
+@pytest.mark.fault(
+    "Files that are read",
+    "a saved result has numbers that this version does not compute",
+    promise="the written ones stand; the first difference is said",
+)
 def test_numbers_that_this_version_does_not_compute_stand_as_they_were_written(tmp_path):
     path = saved(MADE["forecast"](), tmp_path)
     changed(path, lambda x: x["rows"][1].update(time_s=99.0))
@@ -111,6 +120,11 @@ def test_a_call_that_cannot_be_made_again_leaves_the_numbers(change, tmp_path):
         assert isinstance(parcast.load(path), parcast.SavedResult)
 
 
+@pytest.mark.fault(
+    "Files that are read",
+    "a saved result is of another version, or none",
+    promise="status 3; names both versions",
+)
 @pytest.mark.parametrize(
     ("text", "says"),
     [

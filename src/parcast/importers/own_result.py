@@ -1,4 +1,4 @@
-"""Forecasts of parcast that were saved as JSON: the runs that they were made from."""
+"""Results of parcast that were saved as JSON: the runs that they were made from."""
 
 import re
 from pathlib import Path
@@ -35,4 +35,4 @@ def read(runs: Runs, metric: str | None) -> Imported:
     return Imported(measurements=found)
 
 
-FORMAT = Format(title="Forecast of parcast, JSON", recognises=recognises, timings=read)
+FORMAT = Format(title="Saved result of parcast, JSON", recognises=recognises, timings=read)

@@ -54,6 +54,7 @@ from parcast.matching.question import (
 )
 from parcast.matching.result import Candidate, Match
 from parcast.matching.verdict import HAIR, Constraints, verdict_of
+from parcast.saved.call import Call
 from parcast.show.warning import Rank, RankedWarning, is_remark, ranked, verdicts
 from parcast.timings.measure import TIME, Measure
 from parcast.timings.measurements import Measurements, MeasurementsLike
@@ -153,12 +154,15 @@ def match(
     >>> [(x.machine, x.best_p) for x in matched.candidates], round(matched.candidates[0].best, 2)
     ([('A', 4), ('B', 4)], 1.0)
     """
+    asked = dict(locals()) | {"donors": None}
     check_goal(goal)
     seed = as_whole("seed", seed, least=0, hint="Use any such number.")
     constraints = constraints_of(within, budget, certainty)
     what = on_named_machines(program_or_runs(what), prices or {})
     helping, remarks = donors_beside(what, donors)
-    given, not_ranked = ranked_ones(what, as_machines(machines), helping)
+    asked["donors"] = helping
+    machines = as_machines(machines)
+    given, not_ranked = ranked_ones(what, machines, helping)
     named = machines_of(what, given, prices or {})
     require_limits_on_runs(what, constraints)
     require_prices(named, goal, constraints)
@@ -196,6 +200,7 @@ def match(
         law_errors=together(error for x in outcomes for error in x.law_errors),
         reading=reading if isinstance(what, Measurements) else None,
         measure=measure,
+        call=Call(verb="match", arguments=asked | {"what": what, "machines": machines}),
     )
 
 

@@ -13,6 +13,7 @@ from parcast.aliases import Array
 from parcast.forecasting.own_runs.scaling import ScalingReading
 from parcast.forecasting.request import Request
 from parcast.laws.allowances import LawError
+from parcast.saved.call import Call
 from parcast.show.outline import document_of
 from parcast.show.result import Result
 from parcast.timings.measure import TIME, Measure
@@ -62,7 +63,7 @@ class Match(Result):
     _outline = """
         ranking rows interval goal within_s budget certainty currency left_out=_without_answer
         verdict warnings scaling=reading.name scaling_reason=reading.reason
-        measured?=measure.rated program law law_error=law_errors sources inputs
+        measured?=measure.rated program law law_error=law_errors sources inputs call?
     """
     _picture = "parcast.matching.picture:figure_of_match"
 
@@ -82,6 +83,7 @@ class Match(Result):
     inputs: Mapping[str, Any] = field(default_factory=dict)  # files and options
     # `least` and `most` that are allowed for each law and kind of platform [1]
     law_errors: tuple[LawError, ...] = ()
+    call: Call | None = None  # what made it, with the runs or descriptions: for `parcast.load`
     # how runs were read: strong or weak scaling; None of a program
     reading: ScalingReading | None = None
     measure: Measure = TIME  # what the times are: wall times, or those that a rate gives

@@ -25,6 +25,7 @@ from parcast.timings.notes import warn_reader
 from parcast.units import shown
 
 VERBS: Final = {
+    "match": "parcast.matching.match:match",
     "forecast": "parcast.forecasting.forecast:forecast",
     "predict": "parcast.prediction.predict:predict",
 }
@@ -45,11 +46,11 @@ def load(path: AnyPath) -> Result:
 
     Returns
     -------
-    Forecast, Prediction or SavedResult
-        A forecast or prediction is made again from the runs or descriptions that its document
-        holds, and checked against the numbers that were written, to 1e-6 of each. Any other
-        result, or one of which this version computes other numbers, comes with its rows and its
-        document as they were written.
+    Forecast, Prediction, Match or SavedResult
+        A forecast, prediction or match is made again from the runs or descriptions that its
+        document holds, and checked against the numbers that were written, to 1e-6 of each. Any
+        other result, or one of which this version computes other numbers, comes with its rows and
+        its document as they were written.
 
     Raises
     ------
@@ -126,7 +127,8 @@ def document_in(path: AnyPath) -> dict[str, Any]:
 def runs_in(document: Mapping[str, Any]) -> Measurements | None:
     """Runs that a result was made from, as its document holds them; None where it has none."""
     try:
-        return runs_of_document(document["call"]["arguments"]["measurements"][RUNS])
+        given = document["call"]["arguments"]
+        return runs_of_document(given["measurements" if "measurements" in given else "what"][RUNS])
     except UNUSABLE:
         return None
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import parcast
+from parcast.deciding.compare.noise import prior_of
 from parcast.errors import FitFailed, ParameterError
 from parcast.timings.measurements import Measurements
 from tests.conftest import ROOT
@@ -134,3 +135,36 @@ def test_a_picture_shows_times_and_changes():
     axes = parcast.compare(BASE, NEW).plot()
     labels = [text.get_text() for text in axes[0].figure.legends[0].get_texts()]
     assert labels == ["base", "new", "change, 90 % interval"]
+
+
+def test_cells_tell_the_noise_of_each_other_where_it_is_the_same():
+    random = np.random.default_rng(3)
+    free = np.full(2000, 4.0)
+    same, weight = prior_of(0.03**2 * random.chisquare(4, 2000), free)
+    assert same == pytest.approx(0.03**2, rel=0.05)
+    assert weight > 100
+    of_ten = 0.03**2 * 10 / random.chisquare(10, 2000)  # an inverse chi-square, of 10
+    known, weight = prior_of(of_ten * random.chisquare(4, 2000), free)
+    assert known == pytest.approx(0.03**2, rel=0.1)
+    assert weight == pytest.approx(10, rel=0.35)
+    assert prior_of(np.exp(random.normal(0, 5, 2000)), free)[1] == 1.0
+    assert prior_of(np.array([1.0] * 9), np.full(9, 4.0)) == (0.02**2, 1.0)
+
+
+def test_one_slow_call_path_of_thousands_is_found_and_its_work_named():
+    paths, p = 2000, np.tile(np.repeat([1.0, 2, 4, 8], 3), 2000)
+    names = np.repeat([f"f{i}" for i in range(paths)], 12).astype(object)
+    random = np.random.default_rng(1)
+    one, other = (random.lognormal(0, 0.02, len(p)) * (1 + 8 / p) for _ in range(2))
+    base = Measurements(p=p, time=one, callpath=names)
+    new = Measurements(p=p, time=other * np.where(names == "f7", 1.4, 1.0), callpath=names)
+    told = parcast.compare(base, new)
+    assert told.verdict.startswith("Slower at 4 of 8,000 rows; most: f7, p = ")
+    assert "work of f7 takes more" in told.verdict
+    assert {
+        key["callpath"]
+        for key, slow in zip(
+            told.ratios.keys, parcast.check([new, new], against=base).gate.is_slower, strict=True
+        )
+        if slow
+    } == {"f7"}

@@ -1,6 +1,6 @@
 """What changed between two versions: shared, constant or growing work, at the largest count."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import Final
 
@@ -10,7 +10,7 @@ from parcast.deciding.compare.cells import Cells, cells_of
 from parcast.deciding.compare.sides import timed_runs
 from parcast.forecasting.own_runs.parts import PARTS, QUANTILES, Splits, split
 from parcast.timings.measurements import Measurements
-from parcast.timings.series import label_of
+from parcast.timings.series import Key, label_of
 
 FEWEST: Final = 3  # counts in common, below which no part is told from another
 MOST: Final = 200  # series that are split, the longest
@@ -37,19 +37,29 @@ class PartChange:
         return self.lower * self.upper > 0
 
 
-def changes_between(base: Measurements, new: Measurements) -> tuple[PartChange, ...]:
-    """Split the times of both versions at the counts that both have, and compare the parts."""
+def series_of(key: Key) -> str:
+    """Name the series of a cell: by all that tells cells apart but the processors."""
+    return label_of({x: y for x, y in key.items() if x != "p"})
+
+
+def changes_between(
+    base: Measurements, new: Measurements, differing: Collection[str]
+) -> tuple[PartChange, ...]:
+    """Split the times of both versions at the counts that both have, and compare the parts.
+
+    Of many series those that are `differing` come first, then the longest.
+    """
     both = cells_of([base], [new])
     cells = both.take(both.in_both)
     groups: dict[str, list[int]] = {}
     for i, key in enumerate(cells.keys):
-        name = label_of({x: y for x, y in key.items() if x != "p"})
-        groups.setdefault(name, []).append(i)
+        groups.setdefault(series_of(key), []).append(i)
     enough = {name: places for name, places in groups.items() if len(places) >= FEWEST}
     if not enough:
         return ()
-    longest = sorted(enough, key=lambda name: -float(cells.mean[0, enough[name]].max()))[:MOST]
-    return tuple(_compared(cells, {name: enough[name] for name in longest}))
+    longest = sorted(enough, key=lambda name: -float(cells.mean[0, enough[name]].max()))
+    first = sorted(longest, key=lambda name: name not in differing)[:MOST]
+    return tuple(_compared(cells, {name: enough[name] for name in first}))
 
 
 def _compared(cells: Cells, groups: dict[str, list[int]]) -> Iterator[PartChange]:

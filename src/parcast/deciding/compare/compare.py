@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from parcast.aliases import Array
 from parcast.deciding.compare.cells import Cells, cells_of, require_common
-from parcast.deciding.compare.changes import PartChange, changes_between
+from parcast.deciding.compare.changes import PartChange, changes_between, series_of
 from parcast.deciding.compare.noise import exceeded, noise_of, quantile, together
 from parcast.deciding.compare.ratios import Ratios
 from parcast.deciding.compare.result import VersionComparison
@@ -100,16 +101,18 @@ def compare(
     with np.errstate(invalid="ignore", divide="ignore"):
         value = np.abs(np.log(ratios.ratio)) / error
     probability = together(2 * exceeded(np.nan_to_num(value), free), ratios.in_both)
+    differs = ratios.in_both & (probability <= LEVEL)
+    differing = {series_of(ratios.keys[i]) for i in np.flatnonzero(differs).tolist()}
     changes: tuple[PartChange, ...] = ()
     if one.runs is not None and other.runs is not None:
-        changes = changes_between(one.runs, other.runs)
+        changes = changes_between(one.runs, other.runs, differing)
     return VersionComparison(
         ratios=ratios,
         probability=np.where(ratios.in_both, probability, np.nan),
         changes=changes,
         names={"base": _kind(one), "new": _kind(other)},
         measure=one.measure,
-        verdict=_verdict(ratios, probability, changes),
+        verdict=_verdict(ratios, differs, [x for x in changes if x.series in differing]),
         warnings=tuple(warnings),
     )
 
@@ -199,10 +202,9 @@ def _of_one_version(cells: Cells) -> list[str]:
     return found
 
 
-def _verdict(ratios: Ratios, probability: Array, changes: tuple[PartChange, ...]) -> str:
-    """Say the answer in a sentence."""
+def _verdict(ratios: Ratios, differs: NDArray[np.bool_], changes: Sequence[PartChange]) -> str:
+    """Say the answer in a sentence: `changes` are those of series that differ."""
     has = ratios.in_both
-    differs = has & (probability <= LEVEL)
     rows = counted(int(has.sum()), "count" if len(ratios.keys[0]) == 1 else "row")
     log = np.where(has, np.abs(np.log(np.where(has, ratios.ratio, 1.0))), -1.0)
     if not differs.any():

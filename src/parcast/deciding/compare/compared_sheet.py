@@ -1,5 +1,7 @@
 """The sheet of a comparison: the verdict, the ratios, and what changed."""
 
+from typing import Final
+
 import numpy as np
 
 from parcast.deciding.compare.changes import PartChange
@@ -9,7 +11,7 @@ from parcast.show.sheet import Column, Form, Sheet, Table, interval_column
 from parcast.timings.measure import Measure, seconds_in
 from parcast.words import rounded, signed_percent, whole
 
-MOST_CHANGES = 12
+MOST_CHANGES: Final = 12
 
 
 def sheet_of(told: VersionComparison, *, show_all: bool = False) -> Sheet:
@@ -18,15 +20,18 @@ def sheet_of(told: VersionComparison, *, show_all: bool = False) -> Sheet:
     places, left_out = first_rows(told.ratios, flagged, show_all=show_all)
     return Sheet(
         title=told.verdict,
-        tables=(ratio_table(told.ratios, places, told.measure), *_changes(told)),
+        tables=(
+            ratio_table(told.ratios, places, told.measure),
+            *_changes(told, show_all=show_all),
+        ),
         warnings=told.warnings,
         left_out=left_out,
     )
 
 
-def _changes(told: VersionComparison) -> tuple[Table, ...]:
+def _changes(told: VersionComparison, *, show_all: bool) -> tuple[Table, ...]:
     """What changed, by kinds of work."""
-    rows = told.changes[:MOST_CHANGES]
+    rows = told.changes if show_all else told.changes[:MOST_CHANGES]
     if not rows:
         return ()
     columns = [

@@ -7,11 +7,14 @@ The logarithm of a time is its mean, what its session adds, and what the run add
 A few repetitions tell `within` poorly, so it is moderated [1]_: the variance of a cell with `f`
 degrees of freedom and the mean square s^2 is
 
-    (PRIOR_FREE * PRIOR^2 + f * s^2) / (PRIOR_FREE + f)
+    (f0 * s0^2 + f * s^2) / (f0 + f)
 
-and a difference over its standard error follows Student's t with PRIOR_FREE + f degrees of
-freedom. `between` is known from several sessions of one version only; of a single session it is
-taken to be 1 % [D]. PRIOR, 2 %, is the median over 2,100 cells of 34 published tables [D].
+and a difference over its standard error follows Student's t with f0 + f degrees of freedom. From
+ten cells on, s0^2 and f0 are those by which the log s^2 of the cells are scattered: where all have
+the same noise f0 is large, and thousands of call paths tell it for each other; where it differs
+much f0 is small. Of fewer cells f0 is 1, and s0 is 2 %, the median over 2,100 cells of 34
+published tables [D]. `between` is known from several sessions of one version only; of a single
+session it is taken to be 1 % [D].
 
 References
 ----------
@@ -33,6 +36,9 @@ from parcast.deciding.compare.cells import Cells
 
 PRIOR: Final = 0.02  # standard deviation of log time among equal runs [D]
 PRIOR_FREE: Final = 1.0  # degrees of freedom that this counts for [D]
+ENOUGH: Final = 10  # cells with repetitions, from which they tell of each other [D]
+MOST_FREE: Final = 0.5  # of all degrees of freedom, those that this counts for at most [D]
+QUIETEST: Final = 1e-4  # standard deviation of log time that a clock resolves [D]
 BETWEEN: Final = 0.01  # standard deviation of log time among sessions, where none is known [D]
 DOUBT: Final = 0.25  # probability that noise is larger than what is planned with [D]
 
@@ -65,17 +71,50 @@ class RunNoise:
 
 def noise_of(cells: Cells) -> RunNoise:
     """Estimate the noise from all sessions of all versions."""
-    free = cells.free.sum(axis=0)
-    within = (PRIOR_FREE * PRIOR**2 + cells.squares.sum(axis=0)) / (PRIOR_FREE + free)
+    free, squares = cells.free.sum(axis=0), cells.squares.sum(axis=0)
+    variance, weight = prior_of(squares, free)
+    within = (weight * variance + squares) / (weight + free)
     between, of_sessions = _between(cells, within)
     known = BETWEEN**2 + of_sessions * between
     return RunNoise(
         within=within,
-        free=PRIOR_FREE + free,
+        free=weight + free,
         between=float(known / (1 + of_sessions)),
         is_known=free > 0,
         is_between_known=of_sessions > 0,
     )
+
+
+def prior_of(squares: Array, free: Array) -> tuple[float, float]:
+    """Variance that cells have in common, and how many degrees of freedom it counts for.
+
+    By the mean and the variance of log s^2 over the cells [1]_.
+    """
+    from scipy.special import digamma, polygamma
+
+    some = free > 0
+    if some.sum() < ENOUGH:
+        return PRIOR**2, PRIOR_FREE
+    half = free[some] / 2
+    log = (
+        np.log(np.maximum(squares[some] / free[some], QUIETEST**2)) - digamma(half) + np.log(half)
+    )
+    scatter = float(np.var(log, ddof=1) - np.mean(polygamma(1, half)))
+    most = MOST_FREE * float(free.sum())
+    weight = most if scatter <= 0 else min(2 * _inverse_trigamma(scatter), most)
+    weight = max(weight, PRIOR_FREE)
+    return float(np.exp(np.mean(log) + digamma(weight / 2) - np.log(weight / 2))), weight
+
+
+def _inverse_trigamma(value: float) -> float:
+    """Argument at which the trigamma function has a value above 0, by Newton's method."""
+    from scipy.special import polygamma
+
+    x = 0.5 + 1 / value
+    for _ in range(30):
+        trigamma = float(polygamma(1, x))
+        x += trigamma * (1 - trigamma / value) / float(polygamma(2, x))
+    return x
 
 
 def _between(cells: Cells, within: Array) -> tuple[float, int]:
