@@ -91,8 +91,8 @@ def changed(path, change):
 
 @pytest.mark.fault(
     "Files that are read",
-    "a saved result has numbers that this version does not compute",
-    promise="the written ones stand; the first difference is said",
+    "A saved result has numbers that this version does not compute.",
+    promise="The written ones stand; the first difference is said.",
 )
 def test_numbers_that_this_version_does_not_compute_stand_as_they_were_written(tmp_path):
     path = saved(MADE["forecast"](), tmp_path)
@@ -122,8 +122,8 @@ def test_a_call_that_cannot_be_made_again_leaves_the_numbers(change, tmp_path):
 
 @pytest.mark.fault(
     "Files that are read",
-    "a saved result is of another version, or none",
-    promise="status 3; names both versions",
+    "A saved result is of another version, or none.",
+    promise="Status 3; both versions are named.",
 )
 @pytest.mark.parametrize(
     ("text", "says"),

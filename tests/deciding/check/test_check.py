@@ -223,8 +223,8 @@ def test_a_history_has_a_line_a_check_as_otava_reads_it(tmp_path):
 
 @pytest.mark.fault(
     "Output files",
-    "`--history` names a file that is no history",
-    promise="status 3; it stays as it is",
+    "`--history` names a file that is no history.",
+    promise="Status 3; it stays as it is.",
 )
 def test_a_history_that_is_another_file_stays_as_it_is(tmp_path):
     path = tmp_path / "notes.csv"
