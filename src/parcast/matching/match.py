@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -168,16 +168,9 @@ def match(
     require_prices(named, goal, constraints)
     counts = counts_of(what, p, len(named))
     reading = reading_for(what, scaling)
-    outlooks, left_out, notes = _outlooks(
-        what,
-        named,
-        {"d": d, "n": n},
-        counts,
-        seed=seed,
-        donors=helping,
-        law_error=law_error,
-        reading=reading,
-    )
+    how: dict[str, Any] = {"seed": seed, "donors": helping, "law_error": law_error}
+    at = {"d": d, "n": n}
+    outlooks, left_out, notes = _outlooks(what, named, at, counts, reading=reading, **how)
     outcomes = _with_forecast(drawn_together(outlooks, seed), left_out, notes, beyond=beyond)
     measure = what.measure if isinstance(what, Measurements) else TIME
     candidates = _requested(_ranked(outcomes, goal, constraints), measure)
