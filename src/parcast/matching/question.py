@@ -172,13 +172,13 @@ def _price(machine: Machine, price: float | str) -> Price:
         ) from None
 
 
-def unrepeated(what: Program | Measurements) -> list[str]:
+def unrepeated(what: Program | Measurements, which: str = "the order") -> list[str]:
     """Say that the scatter of times is assumed, where no run was repeated."""
     if isinstance(what, Program) or np.any(what.series().shows_spread):
         return []
     return [
         f"No run was repeated: times are assumed to scatter by {percent(UNKNOWN_NOISE)}. If they "
-        "scatter more, the order is less certain than shown: repeat the runs that decide it."
+        f"scatter more, {which} is less certain than shown: repeat the runs that decide it."
     ]
 
 

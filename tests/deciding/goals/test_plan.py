@@ -317,6 +317,11 @@ def test_a_sawtooth_is_said_and_the_rule_that_avoids_it():
     assert "power-of-two" in said[0]
     told = pc.plan({"p": p, "time": time}, counts="power-of-two")
     assert not any("divide badly" in x for x in told.warnings)
+    assert any("Runs at p = 3, 6, 12, 24 are left out" in x for x in told.warnings)
+    even = np.isin(p, 2.0 ** np.arange(6))
+    same = pc.plan({"p": p[even], "time": time[even]}, counts="power-of-two")
+    assert told.recommended.time == pytest.approx(same.recommended.time)
+    assert told.next_run is None or told.next_run.at["p"] in 2.0 ** np.arange(12)
     smooth = 1000 / p + 5 + 0.4 * p + np.log2(p)
     assert not any("divide badly" in x for x in pc.plan({"p": p, "time": smooth}).warnings)
 

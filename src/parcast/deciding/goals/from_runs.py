@@ -14,7 +14,6 @@ from parcast.deciding.goals.nodes import NodeSize, PKind, node_size
 from parcast.deciding.goals.usable_counts import CountRule
 from parcast.descriptions.machine import Machine
 from parcast.errors import Argument, FitFailed, ParameterError
-from parcast.forecasting.donors.gather import donors_of, machines_in
 from parcast.forecasting.forecast import forecast
 from parcast.forecasting.knee import REACH_OF_KNEE
 from parcast.forecasting.memory.forecast_memory import forecast_memory
@@ -139,27 +138,19 @@ def table_of(
 
 
 def configurations_of_runs(
-    runs: Measurements,
+    here: Measurements,
     machine: Machine,
     asked: PlanAsked,
     *,
-    donors: Measurements | None,
     reading: ScalingReading,
     at: Mapping[str, float],
+    **given: Any,
 ) -> tuple[ConfigurationTable, Forecast]:
-    """Forecast the runs on one machine at the counts to choose from."""
-    if machine.name not in machines_in(runs):
-        raise FitFailed(
-            "It has no runs, and plan forecasts from runs on the machine itself. Rank machines "
-            "without runs by match."
-        )
-    here = runs.select(machine=machine.name)
-    elsewhere = None if at else donors_of(machine.name, runs, donors)
+    """Forecast the runs on one machine at the counts to choose from, as `given`."""
     size = node_size(asked.p_is, asked.cores_per_node, machine)
     first, last = float(here.p.min()), float(here.p.max())
     most = float(machine.processors or np.inf)
     p = counts_for(asked, size, first, REACH_OF_KNEE * last, most)
-    given: dict[str, Any] = {**at} or {"donors": elsewhere, "by": ()}
     told = forecast(here, p, scaling=reading.scaling, **given)
     missing = [x for note in told.notes for x in note.no_forecast]
     times = [np.reshape(x, len(p)) for x in (told.time, told.lower, told.upper, told.efficiency)]

@@ -47,7 +47,7 @@ from parcast.show.warning import Rank, RankedWarning, is_remark, verdicts
 from parcast.timings.measure import require_times_of_runs
 from parcast.timings.measurements import Measurements, MeasurementsLike
 from parcast.units import percent
-from parcast.words import whole
+from parcast.words import listed, whole
 
 POOR: Final = 0.3  # efficiency below which it is said that most of the cost is idle [D]
 
@@ -275,6 +275,11 @@ def _warnings(weighed: Weighed, best: int | None, asked: PlanAsked) -> Iterator[
             "spent on idle processors. Allow a longer time, or ask for an efficiency.",
             rank=Rank.SERIOUS,
         )
+    if asked.rule is not None and asked.p is not None:
+        unusable = asked.p[~asked.rule.holds(asked.p)]
+        if unusable.size:
+            counts = listed([f"{whole(x)}" for x in unusable.tolist()])
+            yield f"p = {counts}: not considered, as usable counts are {asked.rule.text}."
     hidden = ~table.is_told
     if hidden.any():
         counts = table.p[hidden]

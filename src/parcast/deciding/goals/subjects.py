@@ -5,17 +5,20 @@ Both give configurations on a machine, warnings on them, and what would be neede
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
+
+import numpy as np
 
 from parcast.deciding.goals.configurations import ConfigurationTable, Weighed
 from parcast.deciding.goals.from_descriptions import configurations_of_program, point_of
 from parcast.deciding.goals.from_runs import PlanAsked, configurations_of_runs
 from parcast.deciding.goals.needed import Needed, needed_of_program, needed_of_runs
 from parcast.deciding.goals.sawtooth import uneven_counts
+from parcast.deciding.goals.usable_counts import CountRule
 from parcast.descriptions.machine import Machine
 from parcast.descriptions.program import Program
-from parcast.errors import ParameterError, ParcastError
-from parcast.forecasting.donors.gather import donors_of
+from parcast.errors import FitFailed, ParameterError, ParcastError
+from parcast.forecasting.donors.gather import donors_of, machines_in
 from parcast.forecasting.forecast import forecast
 from parcast.forecasting.next_runs.plan_runs import plan_runs
 from parcast.forecasting.next_runs.result import PlannedRun
@@ -25,6 +28,18 @@ from parcast.matching.question import reading_for, unrepeated
 from parcast.prediction.predict import predict
 from parcast.show.warning import Rank, RankedWarning
 from parcast.timings.measurements import Measurements
+from parcast.words import listed, whole
+
+MOST_COUNTS: Final = 64  # at which a next run may be, the largest
+FEWEST: Final = 3  # usable counts from which runs at others are left out [D]
+
+
+def usable_runs(runs: Measurements, rule: CountRule | None) -> Measurements:
+    """Leave out runs at counts that are not usable: their times say nothing of those that are."""
+    if rule is None:
+        return runs
+    counts = np.unique(runs.p[rule.holds(runs.p)])
+    return runs.select(p=counts) if len(counts) >= FEWEST else runs
 
 
 @dataclass(kw_only=True, slots=True, eq=False)
@@ -35,7 +50,7 @@ class TimedProgram:
     at: Mapping[str, float]  # values of axes to forecast at; {}: those of the runs
     donors: Measurements | None
     scaling: Scaling
-    has_rule: bool = False  # whether it is said which counts are usable
+    rule: CountRule | None = None  # which counts are usable
     told: dict[str, Forecast] = field(default_factory=dict)  # by machine
 
     def __post_init__(self) -> None:
@@ -50,7 +65,12 @@ class TimedProgram:
 
     def _runs_on(self, machine: Machine) -> tuple[Measurements, dict[str, Any]]:
         """Runs on a machine, and how forecasts are made from them."""
-        here = self.runs.select(machine=machine.name)
+        if machine.name not in machines_in(self.runs):
+            raise FitFailed(
+                "It has no runs, and plan forecasts from runs on the machine itself. Rank "
+                "machines without runs by match."
+            )
+        here = usable_runs(self.runs.select(machine=machine.name), self.rule)
         if self.at:
             return here, {**self.at}
         return here, {"donors": donors_of(machine.name, self.runs, self.donors), "by": ()}
@@ -61,9 +81,10 @@ class TimedProgram:
             reading = reading_of(self.scaling, "fixed", measure=self.runs.measure)
         else:
             reading = reading_for(self.runs, self.scaling)
-        self.has_rule = asked.rule is not None
+        self.rule = asked.rule
+        here, given = self._runs_on(machine)
         table, told = configurations_of_runs(
-            self.runs, machine, asked, donors=self.donors, reading=reading, at=self.at
+            here, machine, asked, reading=reading, at=self.at, **given
         )
         self.told[machine.name] = told
         return table
@@ -74,9 +95,13 @@ class TimedProgram:
         yield from forecast(here, [p], scaling=self.scaling, **given).warnings
         if self.at:
             return
-        yield from unrepeated(self.runs)
-        if not self.has_rule and (text := uneven_counts(here.series())):
+        yield from unrepeated(self.runs, "the answer")
+        if self.rule is None and (text := uneven_counts(here.series())):
             yield text
+        left_out = np.setdiff1d(self.runs.select(machine=machine.name).p, here.p)
+        if self.rule is not None and left_out.size:
+            counts = listed([f"{whole(x)}" for x in left_out.tolist()])
+            yield f"Runs at p = {counts} are left out: usable counts are {self.rule.text}."
         if size_of_runs(self.runs, ["machine"]) == "grows" and self.scaling != "strong":
             yield RankedWarning(
                 "The problem size n grows with p: larger counts solve larger problems, and their "
@@ -99,6 +124,8 @@ class TimedProgram:
     def next_run(self, machine: Machine, p: float) -> PlannedRun | None:
         """Find the run that narrows the interval there most for its cost."""
         here, given = self._runs_on(machine)
+        if self.rule is not None:
+            given["counts"] = self.rule.between(1.0, p)[-MOST_COUNTS:]
         try:
             runs = plan_runs(here, [int(p)], runs=1, upto=int(p), **given)
         except ParcastError:
