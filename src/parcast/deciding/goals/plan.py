@@ -278,8 +278,8 @@ def _warnings(weighed: Weighed, best: int | None, asked: PlanAsked) -> Iterator[
     if asked.rule is not None and asked.p is not None:
         unusable = asked.p[~asked.rule.holds(asked.p)]
         if unusable.size:
-            counts = listed([f"{whole(x)}" for x in unusable.tolist()])
-            yield f"p = {counts}: not considered, as usable counts are {asked.rule.text}."
+            named = listed([f"{whole(x)}" for x in unusable.tolist()])
+            yield f"p = {named}: not considered, as usable counts are {asked.rule.text}."
     hidden = ~table.is_told
     if hidden.any():
         counts = table.p[hidden]
