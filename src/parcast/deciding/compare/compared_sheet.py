@@ -59,7 +59,7 @@ def _changes(told: VersionComparison, *, show_all: bool) -> tuple[Table, ...]:
 
 def _times(rows: tuple[PartChange, ...], measure: Measure) -> list[Column]:
     """Times of the parts in both versions."""
-    unit = measure.time_unit([max(x.base, x.new) for x in rows])
+    unit = measure.time_unit([max(max(x.base, x.new) for x in rows)])
     return [
         Column(
             title=name,

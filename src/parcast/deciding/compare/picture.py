@@ -1,7 +1,8 @@
 """Picture of two versions: their times by count above, the change with its interval below.
 
-Of call paths and other series the first few by time are drawn, each with a colour; base times are
-hollow and dashed. Where a check says what it can see, a grey step is the smallest such slowdown.
+Of call paths and other series those that differ are drawn, then the longest, each with a colour;
+base times are hollow and dashed. Where a check says what it can see, a grey mark is the smallest
+such slowdown.
 """
 
 from collections.abc import Mapping
@@ -14,7 +15,7 @@ from parcast.aliases import Array
 from parcast.deciding.compare.ratios import Ratios
 from parcast.show import canvas
 from parcast.show.colours import MACHINE_COLOURS, MARKERS, REFERENCE
-from parcast.show.scales import scale_p, scale_time, span
+from parcast.show.scales import scale_p, scale_rate, scale_time, span
 from parcast.timings.measure import Measure
 from parcast.timings.series import label_of
 from parcast.units import shown
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
 HEIGHT: Final = 6.4  # [inch]
 MOST_SERIES: Final = 4
+DIFFERS: Final = 0.1  # probability up to which a series is drawn before longer ones
 SPREAD: Final = 0.012  # between the points of series at one count, of the logarithm of p
 WIDEST: Final = 3.0  # largest change that is drawn, of all within [1]
 
@@ -35,6 +37,10 @@ class Drawn(Protocol):
     @property
     def ratios(self) -> Ratios:
         """Times and their ratios."""
+
+    @property
+    def probability(self) -> Array | None:
+        """Probability of each difference if there is none; None where nothing is said of it."""
 
     @property
     def visible(self) -> Array | None:
@@ -55,7 +61,7 @@ class Drawn(Protocol):
 
 def figure_of(told: Drawn, ax: "Axes | None" = None) -> "Figure":
     """Draw times and changes; in `ax` that was given, the changes alone."""
-    groups = _groups(told.ratios)
+    groups = _groups(told)
     if ax is not None:
         _draw_changes(ax, told, groups)
         canvas.add_legend_inside(ax, canvas.entries_of([ax]))
@@ -69,7 +75,7 @@ def figure_of(told: Drawn, ax: "Axes | None" = None) -> "Figure":
         heads = canvas.heads_of([told.verdict])
         figure.suptitle("\n".join(heads), fontsize="medium", parse_math=False)
         more = len(_all_groups(told.ratios)) - len(groups)
-        notes = [f"{more} more series are not shown."] if more > 0 else []
+        notes = [f"Not shown: {more} more series."] if more > 0 else []
         entries = canvas.entries_of([above, below])
         canvas.add_legend(figure, entries, notes=[*notes, *canvas.sources_of(told.inputs)])
     return figure
@@ -83,11 +89,16 @@ def _all_groups(ratios: Ratios) -> dict[str, NDArray[np.intp]]:
     return {name: np.array(places) for name, places in groups.items()}
 
 
-def _groups(ratios: Ratios) -> dict[str, NDArray[np.intp]]:
-    """Cells of the series that take longest."""
-    longest = np.fmax(ratios.base, np.nan_to_num(ratios.new))
-    every = _all_groups(ratios)
-    order = sorted(every, key=lambda name: -float(np.nanmax(longest[every[name]])))
+def _groups(told: Drawn) -> dict[str, NDArray[np.intp]]:
+    """Cells of the series that differ, and of those that take longest."""
+    longest = np.nan_to_num(np.fmax(told.ratios.base, told.ratios.new))
+    every, chance = _all_groups(told.ratios), np.ones(len(told.ratios))
+    if told.probability is not None:
+        chance = np.nan_to_num(told.probability, nan=1.0)
+    order = sorted(
+        every,
+        key=lambda name: (chance[every[name]].min() > DIFFERS, -float(longest[every[name]].max())),
+    )
     return {name: every[name] for name in order[:MOST_SERIES]}
 
 
@@ -117,15 +128,11 @@ def _draw_times(ax: "Axes", told: Drawn, groups: Mapping[str, NDArray[np.intp]])
                 ax.plot(p, known, label=f"{label}{of}", **style, **look)
                 ends.append((float(np.nanmin(known)), float(np.nanmax(known))))
     _scale_counts(ax, told, groups)
-    scale_time(ax, *span(ends), told.measure.time_unit([ends[0][0]]) if _is_plain(told) else "")
-    if not _is_plain(told):
-        ax.set_ylabel(told.measure.time_title)
+    if told.measure.is_relative:
+        scale_rate(ax, *span(ends), told.measure.time_title)
+    else:
+        scale_time(ax, *span(ends))
     canvas.plain_axes(ax)
-
-
-def _is_plain(told: Drawn) -> bool:
-    """Whether the times have a unit of time."""
-    return not told.measure.is_relative
 
 
 def _draw_changes(ax: "Axes", told: Drawn, groups: Mapping[str, NDArray[np.intp]]) -> None:
@@ -133,7 +140,7 @@ def _draw_changes(ax: "Axes", told: Drawn, groups: Mapping[str, NDArray[np.intp]
     ratios, seen = told.ratios, told.visible
     ax.axhline(0.0, color=REFERENCE, lw=1.0)
     ends = [0.0]
-    for i, (name, places) in enumerate(groups.items()):
+    for i, places in enumerate(groups.values()):
         aside = np.exp(SPREAD * (i - (len(groups) - 1) / 2) * 2)
         p = _counts(told, places) * aside
         middle, low, high = (
@@ -141,7 +148,7 @@ def _draw_changes(ax: "Axes", told: Drawn, groups: Mapping[str, NDArray[np.intp]
             for x in (ratios.ratio, ratios.lower, ratios.upper)
         )
         if np.isfinite(middle).any():
-            label = f"change{f' of {shown(name)}' if name else ''}, 90 % interval"
+            label = "change, 90 % interval"
             style: dict[str, Any] = {"color": MACHINE_COLOURS[i], "marker": MARKERS[i], "ms": 5}
             bars = np.array([middle - low, high - middle])
             ax.errorbar(p, middle, yerr=bars, ls="none", capsize=3, label=label, **style)
