@@ -348,3 +348,11 @@ def test_disks_of_nodes_grow_with_them():
     assert told.nodes == told.p / 48
     nothing = pc.plan(PROGRAM, machine, within="100 s")
     assert "d" not in {x.parameter for x in nothing.needed}
+
+
+def test_what_is_no_time_of_a_run_has_no_plan(parcast, file):
+    rate = file("p,ns/day\n1,1\n2,1.9\n4,3.6\n8,6.5\n", "rate.csv")
+    said = parcast("plan", rate)
+    assert said.status == 2
+    assert "TIMINGS must be times of runs, got times of one unit of work" in said.err
+    assert parcast("plan", rate, "--work", "100 ns").status == 0

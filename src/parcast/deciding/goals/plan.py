@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 
 from parcast.deciding.goals.configurations import Weighed, joined_tables
 from parcast.deciding.goals.from_runs import PlanAsked, cost_unit
-from parcast.deciding.goals.goals import Goals, goals_of
+from parcast.deciding.goals.goals import goals_of
 from parcast.deciding.goals.needed import reachable
 from parcast.deciding.goals.nodes import PKind, node_size
 from parcast.deciding.goals.result import ResourcePlan
@@ -128,7 +128,7 @@ def plan(
     ------
     ParameterError
         If an argument lies outside its domain, a price or the size of a node is missing, or the
-        runs are of more than one program.
+        runs are of more than one program, or no times of runs.
     FileProblems
         If a file cannot be read, or something in it is wrong.
     FitFailed
@@ -170,14 +170,13 @@ def plan(
         beyond=beyond,
     )
     of_program: dict[str, Any] = {"law_error": law_error, "seed": seed}
-    subject = _subject(what, d, goals, n=n, donors=helping, scaling=scaling, **of_program)
+    subject = _subject(what, d, n=n, donors=helping, scaling=scaling, **of_program)
     return _planned(subject, named, asked, remarks, left_out)
 
 
 def _subject(
     what: Program | Measurements,
     d: ArrayLike | None,
-    goals: Goals,
     *,
     n: float | None,
     donors: Measurements | None,
@@ -189,9 +188,7 @@ def _subject(
     if isinstance(what, Measurements):
         if d is not None:
             raise ParameterError("d", must="be combined with a program", got="runs")
-        for name in ("within", "budget"):
-            if getattr(goals, name) is not None:
-                require_times_of_runs(name, what.measure, must="be combined with times of runs")
+        require_times_of_runs("what", what.measure)
         at = {} if n is None else {"n": n}
         return TimedProgram(runs=what, at=at, donors=donors, scaling=scaling)
     reading_for(what, scaling)  # which is of runs
@@ -261,7 +258,6 @@ def _answered(
         warnings=tuple(dict.fromkeys([*verdicts(warnings), *filter(is_remark, warnings)])),
         law=subject.law,
         sources=subject.sources,
-        of_a_run=subject.of_a_run,
         counts="" if asked.rule is None else asked.rule.text,
     )
 

@@ -41,8 +41,8 @@ class PlannedConfiguration:
     lower: float  # lower end of its 90 % interval [s]
     upper: float  # upper end of its 90 % interval [s]
     # wall-time limit that a run keeps with 95 % certainty, or the certainty asked for if that is
-    # higher; `null` where times are not those of runs [s]
-    time_limit: float | None
+    # higher [s]
+    time_limit: float
     cost: float  # in the unit of the cost
     cost_lower: float  # lower end of its 90 % interval
     cost_upper: float  # upper end of its 90 % interval
@@ -58,9 +58,9 @@ class PlannedConfiguration:
     on_front: bool  # whether no other takes less time and costs no more
 
     @property
-    def clock(self) -> str | None:
+    def clock(self) -> str:
         """The wall-time limit as Slurm reads it."""
-        return None if self.time_limit is None else clock(self.time_limit)
+        return clock(self.time_limit)
 
     @property
     def size(self) -> str:
@@ -96,7 +96,6 @@ class ResourcePlan(Decision):
     warnings: tuple[str, ...]
     law: str  # what the times are based on
     sources: tuple[str, ...] = ()  # of the law
-    of_a_run: bool = True  # whether times are those of whole runs
     counts: str = ""  # the rule of usable counts
     inputs: Mapping[str, Any] = field(default_factory=dict)  # files and options
 
@@ -142,7 +141,7 @@ class ResourcePlan(Decision):
         if best is None:
             nothing = f"nothing meets the goals with {percent(self.goals.certainty)} certainty"
             return "; ".join([nothing, *self.reachable[:1]])
-        limit = [f"--time={best.clock}"] if best.clock else []
+        limit = [f"--time={best.clock}"]
         where = f" on {best.machine}" if len(self.weighed.table.machines) > 1 else ""
         disks = [] if best.disks is None else [counted(int(best.disks), "disk")]
         parts = [f"ask for {best.size}{where}", *disks, *limit]
@@ -151,7 +150,7 @@ class ResourcePlan(Decision):
 
     def certainties(self, one: PlannedConfiguration) -> list[str]:
         """Say how sure it is what a configuration keeps."""
-        texts = [f"{sure_text(self.weighed.limit_holds)} sure to finish"] if one.clock else []
+        texts = [f"{sure_text(self.weighed.limit_holds)} sure to finish"]
         if one.within is not None and self.goals.within is not None:
             time = format_quantity(self.goals.within, "time")
             texts.append(f"{sure_text(one.within)} sure to end within {time}")
@@ -192,7 +191,7 @@ class ResourcePlan(Decision):
             time=time,
             lower=lower,
             upper=upper,
-            time_limit=wall_time_limit(float(weighed.at_limit[i])) if self.of_a_run else None,
+            time_limit=wall_time_limit(float(weighed.at_limit[i])),
             cost=time * hourly,
             cost_lower=lower * hourly,
             cost_upper=upper * hourly,

@@ -64,14 +64,7 @@ def _table(result: ResourcePlan, places: list[int]) -> Table:
         columns.append(Column(title="machine", cells=[x.machine for x in rows], align="left"))
     columns += time_columns(table.time[at], table.lower[at], table.upper[at])
     holds = whole_percent(result.weighed.limit_holds)
-    if rows[0].clock is not None:
-        columns.append(
-            Column(
-                title="--time",
-                unit=f"{holds} %",
-                cells=[str(x.clock) for x in rows],
-            )
-        )
+    columns.append(Column(title="--time", unit=f"{holds} %", cells=[x.clock for x in rows]))
     columns += _costs(rows)
     columns.append(
         Column(title="efficiency", unit="[%]", cells=[whole_percent(x.efficiency) for x in rows])

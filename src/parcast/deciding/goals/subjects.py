@@ -144,11 +144,6 @@ class TimedProgram:
         [first, *_] = [*self.told.values()]
         return first.sources
 
-    @property
-    def of_a_run(self) -> bool:
-        """Whether times are those of whole runs."""
-        return self.runs.measure.is_of_a_run
-
 
 @dataclass(kw_only=True, slots=True, eq=False)
 class DescribedProgram:
@@ -200,8 +195,3 @@ class DescribedProgram:
     def sources(self) -> tuple[str, ...]:
         """Where it comes from."""
         return self.program.sources_of_law
-
-    @property
-    def of_a_run(self) -> bool:
-        """Times are those of whole runs."""
-        return True
