@@ -1,8 +1,7 @@
 """Is the exchange of two ranks a host predicted, who share a link and talk faster to each other.
 
 On the cluster in a box each rank sends its bytes to all others in equal parts. Its time is
-predicted from the bandwidth between two hosts and within one, as `parcast calibrate` measured
-them:
+predicted from what `parcast calibrate` measured on two hosts:
 
     .venv/bin/python benchmarks/node_links.py [--link 100Mbit] [--volume 8e6]
 """
@@ -43,13 +42,15 @@ def on_testbed(hosts: int, link: str, command: list[str]) -> str:
     return subprocess.run(words, capture_output=True, text=True, check=True).stdout
 
 
-def bandwidth(hosts: int, link: str) -> str:
-    """Bandwidth of a pair, on hosts of their own or on one."""
+def calibrated(link: str) -> parcast.Machine:
+    """Two hosts with two ranks each; on a switch, nothing else is shared."""
     with tempfile.TemporaryDirectory() as folder:
         file = f"{folder}/machine.toml"
-        words = ["calibrate", "-np", "2", "--only", "network", "--quick", "-o", file]
-        on_testbed(hosts, link, [sys.executable, "-m", "parcast", *words])
-        return f"{float(parcast.read_machine(file).network.bandwidth({})):g} B/s"
+        words = ["calibrate", "-np", "4", "--only", "network", "--quick", "--time-limit", "8min"]
+        on_testbed(2, link, [sys.executable, "-m", "parcast", *words, "-o", file])
+        machine = parcast.read_machine(file)
+    network = machine.network.model_copy(update={"saturation": None})
+    return machine.model_copy(update={"network": network})
 
 
 def main() -> None:
@@ -58,12 +59,10 @@ def main() -> None:
     parser.add_argument("--link", default="100Mbit")
     parser.add_argument("--volume", type=float, default=8e6, help="bytes that a rank sends")
     asked = parser.parse_args()
-    between, within = bandwidth(2, asked.link), bandwidth(1, asked.link)
-    node = {"processors": 2, "network_bandwidth": between, "message_bandwidth": within}
-    machine = parcast.Machine(network={"bandwidth": between}, node=node)
+    machine = calibrated(asked.link)
     sends = {"volume": f"{asked.volume:g} B"}
     program = parcast.Program(phase=[{"law": "spmd", "communication": sends}])
-    print(f"between hosts {between}, within one {within}; load average {os.getloadavg()[0]:.1f}")
+    print(f"{machine.node}; load average {os.getloadavg()[0]:.1f}")
     print("ranks  hosts  measured  predicted  error")
     for p in (4, 6, 8):
         command = ["mpiexec", "-n", str(p), sys.executable, "-c", PROGRAM, f"{asked.volume:g}"]

@@ -7,7 +7,7 @@ import sys
 import numpy as np
 import pytest
 
-from parcast.benchmarking import processor, storage
+from parcast.benchmarking import network, processor, storage
 from parcast.benchmarking.compiled import arguments_of, compile_pingpong
 from parcast.benchmarking.primitives import PRIMITIVES
 from parcast.benchmarking.processor import horner, largest_cache, triad
@@ -69,6 +69,39 @@ def test_the_processor_is_measured_without_mpi(tmp_path, monkeypatch):
     assert found.sizes("triad", 1) == [40 * (1 << 13)]  # 5 words of 8 bytes an element
     assert {len(times) for times in found.times.values()} == {2}
     assert ("timer", 1, 0) in found.times
+
+
+class FourRanks:
+    """Communicator of two ranks on each of two hosts."""
+
+    def __init__(self, rank):
+        self.rank = rank
+
+    def allgather(self, _):
+        return ["a", "b", "a", "b"]
+
+    def Split(self, color, key=0):  # noqa: N802 - the name that mpi4py gives it
+        return None if color < 0 else (color, key)
+
+
+@pytest.mark.usefixtures("mpi")
+@pytest.mark.parametrize(
+    ("rank", "near", "far", "linked"),
+    [
+        (0, (0, 0), (0, 0), (0, 0)),
+        (1, None, (0, 1), (0, 1)),
+        (2, (0, 1), None, (1, 0)),
+        (3, None, None, (1, 1)),
+    ],
+)
+def test_pairs_of_ranks_are_of_one_host_or_of_two(rank, near, far, linked):
+    assert network.host_pairs(FourRanks(rank)) == (2, near, far, linked)
+
+
+@pytest.mark.usefixtures("mpi")
+def test_hosts_of_one_rank_have_no_pairs(monkeypatch):
+    monkeypatch.setattr(FourRanks, "allgather", lambda *_: ["a", "b", "c", "c"])
+    assert network.host_pairs(FourRanks(0)) is None
 
 
 def test_memory_is_shared_with_triads_on_other_cores(tmp_path, monkeypatch):

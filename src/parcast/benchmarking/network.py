@@ -5,7 +5,9 @@
 - stream: rank 0 sends a window of messages, rank 1 answers the whole window; time of one message;
 - bidirectional (COMMS2 [1]_): both send m bytes at the same time; time until both have all;
 - saturation (COMMS3 [1]_): each of p ranks sends m bytes to all others and waits for theirs; time
-  until all have all. m grows until the rate of all together does not.
+  until all have all. m grows until the rate of all together does not;
+- where there are two hosts with two ranks or more each: a ping-pong of two ranks of a host, one of
+  two ranks of different hosts, and streams from all ranks of a host to those of another at once.
 
 Persistent requests keep Python's part of a message small. Of a ping-pong the time of one start
 and one wait for a message to nobody is subtracted besides: what Python does between two messages
@@ -21,11 +23,17 @@ References
 
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from parcast.benchmarking.records import lone, repeated, started
+from parcast.benchmarking.records import (
+    BenchmarkPlan,
+    BenchmarkRecorder,
+    lone,
+    repeated,
+    started,
+)
 
 Turns = Callable[[Iterator[None]], None]
 
@@ -35,6 +43,7 @@ NEVER_ENOUGH: Final = 1 << 16  # up to which the rates of slow hosts rise and fa
 LONG: Final = 0.3  # of a turn, from which longer messages bring no higher rate [s]
 MOST_UNDER_WAY: Final = 1 << 25  # bytes of a window, and of all messages of an all-to-all [B]
 FEWEST_UNDER_WAY: Final = 4
+FEWEST_NEAR: Final = 2  # ranks of a host
 GROWS: Final = 1.02  # of a rate from one size to the next, where it is not saturated
 AS_BEFORE: Final = 2  # sizes without growth, after which it is saturated
 
@@ -99,6 +108,66 @@ def exchange(comm: Any, size: int) -> Turns:
             MPI.Prequest.Waitall(both)
 
     return turns
+
+
+class HostPairs(NamedTuple):
+    """Communicators of two ranks that this one is in; None where it is not."""
+
+    ranks: int  # of a host [1]
+    near: Any  # of one host
+    far: Any  # of two hosts
+    linked: Any  # of two hosts, as all others of these are at the same time
+
+
+def host_pairs(comm: Any) -> HostPairs | None:
+    """Pairs of ranks within a host and between two; None where hosts have one rank each."""
+    from mpi4py import MPI
+
+    ranks: dict[str, list[int]] = {}
+    for rank, host in enumerate(comm.allgather(MPI.Get_processor_name())):
+        ranks.setdefault(host, []).append(rank)
+    first, second = sorted(ranks.values(), key=len)[-2:] if len(ranks) > 1 else ([], [])
+    if min(len(first), len(second)) < FEWEST_NEAR:
+        return None
+
+    def among(pairs: Sequence[tuple[int, ...]]) -> Any:
+        own = next((pair for pair in pairs if comm.rank in pair), None)
+        if own is None:
+            comm.Split(MPI.UNDEFINED)
+            return None
+        return comm.Split(pairs.index(own), key=own.index(comm.rank))
+
+    pairs = [*zip(first, second, strict=False)]
+    near, far = among([(first[0], first[1])]), among(pairs[:1])
+    return HostPairs(len(pairs), near, far, among(pairs))
+
+
+def measure_hosts(comm: Any, record: BenchmarkRecorder, plan: BenchmarkPlan) -> None:
+    """Record messages within a host, between two, and over the link that ranks of a host share."""
+    pairs = host_pairs(comm)
+    if pairs is None:
+        return
+    record.fact("ranks_of_host", pairs.ranks)
+    cost = cost_of_python(comm)
+    streams = True  # whether longer ones may bring a higher rate
+    for size in plan.sizes:
+        for bench, pair in (("near_pingpong", pairs.near), ("far_pingpong", pairs.far)):
+            turns = idle if pair is None else pingpong(pair, size)
+            measured = repeated(comm, turns, plan, in_a_row=True).over(2, less=cost)
+            record.times(bench, size, measured.times, measured.disturbed)
+        if size > 0 and streams:
+            window = window_of(size)
+            turns = idle if pairs.linked is None else stream(pairs.linked, size, window)
+            measured = repeated(comm, turns, plan, in_a_row=True)
+            streams = float(np.median(measured.times)) < LONG
+            measured = measured.over(window)
+            record.times("link", pairs.ranks * size, measured.times, measured.disturbed)
+
+
+def idle(times: Iterator[None]) -> None:
+    """Do nothing in a turn, while other ranks do."""
+    for _ in times:
+        pass
 
 
 def cost_of_python(comm: Any) -> float:
@@ -177,6 +246,8 @@ def main(arguments: Sequence[str]) -> None:
                 measured = repeated(comm, exchange(comm, size), plan, in_a_row=True)
                 exchanges = float(np.median(measured.times)) < LONG
                 record.times("bidirectional", size, measured.times, measured.disturbed)
+    else:
+        measure_hosts(comm, record, plan)
     rates: list[float] = []
     for size in (x for x in plan.sizes if x > 0):
         messages = comm.size * (comm.size - 1)

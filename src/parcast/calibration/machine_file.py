@@ -111,9 +111,10 @@ def _values(calibration: Calibration) -> Iterator[SourcedFigure]:
     if stored:
         source = f"{host.directory} is described as one server, whatever its hardware"
         yield SourcedFigure(key="storage.servers", text="1", source=source)
-    if any(x.key == "node.memory_bandwidth" for x in calibration.measured):
-        source = f"usable cores of {host.name}, which share the memory bandwidth"
-        yield SourcedFigure(key="node.processors", text=str(host.cores), source=source)
+    if any(x.key.startswith("node.") for x in calibration.measured):
+        share = math.ceil(max(host.placement) / host.hosts) if host.hosts else host.cores
+        source = "ranks of a host" if host.hosts else f"usable cores of {host.name}"
+        yield SourcedFigure(key="node.processors", text=str(share), source=source)
     for each in calibration.measured:
         if each.key in known and 0 <= each.value < math.inf:
             text = with_spread(written(each.value, each.dimension), _spread(each))

@@ -43,13 +43,15 @@ def values_of(jobs: Sequence[BenchmarkJob], *, target: float) -> Iterator[Measur
     """Every value that the launches tell, in the order of `VALUES`.
 
     Each is that of the job with the fewest ranks, a saturation of the most; of the ranks that have
-    a core each, where some have.
+    a core each, where some have. Messages between hosts take the place of those within one.
     """
+    found: dict[str, Measured] = {}
     for value in VALUES:
         each = [x for job in jobs if (x := measured(value, job, target=target))]
         if each:
             own = [x for x in each if x.placement != "one"] or each[:1]
-            yield own[-1 if value.key == "network.saturation" else 0]
+            found[value.key] = own[-1 if value.key == "network.saturation" else 0]
+    yield from found.values()
 
 
 def tables_of(job: BenchmarkJob, *, target: float) -> Iterator[Table]:
@@ -206,7 +208,9 @@ def _half_size(launch: MeasuredLaunch, bench: str, ranks: int) -> float | None:
 
 def _highest_rate(launch: MeasuredLaunch, bench: str, ranks: int) -> float | None:
     """Give the highest rate of all messages that are sent in a time. [B/s]."""
-    messages = {"stream": 1, "bidirectional": 2, "saturation": ranks * (ranks - 1)}[bench]
+    messages = {"link": 1, "stream": 1, "bidirectional": 2, "saturation": ranks * (ranks - 1)}[
+        bench
+    ]
     times = {size: launch.times[bench, ranks, size] for size in launch.sizes(bench, ranks)}
     return max((messages * size / median(x) for size, x in times.items()), default=None)
 
@@ -221,6 +225,11 @@ VALUES: Final = (
     Value("network.latency", "time", "network", "pingpong", _latency),
     Value("network.bandwidth", "rate", "network", "pingpong", _line_rate),
     Value("network.half_size", "size", "network", "pingpong", _half_size),
+    Value("network.latency", "time", "network", "far_pingpong", _latency),
+    Value("network.bandwidth", "rate", "network", "far_pingpong", _line_rate),
+    Value("network.half_size", "size", "network", "far_pingpong", _half_size),
+    Value("node.message_bandwidth", "rate", "network", "near_pingpong", _line_rate),
+    Value("node.network_bandwidth", "rate", "network", "link", _highest_rate),
     Value("network.one_directional", "rate", "network", "stream", _highest_rate),
     Value("network.bidirectional", "rate", "network", "bidirectional", _highest_rate),
     Value("timer.mpi_call", "time", "network", "bidirectional", _call_cost),
@@ -241,6 +250,8 @@ METHODS: Final = {
     "compute.half_intensity": "POLY1: order at which half of r_hat is reached",
     "compute.memory_bandwidth": "STREAM triad on data larger than the cache, "
     "NumPy in two passes, 40 B per element, thread time",
+    "node.message_bandwidth": "r_inf of a ping-pong of two ranks of a host; {}",
+    "node.network_bandwidth": "highest rate of streams from all ranks of a host to another",
     "node.memory_bandwidth": "STREAM triad on all cores at once, by one of them, thread time",
     "timer.cost": "one call of the clock that times are measured with",
     "timer.resolution": "smallest step of that clock",
@@ -260,6 +271,9 @@ METHODS: Final = {
     "requests read by one reader from the page cache",
     "polynomial": "POLY1: a polynomial of this order over 10 000 elements, by NumPy, thread time",
     "pingpong": "COMMS1: half a round trip; {}",
+    "near_pingpong": "half a round trip of two ranks of a host; {}",
+    "far_pingpong": "half a round trip of two ranks of different hosts; {}",
+    "link": "streams from all ranks of a host to those of another, bytes of all",
     "stream": "one-way messages in windows of up to 64, each window answered, time per message; "
     "{}",
     "bidirectional": "COMMS2: both ranks send at the same time, until both have received "
