@@ -4,6 +4,7 @@ import csv
 import io
 import json
 import os
+import re
 import subprocess
 import sys
 
@@ -363,3 +364,38 @@ def test_what_a_table_cannot_answer_is_refused_in_options(parcast, tmp_path, tit
     said = parcast("forecast", path, *asked, "-p", "16")
     assert said.status == (2 if asked else 3)
     assert says in said.err.replace(f"{tmp_path}/", "")
+
+
+OF_SIZES = "n,time_s\n1000,1.0\n2000,2.1\n4000,4.3\n8000,8.8\n16000,18.1\n"
+
+
+def test_a_table_without_p_is_forecast_along_another_column(parcast, file, tmp_path):
+    table = file(OF_SIZES, "sizes.csv")
+    said = parcast("forecast", table, "--along", "n", "-o", tmp_path / "n.svg")
+    assert said.status == 0, said.err
+    assert "n = 32000 and 64000, the next two doublings of the largest measured" in said.err
+    assert "speedup" not in said.out
+    assert not re.search(r"\bp\b", said.out)
+    assert "forecast from runs at other n" in (tmp_path / "n.svg").read_text()
+    found = document(parcast("forecast", table, "--along", "n", "-n", "32000", "--json"))
+    same = file(OF_SIZES.replace("\n", "\n1,").replace("n,t", "p,n,t", 1).rstrip("1,"), "p.csv")
+    as_one = document(parcast("forecast", same, "-p", "1", "-n", "32000", "--json"))
+    assert found["rows"] == as_one["rows"]
+    assert found["inputs"]["options"]["along"] == "n"
+
+
+@pytest.mark.parametrize(
+    ("table", "args", "refused"),
+    [
+        (OF_SIZES, ["--along", "m"], (2, "--along must be a column of numbers besides the time")),
+        (OF_SIZES, ["--along", "n", "-p", "4"], (2, "--along cannot be combined with -p")),
+        (OF_SIZES, ["--along", "n", "--knee"], (2, "--along cannot be combined with --knee")),
+        ("p,n,time_s\n1,2,3\n1,4,5\n", ["--along", "n"], (3, "must not be a column, as p = 1")),
+        ("n,time_s\n1,2\n", ["--along", "n"], (4, "n = 2 cannot be forecast")),
+        ("n,time_s\n-2,2\n-1,2\n0,3\n", ["--along", "n"], (2, "Add --at n=VALUES")),
+    ],
+)
+def test_what_cannot_be_forecast_along_is_refused(parcast, file, table, args, refused):
+    said = parcast("forecast", file(table, "t.csv"), *args)
+    assert said.status == refused[0]
+    assert refused[1] in said.err

@@ -1,7 +1,7 @@
 """`parcast forecast`: run times at other processor counts, from a table of timings."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -94,6 +94,7 @@ class ForecastAsked:
     scaling: Any  # "auto", "strong" or "weak"
     top: int | None  # call paths to show
     knee: float | None  # efficiency that must hold [1]
+    along: str | None  # the axis that is forecast of a table without p
     at: dict[str, list[float]]  # values of axes besides p
     n: SizeList | None  # the same of n
     plan_runs: int | None  # runs to plan
@@ -113,6 +114,11 @@ class ForecastAsked:
     def axes(self) -> dict[str, list[float]]:
         """Values of all axes besides p."""
         return self.at if self.n is None else {**self.at, "n": self.n.values}
+
+    @property
+    def read_as(self) -> "TableOptions":
+        """How FILE is read; of a table without p all rows are of one processor."""
+        return self.table if self.along is None else replace(self.table, p=1)
 
     @property
     def axes_given_by(self) -> str:
@@ -145,6 +151,7 @@ class ForecastAsked:
             "scaling": self.scaling,
             "knee": self.knee,
             **({} if self.top is None else {"top": self.top}),
+            **({} if self.along is None else {"along": self.along}),
             **({"at": self.axes} if self.axes else {}),
             **({} if self.plan_runs is None else {"plan_runs": self.plan_runs}),
             **({} if self.upto is None else {"upto": self.upto}),
@@ -224,6 +231,11 @@ def _numbers(axis: str, text: str) -> list[float]:
     "AXIS=VALUES",
     "Values of other parameters to forecast, based on all runs: n=1000,2000,theta=0.5.",
     axis_values,
+)
+@option(
+    "--along",
+    "AXIS",
+    "Forecast along this column of a table without p, by default its next two doublings.",
 )
 @option(
     "--plan-runs",
@@ -352,10 +364,12 @@ def _forecast(
     runs, donors, inputs, sources = read_with_donors(
         question.files,
         select=question.select,
-        table=question.table,
+        table=question.read_as,
         donors=question.donors,
         targets=targets,
     )
+    if question.along is not None:
+        question = _along(question, runs)
     check_axes_of_file(runs, question)
     if question.donors or targets:
         inputs["donors"] = sources
@@ -381,7 +395,7 @@ def _forecast(
             progress=progress,
             **question.axes,
         )
-    if not is_given:
+    if not is_given and question.along is None:
         tell(
             f"no -p given: p = {' and '.join(map(str, p))}, the next two doublings of "
             "the largest measured count."
@@ -393,6 +407,33 @@ def _forecast(
     planned = plan_of_question(runs, question, p, donors, machines)
     noted = with_inputs(result, **inputs, options=question.options())
     return noted, knees, planned
+
+
+def _along(question: ForecastAsked, runs: "Measurements") -> ForecastAsked:
+    """Ask for the one processor of a table without p, and where nothing is, for larger values."""
+    along = question.along
+    assert along is not None
+    others = [name for name in runs.axes if name != "p"]
+    if along not in others:
+        there = f"Its columns: {', '.join(others)}." if others else "It has no other."
+        raise click.UsageError(
+            f"--along must be a column of numbers besides the time in {question.file}, got "
+            f"{along!r:.60}. {there}"
+        )
+    asked = replace(question, p=CountList("1", [1]))
+    if along in asked.axes:
+        return asked
+    largest = float(runs.axes[along].max())
+    if largest <= 0:
+        raise click.UsageError(
+            f"--along {along} needs values, as none above 0 was measured. Add --at {along}=VALUES."
+        )
+    values = [2 * largest, 4 * largest]
+    tell(
+        f"no {along} given: {along} = {' and '.join(f'{x:.15g}' for x in values)}, the next two "
+        "doublings of the largest measured."
+    )
+    return replace(asked, at={**asked.at, along: values})
 
 
 def _machines(question: ForecastAsked, inputs: dict[str, Any]) -> list["Machine"]:
@@ -458,6 +499,15 @@ def check_together(ctx: click.Context, question: ForecastAsked) -> None:
             "Leave it out.",
             ctx,
         )
+    if question.along is not None:
+        names = ("p", "hold_out", "plan_runs", "memory", "donors", "target", "knee", "top", "by")
+        if other := next((name for name in names if getattr(question, name)), None):
+            other = "-p" if other == "p" else f"--{other.replace('_', '-')}"
+            raise click.UsageError(
+                f"--along cannot be combined with {other}: it is for tables without p. Leave one "
+                "out.",
+                ctx,
+            )
     if question.upto is not None and question.plan_runs is None:
         raise click.UsageError("--upto requires --plan-runs. Add --plan-runs 3.", ctx)
     if question.beyond and question.knee is None and question.plan_runs is None:

@@ -363,5 +363,7 @@ def _title(forecast: Forecast, picture: Picture) -> str:
     drawn = measured.time_title if picture.quantity == "time" else picture.quantity
     asked = measured.title if picture.quantity == "rate" else drawn.capitalize()
     question = f"{asked} on {counts} {processors}"
+    if forecast.is_without_p:
+        return f"{asked}, forecast from runs at other {', '.join(map(shown, forecast.by))}"
     runs = f"{first:.0f} to {last:.0f}" if last > first else f"{first:.0f}"
     return f"{question}, forecast from runs on {runs}"

@@ -82,6 +82,12 @@ class Forecast(Result):
     # axes that do not tell series apart: the value of each; None where it goes with p
     parameters: Mapping[str, float | None] = field(default_factory=dict)
 
+    @property
+    def is_without_p(self) -> bool:
+        """Whether runs over other axes, and all that is forecast, are of one processor."""
+        both = [np.ravel(self.p), np.ravel(self.measured.p)]
+        return self.is_surface and bool(np.nanmax(np.concatenate(both)) == 1)
+
     def slowest(self, most: int) -> NDArray[np.intp]:
         """Numbers of the series with the largest times at the largest count, the largest first."""
         times = np.reshape(self.time, (len(self.notes), -1))[:, np.argmax(self.p)]

@@ -145,12 +145,16 @@ def _forms(
         del present["remarks"]  # the same in every row
     names = [key.title for key in keys]
     titles = [", ".join(map(" ".join, zip(names, cells, strict=True))) for cells in _cells(keys)]
-    short = replace(columns["efficiency"], title=SHORT, heading="efficiency [%]")
+    short = {}
+    if "efficiency" in columns:
+        short = {
+            "efficiency": replace(columns["efficiency"], title=SHORT, heading="efficiency [%]")
+        }
     layouts = (keys, ()), ((), titles)
     for others, heads in layouts[: 2 if keys else 1]:
         for left_out in LEFT_OUT if keys else ((),):
             kept = {x: y for x, y in present.items() if x not in left_out}
-            for shorter in ({}, {"efficiency": short}) if left_out == ("speedup",) else ({},):
+            for shorter in ({}, short) if left_out == ("speedup",) else ({},):
                 used = kept | shorter
                 legend = _legend(forecast, used)
                 yield Form(columns=[*others, *used.values()], titles=heads, legend=legend)
@@ -216,7 +220,10 @@ def _columns(forecast: Forecast, rows: Sequence[Row], unit: str) -> dict[str, Co
         "error": Column(title="error", unit="[%]", cells=[*_errors(forecast, rows)]),
         "limit": Column(title="limited by", cells=[x["limit"] for x in rows], align="left"),
     }
-    if measure.is_relative:  # the speedup that was measured stands there, with its interval
+    if forecast.is_without_p:
+        for name in ("p", *SPEEDUP):
+            del columns[name]
+    elif measure.is_relative:  # the speedup that was measured stands there, with its interval
         del columns["speedup"]
     return columns
 
@@ -261,8 +268,9 @@ def _in_full(keys: Sequence[Column], columns: Mapping[str, Column], k: int, unit
     remark = f" ({cells['remarks']})" if cells["remarks"] else ""
     error = f" (error {cells['error']} %)" if cells["error"] else ""
     in_unit = "" if unit == "1" else f" {unit}"
+    count = f"p = {cells['p']}" if "p" in cells else named.rstrip(", ")
     return Entry(
-        title=f"{named}p = {cells['p']}{remark}",
+        title=f"{named if 'p' in cells else ''}{count}{remark}",
         facts=(
             Fact(columns["time"].title, f"{cells['time']}{in_unit}"),
             Fact("", f"{columns['interval'].title} {cells['interval']}{in_unit}"),
@@ -273,7 +281,7 @@ def _in_full(keys: Sequence[Column], columns: Mapping[str, Column], k: int, unit
             ),
             Fact(columns["share"].title, f"{cells['share']} %" if cells["share"] else ""),
             Fact("speedup", cells.get("speedup", "")),
-            Fact("efficiency", f"{cells['efficiency']} %" if cells["efficiency"] else ""),
+            Fact("efficiency", f"{cells['efficiency']} %" if cells.get("efficiency") else ""),
             Fact("limited by", cells["limit"]),
             Fact("measured", f"{cells['measured']}{in_unit}{error}" if cells["measured"] else ""),
         ),
@@ -324,7 +332,7 @@ def sheet_of(forecast: Forecast, *, knees: Sequence[Any] = (), show_all: bool = 
             title=note.label,
             facts=tuple(
                 fact if is_one else replace(fact, is_detail=True)
-                for fact in (_facts(note) if note.label in labels else ())
+                for fact in (_facts(note, forecast) if note.label in labels else ())
             ),
             warnings=note.warnings if matters else tuple(map(minor, note.warnings)),
         )
@@ -373,13 +381,14 @@ def _matter(forecast: Forecast) -> list[bool]:
     return matters.tolist()
 
 
-def _facts(note: SeriesNotes) -> Iterator[Fact]:
+def _facts(note: SeriesNotes, forecast: Forecast) -> Iterator[Fact]:
     """Give how a series scales, and what its forecast is based on."""
     if note.shares is not None:
         now, then = (percent(part) for part in note.shares)
         last = whole(note.measured[1])
         yield Fact("own share", f"{then} of all time at the largest p, {now} at p = {last}")
-    yield Fact("scaling", f"{note.scaling} ({note.scaling_reason})")
+    if not forecast.is_without_p:
+        yield Fact("scaling", f"{note.scaling} ({note.scaling_reason})")
     yield Fact("limited by", note.limited_by)
     yield Fact("based on", note.rests_on)
     if note.follows is not None:
@@ -419,7 +428,8 @@ def _facts_on_all(forecast: Forecast) -> Iterator[Fact]:
     """Give how several series scale, and what their forecasts are based on."""
     yield from _facts_on_measure(forecast)
     first = forecast.notes[0]  # all series are read alike
-    yield Fact("scaling", f"{first.scaling} ({first.scaling_reason})")
+    if not forecast.is_without_p:
+        yield Fact("scaling", f"{first.scaling} ({first.scaling_reason})")
     if forecast.is_surface:  # the table has no room for the effects of several axes
         slowest = forecast.notes[forecast.slowest(1)[0]]
         yield Fact("limited by", f"{slowest.limited_by} ({slowest.label})")

@@ -258,7 +258,8 @@ def _limit(answered: Answered, p: float, slopes: Array) -> str:
             changes.append(f"{name} by {much}")
     if not changes:
         return "not known from these runs"
-    return f"the last doubling to p = {whole(p)} changes the time: {', '.join(changes)}"
+    upto = f" to p = {whole(p)}" if 0 in answered.runs.varied else ""
+    return f"the last doubling{upto} changes the time: {', '.join(changes)}"
 
 
 def _rests_on(answered: Answered, missed: float, beyond: Array) -> str:

@@ -73,6 +73,13 @@ def read_header(
     _take_axes(header)
     if not (header.has("p") or header.has("rank") or options.p or header.is_p_refused):
         note_missing_p(header)
+    if options.p and "p" in titles:
+        faults.add(
+            f"must not be a column, as p = {options.p} holds for all rows. Leave that out: "
+            "--along, or a count in the name of a file.",
+            line=header.line,
+            field="p",
+        )
     return header
 
 
