@@ -23,7 +23,7 @@ from parcast.cli.options import (
 )
 from parcast.cli.outputs import PICTURES, TABLES, Outputs, format_of, with_inputs
 from parcast.cli.reading import read_files, table_options
-from parcast.forecasting.command import axis_values
+from parcast.forecasting.asked import axis_values
 from parcast.matching.command import certainty
 
 if TYPE_CHECKING:
