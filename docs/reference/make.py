@@ -71,6 +71,7 @@ DOCUMENTS = {  # heading, and the answers below it
     "The documents of `parcast explain`": [
         "parcast.deciding.explain.descriptions.result:DescriptionsExplained",
         "parcast.deciding.explain.timings.result:TimingsExplained",
+        "parcast.deciding.explain.profiles.result:ProfilesExplained",
     ],
     "The documents of `parcast explain pipeline`": [
         "parcast.pipeline.explaining.result:PipelineSchedule",

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from parcast.deciding.compare.result import VersionComparison
     from parcast.deciding.explain.descriptions.result import DescriptionsExplained
     from parcast.deciding.explain.explain import explain
+    from parcast.deciding.explain.profiles.result import ProfilesExplained
     from parcast.deciding.explain.timings.result import TimingsExplained
     from parcast.deciding.goals.plan import plan
     from parcast.deciding.goals.result import ResourcePlan
@@ -97,6 +98,7 @@ __all__ = [
     "PipelineResult",
     "PipelineSchedule",
     "Prediction",
+    "ProfilesExplained",
     "Program",
     "Projection",
     "Proposal",
@@ -179,6 +181,7 @@ _HOME = {
     "PipelineResult": "parcast.pipeline.result",
     "PipelineSchedule": "parcast.pipeline.explaining.result",
     "Prediction": "parcast.prediction.result",
+    "ProfilesExplained": "parcast.deciding.explain.profiles.result",
     "Program": "parcast.descriptions.program",
     "Projection": "parcast.projection.result",
     "Proposal": "parcast.deciding.proposal.result",

@@ -4,6 +4,8 @@ Each region is a callpath; its elapsed time is in nanoseconds. `p` are the MPI r
 where these vary and the ranks do not.
 """
 
+import dataclasses
+import os
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -34,6 +36,7 @@ class TalpRegion:
     ranks: int | None
     cpus: int | None
     field: str
+    record: dict[str, Any] = dataclasses.field(default_factory=dict)  # as TALP wrote it
 
 
 def recognises(head: bytes, _: Path) -> bool:
@@ -46,7 +49,7 @@ def read(runs: Runs, metric: str | None) -> Imported:
     """Take in a row for each region of each file. The only `metric` is "elapsedTime"."""
     runs.refuse_metric(metric, but="elapsedTime")
     found = [
-        (region, faults) for path, faults in runs.files() for region in _regions(path, faults)
+        (region, faults) for path, faults in runs.files() for region in regions_of(path, faults)
     ]
     has_names = len({region.name for region, _ in found}) > 1
     by_cpus, notes = _counted([region for region, _ in found])
@@ -84,7 +87,7 @@ def _counted(regions: list[TalpRegion]) -> tuple[bool, list[str]]:
     return False, []
 
 
-def _regions(path: Path, faults: Faults) -> Iterator[TalpRegion]:
+def regions_of(path: str | os.PathLike[str], faults: Faults) -> Iterator[TalpRegion]:
     """Go through the regions of one file."""
     document = json_document(path, faults)
     if not isinstance(document, dict):
@@ -101,6 +104,7 @@ def _regions(path: Path, faults: Faults) -> Iterator[TalpRegion]:
                 ranks=whole(record.get("numMpiRanks", common.get("numMpiRanks")), least=1),
                 cpus=whole(record.get("numCpus", common.get("numCpus")), least=1),
                 field=f"{part}.{shown(name)}.elapsedTime",
+                record=record,
             )
         if done:
             return

@@ -37,6 +37,7 @@ from parcast.matching.command import PROGRAM_OR_TIMINGS
 
 if TYPE_CHECKING:
     from parcast.deciding.explain.descriptions.result import DescriptionsExplained
+    from parcast.deciding.explain.profiles.result import ProfilesExplained
     from parcast.deciding.explain.timings.result import TimingsExplained
     from parcast.timings.tables.options import TableOptions
 
@@ -55,6 +56,9 @@ from which processor count on.
 From TIMINGS: how much of the time is shared, constant and growing work, at the largest measured
 count and at those of -p; the serial fraction by count; the run that would tell most.
 
+From PROFILE, of `parcast.region` or TALP: the efficiencies of the POP project at each count and
+forecast to those of -p, and which region loses most.
+
 Each number has its 90 % interval. PROGRAM and MACHINE are TOML files, TIMINGS is a table as in
 `parcast forecast`; the files may have any order, and "-" is standard input. LIST is a list of
 counts: 64,128 or 1..1024x2 (doubling). With TIMINGS the default is the next two doublings.
@@ -71,6 +75,7 @@ Exit status: 0  answered
 Examples:
   parcast explain program.toml machine.toml -p 64
   parcast explain times.csv -p 512 --what-if serial/2
+  parcast explain talp_*.json -p 1024
   parcast explain pipeline run.jsonl -o timeline.png
 """
 
@@ -100,17 +105,34 @@ class ExplainAsked:
         return {"-d": self.d, "-n": self.n, "--no-law-error": not self.law_error}
 
     @property
-    def of_timings(self) -> dict[str, Any]:
+    def of_tables(self) -> dict[str, Any]:
         """Options that only TIMINGS have."""
         table = {f"--{name}": value for name, value in self.table.to_document().items()}
         own = {"--by": self.by, "--select": self.select, "--what-if": self.what_if}
-        return {**own, **table, "--scaling": self.scaling != "auto"}
+        return {**own, **table}
+
+    def check(self, ctx: click.Context, file: str, *, is_program: bool, is_profile: bool) -> None:
+        """Refuse options that what was given has not."""
+        kind = "a profile" if is_profile else "a table of timings"
+        needs = [(self.of_descriptions, "PROGRAM", kind)]
+        if is_program:
+            own = {**self.of_tables, "--scaling": self.scaling != "auto"}
+            needs = [(own, "TIMINGS", "a program")]
+        elif is_profile:
+            needs.append((self.of_tables, "TIMINGS", kind))
+        for options, needed, given in needs:
+            if wrong := [name for name, value in options.items() if value]:
+                raise click.UsageError(
+                    f"{wrong[0]} requires {needed}, but {file} is {given}. Leave it out.", ctx
+                )
 
 
 @cli_command(
     name="explain", help=HELP, short_help="Explain why a program takes its time, and what helps."
 )
-@click.argument("files", nargs=-1, required=True, metavar="{TIMINGS|PROGRAM MACHINE}", type=A_FILE)
+@click.argument(
+    "files", nargs=-1, required=True, metavar="{TIMINGS|PROGRAM MACHINE|PROFILE...}", type=A_FILE
+)
 @processors("Processor counts. Required with PROGRAM.")
 @option("-d --disks d", Read("COUNT", disks), "Number of disks or I/O servers.")
 @option("-n --size n", SIZES, "Problem size, if formulas of PROGRAM use n.", metavar="SIZE")
@@ -133,6 +155,8 @@ def command(
     **options: Any,
 ) -> int:
     """Answer the question and return the exit status."""
+    from parcast.deciding.explain.profiles.reading import kind_of_profile
+
     asked = ExplainAsked(**options)
     what, machines = in_places(ctx, files, (WHAT, SOME_MACHINE))
     programs = [x for x in what if kind_of(x) == "program" or x.lower().endswith(".toml")]
@@ -143,21 +167,16 @@ def command(
             "Leave it out.",
             ctx,
         )
-    others = asked.of_timings if is_program else asked.of_descriptions
-    if wrong := [name for name, value in others.items() if value]:
-        kinds = ("TIMINGS", "a program") if is_program else ("PROGRAM", "a table of timings")
-        raise click.UsageError(
-            f"{wrong[0]} requires {kinds[0]}, but {what[0]} is {kinds[1]}. Leave it out.", ctx
-        )
+    is_profile = any(map(kind_of_profile, what))
+    asked.check(ctx, what[0], is_program=is_program, is_profile=is_profile)
     outputs.check(files)
     if not is_program:
         if machines:
             raise click.UsageError(
-                f"MACHINE requires PROGRAM, but {what[0]} is a table of timings. Leave "
-                f"{machines[0]} out.",
-                ctx,
+                f"MACHINE requires PROGRAM, but {what[0]} is none. Leave {machines[0]} out.", ctx
             )
-        outputs.give(_of_timings(what, asked), show_all=show_all)
+        answer = _of_profiles if is_profile else _of_timings
+        outputs.give(answer(what, asked), show_all=show_all)
         return ANSWERED
     if len(what) > 1 or not machines:
         raise click.UsageError(f"one PROGRAM and one MACHINE must be given. {usage(ctx)}", ctx)
@@ -165,6 +184,17 @@ def command(
         raise click.UsageError("-p must be given with PROGRAM. Write for example -p 64.", ctx)
     outputs.give(_of_descriptions(what[0], machines[0], asked, asked.p), show_all=show_all)
     return ANSWERED
+
+
+def _of_profiles(files: Sequence[str], asked: ExplainAsked) -> "ProfilesExplained":
+    """Read the profiles and compute the answer."""
+    from parcast.deciding.explain.profiles.explain import explain_profiles
+
+    p = asked.p.values if asked.p else None
+    with spelled_with({**OPTIONS, **AXES, "profiles": "PROFILE"}, click.UsageError):
+        result = explain_profiles(files, p=p, scaling=asked.scaling)
+    sources = [{"file": file} for file in files]
+    return with_inputs(result, profiles=sources, options=as_written(asked))
 
 
 def _of_timings(files: Sequence[str], asked: ExplainAsked) -> "TimingsExplained":

@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 
 from numpy.typing import ArrayLike
 
 from parcast.deciding.explain.descriptions.explain import explain_descriptions
 from parcast.deciding.explain.descriptions.result import DescriptionsExplained
+from parcast.deciding.explain.profiles.explain import explain_profiles
+from parcast.deciding.explain.profiles.reading import kind_of_profile
+from parcast.deciding.explain.profiles.result import ProfilesExplained
 from parcast.deciding.explain.timings.explain import explain_timings
 from parcast.deciding.explain.timings.result import TimingsExplained
 from parcast.descriptions.program import Program
 from parcast.descriptions.toml_files import MachineLike, ProgramLike, as_machine, as_program
 from parcast.errors import ParameterError
+from parcast.files.faults import AnyPath
 from parcast.forecasting.own_runs.scaling import Scaling
 from parcast.timings.measurements import MeasurementsLike
 
 
 def explain(
-    what: ProgramLike | MeasurementsLike,
+    what: ProgramLike | MeasurementsLike | Sequence[AnyPath],
     machine: MachineLike | None = None,
     *,
     p: ArrayLike | None = None,
@@ -29,19 +34,20 @@ def explain(
     scaling: Scaling = "auto",
     what_if: str | Sequence[str] = (),
     seed: int = 0,
-) -> DescriptionsExplained | TimingsExplained:
+) -> DescriptionsExplained | TimingsExplained | ProfilesExplained:
     """Explain the time of a program, and what would shorten it.
 
     Parameters
     ----------
-    what : Program, Measurements, table or path
+    what : Program, Measurements, table, path or sequence of path
         With `machine` the program, or the path of its TOML file; without it measured times, as
-        for `parcast.forecast`.
+        for `parcast.forecast`, or one or several paths of profiles: what `parcast.region` wrote,
+        or TALP JSON files.
     machine : Machine or path, optional
         The machine that a program is explained on.
     p : int or array_like of one dimension, optional
         Processor counts: whole numbers of at least 1. Upgrades are of the largest. Required for a
-        program; of measured times the default is the next two doublings. [1]
+        program; of measured times the default is the next two doublings, of profiles one. [1]
     d : int, optional
         Disks or I/O servers, for a program. By default those of the machine. [1]
     n : float, optional
@@ -60,7 +66,7 @@ def explain(
 
     Returns
     -------
-    DescriptionsExplained or TimingsExplained
+    DescriptionsExplained, TimingsExplained or ProfilesExplained
         Of a program: `amounts` have the elasticity of the time by each amount of program and
         machine [1], `resources` the share of the time that each takes [1], `upgrades` what each
         thing twice as good saves, alone and in pairs [1], `limiting` from which p on which
@@ -69,7 +75,11 @@ def explain(
 
         Of measured times: `series`, each with the shares of shared, constant and growing work in
         its `parts`, (counts, 3) [1], at its largest measured count and those of `p` beyond it, the
-        `serial` fractions by count [1], and the `next_run`. Each number has its 90 % interval.
+        `serial` fractions by count [1], and the `next_run`.
+
+        Of profiles: `problems`, each with the `values` of the POP efficiencies by name, (counts,)
+        [1], at measured and forecast counts, and the `losses` of its regions. Each number has its
+        90 % interval; one of a single run has none.
 
     Raises
     ------
@@ -87,7 +97,8 @@ def explain(
     is the sum of those of all its service times; over all resources they add up to 1 (Euler) [R].
     A resource is saturated where that is 0.9 or more up to the largest count [D]. Parts of
     measured times are those of the laws that forecast them, weighted as they are there [D]; serial
-    fractions are those of Karp and Flatt, :doi:`10.1145/78607.78614` [S].
+    fractions are those of Karp and Flatt, :doi:`10.1145/78607.78614` [S]. Efficiencies are those
+    of the POP project, https://pop-coe.eu/node/69 [S].
 
     Examples
     --------
@@ -120,4 +131,7 @@ def explain(
         raise ParameterError(
             "machine", must="be given with a program", hint="Give a Machine or its file."
         )
+    paths = [what] if isinstance(what, str | os.PathLike) else what
+    if isinstance(paths, list | tuple) and any(map(kind_of_profile, paths)):
+        return explain_profiles(paths, p=p, scaling=scaling)
     return explain_timings(what, p=p, by=by, scaling=scaling, what_if=what_if, seed=seed)

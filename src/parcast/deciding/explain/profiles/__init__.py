@@ -1,0 +1,1 @@
+"""Explained from profiles: the efficiencies of the POP project."""

@@ -1,0 +1,176 @@
+"""What profiles say of useful time: those of `parcast.region`, and of TALP.
+
+A rank of a `parcast.region` profile is useful outside its regions of messages and files. TALP
+measures useful time itself.
+"""
+
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from parcast.deciding.explain.profiles.efficiencies import (
+    RegionUse,
+    is_weak_by_instructions,
+)
+from parcast.errors import ParameterError
+from parcast.files.faults import AnyPath, Faults, as_paths
+from parcast.files.numbers import is_number
+from parcast.importers.registry import recognised
+from parcast.importers.talp import IN_A_SECOND, TalpRegion, regions_of
+from parcast.timings.profile import LOOP_KINDS, SCHEMA, RunProfile
+from parcast.timings.series import Key
+from parcast.units import shown
+
+NAN = float("nan")
+WHOLE = ("Global", "MPI Execution", "MPI execution", "Application")  # regions of a whole run
+OF_RANKS = ("mpiCommunicationEfficiency", "communicationEfficiency")
+BALANCE = ("mpiLoadBalance", "loadBalance")
+OF_MPI = ("mpiParallelEfficiency",)
+
+
+def kind_of_profile(path: AnyPath) -> str:
+    """Tell a profile of `parcast.region` or of TALP by how it begins; "" for anything else."""
+    try:
+        with open(path, "rb") as stream:
+            head = stream.read(65536)
+    except (OSError, TypeError, ValueError):
+        return ""
+    first = head.partition(b"\n")[0].decode("utf-8", "replace")
+    if first.lstrip().startswith("{") and f'"{SCHEMA.rpartition("/")[0]}' in first:
+        return "region"
+    known = recognised(os.fspath(path))
+    return "talp" if known is not None and known.name == "talp" else ""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ProfiledRuns:
+    """Runs of one problem at some counts."""
+
+    key: Key  # parameters of the problem, where several were profiled
+    uses: tuple[RegionUse, ...]
+    is_weak: bool  # whether the problem grows with the processors, as far as that is known
+
+
+def profiled(paths: AnyPath | Sequence[AnyPath]) -> tuple[list[ProfiledRuns], list[str]]:
+    """Read profiles: runs of each problem, and notes."""
+    listed = as_paths(paths, hint="Name profiles.")
+    kinds = {kind_of_profile(path) for path in listed}
+    if kinds == {"talp"}:
+        uses = tuple(use for path in listed for use in _of_talp(path))
+        return [ProfiledRuns(key={}, uses=uses, is_weak=is_weak_by_instructions(uses))], []
+    if kinds != {"region"}:
+        others = [os.fspath(x) for x in listed if not kind_of_profile(x)]
+        raise ParameterError(
+            "profiles",
+            must="all be of parcast.region, or all of TALP",
+            got=shown(", ".join(others)) or "both",
+            hint="Explain them apart.",
+        )
+    from parcast.timings.read_profiles import read_profiles
+
+    read = read_profiles(listed)
+    return list(_by_problem(read.runs)), [*read.notes]
+
+
+def _by_problem(runs: Sequence[RunProfile]) -> Iterator[ProfiledRuns]:
+    """Group runs by their parameters, but for those that go with the count of processors."""
+    counts = {run.p for run in runs}
+    names = sorted({name for run in runs for name in run.parameters})
+    values = {
+        name: {p: {run.parameters.get(name) for run in runs if run.p == p} for p in counts}
+        for name in names
+    }
+    several = [name for name in names if any(len(x) > 1 for x in values[name].values())]
+    follows = [
+        name
+        for name in names
+        if name not in several and len({next(iter(x)) for x in values[name].values()}) > 1
+    ]
+    groups: dict[tuple[float | None, ...], list[RunProfile]] = {}
+    for run in runs:
+        groups.setdefault(tuple(run.parameters.get(name) for name in several), []).append(run)
+    for key, those in groups.items():
+        yield ProfiledRuns(
+            key={name: x for name, x in zip(several, key, strict=True) if x is not None},
+            uses=tuple(use for run in those for use in _of_run(run)),
+            is_weak="n" in follows,
+        )
+
+
+def _of_run(run: RunProfile) -> Iterator[RegionUse]:
+    """What the ranks of a run did: in all of it, and in each region."""
+    elapsed, p = run.time, run.p
+    useful = [
+        max(rank.span - sum(x.wall for x in rank.regions if x.kind not in LOOP_KINDS), 0.0)
+        for rank in run.ranks
+    ]
+    yield RegionUse(region="", p=p, elapsed=elapsed, useful=sum(useful) / p, busiest=max(useful))
+    for name, totals in run.by_region().items():
+        walls = [0.0 if x is None else x.wall for x in totals]
+        kind = next(x.kind for x in totals if x is not None)
+        is_useful = kind in LOOP_KINDS
+        most, total = max(walls), sum(walls)
+        yield RegionUse(
+            region=name,
+            p=p,
+            elapsed=most,
+            useful=total / p if is_useful else 0.0,
+            busiest=most if is_useful else 0.0,
+            lost=p * most - total if is_useful else total,
+            why="imbalance" if is_useful else "files" if kind in ("read", "write") else "messages",
+        )
+
+
+def _of_talp(path: AnyPath) -> Iterator[RegionUse]:
+    """What TALP measured in each region of a run; the whole run is without a name."""
+    faults = Faults(os.fspath(path))
+    regions = list(regions_of(path, faults))
+    whole = next((x.name for name in WHOLE for x in regions if x.name == name), None)
+    if whole is None:
+        whole = max(regions, key=lambda x: _number(x.record, "elapsedTime")).name
+    for region in regions:
+        yield _use_of(region, faults, is_whole=region.name == whole)
+
+
+def _use_of(region: TalpRegion, faults: Faults, *, is_whole: bool) -> RegionUse:
+    """Take the metrics of one region."""
+    record = region.record
+    p = region.cpus or region.ranks
+    elapsed = _number(record, "elapsedTime") / IN_A_SECOND
+    if p is None or not elapsed > 0:
+        faults.refuse(
+            "must have numCpus or numMpiRanks and an elapsedTime above 0. Measure it again.",
+            field=region.field,
+        )
+    parallel = _share(record, ("parallelEfficiency",))
+    useful = _number(record, "usefulTime") / IN_A_SECOND / p
+    if not useful > 0:
+        useful = parallel * elapsed
+    elif not parallel > 0:
+        parallel = useful / elapsed
+    communication, balance = _share(record, OF_RANKS), _share(record, BALANCE)
+    of_mpi = _share(record, OF_MPI)
+    of_mpi = of_mpi if of_mpi > 0 else communication * balance
+    return RegionUse(
+        region="" if is_whole else region.name,
+        p=p,
+        elapsed=elapsed,
+        useful=parallel * elapsed if parallel > 0 else useful,
+        busiest=communication * elapsed,
+        thread_efficiency=parallel / of_mpi if of_mpi > 0 else NAN,
+        instructions=_number(record, "instructions"),
+        lost=(1.0 - parallel) * elapsed * p,
+        why="imbalance" if balance < communication else "messages",
+    )
+
+
+def _number(record: dict[str, Any], key: str) -> float:
+    """Take a number, NaN where there is none."""
+    value = record.get(key)
+    return float(value) if is_number(value) else NAN
+
+
+def _share(record: dict[str, Any], keys: Sequence[str]) -> float:
+    """Take the first efficiency that is there."""
+    return next((float(record[key]) for key in keys if is_number(record.get(key))), NAN)
