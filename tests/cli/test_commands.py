@@ -51,11 +51,11 @@ def commands_with(option):
 @pytest.mark.parametrize(
     ("option", "commands"),
     [
-        ("-n", "forecast match plan predict simulate project run validate characterise"),
+        ("-n", "forecast match plan explain predict simulate project run validate characterise"),
         ("-np", "calibrate run validate"),
-        ("-p", "forecast match plan compare measure predict simulate project"),
-        ("--column", "forecast match plan compare check fit project characterise import"),
-        ("--select", "forecast match plan compare check fit"),
+        ("-p", "forecast match plan explain compare measure predict simulate project"),
+        ("--column", "forecast match plan explain compare check fit project characterise import"),
+        ("--select", "forecast match plan explain compare check fit"),
     ],
 )
 def test_an_option_has_one_name_everywhere(option, commands):
