@@ -14,7 +14,7 @@ first random numbers of its own, the next one the second.
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 from zlib import crc32
 
 import numpy as np
@@ -267,33 +267,56 @@ def projected(
     reading: ScalingReading,
 ) -> Outlook:
     """Outlook on a machine without runs, scaled from that with runs whose rate is nearest."""
-    base = _base_of(runs, machine, known)
-    here, others = runs.select(machine=base.name), without(runs, [base.name])
-
-    def projection_at(counts: Any) -> Any:
-        return project(here, counts, base=base, target=machine, others=others)
-
-    first = float(here.p.min())
-    predicted = projection_at(np.append(first, p))
-    _, efficiency = speedup_and_efficiency(
-        p=p,
-        time=predicted.time[None, 1:],
-        p0=np.array([first]),
-        time0=predicted.time[:1],
-        strong=np.array([reading.is_strong]),
-    )
-    efficiency = efficiency[0]
+    told = projected_times(runs, machine, known, p, reading=reading)
     return Outlook(
         machine=machine,
         p=p,
-        time=predicted.time[1:],
-        efficiency=efficiency,
-        draw=partial(_disturbed, predicted, slice(1, None), efficiency, seed),
-        doubts=lambda count: (f"Projected from {base.name}.", *projection_at([count]).warnings),
+        time=told.time,
+        efficiency=told.efficiency,
+        draw=partial(_disturbed, told, slice(None), told.efficiency, seed),
+        doubts=lambda count: (
+            f"Projected from {told.base}.",
+            *projected_times(runs, machine, known, np.array([count]), reading=reading).warnings,
+        ),
         known=np.zeros(len(p), dtype=bool),
         no_forecast=NONE,
-        base=base.name,
+        base=told.base,
     )
+
+
+class ProjectedTimes(NamedTuple):
+    """Times on a machine without runs, (points,) each."""
+
+    time: Array  # [s]
+    lower: Array  # of the 90 % interval [s]
+    upper: Array  # of the 90 % interval [s]
+    efficiency: Array  # over the smallest measured count of the other machine [1]
+    base: str  # machine whose runs they are projected from
+    warnings: Sequence[str]
+
+
+def projected_times(
+    runs: Measurements,
+    machine: Machine,
+    known: Sequence[Machine],
+    p: Array,
+    *,
+    reading: ScalingReading,
+) -> ProjectedTimes:
+    """Times on a machine without runs, scaled from that with runs whose rate is nearest."""
+    base = _base_of(runs, machine, known)
+    here, others = runs.select(machine=base.name), without(runs, [base.name])
+    first = float(here.p.min())
+    told = project(here, np.append(first, p), base=base, target=machine, others=others)
+    _, efficiency = speedup_and_efficiency(
+        p=p,
+        time=told.time[None, 1:],
+        p0=np.array([first]),
+        time0=told.time[:1],
+        strong=np.array([reading.is_strong]),
+    )
+    time, lower, upper = (x[1:] for x in (told.time, told.lower, told.upper))
+    return ProjectedTimes(time, lower, upper, efficiency[0], base.name, told.warnings)
 
 
 def _base_of(runs: Measurements, machine: Machine, known: Sequence[Machine]) -> Machine:

@@ -356,3 +356,21 @@ def test_what_is_no_time_of_a_run_has_no_plan(parcast, file):
     assert said.status == 2
     assert "TIMINGS must be times of runs, got times of one unit of work" in said.err
     assert parcast("plan", rate, "--work", "100 ns").status == 0
+
+
+def test_a_machine_without_runs_is_projected_as_by_match():
+    runs = RUNS.with_columns(machine="old")
+    old = pc.Machine(name="old", compute={"rate": "10 Gflop/s"})
+    new = pc.Machine(name="new", compute={"rate": "30 Gflop/s"}, processors=64)
+    told = pc.plan(runs, [old, new], within="20 min", certainty=0.6)
+    assert told.recommended.machine == "new"
+    assert any("The time on new is projected from old" in x for x in told.warnings)
+    assert "projection of new from old" in told.law
+    p = int(told.recommended.p)
+    matched = pc.match(runs, [old, new], p=[p])
+    [same] = [x for x in matched.candidates if x.machine == "new"]
+    assert told.recommended.time == pytest.approx(same.time[0])
+    assert told.recommended.upper == pytest.approx(same.upper[0], rel=0.01)
+    slow = pc.Machine(name="slow")
+    left = pc.plan(runs, [old, slow], within="2 h")
+    assert any("slow is not considered. It has no runs" in x for x in left.warnings)

@@ -46,7 +46,8 @@ together with the --certainty. With --within the cheapest of those that meet the
 else the fastest; without --within an efficiency of 50 % has to hold where none is given.
 
 TIMINGS is a table as in `parcast forecast`; times are forecast from it. PROGRAM and MACHINE are
-TOML files as in `parcast predict`. With TIMINGS, MACHINE gives prices and the most processors.
+TOML files as in `parcast predict`. With TIMINGS, MACHINE gives prices and the most processors, and
+a machine without runs is projected by its compute.rate, as by `parcast match`.
 
 COST is "5000 core-h", "200 node-h" or "500 EUR". A number alone is money where all machines have a
 price, else core-hours (node-hours with --p-is nodes alone). A node that is not filled is charged

@@ -32,9 +32,11 @@ def draw_front(ax: "Axes", result: ResourcePlan) -> None:
         ax.axvline(budget.amount, color=REFERENCE, lw=1.3, ls="-.", label=f"budget, {budget}")
     if result.goals.within is not None:
         ax.axhline(result.goals.within, color=REFERENCE, lw=1.3, ls="--")
-    if result.place is not None:
-        ring: dict[str, Any] = {"mec": RECOMMENDED, "mfc": "none", "mew": 2.2, "ms": 12}
-        ax.plot(cost[result.place], table.time[result.place], marker="o", ls="none", **ring)
+    is_found = result.place is not None
+    at = result.near if result.place is None else result.place
+    ring: dict[str, Any] = {"mfc": "none", "mew": 2.2, "ms": 12, "marker": "o", "ls": "none"}
+    ring |= {"mec": RECOMMENDED} if is_found else {"mec": REFERENCE, "label": "comes nearest"}
+    ax.plot(cost[at], table.time[at], **ring)
     limit = [] if budget is None else [budget.amount]
     costs = np.concatenate([cost[told], limit])
     low, high = float(costs.min()) / ROOM, float(costs.max()) * ROOM

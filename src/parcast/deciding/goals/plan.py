@@ -83,7 +83,8 @@ def plan(
         Measured times of a program, or its description, as for `parcast.match`.
     machines : Machine or path, or a sequence of them, optional
         Machines to choose from. Required for a program. For measured times they give prices and
-        `processors`, the most that there are.
+        `processors`, the most that there are; those without runs are projected, as in
+        `parcast.match`.
     within : float or str, optional
         Longest time: a number, or text such as "2 h". [s]
     efficiency : float in (0, 1] or str, optional
@@ -170,13 +171,14 @@ def plan(
         beyond=beyond,
     )
     of_program: dict[str, Any] = {"law_error": law_error, "seed": seed}
-    subject = _subject(what, d, n=n, donors=helping, scaling=scaling, **of_program)
+    subject = _subject(what, d, named, n=n, donors=helping, scaling=scaling, **of_program)
     return _planned(subject, named, asked, remarks, left_out)
 
 
 def _subject(
     what: Program | Measurements,
     d: ArrayLike | None,
+    machines: Sequence[Machine],
     *,
     n: float | None,
     donors: Measurements | None,
@@ -190,7 +192,7 @@ def _subject(
             raise ParameterError("d", must="be combined with a program", got="runs")
         require_times_of_runs("what", what.measure)
         at = {} if n is None else {"n": n}
-        return TimedProgram(runs=what, at=at, donors=donors, scaling=scaling)
+        return TimedProgram(runs=what, at=at, donors=donors, scaling=scaling, machines=machines)
     reading_for(what, scaling)  # which is of runs
     disks = [] if d is None else [int(x) for x in counts_of("d", d).tolist()]
     return DescribedProgram(program=what, n=n, disks=disks, law_error=law_error, seed=seed)

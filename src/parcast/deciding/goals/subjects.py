@@ -9,10 +9,17 @@ from typing import Any, Final
 
 import numpy as np
 
+from parcast.aliases import Array
 from parcast.deciding.goals.configurations import ConfigurationTable, Weighed
 from parcast.deciding.goals.from_descriptions import configurations_of_program, point_of
-from parcast.deciding.goals.from_runs import PlanAsked, configurations_of_runs
+from parcast.deciding.goals.from_runs import (
+    PlanAsked,
+    configurations_of_runs,
+    counts_for,
+    table_of,
+)
 from parcast.deciding.goals.needed import Needed, needed_of_program, needed_of_runs
+from parcast.deciding.goals.nodes import node_size
 from parcast.deciding.goals.sawtooth import uneven_counts
 from parcast.deciding.goals.usable_counts import CountRule
 from parcast.descriptions.machine import Machine
@@ -20,10 +27,18 @@ from parcast.descriptions.program import Program
 from parcast.errors import FitFailed, ParameterError, ParcastError
 from parcast.forecasting.donors.gather import donors_of, machines_in
 from parcast.forecasting.forecast import forecast
+from parcast.forecasting.knee import REACH_OF_KNEE
 from parcast.forecasting.next_runs.plan_runs import plan_runs
 from parcast.forecasting.next_runs.result import PlannedRun
-from parcast.forecasting.own_runs.scaling import Scaling, reading_of, size_of_runs
+from parcast.forecasting.own_runs.scaling import (
+    Scaling,
+    ScalingReading,
+    reading_of,
+    size_of_runs,
+)
 from parcast.forecasting.result import Forecast
+from parcast.forecasting.series.verdict import WIDEST_USEFUL
+from parcast.matching.outcomes import ProjectedTimes, projected_times
 from parcast.matching.question import reading_for, unrepeated
 from parcast.prediction.predict import predict
 from parcast.show.warning import Rank, RankedWarning
@@ -51,7 +66,9 @@ class TimedProgram:
     donors: Measurements | None
     scaling: Scaling
     rule: CountRule | None = None  # which counts are usable
+    machines: Sequence[Machine] = ()  # also those without runs, which are projected
     told: dict[str, Forecast] = field(default_factory=dict)  # by machine
+    bases: dict[str, str] = field(default_factory=dict)  # of machines that are projected
 
     def __post_init__(self) -> None:
         """Refuse a value of what is no axis of the runs."""
@@ -65,11 +82,6 @@ class TimedProgram:
 
     def _runs_on(self, machine: Machine) -> tuple[Measurements, dict[str, Any]]:
         """Runs on a machine, and how forecasts are made from them."""
-        if machine.name not in machines_in(self.runs):
-            raise FitFailed(
-                "It has no runs, and plan forecasts from runs on the machine itself. Rank "
-                "machines without runs by match."
-            )
         here = usable_runs(self.runs.select(machine=machine.name), self.rule)
         if self.at:
             return here, {**self.at}
@@ -82,6 +94,8 @@ class TimedProgram:
         else:
             reading = reading_for(self.runs, self.scaling)
         self.rule = asked.rule
+        if machine.name not in machines_in(self.runs):
+            return self._projected(machine, asked, reading)
         here, given = self._runs_on(machine)
         table, told = configurations_of_runs(
             here, machine, asked, reading=reading, at=self.at, **given
@@ -89,8 +103,35 @@ class TimedProgram:
         self.told[machine.name] = told
         return table
 
+    def _projected(
+        self, machine: Machine, asked: PlanAsked, reading: ScalingReading
+    ) -> ConfigurationTable:
+        """Project it onto a machine without runs."""
+        if self.at or asked.goals.memory is not None:
+            what = "memory" if asked.goals.memory is not None else ", ".join(self.at)
+            raise FitFailed(f"It has no runs, and {what} cannot be projected. Measure it there.")
+        size = node_size(asked.p_is, asked.cores_per_node, machine)
+        first, last = float(self.runs.p.min()), float(self.runs.p.max())
+        most = float(machine.processors or np.inf)
+        p = counts_for(asked, size, first, REACH_OF_KNEE * last, most)
+        told = self._projected_at(machine, p, reading)
+        self.bases[machine.name] = told.base
+        useful = told.upper / told.lower <= WIDEST_USEFUL
+        facts = {"known": np.zeros(len(p), dtype=bool), "is_told": useful | asked.beyond}
+        return table_of(machine, size, asked, p, told[:4], **facts)
+
+    def _projected_at(self, machine: Machine, p: Array, reading: ScalingReading) -> ProjectedTimes:
+        """Project its runs onto a machine at some counts."""
+        known = [x for x in self.machines if x.name in machines_in(self.runs)]
+        return projected_times(self.runs, machine, known, p, reading=reading)
+
     def warnings_at(self, machine: Machine, p: float) -> Iterable[str]:
         """Warnings on the time at one count."""
+        if machine.name in self.bases:
+            yield f"The time on {machine.name} is projected from {self.bases[machine.name]}."
+            reading = reading_for(self.runs, self.scaling)
+            yield from self._projected_at(machine, np.array([p]), reading).warnings
+            return
         here, given = self._runs_on(machine)
         yield from forecast(here, [p], scaling=self.scaling, **given).warnings
         if self.at:
@@ -123,6 +164,8 @@ class TimedProgram:
 
     def next_run(self, machine: Machine, p: float) -> PlannedRun | None:
         """Find the run that narrows the interval there most for its cost."""
+        if machine.name in self.bases:
+            return None
         here, given = self._runs_on(machine)
         if self.rule is not None:
             given["counts"] = self.rule.between(1.0, p)[-MOST_COUNTS:]
@@ -135,14 +178,14 @@ class TimedProgram:
     @property
     def law(self) -> str:
         """What the times are based on."""
-        [first, *_] = [*self.told.values()]
-        return first.law
+        forecast_by = [x.law for x in self.told.values()][:1]
+        onto = [f"projection of {name} from {base}" for name, base in self.bases.items()]
+        return "; ".join([*forecast_by, *onto])
 
     @property
     def sources(self) -> tuple[str, ...]:
         """Sources of these."""
-        [first, *_] = [*self.told.values()]
-        return first.sources
+        return next((x.sources for x in self.told.values()), ())
 
 
 @dataclass(kw_only=True, slots=True, eq=False)
