@@ -147,14 +147,17 @@ def test_profiles_of_one_rank_and_of_unequal_regions_are_answered(tmp_path):
     other.write_text("\n".join(lines), encoding="utf-8")
     [both] = parcast.explain([path, other]).problems
     assert "Not in the profiles of all counts: region extra." in both.unmeasured
+    assert "Up to 29% of the time is in no region and counts as computing." in " ".join(
+        both.unmeasured
+    )
     assert ("extra", "imbalance") in [(x.region, x.why) for x in both.losses]
 
 
 def test_a_problem_that_grows_with_p_is_weak_scaling(tmp_path):
     lines = [
         record(0, 1, [("solve", "compute", 50.0)], 50.0, n=10.0),
-        record(0, 2, [("solve", "compute", 50.0)], 62.5, n=20.0),
-        record(1, 2, [("solve", "compute", 50.0)], 62.5, n=20.0),
+        record(0, 2, [("solve", "compute", 50.0), ("sum", "allreduce", 12.5)], 62.5, n=20.0),
+        record(1, 2, [("solve", "compute", 50.0), ("sum", "allreduce", 12.5)], 62.5, n=20.0),
     ]
     path = tmp_path / "weak.jsonl"
     path.write_text("\n".join(lines), encoding="utf-8")

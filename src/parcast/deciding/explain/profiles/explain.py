@@ -30,6 +30,7 @@ from parcast.files.faults import AnyPath
 from parcast.forecasting.forecast import forecast
 from parcast.forecasting.own_runs.scaling import Scaling
 from parcast.forecasting.series.question import check_scaling, counts_of
+from parcast.units import percent
 
 AT_MOST_ONE: Final = ("load_balance", "communication_efficiency", "thread_efficiency")
 PRODUCTS: Final = {
@@ -37,6 +38,7 @@ PRODUCTS: Final = {
     "global_efficiency": (*AT_MOST_ONE, "computation_scalability"),
 }
 FACTORS: Final = PRODUCTS["global_efficiency"]
+TOLD: Final = 0.05  # share of the time in no region, from which it is said [D]
 EXACT: Final = 1e-9  # distance of an efficiency from 1 that is none
 
 
@@ -180,6 +182,12 @@ def _unmeasured(runs: ProfiledRuns, measured: Efficiencies) -> Iterator[str]:
     partial = sorted(name for name, seen in regions.items() if seen < len(counts))
     if partial:
         yield f"Not in the profiles of all counts: region {', '.join(partial[:4])}."
+    outside = max(x.outside for x in runs.uses)
+    if outside > TOLD:
+        yield (
+            f"Up to {percent(outside)} of the time is in no region and counts as computing. Put "
+            "all messages in regions."
+        )
     if last == 1:
         yield "All runs have one rank: nothing is lost to communication or imbalance."
     if not any(x.region for x in of_last):

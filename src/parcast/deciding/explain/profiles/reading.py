@@ -1,7 +1,7 @@
 """What profiles say of useful time: those of `parcast.region`, and of TALP.
 
-A rank of a `parcast.region` profile is useful outside its regions of messages and files. TALP
-measures useful time itself.
+A rank of a `parcast.region` profile is useful outside its regions of messages and files, so that
+messages in no region count as computing, which is said. TALP measures useful time itself.
 """
 
 import os
@@ -105,7 +105,16 @@ def _of_run(run: RunProfile) -> Iterator[RegionUse]:
         max(rank.span - sum(x.wall for x in rank.regions if x.kind not in LOOP_KINDS), 0.0)
         for rank in run.ranks
     ]
-    yield RegionUse(region="", p=p, elapsed=elapsed, useful=sum(useful) / p, busiest=max(useful))
+    inside = sum(x.wall for rank in run.ranks for x in rank.regions)
+    spans = sum(rank.span for rank in run.ranks)
+    yield RegionUse(
+        region="",
+        p=p,
+        elapsed=elapsed,
+        useful=sum(useful) / p,
+        busiest=max(useful),
+        outside=max(1.0 - inside / spans, 0.0) if spans > 0 else 0.0,
+    )
     for name, totals in run.by_region().items():
         walls = [0.0 if x is None else x.wall for x in totals]
         kind = next(x.kind for x in totals if x is not None)
