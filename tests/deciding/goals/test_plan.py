@@ -134,7 +134,7 @@ def test_without_goals_half_of_the_processors_work():
 def test_goals_that_nothing_meets():
     told = pc.plan(RUNS, within="15 min")
     assert (told.recommended, told.place) == (None, None)
-    assert told.answer.startswith("nothing meets the goals with 90% certainty; shortest time")
+    assert told.answer.startswith("nothing meets the goals with 90% certainty; reachable: within")
     table = told.weighed.table
     least = np.where(table.is_told, table.kept(0.9), np.inf)
     assert told.nearest.p == table.p[np.argmin(least)]

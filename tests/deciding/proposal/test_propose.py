@@ -35,7 +35,7 @@ def test_hours_are_runs_times_nodes_times_time():
     ):
         assert said == pytest.approx(40 * 16 * seconds / 3600)  # 15.6 nodes are 16
     [job] = told.jobs
-    assert (job.nodes, job.cores, job.runs, job.job) == (16, 512, 40, "typical")
+    assert (job.nodes, job.cores, job.runs, job.job) == (16, 500, 40, "typical")
 
 
 def test_what_is_measured_stands_apart():

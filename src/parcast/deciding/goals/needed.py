@@ -88,7 +88,7 @@ def _least(name: str, value: float, unit: str) -> str:
         step = TIME_UNITS[readable_unit(value)]
         digit = 10.0 ** (np.floor(np.log10(value / step)) - 2)
         up = float(np.ceil(value / step / digit - HAIR) * digit) * step
-        return f"shortest time {format_quantity(up, 'time')}"
+        return f"within {format_quantity(up, 'time')}"
     if name == "budget":
         return f"least cost {amount_text(value * 1.005)} {unit}"
     return f"highest efficiency {percent(-value)}"

@@ -140,7 +140,7 @@ class ResourcePlan(Decision):
         best = self.recommended
         if best is None:
             nothing = f"nothing meets the goals with {percent(self.goals.certainty)} certainty"
-            return "; ".join([nothing, *self.reachable[:1]])
+            return "; reachable: ".join([nothing, *self.reachable[:1]])
         limit = [f"--time={best.clock}"]
         where = f" on {best.machine}" if len(self.weighed.table.machines) > 1 else ""
         disks = [] if best.disks is None else [counted(int(best.disks), "disk")]

@@ -41,20 +41,24 @@ def sizes_of(result: Proposal) -> list[list[ScalingPoint]]:
     return [[x for x in result.scaling if x.size == name] for name in names]
 
 
-def _count(result: Proposal, point: ScalingPoint) -> float:
-    """What the axis counts: nodes, also parts of one, or cores where a node is not known."""
+def _axis(result: Proposal) -> tuple[str, float]:
+    """What the axis counts, and how many of p that is: nodes, or cores where some fill none."""
     size = result.node_size
-    return point.p / ((size.cores_per_node or 1) if size.p_is == "cores" else 1)
+    each = size.cores_per_node or 1
+    if size.p_is == "cores" and min(x.p for x in result.scaling) < each:
+        return "cores", 1.0
+    return size.unit, float(each) if size.p_is == "cores" else 1.0
 
 
 def draw_times(ax: "Axes", result: Proposal, *, is_log: bool) -> None:
     """Draw measured times as filled markers, forecast ones as hollow ones with their interval."""
+    counted, each = _axis(result)
     unit = common_unit([x.time for x in result.scaling])
     factor = 1.0 if is_log else TIME_UNITS[unit]
     for i, points in enumerate(sizes_of(result)):
         colour, marker = MACHINE_COLOURS[i % 8], MARKERS[i % 8]
         style: dict[str, Any] = {"color": colour, "marker": marker, "ls": "none", "ms": 6}
-        counts = np.array([_count(result, x) for x in points])
+        counts = np.array([x.p / each for x in points])
         times = np.array([x.time for x in points]) / factor
         of = f"{points[0].size}, " if points[0].size else ""
         ax.plot(counts, times, color=colour, lw=1.0)
@@ -73,27 +77,28 @@ def draw_times(ax: "Axes", result: Proposal, *, is_log: bool) -> None:
             ideal = times[0] * counts[0] / counts
             label = "ideal" if i == 0 else "_ideal"
             ax.plot(counts, ideal, color=REFERENCE, lw=1.0, ls=(0, (1, 1.5)), label=label)
-    every = np.unique([_count(result, x) for x in result.scaling])
+    every = np.unique([x.p / each for x in result.scaling])
     if is_log:
         low = min(x.lower or x.time for x in result.scaling)
         high = max(x.upper or x.time for x in result.scaling)
         if len(every) > 1:
-            scale_p(ax, every, label=result.node_size.unit)
+            scale_p(ax, every, label=counted)
         scale_time(ax, low, high, unit)
     else:
         ax.set_xlim(left=0)
         ax.set_ylim(bottom=0)
-        ax.set_xlabel(result.node_size.unit)
+        ax.set_xlabel(counted)
         ax.set_ylabel(f"time [{unit}]")
     canvas.plain_axes(ax)
 
 
 def draw_efficiency(ax: "Axes", result: Proposal) -> None:
     """Draw efficiencies on linear axes."""
+    counted, each = _axis(result)
     highest = 1.0
     for i, points in enumerate(sizes_of(result)):
         colour, marker = MACHINE_COLOURS[i % 8], MARKERS[i % 8]
-        counts = np.array([_count(result, x) for x in points])
+        counts = np.array([x.p / each for x in points])
         shares = np.array([x.efficiency for x in points])
         known = np.array([x.kind == "measured" for x in points])
         style: dict[str, Any] = {"color": colour, "marker": marker, "ls": "none", "ms": 6}
@@ -104,5 +109,5 @@ def draw_efficiency(ax: "Axes", result: Proposal) -> None:
     ax.axhline(result.efficiency, color=REFERENCE, lw=1.3, ls="--", label="least efficiency")
     scale_efficiency(ax, highest)
     ax.set_xlim(left=0)
-    ax.set_xlabel(result.node_size.unit)
+    ax.set_xlabel(counted)
     canvas.plain_axes(ax)

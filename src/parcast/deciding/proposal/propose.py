@@ -385,9 +385,7 @@ class _Answered:
             size=self.case.size,
             p=p,
             nodes=float(table.asked[i]) if self.size.knows_nodes else None,
-            cores=float(self.size.nodes(np.array([p]))[0]) * (self.size.cores_per_node or 1)
-            if self.size.knows_nodes
-            else p,
+            cores=float(table.cores[i]),
             runs=runs,
             time=time,
             lower=lower,

@@ -48,7 +48,7 @@ class ProposedJob:
     size: str  # `n = 1000`; "" where there is only one
     p: float  # processors [1]
     nodes: float | None  # `null` where a node is not known [1]
-    cores: float  # of all nodes, used or not [1]
+    cores: float  # that are used [1]
     runs: int  # how many are proposed [1]
     time: float  # of a run [s]
     lower: float  # lower end of its 90 % interval [s]
