@@ -31,6 +31,13 @@ MADE = {
     "match": lambda: parcast.match(
         RUNS, goal="cost", prices={"a": 1.0, "b": "2 +- 10%"}, within="2 h"
     ),
+    "plan": lambda: parcast.plan(
+        {"p": [1, 2, 4, 8], "time": [4000.0, 2050.0, 1080.0, 590.0]},
+        within="10 min",
+        budget="4 core-h",
+        cores_per_node=4,
+    ),
+    "plan of a program": lambda: parcast.plan(PREDICT[0], [PREDICT[1]], within="2 h", p=[4, 16]),
     "match of a program": lambda: parcast.match(PREDICT[0], [PREDICT[1]], p=[4, 16]),
     "varied": lambda: parcast.predict(*PREDICT, p=[4], vary={"network.bandwidth": [1e7, 1e8]}),
 }

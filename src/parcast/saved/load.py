@@ -25,6 +25,7 @@ from parcast.timings.notes import warn_reader
 from parcast.units import shown
 
 VERBS: Final = {
+    "plan": "parcast.deciding.goals.plan:plan",
     "match": "parcast.matching.match:match",
     "forecast": "parcast.forecasting.forecast:forecast",
     "predict": "parcast.prediction.predict:predict",
@@ -46,8 +47,8 @@ def load(path: AnyPath) -> Result:
 
     Returns
     -------
-    Forecast, Prediction, Match or SavedResult
-        A forecast, prediction or match is made again from the runs or descriptions that its
+    Forecast, Prediction, Match, ResourcePlan or SavedResult
+        A forecast, prediction, match or plan is made again from the runs or descriptions that its
         document holds, and checked against the numbers that were written, to 1e-6 of each. Any
         other result, or one of which this version computes other numbers, comes with its rows and
         its document as they were written.

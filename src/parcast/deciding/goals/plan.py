@@ -43,6 +43,7 @@ from parcast.matching.question import (
     ranked_ones,
     reading_for,
 )
+from parcast.saved.call import Call
 from parcast.show.warning import Rank, RankedWarning, is_remark, verdicts
 from parcast.timings.measure import require_times_of_runs
 from parcast.timings.measurements import Measurements, MeasurementsLike
@@ -143,6 +144,7 @@ def plan(
     >>> told.recommended.nodes, told.recommended.clock
     (3.0, '00:09:00')
     """
+    called = dict(locals())
     goals = goals_of(
         within=within, efficiency=efficiency, budget=budget, memory=memory, certainty=certainty
     )
@@ -155,7 +157,8 @@ def plan(
     what = on_named_machines(program_or_runs(what), prices or {})
     sized = isinstance(what, Measurements) and n is not None
     helping, remarks = donors_beside(None if sized else what, donors)  # type: ignore[arg-type]  # of several sizes
-    given, left_out = ranked_ones(what, as_machines(machines), helping)
+    machines = as_machines(machines)
+    given, left_out = ranked_ones(what, machines, helping)
     named = machines_of(what, given, prices or {})
     unit = cost_unit(goals, named, p_is, cores_per_node)
     if goals.budget is not None:
@@ -172,7 +175,10 @@ def plan(
     )
     of_program: dict[str, Any] = {"law_error": law_error, "seed": seed}
     subject = _subject(what, d, named, n=n, donors=helping, scaling=scaling, **of_program)
-    return _planned(subject, named, asked, remarks, left_out)
+    call = Call(
+        verb="plan", arguments=called | {"what": what, "machines": machines, "donors": helping}
+    )
+    return replace(_planned(subject, named, asked, remarks, left_out), call=call)
 
 
 def _subject(

@@ -16,6 +16,7 @@ from parcast.deciding.goals.needed import Needed
 from parcast.deciding.goals.nodes import NodeSize
 from parcast.forecasting.next_runs.result import PlannedRun
 from parcast.forecasting.request import wall_time_limit
+from parcast.saved.call import Call
 from parcast.show.outline import document_of
 from parcast.units import format_quantity, percent
 from parcast.words import clock, counted, whole
@@ -79,7 +80,7 @@ class ResourcePlan(Decision):
     _schema: ClassVar[str] = "parcast/resource-plan/1"
     _outline: ClassVar[str] = """
         answer recommended nearest *goals *node_size considered# reachable needed needed_of_runs
-        next_run counts? verdict warnings rows law sources inputs
+        next_run counts? verdict warnings rows law sources inputs call?
     """
     _said = "parcast.deciding.goals.sheet:said_of"
     _below = "parcast.deciding.goals.picture:draw_front"
@@ -97,6 +98,7 @@ class ResourcePlan(Decision):
     law: str  # what the times are based on
     sources: tuple[str, ...] = ()  # of the law
     counts: str = ""  # the rule of usable counts
+    call: Call | None = None  # what made it, with the runs or descriptions: for `parcast.load`
     inputs: Mapping[str, Any] = field(default_factory=dict)  # files and options
 
     def __repr__(self) -> str:
