@@ -133,3 +133,34 @@ def test_a_program_that_does_nothing_alone_or_has_no_law_beyond_n_is_answered():
     assert "p must be at most n" in next(x.kind for x in told.extremes)
     assert ("p x 2",) not in [x.what for x in told.upgrades]
     assert "disks without end" not in str(told)
+
+
+def test_speedups_of_fixed_and_growing_size_are_those_of_amdahl_and_gustafson():
+    law = {"law": "amdahl", "t1": "100 s", "serial": "20 %"}
+    machine = parcast.Machine()
+    told = parcast.explain(parcast.Program(phase=[law]), machine, p=10, law_error=False).speedups
+    assert told.speedup == pytest.approx((100 / 28,) * 3)
+    assert told.serial_of_one == pytest.approx((0.2,) * 3)
+    assert told.serial_of_p == pytest.approx((20 / 28,) * 3)
+    assert told.scaled_speedup == pytest.approx((10 - 0.2 * 9,) * 3)
+    assert told.rate is None
+    grown = {"law": "gustafson", "time": "100 s", "serial": "20 %"}
+    assert parcast.explain(parcast.Program(phase=[grown]), machine, p=10).speedups is None
+    alone = parcast.explain(parcast.Program(phase=[law]), machine, p=1)
+    assert alone.speedups is None
+    assert "(Amdahl)" not in str(alone)
+
+
+def test_the_grain_and_compactness_of_a_law_and_the_used_rate_are_told():
+    machine = "examples/laws/machine.toml"
+    told = parcast.explain("examples/laws/sort.toml", machine, p=8, n=1e6)
+    [phase] = told.phases
+    assert phase.grain == (125_000.0, 125_000.0)
+    assert phase.is_compact
+    value, lower, upper = told.speedups.used_rate
+    assert value == pytest.approx(told.speedups.speedup[0] * 1e7)
+    assert lower < value < upper <= told.speedups.rate == pytest.approx(8e7)
+    assert "sort is search-space compact" in str(told)
+    square = parcast.explain("examples/laws/square_sort.toml", machine, p=8, n=1e4)
+    assert not square.phases[0].is_compact
+    assert "of all processors is used" not in str(square)

@@ -1,6 +1,6 @@
 """Explain the time of a described program: what it follows, and what would shorten it most."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -33,6 +33,12 @@ from parcast.deciding.explain.descriptions.result import (
     ResourceUse,
     Upgrade,
     estimates,
+)
+from parcast.deciding.explain.laws.facts import (
+    SpeedupFacts,
+    is_weak,
+    phase_facts,
+    speedup_facts,
 )
 from parcast.descriptions.breakdown import RESOURCES
 from parcast.descriptions.machine import LEVEL, Machine
@@ -138,6 +144,8 @@ def explain_descriptions(
         along=(along.p, along.elasticity),
         upgrades=_upgrades(run, list(effects), has_disks=use.get("io", 0.0) > 0),
         extremes=(*_limits(run, has_disks=use.get("io", 0.0) > 0), *_bounds(run, effects, use)),
+        speedups=_speedups(run, effects),
+        phases=phase_facts(program, float(at["n"]) if "n" in at else None, float(counts[-1])),
         contention_free=run.at_level(0.0),
         single_bus=run.at_level(1.0),
         warnings=(
@@ -326,6 +334,32 @@ def _limits(run: DescribedRun, *, has_disks: bool) -> list[Extreme]:
             [time] = estimates(*run.times(at))
         found.append(Extreme(of=name, kind=kind, time=time))
     return found
+
+
+def _speedups(run: DescribedRun, names: Collection[str]) -> SpeedupFacts | None:
+    """Speedups and serial fractions at the largest count, where the work is fixed."""
+    one = {**run.last, "p": np.ones(1)}
+    points = [with_servers(run.machine, x) for x in (one, run.last)]
+    try:
+        works = [run.program.work(run.machine, x) for x in points]
+        if is_weak(works[1], works[0]):
+            return None
+        alone, time = (run.program.times(run.machine, x).time for x in points)
+    except ParameterError:  # the law has no answer for one processor
+        return None
+    speedup = low = high = np.broadcast_to(alone / time, (1,))
+    if run.sets is not None:
+        own = run.sets.columns(slice(None), 1)
+        many = [run.program.times(run.machine, {**x, **own}).time for x in points]
+        ratios = np.broadcast_to(many[0] / many[1], (len(run.sets.normal[0]), 1))
+        low, high = np.quantile(ratios, [0.05, 0.95], axis=0)
+        low, high = np.minimum(low, speedup), np.maximum(high, speedup)
+    low, high = widened(speedup, low, high, run.half_width(run.last))
+    p = float(run.last["p"][0])
+    high = np.minimum(high, np.maximum(speedup, p))
+    rate = run.machine.compute.rate if "compute.rate" in names else None
+    own_rate = None if rate is None else float(np.ravel(rate(points[1]))[-1])
+    return speedup_facts(p, np.concatenate([speedup, low, high]), own_rate)
 
 
 def _bounds(

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from parcast.aliases import Array
+from parcast.deciding.explain.laws.facts import PhaseFacts, SpeedupFacts
 from parcast.laws.allowances import LawError
 from parcast.show.result import Result
 from parcast.words import whole
@@ -124,8 +125,8 @@ class DescriptionsExplained(Result):
     _schema = "parcast/explain-descriptions/1"
     _outline = """
         rows p=counts d n times=_times interval resources=_resource_rows limited_by=limiting
-        upgrades extremes no_effect whole contention_free_s single_bus_s law_error=law_errors
-        warnings law sources inputs program machine
+        upgrades extremes speedups? phases? no_effect whole contention_free_s single_bus_s
+        law_error=law_errors warnings law sources inputs program machine
     """
     _picture = "parcast.deciding.explain.descriptions.picture:figure_of"
 
@@ -146,6 +147,8 @@ class DescriptionsExplained(Result):
     along: tuple[Array, Array]  # counts (points,), and elasticity of each resource there
     upgrades: tuple[Upgrade, ...]  # at the largest count: alone, then in pairs, the best first
     extremes: tuple[Extreme, ...]  # limits for p and d without end, and infinitely fast resources
+    speedups: SpeedupFacts | None  # at the largest count; None on one, or where work grows with p
+    phases: tuple[PhaseFacts, ...]  # grain and compactness by phase, where laws give them
     contention_free: Array  # (counts,): time if every pair had a link of its own [s]
     single_bus: Array  # (counts,): time if all shared one bus [s]
     warnings: tuple[str, ...]

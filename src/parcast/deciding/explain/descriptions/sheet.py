@@ -12,7 +12,7 @@ from parcast.deciding.explain.descriptions.result import (
 from parcast.deciding.sheet import some_of, time_text
 from parcast.prediction.notes import SPENT_ON, law_error_of
 from parcast.show.sheet import Column, Entry, Fact, Form, Sheet, Table, facts_of, interval_column
-from parcast.units import TIME_UNITS, in_percent
+from parcast.units import TIME_UNITS, format_quantity, in_percent
 from parcast.words import common_unit, listed, rounded, rounded_interval, whole
 
 MOST_AMOUNTS: Final = 10
@@ -229,12 +229,64 @@ def _facts(result: DescriptionsExplained) -> Iterator[Fact]:
             "contention",
             f"{texts[0]} with a link for each pair of processors, {texts[1]} with one shared bus",
         )
+    yield from law_facts(result)
     if result.no_effect:
         yield Fact("no effect", listed(result.no_effect, 8))
     if result.whole:
         yield Fact("no elasticity", f"{listed(result.whole, 8)}: whole numbers", is_detail=True)
     yield Fact("law", "; ".join(result.sources or [result.law]))
     yield from facts_of("law error", law_error_of(result.law_errors))
+
+
+def law_facts(result: DescriptionsExplained) -> Iterator[Fact]:
+    """What the law says of speedups, serial fractions and pieces."""
+    x = result.speedups
+    if x is not None:
+        p = whole(x.p)
+        yield Fact(
+            "speedup",
+            f"{_ranged(x.speedup)} of {p} at fixed size; {_ranged(x.scaled_speedup)} where the "
+            "shared work grows with p",
+        )
+        yield Fact(
+            "serial",
+            f"{_percents_of(x.serial_of_one)} of the time on one processor (Amdahl), which is "
+            f"{_percents_of(x.serial_of_p)} of that on {p} (Gustafson)",
+        )
+        if x.rate is not None and x.used_rate is not None:
+            value, low, high = (format_quantity(y, "operation_rate") for y in x.used_rate)
+            interval = f" ({low} to {high})" if low != high else ""
+            every = format_quantity(x.rate, "operation_rate")
+            yield Fact("rate", f"{value}{interval} of {every} of all processors is used")
+    for phase in result.phases:
+        name = f"{phase.phase}: " if phase.phase else ""
+        if phase.grain is not None:
+            least, most = (f"{y:.4g}" for y in phase.grain)
+            yield Fact("grain", f"{name}{least} to {most} inputs in a message")
+        if phase.is_compact is not None:
+            words = "is" if phase.is_compact else "is not"
+            why = (
+                "no parallel version needs fewer steps"
+                if phase.is_compact
+                else "a speedup above p is possible, and a better sequential program exists"
+            )
+            yield Fact("compactness", f"{name}{phase.law} {words} search-space compact: {why}")
+
+
+def _ranged(ends: tuple[float, float, float]) -> str:
+    """Write a number above 0 with its interval, if it has one."""
+    value, low, high = ends
+    if high <= low:
+        return rounded(value, 3)
+    if low <= 0:
+        return f"{rounded(value, 3)} ({rounded(low, 3)} to {rounded(high, 3)})"
+    texts = rounded_interval(value, low, high, most=3)
+    return f"{texts[0]} ({texts[1]} to {texts[2]})"
+
+
+def _percents_of(ends: tuple[float, float, float]) -> str:
+    """Write a share that may be below 0 with its interval."""
+    return share_text(IntervalEstimate(value=ends[0], lower=ends[1], upper=ends[2]))
 
 
 def limits_in_words(result: DescriptionsExplained) -> str:
